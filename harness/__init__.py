@@ -1,0 +1,3 @@
+"""Run, measure and explain GPU performance problems."""
+
+__version__ = "0.1.0"

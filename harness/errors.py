@@ -1,0 +1,51 @@
+"""What can go wrong for a user, as one tree: what happened, where, and what to do about it.
+
+Anything that is not one of these is a bug, and shows its traceback.
+"""
+
+
+class HarnessError(Exception):
+    """A failure that is told in one line: ``where: what (remedy)``.
+
+    ``exit_code`` is the process's: 2 for input that cannot be used, 1 for work that failed.
+    """
+
+    exit_code = 2
+
+    def __init__(self, what: str, *, where: object = None, remedy: str = "") -> None:
+        self.what = what
+        self.where = "" if where is None else str(where)
+        self.remedy = remedy
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        line = f"{self.where}: {self.what}" if self.where else self.what
+        if self.remedy:
+            line = f"{line} ({self.remedy})"
+        return " ".join(line.split())
+
+
+class UsageError(HarnessError):
+    """The command line names something that does not exist or cannot be combined."""
+
+
+class ManifestError(HarnessError):
+    """A ``problem.yaml`` that does not say what a manifest has to say."""
+
+
+class CaptureError(HarnessError):
+    """A capture file that is damaged, incomplete, hostile, or of another kind than it claims."""
+
+
+class EvidenceError(HarnessError):
+    """Evidence that lacks what a report or a claim needs, or is of another schema."""
+
+
+class StoreError(HarnessError):
+    """A run folder that cannot be written, or no longer holds what was recorded."""
+
+
+class ToolError(HarnessError):
+    """A program or package that the work needs is absent, too old, or refused to work."""
+
+    exit_code = 1

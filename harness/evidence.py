@@ -1,0 +1,165 @@
+"""The narrow waist: the tables that captures become and that everything after reads.
+
+Times are integer nanoseconds on the capture's own clock, sizes are bytes. A value that was not
+measured is null, never zero. Readers return tables without the ``cell`` column; ``extract`` adds it.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from harness.errors import EvidenceError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+VERSION = 1
+"""Raised with every change that makes older evidence unreadable."""
+
+Tables: TypeAlias = "dict[str, pl.DataFrame]"
+"""Table name to rows, as a reader returns them and as evidence is stored."""
+
+SCHEMAS: Mapping[str, Mapping[str, str]] = {
+    # One row an executed cell: which variant, case and capture the other tables' `cell` stands for.
+    "cells": {
+        "variant": "str",
+        "case": "str",
+        "capture": "str",
+        "round": "int",
+        "status": "str",
+        "reason": "str",
+        "wall_s": "float",
+    },
+    # Repeated measurements made by unprofiled cells, each kept.
+    "samples": {"region": "str", "metric": "str", "unit": "str", "index": "int", "value": "float"},
+    # What a workload says of itself once: sizes, counts of generated code, versions.
+    "facts": {"name": "str", "unit": "str", "value": "float", "text": "str"},
+    # One row a GPU operation. kind: kernel, copy, memset, graph (a graph launch traced as one unit).
+    "gpu_ops": {
+        "kind": "category",
+        "name": "category",
+        "start_ns": "int",
+        "duration_ns": "int",
+        "device": "int",
+        "stream": "int",
+        "grid": "category",
+        "block": "category",
+        "registers": "int",
+        "shared_bytes": "int",
+        "bytes": "int",
+        "copy_kind": "category",
+        "correlation": "int",
+        "graph_node": "int",
+    },
+    # Host calls into the CUDA runtime and driver.
+    "api_calls": {
+        "name": "category",
+        "start_ns": "int",
+        "duration_ns": "int",
+        "thread": "int",
+        "correlation": "int",
+    },
+    # NVTX ranges and torch's record_function annotations; duration is null where a range never ended.
+    "ranges": {"name": "category", "start_ns": "int", "duration_ns": "int", "thread": "int"},
+    # torch operators by name: host time inclusive of children, GPU time of the kernels launched directly.
+    "operators": {"name": "str", "count": "int", "total_ns": "int", "device_ns": "int"},
+    # Hardware counters, one row a profiled kernel launch and metric, under Nsight Compute's own names.
+    "counters": {
+        "launch": "int",
+        "name": "category",
+        "grid": "category",
+        "block": "category",
+        "metric": "category",
+        "unit": "category",
+        "value": "float",
+    },
+    # Device memory by pool of the caching allocator at the time of the snapshot.
+    "memory_pools": {
+        "pool": "str",
+        "segments": "int",
+        "reserved_bytes": "int",
+        "allocated_bytes": "int",
+    },
+    # Allocated and reserved bytes after each allocator event; phase is null before the first.
+    "memory_timeline": {
+        "index": "int",
+        "time_ns": "int",
+        "phase": "category",
+        "allocated_bytes": "int",
+        "reserved_bytes": "int",
+    },
+    # Bytes requested by allocation site over the recorded history, and at the peak of each phase.
+    "memory_sites": {
+        "phase": "str",
+        "site": "str",
+        "count": "int",
+        "bytes": "int",
+        "peak_bytes": "int",
+    },
+}
+
+
+def dtype(kind: str) -> "pl.DataType":
+    """Return the polars type that a schema's word stands for."""
+    import polars as pl
+
+    return {
+        "str": pl.String(),
+        "category": pl.Categorical(),
+        "int": pl.Int64(),
+        "float": pl.Float64(),
+    }[kind]
+
+
+def frame(table: str, columns: Mapping[str, object]) -> "pl.DataFrame":
+    """Return ``columns`` as rows of ``table``: every column of its schema, in order and typed.
+
+    A column that is not given is null throughout. Values: sequences, numpy arrays or polars series.
+    """
+    import polars as pl
+
+    schema = SCHEMAS[table]
+    unknown = set(columns) - set(schema)
+    if unknown:
+        raise EvidenceError(f"table {table!r} has no column {sorted(unknown)}")
+    data = pl.DataFrame({name: columns[name] for name in schema if name in columns})
+    missing = [pl.lit(None).alias(name) for name in schema if name not in columns]
+    typed = [pl.col(name).cast(dtype(kind)) for name, kind in schema.items()]
+    return data.with_columns(missing).select(typed)
+
+
+def empty(table: str) -> "pl.DataFrame":
+    """Return ``table`` with no rows."""
+    return frame(table, {name: [] for name in SCHEMAS[table]})
+
+
+def save(folder: Path, tables: Tables) -> None:
+    """Write each table as ``<name>.parquet`` into an existing folder; rows carry their cell."""
+    for name, table in tables.items():
+        table.write_parquet(
+            folder / f"{name}.parquet", compression="zstd", metadata={"evidence": str(VERSION)}
+        )
+
+
+def load(folder: Path) -> Tables:
+    """Read every table of an evidence folder; one that no capture filled is empty."""
+    import polars as pl
+
+    tables: Tables = {}
+    for name, schema in SCHEMAS.items():
+        path = folder / f"{name}.parquet"
+        if not path.exists():
+            tables[name] = empty(name).insert_column(0, pl.lit("").alias("cell"))
+            continue
+        version = pl.read_parquet_metadata(path).get("evidence")
+        if version != str(VERSION):
+            raise EvidenceError(
+                f"evidence of version {version}, this harness reads {VERSION}",
+                where=path,
+                remedy="run `harness extract` on the run again",
+            )
+        table = pl.read_parquet(path)
+        if table.columns != ["cell", *schema]:
+            raise EvidenceError(f"unexpected columns {table.columns}", where=path)
+        tables[name] = table
+    return tables

@@ -1,0 +1,125 @@
+"""The only writer: a file or folder either stands whole under its name or not at all."""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.errors import StoreError, UsageError
+
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,149}")
+
+
+def safe_name(name: str) -> str:
+    """Return ``name`` if it can be one path component on every file system, else refuse it."""
+    if not _SAFE_NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} cannot be a file name",
+            remedy="use up to 150 letters, digits, '.', '_', '+' or '-', the first a letter or digit",
+        )
+    return name
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextlib.contextmanager
+def atomic_file(target: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``target``; what is written there takes its place at the end.
+
+    On any error the temporary file goes and ``target`` stays as it was.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
+        os.close(handle)
+    except OSError as error:
+        raise _not_written(target, error) from error
+    temporary = Path(name)
+    try:
+        yield temporary
+        _sync(temporary)
+        temporary.chmod(0o644)
+        temporary.replace(target)
+        _sync(target.parent)
+    except OSError as error:
+        raise _not_written(target, error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def atomic_folder(target: Path) -> Iterator[Path]:
+    """Yield an empty temporary folder beside ``target``; it takes its place, whole, at the end.
+
+    An older ``target`` is moved aside first and only deleted once the new one stands.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}.", dir=target.parent))
+    except OSError as error:
+        raise _not_written(target, error) from error
+    old = temporary.with_name(temporary.name + ".old")
+    try:
+        yield temporary
+        temporary.chmod(0o755)
+        if target.exists():
+            target.rename(old)
+        temporary.rename(target)
+        _sync(target.parent)
+    except OSError as error:
+        if old.exists() and not target.exists():
+            old.rename(target)
+        raise _not_written(target, error) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def write_text(target: Path, text: str) -> None:
+    """Write ``text`` as UTF-8, atomically."""
+    with atomic_file(target) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_json(target: Path, value: object) -> None:
+    """Write ``value`` as indented JSON, atomically; NaN and infinities are refused."""
+    write_text(target, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def read_json(path: Path) -> dict:
+    """Read a JSON object that this project wrote."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise StoreError("no such file", where=path) from None
+    except (OSError, ValueError) as error:
+        raise StoreError(f"not readable as JSON: {error}", where=path) from error
+    if not isinstance(value, dict):
+        raise StoreError("expected a JSON object", where=path)
+    return value
+
+
+def _not_written(target: Path, error: OSError) -> StoreError:
+    reason = error.strerror or str(error)
+    return StoreError(
+        f"not written: {reason}",
+        where=target,
+        remedy="free some room or choose a folder you may write to",
+    )
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
