@@ -1,0 +1,117 @@
+"""The cell as its workload sees it: what to run, and where to leave what came of it."""
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from harness.probe import memory, region, timing
+
+INPUT = "HARNESS_CELL"
+"""Environment variable: path of the JSON file that says which cell this process is."""
+
+RECORD = "workload.json"
+"""What the workload says of itself, written last: a cell without it did not finish."""
+
+
+class Cell:
+    """One variant and case under one capture, in a process of its own.
+
+    ``params`` holds the variant's options over the case's parameters. ``device`` is "cuda" or
+    "cpu". ``out`` is the folder that the harness keeps.
+    """
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self.variant: str = given["variant"]
+        self.case: str = given["case"]
+        self.capture: str = given["capture"]
+        self.device: str = given["device"]
+        self.params: dict[str, Any] = given["params"]
+        self.settings: dict[str, Any] = given["settings"]
+        self.out = Path(given["out"])
+        self._samples: list[dict[str, Any]] = []
+        self._facts: list[dict[str, Any]] = []
+        self._declared: dict[str, int] = {}
+        self._phases: list[dict[str, Any]] = []
+        if self.capture == "memory":
+            memory.start(self.device)
+
+    @classmethod
+    def load(cls) -> "Cell":
+        """Read the cell that ``harness run`` put this process up for."""
+        path = os.environ.get(INPUT)
+        if path is None:
+            raise SystemExit(
+                f"{INPUT} is not set: start this script through `harness run`, "
+                "or paste a command that `harness run --dry-run` prints"
+            )
+        return cls(json.loads(Path(path).read_text(encoding="utf-8")))
+
+    @contextlib.contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Mark a stretch of the process (load, quantise, compile …) on every capture's time axis."""
+        self._phases.append({"name": name, "time_us": time.time_ns() // 1000})
+        with region.marked(f"phase:{name}", self.device):
+            yield
+            self.synchronize()
+
+    def synchronize(self) -> None:
+        """Wait until the device has done everything asked of it."""
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+
+    def fact(self, name: str, value: float | str, unit: str = "") -> None:
+        """State something of the workload once: a size, a count, a version."""
+        number, text = (None, value) if isinstance(value, str) else (float(value), None)
+        self._facts.append({"name": name, "unit": unit, "value": number, "text": text})
+
+    def sample(self, name: str, metric: str, unit: str, values: list[float]) -> None:
+        """Keep repeated measurements of ``metric`` in region ``name``; timing cells only."""
+        self._samples += [
+            {"region": name, "metric": metric, "unit": unit, "index": index, "value": value}
+            for index, value in enumerate(values)
+        ]
+
+    def measure(self, name: str, step: Callable[[], object]) -> None:
+        """Run ``step`` under this cell's capture, after ``settings['warmup']`` unrecorded calls.
+
+        timing: host and GPU time per step, many times. torch, nsys, ncu: ``settings['steps']`` steps
+        inside the profiled range, each in a range of its own, whose number is declared for the
+        reader to check. memory: the same steps as a phase of the allocator's history.
+        """
+        with self.phase("warmup"):
+            for _ in range(self.settings["warmup"]):
+                step()
+        steps: int = self.settings["steps"]
+        if self.capture == "timing":
+            for metric, values in timing.sample(step, steps, self.settings["samples"], self.device):
+                self.sample(name, metric, "ms", values)
+            return
+        self._declared[f"step:{name}"] = steps
+        if self.capture == "memory":
+            with self.phase(name):
+                for _ in range(steps):
+                    step()
+            return
+        with region.profiled(self.capture, self.device, self.out):
+            for _ in range(steps):
+                with region.marked(f"step:{name}", self.device):
+                    step()
+                    self.synchronize()
+
+    def finish(self) -> None:
+        """Write what was gathered; the last thing a repro does."""
+        if self.capture == "memory":
+            memory.finish(self.out / "memory.json.gz", self.device, self._phases)
+        record = {
+            "samples": self._samples,
+            "facts": self._facts,
+            "declared": self._declared,
+            "packages": region.packages(),
+        }
+        (self.out / RECORD).write_text(json.dumps(record), encoding="utf-8")

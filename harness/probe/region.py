@@ -1,0 +1,53 @@
+"""The measured region: what the profilers record, and marks that all of them show."""
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+TRACE = "trace.json.gz"
+
+
+@contextlib.contextmanager
+def marked(name: str, device: str) -> Iterator[None]:
+    """Show a stretch of host time as an NVTX range and in torch's own trace."""
+    with torch.profiler.record_function(name):
+        if device == "cuda":
+            torch.cuda.nvtx.range_push(name)
+        try:
+            yield
+        finally:
+            if device == "cuda":
+                torch.cuda.nvtx.range_pop()
+
+
+@contextlib.contextmanager
+def profiled(capture: str, device: str, out: Path) -> Iterator[None]:
+    """Open the one range that the capture records; everything before it stays out."""
+    if capture == "torch":
+        activities = [torch.profiler.ProfilerActivity.CPU]
+        if device == "cuda":
+            activities.append(torch.profiler.ProfilerActivity.CUDA)
+        with torch.profiler.profile(activities=activities) as profile:
+            yield
+        profile.export_chrome_trace(str(out / TRACE))
+        return
+    torch.cuda.synchronize()
+    torch.cuda.cudart().cudaProfilerStart()
+    try:
+        yield
+        torch.cuda.synchronize()
+    finally:
+        torch.cuda.cudart().cudaProfilerStop()
+
+
+def packages() -> dict[str, str]:
+    """Return name and version of the packages that this process really imported."""
+    found = {"python": sys.version.split()[0]}
+    for name in ("torch", "torchao", "triton", "numpy"):
+        module = sys.modules.get(name)
+        if module is not None:
+            found[name] = str(getattr(module, "__version__", "unknown"))
+    return found

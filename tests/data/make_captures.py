@@ -1,0 +1,190 @@
+"""Make the small real captures that the tests read; needs a GPU, torch, nsys and ncu on PATH.
+
+    python tests/data/make_captures.py OUT
+
+Each truth that the tests compare with is made by the profilers' own tools beside the capture.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import torch
+
+NSYS = [
+    *("nsys", "profile", "-t", "cuda,nvtx,cublas", "--sample=none", "--cpuctxsw=none"),
+    *("-c", "cudaProfilerApi", "--capture-range-end=stop", "--force-overwrite=true"),
+]
+REPORTS = ("cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "nvtx_sum")
+
+
+def streams() -> None:
+    """Two streams that overlap, copies of every kind, nested ranges."""
+    side = torch.cuda.Stream()
+    a, b = torch.randn(2, 1024, 1024, device="cuda")
+    pinned = torch.randn(1 << 20).pin_memory()
+    pageable = torch.randn(1 << 18)
+    torch.cuda.synchronize()
+    for step in range(3):
+        with torch.cuda.nvtx.range("step"):
+            with torch.cuda.stream(side):
+                for _ in range(4):
+                    a = torch.sin(a @ a)
+            with torch.cuda.nvtx.range(f"inner {step}"):
+                for _ in range(4):
+                    b = torch.relu(b @ b)
+            moved = pinned.to("cuda", non_blocking=True)
+            other = pageable.to("cuda")
+            moved[: other.numel()].copy_(other)
+            moved.cpu()
+            torch.cuda.synchronize()
+
+
+def graph() -> None:
+    """A captured graph of nine kernels, replayed five times between eager kernels."""
+    x = torch.randn(512, 512, device="cuda")
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        _chain(x)
+    torch.cuda.synchronize()
+    recorded = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(recorded):
+        _chain(x)
+    torch.cuda.synchronize()
+    begin()
+    for _ in range(5):
+        with torch.cuda.nvtx.range("replay"):
+            recorded.replay()
+        x.mul_(0.5)
+    torch.cuda.synchronize()
+
+
+def memset_overlap() -> None:
+    """Memsets on one stream while kernels run on another."""
+    side = torch.cuda.Stream()
+    a = torch.randn(2048, 2048, device="cuda")
+    blank = torch.empty(64 << 20, dtype=torch.uint8, device="cuda")
+    a @ a
+    torch.cuda.synchronize()
+    begin()
+    for _ in range(4):
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                blank.zero_()
+        for _ in range(3):
+            a = torch.tanh(a @ a)
+    torch.cuda.synchronize()
+
+
+def small() -> None:
+    """Six launches for the counters: a copy, a product, a reduction, elementwise work, a softmax."""
+    a = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16)
+    torch.cuda.synchronize()
+    begin()
+    b = a.clone()
+    c = a @ b
+    c.float().sum()
+    torch.softmax(c, dim=-1)
+    torch.cuda.synchronize()
+
+
+def begin() -> None:
+    torch.cuda.cudart().cudaProfilerStart()
+
+
+def _chain(x: torch.Tensor) -> torch.Tensor:
+    for _ in range(3):
+        x = torch.relu(x @ x) + 1
+    return x
+
+
+WORK = {"streams": streams, "graph": graph, "memset_overlap": memset_overlap, "small": small}
+
+
+def run(name: str) -> None:
+    """Run one workload inside the profiler's range."""
+    torch.cuda.init()
+    if name == "streams":
+        a = torch.randn(1024, 1024, device="cuda")
+        a @ a
+        torch.cuda.synchronize()
+        begin()
+    WORK[name]()
+    torch.cuda.cudart().cudaProfilerStop()
+
+
+def trace(name: str, out: Path) -> None:
+    """Make a torch trace of one workload."""
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities, record_shapes=True) as profile:
+        with torch.profiler.record_function("whole"):
+            WORK[name]()
+    profile.export_chrome_trace(str(out / f"{name}.json.gz"))
+
+
+def memory(out: Path) -> None:
+    """Make a memory snapshot with a graph's private pool, and the allocator's own totals beside it."""
+    torch.cuda.memory._record_memory_history(max_entries=100_000, stacks="python")
+    kept = [torch.randn(256, 1024, device="cuda") for _ in range(4)]
+    for tensor in kept:
+        (tensor @ tensor.T).sum()
+    graph()
+    del kept[1]
+    torch.cuda.synchronize()
+    torch.cuda.memory._dump_snapshot(str(out / "graph.pickle"))
+    stats = torch.cuda.memory_stats()
+    totals = {key: stats[f"{key}_bytes.all.current"] for key in ("allocated", "reserved")}
+    totals["peak_allocated"] = stats["allocated_bytes.all.peak"]
+    (out / "graph.json").write_text(json.dumps(totals))
+
+
+def make(out: Path) -> None:
+    """Make every capture, each in a process of its own."""
+    script = [sys.executable, __file__]
+    for folder in ("nsys", "ncu", "torch", "memory"):
+        (out / folder).mkdir(parents=True, exist_ok=True)
+    modes = [
+        ("streams", "streams", "node"),
+        ("graph_node", "graph", "node"),
+        ("graph_level", "graph", "graph"),
+        ("memset_overlap", "memset_overlap", "node"),
+    ]
+    for name, work, granularity in modes:
+        report = out / "nsys" / name
+        flags = [f"--cuda-graph-trace={granularity}", "-o", str(report)]
+        _do([*NSYS, *flags, *script, "run", work])
+        _do(
+            ["nsys", "export", "--type=sqlite", "--force-overwrite=true"]
+            + ["-o", f"{report}.sqlite", f"{report}.nsys-rep"]
+        )
+        for kind in REPORTS:
+            arguments = ["--report", kind, "--format", "csv", "--force-export=true"]
+            _do(["nsys", "stats", *arguments, "-o", str(report), f"{report}.nsys-rep"])
+    report = out / "ncu" / "small.ncu-rep"
+    flags = ["--set", "full", "--clock-control", "none", "--profile-from-start", "off", "-f"]
+    _do(["ncu", *flags, "-o", str(report), *script, "run", "small"])
+    page = ["--csv", "--page", "raw", "--print-units", "base", "--print-fp"]
+    csv = _do(["ncu", "--import", str(report), *page])
+    report.with_suffix(".csv").write_text(csv)
+    for name in ("streams", "graph", "memset_overlap"):
+        _do([*script, "trace", name, str(out / "torch")])
+    _do([*script, "memory", str(out / "memory")])
+
+
+def _do(argv: list[str]) -> str:
+    done = subprocess.run(argv, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        print(f"failed: {' '.join(argv)}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "run":
+        run(sys.argv[2])
+    elif sys.argv[1] == "trace":
+        trace(sys.argv[2], Path(sys.argv[3]))
+    elif sys.argv[1] == "memory":
+        memory(Path(sys.argv[2]))
+    else:
+        make(Path(sys.argv[1]))
