@@ -1,0 +1,269 @@
+"""What a ``problem.yaml`` says, as models; every mistake in it is told at once, with its line."""
+
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from harness.errors import ManifestError, UsageError
+
+CaptureKind = Literal["timing", "torch", "nsys", "ncu", "memory"]
+Device = Literal["cuda", "cpu"]
+Name = str
+MANIFEST = "problem.yaml"
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Environment(_Model):
+    """Pinned packages laid over the base interpreter's torch; no lock means the base alone."""
+
+    lock: str | None = None
+
+
+class Variant(_Model):
+    """One configuration that is compared with the others."""
+
+    label: str
+    environment: Name
+    options: dict[str, Any] = {}
+    needs: Device | None = Field(None, description="the device without which it cannot run")
+    tunes: bool = Field(
+        False, description="compiles or autotunes at first run, so that run has the GPU to itself"
+    )
+
+
+class Case(_Model):
+    """One set of workload parameters."""
+
+    label: str
+    params: dict[str, Any] = {}
+    on_cpu: dict[str, Any] = Field({}, description="parameters that replace others on a CPU")
+    needs: Device | None = None
+    variants: list[Name] | None = Field(None, description="only these variants; all when absent")
+
+
+class Capture(_Model):
+    """How one kind of capture is recorded, and for which variants and cases."""
+
+    settings: dict[str, Any] = {}
+    flags: list[str] = Field([], description="further flags of the profiler")
+    variants: list[Name] | None = None
+    cases: list[Name] | None = None
+    needs: Device | None = None
+    deadline_s: float = Field(600, gt=0)
+
+
+class Metric(_Model):
+    """A named number: which capture it comes from and what is read off it.
+
+    Exactly one of ``sample`` (a repeated measurement of the workload), ``fact`` (stated once) and
+    ``measure`` (computed from the capture: see harness/analysis/metrics.py).
+    """
+
+    label: str
+    unit: str
+    capture: CaptureKind
+    sample: str | None = None
+    fact: str | None = None
+    measure: str | None = None
+    per: str | None = Field(None, description="a fact that the value is divided by")
+    better: Literal["lower", "higher"] = "lower"
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if sum(source is not None for source in (self.sample, self.fact, self.measure)) != 1:
+            raise ValueError("give exactly one of sample, fact and measure")
+        return self
+
+
+class Selection(_Model):
+    """Which variant and case a metric is taken of."""
+
+    variant: Name | None = None
+    case: Name | None = None
+    metric: Name | None = None
+
+
+class Bound(_Model):
+    """What the claim says the value is: exactly one of the three."""
+
+    above: float | None = None
+    below: float | None = None
+    between: tuple[float, float] | None = None
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        if sum(bound is not None for bound in (self.above, self.below, self.between)) != 1:
+            raise ValueError("give exactly one of above, below and between")
+        if self.between and self.between[0] > self.between[1]:
+            raise ValueError("between needs its lower end first")
+        return self
+
+
+class Claim(_Model):
+    """A statement with a bound on a metric, or on the ratio of two (``of`` over ``over``)."""
+
+    id: Name
+    statement: str
+    metric: Name
+    of: Selection
+    over: Selection | None = None
+    bound: Bound
+    needs: Device | None = None
+    otherwise: str = Field("", description="what is true instead, told when it is refuted")
+
+
+class Reference(_Model):
+    """Figures that others published; never mixed with what was measured here."""
+
+    source: str
+    gpu: str
+    software: str
+    columns: list[str]
+    rows: list[list[str | float | None]]
+
+
+class Problem(_Model):
+    """One case study."""
+
+    title: str
+    summary: str
+    environments: dict[Name, Environment]
+    variants: dict[Name, Variant]
+    baseline: Name
+    cases: dict[Name, Case]
+    captures: dict[CaptureKind, Capture]
+    metrics: dict[Name, Metric]
+    claims: list[Claim]
+    references: dict[Name, Reference] = {}
+
+    _folder: Path = Path()
+
+    @property
+    def folder(self) -> Path:
+        """Return the problem's folder."""
+        return self._folder
+
+    @property
+    def number(self) -> int:
+        """Return the problem's number, which its folder's name starts with."""
+        return int(self._folder.name.split("-")[0])
+
+    def covers(self, kind: CaptureKind, variant: str, case: str, device: Device) -> bool:
+        """Return whether the plan has this capture of this variant and case on ``device``."""
+        capture = self.captures.get(kind)
+        if capture is None:
+            return False
+        needs = (capture.needs, self.variants[variant].needs, self.cases[case].needs)
+        return (
+            all(need in (None, device) for need in needs)
+            and (capture.variants is None or variant in capture.variants)
+            and (capture.cases is None or case in capture.cases)
+            and (self.cases[case].variants is None or variant in self.cases[case].variants)
+        )
+
+
+def load(folder: Path) -> Problem:
+    """Read and check the manifest in ``folder``; ManifestError lists every mistake by line."""
+    path = folder / MANIFEST
+    data, lines = _read(path)
+    try:
+        problem = Problem.model_validate(data)
+    except ValidationError as error:
+        mistakes = [
+            (_line(lines, mistake["loc"]), _dotted(mistake["loc"]), _plain(mistake["msg"]))
+            for mistake in error.errors()
+        ]
+        raise _told(path, mistakes) from None
+    problem._folder = folder
+    from harness.problem_checks import mistakes_in
+
+    found = [(_line(lines, where), _dotted(where), what) for where, what in mistakes_in(problem)]
+    if found:
+        raise _told(path, found)
+    return problem
+
+
+def find(problems: Path, wanted: str) -> Problem:
+    """Return the problem that ``wanted`` names: its number, its folder's name or a path to it."""
+    folders = sorted(path.parent for path in problems.glob(f"*/{MANIFEST}"))
+    for folder in folders:
+        if wanted in (folder.name, folder.name.split("-")[0]):
+            return load(folder)
+    if (Path(wanted) / MANIFEST).is_file():
+        return load(Path(wanted))
+    known = ", ".join(folder.name for folder in folders) or "none here"
+    raise UsageError(f"no problem {wanted!r}", remedy=f"there are: {known}")
+
+
+class _Lines(yaml.SafeLoader):
+    """A safe loader that refuses duplicate keys."""
+
+
+def _read(path: Path) -> tuple[Any, dict[tuple[Any, ...], int]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ManifestError(f"not readable: {error}", where=path) from error
+    try:
+        loader = _Lines(text)
+        node = loader.get_single_node()
+        lines: dict[tuple[Any, ...], int] = {}
+        _walk(path, node, (), lines, depth=0)
+        data = loader.construct_document(node) if node is not None else None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        line = f", line {mark.line + 1}" if mark else ""
+        raise ManifestError(f"{error.problem}", where=f"{path}{line}") from None
+    except yaml.YAMLError as error:
+        raise ManifestError(str(error), where=path) from None
+    return data, lines
+
+
+def _walk(
+    path: Path, node: Any, at: tuple[Any, ...], lines: dict[tuple[Any, ...], int], depth: int
+) -> None:
+    """Note the line of every key and item; refuse a key that stands twice."""
+    if depth > 20:
+        raise ManifestError("nested too deeply", where=path)
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            here = (*at, key.value)
+            if here in lines:
+                line = key.start_mark.line + 1
+                raise ManifestError(
+                    f"{_dotted(here)}: duplicate name, first on line {lines[here]}",
+                    where=f"{path}, line {line}",
+                    remedy="rename one of them",
+                )
+            lines[here] = key.start_mark.line + 1
+            _walk(path, value, here, lines, depth + 1)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            lines[(*at, index)] = item.start_mark.line + 1
+            _walk(path, item, (*at, index), lines, depth + 1)
+
+
+def _line(lines: dict[tuple[Any, ...], int], where: tuple[Any, ...]) -> int:
+    while where and where not in lines:
+        where = where[:-1]
+    return lines.get(where, 1)
+
+
+def _dotted(where: tuple[Any, ...]) -> str:
+    return ".".join(str(part) for part in where) or "manifest"
+
+
+def _plain(message: str) -> str:
+    return message.removeprefix("Value error, ").replace(
+        "Extra inputs are not permitted", "no such key; see `harness schema` for those there are"
+    )
+
+
+def _told(path: Path, mistakes: list[tuple[int, str, str]]) -> ManifestError:
+    told = "; ".join(f"line {line}: {key}: {what}" for line, key, what in sorted(mistakes))
+    return ManifestError(told, where=path)

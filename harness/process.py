@@ -1,0 +1,161 @@
+"""The only spawner: argument lists, a deadline, TERM, KILL, a bounded wait, a capped log."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal
+
+from harness.errors import ToolError
+
+Status = Literal["ok", "failed", "timeout"]
+
+_GRACE_S = 5.0
+_ALLOWED = re.compile(
+    r"PATH|HOME|USER|LANG|LC_.*|TZ|TMPDIR|LD_LIBRARY_PATH"  # to start at all
+    r"|CUDA_.*|NVIDIA_.*|NCCL_.*|TORCH_.*|CUBLAS.*|OMP_NUM_THREADS"  # what the user set for the GPU
+    r"|PIP_.*|UV_.*|SSL_CERT_FILE|REQUESTS_CA_BUNDLE|(?i:https?_proxy|no_proxy)"  # package installs
+)
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a process ended; ``detail`` is the last line it printed that says something."""
+
+    status: Status
+    returncode: int | None
+    wall_s: float
+    detail: str
+
+
+def environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """Return what a child may see: the allow-listed part of our own environment, and ``extra``."""
+    inherited = {key: value for key, value in os.environ.items() if _ALLOWED.fullmatch(key)}
+    return inherited | dict(extra)
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    log: Path,
+    deadline_s: float,
+    cap_bytes: int = 16 << 20,
+) -> Outcome:
+    """Run ``argv`` in a session of its own, stdout and stderr into ``log`` (at most ``cap_bytes``).
+
+    Past ``deadline_s``, or when we are interrupted, the process group and every descendant that left
+    it get TERM, five seconds, then KILL. Raises ToolError if the program cannot start.
+    """
+    start = time.monotonic()
+    mark = f"HARNESS_PROCESS={uuid.uuid4()}"
+    name, value = mark.split("=")
+    try:
+        child = subprocess.Popen(
+            list(argv),
+            cwd=cwd,
+            env={**env, name: value},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ToolError(f"cannot start: {error.strerror}", where=argv[0]) from error
+    assert child.stdout is not None  # noqa: S101 - for the type checker: PIPE was asked for
+    drain = threading.Thread(target=_drain, args=(child.stdout, log, cap_bytes), daemon=True)
+    drain.start()
+    status: Status
+    try:
+        code = child.wait(timeout=deadline_s)
+        status = "ok" if code == 0 else "failed"
+    except subprocess.TimeoutExpired:
+        status = "timeout"
+    finally:
+        _end(child, mark)
+        drain.join(timeout=_GRACE_S)
+    return Outcome(status, child.returncode, time.monotonic() - start, last_line(log))
+
+
+def output(argv: Sequence[str], *, deadline_s: float = 20, cwd: Path | None = None) -> str:
+    """Return what a short query prints; ToolError if it is absent, fails or takes too long."""
+    try:
+        done = subprocess.run(
+            list(argv),
+            check=True,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=deadline_s,
+            stdin=subprocess.DEVNULL,
+            cwd=cwd,
+        )
+    except FileNotFoundError:
+        raise ToolError("not found on PATH", where=argv[0]) from None
+    except subprocess.TimeoutExpired:
+        raise ToolError(f"no answer within {deadline_s:.0f} s", where=argv[0]) from None
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
+        raise ToolError(said[-1] if said else "failed", where=argv[0]) from error
+    return done.stdout.strip()
+
+
+def last_line(log: Path) -> str:
+    """Return the last line of a log that is not blank, without control characters, cut to 300."""
+    with contextlib.suppress(OSError), log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 8192))
+        lines = _CONTROL.sub("", file.read().decode("utf-8", "replace")).splitlines()
+        return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+    return ""
+
+
+def _drain(stream: IO[bytes], log: Path, cap_bytes: int) -> None:
+    """Copy ``stream`` to ``log`` up to the cap, then keep reading so that the child never blocks."""
+    written = 0
+    with log.open("wb") as file:
+        while block := stream.read1(65536):  # type: ignore[attr-defined]  # a BufferedReader
+            if written < cap_bytes:
+                file.write(block[: cap_bytes - written])
+                if written + len(block) >= cap_bytes:
+                    file.write(f"\n[the log was cut at {cap_bytes} bytes]\n".encode())
+                file.flush()
+            written += len(block)
+
+
+def _end(child: "subprocess.Popen[bytes]", mark: str) -> None:
+    """Leave no descendant behind, however the child ended."""
+    strays = _marked(mark)
+    if child.poll() is None:
+        _signal(child.pid, strays, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=_GRACE_S)
+    _signal(child.pid, strays, signal.SIGKILL)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(timeout=_GRACE_S)
+
+
+def _signal(group: int, strays: list[int], number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+    for pid in strays:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def _marked(mark: str) -> list[int]:
+    """Return the pids that carry our mark, wherever they moved in the process tree (Linux only)."""
+    found = []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if mark.encode() in environ.read_bytes().split(b"\0"):
+                found.append(int(environ.parent.name))
+    return found

@@ -1,0 +1,190 @@
+"""What this machine is: GPU, driver, host and profilers. Asks, never sets."""
+
+import contextlib
+import os
+import platform
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from harness import process
+from harness.errors import ToolError
+
+_PROFILER_FOLDERS = (
+    "/opt/nvidia/nsight-systems/*/bin",
+    "/opt/nvidia/nsight-compute/*",
+    "/usr/local/cuda*/bin",
+)
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU; memory in bytes, ``cuda`` the highest version that the driver supports."""
+
+    index: int
+    uuid: str
+    name: str
+    compute_capability: str
+    memory_bytes: int
+    driver: str
+    cuda: str
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A profiler's program and its version, such as "2025.3.1"."""
+
+    path: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Target:
+    """The machine that a run is made on; ``gpu`` is the one that work will use, if there is one.
+
+    ``counters_restricted`` is the driver's RmProfilingAdminOnly, None where it cannot be read.
+    """
+
+    gpu: Gpu | None
+    cpu: str
+    cores: int
+    memory_bytes: int
+    system: str
+    nsys: Tool | None
+    ncu: Tool | None
+    counters_restricted: bool | None
+
+    @property
+    def device(self) -> str:
+        """Return "cuda" or "cpu", as torch calls it."""
+        return "cuda" if self.gpu else "cpu"
+
+    @property
+    def name(self) -> str:
+        """Return the name that a reader knows the target by."""
+        return self.gpu.name if self.gpu else self.cpu
+
+    @property
+    def slug(self) -> str:
+        """Return the name of the target's folder under reports/."""
+        name = self.gpu.name if self.gpu else "cpu"
+        return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-ready data."""
+        return asdict(self) | {"name": self.name, "slug": self.slug, "device": self.device}
+
+
+def detect() -> Target:
+    """Look at this machine; what cannot be asked is None, never an error."""
+    return Target(
+        gpu=_gpu(),
+        cpu=_cpu_name(),
+        cores=os.cpu_count() or 1,
+        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        system=f"{_distribution()}, kernel {platform.release()}",
+        nsys=_tool("nsys"),
+        ncu=_tool("ncu"),
+        counters_restricted=_restricted(Path("/proc/driver/nvidia/params")),
+    )
+
+
+@contextlib.contextmanager
+def nvml() -> Iterator[Any]:
+    """Yield the initialised NVML bindings, or None where there is no driver."""
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        yield None
+        return
+    try:
+        yield pynvml
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def _gpu() -> Gpu | None:
+    with nvml() as library:
+        if library is None or library.nvmlDeviceGetCount() == 0:
+            return None
+        handle = _visible(library)
+        if handle is None:
+            return None
+        major, minor = library.nvmlDeviceGetCudaComputeCapability(handle)
+        cuda = library.nvmlSystemGetCudaDriverVersion()
+        return Gpu(
+            index=library.nvmlDeviceGetIndex(handle),
+            uuid=_text(library.nvmlDeviceGetUUID(handle)),
+            name=_text(library.nvmlDeviceGetName(handle)),
+            compute_capability=f"{major}.{minor}",
+            memory_bytes=int(library.nvmlDeviceGetMemoryInfo(handle).total),
+            driver=_text(library.nvmlSystemGetDriverVersion()),
+            cuda=f"{cuda // 1000}.{cuda % 1000 // 10}",
+        )
+
+
+def _visible(library: Any) -> Any:
+    """Return the handle of the first GPU that CUDA_VISIBLE_DEVICES leaves, None if it hides all."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if chosen is None:
+        return library.nvmlDeviceGetHandleByIndex(0)
+    first = chosen.split(",")[0].strip()
+    with contextlib.suppress(library.NVMLError):
+        if first.isdigit():
+            return library.nvmlDeviceGetHandleByIndex(int(first))
+        for index in range(library.nvmlDeviceGetCount()):
+            handle = library.nvmlDeviceGetHandleByIndex(index)
+            if first and _text(library.nvmlDeviceGetUUID(handle)).startswith(first):
+                return handle
+    return None
+
+
+def _tool(name: str) -> Tool | None:
+    path = shutil.which(name) or _installed(name)
+    if path is None:
+        return None
+    try:
+        found = re.search(r"\b(20\d\d\.\d+(?:\.\d+)?)", process.output([path, "--version"]))
+    except ToolError:
+        return None
+    return Tool(path, found[1]) if found else None
+
+
+def _installed(name: str) -> str | None:
+    for pattern in _PROFILER_FOLDERS:
+        for folder in sorted(Path("/").glob(pattern.lstrip("/")), reverse=True):
+            if (folder / name).is_file():
+                return str(folder / name)
+    return None
+
+
+def _restricted(params: Path) -> bool | None:
+    try:
+        found = re.search(r"^RmProfilingAdminOnly: (\d)", params.read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return bool(int(found[1])) if found else None
+
+
+def _cpu_name() -> str:
+    with contextlib.suppress(OSError):
+        found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        if found:
+            return found[1]
+    return platform.processor() or platform.machine()
+
+
+def _distribution() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        return platform.system()
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode() if isinstance(value, bytes) else value
