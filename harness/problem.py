@@ -43,16 +43,16 @@ class Case(_Model):
     params: dict[str, Any] = {}
     on_cpu: dict[str, Any] = Field({}, description="parameters that replace others on a CPU")
     needs: Device | None = None
-    variants: list[Name] | None = Field(None, description="only these variants; all when absent")
 
 
 class Capture(_Model):
-    """How one kind of capture is recorded, and for which variants and cases."""
+    """How one kind of capture is recorded, and for which cases and variants."""
 
     settings: dict[str, Any] = {}
     flags: list[str] = Field([], description="further flags of the profiler")
-    variants: list[Name] | None = None
-    cases: list[Name] | None = None
+    cells: dict[Name, list[Name] | Literal["all"]] = Field(
+        {}, description="case to its variants; every case with every variant when empty"
+    )
     needs: Device | None = None
     deadline_s: float = Field(600, gt=0)
 
@@ -159,11 +159,9 @@ class Problem(_Model):
         if capture is None:
             return False
         needs = (capture.needs, self.variants[variant].needs, self.cases[case].needs)
-        return (
-            all(need in (None, device) for need in needs)
-            and (capture.variants is None or variant in capture.variants)
-            and (capture.cases is None or case in capture.cases)
-            and (self.cases[case].variants is None or variant in self.cases[case].variants)
+        variants = capture.cells.get(case, []) if capture.cells else "all"
+        return all(need in (None, device) for need in needs) and (
+            variants == "all" or variant in variants
         )
 
 

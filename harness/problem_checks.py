@@ -28,20 +28,22 @@ def _names(problem: Problem) -> Iterator[Mistake]:
 def _references(problem: Problem) -> Iterator[Mistake]:
     for name, environment in problem.environments.items():
         if environment.lock and not (problem.folder / environment.lock).is_file():
-            yield ("environments", name, "lock"), f"no file {environment.lock!r} beside the manifest"
+            yield (
+                ("environments", name, "lock"),
+                f"no file {environment.lock!r} beside the manifest",
+            )
     for name, variant in problem.variants.items():
         if variant.environment not in problem.environments:
             yield ("variants", name, "environment"), _unknown("environment", variant.environment)
     if problem.baseline not in problem.variants:
         yield ("baseline",), _unknown("variant", problem.baseline)
-    lists = [("cases", name, "variants", case.variants) for name, case in problem.cases.items()]
     for kind, capture in problem.captures.items():
-        lists.append(("captures", kind, "variants", capture.variants))
-        lists.append(("captures", kind, "cases", capture.cases))
-    for section, name, key, used in lists:
-        for index, value in enumerate(used or []):
-            if value not in getattr(problem, key):
-                yield (section, name, key, index), _unknown(key.removesuffix("s"), value)
+        for case, variants in capture.cells.items():
+            if case not in problem.cases:
+                yield ("captures", kind, "cells", case), _unknown("case", case)
+            for index, name in enumerate([] if variants == "all" else variants):
+                if name not in problem.variants:
+                    yield ("captures", kind, "cells", case, index), _unknown("variant", name)
 
 
 def _metrics(problem: Problem) -> Iterator[Mistake]:

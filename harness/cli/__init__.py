@@ -1,1 +1,18 @@
-"""The commands, one file each."""
+"""The commands, one file each: they parse, call and print; they decide nothing."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; user errors are one line and exit code 2 (or the error's own)."""
+    from harness.cli.app import app
+    from harness.errors import HarnessError
+
+    try:
+        app()
+    except HarnessError as error:
+        print(f"harness: {error}", file=sys.stderr)
+        raise SystemExit(error.exit_code) from None
+    except KeyboardInterrupt:
+        print("harness: interrupted", file=sys.stderr)
+        raise SystemExit(130) from None

@@ -11,12 +11,8 @@ from typing import Any
 import torch
 
 from harness.probe import memory, region, timing
-
-INPUT = "HARNESS_CELL"
-"""Environment variable: path of the JSON file that says which cell this process is."""
-
-RECORD = "workload.json"
-"""What the workload says of itself, written last: a cell without it did not finish."""
+from harness.probe.names import INPUT, RECORD
+from harness.probe.turn import Turn
 
 
 class Cell:
@@ -34,6 +30,7 @@ class Cell:
         self.params: dict[str, Any] = given["params"]
         self.settings: dict[str, Any] = given["settings"]
         self.out = Path(given["out"])
+        self._gpu = Turn(Path(given["lock"]), alone=given["alone"])
         self._samples: list[dict[str, Any]] = []
         self._facts: list[dict[str, Any]] = []
         self._declared: dict[str, int] = {}
@@ -44,13 +41,13 @@ class Cell:
     @classmethod
     def load(cls) -> "Cell":
         """Read the cell that ``harness run`` put this process up for."""
-        path = os.environ.get(INPUT)
-        if path is None:
+        given = os.environ.get(INPUT)
+        if given is None:
             raise SystemExit(
                 f"{INPUT} is not set: start this script through `harness run`, "
                 "or paste a command that `harness run --dry-run` prints"
             )
-        return cls(json.loads(Path(path).read_text(encoding="utf-8")))
+        return cls(json.loads(given))
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -70,12 +67,20 @@ class Cell:
         number, text = (None, value) if isinstance(value, str) else (float(value), None)
         self._facts.append({"name": name, "unit": unit, "value": number, "text": text})
 
+    def stated(self, name: str) -> float:
+        """Return the number that was stated as ``name``."""
+        return next(float(fact["value"]) for fact in self._facts if fact["name"] == name)
+
     def sample(self, name: str, metric: str, unit: str, values: list[float]) -> None:
         """Keep repeated measurements of ``metric`` in region ``name``; timing cells only."""
         self._samples += [
             {"region": name, "metric": metric, "unit": unit, "index": index, "value": value}
             for index, value in enumerate(values)
         ]
+
+    def exclusively(self) -> contextlib.AbstractContextManager[None]:
+        """Hold the device alone: no other cell of this run sets up or measures meanwhile."""
+        return self._gpu.exclusively()
 
     def measure(self, name: str, step: Callable[[], object]) -> None:
         """Run ``step`` under this cell's capture, after ``settings['warmup']`` unrecorded calls.
@@ -89,7 +94,9 @@ class Cell:
                 step()
         steps: int = self.settings["steps"]
         if self.capture == "timing":
-            for metric, values in timing.sample(step, steps, self.settings["samples"], self.device):
+            with self.exclusively():
+                measured = timing.sample(step, steps, self.settings["samples"], self.device)
+            for metric, values in measured:
                 self.sample(name, metric, "ms", values)
             return
         self._declared[f"step:{name}"] = steps
@@ -98,7 +105,7 @@ class Cell:
                 for _ in range(steps):
                     step()
             return
-        with region.profiled(self.capture, self.device, self.out):
+        with self.exclusively(), region.profiled(self.capture, self.device, self.out):
             for _ in range(steps):
                 with region.marked(f"step:{name}", self.device):
                     step()

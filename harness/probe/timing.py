@@ -40,9 +40,7 @@ def _wall(step: Callable[[], object], steps: int, device: str) -> float:
     return (time.perf_counter() - start) * 1e3 / steps
 
 
-def _queued(
-    step: Callable[[], object], steps: int, samples: int, sleep_ms: float
-) -> list[float]:
+def _queued(step: Callable[[], object], steps: int, samples: int, sleep_ms: float) -> list[float]:
     """Return GPU ms per step, or nothing if the device caught up with the host in any sample."""
     values = []
     for _ in range(samples):

@@ -11,7 +11,7 @@ from decoder import SHAPES, build
 from torch import Tensor, nn
 from variants import emulate, quantise, stored_bytes, tune_coordinates
 
-from harness.probe import Cell
+from harness.probe.cell import Cell
 
 EXTERN_CALL = "torchao.dequantize_affine_float8.default("
 
@@ -101,10 +101,15 @@ def decoder(cell: Cell) -> None:
         token = prefill()
     with cell.phase("compile and record"):
         position = torch.tensor([prompt_length], device=cell.device)
-        for _ in range(3 if cell.params["compile"] else 1):
+        for _ in range(cell.settings["warmup"]):  # compiles, then records the graph, then replays
             decode(token.clone(), position)
+    if cell.params["compile"]:
+        skipped = torch._dynamo.utils.counters["inductor"]["cudagraph_skips"]
+        cell.fact("cudagraph_skips", skipped, "graphs")
+    prefill()
     if cell.capture == "timing":
-        time_generation(cell, prefill, decode, prompt_length, new_tokens)
+        with cell.exclusively():
+            time_generation(cell, prefill, decode, prompt_length, new_tokens)
     elif cell.settings.get("region", "decode") == "prefill":
         cell.measure("prefill", prefill)
     else:
@@ -121,7 +126,7 @@ def time_generation(
 ) -> None:
     """Generate ``new_tokens`` several times; keep time to first token and both token rates."""
     first, total = [], []
-    for index in range(cell.settings["samples"] + 1):
+    for _ in range(cell.settings["generations"]):
         cell.synchronize()
         start = time.perf_counter()
         token = prefill()
@@ -132,15 +137,16 @@ def time_generation(
             token = decode(token.clone(), position).clone()
             position += 1
         cell.synchronize()
-        if index > 0:  # the first generation warms up
-            first.append(prefilled - start)
-            total.append(time.perf_counter() - start)
+        first.append(prefilled - start)
+        total.append(time.perf_counter() - start)
     decoding = [whole - part for whole, part in zip(total, first, strict=True)]
     cell.sample("generate", "time_to_first_token", "ms", [1e3 * value for value in first])
     cell.sample("generate", "tokens_per_second", "tok/s", [new_tokens / value for value in total])
     cell.sample(
         "generate", "decode_tokens_per_second", "tok/s", [(new_tokens - 1) / v for v in decoding]
     )
+    size = cell.stated("model_bytes")
+    cell.sample("generate", "model_bandwidth", "GB/s", [size * new_tokens / v / 1e9 for v in total])
     cell.sample("generate", "wall_time", "ms", [1e3 * v / (new_tokens - 1) for v in decoding])
 
 

@@ -1,0 +1,18 @@
+"""The command tree."""
+
+import typer
+
+from harness.cli.doctor import doctor
+from harness.cli.list import list_problems
+from harness.cli.run import run
+
+app = typer.Typer(
+    help="Reproduce, measure and explain GPU performance problems.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("list")(list_problems)
+app.command()(run)
+app.command()(doctor)

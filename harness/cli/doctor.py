@@ -1,0 +1,24 @@
+"""``harness doctor``: can this machine run and capture problems?"""
+
+from typing import Annotated
+
+import typer
+
+
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """Check this machine: GPU, profilers, counter permission, disk; each with its remedy."""
+    from harness import doctor as checking, target
+    from harness.cli import output
+
+    here = target.detect()
+    checks = checking.checks(here)
+    if json:
+        output.as_json({"checks": [check.as_dict() for check in checks], "target": here.as_dict()})
+    else:
+        words = {True: "ok", False: "NO", None: "–"}
+        rows = [(words[check.ok], check.name, check.found, check.remedy) for check in checks]
+        output.table(("", "what", "found", "remedy"), rows)
+    if any(check.ok is False for check in checks):
+        raise typer.Exit(1)

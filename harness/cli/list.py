@@ -1,0 +1,44 @@
+"""``harness list``: the problems, and what each is made of."""
+
+from typing import Annotated
+
+import typer
+
+
+def list_problems(
+    json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """List the problems with their variants, cases and captures."""
+    from harness.cli import output
+    from harness.cli.places import PROBLEMS
+    from harness.problem import MANIFEST, load
+
+    problems = [load(path.parent) for path in sorted(PROBLEMS.glob(f"*/{MANIFEST}"))]
+    if json:
+        output.as_json(
+            [
+                {
+                    "number": problem.number,
+                    "name": problem.folder.name,
+                    "title": problem.title,
+                    "variants": list(problem.variants),
+                    "cases": list(problem.cases),
+                    "captures": list(problem.captures),
+                    "claims": len(problem.claims),
+                }
+                for problem in problems
+            ]
+        )
+        return
+    rows = [
+        (
+            str(problem.number),
+            problem.title,
+            str(len(problem.variants)),
+            ", ".join(problem.cases),
+            ", ".join(problem.captures),
+            str(len(problem.claims)),
+        )
+        for problem in problems
+    ]
+    output.table(("", "problem", "variants", "cases", "captures", "claims"), rows)

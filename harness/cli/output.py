@@ -1,0 +1,39 @@
+"""Printing: tables for people, JSON for programs; nothing in a name can steer the terminal."""
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def as_json(value: object) -> None:
+    """Print ``value`` as JSON on stdout."""
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=True, allow_nan=False)
+    print()
+
+
+def plain(text: str) -> str:
+    """Return ``text`` with control, direction-changing and unpaired characters replaced."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
+    """Print a table; columns after the first are right-aligned where every cell is a number."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    cells = [[plain(cell) for cell in row] for row in rows]
+    drawn = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
+    for index, name in enumerate(head):
+        numeric = all(re.fullmatch(r"[-–\d][\d.,x×% ]*\D{0,6}", row[index]) for row in cells)
+        drawn.add_column(name, justify="right" if numeric and cells else "left", overflow="fold")
+    for row in cells:
+        drawn.add_row(*(Text(cell) for cell in row))
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=max(100, console.width), color_system=None)
+    console.print(drawn)

@@ -1,0 +1,8 @@
+"""Where the checkout keeps things."""
+
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+PROBLEMS = CHECKOUT / "problems"
+RUNS = CHECKOUT / "runs"
+REPORTS = CHECKOUT / "reports"

@@ -1,0 +1,55 @@
+"""``harness run``: execute a problem's cells on this machine."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Names = Annotated[list[str] | None, typer.Option(help="Only this one; may be given again.")]
+
+
+def run(
+    problem: Annotated[str, typer.Argument(help="Number, name or folder of the problem.")],
+    variant: Names = None,
+    case: Names = None,
+    capture: Names = None,
+    rounds: Annotated[int, typer.Option(help="Times that each timing cell runs.")] = 1,
+    engine: Annotated[str, typer.Option(help="auto or local.")] = "auto",
+    python: Annotated[Path | None, typer.Option(help="An interpreter that has torch.")] = None,
+    wheels: Annotated[Path | None, typer.Option(help="Install from this folder, offline.")] = None,
+    jobs: Annotated[int, typer.Option(help="Cells that set up side by side; one measures.")] = 1,
+    resume: Annotated[Path | None, typer.Option(help="Go on with this run folder.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands only.")] = False,
+) -> None:
+    """Run a problem's cells: variants by cases by captures, each in a process of its own."""
+    from harness import engines, problem as problems, run as execution, store, target
+    from harness.cli import places
+    from harness.cli.progress import Progress
+    from harness.plan import Selected, plan
+
+    chosen = problems.find(places.PROBLEMS, problem)
+    here = target.detect()
+    selected = Selected(tuple(variant or ()), tuple(case or ()), tuple(capture or ()), rounds)
+    cells = plan(chosen, selected, here.device)
+    name, why = engines.choose(engine, here)
+    made = engines.make(name, chosen, here, engines.Options(python, wheels))
+    environments = sorted({cell.environment for cell in cells})
+    if dry_run:
+        for line in execution.pasteable(made, cells, environments):
+            print(line)
+        return
+    print(why)
+    arguments = {"rounds": rounds, "jobs": jobs, "engine": name, "cells": len(cells)}
+    if resume:
+        folder = store.Run.open(resume)
+        execution.same_target(folder, chosen, here)
+    else:
+        origin = execution.provenance(chosen, here, made, arguments)
+        folder = store.Run.create(places.RUNS, chosen.folder.name, origin)
+    made.prepare(environments, folder.folder / "install.txt")
+    with Progress(len(cells)) as progress:
+        work = execution.Execution(chosen, here, made, folder, progress.told, jobs)
+        work.execute(cells)
+    print(f"run: {folder.folder}")
+    if progress.failed:
+        raise typer.Exit(1)

@@ -1,0 +1,159 @@
+"""Cells as processes of this host: one base interpreter with torch, overlays of pinned packages."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from harness import files, process
+from harness.captures.recipes import RECIPES
+from harness.engines import Command, Options
+from harness.errors import ToolError
+from harness.plan import Cell
+from harness.problem import Problem
+from harness.target import Target
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+_LOCKS = CHECKOUT / "requirements"
+_CPU_TORCH = "torch==2.13.0"  # outside the hashes: each index has CPU builds of its own
+_INSTALL_DEADLINE_S = 3600
+
+Commands = Callable[[Path], list[list[str]]]
+
+
+class Local:
+    """Runs each cell under ``--python``, or under an interpreter that it builds from the locks."""
+
+    def __init__(self, problem: Problem, target: Target, options: Options) -> None:
+        self._problem = problem
+        self._target = target
+        self._wheels = options.wheels.resolve() if options.wheels else None
+        self._given = options.python
+        self._store = CHECKOUT / ".envs"
+
+    def preparation(self, environments: list[str]) -> list[list[str]]:
+        """Return the pip commands for what does not stand yet."""
+        return [
+            argv
+            for folder, commands in self._installs(environments)
+            if not folder.is_dir()
+            for argv in commands(folder)
+        ]
+
+    def prepare(self, environments: list[str], log: Path) -> None:
+        """Install what is missing; each environment appears whole or not at all."""
+        for folder, commands in self._installs(environments):
+            if folder.is_dir():
+                continue
+            with files.atomic_folder(folder) as building:
+                for argv in commands(building):
+                    done = process.run(
+                        argv,
+                        cwd=CHECKOUT,
+                        env=process.environment({}),
+                        log=log,
+                        deadline_s=_INSTALL_DEADLINE_S,
+                    )
+                    if done.status != "ok":
+                        raise ToolError(
+                            f"installing {folder.name} {done.status}: {done.detail}",
+                            where=log,
+                            remedy="without a network: --python an interpreter that has torch, "
+                            "and --wheels a folder that holds the locked wheels",
+                        )
+
+    def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
+        """Return the cell's process; its caches are its variant's, its scratch files its own."""
+        given = {
+            "variant": cell.variant,
+            "case": cell.case,
+            "capture": cell.capture,
+            "device": self._target.device,
+            "params": cell.params,
+            "settings": cell.settings,
+            "out": str(out),
+            "lock": str(scratch / "measure.lock"),
+            "alone": cell.alone,
+        }
+        overlay = self._overlay(cell.environment)
+        cache = scratch / "cache" / files.safe_name(cell.variant)
+        env = {
+            "HARNESS_CELL": json.dumps(given),
+            "PYTHONPATH": ":".join(str(path) for path in (CHECKOUT, overlay) if path),
+            "PYTHONUNBUFFERED": "1",
+            "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
+            "TRITON_CACHE_DIR": str(cache / "triton"),
+            "TMPDIR": str(scratch / "tmp" / cell.id),
+        }
+        workload = [str(self._python), str((self._problem.folder / "repro.py").resolve())]
+        argv = RECIPES[cell.capture].wrap(workload, out, cell.flags)
+        return Command(argv, env, self._problem.folder.resolve())
+
+    def provenance(self) -> dict[str, object]:
+        """Return interpreter, package source and the hash of each environment's lock."""
+        locks = {
+            name: _hash(self._problem.folder / environment.lock)
+            for name, environment in self._problem.environments.items()
+            if environment.lock
+        }
+        return {
+            "engine": "local",
+            "where": "on host",
+            "python": "given with --python" if self._given else f"built from {self._lock.name}",
+            "packages_from": "a folder of wheels" if self._wheels else "the configured index",
+            "locks": locks,
+        }
+
+    @property
+    def _lock(self) -> Path:
+        return _LOCKS / f"torch-{'gpu' if self._target.gpu else 'cpu'}.lock"
+
+    @property
+    def _base(self) -> Path:
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        return self._store / f"{self._lock.stem}-py{version}-{_hash(self._lock)[:12]}"
+
+    @property
+    def _python(self) -> Path:
+        return self._given or self._base / "bin" / "python"
+
+    def _overlay(self, environment: str) -> Path | None:
+        lock = self._problem.environments[environment].lock
+        if lock is None:
+            return None
+        return self._store / f"{environment}-{_hash(self._problem.folder / lock)[:12]}"
+
+    def _installs(self, environments: list[str]) -> Iterator[tuple[Path, Commands]]:
+        """Yield each folder that has to stand and the commands that fill it."""
+        if self._given is None:
+            yield self._base, self._base_commands
+        for name in environments:
+            overlay = self._overlay(name)
+            lock = self._problem.environments[name].lock
+            if overlay and lock:
+                yield overlay, partial(self._overlay_commands, lock)
+
+    def _base_commands(self, folder: Path) -> list[list[str]]:
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+        commands = [
+            [sys.executable, "-m", "venv", str(folder)],
+            [*pip, *self._index, "--require-hashes", "-r", str(self._lock)],
+        ]
+        if not self._target.gpu:
+            commands.append([*pip, *self._index, "--no-deps", _CPU_TORCH])
+        return commands
+
+    def _overlay_commands(self, lock: str, folder: Path) -> list[list[str]]:
+        pip = [str(self._python), "-m", "pip", "install", "--quiet", "--target", str(folder)]
+        path = (self._problem.folder / lock).resolve()
+        return [[*pip, *self._index, "--no-deps", "--require-hashes", "-r", str(path)]]
+
+    @property
+    def _index(self) -> list[str]:
+        return ["--no-index", "--find-links", str(self._wheels)] if self._wheels else []
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,7 @@
+"""Names that the harness and the workload's process agree on."""
+
+INPUT = "HARNESS_CELL"
+"""Environment variable: JSON that says which cell this process is."""
+
+RECORD = "workload.json"
+"""What the workload says of itself, written last: a cell without it did not finish."""

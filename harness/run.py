@@ -1,0 +1,229 @@
+"""Executes a plan: each cell published whole; what fails is recorded and the rest goes on."""
+
+import contextlib
+import hashlib
+import shlex
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness import __version__, files, process, store
+from harness.captures.recipes import RECIPES
+from harness.engines import Engine
+from harness.errors import HarnessError, ToolError
+from harness.monitor import Monitor
+from harness.plan import Cell, source_hash
+from harness.probe.names import RECORD as WORKLOAD
+from harness.problem import MANIFEST, Problem
+from harness.target import Target
+
+Report = Callable[[Cell, str, float], None]
+"""Told of each cell: the cell, "running" or its status with the reason, and its seconds."""
+
+
+@dataclass
+class Execution:
+    """What one ``harness run`` works with."""
+
+    problem: Problem
+    target: Target
+    engine: Engine
+    run: store.Run
+    report: Report
+    jobs: int = 1
+    _caches: dict[tuple[str, str], threading.Lock] = field(default_factory=dict)
+
+    def execute(self, cells: list[Cell]) -> None:
+        """Run what is not finished yet. Tuning cells come first when cells share the GPU."""
+        todo = [cell for cell in cells if not self.run.finished(cell.id)]
+        for cell in todo:
+            self._caches.setdefault((cell.variant, cell.case), threading.Lock())
+        with _gpu_to_ourselves(self.target):
+            if self.jobs == 1:
+                for cell in todo:
+                    self._run(cell)
+                return
+            for cell in todo:
+                if cell.alone:
+                    self._run(cell)
+            self._together([cell for cell in todo if not cell.alone])
+
+    def _together(self, cells: list[Cell]) -> None:
+        pool = ThreadPoolExecutor(self.jobs)
+        try:
+            for future in [pool.submit(self._run, cell) for cell in cells]:
+                future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _run(self, cell: Cell) -> None:
+        with self._caches[cell.variant, cell.case]:
+            self.report(cell, "running", 0.0)
+            record = self._publish(cell)
+        reason = f": {record['reason']}" if record["reason"] else ""
+        self.report(cell, record["status"] + reason, record["wall_s"])
+
+    def _publish(self, cell: Cell) -> dict[str, Any]:
+        scratch = self.run.folder / "scratch"
+        (scratch / "tmp" / cell.id).mkdir(parents=True, exist_ok=True)
+        try:
+            with files.atomic_folder(self.run.cell(cell.id)) as out:
+                record = self._record(cell, out, scratch)
+                files.write_json(out / store.RECORD, record)
+        finally:
+            shutil.rmtree(scratch / "tmp" / cell.id, ignore_errors=True)
+        return record
+
+    def _record(self, cell: Cell, out: Path, scratch: Path) -> dict[str, Any]:
+        command = self.engine.command(cell, out, scratch)
+        env = process.environment(command.env)
+        uuid = self.target.gpu.uuid if self.target.gpu else None
+        started = time.time()
+        log = out / "log.txt"
+        with Monitor(uuid) as monitor:
+            try:
+                done = process.run(
+                    command.argv, cwd=command.cwd, env=env, log=log, deadline_s=cell.deadline_s
+                )
+            except ToolError as error:
+                done = process.Outcome("failed", None, 0.0, str(error))
+        status, reason = done.status, "" if done.status == "ok" else done.detail
+        recipe = RECIPES[cell.capture]
+        workload: dict[str, Any] = {}
+        if status == "ok":
+            reason = _afterwards(recipe.after(out), out, env)
+            reason = reason or _missing(out, (WORKLOAD, *recipe.leaves))
+            status = "failed" if reason else "ok"
+        if status == "ok":
+            workload = files.read_json(out / WORKLOAD)
+            (out / WORKLOAD).unlink()
+        return {
+            "id": cell.id,
+            "variant": cell.variant,
+            "case": cell.case,
+            "capture": cell.capture,
+            "round": cell.round,
+            "status": status,
+            "reason": reason,
+            "returncode": done.returncode,
+            "wall_s": round(done.wall_s, 3),
+            "started": round(started, 3),
+            "command": {
+                "argv": _portable(command.argv, out),
+                "env": _portable_env(command.env, out),
+            },
+            "params": cell.params,
+            "settings": cell.settings,
+            "gpu": uuid,
+            "seen": monitor.summary(),
+            "counted": recipe.counted(log.read_text(encoding="utf-8", errors="replace")),
+            "workload": workload,
+            "artifacts": store.fingerprint(out),
+        }
+
+
+def provenance(
+    problem: Problem, target: Target, engine: Engine, arguments: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what a run has to say of where it comes from."""
+    manifest = (problem.folder / MANIFEST).read_bytes()
+    return {
+        "problem": problem.folder.name,
+        "harness": __version__,
+        "git": _git(problem.folder),
+        "manifest_sha256": hashlib.sha256(manifest).hexdigest(),
+        "sources_sha256": source_hash(problem.folder),
+        "target": target.as_dict(),
+        "engine": engine.provenance(),
+        "arguments": arguments,
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def pasteable(engine: Engine, cells: list[Cell], environments: list[str]) -> Iterator[str]:
+    """Yield the shell lines that would do the same by hand."""
+    folder = Path("runs/by-hand").resolve()
+    for argv in engine.preparation(environments):
+        yield shlex.join(argv)
+    for cell in cells:
+        out, scratch = folder / cell.id, folder / "scratch"
+        command = engine.command(cell, out, scratch)
+        made = shlex.join(["mkdir", "-p", str(out), command.env["TMPDIR"]])
+        env = " ".join(f"{name}={shlex.quote(value)}" for name, value in command.env.items())
+        yield f"# {cell.id}"
+        line = f"(cd {shlex.quote(str(command.cwd))} && {env} {shlex.join(command.argv)})"
+        yield " && ".join([made, line, *(shlex.join(a) for a in RECIPES[cell.capture].after(out))])
+
+
+def _afterwards(commands: list[list[str]], out: Path, env: dict[str, str]) -> str:
+    """Turn the profiler's report into files that need no profiler; return what went wrong."""
+    for argv in commands:
+        try:
+            done = process.run(argv, cwd=out, env=env, log=out / "export.txt", deadline_s=600)
+        except ToolError as error:
+            return str(error)
+        if done.status != "ok":
+            return f"{argv[0]} {argv[1]} {done.status}: {done.detail}"
+    return ""
+
+
+def _missing(out: Path, names: tuple[str, ...]) -> str:
+    gone = [name for name in names if not (out / name).is_file() or not (out / name).stat().st_size]
+    return f"exited well but left no {', '.join(gone)}" if gone else ""
+
+
+def _portable(argv: list[str], out: Path) -> list[str]:
+    return [argument.replace(str(out), "$OUT") for argument in argv]
+
+
+def _portable_env(env: dict[str, str], out: Path) -> dict[str, str]:
+    return {name: value.replace(str(out), "$OUT") for name, value in env.items()}
+
+
+def _git(folder: Path) -> dict[str, Any]:
+    try:
+        commit = process.output(["git", "rev-parse", "HEAD"], cwd=folder)
+        changed = process.output(["git", "status", "--porcelain"], cwd=folder)
+    except HarnessError:
+        return {"commit": None, "changed": None}
+    return {"commit": commit, "changed": bool(changed)}
+
+
+@contextlib.contextmanager
+def _gpu_to_ourselves(target: Target) -> Iterator[None]:
+    """Hold the node's lock on this GPU; the kernel frees it if we are killed."""
+    from filelock import FileLock, Timeout
+
+    name = target.gpu.uuid if target.gpu else "cpu"
+    lock = FileLock(Path(tempfile.gettempdir()) / f"harness-{files.safe_name(name)}.lock")
+    try:
+        with lock.acquire(timeout=0.1):
+            yield
+    except Timeout:
+        raise ToolError(
+            f"another run holds {name}", remedy="wait for it to end, or stop it"
+        ) from None
+
+
+def same_target(run: store.Run, problem: Problem, target: Target) -> None:
+    """Refuse to go on with a run of another problem, GPU model or driver: they cannot be compared."""
+    from harness.errors import UsageError
+
+    known = run.provenance
+    pairs = {
+        "problem": (known["problem"], problem.folder.name),
+        "target": (known["target"]["name"], target.name),
+        "driver": (
+            (known["target"]["gpu"] or {}).get("driver"),
+            target.gpu.driver if target.gpu else None,
+        ),
+    }
+    for what, (then, now) in pairs.items():
+        if then != now:
+            raise UsageError(f"the run's {what} is {then}, here it is {now}", where=run.folder)
