@@ -37,7 +37,7 @@ class Run:
     @classmethod
     def open(cls, folder: Path) -> "Run":
         """Open an existing run folder."""
-        run = cls(folder)
+        run = cls(folder.resolve())
         if not (folder / "run.json").is_file():
             raise StoreError("not a run folder: it has no run.json", where=folder)
         if run.provenance.get("version") != VERSION:
