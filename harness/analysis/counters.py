@@ -1,0 +1,67 @@
+"""The counters of Nsight Compute that a kernel is first judged by, one row a profiled launch."""
+
+import polars as pl
+
+# Column to (Nsight Compute's metric, unit to convert to). A metric is absent where the section that
+# holds it was not collected or the architecture lacks it; the column is then null.
+_METRICS = {
+    "time_ns": ("gpu__time_duration.sum", "ns"),
+    "dram_read_bytes": ("dram__bytes_read.sum", "byte"),
+    "dram_write_bytes": ("dram__bytes_write.sum", "byte"),
+    "dram_pct": ("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "%"),
+    "sm_pct": ("sm__throughput.avg.pct_of_peak_sustained_elapsed", "%"),
+    "tensor_pct": ("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", "%"),
+    "occupancy_pct": ("sm__warps_active.avg.pct_of_peak_sustained_active", "%"),
+    "registers": ("launch__registers_per_thread", ""),
+    "waves": ("launch__waves_per_multiprocessor", ""),
+}
+
+# ncu scales units to the value unless told `--print-units base`; its prefixes are decimal.
+_SCALES = {
+    "ns": {"ns": 1.0, "nsecond": 1.0, "us": 1e3, "usecond": 1e3, "ms": 1e6, "msecond": 1e6}
+    | {"s": 1e9, "second": 1e9},
+    "byte": {"byte": 1.0, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "Tbyte": 1e12},
+    "%": {"%": 1.0},
+}
+
+
+def per_kernel(counters: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a profiled launch, in launch order; what was not measured is null.
+
+    Columns: launch, name, grid, block; time_ns (with ncu's serialisation, never a latency);
+    dram_read_bytes, dram_write_bytes, dram_bytes (both); dram_pct, sm_pct (of peak throughput over
+    the elapsed cycles); tensor_pct (tensor pipe, of the active cycles), occupancy_pct (achieved);
+    registers a thread; waves. A value whose unit is unknown counts as not measured.
+    """
+    wanted = [metric for metric, _ in _METRICS.values()]
+    rows = counters.filter(pl.col("metric").is_in(wanted)).with_columns(
+        pl.col("metric", "unit").cast(pl.String)
+    )
+    launches = counters.group_by("launch").agg(
+        pl.col("name", "grid", "block").first().cast(pl.String)
+    )
+    measured = rows.group_by("launch").agg(
+        _value(metric, unit).alias(column) for column, (metric, unit) in _METRICS.items()
+    )
+    return (
+        launches.join(measured, on="launch", how="left")
+        .sort("launch")
+        .with_columns(
+            (pl.col("dram_read_bytes") + pl.col("dram_write_bytes")).alias("dram_bytes"),
+            pl.col("registers").cast(pl.Int64, strict=False),
+        )
+        .select(
+            *("launch", "name", "grid", "block", "time_ns"),
+            *("dram_read_bytes", "dram_write_bytes", "dram_bytes", "dram_pct", "sm_pct"),
+            *("tensor_pct", "occupancy_pct", "registers", "waves"),
+        )
+    )
+
+
+def _value(metric: str, unit: str) -> pl.Expr:
+    """Return a metric's value of the group, in ``unit``."""
+    value = pl.col("value")
+    if unit in _SCALES:
+        scales = _SCALES[unit]
+        value = value * pl.col("unit").replace_strict(scales, default=None, return_dtype=pl.Float64)
+    return value.filter(pl.col("metric") == metric).first()

@@ -1,0 +1,140 @@
+"""What a CUDA kernel is, from its name: a family for tables and plots, and a name short enough.
+
+Names are as the profilers print them, demangled: nsys writes ``<(int)4>`` and ``<unnamed>``, torch
+``<4>`` and ``(anonymous namespace)``. A mangled name works too, it only stays long.
+"""
+
+import re
+from collections.abc import Iterable
+
+_ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
+_UNTELLING = {"kernel", "device_kernel"}  # shown with their namespace
+_CLOSERS = {">": "<", ")": "(", "]": "[", "}": "{"}
+
+# The functor that tells one launch of a generic kernel from another: at::native passes it as a
+# template argument (`FillFunctor`, `direct_copy_kernel_cuda`, `MeanOps`), CUTLASS its own kernel.
+_WRAPPERS = r"(?:Binary|[AB]Unary)Functor\b|gpu_kernel_impl|ReduceOp\b"
+_FUNCTOR = re.compile(
+    rf"\b(?!{_WRAPPERS})"
+    r"(\w+_kernel(?:_cuda|_impl)?(?=[<(])|\w*KernelImpl\b|\w*[Ff]unctor\w*|\w+Ops\b"
+    r"|launch_\w+|cutlass_\w+)"
+)
+
+# Matched against the whole name: these words are decisive wherever they stand.
+_BY_NAME = (
+    # torch/_inductor/codegen: triton_<first letters of the kernel's category>_<fused ops>_<n>
+    ("triton: pointwise", r"triton_poi_"),
+    ("triton: reduction", r"triton_red_"),
+    ("triton: persistent reduction", r"triton_per_"),
+    ("triton: template", r"triton_tem_|triton_mm|triton_bmm|triton_addmm|triton_flex_attention"),
+    ("triton: other", r"^triton_"),
+    ("communication", r"^nccl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|nvshmem"),
+    # FlashAttention 2 and 3, xformers' and TensorRT's fmha, cuDNN's sdpa, FlashInfer, vLLM
+    (
+        "attention",
+        r"flash_(?:fwd|bwd|attn|attention|decod)|FlashAttn|fmha|sdpa|AttentionKernel|_attn_"
+        r"|attention_(?:kernel|2d|3d|fwd|bwd)|paged_?attention|(?:Prefill|Decode)With\w*KVCache",
+    ),
+    ("convolution", r"[fdw]p?(?:rop|grad)_|conv[123]?d?_|cutlass::conv|winograd|scudnn|cudnn::cnn"),
+)
+
+# Matched, in this order, against the function's own name and its functor, not its argument types.
+_BY_FUNCTION = (
+    ("gemv", r"gemv|gevm|\bdot_kernel"),
+    # cuBLAS: nvjet_*, sm80_xmma_gemm_*, ampere_*gemm_*, splitKreduce; CUTLASS; TensorRT-LLM's bmm_*
+    ("gemm", r"gemm|nvjet|cutlass|xmma|cublas|split_?k_?reduce|^bmm_|matmul|wgmma|wmma"),
+    ("optimizer/foreach", r"multi_tensor_apply|adam"),
+    ("softmax", r"softmax"),
+    ("norm", r"(?:layer|rms|batch|group|instance)_?norm|\bbn_[fb]w|RowwiseMoments|GammaBeta"),
+    ("quantize", r"quant"),
+    ("sort/topk", r"sort|topk|\btop_k|_top_k|radix"),
+    ("random", r"\bdistribution_|dropout|philox|random|curand|multinomial"),
+    ("fill/memset", r"FillFunctor|\bfill|memset"),
+    ("elementwise", r"rotary|_and_mul\b"),
+    ("cast/copy", r"copy|CatArray|transpose|nchwToNhwc|nhwcToNchw"),
+    ("index/gather", r"index|gather|scatter|embedding|nonzero|reshape_and_cache"),
+    ("reduce", r"reduce|scan|cumsum"),
+    ("elementwise", r"elementwise"),
+)
+
+_NAME_RULES = [(family, re.compile(pattern, re.IGNORECASE)) for family, pattern in _BY_NAME]
+_FUNCTION_RULES = [(family, re.compile(pattern, re.IGNORECASE)) for family, pattern in _BY_FUNCTION]
+
+
+def family(name: str) -> str:
+    """Return the family that a kernel's name shows it to be of, ``"other"`` when it shows none."""
+    for found, pattern in _NAME_RULES:
+        if pattern.search(name):
+            return found
+    function, functor = _parts(name)
+    for found, pattern in _FUNCTION_RULES:
+        if pattern.search(f"{function} {functor}"):
+            return found
+    return "other"
+
+
+def short_name(name: str, limit: int = 60) -> str:
+    """Return a name of at most ``limit`` characters: the bare function, and its functor if any.
+
+    Namespaces, template arguments and parameters go; what is still too long loses its middle. Two
+    kernels can share a short name: use :func:`short_names` for those of one table.
+    """
+    function, functor = _parts(name)
+    path = function.split("::")
+    bare = "::".join(path[-2:] if path[-1] in _UNTELLING else path[-1:])
+    return _cut(f"{bare}<{functor}>" if functor else bare, limit)
+
+
+def short_names(names: Iterable[str], limit: int = 60) -> dict[str, str]:
+    """Return full name to short name; those that would be equal get `` #2``, `` #3`` in order."""
+    shortened: dict[str, str] = {}
+    taken: set[str] = set()
+    seen: dict[str, int] = {}
+    for name in dict.fromkeys(names):
+        base = candidate = short_name(name, limit)
+        while candidate in taken:
+            seen[base] = seen.get(base, 1) + 1
+            suffix = f" #{seen[base]}"
+            candidate = _cut(base, limit - len(suffix)) + suffix
+        taken.add(candidate)
+        shortened[name] = candidate
+    return shortened
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """Return the qualified function, bare of template arguments and parameters, and its functor."""
+    plain = name.replace("(anonymous namespace)::", "").replace("<unnamed>::", "")
+    outside = _outside_brackets(plain).split()
+    if not outside:
+        return name.strip(), ""
+    function = outside[-1]
+    bare = function.rsplit("::", 1)[-1]
+    arguments = plain[plain.find(bare) + len(bare) :]
+    functor = _FUNCTOR.search(arguments)
+    return function, functor.group() if functor else ""
+
+
+def _outside_brackets(name: str) -> str:
+    """Return what stands outside of all brackets, up to the parameter list."""
+    kept: list[str] = []
+    open_: list[str] = []
+    for character in name:
+        if character in _CLOSERS.values():
+            if character == "(" and not open_ and kept and not kept[-1].isspace():
+                break
+            open_.append(character)
+        elif character in _CLOSERS:
+            # A '>' inside parentheses compares; it closes nothing.
+            if open_ and open_[-1] == _CLOSERS[character]:
+                open_.pop()
+        elif not open_:
+            kept.append(character)
+    return "".join(kept)
+
+
+def _cut(text: str, limit: int) -> str:
+    """Return ``text`` without its middle if it is too long: both ends tell kernels apart."""
+    if len(text) <= limit:
+        return text
+    tail = (limit - 1) // 2
+    return text[: limit - 1 - tail] + _ELLIPSIS + text[len(text) - tail :]

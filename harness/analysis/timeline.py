@@ -1,0 +1,258 @@
+"""Where the GPU's time went: kernels, copies, idle time, and the work of each step.
+
+Pure functions of one capture's ``gpu_ops``, ``api_calls`` and ``ranges`` tables. Times are integer
+nanoseconds. GPU operations overlap (streams, copies, memsets), so time in which the GPU was busy is
+always the length of a union of intervals, never a sum of durations.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+GAPS_KEPT = 5
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A time in which no operation ran, between the one that ended last and the next to start."""
+
+    start_ns: int
+    duration_ns: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Activity:
+    """How busy the GPU was; every figure is null where the capture holds no GPU operation.
+
+    ``span_ns`` runs from the first operation's start to the last one's end; ``busy_ns`` is the time
+    in it during which at least one operation (kernel, copy, memset or graph) ran, ``overlap_ns``
+    during which two or more did, ``idle_ns`` the rest of the span. ``gaps`` are the longest idle
+    times, longest first. ``devices`` holds the same for each device by its number; the figures over
+    all devices count the GPU as busy while any of them is.
+    """
+
+    operations: int = 0
+    span_ns: int | None = None
+    busy_ns: int | None = None
+    idle_ns: int | None = None
+    overlap_ns: int | None = None
+    gaps: tuple[Gap, ...] = ()
+    devices: dict[int, "Activity"] = field(default_factory=dict)
+
+
+def kernel_table(gpu_ops: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a kernel name (and graph traced as one unit), the longest in total first.
+
+    Columns: name, count, total_ns, median_ns (float), min_ns, max_ns, share (of the summed kernel
+    time), grid, block and registers of the commonest launch shape, shapes (how many there are).
+    """
+    kernels = gpu_ops.filter(pl.col("kind").is_in(["kernel", "graph"]))
+    duration = pl.col("duration_ns")
+    times = kernels.group_by("name").agg(
+        duration.len().cast(pl.Int64).alias("count"),
+        duration.sum().alias("total_ns"),
+        duration.median().alias("median_ns"),
+        duration.min().alias("min_ns"),
+        duration.max().alias("max_ns"),
+    )
+    share = pl.col("total_ns") / pl.col("total_ns").sum()
+    return (
+        times.with_columns(share.fill_nan(None).alias("share"))
+        .join(_commonest_shapes(kernels), on="name", how="left", nulls_equal=True)
+        .with_columns(pl.col("name", "grid", "block").cast(pl.String))
+        .sort("total_ns", "name", descending=[True, False])
+    )
+
+
+def _commonest_shapes(kernels: pl.DataFrame) -> pl.DataFrame:
+    """Return name, grid, block, registers, shapes: the launch shape that most launches had."""
+    launches = kernels.group_by("name", "grid", "block").agg(
+        pl.col("registers").first(), pl.len().alias("launches")
+    )
+    by_frequency = launches.with_columns(pl.col("grid", "block").cast(pl.String)).sort(
+        "launches", "grid", "block", descending=[True, False, False]
+    )
+    return by_frequency.group_by("name", maintain_order=True).agg(
+        pl.col("grid", "block", "registers").first(), pl.len().cast(pl.Int64).alias("shapes")
+    )
+
+
+def copy_table(gpu_ops: pl.DataFrame) -> pl.DataFrame:
+    """Return kind, count, bytes, total_ns by direction of copy; memsets are a kind of their own."""
+    moves = gpu_ops.filter(pl.col("kind").is_in(["copy", "memset"]))
+    direction = (
+        pl.when(pl.col("kind") == "memset")
+        .then(pl.lit("memset"))
+        .otherwise(pl.col("copy_kind").cast(pl.String))
+    )
+    return (
+        moves.group_by(direction.alias("kind"))
+        .agg(
+            pl.len().cast(pl.Int64).alias("count"),
+            _sum("bytes").alias("bytes"),
+            _sum("duration_ns").alias("total_ns"),
+        )
+        .sort("total_ns", "kind", descending=[True, False], nulls_last=True)
+    )
+
+
+def range_table(ranges: pl.DataFrame) -> pl.DataFrame:
+    """Return name, count, total_ns, median_ns, unfinished (ranges that never ended, untimed)."""
+    duration = pl.col("duration_ns")
+    return (
+        ranges.group_by("name")
+        .agg(
+            pl.len().cast(pl.Int64).alias("count"),
+            _sum("duration_ns").alias("total_ns"),
+            duration.median().alias("median_ns"),
+            duration.null_count().cast(pl.Int64).alias("unfinished"),
+        )
+        .with_columns(pl.col("name").cast(pl.String))
+        .sort("total_ns", "name", descending=[True, False], nulls_last=True)
+    )
+
+
+def activity(gpu_ops: pl.DataFrame) -> Activity:
+    """Return how busy the GPU was over the whole capture, and each device of it."""
+    timed = gpu_ops.select("device", "start_ns", "duration_ns", "name").drop_nulls(
+        ["start_ns", "duration_ns"]
+    )
+    whole = _activity(timed)
+    numbers = timed["device"].drop_nulls().unique().sort().to_list()
+    if len(numbers) == 1 and timed["device"].null_count() == 0:
+        return replace(whole, devices={numbers[0]: whole})
+    parts = {number: _activity(timed.filter(pl.col("device") == number)) for number in numbers}
+    return replace(whole, devices=parts)
+
+
+def _activity(timed: pl.DataFrame) -> Activity:
+    """Return the activity of operations without regard to their device."""
+    if timed.is_empty():
+        return Activity()
+    end = pl.col("start_ns") + pl.col("duration_ns")
+    ops = timed.sort("start_ns").select("start_ns", "name", end_ns=end)
+    ops = ops.with_columns(reach_ns=pl.col("end_ns").cum_max().shift(1))
+    # What an interval shares with any earlier one ends where it ends or the farthest of them does.
+    shared = ops.select("start_ns", end_ns=pl.min_horizontal("end_ns", "reach_ns")).slice(1)
+    span = int(ops["end_ns"].max() - ops["start_ns"][0])
+    busy = _union(ops)
+    return Activity(timed.height, span, busy, span - busy, _union(shared), _longest_gaps(ops))
+
+
+def _union(intervals: pl.DataFrame) -> int:
+    """Return the length of the union of intervals sorted by start; one that is empty adds none."""
+    return int(intervals.select(_fresh(pl.col("end_ns").cum_max().shift(1)).sum()).item())
+
+
+def _fresh(reach: pl.Expr) -> pl.Expr:
+    """Return what an interval covers beyond ``reach``, the farthest end of those before it."""
+    return (pl.col("end_ns") - pl.max_horizontal("start_ns", reach)).clip(lower_bound=0)
+
+
+def _longest_gaps(ops: pl.DataFrame) -> tuple[Gap, ...]:
+    """Return the longest times between sorted operations that no earlier one reaches into."""
+    idle = (pl.col("start_ns") - pl.col("reach_ns")).alias("idle_ns")
+    gaps = (
+        ops.lazy()
+        .select("name", "start_ns", "reach_ns", idle)
+        .filter(pl.col("idle_ns") > 0)
+        .top_k(GAPS_KEPT, by=["idle_ns", "start_ns"], reverse=[False, True])
+        .sort("idle_ns", "start_ns", descending=[True, False])
+        .collect()
+    )
+    return tuple(
+        Gap(
+            start_ns=gap["reach_ns"],
+            duration_ns=gap["idle_ns"],
+            before=str(ops.filter(pl.col("end_ns") == gap["reach_ns"])["name"][0]),
+            after=str(gap["name"]),
+        )
+        for gap in gaps.iter_rows(named=True)
+    )
+
+
+def steps(ranges: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return step (0, 1, … by start), thread, start_ns, end_ns of the finished ranges of a name.
+
+    Ranges of that name which nest or overlap on one thread are one step.
+    """
+    start, end = pl.col("start_ns"), pl.col("end_ns")
+    finished = (
+        ranges.filter(pl.col("name") == name)
+        .drop_nulls(["start_ns", "duration_ns", "thread"])
+        .select("thread", start, (start + pl.col("duration_ns")).alias("end_ns"))
+        .sort("thread", "start_ns")
+    )
+    apart = (start >= end.cum_max().shift(1).over("thread")).fill_null(value=True)
+    return (
+        finished.with_columns(apart.cum_sum().alias("group"))
+        .group_by("thread", "group")
+        .agg(start.min(), end.max())
+        .sort("start_ns", "thread")
+        .drop("group")
+        .with_row_index("step")
+        .cast({"step": pl.Int64})
+    )
+
+
+def gpu_ops_in_ranges(
+    gpu_ops: pl.DataFrame, api_calls: pl.DataFrame, ranges: pl.DataFrame, name: str
+) -> pl.DataFrame:
+    """Return the rows of ``gpu_ops`` that were launched inside ranges of ``name``, with ``step``.
+
+    An operation belongs to the step whose thread made the host call of the same correlation id
+    while the range was open. When it ran on the GPU does not matter: that is often after the range.
+    """
+    calls = (
+        api_calls.select("correlation", "thread", "start_ns")
+        .drop_nulls()
+        .sort("start_ns")
+        .join_asof(
+            steps(ranges, name),
+            on="start_ns",
+            by="thread",
+            strategy="backward",
+            check_sortedness=False,  # both sides were just sorted
+        )
+        .filter(pl.col("start_ns") < pl.col("end_ns"))
+        .unique("correlation", keep="first", maintain_order=True)
+    )
+    launched = calls.select("correlation", "step")
+    return gpu_ops.join(launched, on="correlation", how="inner", maintain_order="left")
+
+
+def step_activity(
+    gpu_ops: pl.DataFrame, api_calls: pl.DataFrame, ranges: pl.DataFrame, name: str
+) -> pl.DataFrame:
+    """Return one row a step of ``name``: step, host_ns, kernels, graphs, busy_ns.
+
+    ``host_ns`` is how long the range was open, ``busy_ns`` the union of the intervals of the GPU
+    operations launched in it, ``kernels`` and ``graphs`` their numbers, 0 where there were none.
+    """
+    start, end = pl.col("start_ns"), pl.col("end_ns")
+    fresh = _fresh(end.cum_max().shift(1).over("step"))
+    launched = gpu_ops_in_ranges(gpu_ops, api_calls, ranges, name)
+    work = (
+        launched.with_columns((start + pl.col("duration_ns")).alias("end_ns"))
+        .sort("step", "start_ns")
+        .with_columns(fresh.alias("fresh_ns"))
+        .group_by("step")
+        .agg(
+            (pl.col("kind") == "kernel").sum().cast(pl.Int64).alias("kernels"),
+            (pl.col("kind") == "graph").sum().cast(pl.Int64).alias("graphs"),
+            pl.col("fresh_ns").sum().alias("busy_ns"),
+        )
+    )
+    return (
+        steps(ranges, name)
+        .select("step", (end - start).alias("host_ns"))
+        .join(work, on="step", how="left", maintain_order="left")
+        .with_columns(pl.col("kernels", "graphs", "busy_ns").fill_null(0))
+    )
+
+
+def _sum(column: str) -> pl.Expr:
+    """Return the sum of a column's values, null where there is none."""
+    return pl.when(pl.col(column).count() > 0).then(pl.col(column).sum())
