@@ -1,0 +1,175 @@
+"""``harness inspect``: what one capture file holds."""
+
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+_NOT_MEASURED = "\N{EN DASH}"
+_MOST_ROWS = 30
+_BESIDE_NAME = 67  # columns that the widest table needs beside the kernel's name
+_LEAST_NAME = 33  # what is left for it of 100
+
+
+def inspect(
+    file: Annotated[Path, typer.Argument(help="A capture of nsys, ncu, torch.profiler or memory.")],
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    full_names: Annotated[
+        bool, typer.Option("--full-names", help="Print kernel names whole.")
+    ] = False,
+) -> None:
+    """Show what a capture holds: kernels, copies, idle time, ranges, counters or memory."""
+    from harness import inspection
+    from harness.analysis.kernels import short_names
+    from harness.cli import output
+
+    found = inspection.inspect(file)
+    if json:
+        output.as_json(found)
+        return
+    names = [kernel["name"] for kernel in found.get("kernels", [])]
+    width = shutil.get_terminal_size((100, 24)).columns
+    shown = {} if full_names else short_names(names, max(_LEAST_NAME, width - _BESIDE_NAME))
+    {"ncu": _counters, "memory": _memory}.get(found["kind"], _timeline)(found, shown)
+
+
+def _timeline(found: dict[str, Any], shown: dict[str, str]) -> None:
+    gpu = found["gpu"]
+    if gpu["span_ns"] is None:
+        print("No GPU work in this capture.")
+    else:
+        _print("GPU", [*gpu["devices"], *([gpu] if len(gpu["devices"]) != 1 else [])], _GPU)
+    _print("Kernels", found["kernels"], _kernel_name(shown) | _KERNEL)
+    _print("Copies", found["copies"], _COPY)
+    _print("Ranges", found["ranges"], _RANGE)
+    if gpu["span_ns"] is None:
+        _print("Operators", found.get("operators", []), _OPERATOR)
+
+
+def _counters(found: dict[str, Any], shown: dict[str, str]) -> None:
+    _print("Profiled kernels", found["kernels"], _kernel_name(shown) | _COUNTER)
+
+
+def _memory(found: dict[str, Any], _shown: dict[str, str]) -> None:
+    _print("Pools", found["pools"], _POOL)
+    _print("Allocation sites", found["sites"], _SITE)
+
+
+Cell = Callable[[dict[str, Any]], str]
+
+
+def _print(title: str, rows: Sequence[dict[str, Any]], columns: dict[str, Cell]) -> None:
+    """Print the first rows as a table, and how many more there are."""
+    from harness.cli import output
+
+    if not rows:
+        return
+    cells: Iterable[list[str]] = (
+        [cell(row) for cell in columns.values()] for row in rows[:_MOST_ROWS]
+    )
+    output.table(list(columns), cells, title)
+    if len(rows) > _MOST_ROWS:
+        print(f"… and {len(rows) - _MOST_ROWS} more: --json prints all\n")
+
+
+def _kernel_name(shown: dict[str, str]) -> dict[str, Cell]:
+    return {"kernel": lambda row: shown.get(row["name"], row["name"])}
+
+
+def _text(key: str) -> Cell:
+    return lambda row: _NOT_MEASURED if row[key] is None else str(row[key])
+
+
+def _number(key: str, scale: float = 1, digits: int = 0) -> Cell:
+    """Print a figure in units of ``scale``, a dash where it was not measured."""
+    return lambda row: _NOT_MEASURED if row[key] is None else f"{row[key] / scale:,.{digits}f}"
+
+
+def _bytes(key: str) -> Cell:
+    """Print a size in the largest decimal unit that it has one of."""
+
+    def cell(row: dict[str, Any]) -> str:
+        size = row[key]
+        if size is None:
+            return _NOT_MEASURED
+        power = min(3, (len(str(size)) - 1) // 3)
+        unit = ("B", "kB", "MB", "GB")[power]
+        return f"{size / 1000**power:,.{2 if power else 0}f} {unit}"
+
+    return cell
+
+
+def _busy_percent(row: dict[str, Any]) -> str:
+    return f"{row['busy_ns'] / row['span_ns'] * 100:.1f}" if row["span_ns"] else _NOT_MEASURED
+
+
+def _shape(key: str) -> Cell:
+    """Print a launch shape, marked where launches of the kernel had others too."""
+
+    def cell(row: dict[str, Any]) -> str:
+        if row[key] is None:
+            return _NOT_MEASURED
+        return f"{row[key]} …" if row["shapes"] > 1 else str(row[key])
+
+    return cell
+
+
+_GPU: dict[str, Cell] = {
+    "device": lambda row: str(row.get("device", "all")),
+    "span ms": _number("span_ns", 1e6, 3),
+    "busy ms": _number("busy_ns", 1e6, 3),
+    "busy %": _busy_percent,
+    "idle ms": _number("idle_ns", 1e6, 3),
+    "overlapped ms": _number("overlap_ns", 1e6, 3),
+}
+_KERNEL: dict[str, Cell] = {
+    "count": _number("count"),
+    "total ms": _number("total_ns", 1e6, 3),
+    "median µs": _number("median_ns", 1e3, 2),
+    "share %": _number("share", 0.01, 1),
+    "grid": _shape("grid"),
+    "block": _text("block"),
+}
+_COPY: dict[str, Cell] = {
+    "copy": _text("kind"),
+    "count": _number("count"),
+    "size": _bytes("bytes"),
+    "total ms": _number("total_ns", 1e6, 3),
+}
+_RANGE: dict[str, Cell] = {
+    "range": _text("name"),
+    "count": _number("count"),
+    "total ms": _number("total_ns", 1e6, 3),
+    "median ms": _number("median_ns", 1e6, 3),
+    "never ended": _number("unfinished"),
+}
+_OPERATOR: dict[str, Cell] = {
+    "operator": _text("name"),
+    "count": _number("count"),
+    "host ms": _number("total_ns", 1e6, 3),
+    "GPU ms": _number("device_ns", 1e6, 3),
+}
+_COUNTER: dict[str, Cell] = {
+    "time µs": _number("duration_ns", 1e3, 2),
+    "DRAM %": _number("dram_pct", 1, 1),
+    "SM %": _number("sm_pct", 1, 1),
+    "tensor %": _number("tensor_pct", 1, 1),
+    "occupancy %": _number("occupancy_pct", 1, 1),
+    "registers": _number("registers"),
+    "waves": _number("waves", 1, 2),
+}
+_POOL: dict[str, Cell] = {
+    "pool": _text("pool"),
+    "segments": _number("segments"),
+    "reserved": _bytes("reserved_bytes"),
+    "allocated": _bytes("allocated_bytes"),
+}
+_SITE: dict[str, Cell] = {
+    "site": _text("site"),
+    "phase": _text("phase"),
+    "count": _number("count"),
+    "requested": _bytes("bytes"),
+    "at the peak": _bytes("peak_bytes"),
+}

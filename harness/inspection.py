@@ -1,0 +1,114 @@
+"""One capture file on its own, read and analysed: the document that ``harness inspect`` shows."""
+
+import importlib
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.captures import sniff
+from harness.errors import CaptureError
+from harness.evidence import Tables
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Document = dict[str, Any]
+
+_READERS: Mapping[sniff.Kind, str] = {
+    "nsys": "nsys",
+    "nsys-rep": "nsys",
+    "torch": "torch_trace",
+    "ncu": "ncu",
+    "memory": "memory",
+}
+
+
+def inspect(path: Path) -> Document:
+    """Return what the capture at ``path`` holds, as plain data whose names are whole.
+
+    ``kind`` says which keys there are. ``nsys`` and ``torch``: kernels, gpu, copies, ranges and
+    (for torch) operators; ``ncu``: kernels, units; ``memory``: pools, sites. Times are nanoseconds,
+    sizes bytes, shares fractions of one; what was not measured is None. Raises CaptureError if the
+    file cannot be used, ToolError if a program that it needs is absent.
+    """
+    kind = sniff.kind_of(path)
+    with sniff.opened(path) as plain:
+        try:
+            tables = importlib.import_module(f"harness.captures.{_READERS[kind]}").read(plain)
+        except CaptureError as error:  # it may have read an unpacked copy: name the user's file
+            raise CaptureError(error.what, where=path, remedy=error.remedy) from error
+    if kind == "ncu":
+        return _counters(_table(tables, "counters"))
+    if kind == "memory":
+        return _memory(tables)
+    if kind == "torch":
+        operators = _table(tables, "operators").sort("total_ns", descending=True, nulls_last=True)
+        return _timeline("torch", tables) | {"operators": operators.to_dicts()}
+    document = _timeline("nsys", tables)
+    if document["gpu"]["span_ns"] is None and not document["ranges"]:
+        raise CaptureError(
+            "no GPU work and no ranges in it",
+            where=path,
+            remedy="record with `--trace=cuda,nvtx` while the workload runs on the GPU",
+        )
+    return document
+
+
+def _table(tables: Tables, name: str) -> "pl.DataFrame":
+    """Return a table that the reader may have left out."""
+    from harness.evidence import empty
+
+    return tables[name] if name in tables else empty(name)
+
+
+def _timeline(kind: str, tables: Tables) -> Document:
+    from harness.analysis import timeline
+
+    gpu_ops = _table(tables, "gpu_ops")
+    found = asdict(timeline.activity(gpu_ops))
+    devices = [{"device": number} | part for number, part in found["devices"].items()]
+    for device in devices:
+        del device["devices"]
+    return {
+        "kind": kind,
+        "kernels": timeline.kernel_table(gpu_ops).to_dicts(),
+        "gpu": found | {"devices": devices},
+        "copies": timeline.copy_table(gpu_ops).to_dicts(),
+        "ranges": timeline.range_table(_table(tables, "ranges")).to_dicts(),
+    }
+
+
+def _counters(counters: "pl.DataFrame") -> Document:
+    import polars as pl
+
+    from harness.analysis.counters import per_kernel
+
+    metrics: dict[int, dict[str, float | None]] = {}
+    for launch, metric, value in counters.select("launch", "metric", "value").iter_rows():
+        metrics.setdefault(launch, {})[metric] = _finite(value)
+    units = counters.group_by("metric").agg(pl.col("unit").first()).sort("metric")
+    kernels = per_kernel(counters).rename({"time_ns": "duration_ns"})
+    return {
+        "kind": "ncu",
+        "kernels": [
+            {key: _finite(value) for key, value in row.items()}
+            | {"metrics": metrics[row["launch"]]}
+            for row in kernels.iter_rows(named=True)
+        ],
+        "units": dict(units.iter_rows()),
+    }
+
+
+def _memory(tables: Tables) -> Document:
+    pools = _table(tables, "memory_pools").sort("reserved_bytes", descending=True, nulls_last=True)
+    sites = _table(tables, "memory_sites").sort(
+        "peak_bytes", "bytes", descending=True, nulls_last=True
+    )
+    return {"kind": "memory", "pools": pools.to_dicts(), "sites": sites.to_dicts()}
+
+
+def _finite(value: Any) -> Any:
+    """Return None for the NaN and infinities that counters can hold and JSON cannot."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
