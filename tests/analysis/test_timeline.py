@@ -51,6 +51,7 @@ def test_activity_counts_each_nanosecond_once(rows):
 
 
 @given(intervals.filter(bool))
+@example([(10 * step, step) for step in range(1, 9)])
 def test_gaps_are_the_longest_runs_of_idle_nanoseconds(rows):
     text = "".join("x" if count else " " for count in running(rows))
     # An empty operation inside an idle time parts it without making it any less idle.
@@ -138,11 +139,11 @@ def two_steps():
     }
     calls = {
         "name": ["cudaLaunchKernel", "cuLaunchKernelEx", "cudaGraphLaunch", "cudaLaunchKernelExC"]
-        + ["cudaLaunchKernel"] * 3,
-        "start_ns": [110, 149, 200, 249, 120, 150, 310],
-        "duration_ns": [5] * 7,
-        "thread": [1, 1, 1, 1, 2, 1, 1],
-        "correlation": [11, 12, 21, 22, 90, 91, 92],
+        + ["cuGraphLaunch", *["cudaLaunchKernel"] * 3],
+        "start_ns": [110, 149, 200, 249, 201, 120, 150, 310],
+        "duration_ns": [5] * 8,
+        "thread": [1, 1, 1, 1, 1, 2, 1, 1],
+        "correlation": [11, 12, 21, 22, 21, 90, 91, 92],
     }
     ops = gpu_ops(
         *[(1000, 10), (1005, 10), (1020, 5), (1020, 5), (1030, 7), (1040, 1), (1050, 1), (1060, 1)],
@@ -176,17 +177,17 @@ def test_a_step_without_gpu_work_is_a_step():
     assert timeline.step_activity(empty("gpu_ops"), calls, ranges, "absent").is_empty()
 
 
-def test_nested_ranges_of_one_name_are_one_step():
+def test_nested_ranges_of_one_name_are_one_step_and_adjacent_ones_are_two():
     ranges = frame(
         "ranges",
         {
             "name": ["s"] * 4,
-            "start_ns": [0, 10, 100, 5],
+            "start_ns": [0, 10, 50, 5],
             "duration_ns": [50, 20, 10, 10],
             "thread": [1, 1, 1, 2],
         },
     )
-    assert timeline.steps(ranges, "s").rows() == [(0, 1, 0, 50), (1, 2, 5, 15), (2, 1, 100, 110)]
+    assert timeline.steps(ranges, "s").rows() == [(0, 1, 0, 50), (1, 2, 5, 15), (2, 1, 50, 60)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 60), st.integers(0, 9)), max_size=20))
