@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.analysis import timeline
@@ -138,8 +138,10 @@ def two_steps():
         "thread": [1, 1, 1, 1],
     }
     calls = {
-        "name": ["cudaLaunchKernel", "cuLaunchKernelEx", "cudaGraphLaunch", "cudaLaunchKernelExC"]
-        + ["cuGraphLaunch", *["cudaLaunchKernel"] * 3],
+        "name": [
+            *("cudaLaunchKernel", "cuLaunchKernelEx", "cudaGraphLaunch", "cudaLaunchKernelExC"),
+            *("cuGraphLaunch", "cudaLaunchKernel", "cudaLaunchKernel", "cudaLaunchKernel"),
+        ],
         "start_ns": [110, 149, 200, 249, 201, 120, 150, 310],
         "duration_ns": [5] * 8,
         "thread": [1, 1, 1, 1, 1, 2, 1, 1],
