@@ -1,7 +1,7 @@
 """The narrow waist: the tables that captures become and that everything after reads.
 
 Times are integer nanoseconds on the capture's own clock, sizes are bytes. A value that was not
-measured is null, never zero. Readers return tables without the ``cell`` column; ``extract`` adds it.
+measured is null, never zero. Readers return tables without the ``cell`` column; extraction adds it.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     "samples": {"region": "str", "metric": "str", "unit": "str", "index": "int", "value": "float"},
     # What a workload says of itself once: sizes, counts of generated code, versions.
     "facts": {"name": "str", "unit": "str", "value": "float", "text": "str"},
-    # One row a GPU operation. kind: kernel, copy, memset, graph (a graph launch traced as one unit).
+    # One row a GPU operation. kind: kernel, copy, memset, graph (a graph traced as one unit).
     "gpu_ops": {
         "kind": "category",
         "name": "category",
@@ -59,11 +59,11 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "thread": "int",
         "correlation": "int",
     },
-    # NVTX ranges and torch's record_function annotations; duration is null where a range never ended.
+    # NVTX ranges and torch's record_function annotations; duration null where one never ended.
     "ranges": {"name": "category", "start_ns": "int", "duration_ns": "int", "thread": "int"},
-    # torch operators by name: host time inclusive of children, GPU time of the kernels launched directly.
+    # torch operators by name: host time with children, GPU time of kernels launched directly.
     "operators": {"name": "str", "count": "int", "total_ns": "int", "device_ns": "int"},
-    # Hardware counters, one row a profiled kernel launch and metric, under Nsight Compute's own names.
+    # Hardware counters, one row a profiled launch and metric, under Nsight Compute's names.
     "counters": {
         "launch": "int",
         "name": "category",

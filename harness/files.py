@@ -20,7 +20,7 @@ def safe_name(name: str) -> str:
     if not _SAFE_NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} cannot be a file name",
-            remedy="use up to 150 letters, digits, '.', '_', '+' or '-', the first a letter or digit",
+            remedy="use up to 150 letters, digits and '._+-', the first a letter or digit",
         )
     return name
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -116,9 +116,7 @@ def _cell(
 
 
 def _first_alone(problem: Problem, cells: list[Cell]) -> list[Cell]:
-    """Mark the first cell of each variant and case that tunes: later ones find its results cached."""
-    from dataclasses import replace
-
+    """Mark the first cell of each variant and case that tunes; later ones find it cached."""
     seen: set[tuple[str, str]] = set()
     marked = []
     for cell in cells:

@@ -37,6 +37,10 @@ def _references(problem: Problem) -> Iterator[Mistake]:
             yield ("variants", name, "environment"), _unknown("environment", variant.environment)
     if problem.baseline not in problem.variants:
         yield ("baseline",), _unknown("variant", problem.baseline)
+    yield from _cells(problem)
+
+
+def _cells(problem: Problem) -> Iterator[Mistake]:
     for kind, capture in problem.captures.items():
         for case, variants in capture.cells.items():
             if case not in problem.cases:
@@ -52,7 +56,7 @@ def _metrics(problem: Problem) -> Iterator[Mistake]:
     for name, metric in problem.metrics.items():
         if metric.capture not in problem.captures:
             yield ("metrics", name, "capture"), _unknown("capture", metric.capture)
-        known = MEASURES.get(metric.capture, {})
+        known = MEASURES.get(metric.capture, ())
         if metric.measure and metric.measure not in known:
             there = ", ".join(known) or "none"
             what = f"{metric.capture} has no measure {metric.measure!r}; there are: {there}"

@@ -15,9 +15,11 @@ from typing import IO, Literal
 
 from harness.errors import ToolError
 
-Status = Literal["ok", "failed", "timeout"]
+Status = Literal["ok", "failed", "timeout", "interrupted"]
 
 _GRACE_S = 5.0
+_POLL_S = 0.2
+_LOG_BYTES = 16 << 20
 _ALLOWED = re.compile(
     r"PATH|HOME|USER|LANG|LC_.*|TZ|TMPDIR|LD_LIBRARY_PATH"  # to start at all
     r"|CUDA_.*|NVIDIA_.*|NCCL_.*|TORCH_.*|CUBLAS.*|OMP_NUM_THREADS"  # what the user set for the GPU
@@ -49,12 +51,13 @@ def run(
     env: Mapping[str, str],
     log: Path,
     deadline_s: float,
-    cap_bytes: int = 16 << 20,
+    stop: threading.Event | None = None,
 ) -> Outcome:
-    """Run ``argv`` in a session of its own, stdout and stderr into ``log`` (at most ``cap_bytes``).
+    """Run ``argv`` in a session of its own, stdout and stderr into ``log`` (16 MiB at most).
 
-    Past ``deadline_s``, or when we are interrupted, the process group and every descendant that left
-    it get TERM, five seconds, then KILL. Raises ToolError if the program cannot start.
+    Past ``deadline_s``, when ``stop`` is set or we are interrupted, the process group and every
+    descendant that left it get TERM, five seconds, then KILL. Raises ToolError if the program
+    cannot start.
     """
     start = time.monotonic()
     mark = f"HARNESS_PROCESS={uuid.uuid4()}"
@@ -72,14 +75,10 @@ def run(
     except OSError as error:
         raise ToolError(f"cannot start: {error.strerror}", where=argv[0]) from error
     assert child.stdout is not None  # noqa: S101 - for the type checker: PIPE was asked for
-    drain = threading.Thread(target=_drain, args=(child.stdout, log, cap_bytes), daemon=True)
+    drain = threading.Thread(target=_drain, args=(child.stdout, log), daemon=True)
     drain.start()
-    status: Status
     try:
-        code = child.wait(timeout=deadline_s)
-        status = "ok" if code == 0 else "failed"
-    except subprocess.TimeoutExpired:
-        status = "timeout"
+        status = _wait(child, start + deadline_s, stop)
     finally:
         _end(child, mark)
         drain.join(timeout=_GRACE_S)
@@ -118,15 +117,24 @@ def last_line(log: Path) -> str:
     return ""
 
 
-def _drain(stream: IO[bytes], log: Path, cap_bytes: int) -> None:
-    """Copy ``stream`` to ``log`` up to the cap, then keep reading so that the child never blocks."""
+def _wait(child: "subprocess.Popen[bytes]", until: float, stop: threading.Event | None) -> Status:
+    while time.monotonic() < until:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return "ok" if child.wait(timeout=_POLL_S) == 0 else "failed"
+        if stop is not None and stop.is_set():
+            return "interrupted"
+    return "timeout"
+
+
+def _drain(stream: IO[bytes], log: Path) -> None:
+    """Copy ``stream`` to ``log`` up to the cap, then read on so that the child never blocks."""
     written = 0
     with log.open("wb") as file:
         while block := stream.read1(65536):  # type: ignore[attr-defined]  # a BufferedReader
-            if written < cap_bytes:
-                file.write(block[: cap_bytes - written])
-                if written + len(block) >= cap_bytes:
-                    file.write(f"\n[the log was cut at {cap_bytes} bytes]\n".encode())
+            if written < _LOG_BYTES:
+                file.write(block[: _LOG_BYTES - written])
+                if written + len(block) >= _LOG_BYTES:
+                    file.write(f"\n[the log was cut at {_LOG_BYTES} bytes]\n".encode())
                 file.flush()
             written += len(block)
 

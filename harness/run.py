@@ -16,7 +16,7 @@ from typing import Any
 from harness import __version__, files, process, store
 from harness.captures.recipes import RECIPES
 from harness.engines import Engine
-from harness.errors import HarnessError, ToolError
+from harness.errors import HarnessError, ToolError, UsageError
 from harness.monitor import Monitor
 from harness.plan import Cell, source_hash
 from harness.probe.names import RECORD as WORKLOAD
@@ -37,6 +37,7 @@ class Execution:
     run: store.Run
     report: Report
     jobs: int = 1
+    _stop: threading.Event = field(default_factory=threading.Event)
     _caches: dict[tuple[str, str], threading.Lock] = field(default_factory=dict)
 
     def execute(self, cells: list[Cell]) -> None:
@@ -59,6 +60,9 @@ class Execution:
         try:
             for future in [pool.submit(self._run, cell) for cell in cells]:
                 future.result()
+        except BaseException:
+            self._stop.set()
+            raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -89,10 +93,17 @@ class Execution:
         with Monitor(uuid) as monitor:
             try:
                 done = process.run(
-                    command.argv, cwd=command.cwd, env=env, log=log, deadline_s=cell.deadline_s
+                    command.argv,
+                    cwd=command.cwd,
+                    env=env,
+                    log=log,
+                    deadline_s=cell.deadline_s,
+                    stop=self._stop,
                 )
             except ToolError as error:
                 done = process.Outcome("failed", None, 0.0, str(error))
+        if done.status == "interrupted":
+            raise KeyboardInterrupt  # nothing of this cell is published; --resume runs it again
         status, reason = done.status, "" if done.status == "ok" else done.detail
         recipe = RECIPES[cell.capture]
         workload: dict[str, Any] = {}
@@ -211,13 +222,11 @@ def _gpu_to_ourselves(target: Target) -> Iterator[None]:
         ) from None
 
 
-def same_target(run: store.Run, problem: Problem, target: Target) -> None:
-    """Refuse to go on with a run of another problem, GPU model or driver: they cannot be compared."""
-    from harness.errors import UsageError
-
+def resume(run: store.Run, target: Target, origin: dict[str, Any]) -> None:
+    """Note in the run that it goes on here, if it can: same problem, GPU model and driver."""
     known = run.provenance
     pairs = {
-        "problem": (known["problem"], problem.folder.name),
+        "problem": (known["problem"], origin["problem"]),
         "target": (known["target"]["name"], target.name),
         "driver": (
             (known["target"]["gpu"] or {}).get("driver"),
@@ -227,3 +236,6 @@ def same_target(run: store.Run, problem: Problem, target: Target) -> None:
     for what, (then, now) in pairs.items():
         if then != now:
             raise UsageError(f"the run's {what} is {then}, here it is {now}", where=run.folder)
+    files.write_json(
+        run.folder / "run.json", {**known, "resumed": [*known.get("resumed", []), origin]}
+    )

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from harness import process
 from harness.errors import ToolError
@@ -58,7 +58,7 @@ class Target:
     counters_restricted: bool | None
 
     @property
-    def device(self) -> str:
+    def device(self) -> Literal["cuda", "cpu"]:
         """Return "cuda" or "cpu", as torch calls it."""
         return "cuda" if self.gpu else "cpu"
 

@@ -1,23 +1,155 @@
 """Named numbers, looked up in evidence: what a claim bounds and a worklog prints."""
 
-MEASURES: dict[str, dict[str, str]] = {
-    "torch": {
-        "kernels_per_step": "GPU kernels launched in one measured step",
-        "gpu_busy_per_step": "ms a step in which the GPU did anything",
-    },
-    "nsys": {
-        "kernels_per_step": "GPU kernels launched in one measured step",
-        "gpu_busy_per_step": "ms a step in which the GPU did anything",
-        "gpu_idle_share": "share of the measured span in which the GPU did nothing",
-    },
-    "ncu": {
-        "dram_bytes": "bytes read from and written to device memory in one step",
-        "kernel_time": "ms of one step's kernels, caches flushed before each",
-    },
-    "memory": {
-        "transient_bytes": "peak of allocated bytes in the measured phase over its start",
-        "peak_allocated": "highest allocated bytes after the weights were in place",
-        "peak_reserved": "highest reserved bytes after the weights were in place",
-    },
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from harness.analysis import statistics
+from harness.errors import EvidenceError
+from harness.evidence import Tables
+from harness.problem import Metric, Problem
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MEASURES: dict[str, tuple[str, ...]] = {
+    "torch": ("kernels_per_step", "gpu_busy_per_step"),
+    "nsys": ("kernels_per_step", "gpu_busy_per_step", "gpu_idle_share"),
+    "ncu": ("dram_bytes", "kernel_time"),
+    "memory": ("transient_bytes",),
 }
-"""Capture kind to the measures that can be computed from it."""
+"""What can be measured on a capture, for manifests to be checked without the tables' library."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A metric's value; ``value`` is None where it was not measured and ``why`` says so.
+
+    ``low`` and ``high`` are a 95 % interval, equal to the value for what is counted, not sampled.
+    """
+
+    unit: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    rounds: int = 0
+    samples: int = 0
+    cells: tuple[str, ...] = ()
+    why: str = ""
+
+
+class Metrics:
+    """The metrics of one problem over one evidence."""
+
+    def __init__(self, problem: Problem, tables: Tables) -> None:
+        self._problem = problem
+        self._tables = tables
+        self.get = cache(self._get)
+        self.ratio = cache(self._ratio)
+
+    def _get(self, metric: str, variant: str, case: str) -> Measured:
+        """Return ``metric`` of a variant in a case."""
+        definition = self._definition(metric)
+        cells, why = self._cells(definition, variant, case)
+        rounds = [self._values(definition, cell) for cell in cells]
+        rounds = [values for values in rounds if values]
+        if not rounds:
+            return Measured(definition.unit, why=why or "the capture does not hold it")
+        found = statistics.estimate(rounds)
+        samples = sum(map(len, rounds))
+        return Measured(
+            definition.unit, found.value, found.low, found.high, len(rounds), samples, tuple(cells)
+        )
+
+    def _ratio(self, of: tuple[str, str, str], over: tuple[str, str, str]) -> Measured:
+        """Return the ratio of two (metric, variant, case)."""
+        sides = []
+        for metric, variant, case in (of, over):
+            definition = self._definition(metric)
+            cells, why = self._cells(definition, variant, case)
+            rounds = [values for cell in cells if (values := self._values(definition, cell))]
+            if not rounds:
+                return Measured("×", why=f"{variant}: {why or 'the capture does not hold it'}")
+            sides.append((rounds, cells))
+        (first, first_cells), (second, second_cells) = sides
+        if statistics.centre(second) == 0:
+            return Measured("×", why="the other side is zero")
+        found = statistics.ratio(first, second)
+        return Measured(
+            "×",
+            found.value,
+            found.low,
+            found.high,
+            min(len(first), len(second)),
+            min(sum(map(len, first)), sum(map(len, second))),
+            (*first_cells, *second_cells),
+        )
+
+    def _definition(self, name: str) -> Metric:
+        if name not in self._problem.metrics:
+            raise EvidenceError(f"no metric {name!r}", where=self._problem.folder)
+        return self._problem.metrics[name]
+
+    def _cells(self, metric: Metric, variant: str, case: str) -> tuple[list[str], str]:
+        """Return the usable cells that make the metric and, if there is none, why."""
+        import polars as pl
+
+        rows = self._tables["cells"].filter(
+            pl.col("variant") == variant,
+            pl.col("case") == case,
+            pl.col("capture") == metric.capture,
+        )
+        usable = rows.filter(pl.col("status") == "ok").sort("round")["cell"].to_list()
+        if usable:
+            return usable, ""
+        if rows.is_empty():
+            return [], "not run"
+        return [], f"{rows['status'][0]}: {rows['reason'][0]}"
+
+    def _values(self, metric: Metric, cell: str) -> list[float]:
+        import polars as pl
+
+        tables = self.of_cell(cell)
+        if metric.sample:
+            rows = tables["samples"].filter(pl.col("metric") == metric.sample).sort("index")
+            values = rows["value"].to_list()
+        elif metric.fact:
+            values = self._fact(tables, metric.fact)
+        else:
+            from harness.analysis.measures import MEASURES as MEASURE_FUNCTIONS
+
+            found = MEASURE_FUNCTIONS[metric.capture][str(metric.measure)](tables)
+            values = [] if found is None else [found]
+        if metric.per:
+            divisor = self._fact(tables, metric.per)
+            values = [value / divisor[0] for value in values] if divisor and divisor[0] else []
+        return values
+
+    def capture_of(self, kind: str, variant: str, case: str) -> Tables | None:
+        """Return the tables of the first usable cell of that capture, None if there is none."""
+        import polars as pl
+
+        rows = self._tables["cells"].filter(
+            pl.col("variant") == variant,
+            pl.col("case") == case,
+            pl.col("capture") == kind,
+            pl.col("status") == "ok",
+        )
+        return None if rows.is_empty() else self.of_cell(rows.sort("round")["cell"][0])
+
+    def of_cell(self, cell: str) -> Tables:
+        """Return the tables' rows of one cell."""
+        import polars as pl
+
+        return {
+            name: table.filter(pl.col("cell") == cell).drop("cell")
+            for name, table in self._tables.items()
+        }
+
+    @staticmethod
+    def _fact(tables: dict[str, pl.DataFrame], name: str) -> list[float]:
+        import polars as pl
+
+        return tables["facts"].filter(pl.col("name") == name)["value"].drop_nulls().to_list()[:1]

@@ -1,1 +1,1 @@
-"""One file a kind of capture: how it is recorded, what it leaves behind, how it becomes evidence."""
+"""One file a kind of capture: how it is recorded, what it leaves, how it becomes evidence."""

@@ -16,8 +16,8 @@ class Recipe:
     """One kind's recording.
 
     ``wrap(argv, out, flags)`` gives the command that runs the workload under the profiler,
-    ``after(out)`` what turns its report into files that can be read without it, ``leaves`` the files
-    that must then exist, and ``counted(log)`` what the profiler itself says it recorded.
+    ``after(out)`` what turns its report into files that can be read without it, ``leaves`` the
+    files that must then exist, and ``counted(log)`` what the profiler says it recorded.
     """
 
     tool: Literal["nsys", "ncu"] | None
@@ -38,10 +38,8 @@ def _nsys(argv: Argv, out: Path, flags: tuple[str, ...]) -> Argv:
 
 def _nsys_export(out: Path) -> list[Argv]:
     report, export = out / "trace.nsys-rep", out / "trace.sqlite"
-    return [
-        ["nsys", "export", "--type=sqlite", "--force-overwrite=true"]
-        + [f"--output={export}", str(report)]
-    ]
+    flags = ("--type=sqlite", "--force-overwrite=true", f"--output={export}")
+    return [["nsys", "export", *flags, str(report)]]
 
 
 def _ncu(argv: Argv, out: Path, flags: tuple[str, ...]) -> Argv:

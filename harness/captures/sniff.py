@@ -1,23 +1,20 @@
 """What kind of capture a file is, from its content, and that file as its reader can open it."""
 
 import contextlib
-import gzip
 import re
 import shutil
-import stat
 import tempfile
-import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 
+from harness.captures.compressed import blocks
 from harness.errors import CaptureError, ToolError
 
 Kind = Literal["nsys", "nsys-rep", "torch", "ncu", "memory"]
 
 _ZSTD, _GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
 _HEAD_BYTES = 4096
-_PIECE_BYTES = 4096  # of zstd, which holds at most 32 KiB of output a byte: 128 MiB at worst
 _MOST_BYTES = 16 << 30  # of what a compressed capture may unpack to
 _EXPORT_DEADLINE_S = 600.0
 
@@ -47,8 +44,7 @@ def kind_of(path: Path) -> Kind:
 
     Raises CaptureError if it is missing, no regular file, empty, unreadable or of no known kind.
     """
-    with contextlib.closing(_content(path, _HEAD_BYTES)) as content:
-        head = next(content, b"")
+    head = next(blocks(path, _HEAD_BYTES), b"")
     if not head:
         raise CaptureError("empty file", where=path)
     for kind, signature in _SIGNATURES:
@@ -89,7 +85,7 @@ def _unpack(path: Path, plain: Path, most_bytes: int) -> None:
     size = 0
     try:
         with plain.open("xb") as file:
-            for block in _content(path, 1 << 20):
+            for block in blocks(path, 1 << 20):
                 size += len(block)
                 if size > most_bytes:
                     raise CaptureError(f"unpacks to more than {most_bytes} bytes", where=path)
@@ -100,51 +96,6 @@ def _unpack(path: Path, plain: Path, most_bytes: int) -> None:
             where=path,
             remedy="free some room there or set TMPDIR",
         ) from error
-
-
-def _content(path: Path, block_bytes: int) -> Generator[bytes, None, None]:
-    """Yield the content of ``path``, unpacked, in blocks that are not empty."""
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for its writer
-            what = "a folder, not a capture" if path.is_dir() else "not a regular file"
-            raise CaptureError(what, where=path, remedy="name one capture file")
-        with path.open("rb") as file:
-            magic = file.read(4)
-            file.seek(0)
-            if magic == _ZSTD:
-                yield from _zstd_content(file)
-            elif magic.startswith(_GZIP):
-                with gzip.open(file) as unpacked:
-                    yield from iter(lambda: unpacked.read(block_bytes), b"")
-            else:
-                yield from iter(lambda: file.read(block_bytes), b"")
-    except FileNotFoundError:
-        raise CaptureError("no such file", where=path) from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise CaptureError(f"damaged: {error}", where=path) from error
-    except OSError as error:
-        raise CaptureError(f"not readable: {error.strerror}", where=path) from error
-
-
-def _zstd_content(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield what a zstd file holds; unlike zstandard's own reader, see when it is cut short."""
-    import zstandard
-
-    frame = None
-    while piece := file.read(_PIECE_BYTES):
-        while piece:
-            frame = frame or zstandard.ZstdDecompressor().decompressobj()
-            try:
-                block = frame.decompress(piece)
-            except zstandard.ZstdError as error:
-                raise zlib.error(error) from error  # told like gzip's own damage
-            if block:
-                yield block
-            piece = frame.unused_data
-            if frame.eof:
-                frame = None
-    if frame is not None:
-        raise EOFError("the compressed file ends before its end marker")
 
 
 def _exported(path: Path, report: Path, folder: Path) -> Path:

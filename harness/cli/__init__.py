@@ -1,6 +1,8 @@
 """The commands, one file each: they parse, call and print; they decide nothing."""
 
+import signal
 import sys
+from types import FrameType
 
 
 def main() -> None:
@@ -8,6 +10,7 @@ def main() -> None:
     from harness.cli.app import app
     from harness.errors import HarnessError
 
+    signal.signal(signal.SIGTERM, _interrupt)
     try:
         app()
     except HarnessError as error:
@@ -16,3 +19,8 @@ def main() -> None:
     except KeyboardInterrupt:
         print("harness: interrupted", file=sys.stderr)
         raise SystemExit(130) from None
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    """Let SIGTERM end a run as Ctrl-C does: children killed, what is finished kept."""
+    raise KeyboardInterrupt

@@ -3,7 +3,9 @@
 import typer
 
 from harness.cli.doctor import doctor
+from harness.cli.inspect import inspect
 from harness.cli.list import list_problems
+from harness.cli.report import check, extract, report, schema
 from harness.cli.run import run
 
 app = typer.Typer(
@@ -15,4 +17,9 @@ app = typer.Typer(
 )
 app.command("list")(list_problems)
 app.command()(run)
+app.command()(extract)
+app.command()(check)
+app.command()(report)
+app.command()(inspect)
 app.command()(doctor)
+app.command()(schema)

@@ -1,4 +1,4 @@
-"""``harness doctor``: can this machine run and capture problems?"""
+"""``harness doctor``: whether this machine can run and capture problems."""
 
 from typing import Annotated
 
@@ -9,7 +9,8 @@ def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Check this machine: GPU, profilers, counter permission, disk; each with its remedy."""
-    from harness import doctor as checking, target
+    from harness import doctor as checking
+    from harness import target
     from harness.cli import output
 
     here = target.detect()

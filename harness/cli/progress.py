@@ -4,6 +4,9 @@ import threading
 import time
 from typing import Self
 
+from rich.console import Console
+from rich.status import Status
+
 from harness.plan import Cell
 
 
@@ -16,13 +19,11 @@ class Progress:
         self._start = time.monotonic()
         self._lock = threading.Lock()
         self._running: list[str] = []
-        self._status = None
+        self._console = Console(highlight=False)
+        self._status: Status | None = None
         self.failed = 0
 
     def __enter__(self) -> Self:
-        from rich.console import Console
-
-        self._console = Console(highlight=False)
         if self._console.is_terminal:
             self._status = self._console.status("starting")
             self._status.start()

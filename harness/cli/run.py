@@ -22,7 +22,9 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands only.")] = False,
 ) -> None:
     """Run a problem's cells: variants by cases by captures, each in a process of its own."""
-    from harness import engines, problem as problems, run as execution, store, target
+    from harness import engines, store, target
+    from harness import problem as problems
+    from harness import run as execution
     from harness.cli import places
     from harness.cli.progress import Progress
     from harness.plan import Selected, plan
@@ -40,11 +42,11 @@ def run(
         return
     print(why)
     arguments = {"rounds": rounds, "jobs": jobs, "engine": name, "cells": len(cells)}
+    origin = execution.provenance(chosen, here, made, arguments)
     if resume:
         folder = store.Run.open(resume)
-        execution.same_target(folder, chosen, here)
+        execution.resume(folder, here, origin)
     else:
-        origin = execution.provenance(chosen, here, made, arguments)
         folder = store.Run.create(places.RUNS, chosen.folder.name, origin)
     made.prepare(environments, folder.folder / "install.txt")
     with Progress(len(cells)) as progress:

@@ -51,7 +51,7 @@ class Cell:
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Mark a stretch of the process (load, quantise, compile …) on every capture's time axis."""
+        """Mark a stretch of the process (load, compile …) on every capture's time axis."""
         self._phases.append({"name": name, "time_us": time.time_ns() // 1000})
         with region.marked(f"phase:{name}", self.device):
             yield
@@ -85,9 +85,9 @@ class Cell:
     def measure(self, name: str, step: Callable[[], object]) -> None:
         """Run ``step`` under this cell's capture, after ``settings['warmup']`` unrecorded calls.
 
-        timing: host and GPU time per step, many times. torch, nsys, ncu: ``settings['steps']`` steps
-        inside the profiled range, each in a range of its own, whose number is declared for the
-        reader to check. memory: the same steps as a phase of the allocator's history.
+        timing: host and GPU time per step, many times. torch, nsys, ncu: ``settings['steps']``
+        steps inside the profiled range, each in a range of its own, whose number is declared for
+        the reader to check. memory: the same steps as a phase of the allocator's history.
         """
         with self.phase("warmup"):
             for _ in range(self.settings["warmup"]):

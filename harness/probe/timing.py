@@ -2,7 +2,7 @@
 
 Two clocks, because at small batch they differ. Host time is what a caller waits for: from before
 the first launch until the device is idle. GPU time leaves the host out: the steps are queued behind
-a sleeping kernel, so that when it ends they run back to back (the idea of nvbench's blocking kernel).
+a sleeping kernel, so that when it ends they run back to back (nvbench's blocking kernel).
 """
 
 import time
@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import torch
 
+_LONGEST_SLEEP_MS = 1000.0
 _CYCLES_PER_MS = 2_000_000  # about 2 GHz: too long a sleep costs time, too short is noticed
 
 
@@ -23,7 +24,10 @@ def sample(
     wall = [_wall(step, steps, device) for _ in range(samples)]
     measured = [("wall_time", wall)]
     if device == "cuda":
-        gpu = _queued(step, steps, samples, sleep_ms=2 * wall[0] * steps + 1)
+        gpu: list[float] = []
+        sleep_ms = 2 * wall[0] * steps + 1
+        while not gpu and sleep_ms < _LONGEST_SLEEP_MS:
+            gpu, sleep_ms = _queued(step, steps, samples, sleep_ms), 4 * sleep_ms
         if gpu:
             measured.append(("gpu_time", gpu))
     return measured

@@ -9,21 +9,32 @@ from pathlib import Path
 class Turn:
     """A lock that set-up shares and measurement holds alone; the kernel frees it if we die.
 
-    A cell that is ``alone`` holds it from start to end: it tunes kernels by timing them.
+    A cell that is ``alone`` holds it from start to end: it tunes kernels by timing them. Who wants
+    to be alone waits at a gate that newcomers have to pass, so a stream of them cannot starve it.
     """
 
     def __init__(self, path: Path, *, alone: bool) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("a")
+        self._lock = path.open("a")
+        self._gate = path.with_name(f"{path.name}.gate").open("a")
         self._alone = alone
-        fcntl.flock(self._file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        self._take(fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
 
     @contextlib.contextmanager
     def exclusively(self) -> Iterator[None]:
         """Wait until nobody else sets up or measures, then keep them out."""
-        fcntl.flock(self._file, fcntl.LOCK_EX)
+        if self._alone:
+            yield
+            return
+        # Let go first: whoever stands at the gate waits for us.
+        fcntl.flock(self._lock, fcntl.LOCK_UN)
+        self._take(fcntl.LOCK_EX)
         try:
             yield
         finally:
-            if not self._alone:
-                fcntl.flock(self._file, fcntl.LOCK_SH)
+            fcntl.flock(self._lock, fcntl.LOCK_SH)
+
+    def _take(self, how: int) -> None:
+        fcntl.flock(self._gate, how)
+        fcntl.flock(self._lock, how)
+        fcntl.flock(self._gate, fcntl.LOCK_UN)

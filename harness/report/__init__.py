@@ -1,0 +1,1 @@
+"""From evidence and verdicts to pages."""

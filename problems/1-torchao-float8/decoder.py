@@ -1,7 +1,7 @@
 """A Llama-shaped decoder: real dimensions, random weights made on the device, nothing downloaded.
 
-The layout (fused QKV, static KV cache, decode of one token as one graph) follows GPT-Fast, which the
-published figures were made with: https://github.com/pytorch-labs/gpt-fast. Dimensions are those of
+The layout (fused QKV, static KV cache, decode of one token as one graph) follows GPT-Fast, which
+the published figures were made with: https://github.com/pytorch-labs/gpt-fast. Dimensions are those of
 the models' published configurations.
 """
 
@@ -25,6 +25,7 @@ class Shape:
 
     @property
     def head(self) -> int:
+        """Return the width of one head."""
         return self.width // self.heads
 
 
@@ -78,6 +79,7 @@ class Block(nn.Module):
         self.down = nn.Linear(shape.hidden, shape.width, bias=False)
 
     def forward(self, x: Tensor, rope: Tensor, mask: Tensor, position: Tensor) -> Tensor:
+        """Take and return [1, T, width]; the rest as for attention."""
         x = x + self.attention(self.attention_norm(x), rope, mask, position)
         y = self.feed_norm(x)
         return x + self.down(F.silu(self.gate(y)) * self.up(y))

@@ -17,6 +17,7 @@ EXTERN_CALL = "torchao.dequantize_affine_float8.default("
 
 
 def main() -> None:
+    """Run the cell that the environment names."""
     cell = Cell.load()
     torch.manual_seed(0)
     if cell.params.get("tune_coordinates"):
@@ -32,7 +33,7 @@ def main() -> None:
 
 
 def stack(cell: Cell) -> None:
-    """Eight square linears: what one weight costs, without anything around it."""
+    """Run eight square linears: what one weight costs, without anything around it."""
     width, layers, m = (cell.params[key] for key in ("width", "layers", "m"))
     with cell.phase("load"):
         linears = [nn.Linear(width, width, bias=False, dtype=torch.bfloat16) for _ in range(layers)]
@@ -70,7 +71,7 @@ def compiled_stack(cell: Cell, model: nn.Module, x: Tensor) -> Callable[[], Tens
 
 
 def decoder(cell: Cell) -> None:
-    """A decoder at batch 1: prefill eager, decode as the variant says, greedy sampling."""
+    """Run a decoder at batch 1: prefill eager, decode as the variant says, greedy sampling."""
     prompt_length, new_tokens = cell.params["prompt"], cell.params["new_tokens"]
     context = -(-(prompt_length + new_tokens) // 8) * 8
     with cell.phase("load"):
@@ -84,7 +85,7 @@ def decoder(cell: Cell) -> None:
     state_size(cell, model)
 
     def one_token(token: Tensor, position: Tensor) -> Tensor:
-        # Written out as batched products it fuses; the fused attention kernels are for long queries.
+        # Written out it fuses; the fused attention kernels are made for long queries.
         with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
             return model(token, position).argmax(-1, keepdim=True)
 
@@ -158,11 +159,13 @@ def in_place(cell: Cell) -> None:
 
 
 def reset_peaks(cell: Cell) -> None:
+    """Let peaks begin here."""
     if cell.device == "cuda":
         torch.cuda.reset_peak_memory_stats()
 
 
 def state_size(cell: Cell, model: nn.Module) -> None:
+    """State what the weights are, the embedding table left out as the published figures do."""
     linears = [module for module in model.modules() if isinstance(module, nn.Linear)]
     sizes = [module.in_features * module.out_features for module in linears]
     cell.fact("linears", len(linears), "linears")

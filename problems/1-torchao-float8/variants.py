@@ -7,7 +7,7 @@ from torch import nn
 
 
 def quantise(model: nn.Module, scheme: str) -> None:
-    """Replace every ``nn.Linear`` weight of ``model`` by torchao's tensor of ``scheme``, in place."""
+    """Replace every linear weight of ``model`` by torchao's tensor of ``scheme``, in place."""
     if scheme == "none":
         return
     from torchao import quantization
@@ -50,7 +50,7 @@ def emulate(fix: str) -> None:
 
     if fix == "broadcast-scale":
 
-        def keep_scale(scale: torch.Tensor, target_shape: torch.Size) -> torch.Tensor:
+        def keep_scale(scale: torch.Tensor, _shape: torch.Size) -> torch.Tensor:
             return scale
 
         quant_primitives._expand_scale_to_tensor_shape = keep_scale

@@ -102,8 +102,8 @@ def test_without_nsys_a_report_says_what_to_do(tmp_path, monkeypatch):
         (b"", "empty file"),
         (gzip.compress(b""), "empty file"),
         (b"PK\x03\x04", r"not a capture \(readable are .*\.nsys-rep.*\.ncu-rep"),
-        (gzip.compress(b"NVR\0" + bytes(9000))[:-9], "damaged"),
-        (zstandard.compress(b"NVR\0" + os.urandom(9000))[:-9], "damaged: .*ends before"),
+        (gzip.compress(b"NVR\0" + bytes(9000))[:-9], "ends early"),
+        (zstandard.compress(b"NVR\0" + os.urandom(9000))[:-9], "ends early"),
         (zstandard.compress(b"NVR\0" + bytes(9000)) + b"tail", "damaged"),
     ],
 )
@@ -118,7 +118,11 @@ def test_what_cannot_be_used_is_said_in_one_line(content, message, tmp_path):
 
 def test_missing_files_folders_and_pipes_are_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    for name, message in {"none": "no such file", ".": "folder", "pipe": "regular file"}.items():
+    for name, message in {
+        "none": "no such file",
+        ".": "regular file",
+        "pipe": "regular file",
+    }.items():
         with pytest.raises(CaptureError, match=message):
             kind_of(tmp_path / name)
 

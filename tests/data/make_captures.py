@@ -1,6 +1,6 @@
 """Make the small real captures that the tests read; needs a GPU, torch, nsys and ncu on PATH.
 
-    python tests/data/make_captures.py OUT
+    python tests/data/make_captures.py OUT [streams | graph | memset_overlap]
 
 Each truth that the tests compare with is made by the profilers' own tools beside the capture.
 """
@@ -62,6 +62,8 @@ def graph() -> None:
 
 def memset_overlap() -> None:
     """Memsets on one stream while kernels run on another."""
+    from cuda.bindings import runtime
+
     side = torch.cuda.Stream()
     a = torch.randn(2048, 2048, device="cuda")
     blank = torch.empty(64 << 20, dtype=torch.uint8, device="cuda")
@@ -69,16 +71,15 @@ def memset_overlap() -> None:
     torch.cuda.synchronize()
     begin()
     for _ in range(4):
-        with torch.cuda.stream(side):
-            for _ in range(3):
-                blank.zero_()
+        for _ in range(3):  # torch fills with a kernel, so the runtime is asked for a memset
+            runtime.cudaMemsetAsync(blank.data_ptr(), 0, blank.numel(), side.cuda_stream)
         for _ in range(3):
             a = torch.tanh(a @ a)
     torch.cuda.synchronize()
 
 
 def small() -> None:
-    """Six launches for the counters: a copy, a product, a reduction, elementwise work, a softmax."""
+    """Launch for the counters: a copy, a product, a cast, a reduction, a softmax."""
     a = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16)
     torch.cuda.synchronize()
     begin()
@@ -117,14 +118,14 @@ def run(name: str) -> None:
 def trace(name: str, out: Path) -> None:
     """Make a torch trace of one workload."""
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
-    with torch.profiler.profile(activities=activities, record_shapes=True) as profile:
-        with torch.profiler.record_function("whole"):
-            WORK[name]()
+    profile = torch.profiler.profile(activities=activities, record_shapes=True)
+    with profile, torch.profiler.record_function("whole"):
+        WORK[name]()
     profile.export_chrome_trace(str(out / f"{name}.json.gz"))
 
 
 def memory(out: Path) -> None:
-    """Make a memory snapshot with a graph's private pool, and the allocator's own totals beside it."""
+    """Make a memory snapshot with a graph's private pool; beside it the allocator's totals."""
     torch.cuda.memory._record_memory_history(max_entries=100_000, stacks="python")
     kept = [torch.randn(256, 1024, device="cuda") for _ in range(4)]
     for tensor in kept:
@@ -139,8 +140,8 @@ def memory(out: Path) -> None:
     (out / "graph.json").write_text(json.dumps(totals))
 
 
-def make(out: Path) -> None:
-    """Make every capture, each in a process of its own."""
+def make(out: Path, only: str = "") -> None:
+    """Make every capture, or those of one workload, each in a process of its own."""
     script = [sys.executable, __file__]
     for folder in ("nsys", "ncu", "torch", "memory"):
         (out / folder).mkdir(parents=True, exist_ok=True)
@@ -151,24 +152,27 @@ def make(out: Path) -> None:
         ("memset_overlap", "memset_overlap", "node"),
     ]
     for name, work, granularity in modes:
+        if only not in ("", work):
+            continue
         report = out / "nsys" / name
         flags = [f"--cuda-graph-trace={granularity}", "-o", str(report)]
         _do([*NSYS, *flags, *script, "run", work])
-        _do(
-            ["nsys", "export", "--type=sqlite", "--force-overwrite=true"]
-            + ["-o", f"{report}.sqlite", f"{report}.nsys-rep"]
-        )
+        export = ("--type=sqlite", "--force-overwrite=true", "-o", f"{report}.sqlite")
+        _do(["nsys", "export", *export, f"{report}.nsys-rep"])
         for kind in REPORTS:
             arguments = ["--report", kind, "--format", "csv", "--force-export=true"]
             _do(["nsys", "stats", *arguments, "-o", str(report), f"{report}.nsys-rep"])
+    for name in ("streams", "graph", "memset_overlap"):
+        if only in ("", name):
+            _do([*script, "trace", name, str(out / "torch")])
+    if only:
+        return
     report = out / "ncu" / "small.ncu-rep"
     flags = ["--set", "full", "--clock-control", "none", "--profile-from-start", "off", "-f"]
     _do(["ncu", *flags, "-o", str(report), *script, "run", "small"])
     page = ["--csv", "--page", "raw", "--print-units", "base", "--print-fp"]
     csv = _do(["ncu", "--import", str(report), *page])
     report.with_suffix(".csv").write_text(csv)
-    for name in ("streams", "graph", "memset_overlap"):
-        _do([*script, "trace", name, str(out / "torch")])
     _do([*script, "memory", str(out / "memory")])
 
 
@@ -187,4 +191,4 @@ if __name__ == "__main__":
     elif sys.argv[1] == "memory":
         memory(Path(sys.argv[2]))
     else:
-        make(Path(sys.argv[1]))
+        make(Path(sys.argv[1]), *sys.argv[2:3])

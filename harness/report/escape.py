@@ -1,0 +1,38 @@
+"""Text from captures made safe for Markdown: what a name says is shown and never interpreted.
+
+Kernel names hold ``<float>``, ``|`` and backticks; with HTML enabled, as on every forge, the first
+would vanish and the second split a row.
+"""
+
+import re
+
+_SPECIAL = re.compile(r"[&<>\"'|`*_\[\]!\\~#$]")
+_UNPRINTABLE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+class Markdown(str):
+    """Text that is Markdown already; everything else is escaped where it meets a template."""
+
+    __slots__ = ()
+
+
+def escape(text: str) -> Markdown:
+    """Return ``text`` as Markdown that shows exactly it: specials as numeric character entities."""
+    printable = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return Markdown(_SPECIAL.sub(lambda found: f"&#{ord(found[0])};", printable))
+
+
+def finalize(value: object) -> object:
+    """Escape what a template prints unless it is Markdown; for jinja2's ``finalize``."""
+    return value if isinstance(value, Markdown) else escape(str(value))
+
+
+def table(head: list[str], rows: list[list[str]], numeric_from: int = 1) -> Markdown:
+    """Return a Markdown table; columns from ``numeric_from`` on are right-aligned."""
+    marks = ["---" if index < numeric_from else "---:" for index in range(len(head))]
+    lines = [head, marks, *rows]
+    return Markdown(
+        "\n".join("| " + " | ".join(str(finalize(cell)) for cell in line) + " |" for line in lines)
+    )

@@ -1,0 +1,229 @@
+"""Rows for tables and figures, shaped from evidence by the analysis."""
+
+from typing import Any
+
+from harness.analysis.metrics import Measured, Metrics
+from harness.problem import Problem
+from harness.report import plots
+from harness.report.escape import Markdown, table
+from harness.report.numbers import measured, number
+
+_MOST_POINTS = 1500
+
+
+def bars(problem: Problem, metrics: Metrics, metric: str, case: str) -> str | None:
+    """Return the figure of a metric over variants, None where none has it."""
+    rows = []
+    for name, variant in problem.variants.items():
+        found = metrics.get(metric, name, case)
+        if found.value is not None:
+            rows.append(
+                {
+                    "label": variant.label,
+                    "value": found.value,
+                    "low": found.low,
+                    "high": found.high,
+                    "shown": measured(found, interval=False),
+                    "baseline": name == problem.baseline,
+                }
+            )
+    definition = problem.metrics[metric]
+    return plots.bars(rows, f"{definition.label}, {definition.unit}") if rows else None
+
+
+def families(metrics: Metrics, case: str, variants: list[str]) -> str | None:
+    """Return the figure of GPU time a step by kernel family."""
+    import polars as pl
+
+    from harness.analysis.kernels import family
+
+    rows: list[dict[str, Any]] = []
+    for name in variants:
+        found = _kernels(metrics, name, case)
+        if found is None:
+            continue
+        kernels, steps = found
+        grouped = kernels.with_columns(
+            pl.col("name").map_elements(family, return_dtype=pl.String).alias("family")
+        )
+        times = grouped.group_by("family").agg(pl.col("total_ns").sum()).sort("family")
+        rows += [
+            {"label": name, "family": kind, "value": total / steps / 1e3}
+            for kind, total in times.iter_rows()
+        ]
+    return plots.families(rows, "GPU time per step, µs (under nsys)") if rows else None
+
+
+def kernel_rows(metrics: Metrics, variant: str, case: str) -> list[list[str]]:
+    """Return kernel, family, launches a step, median time and share, by time."""
+    from harness.analysis.kernels import family, short_names
+
+    found = _kernels(metrics, variant, case)
+    if found is None:
+        return []
+    kernels, steps = found
+    shown = short_names(kernels["name"].to_list())
+    return [
+        [
+            shown[row["name"]],
+            family(row["name"]),
+            number(row["count"] / steps),
+            number(row["median_ns"] / 1e3),
+            f"{100 * row['share']:.1f} %",
+        ]
+        for row in kernels.iter_rows(named=True)
+    ]
+
+
+def counter_rows(metrics: Metrics, variant: str, case: str) -> list[list[str]]:
+    """Return one row a kernel name of a profiled step, medians over its launches."""
+    import polars as pl
+
+    from harness.analysis.counters import per_kernel
+    from harness.analysis.kernels import short_names
+
+    tables = metrics.capture_of("ncu", variant, case)
+    if tables is None:
+        return []
+    columns = ("time_ns", "dram_bytes", "dram_pct", "sm_pct", "occupancy_pct", "waves")
+    kernels = (
+        per_kernel(tables["counters"])
+        .group_by("name", maintain_order=True)
+        .agg(pl.len().alias("launches"), *(pl.col(column).median() for column in columns))
+    )
+    shown = short_names(kernels["name"].to_list())
+    scales = {"time_ns": 1e-3, "dram_bytes": 1e-6}
+    return [
+        [shown[row["name"]], str(row["launches"])]
+        + [_cell(row[column], scales.get(column, 1), column) for column in columns]
+        for row in kernels.iter_rows(named=True)
+    ]
+
+
+def _cell(value: float | None, scale: float, column: str) -> str:
+    if value is None:
+        return "–"
+    return f"{value * scale:.1f} %" if column.endswith("_pct") else number(value * scale)
+
+
+def memory(metrics: Metrics, variant: str, case: str) -> str | None:
+    """Return the figure of allocated and reserved memory over the allocator's events."""
+    import polars as pl
+
+    tables = metrics.capture_of("memory", variant, case)
+    if tables is None or tables["memory_timeline"].is_empty():
+        return None
+    timeline = tables["memory_timeline"].sort("index")
+    stride = max(1, timeline.height // _MOST_POINTS)
+    # Of each stretch the peak is kept, so that a spike of one event stays visible.
+    points = (
+        timeline.with_columns((pl.int_range(pl.len()) // stride).alias("stretch"))
+        .group_by("stretch", maintain_order=True)
+        .agg(pl.col("index").first(), pl.col("allocated_bytes", "reserved_bytes").max())
+    )
+    rows = [
+        {"index": index, "mb": value / 1e6, "series": series}
+        for series in ("allocated", "reserved")
+        for index, value in points.select("index", f"{series}_bytes").iter_rows()
+        if value is not None
+    ]
+    phases = timeline.drop_nulls("phase").group_by("phase", maintain_order=True)
+    marks = [
+        {"index": index, "phase": phase}
+        for phase, index in phases.agg(pl.col("index").first())
+        .with_columns(pl.col("phase").cast(pl.String))
+        .iter_rows()
+    ]
+    return plots.memory(rows, marks)
+
+
+def model(
+    problem: Problem, metrics: Metrics, metric: str, points: list[tuple[str, str, float]]
+) -> str | None:
+    """Return the figure of measured values beside a model's."""
+    rows = []
+    for variant, case, value in points:
+        found: Measured = metrics.get(metric, variant, case)
+        if found.value is not None:
+            label = f"{problem.variants[variant].label} ({case})"
+            shown = number(found.value)
+            rows.append({"label": label, "measured": found.value, "model": value, "shown": shown})
+    definition = problem.metrics[metric]
+    title = f"{definition.label} (bar: measured, tick: model)"
+    return plots.against_model(rows, title) if rows else None
+
+
+def conditions(origin: dict[str, Any]) -> Markdown:
+    """Return the table of target, software and what the clocks did."""
+    run, target = origin["run"], origin["run"]["target"]
+    gpu = target["gpu"]
+    rows = [["target", _target(target, gpu)], ["host", f"{target['cpu']}, {target['system']}"]]
+    for tool in ("nsys", "ncu"):
+        if target[tool]:
+            rows.append([tool, target[tool]["version"]])
+    packages = sorted(
+        {f"{name} {v}" for cell in origin["cells"] for name, v in cell["packages"].items()}
+    )
+    rows.append(["packages as imported", ", ".join(packages)])
+    rows += _clocks(origin["cells"])
+    engine = run["engine"]
+    rows.append(["where", f"{engine['where']}, {engine['engine']} engine, {engine['python']}"])
+    for name, digest in engine["locks"].items():
+        rows.append([f"lock of {name}", f"sha256 {digest[:16]}…"])
+    jobs = run["arguments"]["jobs"]
+    if jobs > 1:
+        rows.append(["cells side by side", f"{jobs} set up at once; each measured alone"])
+    failed = [cell for cell in origin["cells"] if cell["status"] != "ok"]
+    rows.append(["cells", f"{len(origin['cells'])}, of which {len(failed)} failed"])
+    commit = run["git"]["commit"] or "not in a git checkout"
+    rows.append(["harness", f"{run['harness']}, commit {commit}"])
+    rows.append(["manifest", f"sha256 {run['manifest_sha256'][:16]}…"])
+    rows.append(["sources", f"sha256 {run['sources_sha256'][:16]}…"])
+    return table(["", ""], rows, numeric_from=2)
+
+
+def _target(target: dict[str, Any], gpu: dict[str, Any] | None) -> str:
+    if gpu is None:
+        return f"{target['cpu']}, {target['cores']} cores"
+    memory_gib = gpu["memory_bytes"] / 2**30
+    return f"{gpu['name']}, {memory_gib:.0f} GiB, driver {gpu['driver']}, CUDA {gpu['cuda']}"
+
+
+def _clocks(cells: list[dict[str, Any]]) -> list[list[str]]:
+    """Return what was seen of clocks, power and temperature while timing cells ran."""
+    seen = [
+        cell["seen"] for cell in cells if ".timing." in cell["cell"] and cell["seen"]["samples"]
+    ]
+    rows = []
+    for key, label, unit in (
+        ("sm_mhz", "SM clock seen", "MHz"),
+        ("memory_mhz", "memory clock seen", "MHz"),
+        ("power_w", "power seen", "W"),
+        ("temperature_c", "temperature seen", "°C"),
+    ):
+        figures = [summary[key] for summary in seen if key in summary]
+        if figures:
+            low, high = min(f["min"] for f in figures), max(f["max"] for f in figures)
+            rows.append([label, f"{number(low)} to {number(high)} {unit} in timing cells"])
+    if seen:
+        held = sorted({reason for summary in seen for reason in summary["throttle_reasons"]})
+        rows.append(["clocks held back by", ", ".join(held) or "nothing seen"])
+    return rows
+
+
+def _kernels(metrics: Metrics, variant: str, case: str) -> tuple[Any, int] | None:
+    """Return the kernel table of the measured region and its number of steps."""
+    from harness.analysis import measures, timeline
+
+    for kind in ("nsys", "torch"):
+        tables = metrics.capture_of(kind, variant, case)
+        if tables is None or tables["gpu_ops"].is_empty():
+            continue
+        name = measures.region(tables)
+        if name is None:
+            continue
+        ops, calls, ranges = (tables[key] for key in ("gpu_ops", "api_calls", "ranges"))
+        inside = timeline.gpu_ops_in_ranges(ops, calls, ranges, name)
+        if not inside.is_empty():
+            return timeline.kernel_table(inside), timeline.steps(ranges, name).height
+    return None

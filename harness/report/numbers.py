@@ -1,0 +1,37 @@
+"""How a measured number is printed: four significant digits, its unit, its interval."""
+
+from harness.analysis.metrics import Measured
+
+_BYTES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+NOT_MEASURED = "not measured"
+
+
+def number(value: float) -> str:
+    """Return ``value`` with four significant digits and no exponent."""
+    if value == 0:
+        return "0"
+    if float(value).is_integer() and abs(value) < 1e6:
+        return str(int(value))
+    return f"{value:.4g}" if 1e-3 <= abs(value) < 1e4 else f"{value:,.4g}".replace("e+0", "e")
+
+
+def measured(found: Measured, *, interval: bool = True) -> str:
+    """Return a metric as "1.494 ms [1.493, 1.495]", or that it was not measured."""
+    if found.value is None or found.low is None or found.high is None:
+        return NOT_MEASURED
+    scale, unit = _scaled(found)
+    text = f"{number(found.value / scale)}{_spaced(unit)}"
+    if interval and found.samples > 1 and found.low != found.high:
+        text += f" [{number(found.low / scale)}, {number(found.high / scale)}]"
+    return text
+
+
+def _scaled(found: Measured) -> tuple[float, str]:
+    if found.unit == "B" and found.value is not None:
+        size = abs(found.value)
+        return next((pair for pair in _BYTES if size >= pair[0]), _BYTES[-1])
+    return 1.0, found.unit
+
+
+def _spaced(unit: str) -> str:
+    return unit if unit in ("×", "%", "") else f" {unit}"

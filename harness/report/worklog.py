@@ -1,0 +1,210 @@
+"""What a worklog's template can ask for: metrics, tables, figures, verdicts, conditions.
+
+The template looks everything up by name; nothing is computed in it, and no number stands in it.
+"""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from harness.analysis.metrics import Measured, Metrics
+from harness.claims import Judged, limits
+from harness.problem import Claim, Problem
+from harness.report import figures
+from harness.report.escape import Markdown, table
+from harness.report.numbers import NOT_MEASURED, measured, number
+
+Tables = dict[str, Any]
+
+
+class Worklog:
+    """The names that a template sees."""
+
+    def __init__(
+        self, problem: Problem, metrics: Metrics, judged: list[Judged], origin: dict[str, Any]
+    ) -> None:
+        self.problem = problem
+        self.target = origin["run"]["target"]
+        self.on_gpu = self.target["device"] == "cuda"
+        self._metrics = metrics
+        self._judged = judged
+        self._origin = origin
+        self.figures: dict[str, str] = {}
+
+    def m(self, metric: str, variant: str, case: str, *, interval: bool = True) -> str:
+        """Return a metric with its unit and interval."""
+        return measured(self._metrics.get(metric, variant, case), interval=interval)
+
+    def ratio(self, metric: str, of: str, over: str, case: str) -> str:
+        """Return how many times ``of`` is of ``over`` in a metric."""
+        return measured(self._metrics.ratio((metric, of, case), (metric, over, case)))
+
+    def has(self, metric: str, variant: str, case: str) -> bool:
+        """Return whether a metric was measured."""
+        return self._metrics.get(metric, variant, case).value is not None
+
+    def verdict_line(self) -> Markdown:
+        """Return the first line: reproduced on what, how many claims of each verdict, when."""
+        counts: Counter[str] = Counter(one.verdict for one in self._judged)
+        told = [f"{counts['reproduced']} of {len(self._judged)} claims reproduced"]
+        others = ("refuted", "inconclusive", "not measured")
+        told += [f"{counts[kind]} {kind}" for kind in others if counts[kind]]
+        started = self._origin["run"]["started"][:10]
+        return Markdown(f"**On {self.target['name']}: {', '.join(told)}.** Measured {started}.")
+
+    def variants(self, case: str, metrics: list[str], ratio: str = "") -> Markdown:
+        """Return the table of a case: a row a variant, baseline first, a column a metric."""
+        base = self.problem.baseline
+        order = [base, *(name for name in self.problem.variants if name != base)]
+        head = ["variant", *(self.problem.metrics[name].label for name in metrics)]
+        if ratio:
+            head.append(f"{self.problem.metrics[ratio].label}, over {base}")
+        rows = []
+        for name in order:
+            cells = [measured(self._metrics.get(metric, name, case)) for metric in metrics]
+            if all(cell == NOT_MEASURED for cell in cells):
+                continue
+            if ratio:
+                cells.append(self.ratio(ratio, name, base, case))
+            rows.append([self.problem.variants[name].label, *cells])
+        if not rows:
+            return Markdown(f"*{NOT_MEASURED.capitalize()} on this target.*")
+        return table(head, rows)
+
+    def claims(self) -> Markdown:
+        """Return the table of claims: statement, bound, measured, verdict, source cells."""
+        head = ["claim", "statement", "bound", "measured", "verdict", "from"]
+        rows = [self._claim_row(one) for one in self._judged]
+        return table(head, rows, numeric_from=len(head))
+
+    def refuted(self) -> list[Judged]:
+        """Return the claims that the evidence refutes."""
+        return [one for one in self._judged if one.verdict == "refuted"]
+
+    def reference(self, name: str) -> Markdown:
+        """Return a table of published figures with where they come from."""
+        found = self.problem.references[name]
+        rows = [[str(cell) for cell in row] for row in found.rows]
+        source = f"*Published, not measured here. {found.gpu}; {found.software}. {found.source}.*"
+        return Markdown(f"{table(found.columns, rows)}\n\n{source}")
+
+    def kernels(self, variant: str, case: str) -> Markdown:
+        """Return a variant's kernels by time, from the timeline capture."""
+        rows = figures.kernel_rows(self._metrics, variant, case)
+        if not rows:
+            return Markdown(f"*{NOT_MEASURED.capitalize()} on this target.*")
+        return table(["kernel", "family", "launches a step", "median, µs", "share"], rows, 2)
+
+    def counters(self, variant: str, case: str) -> Markdown:
+        """Return one row a kernel of a profiled step: what limits it."""
+        rows = figures.counter_rows(self._metrics, variant, case)
+        head = [
+            "kernel",
+            "launches",
+            "time, µs",
+            "DRAM MB",
+            "DRAM",
+            "SM",
+            "occupancy",
+            "waves per SM",
+        ]
+        if not rows:
+            return Markdown(f"*{NOT_MEASURED.capitalize()} on this target.*")
+        return table(head, rows)
+
+    def figure(self, name: str, alt: str, svg: str | None, caption: str) -> Markdown:
+        """Keep a figure and return the Markdown that shows it, with the sentence of what to see."""
+        if svg is None:
+            return Markdown(f"*{alt}: {NOT_MEASURED} on this target.*")
+        self.figures[f"{name}.svg"] = svg
+        return Markdown(f"![{alt}](figures/{name}.svg)\n\n*{caption}*")
+
+    def bars(self, name: str, metric: str, case: str, caption: str) -> Markdown:
+        """Draw a metric of all variants with intervals, the baseline's value as a line."""
+        svg = figures.bars(self.problem, self._metrics, metric, case)
+        return self.figure(name, f"{self.problem.metrics[metric].label} by variant", svg, caption)
+
+    def families(self, name: str, case: str, variants: list[str], caption: str) -> Markdown:
+        """Draw GPU time per step by kernel family, stacked per variant."""
+        svg = figures.families(self._metrics, case, variants)
+        return self.figure(name, "GPU time by kernel family", svg, caption)
+
+    def timeline(self, name: str, variant: str, case: str, caption: str) -> Markdown:
+        """Draw a variant's memory timeline with its phases."""
+        svg = figures.memory(self._metrics, variant, case)
+        return self.figure(name, f"memory timeline of {variant}", svg, caption)
+
+    def model(
+        self, name: str, metric: str, points: list[tuple[str, str, float]], caption: str
+    ) -> Markdown:
+        """Draw measured values beside a model's: points of (variant, case, model's value)."""
+        svg = figures.model(self.problem, self._metrics, metric, points)
+        label = self.problem.metrics[metric].label
+        return self.figure(name, f"{label}, measured and model", svg, caption)
+
+    def model_table(self, metric: str, points: list[tuple[str, str, float]]) -> Markdown:
+        """Return the same as a table, with measured over model."""
+        rows = []
+        for variant, case, value in points:
+            found = self._metrics.get(metric, variant, case)
+            share = "–" if found.value is None else f"{found.value / value:.3f}" if value else "–"
+            label = self.problem.variants[variant].label
+            rows.append([label, case, measured(found), number(value), share])
+        return table(["variant", "case", "measured", "model", "measured / model"], rows, 2)
+
+    def conditions(self) -> Markdown:
+        """Return what the figures were made on and with."""
+        return figures.conditions(self._origin)
+
+    def _claim_row(self, one: Judged) -> list[str]:
+        cells = sorted({cell.rsplit(".", 1)[0] for cell in one.measured.cells})
+        found = one.measured
+        shown = f"{NOT_MEASURED}: {found.why}" if found.value is None else measured(found)
+        statement = one.claim.statement
+        if one.verdict == "refuted" and one.claim.otherwise:
+            statement = f"{statement} In truth {one.claim.otherwise.strip()}"
+        mark = {"reproduced": "reproduced", "refuted": "**refuted**"}.get(one.verdict, one.verdict)
+        return [
+            Markdown(f"`{one.claim.id}`"),
+            statement,
+            bound(one.claim, found),
+            shown,
+            Markdown(mark),
+            ", ".join(cells) or "–",
+        ]
+
+
+def bound(claim: Claim, found: Measured) -> str:
+    """Return a claim's bound in words."""
+    unit = f" {found.unit}" if found.unit and found.unit != "×" else found.unit
+    least, most = limits(claim.bound)
+    if claim.bound.between:
+        exact = least == most
+        return f"{number(least)}{unit}" if exact else f"{number(least)} to {number(most)}{unit}"
+    return (
+        f"≥ {number(least)}{unit}" if claim.bound.above is not None else f"≤ {number(most)}{unit}"
+    )
+
+
+def render(template: Path, worklog: Worklog) -> str:
+    """Return the worklog that ``template`` makes; an unknown name in it is an error."""
+    import jinja2
+
+    from harness.errors import ManifestError
+    from harness.report.escape import finalize
+
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        finalize=finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - Markdown, not HTML: `finalize` escapes every value
+    )
+    try:
+        text = template.read_text(encoding="utf-8")
+        return environment.from_string(text).render(w=worklog, problem=worklog.problem)
+    except jinja2.TemplateSyntaxError as error:
+        raise ManifestError(str(error.message), where=f"{template}, line {error.lineno}") from None
+    except jinja2.UndefinedError as error:
+        raise ManifestError(str(error), where=template) from None

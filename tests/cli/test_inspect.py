@@ -1,0 +1,191 @@
+"""``harness inspect`` on captures made on an H200, against what the profilers' own tools said."""
+
+import csv
+import gzip
+import json
+import sqlite3
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from harness.cli.inspect import inspect
+from harness.errors import CaptureError
+from harness.evidence import frame
+
+DATA = Path(__file__).parents[1] / "data"
+
+app = typer.Typer()
+app.command()(inspect)
+
+
+def run(*arguments, **environment):
+    """Run the command; what it printed, or the error that it raised."""
+    result = CliRunner().invoke(app, [str(each) for each in arguments], env=environment)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def rows(name):
+    with (DATA / name).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def fake_reader(monkeypatch, kind, **tables):
+    """Let the reader of ``kind`` return tables made of columns, in place of any file's content."""
+    made = {name: frame(name, columns) for name, columns in tables.items()}
+    monkeypatch.setitem(
+        sys.modules, f"harness.captures.{kind}", SimpleNamespace(read=lambda _path: made)
+    )
+
+
+@pytest.mark.parametrize("name", ["streams", "graph_node", "graph_level", "memset_overlap"])
+def test_nsys_kernels_are_those_of_nsys_stats(name):
+    found = json.loads(run(DATA / f"nsys/{name}.sqlite.zst", "--json"))
+    assert found["kind"] == "nsys"
+    truth = {row["Name"]: row for row in rows(f"nsys/{name}_cuda_gpu_kern_sum.csv")}
+    kernels = {row["name"]: row for row in found["kernels"] if row["grid"] is not None}
+    assert kernels.keys() == truth.keys()
+    for kernel, row in kernels.items():
+        assert row["count"] == int(truth[kernel]["Instances"])
+        assert row["total_ns"] == int(truth[kernel]["Total Time (ns)"])
+        assert row["median_ns"] == float(truth[kernel]["Med (ns)"])
+
+
+def test_nsys_copies_and_ranges_are_those_of_nsys_stats():
+    found = json.loads(run(DATA / "nsys/streams.sqlite.zst", "--json"))
+    times = rows("nsys/streams_cuda_gpu_mem_time_sum.csv")
+    assert sorted((row["count"], row["total_ns"]) for row in found["copies"]) == sorted(
+        (int(row["Count"]), int(row["Total Time (ns)"])) for row in times
+    )
+    sizes = rows("nsys/streams_cuda_gpu_mem_size_sum.csv")
+    assert sorted(round(row["bytes"] / 1e6, 3) for row in found["copies"]) == sorted(
+        float(row["Total (MB)"]) for row in sizes
+    )
+    ranges = {row["name"]: row["total_ns"] for row in found["ranges"]}
+    for row in rows("nsys/streams_nvtx_sum.csv"):
+        assert ranges[row["Range"].removeprefix(":")] == int(row["Total Time (ns)"])
+
+
+def test_torch_and_nsys_see_the_same_launches():
+    counts = {}
+    for kind, name in {"torch": "torch/streams.json.gz", "nsys": "nsys/streams.sqlite.zst"}.items():
+        found = json.loads(run(DATA / name, "--json"))
+        assert found["kind"] == kind
+        gpu = found["gpu"]
+        assert gpu["busy_ns"] + gpu["idle_ns"] == gpu["span_ns"]
+        assert gpu["overlap_ns"] > 0
+        assert len(gpu["devices"]) == 1
+        counts[kind] = sorted(row["count"] for row in found["kernels"] if "gemm" in row["name"])
+    assert sum(counts["torch"]) == sum(counts["nsys"]) == 24
+
+
+def test_ncu_counters_are_those_of_its_own_page():
+    found = json.loads(run(DATA / "ncu/small.ncu-rep.zst", "--json"))
+    assert found["kind"] == "ncu"
+    truth = rows("ncu/small.csv")[1:]
+    duration = [float(row["gpu__time_duration.sum"].replace(",", "")) for row in truth]
+    assert [row["duration_ns"] for row in found["kernels"]] == duration
+    for row, expected in zip(found["kernels"], truth, strict=True):
+        registers = row["metrics"]["launch__registers_per_thread"]
+        assert registers == row["registers"] == float(expected["launch__registers_per_thread"])
+    text = run(DATA / "ncu/small.ncu-rep.zst")
+    assert "nvjet_sm90_tst" in text
+    assert " 72.0 " in text
+
+
+def test_memory_pools_add_up_to_the_allocators_own_totals():
+    found = json.loads(run(DATA / "memory/graph.pickle.zst", "--json"))
+    totals = json.loads((DATA / "memory/graph.json").read_text())
+    assert found["kind"] == "memory"
+    assert len(found["pools"]) == 2
+    for key in ("allocated", "reserved"):
+        assert sum(pool[f"{key}_bytes"] for pool in found["pools"]) == totals[key]
+    assert "Pools" in run(DATA / "memory/graph.pickle.zst")
+
+
+def test_tables_fit_100_columns_and_full_names_are_whole():
+    capture = DATA / "nsys/memset_overlap.sqlite.zst"
+    assert max(map(len, run(capture).splitlines())) <= 100
+    whole = run(capture, "--full-names", COLUMNS="400")
+    for row in rows("nsys/memset_overlap_cuda_gpu_kern_sum.csv"):
+        assert row["Name"] in whole
+
+
+HOSTILE = "\x1b[31m[bold red]k[/] \u202e<script>\x07\n"
+
+
+@pytest.mark.parametrize("environment", [{}, {"FORCE_COLOR": "1"}])
+def test_names_cannot_steer_the_terminal(monkeypatch, environment):
+    ops = {"kind": ["kernel"], "name": [HOSTILE], "start_ns": [0], "duration_ns": [1000]}
+    ranges = {"name": [HOSTILE], "duration_ns": [10]}
+    fake_reader(monkeypatch, "nsys", gpu_ops=ops, ranges=ranges)
+    text = run(DATA / "nsys/streams.sqlite.zst", "--full-names", **environment)
+    assert "[bold red]k[/]" in text
+    assert not [steering for steering in ("\x1b[31m", "\u202e", "\x07") if steering in text]
+    as_json = run(DATA / "nsys/streams.sqlite.zst", "--json")
+    assert json.loads(as_json)["kernels"][0]["name"] == HOSTILE
+    assert as_json.isascii()
+
+
+def test_a_cpu_trace_shows_its_operators(monkeypatch):
+    operators = {"name": ["aten::mm"], "count": [2], "total_ns": [5_000_000], "device_ns": [None]}
+    fake_reader(monkeypatch, "torch_trace", operators=operators)
+    found = json.loads(run(DATA / "torch/streams.json.gz", "--json"))
+    assert found["kernels"] == []
+    assert (found["gpu"]["span_ns"], found["gpu"]["busy_ns"]) == (None, None)
+    text = run(DATA / "torch/streams.json.gz")
+    assert "No GPU work" in text
+    assert "aten::mm" in text
+    assert "5.000" in text
+
+
+def test_an_export_without_gpu_work_needs_ranges(monkeypatch):
+    fake_reader(monkeypatch, "nsys", ranges={"name": ["step"], "duration_ns": [10]})
+    text = run(DATA / "nsys/streams.sqlite.zst")
+    assert "No GPU work" in text
+    assert "step" in text
+    fake_reader(monkeypatch, "nsys")
+    with pytest.raises(CaptureError, match=r"no GPU work and no ranges in it \(record with"):
+        run(DATA / "nsys/streams.sqlite.zst")
+
+
+def test_what_was_not_measured_is_a_dash_and_null(monkeypatch):
+    counters = {
+        "launch": [0, 0],
+        "name": ["k", "k"],
+        "metric": ["gpu__time_duration.sum", "sm__throughput.avg.pct_of_peak_sustained_elapsed"],
+        "unit": ["us", "%"],
+        "value": [2.0, float("nan")],
+    }
+    fake_reader(monkeypatch, "ncu", counters=counters)
+    kernel = json.loads(run(DATA / "ncu/small.ncu-rep.zst", "--json"))["kernels"][0]
+    assert (kernel["duration_ns"], kernel["dram_pct"], kernel["sm_pct"]) == (2000.0, None, None)
+    line = next(line for line in run(DATA / "ncu/small.ncu-rep.zst").splitlines() if "k " in line)
+    assert "2.00" in line
+    assert "\N{EN DASH}" in line
+
+
+def test_many_kernels_are_cut_and_counted(monkeypatch):
+    ops = {"kind": ["kernel"] * 40, "name": [f"k{n}" for n in range(40)], "start_ns": range(40)}
+    fake_reader(monkeypatch, "nsys", gpu_ops=ops | {"duration_ns": [5] * 40})
+    assert "… and 10 more: --json prints all" in run(DATA / "nsys/streams.sqlite.zst")
+
+
+def test_an_error_names_the_users_file_and_not_an_unpacked_copy(tmp_path):
+    database = tmp_path / "other.sqlite"
+    connection = sqlite3.connect(database)
+    connection.execute("CREATE TABLE t (a)")
+    connection.close()
+    packed = tmp_path / "other.gz"
+    packed.write_bytes(gzip.compress(database.read_bytes()))
+    for path in (database, packed):
+        with pytest.raises(CaptureError) as error:
+            run(path)
+        assert error.value.where == str(path)
+        assert "\n" not in str(error.value)
