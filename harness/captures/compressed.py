@@ -36,7 +36,7 @@ def blocks(path: Path, size: int) -> Iterator[bytes]:
                 yield from _read(file, size)
     except EOFError:
         raise CaptureError("the compressed data ends early", where=path) from None
-    except (igzip.BadGzipFile, igzip_lib.IsalError, ZstdError) as error:
+    except (igzip.BadGzipFile, igzip_lib.IsalError, ZstdError) as error:  # type: ignore[misc]  # stub's gap
         raise CaptureError(f"damaged compressed data: {error}", where=path) from error
     except OSError as error:
         raise CaptureError(f"not readable: {error.strerror}", where=path) from error

@@ -28,7 +28,12 @@ _SEARCHED = 64 << 10
 _SEPARATOR = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*(?=\{)")
 _COMMA = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+([\[\]{}])", re.DOTALL)
+_PLAIN = rb'[^"\[\]{}]++|' + _STRING
+_FLAT = rb"[\[{](?:" + _PLAIN + rb")*+[\]}]"
+_NESTED = rb"[\[{](?:" + _PLAIN + rb"|" + _FLAT + rb")*+[\]}]"
+_TO_BRACKET = re.compile(rb"(?:" + _PLAIN + rb")*+[\[\]{}]", re.DOTALL)
+_TO_OPEN_BRACKET = re.compile(rb"(?:" + _PLAIN + rb"|" + _NESTED + rb")*+[\[\]{}]", re.DOTALL)
+"""To the next bracket that has no partner within two levels."""
 _TO_TOKEN = re.compile(
     rb'[^"\[\]{}]*+(?:(?P<string>' + _STRING + rb")(?P<colon>[ \t\r\n]*:)?|(?P<bracket>[\[\]{}]))",
     re.DOTALL,
@@ -132,7 +137,7 @@ class _Window:
 
     def grow(self) -> None:
         """Read a block, or as much again as there is: looking through it anew stays linear."""
-        room = LIMIT + 1 - len(self.data)
+        room = LIMIT - len(self.data)
         if room <= 0:
             raise CaptureError(_at(f"no end of a JSON value within {LIMIT >> 20} MB", self.offset))
         parts, missing = [self.data], min(room, max(BLOCK, len(self.data)))
@@ -231,7 +236,7 @@ def _count_brackets(data: bytes) -> _Cut | None:
     """Return the end of the list, or else of the last object that another one follows."""
     depth = at = 0
     last = None
-    while match := _TO_BRACKET.match(data, at):
+    while match := (_TO_OPEN_BRACKET if depth else _TO_BRACKET).match(data, at):
         at = match.end()
         if data[at - 1] in b"{[":
             depth += 1
@@ -249,7 +254,7 @@ def _take_counted(window: _Window, cut: _Cut, decoder: ListDecoder[T]) -> Piece[
     try:
         piece = _decode(window, cut.end, decoder)
     except msgspec.DecodeError as error:
-        broken = CaptureError(_at(_reason(error), window.offset))
+        broken = CaptureError(_at(_reason(error), window.offset + cut.end))
         raise _fault(error, window.offset, cut.end) or broken from None
     window.drop(cut.resume)
     return piece
@@ -280,8 +285,9 @@ def _check_around(head: bytes, head_offset: int, window: _Window, key: str) -> N
     except msgspec.DecodeError as error:
         found = _FAULT.search(str(error))
         at = int(found[1]) if found else len(document)
+        what = _reason(error) if found else "the JSON ends early"
         start = head_offset if at < len(head) else window.offset - len(head) - 1
-        raise CaptureError(_at(_reason(error), start + at)) from None
+        raise CaptureError(_at(what, start + at)) from None
     if kind is around and bytes(decoded.list) != _PLACEHOLDER:
         raise CaptureError(f"{key!r} is there twice")
 

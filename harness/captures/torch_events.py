@@ -66,7 +66,7 @@ class _Event(msgspec.Struct, Generic[_N, _A], gc=False):
 
 
 class _Category(msgspec.Struct):
-    cat: Any = None
+    cat: msgspec.Raw = msgspec.Raw(b"null")
 
 
 Event: TypeAlias = _Event[float | Decimal, GpuArgs]
@@ -75,13 +75,13 @@ Event: TypeAlias = _Event[float | Decimal, GpuArgs]
 
 def _decoder(number: Any) -> ListDecoder[Event]:
     """Return a decoder of events whose times are of type ``number``."""
-    with_gpu_args = msgspec.json.Decoder(_Event[number, GpuArgs])  # type: ignore[valid-type]  # it is one
-    with_host_args = msgspec.json.Decoder(_Event[number, HostArgs])  # type: ignore[valid-type]  # it is one
+    with_gpu_args = msgspec.json.Decoder(_Event[number, GpuArgs])
+    with_host_args = msgspec.json.Decoder(_Event[number, HostArgs])
 
     def misfit(text: bytes) -> Any:
         """Leave out what no table wants; ask of the rest no more than its table needs."""
-        category = msgspec.json.decode(text, type=_Category).cat
-        table = TABLES.get(category) if isinstance(category, str) else None
+        category = bytes(msgspec.json.decode(text, type=_Category).cat)
+        table = TABLES.get(msgspec.json.decode(category)) if category.startswith(b'"') else None
         if table is None:
             return None
         return (with_gpu_args if table == "gpu_ops" else with_host_args).decode(text)

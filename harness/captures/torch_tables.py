@@ -169,7 +169,7 @@ def _nanoseconds(us: Sequence[float | Decimal | None], most: float) -> pl.Series
     Raises _UnsoundError for a value below 0 or above ``most``, _InexactError for floats from
     _EXACT_US on.
     """
-    exact = any(isinstance(value, Decimal) for value in us[:1])
+    exact = isinstance(next((value for value in us if value is not None), None), Decimal)
     floats = [None if value is None else float(value) for value in us] if exact else us
     values = pl.Series(floats, dtype=pl.Float64)
     least: Any = values.min()
