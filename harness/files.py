@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from harness.errors import StoreError, UsageError
 
@@ -95,7 +96,7 @@ def write_json(target: Path, value: object) -> None:
     write_text(target, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def read_json(path: Path) -> dict:
+def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object that this project wrote."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))

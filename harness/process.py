@@ -129,7 +129,7 @@ def _wait(child: "subprocess.Popen[bytes]", until: float, stop: threading.Event 
 def _drain(stream: IO[bytes], log: Path) -> None:
     """Copy ``stream`` to ``log`` up to the cap, then read on so that the child never blocks."""
     written = 0
-    with log.open("wb") as file:
+    with stream, log.open("wb") as file:
         while block := stream.read1(65536):  # type: ignore[attr-defined]  # a BufferedReader
             if written < _LOG_BYTES:
                 file.write(block[: _LOG_BYTES - written])

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from harness import __version__, files, process, store
-from harness.captures.recipes import RECIPES
+from harness.captures.recipes import RECIPES, Recipe
 from harness.engines import Engine
-from harness.errors import HarnessError, ToolError, UsageError
+from harness.errors import HarnessError, StoreError, ToolError, UsageError
 from harness.monitor import Monitor
 from harness.plan import Cell, source_hash
 from harness.probe.names import RECORD as WORKLOAD
@@ -104,16 +104,11 @@ class Execution:
                 done = process.Outcome("failed", None, 0.0, str(error))
         if done.status == "interrupted":
             raise KeyboardInterrupt  # nothing of this cell is published; --resume runs it again
-        status, reason = done.status, "" if done.status == "ok" else done.detail
         recipe = RECIPES[cell.capture]
-        workload: dict[str, Any] = {}
-        if status == "ok":
-            reason = _afterwards(recipe.after(out), out, env)
-            reason = reason or _missing(out, (WORKLOAD, *recipe.leaves))
-            status = "failed" if reason else "ok"
-        if status == "ok":
-            workload = files.read_json(out / WORKLOAD)
-            (out / WORKLOAD).unlink()
+        reason, workload = done.detail, {}
+        if done.status == "ok":
+            reason, workload = _left(recipe, out, env)
+        status = "failed" if done.status == "ok" and reason else done.status
         return {
             "id": cell.id,
             "variant": cell.variant,
@@ -170,6 +165,20 @@ def pasteable(engine: Engine, cells: list[Cell], environments: list[str]) -> Ite
         yield f"# {cell.id}"
         line = f"(cd {shlex.quote(str(command.cwd))} && {env} {shlex.join(command.argv)})"
         yield " && ".join([made, line, *(shlex.join(a) for a in RECIPES[cell.capture].after(out))])
+
+
+def _left(recipe: Recipe, out: Path, env: dict[str, str]) -> tuple[str, dict[str, Any]]:
+    """Return what is wrong with what a cell left, if anything, and what its workload said."""
+    reason = _afterwards(recipe.after(out), out, env)
+    reason = reason or _missing(out, (WORKLOAD, *recipe.leaves))
+    if reason:
+        return reason, {}
+    try:
+        workload = files.read_json(out / WORKLOAD)
+    except StoreError as error:
+        return error.what, {}
+    (out / WORKLOAD).unlink()
+    return "", workload
 
 
 def _afterwards(commands: list[list[str]], out: Path, env: dict[str, str]) -> str:

@@ -12,10 +12,11 @@ Every error is a CaptureError that gives the offset into the (uncompressed) text
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from harness.captures.json_cuts import Brackets, Cut, find_list, last_separator
 from harness.errors import CaptureError
 
 BLOCK = 2 << 20
@@ -24,21 +25,6 @@ BLOCK = 2 << 20
 LIMIT = 64 << 20
 """Bytes that one object of the list, and all that stands around the list, may have."""
 
-_SEARCHED = 64 << 10
-_SEPARATOR = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*(?=\{)")
-_COMMA = re.compile(rb"[ \t\r\n]*,[ \t\r\n]*")
-_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_PLAIN = rb'[^"\[\]{}]++|' + _STRING
-_FLAT = rb"[\[{](?:" + _PLAIN + rb")*+[\]}]"
-_NESTED = rb"[\[{](?:" + _PLAIN + rb"|" + _FLAT + rb")*+[\]}]"
-_TO_BRACKET = re.compile(rb"(?:" + _PLAIN + rb")*+[\[\]{}]", re.DOTALL)
-_TO_OPEN_BRACKET = re.compile(rb"(?:" + _PLAIN + rb"|" + _NESTED + rb")*+[\[\]{}]", re.DOTALL)
-"""To the next bracket that has no partner within two levels."""
-_TO_TOKEN = re.compile(
-    rb'[^"\[\]{}]*+(?:(?P<string>' + _STRING + rb")(?P<colon>[ \t\r\n]*:)?|(?P<bracket>[\[\]{}]))",
-    re.DOTALL,
-)
-_BLANKS = re.compile(rb"[ \t\r\n]*+")
 _EMPTY = re.compile(rb"\[[ \t\r\n]*+\]")
 _FAULT = re.compile(r" ?\(byte (\d+)\)")
 _PLACEHOLDER = b"[0]"
@@ -159,103 +145,45 @@ def _take_head(window: _Window, key: str) -> tuple[bytes, int]:
     window.grow()
     if window.data.startswith(_BYTE_ORDER_MARK):
         window.drop(len(_BYTE_ORDER_MARK))
-    while (end := _find_list(window, key)) is None:
+    while (end := find_list(window.data, key, window.offset)) is None:
         if window.ended:
-            raise _no_list(window, key)
+            raise _unfinished(window, b"") or CaptureError(f"JSON without {key!r}")
         window.grow()
     head, offset = window.data[:end], window.offset
     window.drop(end)
     return head, offset
 
 
-def _find_list(window: _Window, key: str) -> int | None:
-    """Return where the list's first value may begin, or None if that is not in the window yet."""
-    data = window.data
-    at = _skip_blanks(data, 0)
-    if data[at : at + 1] == b"[":
-        return at + 1
-    if data[at : at + 1] not in (b"{", b""):
-        raise CaptureError(_at("neither a JSON object nor a list", window.offset + at))
-    depth = 0
-    while token := _TO_TOKEN.match(data, at):
-        at = token.end()
-        if token["bracket"]:
-            depth += 1 if token["bracket"] in b"{[" else -1
-        elif depth == 1 and token["colon"] and _is_key(token["string"], key):
-            at = _skip_blanks(data, at)
-            if data[at : at + 1] not in (b"[", b""):
-                raise CaptureError(_at(f"{key!r} is not a list", window.offset + at))
-            return at + 1 if at < len(data) else None
-    return None
-
-
-def _skip_blanks(data: bytes, at: int) -> int:
-    blanks = _BLANKS.match(data, at)
-    return blanks.end() if blanks else at
-
-
-def _is_key(token: bytes, key: str) -> bool:
-    try:
-        return bool(msgspec.json.decode(token) == key)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
-
-
 def _take_piece(window: _Window, decoder: ListDecoder[T]) -> tuple[Piece[T], bool]:
     """Take the longest piece at hand; also say whether the list ended with it."""
+    brackets = Brackets()
     while True:
         if not window.ended:
             window.grow()
         fault = None
-        if separator := _last_separator(window.data):
+        if separator := last_separator(window.data):
             try:
                 piece = _decode(window, separator.start() + 1, decoder)
             except msgspec.DecodeError as error:
-                fault = _fault(error, window.offset, separator.start() + 1)
+                fault = _fault(error, window.offset - 1, separator.start() + 2)
             else:
                 window.drop(separator.end())
                 return piece, False
-        cut = _count_brackets(window.data)
+        cut = brackets.count(window.data)
         if fault is not None and not (cut and cut.closes):
             raise fault
         if cut is None and window.ended:
-            raise _broken_off(window)
+            raise _unfinished(window, b"[") or CaptureError("the JSON ends early")
         if cut is not None:
             return _take_counted(window, cut, decoder), cut.closes
 
 
-class _Cut(NamedTuple):
-    """Where a piece ends, where what follows it begins, and whether the list ends there."""
-
-    end: int
-    resume: int
-    closes: bool
-
-
-def _count_brackets(data: bytes) -> _Cut | None:
-    """Return the end of the list, or else of the last object that another one follows."""
-    depth = at = 0
-    last = None
-    while match := (_TO_OPEN_BRACKET if depth else _TO_BRACKET).match(data, at):
-        at = match.end()
-        if data[at - 1] in b"{[":
-            depth += 1
-        elif depth == 0:
-            return _Cut(at - 1, at - 1, closes=True)
-        else:
-            depth -= 1
-            comma = None if depth else _COMMA.match(data, at)
-            if comma and comma.end() < len(data):
-                last = _Cut(at, comma.end(), closes=False)
-    return last
-
-
-def _take_counted(window: _Window, cut: _Cut, decoder: ListDecoder[T]) -> Piece[T]:
+def _take_counted(window: _Window, cut: Cut, decoder: ListDecoder[T]) -> Piece[T]:
     try:
         piece = _decode(window, cut.end, decoder)
     except msgspec.DecodeError as error:
         broken = CaptureError(_at(_reason(error), window.offset + cut.end))
-        raise _fault(error, window.offset, cut.end) or broken from None
+        raise _fault(error, window.offset - 1, cut.end + 1) or broken from None
     window.drop(cut.resume)
     return piece
 
@@ -263,13 +191,6 @@ def _take_counted(window: _Window, cut: _Cut, decoder: ListDecoder[T]) -> Piece[
 def _decode(window: _Window, end: int, decoder: ListDecoder[T]) -> Piece[T]:
     text = b"".join((b"[", memoryview(window.data)[:end], b"]"))
     return decoder.decode(text, window.offset - 1)
-
-
-def _last_separator(data: bytes) -> "re.Match[bytes] | None":
-    last = None
-    for separator in _SEPARATOR.finditer(data, max(0, len(data) - _SEARCHED)):
-        last = separator
-    return last
 
 
 def _check_around(head: bytes, head_offset: int, window: _Window, key: str) -> None:
@@ -292,38 +213,23 @@ def _check_around(head: bytes, head_offset: int, window: _Window, key: str) -> N
         raise CaptureError(f"{key!r} is there twice")
 
 
-def _no_list(window: _Window, key: str) -> CaptureError:
-    """Return why a whole text has no list: it is no JSON, or it is JSON of another kind."""
-    try:
-        msgspec.json.decode(window.data, type=msgspec.Raw)
-    except msgspec.DecodeError as error:
-        end = len(window.data)
-        broken = CaptureError(_at("the JSON ends early", window.offset + end))
-        return _fault(error, window.offset, end, brackets=0) or broken
-    except RecursionError:
-        return CaptureError(_at("JSON nested too deeply", window.offset))
-    return CaptureError(f"JSON without {key!r}")
-
-
-def _broken_off(window: _Window) -> CaptureError:
-    """Return why the rest of a text has no end of the list: a fault in it, or its early end."""
+def _unfinished(window: _Window, opening: bytes) -> CaptureError | None:
+    """Return what is wrong with the rest of a text, a fault or its early end; None if nothing is."""
     end = len(window.data)
-    broken = CaptureError(_at("the JSON ends early", window.offset + end))
     try:
-        msgspec.json.decode(b"[" + window.data, type=msgspec.Raw)
+        msgspec.json.decode(opening + window.data, type=msgspec.Raw)
     except msgspec.DecodeError as error:
-        return _fault(error, window.offset, end) or broken
+        early = CaptureError(_at("the JSON ends early", window.offset + end))
+        return _fault(error, window.offset - len(opening), end + len(opening)) or early
     except RecursionError:
         return CaptureError(_at("JSON nested too deeply", window.offset))
-    return broken
+    return None
 
 
-def _fault(
-    error: msgspec.DecodeError, offset: int, end: int, brackets: int = 1
-) -> CaptureError | None:
-    """Return the decoder's complaint about a byte before ``end``; the bracket we added is not."""
+def _fault(error: msgspec.DecodeError, offset: int, end: int) -> CaptureError | None:
+    """Return the decoder's complaint about a byte before ``end``: what we put there is no fault."""
     found = _FAULT.search(str(error))
-    at = int(found[1]) - brackets if found else end
+    at = int(found[1]) if found else end
     return CaptureError(_at(_reason(error), offset + at)) if at < end else None
 
 

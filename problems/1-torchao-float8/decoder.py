@@ -1,8 +1,8 @@
 """A Llama-shaped decoder: real dimensions, random weights made on the device, nothing downloaded.
 
 The layout (fused QKV, static KV cache, decode of one token as one graph) follows GPT-Fast, which
-the published figures were made with: https://github.com/pytorch-labs/gpt-fast. Dimensions are those of
-the models' published configurations.
+the published figures were made with (github.com/pytorch-labs/gpt-fast). Dimensions are those of the
+models' published configurations.
 """
 
 from dataclasses import dataclass

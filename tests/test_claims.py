@@ -1,0 +1,84 @@
+"""Verdicts: an interval clear of its bound, or none."""
+
+import polars as pl
+import pytest
+
+from harness import claims, evidence
+from harness.analysis.metrics import Measured, Metrics
+from harness.problem import Bound, Problem
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bound", "verdict"),
+    [
+        (2.0, 2.2, {"above": 1.9}, "reproduced"),
+        (2.0, 2.2, {"above": 2.0}, "reproduced"),
+        (2.0, 2.2, {"above": 2.1}, "inconclusive"),
+        (2.0, 2.2, {"above": 2.3}, "refuted"),
+        (2.0, 2.2, {"below": 2.3}, "reproduced"),
+        (2.0, 2.2, {"below": 2.1}, "inconclusive"),
+        (2.0, 2.2, {"below": 1.9}, "refuted"),
+        (2.0, 2.2, {"between": (1.9, 2.3)}, "reproduced"),
+        (2.0, 2.2, {"between": (2.1, 2.3)}, "inconclusive"),
+        (2.0, 2.2, {"between": (2.3, 2.4)}, "refuted"),
+        (8.0, 8.0, {"between": (8, 8)}, "reproduced"),
+        (7.0, 7.0, {"between": (8, 8)}, "refuted"),
+        (0.1 + 0.2, 0.1 + 0.2, {"between": (0.3, 0.3)}, "reproduced"),
+    ],
+)
+def test_a_verdict_needs_its_interval_clear_of_the_bound(
+    low: float, high: float, bound: dict[str, float], verdict: str
+) -> None:
+    measured = Measured("ms", value=(low + high) / 2, low=low, high=high)
+    assert claims.verdict(measured, Bound(**bound)) == verdict  # type: ignore[arg-type]
+
+
+def test_what_was_not_measured_is_never_zero() -> None:
+    assert claims.verdict(Measured("ms", why="not run"), Bound(below=1)) == "not measured"
+
+
+def tables(values: dict[str, list[list[float]]]) -> evidence.Tables:
+    """Evidence with wall times by variant and round."""
+    cells, samples = [], []
+    for variant, rounds in values.items():
+        for number, round_values in enumerate(rounds):
+            cell = f"small.{variant}.timing.r{number}"
+            cells.append((cell, variant, "small", "timing", number, "ok", "", 1.0))
+            samples += [
+                (cell, "r", "wall_time", "ms", index, value)
+                for index, value in enumerate(round_values)
+            ]
+    found = {name: _empty(name) for name in evidence.SCHEMAS}
+    for name, rows in (("cells", cells), ("samples", samples)):
+        columns = ["cell", *evidence.SCHEMAS[name]]
+        found[name] = pl.DataFrame(rows, schema=columns, orient="row")
+    return found
+
+
+def _empty(name: str) -> pl.DataFrame:
+    return evidence.empty(name).insert_column(0, pl.lit("").alias("cell"))
+
+
+def judged(example: Problem, values: dict[str, list[list[float]]]) -> claims.Judged:
+    return claims.judge(example, Metrics(example, tables(values)), "cpu")[0]
+
+
+def test_a_ratio_is_taken_and_judged(example: Problem) -> None:
+    one = judged(example, {"slow": [[4.0, 4.1, 3.9]], "fast": [[2.0, 2.0, 2.1]]})
+    assert one.verdict == "reproduced"
+    assert one.measured.value == pytest.approx(0.5)
+    assert one.measured.low <= 0.5 <= one.measured.high
+
+
+def test_a_side_that_did_not_run_is_named(example: Problem) -> None:
+    one = judged(example, {"slow": [[4.0]]})
+    assert (one.verdict, one.measured.why) == ("not measured", "fast: not run")
+    assert claims.exit_code([one]) == 3
+
+
+def test_exit_codes(example: Problem) -> None:
+    good = judged(example, {"slow": [[4.0]], "fast": [[2.0]]})
+    bad = judged(example, {"slow": [[2.0]], "fast": [[4.0]]})
+    assert (good.verdict, bad.verdict) == ("reproduced", "refuted")
+    assert claims.exit_code([good]) == 0
+    assert claims.exit_code([good, bad]) == 1

@@ -1,0 +1,102 @@
+"""The writer: whole or not at all, also when it is killed or the disk is full."""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import files
+from harness.errors import StoreError, UsageError
+
+KILLED_WHILE_WRITING = """
+import os, sys
+from pathlib import Path
+from harness import files
+with files.atomic_{kind}(Path(sys.argv[1])) as temporary:
+    ({file}).write_text("new")
+    os.kill(os.getpid(), 9)
+"""
+
+
+def run_python(code: str, *arguments: str) -> int:
+    return subprocess.run([sys.executable, "-c", code, *arguments], check=False).returncode
+
+
+def test_a_kill_in_the_middle_leaves_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "kept.txt"
+    files.write_text(target, "old")
+    code = KILLED_WHILE_WRITING.format(kind="file", file="temporary")
+    assert run_python(code, str(target)) == -9
+    assert target.read_text() == "old"
+
+
+def test_a_kill_in_the_middle_leaves_the_old_folder(tmp_path: Path) -> None:
+    target = tmp_path / "kept"
+    with files.atomic_folder(target) as folder:
+        (folder / "a").write_text("old")
+    code = KILLED_WHILE_WRITING.format(kind="folder", file="temporary / 'a'")
+    assert run_python(code, str(target)) == -9
+    assert (target / "a").read_text() == "old"
+
+
+def test_a_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    for name in ("first", "second"):
+        with files.atomic_folder(target) as folder:
+            (folder / name).write_text(name)
+    assert [path.name for path in target.iterdir()] == ["second"]
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_an_error_in_the_block_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), files.atomic_folder(tmp_path / "never") as folder:
+        (folder / "half").write_text("half")
+        _ = 1 / 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_one_clear_line_and_leaves_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "kept.txt"
+    files.write_text(target, "old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(StoreError, match="not written: File too large"):
+            files.write_text(target, "x" * 100_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.txt"]
+
+
+def test_a_target_below_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="not written"):
+        files.write_text(tmp_path / "file" / "below.txt", "text")
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "a/b", "-rf", "a\0b", "x" * 200, "ü", "a b", "\n"])
+def test_names_that_are_no_safe_component_are_refused(name: str) -> None:
+    with pytest.raises(UsageError):
+        files.safe_name(name)
+
+
+@given(st.text())
+def test_a_safe_name_stays_in_its_folder(name: str) -> None:
+    try:
+        safe = files.safe_name(name)
+    except UsageError:
+        return
+    assert (Path("/folder") / safe).parent == Path("/folder")
+
+
+def test_json_refuses_what_is_not_json(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON compliant"):
+        files.write_json(tmp_path / "a.json", {"value": float("nan")})
+    (tmp_path / "cut.json").write_text('{"a": ')
+    with pytest.raises(StoreError, match="not readable as JSON"):
+        files.read_json(tmp_path / "cut.json")
