@@ -24,7 +24,7 @@ _SIGNATURES: tuple[tuple[Kind, re.Pattern[bytes]], ...] = (
     ("ncu", re.compile(rb"NVR\0")),
     ("memory", re.compile(rb"\x80[\x02-\x05]")),  # torch's snapshot: a pickle of protocol 2 to 5
     ("memory", re.compile(rb'\s*\{\s*"(?:segments|device_traces|totals|phases)"')),
-    ("torch", re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]")),
+    ("torch", re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*["}]|\[\s*[{\]])')),
 )
 _NAMES: dict[Kind, str] = {
     "nsys": "trace.sqlite",

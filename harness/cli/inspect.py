@@ -9,8 +9,8 @@ import typer
 
 _NOT_MEASURED = "\N{EN DASH}"
 _MOST_ROWS = 30
-_BESIDE_NAME = 67  # columns that the widest table needs beside the kernel's name
-_LEAST_NAME = 33  # what is left for it of 100
+_BESIDE_NAME = {"ncu": 74}  # columns that a table of kernels needs beside their names
+_BESIDE_NAME_ELSE = 67
 
 
 def inspect(
@@ -31,7 +31,8 @@ def inspect(
         return
     names = [kernel["name"] for kernel in found.get("kernels", [])]
     width = shutil.get_terminal_size((100, 24)).columns
-    shown = {} if full_names else short_names(names, max(_LEAST_NAME, width - _BESIDE_NAME))
+    room = max(100, width) - _BESIDE_NAME.get(found["kind"], _BESIDE_NAME_ELSE)
+    shown = {} if full_names else short_names(names, room)
     {"ncu": _counters, "memory": _memory}.get(found["kind"], _timeline)(found, shown)
 
 
