@@ -6,6 +6,7 @@ import polars as pl
 # holds it was not collected or the architecture lacks it; the column is then null.
 _METRICS = {
     "time_ns": ("gpu__time_duration.sum", "ns"),
+    "dram_bytes_per_s": ("dram__bytes.sum.per_second", "byte/s"),
     "dram_read_bytes": ("dram__bytes_read.sum", "byte"),
     "dram_write_bytes": ("dram__bytes_write.sum", "byte"),
     "dram_pct": ("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "%"),
@@ -16,11 +17,15 @@ _METRICS = {
     "waves": ("launch__waves_per_multiprocessor", ""),
 }
 
+_DECIMAL = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+
 # ncu scales units to the value unless told `--print-units base`; its prefixes are decimal.
 _SCALES = {
     "ns": {"ns": 1.0, "nsecond": 1.0, "us": 1e3, "usecond": 1e3, "ms": 1e6, "msecond": 1e6}
     | {"s": 1e9, "second": 1e9},
     "byte": {"byte": 1.0, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "Tbyte": 1e12},
+    "byte/s": {"byte/s": 1.0, "byte/second": 1.0}
+    | {f"{prefix}byte/{s}": scale for s in ("s", "second") for prefix, scale in _DECIMAL.items()},
     "%": {"%": 1.0},
 }
 
@@ -29,7 +34,8 @@ def per_kernel(counters: pl.DataFrame) -> pl.DataFrame:
     """Return one row a profiled launch, in launch order; what was not measured is null.
 
     Columns: launch, name, grid, block; time_ns (with ncu's serialisation, never a latency);
-    dram_read_bytes, dram_write_bytes, dram_bytes (both); dram_pct, sm_pct (of peak throughput over
+    dram_read_bytes, dram_write_bytes, dram_bytes (both, or where they were not collected the rate
+    times the time, by which ncu itself defines the rate); dram_pct, sm_pct (of peak throughput over
     the elapsed cycles); tensor_pct (tensor pipe, of the active cycles), occupancy_pct (achieved);
     registers a thread; waves. A value whose unit is unknown counts as not measured.
     """
@@ -47,7 +53,10 @@ def per_kernel(counters: pl.DataFrame) -> pl.DataFrame:
         launches.join(measured, on="launch", how="left")
         .sort("launch")
         .with_columns(
-            (pl.col("dram_read_bytes") + pl.col("dram_write_bytes")).alias("dram_bytes"),
+            pl.coalesce(
+                pl.col("dram_read_bytes") + pl.col("dram_write_bytes"),
+                pl.col("dram_bytes_per_s") * pl.col("time_ns") / 1e9,
+            ).alias("dram_bytes"),
             pl.col("registers").cast(pl.Int64, strict=False),
         )
         .select(

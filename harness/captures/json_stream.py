@@ -214,7 +214,7 @@ def _check_around(head: bytes, head_offset: int, window: _Window, key: str) -> N
 
 
 def _unfinished(window: _Window, opening: bytes) -> CaptureError | None:
-    """Return what is wrong with the rest of a text, a fault or its early end; None if nothing is."""
+    """Return the first fault in the rest of a text, or that it ends early; None if it is whole."""
     end = len(window.data)
     try:
         msgspec.json.decode(opening + window.data, type=msgspec.Raw)

@@ -134,9 +134,7 @@ def _timeline(
     return back[0][::-1], back[1][::-1]
 
 
-def _phase_of(
-    history: list[dict[str, Any]], phases: list[dict[str, Any]]
-) -> Iterator[str | None]:
+def _phase_of(history: list[dict[str, Any]], phases: list[dict[str, Any]]) -> Iterator[str | None]:
     """Yield the phase that was the latest to begin when each event happened."""
     begun = sorted((float(phase["time_us"]), str(phase["name"])) for phase in phases)
     at, current = 0, None
@@ -152,9 +150,7 @@ def _time_ns(event: dict[str, Any]) -> int | None:
     return None if time_us is None else int(time_us) * 1000
 
 
-def _sites(
-    history: list[dict[str, Any]], phases: list[str | None], allocated: list[int]
-) -> Any:
+def _sites(history: list[dict[str, Any]], phases: list[str | None], allocated: list[int]) -> Any:
     """Return bytes asked for by phase and site, and those of them live at the phase's peak."""
     peaks: dict[str, int] = {}
     for index, phase in enumerate(phases):

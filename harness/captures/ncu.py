@@ -22,6 +22,7 @@ METRICS = (
     "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
     "sm__throughput.avg.pct_of_peak_sustained_elapsed",
     # Bytes and where they were found.
+    "dram__bytes.sum.per_second",
     "dram__bytes_read.sum",
     "dram__bytes_write.sum",
     "dram__bytes_read.sum.per_second",
@@ -89,9 +90,7 @@ def kernel_count(path: Path) -> int:
             count += header.get(2, 0)
             file.seek(header.get(5, 0), os.SEEK_CUR)
         if file.tell() != size:
-            raise CaptureError(
-                f"cut short: {size} bytes of {file.tell()} announced", where=path
-            )
+            raise CaptureError(f"cut short: {size} bytes of {file.tell()} announced", where=path)
     return count
 
 

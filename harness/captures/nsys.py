@@ -49,7 +49,9 @@ def read(path: Path) -> Tables:
         names = _strings(file)
         parts = [_kernels(file, names), _copies(file), _memsets(file), _graphs(file)]
         return {
-            "gpu_ops": pl.concat([part for part in parts if part is not None] or [empty("gpu_ops")]),
+            "gpu_ops": pl.concat(
+                [part for part in parts if part is not None] or [empty("gpu_ops")]
+            ),
             "api_calls": _calls(file, names),
             "ranges": _ranges(file, names),
         }
@@ -72,9 +74,7 @@ def _kernels(file: SqliteFile, names: "pl.DataFrame") -> "pl.DataFrame | None":
     columns = file.tables[_KERNELS]
     name = "demangledName" if "demangledName" in columns else "shortName"
     optional = {
-        column: "INTEGER"
-        for column in ("registersPerThread", "graphNodeId")
-        if column in columns
+        column: "INTEGER" for column in ("registersPerThread", "graphNodeId") if column in columns
     }
     shared = {"staticSharedMemory": "INTEGER", "dynamicSharedMemory": "INTEGER"}
     wanted = _TIMES | dict.fromkeys((name, *_SHAPE), "INTEGER") | shared | optional
@@ -157,9 +157,13 @@ def _ranges(file: SqliteFile, names: "pl.DataFrame") -> "pl.DataFrame":
     ids = {"textId": "INTEGER"} if "textId" in columns else {}
     rows = file.fetch(table, wanted | texts | ids)
     rows = rows.filter(pl.col("eventType").is_in(_RANGE_TYPES))
-    label = rows["text"] if texts else pl.Series([None], dtype=pl.String).new_from_index(0, len(rows))
+    label = (
+        rows["text"] if texts else pl.Series([None], dtype=pl.String).new_from_index(0, len(rows))
+    )
     if ids:
-        label = pl.select(pl.coalesce(label, _named(rows["textId"], names).cast(pl.String))).to_series()
+        label = pl.select(
+            pl.coalesce(label, _named(rows["textId"], names).cast(pl.String))
+        ).to_series()
     return frame(
         "ranges",
         {
@@ -177,7 +181,9 @@ def _timed(file: SqliteFile, table: str, columns: dict[str, str]) -> "pl.DataFra
 
     rows = file.fetch(table, columns)
     if rows.filter(pl.col("end") < pl.col("start")).height:
-        raise CaptureError(f"table {table} has an operation that ends before it starts", where=file.path)
+        raise CaptureError(
+            f"table {table} has an operation that ends before it starts", where=file.path
+        )
     # CUPTI writes start = end = 0 for what it did not collect.
     return rows.filter((pl.col("start") != 0) | (pl.col("end") != 0))
 
@@ -217,4 +223,6 @@ def _frame(rows: "pl.DataFrame", kind: str, **columns: "pl.Series") -> "pl.DataF
         "stream": rows["streamId"],
         "correlation": rows["correlationId"],
     }
-    return frame("gpu_ops", common | {name: s for name, s in columns.items() if len(s) or not len(rows)})
+    return frame(
+        "gpu_ops", common | {name: s for name, s in columns.items() if len(s) or not len(rows)}
+    )

@@ -1,6 +1,7 @@
 """How a measured number is printed: four significant digits, its unit, its interval."""
 
 from harness.analysis.metrics import Measured
+from harness.report.escape import Markdown
 
 _BYTES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 NOT_MEASURED = "not measured"
@@ -15,15 +16,15 @@ def number(value: float) -> str:
     return f"{value:.4g}" if 1e-3 <= abs(value) < 1e4 else f"{value:,.4g}".replace("e+0", "e")
 
 
-def measured(found: Measured, *, interval: bool = True) -> str:
+def measured(found: Measured, *, interval: bool = True) -> Markdown:
     """Return a metric as "1.494 ms [1.493, 1.495]", or that it was not measured."""
     if found.value is None or found.low is None or found.high is None:
-        return NOT_MEASURED
+        return Markdown(NOT_MEASURED)
     scale, unit = _scaled(found)
     text = f"{number(found.value / scale)}{_spaced(unit)}"
     if interval and found.samples > 1 and found.low != found.high:
         text += f" [{number(found.low / scale)}, {number(found.high / scale)}]"
-    return text
+    return Markdown(text)
 
 
 def _scaled(found: Measured) -> tuple[float, str]:

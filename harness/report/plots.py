@@ -86,7 +86,7 @@ def _svg(chart: Any) -> str:
     import vl_convert
 
     themed = (
-        chart.configure(background=None, font="sans-serif")
+        chart.configure(font="sans-serif")
         .configure_view(stroke=None)
         .configure_axis(
             labelColor=INK,
@@ -99,5 +99,6 @@ def _svg(chart: Any) -> str:
         )
         .configure_legend(labelColor=INK, titleColor=INK, orient="bottom", columns=4)
     )
-    svg: str = vl_convert.vegalite_to_svg(themed.to_dict(), vl_version="5.20")
+    specification = themed.to_dict() | {"background": "transparent"}
+    svg: str = vl_convert.vegalite_to_svg(specification, vl_version="6.1")
     return svg

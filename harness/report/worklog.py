@@ -59,9 +59,11 @@ class Worklog:
         head = ["variant", *(self.problem.metrics[name].label for name in metrics)]
         if ratio:
             head.append(f"{self.problem.metrics[ratio].label}, over {base}")
-        rows = []
+        rows: list[list[str]] = []
         for name in order:
-            cells = [measured(self._metrics.get(metric, name, case)) for metric in metrics]
+            cells: list[str] = [
+                measured(self._metrics.get(metric, name, case)) for metric in metrics
+            ]
             if all(cell == NOT_MEASURED for cell in cells):
                 continue
             if ratio:
@@ -84,8 +86,10 @@ class Worklog:
     def reference(self, name: str) -> Markdown:
         """Return a table of published figures with where they come from."""
         found = self.problem.references[name]
-        rows = [[str(cell) for cell in row] for row in found.rows]
-        source = f"*Published, not measured here. {found.gpu}; {found.software}. {found.source}.*"
+        rows = [
+            [f"{c:g}" if isinstance(c, float) else str(c or "–") for c in row] for row in found.rows
+        ]
+        source = f"*Published, not measured here: {found.source}. {found.gpu}; {found.software}.*"
         return Markdown(f"{table(found.columns, rows)}\n\n{source}")
 
     def kernels(self, variant: str, case: str) -> Markdown:
