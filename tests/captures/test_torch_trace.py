@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -33,6 +34,8 @@ COPIES = {
     "DtoD": "Device-to-Device",
     "PtoP": "Peer-to-Peer",
 }
+GPU = ["kernel", "gpu_memcpy", "gpu_memset"]
+CATEGORIES = [*GPU, "cuda_runtime", "cuda_driver", "user_annotation", "cpu_op"]
 KERNEL: Event = {
     "ph": "X",
     "cat": "kernel",
@@ -63,8 +66,10 @@ def plain(text: bytes | str) -> dict[str, Rows]:
     operators: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         category, args = event.get("cat"), event.get("args") or {}
-        timed = (nanoseconds(event.get("ts")), nanoseconds(event.get("dur")))
-        if category in ("kernel", "gpu_memcpy", "gpu_memset"):
+        if not isinstance(category, str) or category not in CATEGORIES:
+            continue
+        timed = (nanoseconds(event["ts"]), nanoseconds(event.get("dur")))
+        if category in GPU:
             tables["gpu_ops"].append(gpu_row(event, args, timed))
         elif category in ("cuda_runtime", "cuda_driver"):
             row = (event["name"], *timed, integer(event.get("tid")), args.get("correlation"))
@@ -103,9 +108,10 @@ def gpu_row(event: Event, args: Event, timed: tuple[int | None, int | None]) -> 
 def operator_rows(operators: dict[str, list[Event]], events: list[Event]) -> Rows:
     gpu: dict[int, int] = defaultdict(int)
     for event in events:
-        number = (event.get("args") or {}).get("External id")
-        if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") and number is not None:
-            gpu[number] += nanoseconds(event["dur"]) or 0
+        if event.get("cat") in GPU:
+            number = (event.get("args") or {}).get("External id")
+            if number is not None:
+                gpu[number] += nanoseconds(event["dur"]) or 0
     owners: dict[int | None, int] = defaultdict(int)
     for event in (event for group in operators.values() for event in group):
         owners[(event.get("args") or {}).get("External id")] += 1
@@ -167,12 +173,10 @@ names = st.sampled_from(
     ["k", "void f<int>({lambda()#1})", '"}, {"cat": "kernel"}', "\\", "é😀\x7f", "},{", ""]
 ) | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 ids = st.none() | st.integers(0, 5)
-times = (
-    st.integers(0, 2**51)
-    | st.integers(0, 2**43 * 1000 - 1).map(lambda ns: Decimal(ns).scaleb(-3))
-    | st.integers(0, 2**51 * 1000).map(lambda ns: Decimal(ns).scaleb(-3))
-)
-durations = st.integers(0, 10**6) | st.integers(0, 10**9).map(lambda ns: Decimal(ns).scaleb(-3))
+whole_us = st.integers(0, 2**51)
+decimal_us = (st.integers(0, 2**53) | st.integers(0, 2**51 * 1000)).map(lambda ns: f"@{ns}@")
+times = whole_us | decimal_us
+durations = st.integers(0, 10**6) | st.integers(0, 10**9).map(lambda ns: f"@{ns}@")
 shapes = st.none() | st.lists(st.integers(0, 2**31), min_size=3, max_size=3) | st.just("grid(1,)")
 arguments = st.fixed_dictionaries(
     {},
@@ -192,10 +196,9 @@ arguments = st.fixed_dictionaries(
 )
 wanted = st.fixed_dictionaries(
     {
-        "cat": st.sampled_from(
-            ["kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "user_annotation", "cpu_op"]
-        ),
-        "name": names | st.sampled_from(["Memcpy HtoD (Pinned -> Device)", "Memcpy PtoP", "Memcpy"]),
+        "cat": st.sampled_from(CATEGORIES),
+        "name": names
+        | st.sampled_from(["Memcpy HtoD (Pinned -> Device)", "Memcpy PtoP", "Memcpy"]),
         "ts": times,
         "dur": durations,
         "tid": st.integers(0, 2**31) | st.just("main"),
@@ -208,21 +211,140 @@ unwanted = st.fixed_dictionaries(
 )
 
 
+def with_decimals(text: str) -> str:
+    """Write each "@nanoseconds@" as the decimal number of microseconds that it stands for."""
+    return re.sub(r'"@(\d+)@"', lambda ns: f"{Decimal(ns[1]).scaleb(-3):f}", text)
+
+
 @given(events=st.lists(wanted | unwanted, min_size=1, max_size=12), block=st.integers(1, 2000))
 @settings(max_examples=250, deadline=None)
 def test_hostile_traces_are_read_as_the_plain_loop_reads_them(tmp_path_factory, events, block):
-    text = json.dumps(events, default=float_text)
-    for value in {str(event.get("ts")) for event in events} | {str(e.get("dur")) for e in events}:
-        text = text.replace(f'"@{value}"', value)
-    for event in events:  # the plain loop takes args of any type only where they are an object
-        if not isinstance(event.get("args"), dict | None):
-            event["args"] = None
-    readable = json.dumps(events, default=float_text).replace('"@', "").replace('@"', "")
-    assert readable
-    path = tmp_path_factory.mktemp("trace") / "trace.json"
+    text = with_decimals(json.dumps(events))
     with patch.object(json_stream, "BLOCK", block):
-        assert found(path, text) == plain(text)
+        assert found(tmp_path_factory.getbasetemp() / "hostile.json", text) == plain(text)
 
 
-def float_text(number: Decimal) -> str:
-    return f"@{number}"
+@pytest.mark.parametrize(
+    ("us", "ns"),
+    [
+        ("0.001", 1),
+        ("1e3", 1_000_000),
+        ("4359302395366.585", 4359302395366585),
+        ("7889237999999.999", 7889237999999999),
+        ("8796093022209.001", 8796093022209001),
+        ("1621401187223005", 1621401187223005000),
+        ("1621401187223005.123", 1621401187223005123),
+        ("12.0004", 12000),
+    ],
+)
+def test_times_are_exact_nanoseconds(tmp_path, us, ns):
+    text = json.dumps([KERNEL]).replace("10.5", us)
+    assert [row[2] for row in found(tmp_path / "trace.json", text)["gpu_ops"]] == [ns]
+
+
+def test_a_run_without_a_gpu_has_no_gpu_operations(tmp_path):
+    events = [
+        {"cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 2.5, "args": {"External id": 1}}
+    ]
+    tables = found(tmp_path / "trace.json", json.dumps({"traceEvents": events}))
+    assert tables == {
+        "gpu_ops": [],
+        "api_calls": [],
+        "ranges": [],
+        "operators": [("aten::mm", 1, 2500, None)],
+    }
+
+
+def test_an_operation_that_could_not_be_timed_has_no_time(tmp_path):
+    rows = found(tmp_path / "trace.json", json.dumps([KERNEL | {"ts": 0.0, "dur": 0}]))["gpu_ops"]
+    assert rows[0][2:4] == (None, None)
+
+
+def test_a_range_may_lack_an_end(tmp_path):
+    event = {"cat": "user_annotation", "name": "r", "ts": 1, "tid": 3}
+    assert found(tmp_path / "t.json", json.dumps([event]))["ranges"] == [("r", 1000, None, 3)]
+
+
+def test_a_copy_between_gpus_is_on_the_one_that_made_it(tmp_path):
+    copy = KERNEL | {"cat": "gpu_memcpy", "name": "Memcpy PtoP (Device -> Device)"}
+    copy["args"] = {"fromDevice": 0, "inDevice": 1, "toDevice": 2, "bytes": 8}
+    row = read_one(tmp_path, copy)
+    assert (row["device"], row["copy_kind"], row["bytes"]) == (1, "Peer-to-Peer", 8)
+
+
+def read_one(folder: Path, event: Event) -> dict[str, Any]:
+    (folder / "one.json").write_text(json.dumps([event]))
+    return read(folder / "one.json")["gpu_ops"].row(0, named=True)
+
+
+def kernel(**changes: Any) -> str:
+    return json.dumps([{"cat": "ac2g"}, KERNEL, KERNEL | changes])
+
+
+BAD = {
+    "no events": '{"traceEvents": []}',
+    "an event that is no object": f"[{json.dumps(KERNEL)}, 7]",
+    "no name": kernel(name=None),
+    "a number for a name": kernel(name=5),
+    "no ts": kernel(ts=None),
+    "text for ts": kernel(ts="12"),
+    "a list for ts": kernel(ts=[]),
+    "negative ts": kernel(ts=-1),
+    "late ts": kernel(ts=2**52 + 1),
+    "huge ts": kernel(ts=10**25),
+    "5000 digits": json.dumps([KERNEL]).replace("10.5", "1" * 5000),
+    "1e999": json.dumps([KERNEL]).replace("10.5", "1e999"),
+    "NaN": kernel(ts=float("nan")),
+    "Infinity": kernel(dur=float("inf")),
+    "no dur": kernel(dur=None),
+    "negative dur": kernel(dur=-0.001),
+    "long dur": kernel(dur=2**43 + 1),
+    "text for a stream": kernel(args={"stream": "7"}),
+    "a fraction for a stream": kernel(args={"stream": 7.5}),
+    "a huge correlation": kernel(args={"correlation": 2**63}),
+    "two numbers for a grid": kernel(args={"grid": [1, 2]}),
+    "a list for arguments": kernel(args=[]),
+    "host call without ts": kernel(cat="cuda_runtime", ts=None),
+    "operator without dur": kernel(cat="cpu_op", dur=None),
+}
+
+
+@pytest.mark.parametrize("text", BAD.values(), ids=BAD)
+def test_a_bad_trace_is_refused_in_one_line(tmp_path, text):
+    path = tmp_path / "trace.json"
+    path.write_text(text)
+    with pytest.raises(CaptureError) as error:
+        read(path)
+    assert str(error.value).startswith(f"{path}: ")
+    assert "\n" not in str(error.value)
+
+
+def test_a_bad_event_is_told_with_its_offset(tmp_path):
+    text = kernel(ts=-5)
+    path = tmp_path / "trace.json"
+    path.write_text(text)
+    with pytest.raises(CaptureError, match=f"byte {text.rindex('{', 0, text.rindex('args'))}: "):
+        read(path)
+
+
+def test_changed_bytes_give_tables_or_one_error(tmp_path):
+    chance = random.Random(3)
+    trace = json.loads(source("streams"))
+    trace["traceEvents"] = trace["traceEvents"][:40] + trace["traceEvents"][500:540]
+    whole = json.dumps(trace).encode()
+    path = tmp_path / "trace.json"
+    refused = 0
+    for _ in range(600):
+        text = bytearray(whole)
+        text[chance.randrange(len(text))] ^= 1 << chance.randrange(8)
+        path.write_bytes(bytes(text))
+        try:
+            read(path)
+        except CaptureError:
+            refused += 1
+    assert 300 < refused < 600
+
+
+def test_reading_waits_for_its_heavy_imports():
+    code = "import sys, harness.captures.torch_trace; sys.exit('polars' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
