@@ -1,12 +1,16 @@
-"""Time and memory of `harness inspect` on large torch.profiler traces, beside HolisticTraceAnalysis.
+"""Time and memory of `harness inspect` on large torch traces, beside HolisticTraceAnalysis.
 
-    python benchmarks/torch_trace.py [--check] [--megabytes 500 1500] [--hta-python PYTHON]
+    python benchmarks/torch_trace.py [--check] [--hta-python PYTHON]
 
-Inputs are made by repeating a small trace that was recorded on an H200, each copy later in time and
-with ids of its own. Every measurement is a process of its own, with the file in the page cache, the
-best of RUNS for ours and one for the other. HolisticTraceAnalysis loads the trace and makes its
-kernel breakdown; its `get_temporal_breakdown`, which is what busy and idle time are here, is left
-out because it stops with an AssertionError where memsets overlap kernels. So it does less.
+The inputs repeat a small trace that was recorded on an H200: each copy comes later and has
+correlation and External ids of its own. Each measurement is a process of its own that reads from
+the page cache. `harness inspect --json` reads the trace, makes the kernel, copy, range and operator
+tables and finds busy, idle and overlapped time. HolisticTraceAnalysis loads the trace and makes its
+kernel breakdown, which is less: its get_temporal_breakdown, the counterpart of busy and idle time,
+is left out, because it stops with an AssertionError where memsets overlap kernels.
+
+`--check` exits with 1 if a bound below does not hold. `--hta-python` names a Python that has
+HolisticTraceAnalysis; without it, it is installed into a throw-away environment.
 """
 
 import argparse
@@ -20,78 +24,122 @@ import venv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from resource import RUSAGE_CHILDREN, getrusage
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "tests/data/torch/streams.json.gz"
-HTA = "HolisticTraceAnalysis==0.5.0"
+COMPARED_MB, LARGE_MB = 510, 1500
 RUNS = 3
 
-FASTER = 15.0
-"""Times HolisticTraceAnalysis's speed, on the smallest input."""
-SMALLER = 8.0
-"""Times below HolisticTraceAnalysis's peak memory, on the smallest input."""
-MOST_MB = 400.0
-"""Of peak memory, on every input."""
+HTA = "HolisticTraceAnalysis==0.5.0"
+TIMES_FASTER = 15.0
+TIMES_SMALLER = 8.0
+MOST_PEAK_MB = 400.0
 
 INSPECT = [sys.executable, "-m", "harness", "inspect", "--json"]
-HTA_SCRIPT = """
+HTA_WORK = """
 import sys
 from hta.trace_analysis import TraceAnalysis
-analysis = TraceAnalysis(trace_files={0: sys.argv[1]})
-analysis.get_gpu_kernel_breakdown(visualize=False)
+TraceAnalysis(trace_files={0: sys.argv[1]}).get_gpu_kernel_breakdown(visualize=False)
 """
-_SHIFTED = re.compile(rb'("(?:ts|correlation|External id|id)": )(\d+)((?:\.\d+)?)')
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """Wall time and peak resident memory of one process."""
-
-    seconds: float
-    megabytes: float
-
-
-def copies(trace: bytes, size: int) -> Iterator[bytes]:
-    """Yield the text of a trace of about ``size`` bytes whose events are repetitions of one's."""
-    begin = re.search(rb'"traceEvents": \[', trace)
-    assert begin is not None
-    end = trace.rindex(b"]")
-    fields = _SHIFTED.split(trace[begin.end() : end].rstrip())
-    texts, keys, numbers, fractions = fields[::4], fields[1::4], fields[2::4], fields[3::4]
-    times = [int(n) for key, n in zip(keys, numbers, strict=True) if key == b'"ts": ']
-    span_us = max(times) - min(times) + 1000
-    ids = max(int(n) for key, n in zip(keys, numbers, strict=True) if key != b'"ts": ')
-    yield trace[: begin.end()]
-    written, index = 0, 0
-    while written < size:
-        parts = [b"," if index else b"", texts[0]]
-        for key, number, fraction, text in zip(keys, numbers, fractions, texts[1:], strict=True):
-            step = span_us if key == b'"ts": ' else ids
-            parts += (key, b"%d" % (int(number) + index * step), fraction, text)
-        yield (copy := b"".join(parts))
-        written += len(copy)
-        index += 1
-    yield trace[end:]
-
-
-def measure(argv: list[str], runs: int) -> Measurement:
-    """Return the best of ``runs`` fresh processes."""
-    best = min((_once(argv) for _ in range(runs)), key=lambda found: found.seconds)
-    return best
-
-
-def _once(argv: list[str]) -> Measurement:
-    """Run one process under a small parent, so that its peak memory is its own."""
-    begin = time.perf_counter()
-    report = subprocess.run(
-        [sys.executable, "-c", _PARENT, *argv], check=True, stdout=subprocess.PIPE, cwd=ROOT
-    )
-    return Measurement(time.perf_counter() - begin, int(report.stdout) / 1024)
-
-
-_PARENT = """
+MEASURED = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """
+"""Runs a command and prints its peak memory in KB; of its own, as it has no other child."""
+
+_LIST_START = re.compile(rb'"traceEvents": \[')
+_SHIFTED = re.compile(rb'"(ts|correlation|External id|id)": (\d+)')
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one process took: wall time in seconds, peak resident memory in MB (2**20 bytes)."""
+
+    seconds: float
+    peak_mb: float
+
+
+def repeated(trace: bytes, size: int) -> Iterator[bytes]:
+    """Yield the text of a trace of ``size`` bytes or a little more, made of copies of one."""
+    start = _LIST_START.search(trace)
+    assert start is not None
+    end = trace.rindex(b"]")
+    texts = _SHIFTED.split(trace[start.end() : end].rstrip())
+    keys, numbers, rests = texts[1::3], [int(number) for number in texts[2::3]], texts[3::3]
+    times = [number for key, number in zip(keys, numbers, strict=True) if key == b"ts"]
+    ids = [number for key, number in zip(keys, numbers, strict=True) if key != b"ts"]
+    steps = [max(times) - min(times) + 1000 if key == b"ts" else max(ids) for key in keys]
+    yield trace[: start.end()]
+    written = copies = 0
+    while written < size:
+        parts = [b"," if copies else b"", texts[0]]
+        for key, number, step, rest in zip(keys, numbers, steps, rests, strict=True):
+            parts.append(b'"%b": %d%b' % (key, number + copies * step, rest))
+        text = b"".join(parts)
+        yield text
+        written += len(text)
+        copies += 1
+    yield trace[end:]
+
+
+def make(path: Path, megabytes: int) -> Path:
+    """Write a trace of that many megabytes (10**6 bytes)."""
+    with path.open("wb") as file:
+        file.writelines(repeated(gzip.decompress(SOURCE.read_bytes()), megabytes * 10**6))
+    return path
+
+
+def cost(argv: list[str], runs: int = RUNS) -> Cost:
+    """Return the best time and the worst memory of several processes."""
+    found = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURED, *argv], cwd=ROOT, check=True, stdout=subprocess.PIPE
+        )
+        found.append(Cost(time.perf_counter() - start, int(done.stdout) / 1024))
+    return Cost(min(one.seconds for one in found), max(one.peak_mb for one in found))
+
+
+def hta_python(folder: Path) -> str:
+    """Install HolisticTraceAnalysis into an environment in ``folder`` and return its Python."""
+    venv.create(folder, with_pip=True)
+    python = str(folder / "bin" / "python")
+    subprocess.run([python, "-m", "pip", "install", "--quiet", HTA], check=True)
+    return python
+
+
+def report(name: str, found: Cost) -> Cost:
+    """Print one measurement."""
+    print(f"{name:44} {found.seconds:7.2f} s {found.peak_mb:8.0f} MB", flush=True)
+    return found
+
+
+def main() -> int:
+    """Measure, print, and return 1 if bounds are to be checked and one does not hold."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="exit with 1 on a miss")
+    parser.add_argument("--hta-python", help=f"a Python that has {HTA}")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        other = options.hta_python or hta_python(folder / "hta")
+        compared = make(folder / "compared.json", COMPARED_MB)
+        ours = report(f"harness inspect, {COMPARED_MB} MB", cost([*INSPECT, str(compared)]))
+        theirs = report(f"{HTA}, {COMPARED_MB} MB", cost([other, "-c", HTA_WORK, str(compared)], 1))
+        large = make(folder / "large.json", LARGE_MB)
+        most = report(f"harness inspect, {LARGE_MB} MB", cost([*INSPECT, str(large)]))
+    faster, smaller = theirs.seconds / ours.seconds, theirs.peak_mb / ours.peak_mb
+    held = {
+        f"{faster:.1f} times faster, at least {TIMES_FASTER:g}": faster >= TIMES_FASTER,
+        f"{smaller:.1f} times less memory, at least {TIMES_SMALLER:g}": smaller >= TIMES_SMALLER,
+        f"{most.peak_mb:.0f} MB at most, of {MOST_PEAK_MB:g}": most.peak_mb <= MOST_PEAK_MB,
+    }
+    for bound, holds in held.items():
+        print(f"{'ok  ' if holds else 'MISS'} {bound}")
+    return int(options.check and not all(held.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -27,6 +27,8 @@ _NO_ARGS = GpuArgs()
 _EXACT_US = 2.0**43
 """Below it floats are less than 1 ns apart, so one stands for at most one count of nanoseconds."""
 _HALF = Decimal("0.5")
+_JOINED = 16
+"""Pieces whose rows become one frame: a frame of few rows takes several times their size."""
 
 
 class _InexactError(Exception):
@@ -62,7 +64,7 @@ class TableBuilder:
         self._shapes = _Codes(self._strings, _shape)
         self._copies = _Codes(self._strings, _copy_kind)
         self._frames: dict[str, list[pl.DataFrame]] = {table: [] for table in TABLES.values()}
-        self._any = False
+        self._pieces = 0
 
     def add(self, piece: Piece[Event]) -> None:
         """Add the rows that a piece of the trace's events holds."""
@@ -72,11 +74,14 @@ class TableBuilder:
             frames = self._convert(EXACT_DECODER.decode(piece.text, piece.offset))
         for table, rows in frames.items():
             self._frames[table].append(rows)
-        self._any = True
+        self._pieces += 1
+        if self._pieces % _JOINED == 0:
+            for parts in self._frames.values():
+                parts[-_JOINED:] = [pl.concat(parts[-_JOINED:], rechunk=True)]
 
     def tables(self) -> Tables:
         """Return the tables of all that was added."""
-        if not self._any:
+        if not self._pieces:
             raise CaptureError("no events in it", remedy="did anything run while it was recorded?")
         gpu, calls, ranges, operators = (
             pl.concat(self._frames.pop(table))
