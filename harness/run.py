@@ -15,7 +15,7 @@ from typing import Any
 
 from harness import __version__, files, process, store
 from harness.captures.recipes import RECIPES, Recipe
-from harness.engines import Engine
+from harness.engines import CHECKOUT, Command, Engine
 from harness.errors import HarnessError, StoreError, ToolError, UsageError
 from harness.monitor import Monitor
 from harness.plan import Cell, source_hash
@@ -105,7 +105,7 @@ class Execution:
         if done.status == "interrupted":
             raise KeyboardInterrupt  # nothing of this cell is published; --resume runs it again
         recipe = RECIPES[cell.capture]
-        reason, workload = done.detail, {}
+        reason, workload = done.detail, dict[str, Any]()
         if done.status == "ok":
             reason, workload = _left(recipe, out, env)
         status = "failed" if done.status == "ok" and reason else done.status
@@ -120,10 +120,7 @@ class Execution:
             "returncode": done.returncode,
             "wall_s": round(done.wall_s, 3),
             "started": round(started, 3),
-            "command": {
-                "argv": _portable(command.argv, out),
-                "env": _portable_env(command.env, out),
-            },
+            "command": _portable(command, out),
             "params": cell.params,
             "settings": cell.settings,
             "gpu": uuid,
@@ -198,12 +195,16 @@ def _missing(out: Path, names: tuple[str, ...]) -> str:
     return f"exited well but left no {', '.join(gone)}" if gone else ""
 
 
-def _portable(argv: list[str], out: Path) -> list[str]:
-    return [argument.replace(str(out), "$OUT") for argument in argv]
+def _portable(command: Command, out: Path) -> dict[str, Any]:
+    """Return a command without this machine's paths, which say nothing elsewhere."""
 
+    def told(text: str) -> str:
+        return text.replace(str(out), "$OUT").replace(str(CHECKOUT), "$CHECKOUT")
 
-def _portable_env(env: dict[str, str], out: Path) -> dict[str, str]:
-    return {name: value.replace(str(out), "$OUT") for name, value in env.items()}
+    return {
+        "argv": [told(argument) for argument in command.argv],
+        "env": {name: told(value) for name, value in command.env.items()},
+    }
 
 
 def _git(folder: Path) -> dict[str, Any]:

@@ -28,7 +28,9 @@ def read(path: Path) -> Tables:
     """Return memory_pools, memory_timeline and memory_sites of the device that reserved most.
 
     The history may have lost its start, so allocated and reserved bytes are worked back from the
-    totals at the end. Raises CaptureError for what is no snapshot.
+    totals at the end. An event holds the size asked for, which the allocator rounds up to a
+    multiple of 512 bytes: between its ends the timeline can lie below by that much a block.
+    Raises CaptureError for what is no snapshot.
     """
     snapshot = _load(path)
     segments = _list_of_dicts(path, snapshot, "segments")
@@ -46,6 +48,8 @@ def read(path: Path) -> Tables:
             raise CaptureError("an event of the history has no action", where=path)
         _sized(path, event, "size")
     phases = _list_of_dicts(path, snapshot, "phases") if "phases" in snapshot else []
+    for phase in phases:
+        _sized(path, phase, "time_us")
     named = list(_phase_of(history, phases))
     timeline = _timeline(segments, history)
     return {
@@ -93,7 +97,7 @@ def _list_of_dicts(path: Path, snapshot: Snapshot, key: str) -> list[dict[str, A
 def _sized(path: Path, item: dict[str, Any], key: str) -> None:
     size = item.get(key)
     if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < _MOST_BYTES:
-        raise CaptureError(f"{key} is {size!r:.40}, not a number of bytes", where=path)
+        raise CaptureError(f"{key} is {str(size)[:40]}, not a whole number", where=path)
 
 
 def _busiest(segments: list[dict[str, Any]]) -> int:
@@ -169,7 +173,7 @@ def _sites(history: list[dict[str, Any]], phases: list[str | None], allocated: l
             row[1] += event["size"]
             live[event.get("addr", -index)] = (name, site, event["size"])
         elif event["action"] == "free_completed":
-            live.pop(event.get("addr", None), None)
+            live.pop(event.get("addr", -1), None)
         if index in at_peak:
             for _, site, size in live.values():
                 rows.setdefault((at_peak[index], site), [0, 0, 0])[2] += size

@@ -1,4 +1,4 @@
-"""Opens an SQLite file that somebody else made: read only, nothing in it is run, nothing is waited for.
+"""Opens an SQLite file that somebody else made: read only, and nothing in it is run.
 
 What a table holds is probed with the standard library; columns are then fetched in Arrow batches
 through ADBC, which is several times faster than rows as Python objects.

@@ -10,6 +10,7 @@ from harness.plan import Cell
 from harness.problem import Problem
 from harness.target import Target
 
+CHECKOUT = Path(__file__).resolve().parents[2]
 ENGINES = {"local": "harness.engines.local:Local"}
 """Name to class, imported when chosen."""
 

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from harness import files, process
 from harness.captures.recipes import RECIPES
-from harness.engines import Command, Options
+from harness.engines import CHECKOUT, Command, Options
 from harness.errors import ToolError
 from harness.plan import Cell
 from harness.problem import Problem
 from harness.target import Target
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 _LOCKS = CHECKOUT / "requirements"
 _CPU_TORCH = "torch==2.13.0"  # outside the hashes: each index has CPU builds of its own
 _INSTALL_DEADLINE_S = 3600

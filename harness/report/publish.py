@@ -14,7 +14,7 @@ _CAPTURES_BYTES = 8_000_000
 _KEPT = {
     "memory.json.gz": "",
     "trace.json.gz": "",
-    "output_code.py": "",
+    "output_code.py": ".zst",
     "trace.nsys-rep": ".zst",
     "trace.sqlite": ".zst",
     "counters.ncu-rep": ".zst",

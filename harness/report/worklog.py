@@ -43,6 +43,14 @@ class Worklog:
         """Return whether a metric was measured."""
         return self._metrics.get(metric, variant, case).value is not None
 
+    def repeats(self, metric: str, variant: str, case: str) -> str:
+        """Return in words what an interval of a metric covers."""
+        found = self._metrics.get(metric, variant, case)
+        samples = f"{found.samples} samples"
+        if found.rounds > 1:
+            return f"{samples} in {found.rounds} processes, run in turn with the other variants"
+        return f"{samples} of one process; another process may differ by more"
+
     def verdict_line(self) -> Markdown:
         """Return the first line: reproduced on what, how many claims of each verdict, when."""
         counts: Counter[str] = Counter(one.verdict for one in self._judged)

@@ -1,0 +1,55 @@
+"""The command line as a user meets it: one line, the right exit code, nothing half written."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def harness(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "harness", *arguments]
+    return subprocess.run(argv, cwd=cwd, check=False, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("run", "77"), "no problem '77'"),
+        (("run", "1", "--variant", "fast"), "no variant 'fast'"),
+        (("run", "1", "--case", "huge"), "no case 'huge'"),
+        (("run", "1", "--engine", "cloud"), "no engine 'cloud'"),
+        (("run", "1", "--rounds", "0"), "at least 1"),
+        (("run", "1", "--resume", "/nowhere"), "not a run folder"),
+        (("check", "1", "--run", "/nowhere"), "not a run folder"),
+        (("inspect", "/nowhere/a.sqlite"), "/nowhere/a.sqlite"),
+        (("inspect", "README.md"), "README.md"),
+        (("inspect", "problems"), "problems"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(arguments: tuple[str, ...], told: str) -> None:
+    done = harness(*arguments)
+    assert done.returncode == 2, done
+    lines = done.stderr.strip().splitlines()
+    assert told in lines[-1]
+    assert "Traceback" not in done.stderr
+    assert len(lines) == 1
+
+
+def test_list_and_schema_and_doctor_speak_json() -> None:
+    listed = json.loads(harness("list", "--json").stdout)
+    assert [one["number"] for one in listed] == sorted(one["number"] for one in listed)
+    assert json.loads(harness("schema").stdout)["title"] == "Problem"
+    found = json.loads(harness("doctor", "--json").stdout)
+    assert {"Python", "GPU", "disk"} <= {check["name"] for check in found["checks"]}
+
+
+def test_a_dry_run_prints_a_command_for_every_cell() -> None:
+    done = harness("run", "1", "--case", "stack-m1", "--capture", "timing", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    cells = [line for line in done.stdout.splitlines() if line.startswith("# stack-m1.")]
+    assert len(cells) >= 14
+    assert done.stdout.count("HARNESS_CELL=") == len(cells)
