@@ -1,0 +1,94 @@
+"""Time and memory of `harness inspect` on a large nsys export, beside one plain SQL scan of it.
+
+    python benchmarks/nsys_inspect.py [--kernels N] [--check]
+
+The export repeats the rows of a small one that was recorded on an H200, each copy later. The scan
+is `SELECT name, count(*), sum(end - start) … GROUP BY name` by the standard library's sqlite3. Both
+are fresh processes that read from the page cache. `--check` exits with 1 if inspect takes over
+three times as long.
+"""
+
+import argparse
+import resource
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import zstandard
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "tests/data/nsys/graph_node.sqlite.zst"
+KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
+CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
+MOST_TIMES = 3.0
+RUNS = 3
+
+SCAN = f"""
+import sqlite3, sys
+rows = sqlite3.connect(sys.argv[1]).execute(
+    "SELECT value, count(*), sum(end - start) FROM {KERNELS} "
+    "JOIN StringIds ON demangledName = id GROUP BY demangledName").fetchall()
+assert rows
+"""
+
+
+def scaled(path: Path, kernels: int) -> None:
+    """Write an export of at least ``kernels`` kernels to ``path``."""
+    path.write_bytes(zstandard.decompress(SOURCE.read_bytes(), max_output_size=1 << 28))
+    with sqlite3.connect(path) as connection:
+        first, last = connection.execute(f"SELECT min(start), max(end) FROM {KERNELS}").fetchone()
+        (count,) = connection.execute(f"SELECT count(*) FROM {KERNELS}").fetchone()
+        copies = -(-kernels // count)
+        for table in (KERNELS, CALLS):
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            shifted = ", ".join(
+                {
+                    "start": f"start + n.value * {last - first}",
+                    "end": f"end + n.value * {last - first}",
+                    "correlationId": "correlationId + n.value * 1000000",
+                }.get(name, f'"{name}"')
+                for name in columns
+            )
+            connection.execute(
+                f"WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n "
+                f"WHERE value < {copies - 1}) INSERT INTO {table} SELECT {shifted} FROM {table}, n"
+            )
+    connection.close()
+
+
+def best(argv: list[str]) -> float:
+    """Return the least wall time in seconds of a few fresh processes."""
+    times = []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def main() -> None:
+    """Build the input, time both, print and judge."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kernels", type=int, default=1_000_000)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.sqlite"
+        scaled(path, options.kernels)
+        scan = best([sys.executable, "-c", SCAN, str(path)])
+        ours = best([sys.executable, "-m", "harness", "inspect", "--json", str(path)])
+        size_mb = path.stat().st_size / 1e6
+    peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
+    print(
+        f"{options.kernels:,} kernels, {size_mb:.0f} MB: scan {scan:.2f} s, inspect {ours:.2f} s, "
+        f"{ours / scan:.2f} times the scan, peak {peak_mb:.0f} MB"
+    )
+    if options.check and ours > MOST_TIMES * scan:
+        sys.exit(f"inspect takes more than {MOST_TIMES} times the scan")
+
+
+if __name__ == "__main__":
+    main()
