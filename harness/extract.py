@@ -1,21 +1,12 @@
 """From a run's captures to evidence: every artifact checked, every count compared, then read."""
 
-import importlib
 from pathlib import Path
 from typing import Any
 
 from harness import evidence, files, store
-from harness.captures.recipes import RECIPES
+from harness.captures.kinds import KINDS
 from harness.errors import CaptureError, HarnessError
 from harness.evidence import Tables
-
-READERS = {
-    "torch": ("torch_trace", "trace.json.gz"),
-    "nsys": ("nsys", "trace.sqlite"),
-    "ncu": ("ncu", "counters.ncu-rep"),
-    "memory": ("memory", "memory.json.gz"),
-}
-"""Capture kind to the module that reads it and the artifact that it reads."""
 
 PROVENANCE = "provenance.json"
 
@@ -79,13 +70,12 @@ def _cell(path: Path, record: dict[str, Any]) -> Tables:
         "samples": _rows("samples", workload["samples"]),
         "facts": _rows("facts", [*workload["facts"], *declared]),
     }
-    for name in RECIPES[record["capture"]].leaves:
+    kind = KINDS[record["capture"]]
+    for name in kind.leaves:
         store.verified(path, record, name)
-    if record["capture"] in READERS:
-        module, artifact = READERS[record["capture"]]
-        reader = importlib.import_module(f"harness.captures.{module}")
-        read: Tables = reader.read(path / artifact)
-        _agree(record, read, path / artifact)
+    if kind.read and kind.artifact:
+        read = kind.read(path / kind.artifact)
+        _agree(record, read, path / kind.artifact)
         tables |= read
     return tables
 

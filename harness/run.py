@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from harness import __version__, files, process, store
-from harness.captures.recipes import RECIPES, Recipe
+from harness.captures.kind import Kind
+from harness.captures.kinds import KINDS
 from harness.engines import CHECKOUT, Command, Engine
 from harness.errors import HarnessError, StoreError, ToolError, UsageError
 from harness.monitor import Monitor
@@ -104,10 +105,10 @@ class Execution:
                 done = process.Outcome("failed", None, 0.0, str(error))
         if done.status == "interrupted":
             raise KeyboardInterrupt  # nothing of this cell is published; --resume runs it again
-        recipe = RECIPES[cell.capture]
+        kind = KINDS[cell.capture]
         reason, workload = done.detail, dict[str, Any]()
         if done.status == "ok":
-            reason, workload = _left(recipe, out, env)
+            reason, workload = _left(kind, out, env)
         status = "failed" if done.status == "ok" and reason else done.status
         return {
             "id": cell.id,
@@ -125,7 +126,7 @@ class Execution:
             "settings": cell.settings,
             "gpu": uuid,
             "seen": monitor.summary(),
-            "counted": recipe.counted(log.read_text(encoding="utf-8", errors="replace")),
+            "counted": kind.counted(log.read_text(encoding="utf-8", errors="replace")),
             "workload": workload,
             "artifacts": store.fingerprint(out),
         }
@@ -161,13 +162,13 @@ def pasteable(engine: Engine, cells: list[Cell], environments: list[str]) -> Ite
         env = " ".join(f"{name}={shlex.quote(value)}" for name, value in command.env.items())
         yield f"# {cell.id}"
         line = f"(cd {shlex.quote(str(command.cwd))} && {env} {shlex.join(command.argv)})"
-        yield " && ".join([made, line, *(shlex.join(a) for a in RECIPES[cell.capture].after(out))])
+        yield " && ".join([made, line, *(shlex.join(a) for a in KINDS[cell.capture].after(out))])
 
 
-def _left(recipe: Recipe, out: Path, env: dict[str, str]) -> tuple[str, dict[str, Any]]:
+def _left(kind: Kind, out: Path, env: dict[str, str]) -> tuple[str, dict[str, Any]]:
     """Return what is wrong with what a cell left, if anything, and what its workload said."""
-    reason = _afterwards(recipe.after(out), out, env)
-    reason = reason or _missing(out, (WORKLOAD, *recipe.leaves))
+    reason = _afterwards(kind.after(out), out, env)
+    reason = reason or _missing(out, (WORKLOAD, *kind.leaves))
     if reason:
         return reason, {}
     try:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from harness.captures.kind import Kind
 from harness.errors import CaptureError
 from harness.evidence import Tables, frame
 
@@ -190,3 +191,6 @@ def _site(frames: list[dict[str, Any]]) -> str:
         path = "/".join(str(found.get("filename", "?")).split("/")[-2:])
         return f"{path}:{found.get('line', '?')} {found.get('name', '?')}"
     return _NO_STACK
+
+
+KIND = Kind(leaves=("memory.json.gz",), artifact="memory.json.gz", read=read)

@@ -7,11 +7,13 @@ Compute), and the reader then has to find as many launches as the framing announ
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import IO, Any
 
+from harness.captures.kind import Argv, Kind
 from harness.errors import CaptureError
 from harness.evidence import Tables, frame
 
@@ -48,6 +50,7 @@ METRICS = (
 )
 """The metrics that are kept, as patterns: names differ between architectures."""
 
+_REPORT = "counters.ncu-rep"
 _DEADLINE_S = 300
 _MAGIC = b"NVR\0"
 
@@ -156,3 +159,19 @@ def _launches(path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in done.stdout.splitlines()]
     except ValueError:
         raise CaptureError("NVIDIA's reader printed no JSON", where=path) from None
+
+
+def _wrap(argv: Argv, out: Path, flags: tuple[str, ...]) -> Argv:
+    """Read counters inside the workload's own range; the card's clocks stay as they are."""
+    return [
+        *("ncu", "--clock-control=none", "--profile-from-start=off", "--config-file=off"),
+        *(*flags, "--force-overwrite", f"--export={out / _REPORT}", *argv),
+    ]
+
+
+def _counted(log: str) -> dict[str, int]:
+    """Return how many kernels ncu says it profiled."""
+    return {"kernels": len(re.findall(r"^==PROF== Profiling ", log, re.MULTILINE))}
+
+
+KIND = Kind("ncu", (_REPORT,), _wrap, counted=_counted, artifact=_REPORT, read=read)

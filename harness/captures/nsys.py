@@ -7,6 +7,7 @@ there is is looked up first (https://docs.nvidia.com/nsight-systems/UserGuide, S
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.captures.kind import Argv, Kind
 from harness.captures.sqlite_file import SqliteFile, opened
 from harness.errors import CaptureError
 from harness.evidence import Tables, empty, frame
@@ -14,6 +15,7 @@ from harness.evidence import Tables, empty, frame
 if TYPE_CHECKING:
     import polars as pl
 
+_REPORT, _EXPORT = "trace.nsys-rep", "trace.sqlite"
 _KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 _COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
 _MEMSETS = "CUPTI_ACTIVITY_KIND_MEMSET"
@@ -226,3 +228,20 @@ def _frame(rows: "pl.DataFrame", kind: str, **columns: "pl.Series") -> "pl.DataF
     return frame(
         "gpu_ops", common | {name: s for name, s in columns.items() if len(s) or not len(rows)}
     )
+
+
+def _wrap(argv: Argv, out: Path, flags: tuple[str, ...]) -> Argv:
+    """Record only the workload's own profiler range; sampling off, as it needs privileges."""
+    return [
+        *("nsys", "profile", "--trace=cuda,nvtx,cublas", "--sample=none", "--cpuctxsw=none"),
+        *("--cuda-graph-trace=node", "--capture-range=cudaProfilerApi", "--capture-range-end=stop"),
+        *(*flags, "--force-overwrite=true", f"--output={out / _REPORT}", *argv),
+    ]
+
+
+def _export(out: Path) -> list[Argv]:
+    flags = ("--type=sqlite", "--force-overwrite=true", f"--output={out / _EXPORT}")
+    return [["nsys", "export", *flags, str(out / _REPORT)]]
+
+
+KIND = Kind("nsys", (_REPORT, _EXPORT), _wrap, _export, artifact=_EXPORT, read=read)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from harness import files, process
-from harness.captures.recipes import RECIPES
+from harness.captures.kinds import KINDS
 from harness.engines import CHECKOUT, Command, Options
 from harness.errors import ToolError
 from harness.plan import Cell
@@ -87,7 +87,7 @@ class Local:
             "TMPDIR": str(scratch / "tmp" / cell.id),
         }
         workload = [str(self._python), str((self._problem.folder / "repro.py").resolve())]
-        argv = RECIPES[cell.capture].wrap(workload, out, cell.flags)
+        argv = KINDS[cell.capture].wrap(workload, out, cell.flags)
         return Command(argv, env, self._problem.folder.resolve())
 
     def provenance(self) -> dict[str, object]:
