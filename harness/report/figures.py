@@ -9,6 +9,7 @@ from harness.report.escape import Markdown, table
 from harness.report.numbers import measured, number
 
 _MOST_POINTS = 1500
+_MOST_OPERATORS = 8
 
 
 def bars(problem: Problem, metrics: Metrics, metric: str, case: str) -> str | None:
@@ -72,6 +73,32 @@ def kernel_rows(metrics: Metrics, variant: str, case: str) -> list[list[str]]:
             f"{100 * row['share']:.1f} %",
         ]
         for row in kernels.iter_rows(named=True)
+    ]
+
+
+def operator_rows(metrics: Metrics, variant: str, case: str) -> list[list[str]]:
+    """Return operator, calls, inclusive host time and own GPU time a step, most GPU time first."""
+    import polars as pl
+
+    from harness.analysis import measures, timeline
+
+    tables = metrics.capture_of("torch", variant, case)
+    name = None if tables is None else measures.region(tables)
+    if tables is None or name is None:
+        return []
+    steps = timeline.steps(tables["ranges"], name).height
+    by = ["device_ns", "total_ns"]
+    top = tables["operators"].sort(by, descending=True, nulls_last=True).head(_MOST_OPERATORS)
+    if top["device_ns"].null_count() < top.height:
+        top = top.filter(pl.col("device_ns") > 0)
+    return [
+        [
+            row["name"],
+            number(row["count"] / steps),
+            number(row["total_ns"] / steps / 1e3),
+            "–" if row["device_ns"] is None else number(row["device_ns"] / steps / 1e3),
+        ]
+        for row in top.iter_rows(named=True)
     ]
 
 

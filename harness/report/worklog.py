@@ -100,6 +100,13 @@ class Worklog:
         source = f"*Published, not measured here: {found.source}. {found.gpu}; {found.software}.*"
         return Markdown(f"{table(found.columns, rows)}\n\n{source}")
 
+    def operators(self, variant: str, case: str) -> Markdown:
+        """Return a variant's torch operators by the GPU time of what they launch themselves."""
+        rows = figures.operator_rows(self._metrics, variant, case)
+        if not rows:
+            return Markdown(f"*{NOT_MEASURED.capitalize()} on this target.*")
+        return table(["operator", "calls a step", "host, µs a step", "GPU, µs a step"], rows)
+
     def kernels(self, variant: str, case: str) -> Markdown:
         """Return a variant's kernels by time, from the timeline capture."""
         rows = figures.kernel_rows(self._metrics, variant, case)
