@@ -7,24 +7,12 @@ takes 0.3 s or one report 5 s.
 """
 
 import argparse
-import subprocess
 import sys
-import time
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from timed import ROOT, best
+
 RUNS = 5
 HELP_S, REPORT_S = 0.3, 5.0
-
-
-def best(argv: list[str], runs: int = RUNS) -> float:
-    """Return the least wall time in seconds of a few fresh processes."""
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def main() -> None:
@@ -33,8 +21,8 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     reports = len(list((ROOT / "reports").glob("*/*/evidence")))
-    bare = best([sys.executable, "-c", "pass"])
-    shown = best([sys.executable, "-m", "harness", "--help"])
+    bare = best([sys.executable, "-c", "pass"], RUNS)
+    shown = best([sys.executable, "-m", "harness", "--help"], RUNS)
     rendered = best([sys.executable, "-m", "harness", "report"], runs=2) / max(reports, 1)
     print(f"bare python {bare:.3f} s; --help {shown:.3f} s, {shown / bare:.1f} times it")
     print(f"one report again {rendered:.2f} s, {rendered / bare:.0f} times it ({reports} reports)")

@@ -11,15 +11,13 @@ three times as long.
 import argparse
 import resource
 import sqlite3
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import zstandard
+from timed import ROOT, best
 
-ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "tests/data/nsys/graph_node.sqlite.zst"
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 CALLS = "CUPTI_ACTIVITY_KIND_RUNTIME"
@@ -59,16 +57,6 @@ def scaled(path: Path, kernels: int) -> None:
     connection.close()
 
 
-def best(argv: list[str]) -> float:
-    """Return the least wall time in seconds of a few fresh processes."""
-    times = []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def main() -> None:
     """Build the input, time both, print and judge."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -78,8 +66,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "large.sqlite"
         scaled(path, options.kernels)
-        scan = best([sys.executable, "-c", SCAN, str(path)])
-        ours = best([sys.executable, "-m", "harness", "inspect", "--json", str(path)])
+        scan = best([sys.executable, "-c", SCAN, str(path)], RUNS)
+        ours = best([sys.executable, "-m", "harness", "inspect", "--json", str(path)], RUNS)
         size_mb = path.stat().st_size / 1e6
     peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
     print(

@@ -141,14 +141,18 @@ def _drain(stream: IO[bytes], log: Path) -> None:
 
 def _end(child: "subprocess.Popen[bytes]", mark: str) -> None:
     """Leave no descendant behind, however the child ended."""
-    strays = _marked(mark)
     if child.poll() is None:
-        _signal(child.pid, strays, signal.SIGTERM)
+        _signal(child.pid, _marked(mark), signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(timeout=_GRACE_S)
-    _signal(child.pid, strays, signal.SIGKILL)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        child.wait(timeout=_GRACE_S)
+    until = time.monotonic() + _GRACE_S
+    strays = _marked(mark)
+    # Again until none is found: one that forks while we look is seen the next time.
+    while (strays or child.poll() is None) and time.monotonic() < until:
+        _signal(child.pid, strays, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=_POLL_S)
+        strays = _marked(mark)
 
 
 def _signal(group: int, strays: list[int], number: signal.Signals) -> None:
@@ -164,6 +168,7 @@ def _marked(mark: str) -> list[int]:
     found = []
     for environ in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
+            # A zombie's environment reads as empty: it holds nothing and needs no signal.
             if mark.encode() in environ.read_bytes().split(b"\0"):
                 found.append(int(environ.parent.name))
     return found

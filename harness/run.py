@@ -18,10 +18,11 @@ from harness.captures.kind import Kind
 from harness.captures.kinds import KINDS
 from harness.engines import CHECKOUT, Command, Engine
 from harness.errors import HarnessError, StoreError, ToolError, UsageError
+from harness.manifest import MANIFEST
 from harness.monitor import Monitor
 from harness.plan import Cell, source_hash
 from harness.probe.names import RECORD as WORKLOAD
-from harness.problem import MANIFEST, Problem
+from harness.problem import Problem
 from harness.target import Target
 
 Report = Callable[[Cell, str, float], None]

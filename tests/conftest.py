@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import problem
-from tests.test_problem import GOOD, manifest
+from harness import manifest
+from harness.problem import Problem
+from tests.test_manifest import GOOD, written
 
 
 @pytest.fixture
-def example(tmp_path: Path) -> problem.Problem:
+def example(tmp_path: Path) -> Problem:
     """A small problem with two variants and one claim."""
-    return problem.load(manifest(tmp_path, GOOD))
+    return manifest.load(written(tmp_path, GOOD))

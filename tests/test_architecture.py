@@ -68,8 +68,8 @@ def test_nothing_is_evaluated_or_run_through_a_shell(path: Path) -> None:
 def test_what_runs_beside_the_gpu_needs_no_tables() -> None:
     code = (
         "import sys, harness.run, harness.plan, harness.engines.local, harness.problem_checks\n"
-        "from harness import problem; from pathlib import Path\n"
-        "problem.find(Path('problems'), '1')\n"
+        "from harness import manifest; from pathlib import Path\n"
+        "manifest.find(Path('problems'), '1')\n"
         "heavy = {'polars', 'altair', 'jinja2', 'msgspec', 'torch'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UsageError
+from harness.manifest import find
 from harness.plan import Selected, plan
-from harness.problem import Problem, find
+from harness.problem import Problem
 
 PROBLEMS = Path(__file__).parents[1] / "problems"
 

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import files, store, target
-from harness import problem as problems
+from harness import files, manifest, store, target
 from harness import run as execution
 from harness.engines import Command
 from harness.errors import CaptureError, ToolError, UsageError
 from harness.plan import Cell, Selected, plan
-from tests.test_problem import GOOD, manifest
+from tests.test_manifest import GOOD, written
 
 WELL = """echo '{"samples": [{"region": "r", "metric": "wall_time", "unit": "ms", "index": 0,
  "value": 2.0}], "facts": [], "declared": {}, "packages": {}}' > "$OUT/workload.json" """
@@ -44,7 +43,7 @@ class Bench:
     """A problem, its plan, a run folder and an engine."""
 
     def __init__(self, tmp_path: Path, slow: str, fast: str, rounds: int = 1) -> None:
-        self.problem = problems.load(manifest(tmp_path, GOOD))
+        self.problem = manifest.load(written(tmp_path, GOOD))
         self.cells = plan(self.problem, Selected(rounds=rounds), "cpu")
         self.engine = Scripts({"slow": slow, "fast": fast})
         self.target = replace(target.detect(), gpu=None)

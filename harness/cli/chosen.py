@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from harness import problem as problems
+from harness import manifest
 from harness.cli import places
 from harness.errors import UsageError
 from harness.problem import Problem
@@ -11,7 +11,7 @@ from harness.store import Run
 
 def problem_of(wanted: str) -> Problem:
     """Return the problem of that number, name or folder."""
-    return problems.find(places.PROBLEMS, wanted)
+    return manifest.find(places.PROBLEMS, wanted)
 
 
 def chosen_run(wanted: str, run: Path | None) -> tuple[Problem, Run]:

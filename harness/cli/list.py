@@ -11,7 +11,7 @@ def list_problems(
     """List the problems with their variants, cases and captures."""
     from harness.cli import output
     from harness.cli.places import PROBLEMS
-    from harness.problem import MANIFEST, load
+    from harness.manifest import MANIFEST, load
 
     problems = [load(path.parent) for path in sorted(PROBLEMS.glob(f"*/{MANIFEST}"))]
     if json:

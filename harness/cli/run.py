@@ -22,14 +22,13 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands only.")] = False,
 ) -> None:
     """Run a problem's cells: variants by cases by captures, each in a process of its own."""
-    from harness import engines, store, target
-    from harness import problem as problems
+    from harness import engines, manifest, store, target
     from harness import run as execution
     from harness.cli import places
     from harness.cli.progress import Progress
     from harness.plan import Selected, plan
 
-    chosen = problems.find(places.PROBLEMS, problem)
+    chosen = manifest.find(places.PROBLEMS, problem)
     here = target.detect()
     selected = Selected(tuple(variant or ()), tuple(case or ()), tuple(capture or ()), rounds)
     cells = plan(chosen, selected, here.device)

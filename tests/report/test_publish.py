@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import extract, problem
+from harness import extract, manifest
 from harness.errors import HarnessError, ManifestError
 from harness.report import index, publish
 
@@ -24,7 +24,7 @@ def test_there_are_committed_reports() -> None:
 def test_a_report_renders_again_byte_for_byte(folder: Path, tmp_path: Path) -> None:
     again = tmp_path / folder.name
     shutil.copytree(folder / "evidence", again / "evidence")
-    publish.render(problem.find(ROOT / "problems", folder.parent.name), again)
+    publish.render(manifest.find(ROOT / "problems", folder.parent.name), again)
     made = {path.relative_to(again) for path in again.rglob("*") if path.is_file()}
     for path in made:
         assert (again / path).read_bytes() == (folder / path).read_bytes(), path
@@ -50,10 +50,10 @@ def test_a_template_that_asks_for_what_is_not_there_is_told(tmp_path: Path) -> N
     (copy / "worklog.md.j2").write_text('{{ w.m("speed", "bf16-eager", "stack-m1") }}')
     shutil.copytree(folder / "evidence", tmp_path / "report" / "evidence")
     with pytest.raises(HarnessError, match="no metric 'speed'"):
-        publish.render(problem.load(copy), tmp_path / "report")
+        publish.render(manifest.load(copy), tmp_path / "report")
     (copy / "worklog.md.j2").write_text("{% if %}")
     with pytest.raises(ManifestError, match=r"worklog.md.j2, line 1"):
-        publish.render(problem.load(copy), tmp_path / "report")
+        publish.render(manifest.load(copy), tmp_path / "report")
     assert not (tmp_path / "report" / "README.md").exists()
 
 

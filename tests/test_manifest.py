@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import problem
+from harness import manifest
 from harness.errors import ManifestError, UsageError
 
 PROBLEMS = Path(__file__).parents[1] / "problems"
@@ -34,7 +34,7 @@ claims:
 """
 
 
-def manifest(tmp_path: Path, text: str) -> Path:
+def written(tmp_path: Path, text: str) -> Path:
     folder = tmp_path / "9-example"
     folder.mkdir(exist_ok=True)
     (folder / "problem.yaml").write_text(text, encoding="utf-8")
@@ -43,7 +43,7 @@ def manifest(tmp_path: Path, text: str) -> Path:
 
 def refusal(tmp_path: Path, text: str) -> str:
     with pytest.raises(ManifestError) as caught:
-        problem.load(manifest(tmp_path, text))
+        manifest.load(written(tmp_path, text))
     told = str(caught.value)
     assert "\n" not in told
     assert "problem.yaml" in told
@@ -51,7 +51,7 @@ def refusal(tmp_path: Path, text: str) -> str:
 
 
 def test_a_good_manifest_is_read(tmp_path: Path) -> None:
-    found = problem.load(manifest(tmp_path, GOOD))
+    found = manifest.load(written(tmp_path, GOOD))
     assert (found.number, found.title, list(found.variants)) == (9, "A title", ["slow", "fast"])
     assert found.covers("timing", "fast", "small", "cpu")
     assert not found.covers("nsys", "fast", "small", "cuda")
@@ -59,7 +59,7 @@ def test_a_good_manifest_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", sorted(PROBLEMS.glob("*/")), ids=lambda folder: folder.name)
 def test_every_committed_manifest_is_read(folder: Path) -> None:
-    assert problem.load(folder).claims
+    assert manifest.load(folder).claims
 
 
 @pytest.mark.parametrize(
@@ -101,13 +101,13 @@ def test_a_claim_that_no_capture_can_settle(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "- a", "a: b", "{" * 200, "a: &a [*a]", "\x00", "é: \udcff"])
 def test_what_is_no_manifest_at_all(tmp_path: Path, text: str) -> None:
-    folder = manifest(tmp_path, "")
+    folder = written(tmp_path, "")
     (folder / "problem.yaml").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(ManifestError):
-        problem.load(folder)
+        manifest.load(folder)
 
 
 def test_an_unknown_problem_lists_those_there_are() -> None:
     with pytest.raises(UsageError, match=r"no problem .77.*1-torchao-float8"):
-        problem.find(PROBLEMS, "77")
-    assert problem.find(PROBLEMS, "1").folder.name == "1-torchao-float8"
+        manifest.find(PROBLEMS, "77")
+    assert manifest.find(PROBLEMS, "1").folder.name == "1-torchao-float8"
