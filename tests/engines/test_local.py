@@ -1,0 +1,116 @@
+"""The local engine: exact commands, offline installs, and what is laid over what."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness import files, manifest, target
+from harness.engines import CHECKOUT, Options, choose, make
+from harness.engines.local import Local
+from harness.errors import ToolError, UsageError
+from harness.plan import Cell, Selected, plan
+from harness.target import Gpu, Target
+
+GPU = Gpu(0, "GPU-1", "NVIDIA H200", "9.0", 150 << 30, "580.1", "13.0")
+OUT, SCRATCH = Path("/out"), Path("/scratch")
+
+
+@pytest.fixture
+def here() -> Target:
+    return replace(target.detect(), gpu=GPU)
+
+
+@pytest.fixture
+def engine(here: Target) -> Local:
+    problem = manifest.find(CHECKOUT / "problems", "1")
+    made = make("local", problem, here, Options(python=Path("/opt/python")))
+    assert isinstance(made, Local)
+    return made
+
+
+def cell(capture: str, variant: str = "f8-0.13.0-eager") -> Cell:
+    problem = manifest.find(CHECKOUT / "problems", "1")
+    selected = Selected((variant,), ("stack-m1",), (capture,))
+    return plan(problem, selected, "cuda")[0]
+
+
+WORKLOAD = ["/opt/python", str(CHECKOUT / "problems/1-torchao-float8/repro.py")]
+NSYS = (
+    "nsys profile --trace=cuda,nvtx,cublas --sample=none --cpuctxsw=none --cuda-graph-trace=node "
+    "--capture-range=cudaProfilerApi --capture-range-end=stop --force-overwrite=true "
+    "--output=/out/trace.nsys-rep"
+)
+NCU = (
+    "ncu --clock-control=none --profile-from-start=off --config-file=off --set=basic "
+    "--section=MemoryWorkloadAnalysis --section=ComputeWorkloadAnalysis --section=SchedulerStats "
+    "--section=WarpStateStats --metrics=dram__bytes_read.sum,dram__bytes_write.sum "
+    "--force-overwrite --export=/out/counters.ncu-rep"
+)
+
+
+@pytest.mark.parametrize(
+    ("capture", "wrapper"),
+    [("timing", ""), ("torch", ""), ("memory", ""), ("nsys", NSYS), ("ncu", NCU)],
+)
+def test_the_command_of_each_capture_is_exactly_this(
+    engine: Local, capture: str, wrapper: str
+) -> None:
+    command = engine.command(cell(capture), OUT, SCRATCH)
+    assert command.argv == [*wrapper.split(), *WORKLOAD]
+    given = json.loads(command.env["HARNESS_CELL"])
+    assert (given["capture"], given["device"], given["out"]) == (capture, "cuda", "/out")
+    assert given["params"]["quantise"] == "float8wo"
+
+
+def test_caches_are_the_variants_own_and_scratch_the_cells(engine: Local) -> None:
+    env = {
+        variant: engine.command(cell("timing", variant), OUT, SCRATCH).env
+        for variant in ("f8-0.13.0-eager", "f8-0.14.1-eager")
+    }
+    for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TMPDIR", "PYTHONPATH"):
+        assert env["f8-0.13.0-eager"][name] != env["f8-0.14.1-eager"][name]
+
+
+def test_without_a_network_everything_comes_from_the_wheels(here: Target) -> None:
+    problem = manifest.find(CHECKOUT / "problems", "1")
+    options = Options(python=Path("/opt/python"), wheels=Path("/wheels"))
+    engine = make("local", problem, here, options)
+    engine._store = Path("/nowhere")  # type: ignore[attr-defined]  # as on a fresh machine
+    (argv,) = engine.preparation(["torchao-0.13.0"])
+    assert argv[:4] == ["/opt/python", "-m", "pip", "install"]
+    assert {"--no-index", "--require-hashes", "--no-deps"} <= set(argv)
+    assert argv[argv.index("--find-links") + 1] == "/wheels"
+    assert argv[-1].endswith("problems/1-torchao-float8/env/torchao-0.13.0.lock")
+
+
+def test_an_install_that_fails_leaves_no_environment(
+    here: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = tmp_path / "python"
+    failing.write_text("#!/bin/sh\necho no such wheel >&2; exit 1\n")
+    failing.chmod(0o755)
+    problem = manifest.find(CHECKOUT / "problems", "1")
+    engine = make("local", problem, here, Options(python=failing))
+    monkeypatch.setattr(engine, "_store", tmp_path / "envs")
+    with pytest.raises(ToolError, match=r"no such wheel.*--wheels"):
+        engine.prepare(["torchao-0.13.0"], tmp_path / "log.txt")
+    assert list((tmp_path / "envs").iterdir()) == []
+
+
+def test_auto_says_what_it_chose_and_why(here: Target) -> None:
+    assert choose("auto", here) == ("local", "auto chose the local engine: a local NVIDIA H200")
+    assert "no GPU here" in choose("auto", replace(here, gpu=None))[1]
+    with pytest.raises(UsageError, match="no engine 'cloud'"):
+        choose("cloud", here)
+
+
+def test_locks_carry_hashes_and_no_address() -> None:
+    locks = [*CHECKOUT.glob("requirements/*.lock"), *CHECKOUT.glob("problems/*/env/*.lock")]
+    assert len(locks) >= 7
+    for lock in locks:
+        text = lock.read_text()
+        assert "--hash=sha256:" in text
+        assert "://" not in text
+        assert files.safe_name(lock.name)
