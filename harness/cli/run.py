@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+_SOME_FAILED = 4
+
 Names = Annotated[list[str] | None, typer.Option(help="Only this one; may be given again.")]
 
 
@@ -21,7 +23,7 @@ def run(
     resume: Annotated[Path | None, typer.Option(help="Go on with this run folder.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands only.")] = False,
 ) -> None:
-    """Run a problem's cells: variants by cases by captures, each in a process of its own."""
+    """Run a problem's cells, each in a process of its own; exit code 4 if some of them failed."""
     from harness import engines, manifest, store, target
     from harness import run as execution
     from harness.cli import places
@@ -53,4 +55,4 @@ def run(
         work.execute(cells)
     print(f"run: {folder.folder}")
     if progress.failed:
-        raise typer.Exit(1)
+        raise typer.Exit(_SOME_FAILED)
