@@ -1,8 +1,8 @@
 """Reads one Nsight Compute report in a process of its own: the native reader can abort.
 
-    python -m harness.captures.ncu_child REPORT < patterns.json > rows.jsonl
+    python -m harness.captures.ncu_child REPORT ROWS
 
-One JSON line a profiled launch: name, grid, block, metrics as [name, unit, value].
+Writes one JSON line a profiled launch: name, grid, block, metrics as [name, unit, value].
 """
 
 import json
@@ -11,39 +11,49 @@ import resource
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
-_MEMORY_BYTES = 8 << 30
+from harness.captures.ncu import METRICS
+
+_MOST_MEMORY_BYTES = 8 << 30
+_MOST_ROW_BYTES = 2 << 30
 
 
-def main() -> None:
-    """Print every launch of every range in the report."""
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+def main(report: str, rows: str) -> None:
+    """Write every launch of every range in the report."""
+    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY_BYTES, _MOST_MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_MOST_ROW_BYTES, _MOST_ROW_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     import ncu_report
 
-    patterns = json.load(sys.stdin)
-    report = ncu_report.load_report(sys.argv[1])
-    for number in range(report.num_ranges()):
-        profiled = report.range_by_idx(number)
-        for index in range(profiled.num_actions()):
-            print(json.dumps(_launch(ncu_report, profiled.action_by_idx(index), patterns)))
+    context = ncu_report.load_report(report)
+    with Path(rows).open("w", encoding="utf-8") as file:
+        for number in range(context.num_ranges()):
+            profiled = context.range_by_idx(number)
+            for index in range(profiled.num_actions()):
+                launch = _launch(ncu_report, profiled.action_by_idx(index))
+                file.write(json.dumps(launch) + "\n")
 
 
-def _launch(library: Any, action: Any, patterns: list[str]) -> dict[str, Any]:
+def _launch(library: Any, action: Any) -> dict[str, Any]:
+    # A damaged name may hold what is no UTF-8; the binding passes that on as lone surrogates.
+    name = action.name(action.NameBase_DEMANGLED).encode("utf-8", "replace").decode()
     return {
-        "name": action.name(action.NameBase_DEMANGLED),
+        "name": name,
         "grid": _shape(action, "grid"),
         "block": _shape(action, "block"),
-        "metrics": list(_metrics(library, action, patterns)),
+        "metrics": list(_metrics(library, action)),
     }
 
 
 def _shape(action: Any, kind: str) -> str | None:
+    """Return "x,y,z", None for what has no launch of its own (a replayed range or graph)."""
     sizes = [action.metric_by_name(f"launch__{kind}_dim_{axis}") for axis in "xyz"]
     return None if None in sizes else ",".join(str(size.as_uint64()) for size in sizes)
 
 
-def _metrics(library: Any, action: Any, patterns: list[str]) -> Iterator[tuple[str, str, float]]:
+def _metrics(library: Any, action: Any) -> Iterator[tuple[str, str, float]]:
     numeric = (
         library.IMetric.ValueKind_DOUBLE,
         library.IMetric.ValueKind_FLOAT,
@@ -51,11 +61,12 @@ def _metrics(library: Any, action: Any, patterns: list[str]) -> Iterator[tuple[s
         library.IMetric.ValueKind_UINT64,
     )
     for name in sorted(action.metric_names()):
-        if not any(fnmatchcase(name, pattern) for pattern in patterns):
+        if not any(fnmatchcase(name, pattern) for pattern in METRICS):
             continue
         metric = action.metric_by_name(name)
         if metric.has_value() and metric.kind() in numeric and math.isfinite(metric.as_double()):
             yield name, metric.unit(), metric.as_double()
 
 
-main()
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -24,6 +24,7 @@ _CALLS = ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER")
 _NVTX = ("NVTX_EVENTS", "NVTX_EVENTS_V2", "NVTX_EVENTS_V3")
 _TIMES = dict.fromkeys(("start", "end", "deviceId", "streamId", "correlationId"), "INTEGER")
 _SHAPE = ("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ")
+_OPTIONAL = {"registers": "registersPerThread", "graph_node": "graphNodeId"}
 # Types of NVTX rows that have a beginning and an end: push/pop and start/end, also of threads.
 _RANGE_TYPES = (59, 60, 70, 71)
 # cudaMemcpyKind as CUPTI numbers it (cupti_activity.h, CUpti_ActivityMemcpyKind).
@@ -69,28 +70,21 @@ def _strings(file: SqliteFile) -> "pl.DataFrame":
 
 
 def _kernels(file: SqliteFile, names: "pl.DataFrame") -> "pl.DataFrame | None":
-    import polars as pl
-
     if _KERNELS not in file.tables:
         return None
-    columns = file.tables[_KERNELS]
-    name = "demangledName" if "demangledName" in columns else "shortName"
-    optional = {
-        column: "INTEGER" for column in ("registersPerThread", "graphNodeId") if column in columns
-    }
-    shared = {"staticSharedMemory": "INTEGER", "dynamicSharedMemory": "INTEGER"}
-    wanted = _TIMES | dict.fromkeys((name, *_SHAPE), "INTEGER") | shared | optional
-    rows = _timed(file, _KERNELS, wanted)
-    grid, block = (_joined(rows, _SHAPE[:3]), _joined(rows, _SHAPE[3:]))
+    there = file.tables[_KERNELS]
+    name = "demangledName" if "demangledName" in there else "shortName"
+    optional = {ours: theirs for ours, theirs in _OPTIONAL.items() if theirs in there}
+    wanted = (name, *_SHAPE, "staticSharedMemory", "dynamicSharedMemory", *optional.values())
+    rows = _timed(file, _KERNELS, _TIMES | dict.fromkeys(wanted, "INTEGER"))
     return _frame(
         rows,
         "kernel",
         name=_named(rows[name], names),
-        grid=grid,
-        block=block,
+        grid=_joined(rows, _SHAPE[:3]),
+        block=_joined(rows, _SHAPE[3:]),
         shared_bytes=rows["staticSharedMemory"] + rows["dynamicSharedMemory"],
-        registers=rows.get_column("registersPerThread", default=pl.Series([None] * 0)),
-        graph_node=rows.get_column("graphNodeId", default=pl.Series([None] * 0)),
+        **{ours: rows[theirs] for ours, theirs in optional.items()},
     )
 
 
@@ -118,11 +112,11 @@ def _memsets(file: SqliteFile) -> "pl.DataFrame | None":
 
 
 def _graphs(file: SqliteFile) -> "pl.DataFrame | None":
+    import polars as pl
+
     if _GRAPHS not in file.tables:
         return None
     rows = _timed(file, _GRAPHS, _TIMES | {"graphId": "INTEGER"})
-    import polars as pl
-
     name = "[CUDA graph " + rows["graphId"].cast(pl.String) + "]"
     return _frame(rows, "graph", name=name)
 
@@ -225,9 +219,7 @@ def _frame(rows: "pl.DataFrame", kind: str, **columns: "pl.Series") -> "pl.DataF
         "stream": rows["streamId"],
         "correlation": rows["correlationId"],
     }
-    return frame(
-        "gpu_ops", common | {name: s for name, s in columns.items() if len(s) or not len(rows)}
-    )
+    return frame("gpu_ops", common | columns)
 
 
 def _wrap(argv: Argv, out: Path, flags: tuple[str, ...]) -> Argv:
