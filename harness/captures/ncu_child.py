@@ -16,15 +16,19 @@ from typing import Any
 
 from harness.captures.ncu import METRICS
 
-_MOST_MEMORY_BYTES = 8 << 30
-_MOST_ROW_BYTES = 2 << 30
+_LIMITS = {
+    resource.RLIMIT_AS: 8 << 30,  # bytes, as the native reader trusts the sizes in the file
+    resource.RLIMIT_FSIZE: 2 << 30,  # bytes of rows
+    resource.RLIMIT_CORE: 0,  # an abort is foreseen
+}
 
 
 def main(report: str, rows: str) -> None:
     """Write every launch of every range in the report."""
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY_BYTES, _MOST_MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (_MOST_ROW_BYTES, _MOST_ROW_BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for kind, most in _LIMITS.items():
+        _, allowed = resource.getrlimit(kind)
+        lower = most if allowed == resource.RLIM_INFINITY else min(most, allowed)
+        resource.setrlimit(kind, (lower, lower))
     import ncu_report
 
     context = ncu_report.load_report(report)
