@@ -13,13 +13,13 @@ from harness.plan import Cell
 class Progress:
     """Counts cells and guesses the time left from those done."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, *, quiet: bool = False) -> None:
         self._total = total
         self._done = 0
         self._start = time.monotonic()
         self._lock = threading.Lock()
         self._running: list[str] = []
-        self._console = Console(highlight=False)
+        self._console = Console(highlight=False, quiet=quiet)
         self._status: Status | None = None
         self.failed = 0
 

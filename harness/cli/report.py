@@ -8,18 +8,25 @@ import typer
 RunOption = Annotated[
     Path | None, typer.Option("--run", help="A run folder; the newest if absent.")
 ]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 
 
 def extract(
     problem: Annotated[str, typer.Argument(help="Number, name or folder of the problem.")],
     run: RunOption = None,
+    json: JsonOption = False,
 ) -> None:
     """Turn a run's captures into evidence tables beside them."""
     from harness import extract as extraction
+    from harness.cli import output
     from harness.cli.chosen import chosen_run
 
     folder = chosen_run(problem, run)[1]
     tables = extraction.extract(folder, folder.folder / "evidence")
+    if json:
+        rows = {name: table.height for name, table in tables.items()}
+        output.as_json({"evidence": str(folder.folder / "evidence"), "rows": rows})
+        return
     for name, table in tables.items():
         print(f"{name:16} {table.height:9,} rows")
     print(f"evidence: {folder.folder / 'evidence'}")
@@ -28,28 +35,32 @@ def extract(
 def report(
     problem: Annotated[str | None, typer.Argument(help="All committed reports if absent.")] = None,
     run: RunOption = None,
+    json: JsonOption = False,
 ) -> None:
     """Write a run's worklog; without a problem, render every report again from its evidence."""
-    from harness.cli import places
+    from harness.cli import output, places
     from harness.cli.chosen import chosen_run, problem_of
     from harness.report import index, publish
 
     if problem is None:
-        for folder in index.reports(places.REPORTS):
+        folders = index.reports(places.REPORTS)
+        for folder in folders:
             publish.render(problem_of(folder.parent.name), folder)
-            print(folder / "README.md")
-        index.write(places.REPORTS)
-        return
-    chosen, made = chosen_run(problem, run)
-    folder = publish.publish(chosen, made, places.REPORTS)
+    else:
+        folders = [publish.publish(*chosen_run(problem, run), places.REPORTS)]
     index.write(places.REPORTS)
-    print(f"worklog: {folder / 'README.md'}")
+    worklogs = [str(folder / "README.md") for folder in folders]
+    if json:
+        output.as_json({"worklogs": worklogs})
+        return
+    for worklog in worklogs:
+        print(f"worklog: {worklog}")
 
 
 def check(
     problem: Annotated[str, typer.Argument(help="Number, name or folder of the problem.")],
     run: RunOption = None,
-    json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    json: JsonOption = False,
 ) -> None:
     """Judge a run's claims: exit 0 if none is refuted, 1 if one is, 3 if none could be measured."""
     from harness import claims

@@ -22,11 +22,12 @@ def run(
     jobs: Annotated[int, typer.Option(help="Cells that set up side by side; one measures.")] = 1,
     resume: Annotated[Path | None, typer.Option(help="Go on with this run folder.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands only.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Run a problem's cells, each in a process of its own; exit code 4 if some of them failed."""
     from harness import engines, manifest, store, target
     from harness import run as execution
-    from harness.cli import places
+    from harness.cli import output, places
     from harness.cli.progress import Progress
     from harness.plan import Selected, plan
 
@@ -41,7 +42,8 @@ def run(
         for line in execution.pasteable(made, cells, environments):
             print(line)
         return
-    print(why)
+    if not json:
+        print(why)
     arguments = {"rounds": rounds, "jobs": jobs, "engine": name, "cells": len(cells)}
     origin = execution.provenance(chosen, here, made, arguments)
     if resume:
@@ -50,9 +52,14 @@ def run(
     else:
         folder = store.Run.create(places.RUNS, chosen.folder.name, origin)
     made.prepare(environments, folder.folder / "install.txt")
-    with Progress(len(cells)) as progress:
+    with Progress(len(cells), quiet=json) as progress:
         work = execution.Execution(chosen, here, made, folder, progress.told, jobs)
         work.execute(cells)
-    print(f"run: {folder.folder}")
+    if json:
+        kept = ("id", "variant", "case", "capture", "round", "status", "reason", "wall_s")
+        told = [{key: record[key] for key in kept} for _, record in folder.records()]
+        output.as_json({"run": str(folder.folder), "engine": why, "cells": told})
+    else:
+        print(f"run: {folder.folder}")
     if progress.failed:
         raise typer.Exit(_SOME_FAILED)

@@ -53,3 +53,9 @@ def test_a_dry_run_prints_a_command_for_every_cell() -> None:
     cells = [line for line in done.stdout.splitlines() if line.startswith("# stack-m1.")]
     assert len(cells) >= 14
     assert done.stdout.count("HARNESS_CELL=") == len(cells)
+
+
+def test_reports_are_named_as_json() -> None:
+    told = json.loads(harness("report", "--json").stdout)
+    assert all(Path(path).is_file() for path in told["worklogs"])
+    assert told["worklogs"]
