@@ -111,6 +111,8 @@ def kernel_count(path: Path) -> int:
 
     Raises CaptureError if the blocks are damaged or do not end where the file does.
     """
+    if not path.is_file():  # a pipe would never answer
+        raise CaptureError("no such file", where=path)
     try:
         with path.open("rb") as file:
             return _walk(path, file, os.fstat(file.fileno()).st_size)
@@ -198,7 +200,7 @@ def _rows(path: Path, folder: Path) -> Path:
     if outcome.status == "timeout":
         reason = f"no end within {_DEADLINE_S:.0f} s"
     elif outcome.returncode is not None and outcome.returncode < 0:
-        reason = f"{signal.Signals(-outcome.returncode).name} {outcome.detail}"
+        reason = f"{signal.strsignal(-outcome.returncode)} {outcome.detail}"
     raise CaptureError(f"NVIDIA's reader failed: {reason}", where=path)
 
 

@@ -1,6 +1,8 @@
 """The reader of ncu reports against ncu's own command line, and against cut and foreign files."""
 
 import csv
+import functools
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +11,7 @@ import polars as pl
 import pytest
 
 from harness.captures import ncu, sniff
-from harness.errors import CaptureError
+from harness.errors import CaptureError, ToolError
 
 DATA = Path(__file__).parents[1] / "data" / "ncu"
 
@@ -65,37 +67,142 @@ def test_every_metric_agrees_with_ncu_to_the_last_digit(counters: pl.DataFrame, 
     assert compared > 60 * len(rows)
 
 
-def test_every_cut_is_refused(report: Path, tmp_path: Path) -> None:
+def message(content: bytes) -> bytes:
+    return len(content).to_bytes(4, "little") + content
+
+
+def field(number: int, value: int) -> bytes:
+    """A varint field of a protobuf message."""
+    out = [number << 3]
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+HEAD = b"NVR\0" + message(field(1, 7))
+
+
+def ends(report: bytes) -> Iterator[int]:
+    """Where the blocks end, found by a pattern for the fields that ncu writes around the size."""
+    at = len(HEAD)
+    while at < len(report):
+        size = int.from_bytes(report[at : at + 4], "little")
+        header = report[at + 4 : at + 4 + size]
+        payload = re.search(rb"\x28([\x80-\xff]*[\x00-\x7f])\x32", header)  # fields 5 and 6
+        assert payload is not None
+        bits = (byte & 0x7F for byte in reversed(payload[1]))
+        at += 4 + size + functools.reduce(lambda value, low: value << 7 | low, bits)
+        yield at
+
+
+def test_every_cut_is_refused_but_one_between_blocks_which_shows_in_the_count(
+    report: Path, tmp_path: Path
+) -> None:
     whole = report.read_bytes()
+    between = [len(HEAD), *ends(whole)]
+    assert between[-1] == len(whole)
+    assert ncu.kernel_count(report) == 4
     cut = tmp_path / "cut.ncu-rep"
-    for length in [0, 1, 3, 4, 7, *range(40, len(whole), len(whole) // 40), len(whole) - 1]:
-        cut.write_bytes(whole[:length])
-        with pytest.raises(CaptureError):
-            ncu.kernel_count(cut) or ncu.read(cut)
+    step = len(whole) // 40
+    near = {end + by for end in between for by in (-1, 1, 4)}
+    lengths = {0, 1, 3, 4, 7, *range(40, len(whole), step), *near} - set(between)
+    with cut.open("wb") as file:
+        file.write(whole)
+        for length in sorted((n for n in lengths if n < len(whole)), reverse=True):
+            file.truncate(length)
+            with pytest.raises(CaptureError):
+                ncu.kernel_count(cut)
+    cut.write_bytes(whole[: between[-2]])
+    assert ncu.kernel_count(cut) == 3
 
 
-def test_a_report_of_no_kernels_is_refused(report: Path, tmp_path: Path) -> None:
+def test_replayed_ranges_and_graphs_count_and_have_no_shape(report: Path, tmp_path: Path) -> None:
+    whole = report.read_bytes()
+    session = whole[len(HEAD) : next(ends(whole))]
+    payload = message(field(1, 5) + field(2, 9))  # ThreadID and APICallID, which must be there
+    made = tmp_path / "ranges.ncu-rep"
+    blocks = [message(field(kind, 1) + field(5, len(payload))) + payload for kind in (7, 8, 9)]
+    made.write_bytes(HEAD + session + b"".join(blocks))
+    assert ncu.kernel_count(made) == 3
+    assert ncu.read(made)["counters"].is_empty()
+
+
+def test_a_report_of_no_kernels_is_refused(tmp_path: Path) -> None:
     empty = tmp_path / "empty.ncu-rep"
-    length = int.from_bytes(report.read_bytes()[4:8], "little")
-    empty.write_bytes(report.read_bytes()[: 8 + length])
+    empty.write_bytes(HEAD)
     with pytest.raises(CaptureError, match="no kernels were profiled"):
         ncu.read(empty)
 
 
-@pytest.mark.parametrize("content", [b"", b"NVR\0", b"NVR\0\xff\xff\xff\xff", b"PK\3\4", b"x" * 99])
-def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
+def test_fewer_kernels_than_announced_are_refused(report: Path, tmp_path: Path) -> None:
+    more = tmp_path / "more.ncu-rep"
+    more.write_bytes(report.read_bytes() + message(field(2, 1) + field(5, 0)))
+    with pytest.raises(CaptureError, match="of 5 kernels are readable"):
+        ncu.read(more)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"NVR\0",
+        b"NVR\0\xff\xff\xff\xff",
+        b"PK\3\4",
+        b"x" * 99,
+        HEAD + message(b"\x80" * 12),
+        HEAD + message(b"\x0a\x7f"),
+        HEAD + message(b"\x0b"),
+        HEAD + message(b"\x09"),
+        HEAD + message(field(5, 1 << 63)),
+    ],
+)
+def test_other_and_damaged_files_are_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "other.ncu-rep"
     path.write_bytes(content)
     with pytest.raises(CaptureError):
-        ncu.read(path)
+        ncu.kernel_count(path)
 
 
-def test_a_reader_that_dies_is_told(
-    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("none", "", "pipe"):
+        with pytest.raises(CaptureError):
+            ncu.read(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("child", "told"),
+    [
+        ("kill -ABRT $$", "NVIDIA's reader failed: Aborted"),
+        ("echo no such module >&2; exit 3", "NVIDIA's reader failed: no such module"),
+        ("exec sleep 60", "NVIDIA's reader failed: no end within 1 s"),
+        ("exit 0", "no readable rows"),
+        ("echo '{' > $4", "no readable rows"),
+        ("echo '[1]' > $4", "no readable rows"),
+        (
+            """echo '{"name": "k", "grid": "", "block": "", "metrics": [[1, 2]]}' > $4""",
+            "no readable",
+        ),
+        (": > $4", "0 of 4 kernels are readable"),
+        ('yes \'{"name": 1, "grid": 1, "block": 1, "metrics": []}\' | head -9 > $4', "9 of 4"),
+    ],
+)
+def test_a_reader_that_dies_hangs_or_lies_is_told(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, child: str, told: str
 ) -> None:
-    dying = tmp_path / "python"
-    dying.write_text("#!/bin/sh\nkill -ABRT $$\n")
-    dying.chmod(0o755)
-    monkeypatch.setattr("sys.executable", str(dying))
-    with pytest.raises(CaptureError, match="NVIDIA's reader failed: SIGABRT"):
+    fake = tmp_path / "python"
+    fake.write_text(f"#!/bin/sh\n{child}\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(fake))
+    monkeypatch.setattr(ncu, "_DEADLINE_S", 1.0)
+    with pytest.raises(CaptureError, match=told):
+        ncu.read(report)
+
+
+def test_without_nvidias_reader_the_remedy_is_told(
+    report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    with pytest.raises(ToolError, match="pip install ncu-report"):
         ncu.read(report)
