@@ -41,10 +41,12 @@ def main(report: str, rows: str) -> None:
 
 
 def _launch(library: Any, action: Any) -> dict[str, Any]:
-    # A damaged name may hold what is no UTF-8; the binding passes that on as lone surrogates.
-    name = action.name(action.NameBase_DEMANGLED).encode("utf-8", "replace").decode()
+    name = action.name(action.NameBase_DEMANGLED)
+    if name is None:
+        sys.exit("a launch without a readable name")
     return {
-        "name": name,
+        # What is no UTF-8 comes from the binding as lone surrogates.
+        "name": name.encode("utf-8", "replace").decode(),
         "grid": _shape(action, "grid"),
         "block": _shape(action, "block"),
         "metrics": list(_metrics(library, action)),
