@@ -29,6 +29,17 @@ _EXACT_US = 2.0**43
 _HALF = Decimal("0.5")
 _JOINED = 16
 """Pieces whose rows become one frame: a frame of few rows takes several times their size."""
+_MOST_ROWS = 1 << 24
+_MOST_STRINGS = 1 << 20
+_MOST_TEXT = 64 << 20
+"""Bounds on rows, on distinct strings and on their length, as a few MB of gzip can stand for GB.
+Real traces have 340 bytes and more a row, so one of 5 GB keeps within them."""
+_SHORTER = "record fewer steps"
+_NO_EVENTS = (
+    "did anything run while it was recorded? Kineto before April 2022, pytorch/kineto#593, "
+    "wrote other categories"
+)
+_LONGEST_SUM_NS = 2.0**63
 
 
 class _InexactError(Exception):
@@ -39,32 +50,51 @@ class _UnsoundError(Exception):
     """A name or a time is missing, or a time is impossible."""
 
 
+class _Strings(list[str]):
+    """Distinct strings, of a bounded number and length."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._length = 0
+
+    def add(self, text: str) -> int:
+        """Return the number that ``text`` gets."""
+        self._length += len(text)
+        if len(self) >= _MOST_STRINGS or self._length > _MOST_TEXT:
+            raise CaptureError(
+                f"more than {_MOST_STRINGS} distinct names and shapes, or {_MOST_TEXT >> 20} MB",
+                remedy=_SHORTER,
+            )
+        self.append(text)
+        return len(self) - 1
+
+
 class _Codes(dict[Hashable, int | None]):
     """A key's number in a growing list of strings; None for a key that has no text."""
 
-    def __init__(self, strings: list[str], text: Callable[[Any], str | None]) -> None:
-        super().__init__()
+    def __init__(self, strings: _Strings, text: Callable[[Any], str | None]) -> None:
+        super().__init__({None: None})
         self._strings, self._text = strings, text
 
     def __missing__(self, key: Hashable) -> int | None:
         text = self._text(key)
-        self[key] = None if text is None else len(self._strings)
-        if text is not None:
-            self._strings.append(text)
-        return self[key]
+        if text is None:
+            return None  # and not kept: nothing would bound such keys
+        number = self[key] = self._strings.add(text)
+        return number
 
 
 class TableBuilder:
     """Collects the rows of one trace: numbers in columns, each distinct string once."""
 
     def __init__(self) -> None:
-        self._strings: list[str] = []
+        self._strings = _Strings()
         self._names = _Codes(self._strings, lambda name: name)
         self._kinds = _Codes(self._strings, _KINDS.get)
         self._shapes = _Codes(self._strings, _shape)
         self._copies = _Codes(self._strings, _copy_kind)
         self._frames: dict[str, list[pl.DataFrame]] = {table: [] for table in TABLES.values()}
-        self._pieces = 0
+        self._pieces = self._rows_held = 0
 
     def add(self, piece: Piece[Event]) -> None:
         """Add the rows that a piece of the trace's events holds."""
@@ -74,6 +104,9 @@ class TableBuilder:
             frames = self._convert(EXACT_DECODER.decode(piece.text, piece.offset))
         for table, rows in frames.items():
             self._frames[table].append(rows)
+            self._rows_held += rows.height
+        if self._rows_held > _MOST_ROWS:
+            raise CaptureError(f"more than {_MOST_ROWS} events to keep", remedy=_SHORTER)
         self._pieces += 1
         if self._pieces % _JOINED == 0:
             for parts in self._frames.values():
@@ -81,12 +114,14 @@ class TableBuilder:
 
     def tables(self) -> Tables:
         """Return the tables of all that was added."""
-        if not self._pieces:
-            raise CaptureError("no events in it", remedy="did anything run while it was recorded?")
+        if not self._rows_held:
+            raise CaptureError("no events of torch.profiler in it", remedy=_NO_EVENTS)
         gpu, calls, ranges, operators = (
             pl.concat(self._frames.pop(table))
             for table in ("gpu_ops", "api_calls", "ranges", "operators")
         )
+        for rows in (gpu, calls, ranges, operators):
+            _check_sum(rows["duration_ns"])
         # CUPTI gives 0 for the start and the end of an operation that it could not time.
         timed = (pl.col("start_ns") > 0) | (pl.col("duration_ns") > 0)
         gpu = gpu.with_columns(pl.when(timed).then(pl.col("start_ns", "duration_ns")))
@@ -191,6 +226,13 @@ def _nanoseconds(us: Sequence[float | Decimal | None], most: float) -> pl.Series
         return pl.Series(us, dtype=pl.Int64) * 1000
     whole = values.cast(pl.Int64)
     return whole * 1000 + ((values - whole) * 1000 + 0.5).cast(pl.Int64)
+
+
+def _check_sum(durations: pl.Series) -> None:
+    """Refuse durations whose sum, here and after, would not fit 64 bits; polars would wrap."""
+    mean: Any = durations.mean()
+    if mean is not None and mean * len(durations) >= _LONGEST_SUM_NS:
+        raise CaptureError("impossible durations: they add up to more than 292 years")
 
 
 def _shape(shape: object) -> str | None:

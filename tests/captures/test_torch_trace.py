@@ -18,7 +18,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.captures import json_stream
+from harness.captures import json_stream, torch_tables
 from harness.captures.torch_trace import read
 from harness.errors import CaptureError
 from harness.evidence import SCHEMAS
@@ -219,7 +219,7 @@ def with_decimals(text: str) -> str:
 @given(events=st.lists(wanted | unwanted, min_size=1, max_size=12), block=st.integers(1, 2000))
 @settings(max_examples=250, deadline=None)
 def test_hostile_traces_are_read_as_the_plain_loop_reads_them(tmp_path_factory, events, block):
-    text = with_decimals(json.dumps(events))
+    text = with_decimals(json.dumps([*events, KERNEL]))
     with patch.object(json_stream, "BLOCK", block):
         assert found(tmp_path_factory.getbasetemp() / "hostile.json", text) == plain(text)
 
@@ -283,6 +283,8 @@ def kernel(**changes: Any) -> str:
 
 BAD = {
     "no events": '{"traceEvents": []}',
+    "no event that is read": '[{"cat": "Kernel", "name": "k", "ts": 1, "dur": 1}, {}]',
+    "more than 292 years in sum": json.dumps([KERNEL | {"dur": 2**43}] * 1050),
     "an event that is no object": f"[{json.dumps(KERNEL)}, 7]",
     "no name": kernel(name=None),
     "a number for a name": kernel(name=5),
@@ -317,6 +319,23 @@ def test_a_bad_trace_is_refused_in_one_line(tmp_path, text):
         read(path)
     assert str(error.value).startswith(f"{path}: ")
     assert "\n" not in str(error.value)
+
+
+BOUNDS: dict[str, tuple[str, int, Callable[[int], Event]]] = {
+    "rows": ("_MOST_ROWS", 4, lambda _: {}),
+    "names": ("_MOST_STRINGS", 6, lambda i: {"name": f"k{i}"}),
+    "length of names": ("_MOST_TEXT", 60, lambda i: {"name": f"a name of 16: {i:02}"}),
+    "shapes": ("_MOST_STRINGS", 6, lambda i: {"args": {"grid": [i, 1, 1]}}),
+}
+
+
+@pytest.mark.parametrize(("bound", "most", "changes"), BOUNDS.values(), ids=BOUNDS)
+def test_what_would_fill_the_memory_is_refused(tmp_path, bound, most, changes):
+    events = [KERNEL | changes(i) for i in range(10)]
+    with patch.object(torch_tables, bound, most):
+        assert len(found(tmp_path / "few.json", json.dumps(events[:2]))["gpu_ops"]) == 2
+        with pytest.raises(CaptureError, match="more than"):
+            found(tmp_path / "many.json", json.dumps(events))
 
 
 def test_a_bad_event_is_told_with_its_offset(tmp_path):
