@@ -19,6 +19,7 @@ Status = Literal["ok", "failed", "timeout", "interrupted"]
 
 _GRACE_S = 5.0
 _POLL_S = 0.2
+_SETTLE_S = 0.02
 _LOG_BYTES = 16 << 20
 _ALLOWED = re.compile(
     r"PATH|HOME|USER|LANG|LC_.*|TZ|TMPDIR|LD_LIBRARY_PATH"  # to start at all
@@ -145,14 +146,14 @@ def _end(child: "subprocess.Popen[bytes]", mark: str) -> None:
         _signal(child.pid, _marked(mark), signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(timeout=_GRACE_S)
-    until = time.monotonic() + _GRACE_S
-    strays = _marked(mark)
-    # Again until none is found: one that forks while we look is seen the next time.
-    while (strays or child.poll() is None) and time.monotonic() < until:
-        _signal(child.pid, strays, signal.SIGKILL)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(timeout=_POLL_S)
+    until, quiet = time.monotonic() + _GRACE_S, 0
+    # Until two looks in a row find none: during exec a process shows no environment for a moment.
+    while quiet < 2 and time.monotonic() < until:
         strays = _marked(mark)
+        quiet = 0 if strays or child.poll() is None else quiet + 1
+        if quiet == 0:
+            _signal(child.pid, strays, signal.SIGKILL)
+        time.sleep(_SETTLE_S)
 
 
 def _signal(group: int, strays: list[int], number: signal.Signals) -> None:

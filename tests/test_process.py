@@ -1,5 +1,6 @@
 """The spawner: nothing survives a deadline, nothing blocks on a full pipe."""
 
+import os
 import threading
 import time
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 
 from harness import process
 from harness.errors import ToolError
+
+UNIQUE = f"9{os.getpid():07}"  # seconds of sleep that no other test run asks for
 
 
 def run(tmp_path: Path, script: str, deadline_s: float = 20, **more: object) -> process.Outcome:
@@ -37,25 +40,25 @@ def test_the_last_line_tells_why_it_failed(tmp_path: Path) -> None:
 
 
 def test_a_deadline_ends_it_and_all_that_it_started(tmp_path: Path) -> None:
-    script = "(setsid sleep 987.1 &); (trap '' TERM; sleep 987.2) & sleep 987.3"
+    script = f"(setsid sleep {UNIQUE}.1 &); (trap '' TERM; sleep {UNIQUE}.2) & sleep {UNIQUE}.3"
     done = run(tmp_path, script, deadline_s=0.5)
     assert done.status == "timeout"
-    assert not alive("987.")
+    assert not alive(f"{UNIQUE}.")
 
 
 def test_what_it_leaves_running_is_ended_too(tmp_path: Path) -> None:
-    done = run(tmp_path, "setsid sleep 986.1 > /dev/null 2>&1 & exit 0")
+    done = run(tmp_path, f"setsid sleep {UNIQUE}.4 > /dev/null 2>&1 & exit 0")
     assert done.status == "ok"
-    assert not alive("986.1")
+    assert not alive(f"{UNIQUE}.4")
 
 
 def test_a_stop_from_another_thread_ends_it(tmp_path: Path) -> None:
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
     begun = time.monotonic()
-    assert run(tmp_path, "sleep 985.1", stop=stop).status == "interrupted"
+    assert run(tmp_path, f"sleep {UNIQUE}.5", stop=stop).status == "interrupted"
     assert time.monotonic() - begun < 20
-    assert not alive("985.1")
+    assert not alive(f"{UNIQUE}.5")
 
 
 def test_a_noisy_process_ends_and_its_log_is_cut(tmp_path: Path) -> None:
