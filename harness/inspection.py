@@ -36,7 +36,7 @@ def inspect(path: Path) -> Document:
     kind = sniff.kind_of(path)
     with sniff.opened(path) as plain:
         try:
-            tables = importlib.import_module(f"harness.captures.{_READERS[kind]}").read(plain)
+            tables = _read(kind, plain)
         except CaptureError as error:  # it may have read an unpacked copy: name the user's file
             raise CaptureError(error.what, where=path, remedy=error.remedy) from error
     if kind == "ncu":
@@ -54,6 +54,13 @@ def inspect(path: Path) -> Document:
             remedy="record with `--trace=cuda,nvtx` while the workload runs on the GPU",
         )
     return document
+
+
+def _read(kind: sniff.Kind, plain: Path) -> Tables:
+    reader = importlib.import_module(f"harness.captures.{_READERS[kind]}")
+    tables: Tables
+    tables = reader.read(plain, joins=False) if kind.startswith("nsys") else reader.read(plain)
+    return tables
 
 
 def _table(tables: Tables, name: str) -> "pl.DataFrame":

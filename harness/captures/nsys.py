@@ -4,11 +4,13 @@ Tables are absent where nothing was recorded, and columns come and go between ve
 there is is looked up first (https://docs.nvidia.com/nsight-systems/UserGuide, SQLite schema).
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.captures.kind import Argv, Kind
-from harness.captures.sqlite_file import SqliteFile, opened
+from harness.captures.nsys_names import COPY_KINDS, in_domains, named, shape
+from harness.captures.sqlite_file import Columns, SqliteFile, opened
 from harness.errors import CaptureError
 from harness.evidence import Tables, empty, frame
 
@@ -20,206 +22,195 @@ _KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 _COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
 _MEMSETS = "CUPTI_ACTIVITY_KIND_MEMSET"
 _GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+_COPY_LABELS = "ENUM_CUDA_MEMCPY_OPER"
 _CALLS = ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER")
 _NVTX = ("NVTX_EVENTS", "NVTX_EVENTS_V2", "NVTX_EVENTS_V3")
-_TIMES = dict.fromkeys(("start", "end", "deviceId", "streamId", "correlationId"), "INTEGER")
+_MARKS = ("META_DATA_EXPORT", "ENUM_NSYS_EVENT_TYPE", "TARGET_INFO_SYSTEM_ENV")
+_TIMES = ("start", "end")
+_PLACE = ("deviceId", "streamId")
+_CORRELATION, _PROCESS, _NODE = "correlationId", "globalPid", "graphNodeId"
 _SHAPE = ("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ")
-_OPTIONAL = {"registers": "registersPerThread", "graph_node": "graphNodeId"}
-# Types of NVTX rows that have a beginning and an end: push/pop and start/end, also of threads.
+_SHARED = ("staticSharedMemory", "dynamicSharedMemory")
+_REGISTERS = "registersPerThread"
+# ENUM_NSYS_EVENT_TYPE's NVTX rows with a beginning and an end: push/pop and start/end ranges, and
+# the same two imported from NVTX text files.
 _RANGE_TYPES = (59, 60, 70, 71)
-# cudaMemcpyKind as CUPTI numbers it (cupti_activity.h, CUpti_ActivityMemcpyKind).
-_COPY_KINDS = {
-    1: "Host-to-Device",
-    2: "Device-to-Host",
-    3: "Host-to-Array",
-    4: "Array-to-Host",
-    5: "Array-to-Array",
-    6: "Array-to-Device",
-    7: "Device-to-Array",
-    8: "Device-to-Device",
-    9: "Host-to-Host",
-    10: "Peer-to-Peer",
-}
 
 
-def read(path: Path) -> Tables:
-    """Return gpu_ops, api_calls and ranges; CaptureError for what is no whole export of nsys."""
-    import polars as pl
+def read(path: Path, *, joins: bool = True) -> Tables:
+    """Return gpu_ops, api_calls and ranges; CaptureError for what is no whole export of nsys.
 
+    A table that nsys left out, as it does where nothing was recorded, gives no rows. A name whose
+    id leads nowhere is replaced by one in brackets that says so. ``joins=False`` leaves out what
+    only tells which host call launched what (api_calls, correlation, graph_node), half the file.
+    """
     with opened(path) as file:
-        if "StringIds" not in file.tables or not _is_export(file):
+        if not file.columns("StringIds") or not any(map(file.columns, _MARKS)):
             raise CaptureError("an SQLite file, but no export of Nsight Systems", where=path)
-        names = _strings(file)
-        parts = [_kernels(file, names), _copies(file), _memsets(file), _graphs(file)]
-        return {
-            "gpu_ops": pl.concat(
-                [part for part in parts if part is not None] or [empty("gpu_ops")]
-            ),
-            "api_calls": _calls(file, names),
-            "ranges": _ranges(file, names),
+        return _Export(file, joins=joins).tables()
+
+
+class _Export:
+    """An open export; its methods make the parts of the evidence's tables."""
+
+    def __init__(self, file: SqliteFile, *, joins: bool) -> None:
+        self._file = file
+        self._joins = joins
+        self._names = file.fetch("StringIds", {"id": "INTEGER", "value": "TEXT"})
+        there = [file.columns(table) for table in (_KERNELS, _COPIES, _MEMSETS, _GRAPHS)]
+        # Correlation ids count from one in each process.
+        self._by_process = all(_PROCESS in columns for columns in there if columns)
+
+    def tables(self) -> Tables:
+        import polars as pl
+
+        parts = [self._kernels(), self._copies(), self._memsets(), self._graphs()]
+        tables = {"gpu_ops": pl.concat([empty("gpu_ops"), *parts]), "ranges": self._ranges()}
+        return tables | {"api_calls": self._calls()} if self._joins else tables
+
+    def _kernels(self) -> "pl.DataFrame":
+        name = "demangledName" if "demangledName" in self._file.columns(_KERNELS) else "shortName"
+        rows = self._gpu_rows(_KERNELS, name, *_SHAPE, *_SHARED, optional=(_REGISTERS, _NODE))
+        columns = {
+            "name": named(rows[name], self._names),
+            "shared_bytes": rows[_SHARED[0]] + rows[_SHARED[1]],
+            "grid": shape(rows, _SHAPE[:3], self._file.path),
+            "block": shape(rows, _SHAPE[3:], self._file.path),
         }
+        if _REGISTERS in rows.columns:
+            columns["registers"] = rows[_REGISTERS]
+        return self._gpu_ops(rows, "kernel", columns)
 
+    def _copies(self) -> "pl.DataFrame":
+        import polars as pl
 
-def _is_export(file: SqliteFile) -> bool:
-    known = ("META_DATA_EXPORT", "ENUM_NSYS_EVENT_TYPE", "TARGET_INFO_SYSTEM_ENV")
-    return any(name in file.tables for name in known)
+        rows = self._gpu_rows(_COPIES, "bytes", "copyKind", optional=(_NODE,))
+        if self._file.columns(_COPY_LABELS):
+            labels = self._file.fetch(_COPY_LABELS, {"id": "INTEGER", "label": "TEXT"})
+        else:
+            labels = pl.DataFrame({"id": list(COPY_KINDS), "label": list(COPY_KINDS.values())})
+        labels = labels.rename({"label": "value"})
+        kind = named(rows["copyKind"], labels, "copy kind").cast(pl.String)
+        name = "[CUDA memcpy " + kind + "]"
+        columns = {"name": name, "copy_kind": kind, "bytes": rows["bytes"]}
+        return self._gpu_ops(rows, "copy", columns)
 
+    def _memsets(self) -> "pl.DataFrame":
+        import polars as pl
 
-def _strings(file: SqliteFile) -> "pl.DataFrame":
-    return file.fetch("StringIds", {"id": "INTEGER", "value": "TEXT"})
+        rows = self._gpu_rows(_MEMSETS, "bytes", optional=(_NODE,))
+        name = pl.Series(["[CUDA memset]"]).new_from_index(0, rows.height)
+        return self._gpu_ops(rows, "memset", {"name": name, "bytes": rows["bytes"]})
 
+    def _graphs(self) -> "pl.DataFrame":
+        import polars as pl
 
-def _kernels(file: SqliteFile, names: "pl.DataFrame") -> "pl.DataFrame | None":
-    if _KERNELS not in file.tables:
-        return None
-    there = file.tables[_KERNELS]
-    name = "demangledName" if "demangledName" in there else "shortName"
-    optional = {ours: theirs for ours, theirs in _OPTIONAL.items() if theirs in there}
-    wanted = (name, *_SHAPE, "staticSharedMemory", "dynamicSharedMemory", *optional.values())
-    rows = _timed(file, _KERNELS, _TIMES | dict.fromkeys(wanted, "INTEGER"))
-    return _frame(
-        rows,
-        "kernel",
-        name=_named(rows[name], names),
-        grid=_joined(rows, _SHAPE[:3]),
-        block=_joined(rows, _SHAPE[3:]),
-        shared_bytes=rows["staticSharedMemory"] + rows["dynamicSharedMemory"],
-        **{ours: rows[theirs] for ours, theirs in optional.items()},
-    )
+        rows = self._gpu_rows(_GRAPHS, "graphId")
+        name = "[CUDA graph " + rows["graphId"].cast(pl.String) + "]"
+        return self._gpu_ops(rows, "graph", {"name": name})
 
+    def _calls(self) -> "pl.DataFrame":
+        import polars as pl
 
-def _copies(file: SqliteFile) -> "pl.DataFrame | None":
-    import polars as pl
-
-    if _COPIES not in file.tables:
-        return None
-    rows = _timed(file, _COPIES, _TIMES | {"bytes": "INTEGER", "copyKind": "INTEGER"})
-    kind = rows["copyKind"].replace_strict(
-        _COPY_KINDS, default="unknown kind", return_dtype=pl.String
-    )
-    name = "[CUDA memcpy " + kind + "]"
-    return _frame(rows, "copy", name=name, copy_kind=kind, bytes=rows["bytes"])
-
-
-def _memsets(file: SqliteFile) -> "pl.DataFrame | None":
-    import polars as pl
-
-    if _MEMSETS not in file.tables:
-        return None
-    rows = _timed(file, _MEMSETS, _TIMES | {"bytes": "INTEGER"})
-    name = pl.Series(["[CUDA memset]"]).new_from_index(0, rows.height)
-    return _frame(rows, "memset", name=name, bytes=rows["bytes"])
-
-
-def _graphs(file: SqliteFile) -> "pl.DataFrame | None":
-    import polars as pl
-
-    if _GRAPHS not in file.tables:
-        return None
-    rows = _timed(file, _GRAPHS, _TIMES | {"graphId": "INTEGER"})
-    name = "[CUDA graph " + rows["graphId"].cast(pl.String) + "]"
-    return _frame(rows, "graph", name=name)
-
-
-def _calls(file: SqliteFile, names: "pl.DataFrame") -> "pl.DataFrame":
-    import polars as pl
-
-    wanted = dict.fromkeys(("start", "end", "globalTid", "correlationId", "nameId"), "INTEGER")
-    parts = [_timed(file, table, wanted) for table in _CALLS if table in file.tables]
-    if not parts:
-        return empty("api_calls")
-    rows = pl.concat(parts)
-    return frame(
-        "api_calls",
-        {
-            "name": _named(rows["nameId"], names),
-            "start_ns": rows["start"],
-            "duration_ns": rows["end"] - rows["start"],
-            "thread": rows["globalTid"],
-            "correlation": rows["correlationId"],
-        },
-    )
-
-
-def _ranges(file: SqliteFile, names: "pl.DataFrame") -> "pl.DataFrame":
-    import polars as pl
-
-    table = next((name for name in _NVTX if name in file.tables), None)
-    if table is None:
-        return empty("ranges")
-    columns = file.tables[table]
-    wanted = dict.fromkeys(("start", "end", "eventType", "globalTid"), "INTEGER")
-    texts = {"text": "TEXT"} if "text" in columns else {}
-    ids = {"textId": "INTEGER"} if "textId" in columns else {}
-    rows = file.fetch(table, wanted | texts | ids)
-    rows = rows.filter(pl.col("eventType").is_in(_RANGE_TYPES))
-    label = (
-        rows["text"] if texts else pl.Series([None], dtype=pl.String).new_from_index(0, len(rows))
-    )
-    if ids:
-        label = pl.select(
-            pl.coalesce(label, _named(rows["textId"], names).cast(pl.String))
-        ).to_series()
-    return frame(
-        "ranges",
-        {
-            "name": label,
-            "start_ns": rows["start"],
-            "duration_ns": rows["end"] - rows["start"],
-            "thread": rows["globalTid"],
-        },
-    )
-
-
-def _timed(file: SqliteFile, table: str, columns: dict[str, str]) -> "pl.DataFrame":
-    """Return rows that really have a time; CaptureError where one ends before it starts."""
-    import polars as pl
-
-    rows = file.fetch(table, columns)
-    if rows.filter(pl.col("end") < pl.col("start")).height:
-        raise CaptureError(
-            f"table {table} has an operation that ends before it starts", where=file.path
+        wanted = (*_TIMES, "globalTid", _CORRELATION, "nameId")
+        rows = pl.concat([_timed(self._file, table, wanted) for table in _CALLS])
+        return frame(
+            "api_calls",
+            {
+                "name": named(rows["nameId"], self._names),
+                "start_ns": rows["start"],
+                "duration_ns": rows["end"] - rows["start"],
+                "thread": rows["globalTid"],
+                "correlation": self._correlation(rows, "globalTid"),
+            },
         )
-    # CUPTI writes start = end = 0 for what it did not collect.
-    return rows.filter((pl.col("start") != 0) | (pl.col("end") != 0))
+
+    def _ranges(self) -> "pl.DataFrame":
+        import polars as pl
+
+        table = next(filter(self._file.columns, _NVTX), _NVTX[0])
+        known = self._file.columns(table)
+        labels: Columns = {"text": "TEXT", "textId": "INTEGER"}
+        there: Columns = {name: labels[name] for name in labels if name in known}
+        domain = ("domainId",) if "domainId" in known else ()
+        rows = _timed(self._file, table, (*_TIMES, "eventType", "globalTid", *domain), there)
+        absent = {*labels, "domainId"} - set(rows.columns)
+        rows = rows.with_columns(pl.lit(None, pl.Int64).alias(name) for name in absent)
+        text = rows["text"].cast(pl.String)
+        registered = named(rows["textId"], self._names).cast(pl.String)
+        rows = rows.with_columns(name=text.zip_with(text.is_not_null(), registered))
+        ranges = in_domains(rows).filter(pl.col("eventType").is_in(_RANGE_TYPES))
+        return frame(
+            "ranges",
+            {
+                "name": ranges["name"],
+                "start_ns": ranges["start"],
+                "duration_ns": ranges["end"] - ranges["start"],
+                "thread": ranges["globalTid"],
+            },
+        )
+
+    def _gpu_rows(
+        self, table: str, *columns: str, optional: tuple[str, ...] = ()
+    ) -> "pl.DataFrame":
+        """Return rows of a table of GPU operations, with what of the optional columns it has."""
+        known = self._file.columns(table)
+        there = [name for name in optional if name in known and (self._joins or name != _NODE)]
+        joins = (_CORRELATION, *((_PROCESS,) if self._by_process else ())) if self._joins else ()
+        return _timed(self._file, table, (*_TIMES, *_PLACE, *joins, *columns, *there))
+
+    def _gpu_ops(
+        self, rows: "pl.DataFrame", kind: str, columns: dict[str, "pl.Series"]
+    ) -> "pl.DataFrame":
+        import polars as pl
+
+        common = {
+            "kind": pl.Series([kind], dtype=pl.Categorical).new_from_index(0, rows.height),
+            "start_ns": rows["start"],
+            "duration_ns": rows["end"] - rows["start"],
+            "device": rows["deviceId"],
+            "stream": rows["streamId"],
+        }
+        if self._joins:
+            common["correlation"] = self._correlation(rows, _PROCESS)
+        if _NODE in rows.columns:
+            common["graph_node"] = rows[_NODE]
+        return frame("gpu_ops", common | columns)
+
+    def _correlation(self, rows: "pl.DataFrame", process: str) -> "pl.Series":
+        """Return ids of 32 bits, with the process id above them where it is known.
+
+        A global id holds the process id in bits 24 to 47 (User Guide, "Common SQLite Examples").
+        """
+        import polars as pl
+
+        ids = pl.col(_CORRELATION)
+        if self._by_process:
+            ids += pl.col(process) // (1 << 24) % (1 << 24) * (1 << 32)
+        return rows.select(ids).to_series()
 
 
-def _named(ids: "pl.Series", names: "pl.DataFrame") -> "pl.Series":
-    """Return names for string ids; one that leads nowhere is shown as such."""
+def _timed(
+    file: SqliteFile, table: str, numbers: Iterable[str], texts: Columns | None = None
+) -> "pl.DataFrame":
+    """Return rows that really have a time, none if there is no such table.
+
+    Raises CaptureError for a row without a start, and one that ends before it starts or lasts
+    longer than 63 bits can say.
+    """
     import polars as pl
 
-    known = ids.unique().to_frame("id").join(names, on="id", how="left", nulls_equal=False)
-    missing = "[string " + pl.col("id").cast(pl.String) + " is missing]"
-    texts = known.with_columns(pl.col("value").fill_null(missing))
-    return ids.replace_strict(
-        texts["id"].drop_nulls(),
-        texts.filter(pl.col("id").is_not_null())["value"].cast(pl.Categorical),
-        default=None,
-        return_dtype=pl.Categorical,
-    )
-
-
-def _joined(rows: "pl.DataFrame", columns: tuple[str, ...]) -> "pl.Series":
-    """Return "x,y,z", made once for each distinct triple."""
-    import polars as pl
-
-    text = pl.concat_str([pl.col(name) for name in columns], separator=",")
-    shapes = rows.select(columns).unique().with_columns(text.cast(pl.Categorical).alias("shape"))
-    return rows.select(columns).join(shapes, on=columns, how="left", maintain_order="left")["shape"]
-
-
-def _frame(rows: "pl.DataFrame", kind: str, **columns: "pl.Series") -> "pl.DataFrame":
-    import polars as pl
-
-    common = {
-        "kind": pl.Series([kind], dtype=pl.Categorical).new_from_index(0, rows.height),
-        "start_ns": rows["start"],
-        "duration_ns": rows["end"] - rows["start"],
-        "device": rows["deviceId"],
-        "stream": rows["streamId"],
-        "correlation": rows["correlationId"],
-    }
-    return frame("gpu_ops", common | columns)
+    columns: Columns = dict.fromkeys(numbers, "INTEGER") | dict(texts or {})
+    if not file.columns(table):
+        return pl.DataFrame(schema=dict.fromkeys(columns, pl.Int64))
+    rows = file.fetch(table, columns)
+    start, end = pl.col("start"), pl.col("end")
+    if rows["start"].null_count():
+        raise CaptureError(f"table {table} has a row without a start", where=file.path)
+    if rows.select(((end < start) | (end - start < 0)).any()).item():
+        raise CaptureError(f"table {table} has a row that ends before it starts", where=file.path)
+    # CUPTI writes start = end = 0 where it has no times (CUpti_ActivityKernel, "start").
+    return rows.filter((start != 0) | (end != 0))
 
 
 def _wrap(argv: Argv, out: Path, flags: tuple[str, ...]) -> Argv:

@@ -1,11 +1,15 @@
 """Opens an SQLite file that somebody else made: read only, and nothing in it is run.
 
 What a table holds is probed with the standard library; columns are then fetched in Arrow batches
-through ADBC, which is several times faster than rows as Python objects.
+through ADBC, which is several times faster than rows as Python objects. The work is bounded by the
+size of the file, also where its pages are forged: only stored columns of real tables are read, no
+view, index or expression, and no more rows than the file has room for.
 """
 
+import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,74 +20,187 @@ from harness.errors import CaptureError
 if TYPE_CHECKING:
     import polars as pl
 
-_LONGEST_TEXT = 1 << 24  # a kernel name is long, a planted blob of a gigabyte is not one
+Columns = Mapping[str, str]
+"""Column name to what it has to hold: ``INTEGER`` or ``TEXT``; either may be null."""
+
+_LONGEST_VALUE = 1 << 24  # a kernel name is long, a planted blob of a gigabyte is not one
+_BATCH_ROWS = 1 << 14
+_PART_ROWS = 1 << 17  # worth a thread
+# Least bytes of a row (https://sqlite.org/fileformat2.html, 1.6 and 2.1): cell pointer 2, payload
+# size 1, row id 1, header size 1; and then at least one for each column.
+_ROW_BYTES = 5
 
 
 class SqliteFile:
-    """An open file and what is in it: table name to its columns; views are not tables."""
+    """An open file; made by ``opened``."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, uri: str) -> None:
         self.path = path
+        self._connection = connection
         self._uri = uri
-        self.tables = {
-            name: {row[1] for row in connection.execute(f'PRAGMA table_info("{_quoted(name)}")')}
-            for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        }
 
-    def fetch(self, table: str, columns: dict[str, str]) -> "pl.DataFrame":
-        """Return ``columns`` of ``table``, each cast to its SQL type; CaptureError if one is gone.
+    def columns(self, table: str) -> frozenset[str]:
+        """Return the names of ``table``'s columns, none if there is no such table.
 
-        A value that is not of its type, such as text in a number column, is an error and not 0.
+        Raises CaptureError for a view, a virtual table and computed columns: what those yield is
+        not stored, and may have no end.
+        """
+        found = self._connection.execute(
+            "SELECT type, sql FROM sqlite_master WHERE name = ? AND type IN ('table', 'view')",
+            (table,),
+        ).fetchone()
+        if found is None:
+            return frozenset()
+        if found[0] != "table" or not found[1].upper().startswith("CREATE TABLE"):
+            raise CaptureError(f"{table} is no table but a view", where=self.path)
+        rows = self._connection.execute(f"PRAGMA table_xinfo({_quoted(table)})").fetchall()
+        if any(hidden for *_, hidden in rows):
+            raise CaptureError(f"table {table} has computed columns", where=self.path)
+        return frozenset(name for _, name, *_ in rows)
+
+    def fetch(self, table: str, columns: Columns) -> "pl.DataFrame":
+        """Return ``columns`` of ``table`` as Int64 and String, in the order of the rows.
+
+        Raises CaptureError if one is lacking or holds something else, such as text in a number
+        column, and if the table is damaged.
         """
         import polars as pl
-        from adbc_driver_manager import AdbcConnection, AdbcDatabase, AdbcStatement
         from adbc_driver_manager import Error as AdbcError
-        from adbc_driver_sqlite import _driver_path
 
-        missing = sorted(set(columns) - self.tables[table])
+        self._check(table, columns)
+        most_rows = self._most_rows(len(columns))
+        texts = [name for name, kind in columns.items() if kind == "TEXT"]
+        queries = [_query(table, columns, part, most_rows + 1) for part in self._parts(table)]
+        try:
+            with ThreadPoolExecutor(len(queries)) as threads:
+                parts = list(threads.map(self._arrow, queries))
+            # As bytes until here: polars takes an Arrow string for UTF-8 without looking.
+            rows = pl.concat(part[1:] for part in parts).with_columns(pl.col(texts).cast(pl.String))
+        except (AdbcError, pl.exceptions.PolarsError) as error:
+            raise self._damaged(table, error) from error
+        if rows.height > most_rows:
+            raise self._damaged(table, "it has more rows than the file has room for")
+        return rows
+
+    def _check(self, table: str, columns: Columns) -> None:
+        """Refuse what would be misread, or read at a cost beyond the file's size."""
+        missing = sorted(set(columns) - self.columns(table))
         if missing:
             raise CaptureError(
                 f"table {table} has no column {', '.join(missing)}",
                 where=self.path,
                 remedy="export it again with a current nsys",
             )
-        wanted = ", ".join(f'"{name}"' for name in columns)
-        types = {"INTEGER": pl.Int64, "TEXT": pl.String}
-        try:
-            with (
-                AdbcDatabase(driver=_driver_path(), uri=self._uri) as database,
-                AdbcConnection(database) as connection,
-                AdbcStatement(connection) as statement,
-            ):
-                statement.set_options(**{"adbc.sqlite.query.batch_rows": str(1 << 16)})
-                statement.set_sql_query(f'SELECT {wanted} FROM "{_quoted(table)}"')  # noqa: S608
-                stream, _ = statement.execute_query()
-                rows = pl.DataFrame(stream)
-            return rows.select(pl.col(name).cast(types[kind]) for name, kind in columns.items())
-        except (AdbcError, pl.exceptions.PolarsError, ValueError) as error:
-            raise CaptureError(f"table {table} is damaged: {error}", where=self.path) from error
+        numbers = [name for name, kind in columns.items() if kind == "INTEGER"]
+        # ADBC takes a column's type from its first batch, and would make a text of each number
+        # for one stray text there. In later batches it refuses such a value itself.
+        strays = ", ".join(
+            f"total(typeof({_quoted(name)}) NOT IN ('integer', 'null'))" for name in numbers
+        )
+        counts = self._connection.execute(
+            f"SELECT {strays} FROM "  # noqa: S608  # names are quoted
+            f"(SELECT * FROM {_quoted(table)} NOT INDEXED LIMIT {_BATCH_ROWS})"
+        ).fetchone()
+        for name, count in zip(numbers, counts, strict=True):
+            if count:
+                raise self._damaged(table, f"column {name} holds other things than integers")
+        if len(numbers) < len(columns):
+            # Forged rows can share the pages of one long text, so that a small file holds much.
+            check = f"PRAGMA quick_check({_quoted(table)})"
+            (verdict,) = self._connection.execute(check).fetchone()
+            if verdict != "ok":
+                raise self._damaged(table, verdict)
+
+    def _arrow(self, query: str) -> "pl.DataFrame":
+        import polars as pl
+        from adbc_driver_manager import AdbcConnection, AdbcDatabase, AdbcStatement
+        from adbc_driver_sqlite import _driver_path
+
+        with (
+            AdbcDatabase(driver=_driver_path(), uri=self._uri) as database,
+            AdbcConnection(database) as connection,
+            AdbcStatement(connection) as statement,
+        ):
+            statement.set_options(**{"adbc.sqlite.query.batch_rows": str(_BATCH_ROWS)})
+            statement.set_sql_query(query)
+            stream, _ = statement.execute_query()
+            return pl.DataFrame(stream)
+
+    def _parts(self, table: str) -> list[str]:
+        """Return conditions that each row meets one of, in the order of the rows.
+
+        One a core: the driver works without Python's lock, so large tables are read in parallel.
+        """
+        if "rowid" in map(str.lower, self.columns(table)):  # then it is no row's number
+            return ["TRUE"]
+        least, most = (  # asked for one by one, SQLite takes each from an end of the tree
+            self._connection.execute(f"SELECT {end}(rowid) FROM {_quoted(table)}").fetchone()[0]  # noqa: S608
+            for end in ("min", "max")
+        )
+        if least is None or most - least < _PART_ROWS:
+            return ["TRUE"]
+        count = min(os.cpu_count() or 1, (most - least) // _PART_ROWS + 1)
+        bounds = [least + (most - least) * part // count for part in range(1, count)]
+        froms = ["TRUE", *(f"rowid > {bound}" for bound in bounds)]
+        tos = [*(f"rowid <= {bound}" for bound in bounds), "TRUE"]
+        return [f"{start} AND {end}" for start, end in zip(froms, tos, strict=True)]
+
+    def _most_rows(self, columns: int) -> int:
+        pages, size = (
+            int(self._connection.execute(f"PRAGMA {name}").fetchone()[0])
+            for name in ("page_count", "page_size")
+        )
+        return pages * size // (_ROW_BYTES + columns)
+
+    def _damaged(self, table: str, why: object) -> CaptureError:
+        first_line = str(why).partition("\n")[0]
+        if "locked" in first_line:
+            return _locked(self.path)
+        return CaptureError(f"table {table} is damaged: {first_line}", where=self.path)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[SqliteFile]:
     """Open ``path`` for reading; CaptureError for what is no SQLite file, is damaged or locked."""
+    if not path.is_file():
+        what = "not a regular file" if path.exists() else "no such file"
+        raise CaptureError(what, where=path)
     # Percent-encoded, so that '?' and '#' in a name are no URI syntax; ro never makes a file.
-    uri = f"file:{quote(str(path.resolve()))}?mode=ro"
+    uri = f"file://{quote(os.fsencode(path.absolute()))}?mode=ro"
     try:
         connection = sqlite3.connect(uri, uri=True, timeout=1)
         try:
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_TEXT)
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
             connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA ignore_check_constraints = ON")
+            if connection.execute("PRAGMA encoding").fetchone()[0] != "UTF-8":
+                raise CaptureError("an SQLite file in UTF-16, which nsys never writes", where=path)
             yield SqliteFile(path, connection, uri)
         finally:
             connection.close()
-    except sqlite3.OperationalError as error:
-        locked = "locked" in str(error)
-        remedy = "wait until the export has ended" if locked else ""
-        raise CaptureError(f"not readable as SQLite: {error}", where=path, remedy=remedy) from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter: in its table of tables
+        if "locked" in str(error):
+            raise _locked(path) from error
         raise CaptureError(f"not readable as SQLite: {error}", where=path) from error
 
 
+def _query(table: str, columns: Columns, part: str, most_rows: int) -> str:
+    """Return a query for ``part``; its first row shows ADBC the types, as the next may be null."""
+    types = {"INTEGER": "0", "TEXT": "x''"}
+    shown = ", ".join(f"{types[kind]} AS {_quoted(name)}" for name, kind in columns.items())
+    stored = ", ".join(
+        f"CAST({_quoted(name)} AS BLOB)" if kind == "TEXT" else _quoted(name)
+        for name, kind in columns.items()
+    )
+    rows = f"SELECT {stored} FROM {_quoted(table)} NOT INDEXED WHERE {part}"  # noqa: S608
+    return f"SELECT {shown} UNION ALL {rows} LIMIT {most_rows + 1}"
+
+
+def _locked(path: Path) -> CaptureError:
+    return CaptureError(
+        "locked: something is writing it", where=path, remedy="wait until the export has ended"
+    )
+
+
 def _quoted(name: str) -> str:
-    return name.replace('"', '""')
+    return '"' + name.replace('"', '""') + '"'

@@ -1,6 +1,6 @@
 """Make the small real captures that the tests read; needs a GPU, torch, nsys and ncu on PATH.
 
-    python tests/data/make_captures.py OUT [streams | graph | memset_overlap]
+    python tests/data/make_captures.py OUT [streams | graph | memset_overlap | processes]
 
 Each truth that the tests compare with is made by the profilers' own tools beside the capture.
 """
@@ -14,8 +14,9 @@ import torch
 
 NSYS = [
     *("nsys", "profile", "-t", "cuda,nvtx,cublas", "--sample=none", "--cpuctxsw=none"),
-    *("-c", "cudaProfilerApi", "--capture-range-end=stop", "--force-overwrite=true"),
+    "--force-overwrite=true",
 ]
+RANGE = ("-c", "cudaProfilerApi", "--capture-range-end=stop")
 REPORTS = ("cuda_gpu_kern_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "nvtx_sum")
 
 
@@ -78,6 +79,30 @@ def memset_overlap() -> None:
     torch.cuda.synchronize()
 
 
+def processes() -> None:
+    """Two processes at once, whose correlation ids both count from one."""
+    script = [sys.executable, __file__, "run"]
+    for child in [subprocess.Popen([*script, name]) for name in ("child_a", "child_b")]:
+        child.wait()
+
+
+def child_a() -> None:
+    """One of the two: sums inside a range."""
+    x = torch.randn(256, 256, device="cuda")
+    for _ in range(6):
+        with torch.cuda.nvtx.range("step"):
+            x.sum()
+            torch.cuda.synchronize()
+
+
+def child_b() -> None:
+    """The other: products and a softmax, without a range."""
+    x = torch.randn(256, 256, device="cuda")
+    for _ in range(6):
+        torch.softmax(x @ x, dim=-1)
+        torch.cuda.synchronize()
+
+
 def small() -> None:
     """Launch for the counters: a copy, a product, a cast, a reduction, a softmax."""
     a = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16)
@@ -100,11 +125,22 @@ def _chain(x: torch.Tensor) -> torch.Tensor:
     return x
 
 
-WORK = {"streams": streams, "graph": graph, "memset_overlap": memset_overlap, "small": small}
+WORK = {
+    "streams": streams,
+    "graph": graph,
+    "memset_overlap": memset_overlap,
+    "processes": processes,
+    "child_a": child_a,
+    "child_b": child_b,
+    "small": small,
+}
 
 
 def run(name: str) -> None:
     """Run one workload inside the profiler's range."""
+    if name == "processes":  # each child has a range of its own
+        processes()
+        return
     torch.cuda.init()
     if name == "streams":
         a = torch.randn(1024, 1024, device="cuda")
@@ -150,12 +186,14 @@ def make(out: Path, only: str = "") -> None:
         ("graph_node", "graph", "node"),
         ("graph_level", "graph", "graph"),
         ("memset_overlap", "memset_overlap", "node"),
+        ("processes", "processes", "node"),
     ]
     for name, work, granularity in modes:
         if only not in ("", work):
             continue
         report = out / "nsys" / name
         flags = [f"--cuda-graph-trace={granularity}", "-o", str(report)]
+        flags += RANGE if work != "processes" else ()
         _do([*NSYS, *flags, *script, "run", work])
         export = ("--type=sqlite", "--force-overwrite=true", "-o", f"{report}.sqlite")
         _do(["nsys", "export", *export, f"{report}.nsys-rep"])
