@@ -65,6 +65,7 @@ class Local:
 
     def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
         """Return the cell's process; its caches are its variant's, its scratch files its own."""
+        gpu = self._target.gpu
         given = {
             "variant": cell.variant,
             "case": cell.case,
@@ -73,7 +74,7 @@ class Local:
             "params": cell.params,
             "settings": cell.settings,
             "out": str(out),
-            "lock": str(scratch / "measure.lock"),
+            "lock": str(scratch / f"{files.safe_name(gpu.uuid if gpu else 'cpu')}.lock"),
             "alone": cell.alone,
         }
         overlay = self._overlay(cell.environment)
