@@ -200,6 +200,9 @@ def conditions(origin: dict[str, Any]) -> Markdown:
     jobs = run["arguments"]["jobs"]
     if jobs > 1:
         rows.append(["cells side by side", f"{jobs} set up at once; each measured alone"])
+    gpus = {cell["gpu"] for cell in origin["cells"]}
+    if len(gpus) > 1:
+        rows.append(["GPUs", f"{len(gpus)} of this model; provenance.json tells which ran what"])
     failed = [cell for cell in origin["cells"] if cell["status"] != "ok"]
     rows.append(["cells", f"{len(origin['cells'])}, of which {len(failed)} failed"])
     commit = run["git"]["commit"] or "not in a git checkout"

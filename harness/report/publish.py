@@ -11,13 +11,14 @@ from harness.report.worklog import Worklog
 from harness.report.worklog import render as render_template
 
 _CAPTURES_BYTES = 8_000_000
+_CODE_OF = ("timing", 0)  # one cell's generated code is enough of each variant
 _KEPT = {
     "memory.json.gz": "",
     "trace.json.gz": "",
     "output_code.py": ".zst",
-    "trace.nsys-rep": ".zst",
     "trace.sqlite": ".zst",
     "counters.ncu-rep": ".zst",
+    "trace.nsys-rep": ".zst",  # last: what it holds is in trace.sqlite, too
 }
 """Artifacts worth keeping, in the order in which room is given, and how they are compressed."""
 
@@ -56,7 +57,7 @@ def _captures(run: store.Run, folder: Path) -> None:
     room = _CAPTURES_BYTES
     with files.atomic_folder(folder) as building:
         for _, path, record in sorted(found, key=lambda one: (one[0], one[1].stat().st_size)):
-            if record["capture"] != "timing" and path.name == "output_code.py":
+            if path.name == "output_code.py" and (record["capture"], record["round"]) != _CODE_OF:
                 continue
             store.verified(path.parent, record, path.name)
             stem = f"{record['case']}.{record['variant']}.{path.name}{_KEPT[path.name]}"
