@@ -40,7 +40,7 @@ def fake_reader(monkeypatch, kind, **tables):
     """Let the reader of ``kind`` return tables made of columns, in place of any file's content."""
     made = {name: frame(name, columns) for name, columns in tables.items()}
     monkeypatch.setitem(
-        sys.modules, f"harness.captures.{kind}", SimpleNamespace(read=lambda _path: made)
+        sys.modules, f"harness.captures.{kind}", SimpleNamespace(read=lambda _path, **_: made)
     )
 
 
