@@ -2,15 +2,19 @@
 
 import shutil
 import sys
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from harness import process
 from harness.errors import ToolError
+from harness.monitor import Monitor
 from harness.target import Target, Tool
 
 _ROOM_BYTES = 5 << 30
+_WATCHED_S = 0.6
+_HARMLESS = {"power cap", "sync boost"}  # a loaded GPU's own governor
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ def checks(target: Target) -> list[Check]:
         _nsys_import(target),
         _profiler("ncu", target.ncu, target),
         _counters(target),
+        _clocks(target),
         _room(Path.cwd()),
     ]
 
@@ -100,6 +105,20 @@ def _counters(target: Target) -> Check:
     restricted = target.counters_restricted
     found = "for administrators only" if restricted else "for every user"
     return Check("hardware counters", not restricted, found, remedy if restricted else "")
+
+
+def _clocks(target: Target) -> Check:
+    if target.gpu is None:
+        return Check("clocks", None, "no GPU")
+    with Monitor(target.gpu.uuid) as monitor:
+        time.sleep(_WATCHED_S)
+    seen = monitor.summary()
+    labels = {"sm_mhz": "SM {:.0f} MHz", "memory_mhz": "memory {:.0f} MHz", "power_w": "{:.0f} W"}
+    found = [label.format(seen[key]["median"]) for key, label in labels.items() if key in seen]
+    held = sorted(reason for reason in seen["throttle_reasons"] if reason not in _HARMLESS)
+    found.append(f"held back by {', '.join(held) or 'nothing'}")
+    remedy = "let it cool, and see nvidia-smi -q -d PERFORMANCE" if held else ""
+    return Check("clocks", not held, ", ".join(found), remedy)
 
 
 def _room(folder: Path) -> Check:

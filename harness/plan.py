@@ -45,11 +45,13 @@ class Cell:
         return f"{self.case}.{self.variant}.{self.capture}.r{self.round}-{self.inputs}"
 
 
-def plan(problem: Problem, selected: Selected, device: Device) -> list[Cell]:
+def plan(
+    problem: Problem, selected: Selected, device: Device, *, caches: bool = True
+) -> list[Cell]:
     """Return the cells in order: all timing first, variants back and forth by round, then the rest.
 
     Interleaving the rounds keeps a slow drift of the machine from looking like a difference between
-    variants. Profiled captures are made once.
+    variants. Profiled captures are made once. ``caches``: cells find what earlier ones tuned.
     """
     _known(problem, selected)
     sources = source_hash(problem.folder)
@@ -64,7 +66,7 @@ def plan(problem: Problem, selected: Selected, device: Device) -> list[Cell]:
             f"nothing to run on {device}",
             remedy="the variants, cases and captures chosen do not meet, or need the other device",
         )
-    return _first_alone(problem, cells)
+    return _alone(problem, cells, caches=caches)
 
 
 def _round(
@@ -115,15 +117,15 @@ def _cell(
     )
 
 
-def _first_alone(problem: Problem, cells: list[Cell]) -> list[Cell]:
-    """Mark the first cell of each variant and case that tunes; later ones find it cached."""
+def _alone(problem: Problem, cells: list[Cell], *, caches: bool) -> list[Cell]:
+    """Mark the cells that tune: with ``caches`` the first of each variant and case, else all."""
     seen: set[tuple[str, str]] = set()
     marked = []
     for cell in cells:
         key = (cell.variant, cell.case)
-        first = problem.variants[cell.variant].tunes and key not in seen
+        tunes = problem.variants[cell.variant].tunes and not (caches and key in seen)
         seen.add(key)
-        marked.append(replace(cell, alone=True) if first else cell)
+        marked.append(replace(cell, alone=True) if tunes else cell)
     return marked
 
 

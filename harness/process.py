@@ -110,11 +110,16 @@ def output(argv: Sequence[str], *, deadline_s: float = 20, cwd: Path | None = No
 
 
 def last_line(log: Path) -> str:
-    """Return the last line of a log that is not blank, without control characters, cut to 300."""
+    """Return the last line of a log that is not blank, cut to 300 characters."""
+    lines = tail(log).splitlines()
+    return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+
+
+def tail(log: Path) -> str:
+    """Return the end of a log, without control characters; empty if it cannot be read."""
     with contextlib.suppress(OSError), log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - 8192))
-        lines = _CONTROL.sub("", file.read().decode("utf-8", "replace")).splitlines()
-        return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+        return _CONTROL.sub("", file.read().decode("utf-8", "replace"))
     return ""
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import os
 import shlex
 import shutil
 import tempfile
@@ -9,12 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from harness import __version__, files, process, store
-from harness.captures.kind import Kind
 from harness.captures.kinds import KINDS
 from harness.engines import CHECKOUT, Command, Engine
 from harness.errors import HarnessError, StoreError, ToolError, UsageError
@@ -24,6 +24,8 @@ from harness.plan import Cell, source_hash
 from harness.probe.names import RECORD as WORKLOAD
 from harness.problem import Problem
 from harness.target import Target
+
+_EXPORT_DEADLINE_S = 600
 
 Report = Callable[[Cell, str, float], None]
 """Told of each cell: the cell, "running" or its status with the reason, and its seconds."""
@@ -78,6 +80,9 @@ class Execution:
     def _publish(self, cell: Cell) -> dict[str, Any]:
         scratch = self.run.folder / "scratch"
         (scratch / "tmp" / cell.id).mkdir(parents=True, exist_ok=True)
+        (scratch / "locks").mkdir(exist_ok=True)
+        for path in _locks(scratch, self.target):
+            path.touch()
         try:
             with files.atomic_folder(self.run.cell(cell.id)) as out:
                 record = self._record(cell, out, scratch)
@@ -88,28 +93,17 @@ class Execution:
 
     def _record(self, cell: Cell, out: Path, scratch: Path) -> dict[str, Any]:
         command = self.engine.command(cell, out, scratch)
-        env = process.environment(command.env)
         uuid = self.target.gpu.uuid if self.target.gpu else None
         started = time.time()
         log = out / "log.txt"
         with Monitor(uuid) as monitor:
-            try:
-                done = process.run(
-                    command.argv,
-                    cwd=command.cwd,
-                    env=env,
-                    log=log,
-                    deadline_s=cell.deadline_s,
-                    stop=self._stop,
-                )
-            except ToolError as error:
-                done = process.Outcome("failed", None, 0.0, str(error))
+            done = self._supervised(command, out, cell.deadline_s, log)
         if done.status == "interrupted":
             raise KeyboardInterrupt  # nothing of this cell is published; --resume runs it again
         kind = KINDS[cell.capture]
         reason, workload = done.detail, dict[str, Any]()
         if done.status == "ok":
-            reason, workload = _left(kind, out, env)
+            reason, workload = self._left(cell, out)
         status = "failed" if done.status == "ok" and reason else done.status
         return {
             "id": cell.id,
@@ -132,6 +126,52 @@ class Execution:
             "artifacts": store.fingerprint(out),
         }
 
+    def _supervised(
+        self, command: Command, out: Path, deadline_s: float, log: Path
+    ) -> process.Outcome:
+        """Run a command to its end; whatever that was, nothing of it runs on."""
+        self.engine.begin(command)
+        if command.owner is not None:
+            os.chown(out, command.owner, command.owner)
+        done = process.Outcome("failed", None, 0.0, "")
+        try:
+            done = process.run(
+                command.argv,
+                cwd=command.cwd,
+                env=process.environment(command.env),
+                log=log,
+                deadline_s=deadline_s,
+                stop=self._stop,
+            )
+        except ToolError as error:
+            return replace(done, detail=str(error))
+        finally:
+            still = self.engine.end(command) if done.status != "ok" else ""
+        said = self.engine.why(process.tail(log)) if done.status == "failed" else ""
+        detail = "; ".join(filter(None, (said or done.detail, still)))
+        return replace(done, detail=detail)
+
+    def _left(self, cell: Cell, out: Path) -> tuple[str, dict[str, Any]]:
+        """Return what is wrong with what a cell left, if anything, and what its workload said."""
+        reason = self._afterwards(cell, out)
+        reason = reason or _missing(out, (WORKLOAD, *KINDS[cell.capture].leaves))
+        if reason:
+            return reason, {}
+        try:
+            workload = files.read_json(out / WORKLOAD)
+        except StoreError as error:
+            return error.what, {}
+        (out / WORKLOAD).unlink()
+        return "", workload
+
+    def _afterwards(self, cell: Cell, out: Path) -> str:
+        """Turn the profiler's report into files that need no profiler; return what went wrong."""
+        for command in self.engine.afterwards(cell, out):
+            done = self._supervised(command, out, _EXPORT_DEADLINE_S, out / "export.txt")
+            if done.status != "ok":
+                return f"the profiler's export {done.status}: {done.detail}"
+        return ""
+
 
 def provenance(
     problem: Problem, target: Target, engine: Engine, arguments: dict[str, Any]
@@ -151,7 +191,9 @@ def provenance(
     }
 
 
-def pasteable(engine: Engine, cells: list[Cell], environments: list[str]) -> Iterator[str]:
+def pasteable(
+    engine: Engine, target: Target, cells: list[Cell], environments: list[str]
+) -> Iterator[str]:
     """Yield the shell lines that would do the same by hand."""
     folder = Path("runs/by-hand").resolve()
     for argv in engine.preparation(environments):
@@ -159,37 +201,22 @@ def pasteable(engine: Engine, cells: list[Cell], environments: list[str]) -> Ite
     for cell in cells:
         out, scratch = folder / cell.id, folder / "scratch"
         command = engine.command(cell, out, scratch)
-        made = shlex.join(["mkdir", "-p", str(out), command.env["TMPDIR"]])
+        temporary = [command.env["TMPDIR"]] if "TMPDIR" in command.env else []
+        lines = [["mkdir", "-p", str(out), str(scratch / "locks"), *temporary]]
+        lines.append(["touch", *map(str, _locks(scratch, target))])
+        if command.owner is not None:
+            lines.append(["chown", str(command.owner), str(out)])
         env = " ".join(f"{name}={shlex.quote(value)}" for name, value in command.env.items())
+        after = [shlex.join(exported.argv) for exported in engine.afterwards(cell, out)]
         yield f"# {cell.id}"
-        line = f"(cd {shlex.quote(str(command.cwd))} && {env} {shlex.join(command.argv)})"
-        yield " && ".join([made, line, *(shlex.join(a) for a in KINDS[cell.capture].after(out))])
+        run = f"(cd {shlex.quote(str(command.cwd))} && {env} {shlex.join(command.argv)})"
+        yield " && ".join([*map(shlex.join, lines), run, *after])
 
 
-def _left(kind: Kind, out: Path, env: dict[str, str]) -> tuple[str, dict[str, Any]]:
-    """Return what is wrong with what a cell left, if anything, and what its workload said."""
-    reason = _afterwards(kind.after(out), out, env)
-    reason = reason or _missing(out, (WORKLOAD, *kind.leaves))
-    if reason:
-        return reason, {}
-    try:
-        workload = files.read_json(out / WORKLOAD)
-    except StoreError as error:
-        return error.what, {}
-    (out / WORKLOAD).unlink()
-    return "", workload
-
-
-def _afterwards(commands: list[list[str]], out: Path, env: dict[str, str]) -> str:
-    """Turn the profiler's report into files that need no profiler; return what went wrong."""
-    for argv in commands:
-        try:
-            done = process.run(argv, cwd=out, env=env, log=out / "export.txt", deadline_s=600)
-        except ToolError as error:
-            return str(error)
-        if done.status != "ok":
-            return f"{argv[0]} {argv[1]} {done.status}: {done.detail}"
-    return ""
+def _locks(scratch: Path, target: Target) -> list[Path]:
+    """Return the files under whose lock cells measure; a container cannot make them."""
+    name = files.safe_name(target.gpu.uuid if target.gpu else "cpu")
+    return [scratch / "locks" / f"{name}.lock", scratch / "locks" / f"{name}.lock.gate"]
 
 
 def _missing(out: Path, names: tuple[str, ...]) -> str:

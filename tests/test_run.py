@@ -18,11 +18,15 @@ WELL = """echo '{"samples": [{"region": "r", "metric": "wall_time", "unit": "ms"
 
 
 class Scripts:
-    """An engine whose cells are shell scripts, by variant; counts what it ran."""
+    """An engine whose cells are shell scripts, by variant; counts what it ran and ended."""
+
+    keeps_caches = True
 
     def __init__(self, scripts: dict[str, str]) -> None:
         self.scripts = scripts
         self.ran: list[str] = []
+        self.ended: list[str] = []
+        self.still = ""
 
     def preparation(self, environments: list[str]) -> list[list[str]]:
         return []
@@ -33,7 +37,20 @@ class Scripts:
     def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
         self.ran.append(cell.variant)
         env = {"OUT": str(out), "SCRATCH": str(scratch), "TMPDIR": str(scratch)}
-        return Command(["bash", "-c", self.scripts[cell.variant]], env, out)
+        return Command(["bash", "-c", self.scripts[cell.variant]], env, out, cell.variant)
+
+    def afterwards(self, cell: Cell, out: Path) -> list[Command]:
+        return []
+
+    def begin(self, command: Command) -> None:
+        pass
+
+    def end(self, command: Command) -> str:
+        self.ended.append(command.name)
+        return self.still
+
+    def why(self, log: str) -> str:
+        return "the engine is down" if "cannot connect" in log else ""
 
     def provenance(self) -> dict[str, object]:
         return {"engine": "scripts", "where": "on host", "python": "", "locks": {}}
@@ -86,6 +103,15 @@ def test_a_cell_that_fails_is_recorded_and_the_rest_goes_on(
     assert record["workload"] == {}
 
 
+def test_what_fails_is_ended_and_what_ends_well_is_not(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, slow="echo cannot connect; echo See --help; exit 125", fast=WELL)
+    bench.engine.still = "container slow would not stop"
+    assert bench.execute() == {"slow": "failed", "fast": "ok"}
+    assert bench.engine.ended == ["slow"]
+    record = next(record for _, record in bench.run.records() if record["variant"] == "slow")
+    assert record["reason"] == "the engine is down; container slow would not stop"
+
+
 def test_resume_runs_only_what_is_missing(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slow='test -e "$SCRATCH/again" && ' + WELL, fast=WELL)
     assert bench.execute() == {"slow": "failed", "fast": "ok"}
@@ -136,7 +162,7 @@ def test_a_run_goes_on_only_on_the_same_kind_of_machine(tmp_path: Path) -> None:
 
 def test_what_a_dry_run_prints_does_the_cell(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slow=WELL, fast=WELL)
-    lines = list(execution.pasteable(bench.engine, bench.cells, []))
+    lines = list(execution.pasteable(bench.engine, bench.target, bench.cells, []))
     assert lines[0] == f"# {bench.cells[0].id}"
     assert lines[1].startswith("mkdir -p ")
     assert len(lines) == 2 * len(bench.cells)

@@ -2,6 +2,7 @@
 
 import typer
 
+from harness.cli.clean import clean
 from harness.cli.doctor import doctor
 from harness.cli.inspect import inspect
 from harness.cli.list import list_problems
@@ -22,4 +23,5 @@ app.command()(check)
 app.command()(report)
 app.command()(inspect)
 app.command()(doctor)
+app.command()(clean)
 app.command()(schema)

@@ -6,15 +6,19 @@ import typer
 
 
 def doctor(
+    engine: Annotated[
+        str, typer.Option(help="Fail if this engine cannot work: auto, local, docker or podman.")
+    ] = "auto",
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Check this machine: GPU, profilers, counter permission, disk; each with its remedy."""
+    """Check this machine: GPU, profilers, counters, engines, disk; each with its remedy."""
+    from harness import container_checks, engines, target
     from harness import doctor as checking
-    from harness import target
     from harness.cli import output
 
     here = target.detect()
-    checks = checking.checks(here)
+    engines.choose(engine, here)
+    checks = [*checking.checks(here), *container_checks.checks(here, engine)]
     if json:
         output.as_json({"checks": [check.as_dict() for check in checks], "target": here.as_dict()})
     else:

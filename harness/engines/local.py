@@ -16,7 +16,7 @@ from harness.problem import Problem
 from harness.target import Target
 
 _LOCKS = CHECKOUT / "requirements"
-_CPU_TORCH = "torch==2.13.0"  # outside the hashes: each index has CPU builds of its own
+CPU_TORCH = "torch==2.13.0"  # outside the hashes: each index has CPU builds of its own
 _INSTALL_DEADLINE_S = 3600
 
 Commands = Callable[[Path], list[list[str]]]
@@ -25,12 +25,14 @@ Commands = Callable[[Path], list[list[str]]]
 class Local:
     """Runs each cell under ``--python``, or under an interpreter that it builds from the locks."""
 
+    keeps_caches = True
+
     def __init__(self, problem: Problem, target: Target, options: Options) -> None:
         self._problem = problem
         self._target = target
         self._wheels = options.wheels.resolve() if options.wheels else None
         self._given = options.python
-        self._store = CHECKOUT / ".envs"
+        self.store = CHECKOUT / ".envs"
 
     def preparation(self, environments: list[str]) -> list[list[str]]:
         """Return the pip commands for what does not stand yet."""
@@ -74,10 +76,10 @@ class Local:
             "params": cell.params,
             "settings": cell.settings,
             "out": str(out),
-            "lock": str(scratch / f"{files.safe_name(gpu.uuid if gpu else 'cpu')}.lock"),
+            "lock": str(scratch / "locks" / f"{files.safe_name(gpu.uuid if gpu else 'cpu')}.lock"),
             "alone": cell.alone,
         }
-        overlay = self._overlay(cell.environment)
+        overlay = self.overlay(cell.environment)
         cache = scratch / "cache" / files.safe_name(cell.variant)
         env = {
             "HARNESS_CELL": json.dumps(given),
@@ -90,6 +92,21 @@ class Local:
         workload = [str(self._python), str((self._problem.folder / "repro.py").resolve())]
         argv = KINDS[cell.capture].wrap(workload, out, cell.flags)
         return Command(argv, env, self._problem.folder.resolve())
+
+    def afterwards(self, cell: Cell, out: Path) -> list[Command]:
+        """Return the profiler's own exports."""
+        return [Command(argv, {}, out) for argv in KINDS[cell.capture].after(out)]
+
+    def begin(self, command: Command) -> None:
+        """Nothing stands in the way of a process."""
+
+    def end(self, command: Command) -> str:  # noqa: ARG002
+        """Return nothing: a process and its descendants end with the deadline."""
+        return ""
+
+    def why(self, log: str) -> str:  # noqa: ARG002
+        """Return nothing: no engine stands between."""
+        return ""
 
     def provenance(self) -> dict[str, object]:
         """Return interpreter, package source and the hash of each environment's lock."""
@@ -113,24 +130,25 @@ class Local:
     @property
     def _base(self) -> Path:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
-        return self._store / f"{self._lock.stem}-py{version}-{_hash(self._lock)[:12]}"
+        return self.store / f"{self._lock.stem}-py{version}-{_hash(self._lock)[:12]}"
 
     @property
     def _python(self) -> Path:
         return self._given or self._base / "bin" / "python"
 
-    def _overlay(self, environment: str) -> Path | None:
+    def overlay(self, environment: str) -> Path | None:
+        """Return the folder of an environment's packages, None for the bare interpreter."""
         lock = self._problem.environments[environment].lock
         if lock is None:
             return None
-        return self._store / f"{environment}-{_hash(self._problem.folder / lock)[:12]}"
+        return self.store / f"{environment}-{_hash(self._problem.folder / lock)[:12]}"
 
     def _installs(self, environments: list[str]) -> Iterator[tuple[Path, Commands]]:
         """Yield each folder that has to stand and the commands that fill it."""
         if self._given is None:
             yield self._base, self._base_commands
         for name in environments:
-            overlay = self._overlay(name)
+            overlay = self.overlay(name)
             lock = self._problem.environments[name].lock
             if overlay and lock:
                 yield overlay, partial(self._overlay_commands, lock)
@@ -142,7 +160,7 @@ class Local:
             [*pip, *self._index, "--require-hashes", "-r", str(self._lock)],
         ]
         if not self._target.gpu:
-            commands.append([*pip, *self._index, "--no-deps", _CPU_TORCH])
+            commands.append([*pip, *self._index, "--no-deps", CPU_TORCH])
         return commands
 
     def _overlay_commands(self, lock: str, folder: Path) -> list[list[str]]:

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 
 class Turn:
@@ -14,9 +15,8 @@ class Turn:
     """
 
     def __init__(self, path: Path, *, alone: bool) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = path.open("a")
-        self._gate = path.with_name(f"{path.name}.gate").open("a")
+        self._lock = _opened(path)
+        self._gate = _opened(path.with_name(f"{path.name}.gate"))
         self._alone = alone
         self._take(fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
 
@@ -38,3 +38,11 @@ class Turn:
         fcntl.flock(self._gate, how)
         fcntl.flock(self._lock, how)
         fcntl.flock(self._gate, fcntl.LOCK_UN)
+
+
+def _opened(path: Path) -> IO[str]:
+    """Open for writing, as a lock on NFS needs; a container sees the folder read only."""
+    try:
+        return path.open("a")
+    except OSError:
+        return path.open()

@@ -195,6 +195,10 @@ def conditions(origin: dict[str, Any]) -> Markdown:
     rows += _clocks(origin["cells"])
     engine = run["engine"]
     rows.append(["where", f"{engine['where']}, {engine['engine']} engine, {engine['python']}"])
+    if "image" in engine:
+        rows.append(["image", f"{engine['image']}, {engine['image_digest']}"])
+        rights = ", ".join(engine["capabilities"]) or "none"
+        rows.append(["rights of a container", f"{engine['version']}; capabilities: {rights}"])
     for name, digest in engine["locks"].items():
         rows.append([f"lock of {name}", f"sha256 {digest[:16]}…"])
     jobs = run["arguments"]["jobs"]

@@ -48,7 +48,8 @@ def test_list_and_schema_and_doctor_speak_json() -> None:
 
 
 def test_a_dry_run_prints_a_command_for_every_cell() -> None:
-    done = harness("run", "1", "--case", "stack-m1", "--capture", "timing", "--dry-run")
+    chosen = ("--engine", "local", "--case", "stack-m1", "--capture", "timing")
+    done = harness("run", "1", *chosen, "--dry-run")
     assert done.returncode == 0, done.stderr
     cells = [line for line in done.stdout.splitlines() if line.startswith("# stack-m1.")]
     assert len(cells) >= 14

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness import files, manifest, target
-from harness.engines import CHECKOUT, Options, choose, make
+from harness.engines import CHECKOUT, ENGINES, Options, choose, make, ready
 from harness.engines.local import Local
 from harness.errors import ToolError, UsageError
 from harness.plan import Cell, Selected, plan
@@ -77,7 +77,7 @@ def test_without_a_network_everything_comes_from_the_wheels(here: Target) -> Non
     problem = manifest.find(CHECKOUT / "problems", "1")
     options = Options(python=Path("/opt/python"), wheels=Path("/wheels"))
     engine = make("local", problem, here, options)
-    engine._store = Path("/nowhere")  # type: ignore[attr-defined]  # as on a fresh machine
+    engine.store = Path("/nowhere")  # type: ignore[attr-defined]  # as on a fresh machine
     (argv,) = engine.preparation(["torchao-0.13.0"])
     assert argv[:4] == ["/opt/python", "-m", "pip", "install"]
     assert {"--no-index", "--require-hashes", "--no-deps"} <= set(argv)
@@ -93,15 +93,42 @@ def test_an_install_that_fails_leaves_no_environment(
     failing.chmod(0o755)
     problem = manifest.find(CHECKOUT / "problems", "1")
     engine = make("local", problem, here, Options(python=failing))
-    monkeypatch.setattr(engine, "_store", tmp_path / "envs")
+    monkeypatch.setattr(engine, "store", tmp_path / "envs")
     with pytest.raises(ToolError, match=r"no such wheel.*--wheels"):
         engine.prepare(["torchao-0.13.0"], tmp_path / "log.txt")
     assert list((tmp_path / "envs").iterdir()) == []
 
 
-def test_auto_says_what_it_chose_and_why(here: Target) -> None:
-    assert choose("auto", here) == ("local", "auto chose the local engine: a local NVIDIA H200")
-    assert "no GPU here" in choose("auto", replace(here, gpu=None))[1]
+def test_auto_says_what_it_chose_and_why(here: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.engines._answering", lambda **_: [])
+    assert choose("auto", here) == [("local", "auto chose the local engine: a local NVIDIA H200")]
+    assert "no GPU here" in choose("auto", replace(here, gpu=None))[0][1]
+
+
+def test_auto_goes_on_to_the_next_engine_and_says_what_kept_the_first(
+    here: Target, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Broken(Local):
+        def prepare(self, environments: list[str], log: Path) -> None:
+            raise ToolError("no registry")
+
+    monkeypatch.setattr("harness.engines._answering", lambda **_: ["docker"])
+    monkeypatch.setitem(ENGINES, "docker", "tests.engines.test_local:Broken")
+    monkeypatch.setattr("tests.engines.test_local.Broken", Broken, raising=False)
+    problem = manifest.find(CHECKOUT / "problems", "1")
+    told: list[str] = []
+    options = Options(python=tmp_path / "python")
+    name, _ = ready("auto", problem, here, options, ["plain"], told.append)
+    assert name == "local"
+    assert told == [
+        "auto passed docker over: no registry",
+        "auto chose the local engine: a local NVIDIA H200",
+    ]
+    with pytest.raises(ToolError, match="no registry"):
+        ready("docker", problem, here, options, ["plain"], told.append)
+
+
+def test_an_engine_that_does_not_exist_is_told(here: Target) -> None:
     with pytest.raises(UsageError, match="no engine 'cloud'"):
         choose("cloud", here)
 

@@ -1,0 +1,169 @@
+"""Docker and podman, spoken to through their own programs: one way for both.
+
+A program's call can be pasted, needs no socket where podman has none, and ends at a deadline when
+the engine hangs, which a client library's call does not.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Literal
+
+from harness import process
+from harness.errors import ToolError
+
+Name = Literal["docker", "podman"]
+
+LABEL = "worklogs.harness"
+"""Label of every container that the harness starts; its value is the process id of that harness."""
+
+_CDI = (Path("/etc/cdi"), Path("/var/run/cdi"))
+_STEPS = ((("stop", "--time=5"), 15.0), (("kill",), 10.0), (("rm", "--force"), 20.0))
+"""How a container is ended, with the seconds that the engine has for each."""
+
+_TROUBLES = (
+    (
+        r"permission denied[^\n]*(?:docker|podman)[^\n]*sock",
+        "this user may not speak to the engine",
+        "join the group docker, or use rootless podman: --engine podman",
+    ),
+    (
+        r"Cannot connect to the Docker daemon|Is the docker daemon running|podman machine start",
+        "the engine does not answer",
+        "start it, for example: systemctl start docker",
+    ),
+    (
+        r"could not select device driver|nvidia-container-cli|unresolvable CDI devices",
+        "the engine cannot give a container the GPU",
+        "install the NVIDIA Container Toolkit; for podman: nvidia-ctk cdi generate",
+    ),
+    (
+        r"unsatisfied condition: cuda|driver/library version mismatch",
+        "the driver is too old for the image's CUDA",
+        "update the driver, or build over an older base: --build-arg BASE_IMAGE=…",
+    ),
+    (r"no space left on device", "no room left", "free some: docker system prune"),
+    (
+        r"[Nn]o such image|image not known|pull access denied|manifest unknown"
+        r"|failed to resolve source|dial tcp|TLS handshake|error pinging|i/o timeout",
+        "an image cannot be had",
+        "without a registry, build over one made by docker/debian-base: --build-arg BASE_IMAGE=…",
+    ),
+    (
+        r"buildx component is missing",
+        "this docker cannot build with BuildKit",
+        "install docker-buildx, or put a docker that can build first on PATH",
+    ),
+)
+
+
+class Client:
+    """One engine's program; ToolError with a remedy if there is none."""
+
+    def __init__(self, name: Name) -> None:
+        found = _builders(name)
+        if not found:
+            what = "not found on PATH" if not shutil.which(name) else "cannot build images"
+            raise ToolError(what, where=name, remedy=f"install {name}, with BuildKit if docker")
+        self.name = name
+        self.program = found[0]
+
+    def ask(self, *arguments: str, deadline_s: float = 20) -> str:
+        """Return what a call prints; ToolError that tells the trouble and its remedy."""
+        try:
+            return process.output([self.program, *arguments], deadline_s=deadline_s)
+        except ToolError as error:
+            raise ToolError(explained(str(error)) or error.what, where=self.name) from error
+
+    def version(self) -> str:
+        """Return the engine's version; ToolError if it does not answer."""
+        field = "{{.Server.Version}}" if self.name == "docker" else "{{.Client.Version}}"
+        return self.ask("version", f"--format={field}")
+
+    def image_digest(self, image: str) -> str | None:
+        """Return the content digest of an image that is here, None if it is not."""
+        with contextlib.suppress(ToolError):
+            found = self.ask("image", "inspect", "--format={{.Id}}", image)
+            return found if found.startswith("sha256:") else f"sha256:{found}"
+        return None
+
+    def has_gpus(self) -> bool:
+        """Return whether the engine is set up to give containers NVIDIA GPUs."""
+        if self.name == "podman":
+            return bool(cdi_devices())
+        return "nvidia" in self.ask("info", "--format={{json .Runtimes}}") or bool(cdi_devices())
+
+    def strays(self) -> list[str]:
+        """Return the containers whose harness has ended."""
+        listed = self.ask(
+            "ps",
+            "--all",
+            f"--filter=label={LABEL}",
+            "--format={{.Names}} {{.Label `" + LABEL + "`}}",
+        )
+        pairs = [line.split() for line in listed.splitlines()]
+        return [name for name, pid, *_ in pairs if not Path(f"/proc/{pid}").is_dir()]
+
+    def end(self, container: str) -> str:
+        """Stop and remove a container, each step with a deadline; return why it is still there.
+
+        Killing the client does not end the container, and an engine's kill can hang.
+        """
+        why = ""
+        for arguments, deadline_s in _STEPS:
+            try:
+                self.ask(*arguments, container, deadline_s=deadline_s)
+                why = ""
+            except ToolError as error:
+                why = str(error)
+        return "" if _is_gone(why) else why
+
+    def remove(self, container: str) -> None:
+        """Remove what an earlier harness may have left under that name."""
+        with contextlib.suppress(ToolError):
+            self.ask("rm", "--force", container)
+
+
+def explained(log: str) -> str:
+    """Return what a log says of the engine itself, with the remedy; empty if nothing."""
+    for pattern, what, remedy in _TROUBLES:
+        if re.search(pattern, log):
+            return f"{what} ({remedy})"
+    return ""
+
+
+def cdi_devices() -> list[str]:
+    """Return the NVIDIA devices that CDI specifications of this host name, such as "all"."""
+    import yaml
+
+    names: list[str] = []
+    for folder in _CDI:
+        for path in sorted(folder.glob("*.json")) + sorted(folder.glob("*.yaml")):
+            with contextlib.suppress(OSError, yaml.YAMLError):
+                spec = yaml.safe_load(path.read_text(encoding="utf-8"))
+                if isinstance(spec, dict) and spec.get("kind") == "nvidia.com/gpu":
+                    names += [str(device["name"]) for device in spec.get("devices", [])]
+    return names
+
+
+def _builders(name: Name) -> list[str]:
+    """Return the programs of that name on PATH that can build, in order."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    programs = [path for folder in folders if (path := shutil.which(name, path=folder))]
+    if name == "podman":
+        return programs
+    return [program for program in programs if _has_buildkit(program)]
+
+
+def _has_buildkit(program: str) -> bool:
+    # Without buildx, docker 23 and later only say that it is missing.
+    with contextlib.suppress(ToolError):
+        asked = ["env", "DOCKER_BUILDKIT=1", program, "build", "--help"]
+        return "--secret" in process.output(asked)
+    return False
+
+
+def _is_gone(why: str) -> bool:
+    return not why or bool(re.search(r"[Nn]o such container|no container with name", why))

@@ -1,0 +1,251 @@
+"""Cells as containers of Docker or podman, with no right that the capture does not need."""
+
+import json
+import os
+import resource
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import files
+from harness.captures.kinds import KINDS
+from harness.engines import CHECKOUT, Command, Options
+from harness.engines.client import LABEL, Client, Name, cdi_devices, explained
+from harness.engines.image import builds
+from harness.engines.local import Local
+from harness.errors import UsageError
+from harness.plan import Cell
+from harness.problem import Problem
+from harness.target import Target
+
+_SOURCE, _PROBLEM, _OUT, _LOCKS = "/work/source", "/work/problem", "/out", "/work/locks"
+_NOBODY = 1000  # the image's own user, for a caller who is root
+_FILES, _THREADS = 65536, 32768
+_PERFMON_DRIVER = 565  # CAP_PERFMON is enough from this driver on (ERR_NVGPUCTRPERM page)
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A host path inside the container, read only unless it is the output."""
+
+    source: Path
+    target: str
+    writable: bool = False
+
+    def flag(self) -> str:
+        """Return it as ``--mount`` takes it: comma-separated, so quoted where there is a comma."""
+        fields = ["type=bind", f"source={self.source}", f"target={self.target}"]
+        fields += [] if self.writable else ["readonly"]
+        return "--mount=" + ",".join(
+            '"' + field.replace('"', '""') + '"' if set(field) & set(',"') else field
+            for field in fields
+        )
+
+
+class Container:
+    """Runs each cell in a container of its own; the name says whose program starts it."""
+
+    keeps_caches = False
+
+    def __init__(self, problem: Problem, target: Target, options: Options, name: Name) -> None:
+        if options.python and not options.image:
+            raise UsageError(
+                "--python is an interpreter of the host",
+                remedy="name the --image to run it in, and --mount what it needs",
+            )
+        self._problem = problem
+        self._target = target
+        self._options = options
+        self._client = Client(name)
+        self._host = Local(problem, target, options) if options.python else None
+        self._builds = () if options.image else builds(problem.folder, target, options)
+
+    @property
+    def image(self) -> str:
+        """Return the image that cells run in."""
+        return self._options.image or [build.tag for build in self._builds][-1]
+
+    def preparation(self, environments: list[str]) -> list[list[str]]:
+        """Return the commands that build what does not stand yet; contexts are put in place."""
+        if self._host:
+            return self._host.preparation(environments)
+        missing = [build for build in self._builds if not self._client.image_digest(build.tag)]
+        for build in missing:
+            build.stage()
+        return [build.argv(self._client.program) for build in missing]
+
+    def prepare(self, environments: list[str], log: Path) -> None:
+        """Build the images that are missing, or the overlays on the host's interpreter."""
+        self._client.version()
+        if self._host:
+            self._host.prepare(environments, log)
+        for build in self._builds:
+            build.make(self._client, log)
+
+    def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
+        """Return the client's process; the container has the name that ``end`` stops it by."""
+        gpu = self._target.gpu
+        given = {
+            "variant": cell.variant,
+            "case": cell.case,
+            "capture": cell.capture,
+            "device": self._target.device,
+            "params": cell.params,
+            "settings": cell.settings,
+            "out": _OUT,
+            "lock": f"{_LOCKS}/{files.safe_name(gpu.uuid if gpu else 'cpu')}.lock",
+            "alone": cell.alone,
+        }
+        overlay = self._overlay(cell.environment)
+        env = {
+            "HARNESS_CELL": json.dumps(given),
+            "PYTHONPATH": ":".join(filter(None, (_SOURCE, overlay))),
+            "TORCHINDUCTOR_CACHE_DIR": "/tmp/inductor",  # noqa: S108 - the container's own
+            "TRITON_CACHE_DIR": "/tmp/triton",  # noqa: S108
+        }
+        python = str(self._options.python or "python3")
+        argv = KINDS[cell.capture].wrap([python, f"{_PROBLEM}/repro.py"], Path(_OUT), cell.flags)
+        name = f"worklogs-{scratch.parent.name}-{cell.id[-90:]}"
+        locks = scratch / "locks"
+        mounts = [
+            Mount(CHECKOUT / "harness", f"{_SOURCE}/harness"),
+            Mount(self._problem.folder.resolve(), _PROBLEM),
+            Mount(locks, _LOCKS),
+            Mount(out, _OUT, writable=True),
+            *self._host_mounts(),
+        ]
+        flags = [*self._rights(cell), *self._gpu_flags()]
+        return self._command(name, flags, mounts, env, argv)
+
+    def afterwards(self, cell: Cell, out: Path) -> list[Command]:
+        """Return the profiler's own exports, in containers without a GPU."""
+        commands = []
+        for number, argv in enumerate(KINDS[cell.capture].after(Path(_OUT))):
+            name = f"worklogs-export-{number}-{cell.id[-90:]}"
+            mounts = [Mount(out, _OUT, writable=True), *self._host_mounts()]
+            commands.append(self._command(name, ["--cap-drop=ALL"], mounts, {}, argv))
+        return commands
+
+    def begin(self, command: Command) -> None:
+        """Remove the container of that name that a crash may have left."""
+        self._client.remove(command.name)
+
+    def end(self, command: Command) -> str:
+        """Stop and remove the cell's container; return why it is still there."""
+        return self._client.end(command.name)
+
+    def why(self, log: str) -> str:
+        """Return what a failed cell's log says of the engine."""
+        return explained(log)
+
+    def provenance(self) -> dict[str, object]:
+        """Return engine, image by digest, what it was made of and what it may do."""
+        locks = self._host or Local(self._problem, self._target, self._options)
+        packages = "a folder of wheels" if self._options.wheels else "the configured index"
+        return {
+            "engine": self._client.name,
+            "version": self._client.version(),
+            "where": "in container",
+            "python": "the host's, mounted" if self._host else "the image's",
+            "packages_from": packages,
+            "image": self.image,
+            "image_digest": self._client.image_digest(self.image),
+            "capabilities": [f"CAP_{name} for ncu" for name in self._counter_rights()],
+            "locks": locks.provenance()["locks"],
+        }
+
+    def _command(
+        self,
+        name: str,
+        flags: list[str],
+        mounts: list[Mount],
+        env: dict[str, str],
+        argv: list[str],
+    ) -> Command:
+        """Return the client's call for a container that may do no more than ``flags`` say."""
+        home = {"HOME": "/tmp", "TMPDIR": "/tmp", "USER": "worklogs", "PYTHONUNBUFFERED": "1"}  # noqa: S108
+        if self._host:  # its programs are the host's, so they are found as there
+            given = ("PATH", "LD_LIBRARY_PATH")
+            home |= {key: os.environ[key] for key in given if key in os.environ}
+        room = self._target.memory_bytes // 10 * 9
+        caller, group = _caller()
+        # What root starts would be root inside, so for root it is the image's own user.
+        uid, gid = (caller, group) if caller else (_NOBODY, _NOBODY)
+        rootless = self._client.name == "podman" and caller
+        call = [
+            *(self._client.program, "run", "--rm", "--init", "--pull=never", f"--name={name}"),
+            *(f"--label={LABEL}={os.getpid()}", "--network=none", "--read-only"),
+            *(f"--user={uid}:{gid}", *(["--userns=keep-id"] if rootless else [])),
+            f"--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size={room}",
+            *("--security-opt=no-new-privileges", f"--pids-limit={_THREADS}"),
+            *(f"--memory={room}", "--shm-size=1g", "--ulimit=core=0"),
+            f"--ulimit=nofile={_at_most(_FILES, resource.RLIMIT_NOFILE)}",
+            f"--ulimit=nproc={_at_most(_THREADS, resource.RLIMIT_NPROC)}",
+            "--stop-timeout=5",
+            *flags,
+            *(mount.flag() for mount in mounts),
+            *(f"--env={key}={value}" for key, value in {**home, **env}.items()),
+            *(f"--workdir={_OUT}", self.image, *argv),
+        ]
+        return Command(call, {}, CHECKOUT, name, None if caller else _NOBODY)
+
+    def _rights(self, cell: Cell) -> list[str]:
+        needed = self._counter_rights() if KINDS[cell.capture].tool == "ncu" else []
+        return ["--cap-drop=ALL", *(f"--cap-add={name}" for name in needed)]
+
+    def _counter_rights(self) -> list[str]:
+        """Return the capabilities that hardware counters need under this driver's settings."""
+        if not self._target.counters_restricted or self._target.gpu is None:
+            return []
+        driver = int(self._target.gpu.driver.split(".")[0])
+        return ["PERFMON"] if driver >= _PERFMON_DRIVER else ["SYS_ADMIN"]
+
+    def _gpu_flags(self) -> list[str]:
+        gpu = self._target.gpu
+        if gpu is None:
+            return []
+        if self._client.name == "docker":
+            return [f"--gpus=device={gpu.uuid}"]
+        names = cdi_devices()
+        name = next((name for name in (gpu.uuid, str(gpu.index)) if name in names), "all")
+        chosen = [f"--env=CUDA_VISIBLE_DEVICES={gpu.uuid}"] if name == "all" else []
+        return [f"--device=nvidia.com/gpu={name}", *chosen]
+
+    def _host_mounts(self) -> list[Mount]:
+        """Return what the caller names and, of the host's interpreter, the overlays."""
+        folders = [path.resolve() for path in self._options.mounts]
+        if self._host:
+            folders.append(self._host.store)
+        return [Mount(path, str(path)) for path in folders]
+
+    def _overlay(self, environment: str) -> str:
+        if self._problem.environments[environment].lock is None:
+            return ""
+        if self._host:
+            return str(self._host.overlay(environment))
+        lock = Path(str(self._problem.environments[environment].lock))
+        return f"/opt/envs/{lock.stem}"
+
+
+def _caller() -> tuple[int, int]:
+    return os.getuid(), os.getgid()
+
+
+def _at_most(wanted: int, kind: int) -> str:
+    """Return ``soft:hard`` of a limit, no higher than our own: raising one takes a privilege."""
+    hard = resource.getrlimit(kind)[1]
+    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    return f"{limit}:{limit}"
+
+
+class Docker(Container):
+    """Containers of Docker."""
+
+    def __init__(self, problem: Problem, target: Target, options: Options) -> None:
+        super().__init__(problem, target, options, "docker")
+
+
+class Podman(Container):
+    """Containers of podman, with or without root."""
+
+    def __init__(self, problem: Problem, target: Target, options: Options) -> None:
+        super().__init__(problem, target, options, "podman")

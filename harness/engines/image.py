@@ -1,0 +1,133 @@
+"""Images: a base with one torch, and over it each problem's own; named by what they are made of."""
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import files, process
+from harness.engines import CHECKOUT, Options
+from harness.engines.client import Client, explained
+from harness.engines.local import CPU_TORCH
+from harness.errors import ToolError, UsageError
+from harness.target import Target
+
+_BUILD_DEADLINE_S = 7200
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
+
+
+@dataclass(frozen=True)
+class Build:
+    """One image to build: its tag, its context's files by the name they have there, its arguments.
+
+    The tag names the content: a change of any file or argument is another image.
+    """
+
+    name: str
+    sources: dict[str, Path]
+    dockerfile: str
+    arguments: dict[str, str]
+    wheels: Path | None
+
+    @property
+    def tag(self) -> str:
+        """Return ``worklogs/<name>:<hash>``."""
+        digest = hashlib.sha256(repr(sorted(self.arguments.items())).encode())
+        for name, path in sorted(self.sources.items()):
+            digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+        return f"worklogs/{files.safe_name(self.name)}:{digest.hexdigest()[:12]}"
+
+    @property
+    def context(self) -> Path:
+        """Return the folder that the build sees."""
+        return CHECKOUT / ".envs" / "images" / re.sub(r"\W", "-", self.tag)
+
+    def stage(self) -> None:
+        """Fill the context: only what the image is made of, never the checkout."""
+        with files.atomic_folder(self.context) as folder:
+            for name, path in self.sources.items():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, folder / name)  # with its permission to be run
+            (folder / "wheels").mkdir()
+            for wheel in sorted(self.wheels.glob("*.whl")) if self.wheels else ():
+                shutil.copyfile(wheel, folder / "wheels" / wheel.name)
+
+    def argv(self, program: str) -> list[str]:
+        """Return the build's command; secrets and proxies are the caller's own."""
+        given = [f"--build-arg={name}={value}" for name, value in sorted(self.arguments.items())]
+        given += [f"--build-arg={name}" for name in _PROXIES if name in os.environ]
+        # Wheels are all it needs: then nothing may come from anywhere else.
+        network = ["--network=none"] if self.wheels else []
+        return [
+            *("env", "DOCKER_BUILDKIT=1", program, "build", f"--tag={self.tag}", *network),
+            *(f"--file={self.context / self.dockerfile}", *given, *_secrets(), str(self.context)),
+        ]
+
+    def make(self, client: Client, log: Path) -> None:
+        """Build it unless it is there; ToolError with the engine's reason."""
+        if client.image_digest(self.tag):
+            return
+        self.stage()
+        try:
+            done = process.run(
+                self.argv(client.program),
+                cwd=CHECKOUT,
+                env=process.environment({}),
+                log=log,
+                deadline_s=_BUILD_DEADLINE_S,
+            )
+        finally:
+            shutil.rmtree(self.context, ignore_errors=True)
+        if done.status != "ok":
+            said = log.read_text(encoding="utf-8", errors="replace")
+            why = explained(said) or done.detail
+            raise ToolError(f"building {self.tag} {done.status}: {why}", where=log)
+
+
+def builds(folder: Path, target: Target, options: Options) -> tuple[Build, ...]:
+    """Return the base's and the problem's build, in order; UsageError for a bad argument."""
+    if not (folder / "Dockerfile").is_file():
+        raise ToolError("no Dockerfile, so it runs on the host only", where=folder)
+    torch = {"TORCH_LOCK": "torch-gpu.lock"}
+    wheels = options.wheels.resolve() if options.wheels else None
+    if target.gpu is None:
+        torch = {
+            "TORCH_LOCK": "torch-cpu.lock",
+            "TORCH_UNLOCKED": CPU_TORCH,
+            "PROFILERS": "without",
+        }
+    docker, locks = CHECKOUT / "docker", CHECKOUT / "requirements"
+    sources = {
+        f"docker/{name}": docker / name for name in ("Dockerfile", "install-locked", "tools.lock")
+    }
+    sources |= {f"requirements/{path.name}": path for path in sorted(locks.glob("torch-*.lock"))}
+    base = Build(
+        "base", sources, "docker/Dockerfile", torch | dict(_pairs(options.build_arguments)), wheels
+    )
+    own = {"Dockerfile": folder / "Dockerfile"}
+    own |= {f"env/{path.name}": path for path in sorted((folder / "env").glob("*.lock"))}
+    return base, Build(folder.name, own, "Dockerfile", {"BASE": base.tag}, wheels)
+
+
+def _pairs(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for argument in arguments:
+        name, given, value = argument.partition("=")
+        if not given or not name.isidentifier():
+            raise UsageError(f"--build-arg {argument!r} is not NAME=VALUE")
+        yield name, value
+
+
+def _secrets() -> list[str]:
+    """Return what stays out of every layer: a CA bundle, and the lines that name an index."""
+    found = {
+        "ca": os.environ.get("SSL_CERT_FILE") or os.environ.get("PIP_CERT"),
+        "index": os.environ.get("WORKLOGS_INDEX"),
+    }
+    return [
+        f"--secret=id={name},src={path}"
+        for name, path in found.items()
+        if path and Path(path).is_file()
+    ]

@@ -1,0 +1,360 @@
+"""The container engines: exact commands, rights never given, and what each trouble is called."""
+
+import json
+import os
+import resource
+import shlex
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness import manifest, target
+from harness.engines import CHECKOUT, Command, Engine, Options, choose, client, container, make
+from harness.engines.client import Client, cdi_devices, explained
+from harness.engines.image import builds
+from harness.errors import ToolError, UsageError
+from harness.plan import Cell, Selected, plan
+from harness.target import Gpu, Target
+
+GPU = Gpu(0, "GPU-1", "NVIDIA H200", "9.0", 150 << 30, "580.1", "13.0")
+PROBLEM = CHECKOUT / "problems" / "1-torchao-float8"
+OUT, SCRATCH = Path("/runs/r1/cells/.c"), Path("/runs/r1/scratch")
+FORBIDDEN = (
+    "--privileged",
+    "docker.sock",
+    "--ipc=host",
+    "--pid=host",
+    "unconfined",
+    "--cap-add=ALL",
+)
+
+
+@pytest.fixture(autouse=True)
+def a_known_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_builders", lambda name: [f"/usr/bin/{name}"])
+    monkeypatch.setattr(container, "cdi_devices", lambda: ["all"])
+    monkeypatch.setattr(container, "_caller", lambda: (1234, 5678))
+    monkeypatch.setattr(os, "getpid", lambda: 42)
+    monkeypatch.setattr(resource, "getrlimit", lambda _kind: (1024, resource.RLIM_INFINITY))
+
+
+def here(*, gpu: bool = True, restricted: bool | None = False, driver: str = "580.1") -> Target:
+    found = replace(GPU, driver=driver) if gpu else None
+    return replace(
+        target.detect(), gpu=found, memory_bytes=100_000_000_000, counters_restricted=restricted
+    )
+
+
+def engine(name: str, where: Target, options: Options = Options()) -> Engine:  # noqa: B008
+    return make(name, manifest.find(CHECKOUT / "problems", "1"), where, options)
+
+
+def cell(capture: str, variant: str = "f8-0.13.0-eager") -> Cell:
+    problem = manifest.find(CHECKOUT / "problems", "1")
+    return plan(problem, Selected((variant,), ("stack-m1",), (capture,)), "cuda")[0]
+
+
+def command(name: str, capture: str, where: Target, options: Options = Options()) -> Command:  # noqa: B008
+    return engine(name, where, options).command(cell(capture), OUT, SCRATCH)
+
+
+def test_a_cell_in_docker_is_exactly_this() -> None:
+    made = engine("docker", here())
+    asked = cell("timing")
+    done = made.command(asked, OUT, SCRATCH)
+    given = json.dumps(
+        {
+            "variant": "f8-0.13.0-eager",
+            "case": "stack-m1",
+            "capture": "timing",
+            "device": "cuda",
+            "params": asked.params,
+            "settings": asked.settings,
+            "out": "/out",
+            "lock": "/work/locks/GPU-1.lock",
+            "alone": False,
+        }
+    )
+    assert isinstance(made, container.Container)
+    assert done.argv == [
+        *("/usr/bin/docker", "run", "--rm", "--init", "--pull=never"),
+        f"--name=worklogs-r1-{asked.id}",
+        *("--label=worklogs.harness=42", "--network=none", "--read-only", "--user=1234:5678"),
+        "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size=90000000000",
+        *("--security-opt=no-new-privileges", "--pids-limit=32768", "--memory=90000000000"),
+        *("--shm-size=1g", "--ulimit=core=0", "--ulimit=nofile=65536:65536"),
+        *("--ulimit=nproc=32768:32768", "--stop-timeout=5", "--cap-drop=ALL"),
+        "--gpus=device=GPU-1",
+        f"--mount=type=bind,source={CHECKOUT}/harness,target=/work/source/harness,readonly",
+        f"--mount=type=bind,source={PROBLEM},target=/work/problem,readonly",
+        "--mount=type=bind,source=/runs/r1/scratch/locks,target=/work/locks,readonly",
+        "--mount=type=bind,source=/runs/r1/cells/.c,target=/out",
+        *("--env=HOME=/tmp", "--env=TMPDIR=/tmp", "--env=USER=worklogs"),
+        "--env=PYTHONUNBUFFERED=1",
+        f"--env=HARNESS_CELL={given}",
+        "--env=PYTHONPATH=/work/source:/opt/envs/torchao-0.13.0",
+        "--env=TORCHINDUCTOR_CACHE_DIR=/tmp/inductor",
+        "--env=TRITON_CACHE_DIR=/tmp/triton",
+        *("--workdir=/out", made.image, "python3", "/work/problem/repro.py"),
+    ]
+    assert (done.env, done.owner) == ({}, None)
+
+
+def test_podman_differs_in_the_gpu_and_in_who_root_is() -> None:
+    docker, podman = (command(name, "timing", here()).argv for name in ("docker", "podman"))
+    assert [one for one in podman if one not in docker] == [
+        "/usr/bin/podman",
+        "--userns=keep-id",
+        "--device=nvidia.com/gpu=all",
+        "--env=CUDA_VISIBLE_DEVICES=GPU-1",
+    ]
+    assert [one for one in docker if one not in podman] == [
+        "/usr/bin/docker",
+        "--gpus=device=GPU-1",
+    ]
+
+
+@pytest.mark.parametrize(("names", "device"), [(["0", "all"], "0"), (["GPU-1", "0"], "GPU-1")])
+def test_podman_takes_one_gpu_where_the_specification_names_it(
+    monkeypatch: pytest.MonkeyPatch, names: list[str], device: str
+) -> None:
+    monkeypatch.setattr(container, "cdi_devices", lambda: names)
+    argv = command("podman", "timing", here()).argv
+    assert f"--device=nvidia.com/gpu={device}" in argv
+    assert not any("CUDA_VISIBLE_DEVICES" in one for one in argv)
+
+
+def test_without_a_gpu_none_is_asked_for() -> None:
+    for name in ("docker", "podman"):
+        argv = command(name, "timing", here(gpu=False)).argv
+        assert not any(one.startswith(("--gpus", "--device")) for one in argv)
+        assert "/work/locks/cpu.lock" in next(one for one in argv if "HARNESS_CELL" in one)
+
+
+def test_a_caller_who_is_root_is_not_root_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(container, "_caller", lambda: (0, 0))
+    for name in ("docker", "podman"):
+        made = command(name, "timing", here())
+        assert "--user=1000:1000" in made.argv
+        assert made.owner == 1000
+        assert "--userns=keep-id" not in made.argv
+
+
+@pytest.mark.parametrize("name", ["docker", "podman"])
+@pytest.mark.parametrize("capture", ["timing", "memory", "torch", "nsys", "ncu"])
+@pytest.mark.parametrize(
+    ("restricted", "driver", "right"),
+    [(False, "580.1", None), (True, "580.1", "PERFMON"), (True, "550.9", "SYS_ADMIN")],
+)
+def test_only_counters_get_a_capability_and_only_where_the_driver_asks(
+    name: str, capture: str, restricted: bool, driver: str, right: str | None
+) -> None:
+    where = here(restricted=restricted, driver=driver)
+    made = engine(name, where)
+    argv = made.command(cell(capture), OUT, SCRATCH).argv
+    wanted = [f"--cap-add={right}"] if capture == "ncu" and right else []
+    assert [one for one in argv if one.startswith("--cap-add")] == wanted
+    assert argv.count("--cap-drop=ALL") == 1
+    assert not any(bad in one for bad in FORBIDDEN for one in argv)
+
+
+def test_the_profiler_wraps_the_workload_inside_and_exports_there() -> None:
+    made = engine("docker", here())
+    argv = made.command(cell("nsys"), OUT, SCRATCH).argv
+    inside = argv[argv.index("--workdir=/out") + 2 :]
+    assert inside[:2] == ["nsys", "profile"]
+    assert inside[-3:] == ["--output=/out/trace.nsys-rep", "python3", "/work/problem/repro.py"]
+    (export,) = made.afterwards(cell("nsys"), OUT)
+    assert export.argv[export.argv.index("--workdir=/out") + 2 :][:2] == ["nsys", "export"]
+    assert not any(one.startswith("--gpus") for one in export.argv)
+    assert made.afterwards(cell("timing"), OUT) == []
+
+
+def test_a_path_with_a_comma_stays_one_path() -> None:
+    assert container.Mount(Path('/a,"b'), "/out", writable=True).flag() == (
+        '--mount=type=bind,"source=/a,""b",target=/out'
+    )
+
+
+def test_the_hosts_interpreter_in_an_image_as_it_is(tmp_path: Path) -> None:
+    options = Options(Path("/opt/torch/bin/python3"), tmp_path, "base:1", (tmp_path,))
+    argv = command("podman", "timing", here(), options).argv
+    store = CHECKOUT / ".envs"
+    assert f"--mount=type=bind,source={tmp_path},target={tmp_path},readonly" in argv
+    assert f"--mount=type=bind,source={store},target={store},readonly" in argv
+    assert argv[-3:] == ["base:1", "/opt/torch/bin/python3", "/work/problem/repro.py"]
+    assert any(one.startswith("--env=PATH=") for one in argv)
+    assert any(f"{store}/torchao-0.13.0-" in one for one in argv if "PYTHONPATH" in one)
+
+
+def test_a_hosts_interpreter_needs_an_image() -> None:
+    with pytest.raises(UsageError, match="--image"):
+        engine("docker", here(), Options(python=Path("/opt/python")))
+
+
+def test_images_are_named_by_what_they_are_made_of(tmp_path: Path) -> None:
+    where = here(gpu=False)
+    base, own = builds(PROBLEM, where, Options())
+    assert base.tag.startswith("worklogs/base:")
+    assert own.tag.startswith("worklogs/1-torchao-float8:")
+    assert own.arguments == {"BASE": base.tag}
+    other, over = builds(PROBLEM, where, Options(build_arguments=("BASE_IMAGE=debian:1",)))
+    assert len({base.tag, own.tag, other.tag, over.tag}) == 4
+    assert builds(PROBLEM, where, Options(wheels=tmp_path))[0].tag == base.tag
+    gpu, _ = builds(PROBLEM, here(), Options())
+    assert (gpu.arguments, base.arguments["TORCH_LOCK"]) == (
+        {"TORCH_LOCK": "torch-gpu.lock"},
+        "torch-cpu.lock",
+    )
+
+
+def test_a_build_sees_its_files_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.whl").write_bytes(b"wheel")
+    (tmp_path / "ca.pem").write_text("certificate")
+    for name in ("SSL_CERT_FILE", "PIP_CERT", "WORKLOGS_INDEX", "HTTPS_PROXY", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    base, _ = builds(PROBLEM, here(gpu=False), Options(wheels=tmp_path))
+    base.stage()
+    try:
+        found = {str(path.relative_to(base.context)) for path in base.context.rglob("*.*")}
+        assert found == {
+            *("docker/tools.lock", "requirements/torch-cpu.lock", "requirements/torch-gpu.lock"),
+            "wheels/a.whl",
+        }
+        assert os.access(base.context / "docker" / "install-locked", os.X_OK)
+    finally:
+        shutil.rmtree(base.context)
+    assert base.argv("docker") == [
+        *("env", "DOCKER_BUILDKIT=1", "docker", "build", f"--tag={base.tag}", "--network=none"),
+        f"--file={base.context}/docker/Dockerfile",
+        *("--build-arg=PROFILERS=without", "--build-arg=TORCH_LOCK=torch-cpu.lock"),
+        *("--build-arg=TORCH_UNLOCKED=torch==2.13.0", str(base.context)),
+    ]
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:word@proxy:1")
+    argv = base.argv("docker")
+    assert f"--secret=id=ca,src={tmp_path}/ca.pem" in argv
+    assert (
+        "--build-arg=HTTPS_PROXY" in argv
+    )  # its value, a password maybe, stays in our environment
+
+
+@pytest.mark.parametrize("argument", ["BASE_IMAGE", "=x", "a b=c", "--x=1"])
+def test_a_build_argument_has_a_name_and_a_value(argument: str) -> None:
+    with pytest.raises(UsageError, match="NAME=VALUE"):
+        engine("docker", here(), Options(build_arguments=(argument,)))
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "dial unix /var/run/docker.sock: connect: permission denied: "
+            "permission denied while trying to connect to the Docker daemon socket at "
+            "unix:///var/run/docker.sock",
+            "join the group docker",
+        ),
+        (
+            "Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?",
+            "start",
+        ),
+        (
+            'docker: Error response from daemon: could not select device driver "" with '
+            "capabilities: [[gpu]].\nSee 'docker run --help'.",
+            "NVIDIA Container Toolkit",
+        ),
+        (
+            "Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all",
+            "nvidia-ctk",
+        ),
+        ("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.0", "GPU"),
+        ("write /var/lib/docker/tmp/x: no space left on device", "docker system prune"),
+        ("docker: Error response from daemon: No such image: worklogs/a:1.", "BASE_IMAGE"),
+        ("Error: worklogs/a:1: image not known", "BASE_IMAGE"),
+        ("ERROR: BuildKit is enabled but the buildx component is missing or broken.", "buildx"),
+        ("Traceback (most recent call last):\nValueError: 7", ""),
+    ],
+)
+def test_each_trouble_has_its_remedy(said: str, told: str) -> None:
+    found = explained(said)
+    assert told in found
+    assert bool(found) == bool(told)
+    assert "\n" not in found
+
+
+def program(folder: Path, name: str, script: str) -> None:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def test_the_client_that_can_build_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    for name, answer in (("new", "ERROR: buildx component is missing"), ("old", "--secret list")):
+        (tmp_path / name).mkdir()
+        program(tmp_path / name, "docker", f"echo '{answer}'")
+    monkeypatch.setenv("PATH", f"{tmp_path}/new:{tmp_path}/old:/usr/bin:/bin")
+    assert Client("docker").program == f"{tmp_path}/old/docker"
+    monkeypatch.setenv("PATH", f"{tmp_path}/new")
+    with pytest.raises(ToolError, match="cannot build images"):
+        Client("docker")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ToolError, match="not found on PATH"):
+        Client("podman")
+
+
+def test_an_engine_that_hangs_is_left_at_the_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, "docker", 'echo "$@" >> "$0.log"; case $1 in kill) sleep 60;; esac; exit 1')
+    monkeypatch.setattr(client, "_builders", lambda _: [str(tmp_path / "docker")])
+    monkeypatch.setattr(client, "_STEPS", ((("stop",), 1.0), (("kill",), 0.2), (("rm",), 1.0)))
+    assert Client("docker").end("c") != ""
+    assert (tmp_path / "docker.log").read_text().split() == shlex.split("stop c kill c rm c")
+
+
+def test_a_container_that_is_gone_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, "docker", "echo 'Error: No such container: c' >&2; exit 1")
+    monkeypatch.setattr(client, "_builders", lambda _: [str(tmp_path / "docker")])
+    assert Client("docker").end("c") == ""
+
+
+def test_strays_are_those_whose_harness_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    program(tmp_path, "docker", f"echo 'mine {os.getpid()}'; echo 'left 99999999'")
+    monkeypatch.setattr(client, "_builders", lambda _: [str(tmp_path / "docker")])
+    assert Client("docker").strays() == ["left"]
+
+
+def test_auto_takes_a_container_before_the_host_where_one_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Client, "version", lambda _self: "1")
+    monkeypatch.setattr(Client, "has_gpus", lambda self: self.name == "podman")
+    assert [name for name, _ in choose("auto", here())] == ["podman", "local"]
+    cpu = [name for name, _ in choose("auto", here(gpu=False))]
+    assert cpu == ["docker", "podman", "local"]
+
+
+def test_cdi_names_are_read_and_other_files_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_CDI", (tmp_path, tmp_path / "absent"))
+    (tmp_path / "a.json").write_text(
+        '{"kind": "nvidia.com/gpu", "devices": [{"name": "0"}, {"name": "all"}]}'
+    )
+    (tmp_path / "b.yaml").write_text("kind: other/nic\ndevices: [{name: x}]\n")
+    (tmp_path / "c.yaml").write_text("{")
+    assert cdi_devices() == ["0", "all"]
