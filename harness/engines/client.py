@@ -7,6 +7,7 @@ the engine hangs, which a client library's call does not.
 import contextlib
 import os
 import re
+import resource
 import shutil
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,9 @@ Name = Literal["docker", "podman"]
 
 LABEL = "worklogs.harness"
 """Label of every container that the harness starts; its value is the process id of that harness."""
+
+MOST_TASKS = 32768
+"""Open files, processes and threads of a container, at most."""
 
 _CDI = (Path("/etc/cdi"), Path("/var/run/cdi"))
 _STEPS = ((("stop", "--time=5"), 15.0), (("kill",), 10.0), (("rm", "--force"), 20.0))
@@ -70,6 +74,23 @@ class Client:
         self.name = name
         self.program = found[0]
 
+    def limits(self) -> list[str]:
+        """Return the flags that keep a container's limits below our own.
+
+        To raise one takes a privilege that we may not have, and podman's defaults would.
+        """
+        asked = (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC))
+        flags = []
+        for name, kind in asked:
+            hard = resource.getrlimit(kind)[1]
+            most = MOST_TASKS if hard == resource.RLIM_INFINITY else min(MOST_TASKS, hard)
+            flags.append(f"--ulimit={name}={most}:{most}")
+        return flags
+
+    def build_flags(self) -> list[str]:
+        """Return what a build needs beside its own arguments."""
+        return self.limits() if self.name == "podman" else []
+
     def ask(self, *arguments: str, deadline_s: float = 20) -> str:
         """Return what a call prints; ToolError that tells the trouble and its remedy."""
         try:
@@ -97,14 +118,11 @@ class Client:
 
     def strays(self) -> list[str]:
         """Return the containers whose harness has ended."""
-        listed = self.ask(
-            "ps",
-            "--all",
-            f"--filter=label={LABEL}",
-            "--format={{.Names}} {{.Label `" + LABEL + "`}}",
-        )
-        pairs = [line.split() for line in listed.splitlines()]
-        return [name for name, pid, *_ in pairs if not Path(f"/proc/{pid}").is_dir()]
+        shown = "--format={{.Names}} {{.Labels}}"
+        listed = self.ask("ps", "--all", f"--filter=label={LABEL}", shown)
+        # docker writes labels as a=1,b=2, podman as map[a:1 b:2].
+        found = re.findall(rf"^(\S+) .*\b{re.escape(LABEL)}[=:](\d+)", listed, re.MULTILINE)
+        return [name for name, pid in found if not Path(f"/proc/{pid}").is_dir()]
 
     def end(self, container: str) -> str:
         """Stop and remove a container, each step with a deadline; return why it is still there.

@@ -2,14 +2,13 @@
 
 import json
 import os
-import resource
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness import files
 from harness.captures.kinds import KINDS
 from harness.engines import CHECKOUT, Command, Options
-from harness.engines.client import LABEL, Client, Name, cdi_devices, explained
+from harness.engines.client import LABEL, MOST_TASKS, Client, Name, cdi_devices, explained
 from harness.engines.image import builds
 from harness.engines.local import Local
 from harness.errors import UsageError
@@ -19,7 +18,6 @@ from harness.target import Target
 
 _SOURCE, _PROBLEM, _OUT, _LOCKS = "/work/source", "/work/problem", "/out", "/work/locks"
 _NOBODY = 1000  # the image's own user, for a caller who is root
-_FILES, _THREADS = 65536, 32768
 _PERFMON_DRIVER = 565  # CAP_PERFMON is enough from this driver on (ERR_NVGPUCTRPERM page)
 
 
@@ -71,7 +69,7 @@ class Container:
         missing = [build for build in self._builds if not self._client.image_digest(build.tag)]
         for build in missing:
             build.stage()
-        return [build.argv(self._client.program) for build in missing]
+        return [build.argv(self._client) for build in missing]
 
     def prepare(self, environments: list[str], log: Path) -> None:
         """Build the images that are missing, or the overlays on the host's interpreter."""
@@ -176,11 +174,9 @@ class Container:
             *(f"--label={LABEL}={os.getpid()}", "--network=none", "--read-only"),
             *(f"--user={uid}:{gid}", *(["--userns=keep-id"] if rootless else [])),
             f"--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size={room}",
-            *("--security-opt=no-new-privileges", f"--pids-limit={_THREADS}"),
+            *("--security-opt=no-new-privileges", f"--pids-limit={MOST_TASKS}"),
             *(f"--memory={room}", "--shm-size=1g", "--ulimit=core=0"),
-            f"--ulimit=nofile={_at_most(_FILES, resource.RLIMIT_NOFILE)}",
-            f"--ulimit=nproc={_at_most(_THREADS, resource.RLIMIT_NPROC)}",
-            "--stop-timeout=5",
+            *(*self._client.limits(), "--stop-timeout=5"),
             *flags,
             *(mount.flag() for mount in mounts),
             *(f"--env={key}={value}" for key, value in {**home, **env}.items()),
@@ -228,13 +224,6 @@ class Container:
 
 def _caller() -> tuple[int, int]:
     return os.getuid(), os.getgid()
-
-
-def _at_most(wanted: int, kind: int) -> str:
-    """Return ``soft:hard`` of a limit, no higher than our own: raising one takes a privilege."""
-    hard = resource.getrlimit(kind)[1]
-    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    return f"{limit}:{limit}"
 
 
 class Docker(Container):

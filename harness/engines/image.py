@@ -55,14 +55,15 @@ class Build:
             for wheel in sorted(self.wheels.glob("*.whl")) if self.wheels else ():
                 shutil.copyfile(wheel, folder / "wheels" / wheel.name)
 
-    def argv(self, program: str) -> list[str]:
+    def argv(self, client: Client) -> list[str]:
         """Return the build's command; secrets and proxies are the caller's own."""
         given = [f"--build-arg={name}={value}" for name, value in sorted(self.arguments.items())]
         given += [f"--build-arg={name}" for name in _PROXIES if name in os.environ]
         # Wheels are all it needs: then nothing may come from anywhere else.
         network = ["--network=none"] if self.wheels else []
         return [
-            *("env", "DOCKER_BUILDKIT=1", program, "build", f"--tag={self.tag}", *network),
+            *("env", "DOCKER_BUILDKIT=1", client.program, "build", f"--tag={self.tag}", *network),
+            *client.build_flags(),
             *(f"--file={self.context / self.dockerfile}", *given, *_secrets(), str(self.context)),
         ]
 
@@ -73,7 +74,7 @@ class Build:
         self.stage()
         try:
             done = process.run(
-                self.argv(client.program),
+                self.argv(client),
                 cwd=CHECKOUT,
                 env=process.environment({}),
                 log=log,

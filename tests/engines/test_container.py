@@ -84,7 +84,7 @@ def test_a_cell_in_docker_is_exactly_this() -> None:
         *("--label=worklogs.harness=42", "--network=none", "--read-only", "--user=1234:5678"),
         "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size=90000000000",
         *("--security-opt=no-new-privileges", "--pids-limit=32768", "--memory=90000000000"),
-        *("--shm-size=1g", "--ulimit=core=0", "--ulimit=nofile=65536:65536"),
+        *("--shm-size=1g", "--ulimit=core=0", "--ulimit=nofile=32768:32768"),
         *("--ulimit=nproc=32768:32768", "--stop-timeout=5", "--cap-drop=ALL"),
         "--gpus=device=GPU-1",
         f"--mount=type=bind,source={CHECKOUT}/harness,target=/work/source/harness,readonly",
@@ -230,15 +230,20 @@ def test_a_build_sees_its_files_and_no_more(
         assert os.access(base.context / "docker" / "install-locked", os.X_OK)
     finally:
         shutil.rmtree(base.context)
-    assert base.argv("docker") == [
-        *("env", "DOCKER_BUILDKIT=1", "docker", "build", f"--tag={base.tag}", "--network=none"),
+    assert base.argv(Client("docker")) == [
+        *("env", "DOCKER_BUILDKIT=1", "/usr/bin/docker", "build", f"--tag={base.tag}"),
+        "--network=none",
         f"--file={base.context}/docker/Dockerfile",
         *("--build-arg=PROFILERS=without", "--build-arg=TORCH_LOCK=torch-cpu.lock"),
         *("--build-arg=TORCH_UNLOCKED=torch==2.13.0", str(base.context)),
     ]
+    assert [one for one in base.argv(Client("podman")) if "ulimit" in one] == [
+        "--ulimit=nofile=32768:32768",
+        "--ulimit=nproc=32768:32768",
+    ]
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
     monkeypatch.setenv("HTTPS_PROXY", "http://user:word@proxy:1")
-    argv = base.argv("docker")
+    argv = base.argv(Client("docker"))
     assert f"--secret=id=ca,src={tmp_path}/ca.pem" in argv
     assert (
         "--build-arg=HTTPS_PROXY" in argv
@@ -333,9 +338,12 @@ def test_strays_are_those_whose_harness_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
-    program(tmp_path, "docker", f"echo 'mine {os.getpid()}'; echo 'left 99999999'")
+    label = "worklogs.harness"
+    lines = f"mine a=1,{label}={os.getpid()}\nleft {label}=99999998,b=2"
+    lines += f"\nother map[a:1 {label}:99999999]"
+    program(tmp_path, "docker", f"cat <<'END'\n{lines}\nEND")
     monkeypatch.setattr(client, "_builders", lambda _: [str(tmp_path / "docker")])
-    assert Client("docker").strays() == ["left"]
+    assert Client("docker").strays() == ["left", "other"]
 
 
 def test_auto_takes_a_container_before_the_host_where_one_answers(

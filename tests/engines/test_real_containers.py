@@ -1,0 +1,280 @@
+"""Docker and podman for real: what a cell may do inside, how it ends, that it measures the same.
+
+Needs an engine that answers, a base image made by docker/debian-base (WORKLOGS_TEST_BASE) and a
+folder with the wheels of the CPU locks (WORKLOGS_TEST_WHEELS); scripts/containers-for-tests makes
+all three.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from harness import evidence, extract, manifest, store, target
+from harness import run as execution
+from harness.engines import CHECKOUT, Engine, Options, make
+from harness.engines.client import Client
+from harness.errors import ToolError
+from harness.plan import Selected, plan
+from harness.problem import Problem
+
+MANIFEST = """\
+title: What a container may do
+summary: Looks around from inside.
+environments: {plain: {}}
+baseline: look
+variants:
+  look: {label: Look, environment: plain, options: {do: look}}
+  sleep: {label: Sleep, environment: plain, options: {do: sleep}}
+  eat: {label: Eat, environment: plain, options: {do: eat}}
+cases: {here: {label: Here}}
+captures: {timing: {}}
+metrics: {time: {label: time, unit: ms, capture: timing, sample: wall_time}}
+claims: []
+"""
+
+REPRO = """\
+import os, pathlib, socket, time
+from harness.probe.cell import Cell
+
+cell = Cell.load()
+
+def writable(folder):
+    try:
+        (pathlib.Path(folder) / "probe").write_text("x")
+        return 1
+    except OSError:
+        return 0
+
+def network():
+    try:
+        socket.create_connection(("1.1.1.1", 53), timeout=2)
+        return 1
+    except OSError:
+        return 0
+
+if cell.params["do"] == "sleep" and not pathlib.Path(__file__).with_name("awake").exists():
+    print("asleep", flush=True)
+    time.sleep(600)
+if cell.params["do"] == "eat":
+    hoard = [bytearray(1 << 28) for _ in range(4096)]
+status = dict(line.split(":\\t", 1) for line in open("/proc/self/status") if ":\\t" in line)
+cell.fact("uid", os.getuid())
+cell.fact("capabilities", int(status["CapEff"], 16) + int(status["CapBnd"], 16))
+cell.fact("no_new_privileges", int(status["NoNewPrivs"]))
+cell.fact("seccomp", int(status["Seccomp"]))
+cell.fact("network", network())
+cell.fact("interfaces", len(os.listdir("/sys/class/net")))
+for name, folder in {"root": "/", "etc": "/etc", "problem": "/work/problem",
+                     "source": "/work/source/harness", "out": "/out", "tmp": "/tmp"}.items():
+    cell.fact(f"writes_{name}", writable(folder))
+cell.sample("r", "wall_time", "ms", [1.0])
+cell.finish()
+"""
+
+
+@pytest.fixture(scope="session", params=["docker", "podman"])
+def name(request: pytest.FixtureRequest) -> str:
+    for variable in ("WORKLOGS_TEST_BASE", "WORKLOGS_TEST_WHEELS"):
+        if variable not in os.environ:
+            pytest.skip(f"{variable} is not set: see scripts/containers-for-tests")
+    try:
+        client = Client(request.param)
+        client.version()
+    except ToolError as error:
+        pytest.skip(str(error))
+    if client.image_digest(os.environ["WORKLOGS_TEST_BASE"]) is None:
+        pytest.skip(f"{request.param} has no image {os.environ['WORKLOGS_TEST_BASE']}")
+    return str(request.param)
+
+
+@pytest.fixture
+def looking(tmp_path: Path) -> Problem:
+    folder = tmp_path / "9-look"
+    folder.mkdir()
+    (folder / "problem.yaml").write_text(MANIFEST)
+    (folder / "repro.py").write_text(REPRO)
+    (folder / "Dockerfile").write_text("ARG BASE\nFROM ${BASE}\n")
+    return manifest.load(folder)
+
+
+@pytest.fixture(autouse=True)
+def a_lock_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
+@pytest.fixture(autouse=True)
+def client(name: str) -> Iterator[Client]:
+    """The engine's client; no container may be left when a test ends."""
+    client = Client(name)
+    yield client
+    left = client.ask("ps", "--all", "--filter=name=worklogs-", "--format={{.Names}}")
+    assert left == ""
+
+
+def engine_of(name: str, problem: Problem, where: target.Target) -> Engine:
+    arguments = (f"BASE_IMAGE={os.environ['WORKLOGS_TEST_BASE']}",)
+    wheels = Path(os.environ["WORKLOGS_TEST_WHEELS"])
+    options = Options(wheels=wheels if name != "local" else None, build_arguments=arguments)
+    return make(name, problem, where, options)
+
+
+def ran(
+    name: str, problem: Problem, runs: Path, variants: tuple[str, ...], deadline_s: float = 120
+) -> tuple[store.Run, dict[str, dict[str, object]]]:
+    where = replace(target.detect(), gpu=None, memory_bytes=4 << 30)
+    made = engine_of(name, problem, where)
+    made.prepare([], runs.parent / "install.txt")
+    origin = execution.provenance(problem, where, made, {"jobs": 1})
+    run = store.Run.create(runs, problem.folder.name, origin)
+    cells = plan(problem, Selected(variants=variants, cases=tuple(problem.cases)[:1]), "cpu")
+    cells = [replace(cell, deadline_s=deadline_s) for cell in cells]
+    execution.Execution(problem, where, made, run, lambda *_: None).execute(cells)
+    return run, {record["id"]: record for _, record in run.records()}
+
+
+def test_a_cell_may_write_its_output_and_nothing_else(
+    name: str, looking: Problem, tmp_path: Path
+) -> None:
+    run, records = ran(name, looking, tmp_path / "runs", ("look",))
+    (record,) = records.values()
+    assert record["status"] == "ok", record["reason"]
+    facts = {one["name"]: one["value"] for one in record["workload"]["facts"]}  # type: ignore[index]
+    assert facts == {
+        "uid": 1000 if os.getuid() == 0 else os.getuid(),
+        "capabilities": 0,
+        "no_new_privileges": 1,
+        "seccomp": 2,
+        "network": 0,
+        "interfaces": 1,
+        "writes_root": 0,
+        "writes_etc": 0,
+        "writes_problem": 0,
+        "writes_source": 0,
+        "writes_out": 1,
+        "writes_tmp": 1,
+    }
+    engine = run.provenance["engine"]
+    assert (engine["where"], engine["engine"]) == ("in container", name)
+    assert engine["image_digest"].startswith("sha256:")
+    assert engine["image"].startswith("worklogs/9-look:")
+
+
+def test_a_cell_that_overstays_is_stopped_and_removed(
+    name: str, looking: Problem, tmp_path: Path
+) -> None:
+    start = time.monotonic()
+    _, records = ran(name, looking, tmp_path / "runs", ("sleep",), deadline_s=6)
+    assert [record["status"] for record in records.values()] == ["timeout"]
+    assert time.monotonic() - start < 60
+
+
+def test_a_cell_that_takes_too_much_memory_fails_alone(
+    name: str, looking: Problem, tmp_path: Path
+) -> None:
+    _, records = ran(name, looking, tmp_path / "runs", ("eat", "look"))
+    assert {record["variant"]: record["status"] for record in records.values()} == {
+        "eat": "failed",
+        "look": "ok",
+    }
+
+
+CLI = """
+import sys
+from pathlib import Path
+from harness.cli import main, places
+places.RUNS = Path(sys.argv.pop(1))
+main()
+"""
+
+
+def test_a_killed_harness_leaves_a_container_that_clean_finds_and_a_run_that_goes_on(
+    name: str, looking: Problem, tmp_path: Path, client: Client
+) -> None:
+    base = f"BASE_IMAGE={os.environ['WORKLOGS_TEST_BASE']}"
+    asked = ["run", str(looking.folder), "--engine", name, "--build-arg", base]
+    asked += ["--wheels", os.environ["WORKLOGS_TEST_WHEELS"]]
+    asked += ["--variant", "look", "--variant", "sleep"]
+    call = [sys.executable, "-c", CLI, str(tmp_path / "runs")]
+    harness = subprocess.Popen([*call, *asked], cwd=CHECKOUT, stdout=subprocess.DEVNULL)
+    until = time.monotonic() + 120
+    while "sleep" not in client.ask("ps", "--format={{.Names}}") and time.monotonic() < until:
+        time.sleep(0.3)
+    harness.send_signal(signal.SIGKILL)
+    harness.wait()
+    (stray,) = client.strays()
+    assert "sleep" in stray
+    cleaned = subprocess.run([*call, "clean"], cwd=CHECKOUT, check=True, capture_output=True)
+    assert stray in cleaned.stdout.decode()
+    (run,) = (tmp_path / "runs" / "9-look").iterdir()
+    assert [path.name.split(".")[1] for path in (run / "cells").glob("[!.]*")] == ["look"]
+    (looking.folder / "awake").touch()
+    subprocess.run([*call, *asked, "--resume", str(run)], cwd=CHECKOUT, check=True)
+    records = [record for _, record in store.Run.open(run).records()]
+    assert {record["variant"]: record["status"] for record in records} == {
+        "look": "ok",
+        "sleep": "ok",
+    }
+
+
+def test_a_container_that_somebody_kills_is_a_failed_cell(
+    name: str, looking: Problem, tmp_path: Path, client: Client
+) -> None:
+    def kill() -> None:
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            names = client.ask("ps", "--format={{.Names}}").split()
+            if names:
+                time.sleep(1)
+                client.ask("kill", *names)
+                return
+            time.sleep(0.1)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    _, records = ran(name, looking, tmp_path / "runs", ("sleep",))
+    killer.join()
+    assert [record["status"] for record in records.values()] == ["failed"]
+
+
+def test_problem_1_measures_in_a_container_what_it_measures_on_the_host(
+    name: str, tmp_path: Path
+) -> None:
+    problem = manifest.find(CHECKOUT / "problems", "1")
+    tables, facts = {}, {}
+    for engine in ("local", name):
+        where = replace(target.detect(), gpu=None)
+        made = engine_of(engine, problem, where)
+        made.prepare(["torchao-0.13.0"], tmp_path / "install.txt")
+        origin = execution.provenance(problem, where, made, {"jobs": 1})
+        run = store.Run.create(tmp_path / engine, problem.folder.name, origin)
+        cells = plan(problem, Selected(("f8-0.13.0-eager",), ("stack-m1",)), "cpu")
+        execution.Execution(problem, where, made, run, lambda *_: None).execute(cells)
+        failed = [record["reason"] for _, record in run.records() if record["status"] != "ok"]
+        assert failed == []
+        extract.extract(run, tmp_path / f"{engine}-evidence")
+        tables[engine] = evidence.load(tmp_path / f"{engine}-evidence")
+        exact = pl.col("name").is_in(
+            ["linears", "weights", "largest_weight", "model_bytes", "relative_error"]
+        )
+        facts[engine] = tables[engine]["facts"].filter(exact).sort("cell", "name").to_dicts()
+    local, inside = tables["local"], tables[name]
+    assert facts["local"] == facts[name]
+    assert len(facts["local"]) >= 5
+    for table, rows in local.items():
+        assert inside[table].schema == rows.schema
+        assert inside[table]["cell"].unique().sort().equals(rows["cell"].unique().sort())
+    assert inside["samples"].height == local["samples"].height
+    called = ["cell", "name", "count"]
+    ops = [one["operators"].select(called).sort(called).to_dicts() for one in (local, inside)]
+    assert ops[0] == ops[1]
+    assert json.dumps(ops[0])
