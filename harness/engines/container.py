@@ -11,7 +11,7 @@ from harness.engines import CHECKOUT, Command, Options
 from harness.engines.client import LABEL, MOST_TASKS, Client, Name, cdi_devices, explained
 from harness.engines.image import builds
 from harness.engines.local import Local
-from harness.errors import UsageError
+from harness.errors import ToolError, UsageError
 from harness.plan import Cell
 from harness.problem import Problem
 from harness.target import Target
@@ -74,6 +74,11 @@ class Container:
     def prepare(self, environments: list[str], log: Path) -> None:
         """Build the images that are missing, or the overlays on the host's interpreter."""
         self._client.version()
+        if self._options.image and self._client.image_digest(self._options.image) is None:
+            raise ToolError(
+                f"{self._client.name} has no image {self._options.image}",
+                remedy="pull it, or leave --image out to build the problem's own",
+            )
         if self._host:
             self._host.prepare(environments, log)
         for build in self._builds:

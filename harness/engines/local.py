@@ -62,7 +62,8 @@ class Local:
                             f"installing {folder.name} {done.status}: {done.detail}",
                             where=log,
                             remedy="without a network: --python an interpreter that has torch, "
-                            "and --wheels a folder that holds the locked wheels",
+                            "and --wheels a folder that holds the locked wheels; where pip finds "
+                            "no CPU build of torch: PIP_EXTRA_INDEX_URL an index that has one",
                         )
 
     def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
@@ -161,7 +162,8 @@ class Local:
         ]
         if not self._target.gpu:
             commands.append([*pip, *self._index, "--no-deps", CPU_TORCH])
-        return commands
+        # A build for GPUs, where pip found no other, lacks its libraries.
+        return [*commands, [str(folder / "bin" / "python"), "-c", "import torch"]]
 
     def _overlay_commands(self, lock: str, folder: Path) -> list[list[str]]:
         pip = [str(self._python), "-m", "pip", "install", "--quiet", "--target", str(folder)]

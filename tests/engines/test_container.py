@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import manifest, target
+from harness import manifest, process, target
 from harness.engines import CHECKOUT, Command, Engine, Options, choose, client, container, make
 from harness.engines.client import Client, cdi_devices, explained
 from harness.engines.image import builds
@@ -192,6 +192,24 @@ def test_the_hosts_interpreter_in_an_image_as_it_is(tmp_path: Path) -> None:
 def test_a_hosts_interpreter_needs_an_image() -> None:
     with pytest.raises(UsageError, match="--image"):
         engine("docker", here(), Options(python=Path("/opt/python")))
+
+
+def test_an_image_that_is_not_there_is_told_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, "docker", "case $1 in version) echo 1;; *) exit 1;; esac")
+    monkeypatch.setattr(client, "_builders", lambda _: [str(tmp_path / "docker")])
+    made = engine("docker", here(), Options(image="gone:1"))
+    with pytest.raises(ToolError, match="docker has no image gone:1"):
+        made.prepare([], tmp_path / "log")
+
+
+def test_an_engine_in_another_place_is_found_by_the_cells_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///run/user/1/docker.sock")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/1")
+    assert {"DOCKER_HOST", "XDG_RUNTIME_DIR"} <= set(process.environment({}))
 
 
 def test_images_are_named_by_what_they_are_made_of(tmp_path: Path) -> None:
