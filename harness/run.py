@@ -251,10 +251,14 @@ def _gpu_to_ourselves(target: Target) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     name = target.gpu.uuid if target.gpu else "cpu"
-    lock = FileLock(Path(tempfile.gettempdir()) / f"harness-{files.safe_name(name)}.lock")
+    path = Path(tempfile.gettempdir()) / f"harness-{files.safe_name(name)}.lock"
+    lock = FileLock(path, mode=0o666)  # whoever shares the node takes turns, too
     try:
         with lock.acquire(timeout=0.1):
             yield
+    except PermissionError as error:
+        remedy = "another user made it: they may remove it when no run of theirs goes on"
+        raise ToolError(f"not opened: {error.strerror}", where=path, remedy=remedy) from None
     except Timeout:
         raise ToolError(
             f"another run holds {name}", remedy="wait for it to end, or stop it"

@@ -1,5 +1,7 @@
 """Executing a plan with an engine of small scripts in place of torch."""
 
+import os
+import stat
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -110,6 +112,27 @@ def test_what_fails_is_ended_and_what_ends_well_is_not(tmp_path: Path) -> None:
     assert bench.engine.ended == ["slow"]
     record = next(record for _, record in bench.run.records() if record["variant"] == "slow")
     assert record["reason"] == "the engine is down; container slow would not stop"
+
+
+def test_users_of_a_node_share_the_lock(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        Bench(tmp_path, slow=WELL, fast=WELL).execute()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "harness-cpu.lock").stat().st_mode) == 0o666
+
+
+def test_a_lock_that_cannot_be_opened_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    bench = Bench(tmp_path, slow=WELL, fast=WELL)
+    monkeypatch.setattr("filelock.FileLock.acquire", denied)
+    with pytest.raises(ToolError, match=r"harness-cpu\.lock: not opened.*another user"):
+        bench.execute()
 
 
 def test_resume_runs_only_what_is_missing(tmp_path: Path) -> None:
