@@ -1,5 +1,6 @@
 """Claims against evidence: a metric and a bound give a verdict; nothing is evaluated as code."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,6 +9,9 @@ from harness.problem import Bound, Claim, Device, Problem
 from harness.problem_checks import complete
 
 Verdict = Literal["reproduced", "refuted", "inconclusive", "not measured"]
+
+THRESHOLD = 0.01
+"""By how much of itself a sampled value has to be clear of a bound; see docs/statistics.md."""
 
 _EXACT = 1e-9  # relative room for rounding where a bound is met exactly
 
@@ -42,17 +46,29 @@ def _judge(claim: Claim, metrics: Metrics, device: Device) -> Judged:
 def verdict(measured: Measured, bound: Bound) -> Verdict:
     """Return what an interval says of a bound: clear of it on one side, or inconclusive.
 
-    Bounds are inclusive.
+    What was sampled has to be clear by the practical threshold, a hundredth of the bound: less than
+    that is no difference to act on. What was counted meets a bound exactly; bounds are inclusive.
     """
     if measured.value is None or measured.low is None or measured.high is None:
         return "not measured"
+    sampled = measured.samples > measured.rounds or measured.low < measured.high
     least, most = limits(bound)
-    room = _EXACT * max(abs(measured.low), abs(measured.high))
-    if measured.low >= least - room and measured.high <= most + room:
+    clear = THRESHOLD if sampled else -_EXACT
+    if _beyond(measured.low, least, clear) and _beyond(most, measured.high, clear):
         return "reproduced"
-    if measured.high < least - room or measured.low > most + room:
+    if _beyond(least, measured.high, clear, strict=True):
+        return "refuted"
+    if _beyond(measured.low, most, clear, strict=True):
         return "refuted"
     return "inconclusive"
+
+
+def _beyond(more: float, less: float, clear: float, *, strict: bool = False) -> bool:
+    """Return whether ``more`` exceeds ``less`` by ``clear`` of the greater of them, in size."""
+    if math.isinf(more) or math.isinf(less):
+        return more > less
+    room = (abs(clear) if strict else clear) * max(abs(more), abs(less))
+    return more > less + room if strict else more >= less + room
 
 
 def limits(bound: Bound) -> tuple[float, float]:
@@ -64,8 +80,9 @@ def limits(bound: Bound) -> tuple[float, float]:
     return least, most
 
 
-def exit_code(judged: list[Judged]) -> int:
-    """Return 1 if a claim is refuted, 3 if none could be measured, else 0."""
-    if any(one.verdict == "refuted" for one in judged):
+def exit_code(judged: list[Judged], *, strict: bool = False) -> int:
+    """Return 1 if a claim is refuted (``strict``: or inconclusive), 3 if none was measured, 0."""
+    failing = {"refuted", "inconclusive"} if strict else {"refuted"}
+    if any(one.verdict in failing for one in judged):
         return 1
     return 3 if all(one.verdict == "not measured" for one in judged) else 0

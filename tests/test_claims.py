@@ -12,7 +12,14 @@ from harness.problem import Bound, Problem
     ("low", "high", "bound", "verdict"),
     [
         (2.0, 2.2, {"above": 1.9}, "reproduced"),
-        (2.0, 2.2, {"above": 2.0}, "reproduced"),
+        (2.0, 2.2, {"above": 1.97}, "reproduced"),
+        (2.0, 2.2, {"above": 1.99}, "inconclusive"),  # clear, but by less than a hundredth
+        (2.0, 2.2, {"above": 2.21}, "inconclusive"),
+        (2.0, 2.2, {"above": 2.23}, "refuted"),
+        (2.0, 2.2, {"below": 2.23}, "reproduced"),
+        (2.0, 2.2, {"below": 1.99}, "inconclusive"),
+        (-2.2, -2.0, {"below": -1.97}, "reproduced"),
+        (-2.2, -2.0, {"below": -1.99}, "inconclusive"),
         (2.0, 2.2, {"above": 2.1}, "inconclusive"),
         (2.0, 2.2, {"above": 2.3}, "refuted"),
         (2.0, 2.2, {"below": 2.3}, "reproduced"),
@@ -82,3 +89,14 @@ def test_exit_codes(example: Problem) -> None:
     assert (good.verdict, bad.verdict) == ("reproduced", "refuted")
     assert claims.exit_code([good]) == 0
     assert claims.exit_code([good, bad]) == 1
+    open_ = judged(example, {"slow": [[2.0, 2.1]], "fast": [[2.1, 2.0]]})
+    assert open_.verdict == "inconclusive"
+    assert claims.exit_code([good, open_]) == 0
+    assert claims.exit_code([good, open_], strict=True) == 1
+
+
+def test_what_was_sampled_once_is_no_count() -> None:
+    sampled = Measured("ms", value=2.0, low=2.0, high=2.0, rounds=1, samples=20)
+    assert claims.verdict(sampled, Bound(below=2.01)) == "inconclusive"
+    counted = Measured("kernels", value=2.0, low=2.0, high=2.0, rounds=1, samples=1)
+    assert claims.verdict(counted, Bound(below=2.0)) == "reproduced"

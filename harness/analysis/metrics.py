@@ -52,38 +52,36 @@ class Metrics:
     def _get(self, metric: str, variant: str, case: str) -> Measured:
         """Return ``metric`` of a variant in a case."""
         definition = self._definition(metric)
-        cells, why = self._cells(definition, variant, case)
-        rounds = [self._values(definition, cell) for cell in cells]
-        rounds = [values for values in rounds if values]
+        rounds, cells, why = self._rounds(definition, variant, case)
         if not rounds:
-            return Measured(definition.unit, why=why or "the capture does not hold it")
+            return Measured(definition.unit, why=why)
         found = statistics.estimate(rounds)
-        samples = sum(map(len, rounds))
+        samples = sum(map(len, rounds.values()))
         return Measured(
-            definition.unit, found.value, found.low, found.high, len(rounds), samples, tuple(cells)
+            definition.unit, found.value, found.low, found.high, found.rounds, samples, cells
         )
 
     def _ratio(self, of: tuple[str, str, str], over: tuple[str, str, str]) -> Measured:
         """Return the ratio of two (metric, variant, case)."""
         sides = []
         for metric, variant, case in (of, over):
-            definition = self._definition(metric)
-            cells, why = self._cells(definition, variant, case)
-            rounds = [values for cell in cells if (values := self._values(definition, cell))]
+            rounds, cells, why = self._rounds(self._definition(metric), variant, case)
             if not rounds:
-                return Measured("×", why=f"{variant}: {why or 'the capture does not hold it'}")
+                return Measured("×", why=f"{variant}: {why}")
             sides.append((rounds, cells))
         (first, first_cells), (second, second_cells) = sides
-        if statistics.centre(second) == 0:
-            return Measured("×", why="the other side is zero")
-        found = statistics.ratio(first, second)
+        try:
+            found = statistics.ratio(first, second)
+        except ValueError as error:
+            return Measured("×", why=str(error))
+        samples = min(sum(map(len, side.values())) for side in (first, second))
         return Measured(
             "×",
             found.value,
             found.low,
             found.high,
-            min(len(first), len(second)),
-            min(sum(map(len, first)), sum(map(len, second))),
+            found.rounds,
+            samples,
             (*first_cells, *second_cells),
         )
 
@@ -92,8 +90,10 @@ class Metrics:
             raise EvidenceError(f"no metric {name!r}", where=self._problem.folder)
         return self._problem.metrics[name]
 
-    def _cells(self, metric: Metric, variant: str, case: str) -> tuple[list[str], str]:
-        """Return the usable cells that make the metric and, if there is none, why."""
+    def _rounds(
+        self, metric: Metric, variant: str, case: str
+    ) -> tuple[dict[int, list[float]], tuple[str, ...], str]:
+        """Return the metric's values by round, the cells they are from and, if none, why."""
         import polars as pl
 
         rows = self._tables["cells"].filter(
@@ -101,12 +101,16 @@ class Metrics:
             pl.col("case") == case,
             pl.col("capture") == metric.capture,
         )
-        usable = rows.filter(pl.col("status") == "ok").sort("round")["cell"].to_list()
-        if usable:
-            return usable, ""
+        usable = rows.filter(pl.col("status") == "ok").sort("round").select("round", "cell")
+        rounds = {number: self._values(metric, cell) for number, cell in usable.iter_rows()}
+        rounds = {number: values for number, values in rounds.items() if values}
+        if rounds:
+            return rounds, tuple(usable["cell"]), ""
         if rows.is_empty():
-            return [], "not run"
-        return [], f"{rows['status'][0]}: {rows['reason'][0]}"
+            return {}, (), "not run"
+        if usable.is_empty():
+            return {}, (), f"{rows['status'][0]}: {rows['reason'][0]}"
+        return {}, (), "the capture does not hold it"
 
     def _values(self, metric: Metric, cell: str) -> list[float]:
         import polars as pl

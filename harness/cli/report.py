@@ -60,6 +60,9 @@ def report(
 def check(
     problem: Annotated[str, typer.Argument(help="Number, name or folder of the problem.")],
     run: RunOption = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Let an inconclusive claim fail as well.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Judge a run's claims: exit 0 if none is refuted, 1 if one is, 3 if none could be measured."""
@@ -95,7 +98,7 @@ def check(
             for one in judged
         ]
         output.table(("claim", "verdict", "measured"), rows)
-    raise typer.Exit(claims.exit_code(judged))
+    raise typer.Exit(claims.exit_code(judged, strict=strict))
 
 
 def schema() -> None:
