@@ -1,7 +1,7 @@
 """Docker and podman for real: what a cell may do inside, how it ends, that it measures the same.
 
 Needs an engine that answers, a base image made by docker/debian-base (WORKLOGS_TEST_BASE) and a
-folder with the wheels of the CPU locks (WORKLOGS_TEST_WHEELS); scripts/containers-for-tests makes
+folder with the wheels of the CPU locks (WORKLOGS_TEST_WHEELS); .ci/containers makes
 all three.
 """
 
@@ -86,7 +86,7 @@ cell.finish()
 def name(request: pytest.FixtureRequest) -> str:
     for variable in ("WORKLOGS_TEST_BASE", "WORKLOGS_TEST_WHEELS"):
         if variable not in os.environ:
-            pytest.skip(f"{variable} is not set: see scripts/containers-for-tests")
+            pytest.skip(f"{variable} is not set: see .ci/containers")
     try:
         client = Client(request.param)
         client.version()
