@@ -16,7 +16,7 @@ from typing import Any
 
 from harness import __version__, files, process, store
 from harness.captures.kinds import KINDS
-from harness.engines import CHECKOUT, Command, Engine
+from harness.engines import CHECKOUT, Command, Engine, lock_name
 from harness.errors import HarnessError, StoreError, ToolError, UsageError
 from harness.manifest import MANIFEST
 from harness.monitor import Monitor
@@ -215,8 +215,8 @@ def pasteable(
 
 def _locks(scratch: Path, target: Target) -> list[Path]:
     """Return the files under whose lock cells measure; a container cannot make them."""
-    name = files.safe_name(target.gpu.uuid if target.gpu else "cpu")
-    return [scratch / "locks" / f"{name}.lock", scratch / "locks" / f"{name}.lock.gate"]
+    name = lock_name(target)
+    return [scratch / "locks" / name, scratch / "locks" / f"{name}.gate"]
 
 
 def _missing(out: Path, names: tuple[str, ...]) -> str:

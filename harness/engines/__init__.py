@@ -2,11 +2,13 @@
 
 import contextlib
 import importlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from harness import files
 from harness.errors import ToolError, UsageError
 from harness.plan import Cell
 from harness.problem import Problem
@@ -88,6 +90,27 @@ class Engine(Protocol):
     def provenance(self) -> dict[str, object]:
         """Return what it ran in: interpreter, locks, where packages came from."""
         ...
+
+
+def cell_input(cell: Cell, target: Target, out: str, locks: str) -> str:
+    """Return what a workload is told of its cell, with paths as it sees them."""
+    given = {
+        "variant": cell.variant,
+        "case": cell.case,
+        "capture": cell.capture,
+        "device": target.device,
+        "params": cell.params,
+        "settings": cell.settings,
+        "out": out,
+        "lock": f"{locks}/{lock_name(target)}",
+        "alone": cell.alone,
+    }
+    return json.dumps(given)
+
+
+def lock_name(target: Target) -> str:
+    """Return the name of the lock under which cells measure: one a GPU, whoever runs them."""
+    return f"{files.safe_name(target.gpu.uuid if target.gpu else 'cpu')}.lock"
 
 
 def choose(wanted: str, target: Target) -> list[tuple[str, str]]:

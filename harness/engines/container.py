@@ -1,13 +1,11 @@
 """Cells as containers of Docker or podman, with no right that the capture does not need."""
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import files
 from harness.captures.kinds import KINDS
-from harness.engines import CHECKOUT, Command, Options
+from harness.engines import CHECKOUT, Command, Options, cell_input
 from harness.engines.client import LABEL, MOST_TASKS, Client, Name, cdi_devices, explained
 from harness.engines.image import builds
 from harness.engines.local import Local
@@ -86,21 +84,9 @@ class Container:
 
     def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
         """Return the client's process; the container has the name that ``end`` stops it by."""
-        gpu = self._target.gpu
-        given = {
-            "variant": cell.variant,
-            "case": cell.case,
-            "capture": cell.capture,
-            "device": self._target.device,
-            "params": cell.params,
-            "settings": cell.settings,
-            "out": _OUT,
-            "lock": f"{_LOCKS}/{files.safe_name(gpu.uuid if gpu else 'cpu')}.lock",
-            "alone": cell.alone,
-        }
         overlay = self._overlay(cell.environment)
         env = {
-            "HARNESS_CELL": json.dumps(given),
+            "HARNESS_CELL": cell_input(cell, self._target, _OUT, _LOCKS),
             "PYTHONPATH": ":".join(filter(None, (_SOURCE, overlay))),
             "TORCHINDUCTOR_CACHE_DIR": "/tmp/inductor",  # noqa: S108 - the container's own
             "TRITON_CACHE_DIR": "/tmp/triton",  # noqa: S108

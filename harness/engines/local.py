@@ -1,7 +1,6 @@
 """Cells as processes of this host: one base interpreter with torch, overlays of pinned packages."""
 
 import hashlib
-import json
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -9,7 +8,7 @@ from pathlib import Path
 
 from harness import files, process
 from harness.captures.kinds import KINDS
-from harness.engines import CHECKOUT, Command, Options
+from harness.engines import CHECKOUT, Command, Options, cell_input
 from harness.errors import ToolError
 from harness.plan import Cell
 from harness.problem import Problem
@@ -68,22 +67,10 @@ class Local:
 
     def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
         """Return the cell's process; its caches are its variant's, its scratch files its own."""
-        gpu = self._target.gpu
-        given = {
-            "variant": cell.variant,
-            "case": cell.case,
-            "capture": cell.capture,
-            "device": self._target.device,
-            "params": cell.params,
-            "settings": cell.settings,
-            "out": str(out),
-            "lock": str(scratch / "locks" / f"{files.safe_name(gpu.uuid if gpu else 'cpu')}.lock"),
-            "alone": cell.alone,
-        }
         overlay = self.overlay(cell.environment)
         cache = scratch / "cache" / files.safe_name(cell.variant)
         env = {
-            "HARNESS_CELL": json.dumps(given),
+            "HARNESS_CELL": cell_input(cell, self._target, str(out), str(scratch / "locks")),
             "PYTHONPATH": ":".join(str(path) for path in (CHECKOUT, overlay) if path),
             "PYTHONUNBUFFERED": "1",
             "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
