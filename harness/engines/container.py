@@ -99,19 +99,16 @@ class Container:
             Mount(CHECKOUT / "harness", f"{_SOURCE}/harness"),
             Mount(self._problem.folder.resolve(), _PROBLEM),
             Mount(locks, _LOCKS),
-            Mount(out, _OUT, writable=True),
-            *self._host_mounts(),
         ]
         flags = [*self._rights(cell), *self._gpu_flags()]
-        return self._command(name, flags, mounts, env, argv)
+        return self._command(name, out, flags, mounts, env, argv)
 
     def afterwards(self, cell: Cell, out: Path) -> list[Command]:
         """Return the profiler's own exports, in containers without a GPU."""
         commands = []
         for number, argv in enumerate(KINDS[cell.capture].after(Path(_OUT))):
             name = f"worklogs-export-{number}-{cell.id[-90:]}"
-            mounts = [Mount(out, _OUT, writable=True), *self._host_mounts()]
-            commands.append(self._command(name, ["--cap-drop=ALL"], mounts, {}, argv))
+            commands.append(self._command(name, out, ["--cap-drop=ALL"], [], {}, argv))
         return commands
 
     def begin(self, command: Command) -> None:
@@ -145,12 +142,14 @@ class Container:
     def _command(
         self,
         name: str,
+        out: Path,
         flags: list[str],
         mounts: list[Mount],
         env: dict[str, str],
         argv: list[str],
     ) -> Command:
         """Return the client's call for a container that may do no more than ``flags`` say."""
+        mounts = [*mounts, Mount(out, _OUT, writable=True), *self._host_mounts()]
         home = {"HOME": "/tmp", "TMPDIR": "/tmp", "USER": "worklogs", "PYTHONUNBUFFERED": "1"}  # noqa: S108
         if self._host:  # its programs are the host's, so they are found as there
             given = ("PATH", "LD_LIBRARY_PATH")
@@ -173,7 +172,8 @@ class Container:
             *(f"--env={key}={value}" for key, value in {**home, **env}.items()),
             *(f"--workdir={_OUT}", self.image, *argv),
         ]
-        return Command(call, {}, CHECKOUT, name, None if caller else _NOBODY)
+        # In the output folder, as podman's monitor leaves a file `oom` where it stands.
+        return Command(call, {}, out, name, None if caller else _NOBODY)
 
     def _rights(self, cell: Cell) -> list[str]:
         needed = self._counter_rights() if KINDS[cell.capture].tool == "ncu" else []
