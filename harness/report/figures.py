@@ -210,7 +210,8 @@ def conditions(origin: dict[str, Any]) -> Markdown:
     failed = [cell for cell in origin["cells"] if cell["status"] != "ok"]
     rows.append(["cells", f"{len(origin['cells'])}, of which {len(failed)} failed"])
     commit = run["git"]["commit"] or "not in a git checkout"
-    rows.append(["harness", f"{run['harness']}, commit {commit}"])
+    changed = " with uncommitted changes" if run["git"]["changed"] else ""
+    rows.append(["harness", f"{run['harness']}, commit {commit}{changed}"])
     rows.append(["manifest", f"sha256 {run['manifest_sha256'][:16]}…"])
     rows.append(["sources", f"sha256 {run['sources_sha256'][:16]}…"])
     return table(["", ""], rows, numeric_from=2)
