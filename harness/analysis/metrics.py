@@ -94,15 +94,9 @@ class Metrics:
         self, metric: Metric, variant: str, case: str
     ) -> tuple[dict[int, list[float]], tuple[str, ...], str]:
         """Return the metric's values by round, the cells they are from and, if none, why."""
-        import polars as pl
-
-        rows = self._tables["cells"].filter(
-            pl.col("variant") == variant,
-            pl.col("case") == case,
-            pl.col("capture") == metric.capture,
-        )
-        usable = rows.filter(pl.col("status") == "ok").sort("round").select("round", "cell")
-        rounds = {number: self._values(metric, cell) for number, cell in usable.iter_rows()}
+        rows, usable = self._cells(metric.capture, variant, case)
+        by_round = usable.select("round", "cell").iter_rows()
+        rounds = {number: self._values(metric, cell) for number, cell in by_round}
         rounds = {number: values for number, values in rounds.items() if values}
         if rounds:
             return rounds, tuple(usable["cell"]), ""
@@ -133,15 +127,17 @@ class Metrics:
 
     def capture_of(self, kind: str, variant: str, case: str) -> Tables | None:
         """Return the tables of the first usable cell of that capture, None if there is none."""
+        _, usable = self._cells(kind, variant, case)
+        return None if usable.is_empty() else self.of_cell(usable["cell"][0])
+
+    def _cells(self, kind: str, variant: str, case: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the cells of a capture of a variant and case, and the usable ones by round."""
         import polars as pl
 
         rows = self._tables["cells"].filter(
-            pl.col("variant") == variant,
-            pl.col("case") == case,
-            pl.col("capture") == kind,
-            pl.col("status") == "ok",
+            pl.col("variant") == variant, pl.col("case") == case, pl.col("capture") == kind
         )
-        return None if rows.is_empty() else self.of_cell(rows.sort("round")["cell"][0])
+        return rows, rows.filter(pl.col("status") == "ok").sort("round")
 
     def of_cell(self, cell: str) -> Tables:
         """Return the tables' rows of one cell."""

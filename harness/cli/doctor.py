@@ -16,8 +16,8 @@ def doctor(
     from harness import doctor as checking
     from harness.cli import output
 
+    engines.known(engine)
     here = target.detect()
-    engines.choose(engine, here)
     checks = [*checking.checks(here), *container_checks.checks(here, engine)]
     if json:
         output.as_json({"checks": [check.as_dict() for check in checks], "target": here.as_dict()})

@@ -113,16 +113,19 @@ def lock_name(target: Target) -> str:
     return f"{files.safe_name(target.gpu.uuid if target.gpu else 'cpu')}.lock"
 
 
+def known(wanted: str) -> None:
+    """Raise UsageError for a name that is neither an engine's nor "auto"."""
+    if wanted not in ("auto", *ENGINES):
+        raise UsageError(f"no engine {wanted!r}", remedy=f"there are: auto, {', '.join(ENGINES)}")
+
+
 def choose(wanted: str, target: Target) -> list[tuple[str, str]]:
     """Return the engines to try, in order, each with the reason that it is tried.
 
     "auto": a container with the GPU, the local GPU, a container on the CPU, the local CPU.
     """
+    known(wanted)
     if wanted != "auto":
-        if wanted not in ENGINES:
-            raise UsageError(
-                f"no engine {wanted!r}", remedy=f"there are: auto, {', '.join(ENGINES)}"
-            )
         return [(wanted, f"the {wanted} engine, as asked")]
     if target.gpu is None:
         there = [

@@ -8,7 +8,7 @@ from harness.captures.kinds import KINDS
 from harness.engines import CHECKOUT, Command, Options, cell_input
 from harness.engines.client import LABEL, MOST_TASKS, Client, Name, cdi_devices, explained
 from harness.engines.image import builds
-from harness.engines.local import Local
+from harness.engines.local import Local, lock_hashes
 from harness.errors import ToolError, UsageError
 from harness.plan import Cell
 from harness.problem import Problem
@@ -54,11 +54,8 @@ class Container:
         self._client = Client(name)
         self._host = Local(problem, target, options) if options.python else None
         self._builds = () if options.image else builds(problem.folder, target, options)
-
-    @property
-    def image(self) -> str:
-        """Return the image that cells run in."""
-        return self._options.image or [build.tag for build in self._builds][-1]
+        # Once: a tag is a hash of files, and all cells of a run have the same image.
+        self.image = options.image or [build.tag for build in self._builds][-1]
 
     def preparation(self, environments: list[str]) -> list[list[str]]:
         """Return the commands that build what does not stand yet; contexts are put in place."""
@@ -125,7 +122,6 @@ class Container:
 
     def provenance(self) -> dict[str, object]:
         """Return engine, image by digest, what it was made of and what it may do."""
-        locks = self._host or Local(self._problem, self._target, self._options)
         packages = "a folder of wheels" if self._options.wheels else "the configured index"
         return {
             "engine": self._client.name,
@@ -136,7 +132,7 @@ class Container:
             "image": self.image,
             "image_digest": self._client.image_digest(self.image),
             "capabilities": [f"CAP_{name} for ncu" for name in self._counter_rights()],
-            "locks": locks.provenance()["locks"],
+            "locks": lock_hashes(self._problem),
         }
 
     def _command(

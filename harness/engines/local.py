@@ -98,17 +98,12 @@ class Local:
 
     def provenance(self) -> dict[str, object]:
         """Return interpreter, package source and the hash of each environment's lock."""
-        locks = {
-            name: _hash(self._problem.folder / environment.lock)
-            for name, environment in self._problem.environments.items()
-            if environment.lock
-        }
         return {
             "engine": "local",
             "where": "on host",
             "python": "given with --python" if self._given else f"built from {self._lock.name}",
             "packages_from": "a folder of wheels" if self._wheels else "the configured index",
-            "locks": locks,
+            "locks": lock_hashes(self._problem),
         }
 
     @property
@@ -160,6 +155,15 @@ class Local:
     @property
     def _index(self) -> list[str]:
         return ["--no-index", "--find-links", str(self._wheels)] if self._wheels else []
+
+
+def lock_hashes(problem: Problem) -> dict[str, str]:
+    """Return the sha256 of each environment's lock."""
+    return {
+        name: _hash(problem.folder / environment.lock)
+        for name, environment in problem.environments.items()
+        if environment.lock
+    }
 
 
 def _hash(path: Path) -> str:
