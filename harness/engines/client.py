@@ -56,6 +56,11 @@ _TROUBLES = (
         "without a registry, build over one made by docker/debian-base: --build-arg BASE_IMAGE=…",
     ),
     (
+        r"failed to exec pid1|executable file [^\n]*not found in \$PATH",
+        "the image has not got this program",
+        "take an image that has it, or --mount its folder and put that on PATH",
+    ),
+    (
         r"buildx component is missing",
         "this docker cannot build with BuildKit",
         "install docker-buildx, or put a docker that can build first on PATH",

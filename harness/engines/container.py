@@ -195,10 +195,9 @@ class Container:
 
     def _host_mounts(self) -> list[Mount]:
         """Return what the caller names and, of the host's interpreter, the overlays."""
-        folders = [path.resolve() for path in self._options.mounts]
-        if self._host:
-            folders.append(self._host.store)
-        return [Mount(path, str(path)) for path in folders]
+        folders = [*self._options.mounts, *([self._host.store] if self._host else [])]
+        # Under the name that was given, which PATH may hold, also where that is a link.
+        return [Mount(path.resolve(), str(path.absolute())) for path in dict.fromkeys(folders)]
 
     def _overlay(self, environment: str) -> str:
         if self._problem.environments[environment].lock is None:

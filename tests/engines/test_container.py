@@ -189,6 +189,18 @@ def test_the_hosts_interpreter_in_an_image_as_it_is(tmp_path: Path) -> None:
     assert any(f"{store}/torchao-0.13.0-" in one for one in argv if "PYTHONPATH" in one)
 
 
+def test_a_folder_is_mounted_once_and_under_the_name_that_was_given(tmp_path: Path) -> None:
+    (tmp_path / "cuda-13.0").mkdir()
+    (tmp_path / "cuda").symlink_to("cuda-13.0")
+    named = (tmp_path / "cuda", tmp_path / "cuda", tmp_path / "cuda-13.0")
+    argv = command("podman", "timing", here(), Options(mounts=named)).argv
+    source = tmp_path / "cuda-13.0"
+    assert [one for one in argv if str(tmp_path) in one] == [
+        f"--mount=type=bind,source={source},target={tmp_path / 'cuda'},readonly",
+        f"--mount=type=bind,source={source},target={source},readonly",
+    ]
+
+
 def test_a_hosts_interpreter_needs_an_image() -> None:
     with pytest.raises(UsageError, match="--image"):
         engine("docker", here(), Options(python=Path("/opt/python")))
@@ -300,6 +312,8 @@ def test_a_build_argument_has_a_name_and_a_value(argument: str) -> None:
         ("write /var/lib/docker/tmp/x: no space left on device", "docker system prune"),
         ("docker: Error response from daemon: No such image: worklogs/a:1.", "BASE_IMAGE"),
         ("Error: worklogs/a:1: image not known", "BASE_IMAGE"),
+        ("ERROR (catatonit:2): failed to exec pid1: No such file or directory", "--mount"),
+        ('exec: "ncu": executable file not found in $PATH: unknown', "PATH"),
         ("ERROR: BuildKit is enabled but the buildx component is missing or broken.", "buildx"),
         ("Traceback (most recent call last):\nValueError: 7", ""),
     ],
