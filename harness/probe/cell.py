@@ -12,6 +12,7 @@ import torch
 
 from harness.probe import memory, region, timing
 from harness.probe.names import INPUT, RECORD
+from harness.probe.series import Series
 from harness.probe.turn import Turn
 
 
@@ -32,6 +33,8 @@ class Cell:
         self.out = Path(given["out"])
         self._gpu = Turn(Path(given["lock"]), alone=given["alone"])
         self._samples: list[dict[str, Any]] = []
+        self._sampling: list[dict[str, Any]] = []
+        self._windows: list[tuple[float, float]] = []
         self._facts: list[dict[str, Any]] = []
         self._declared: dict[str, int] = {}
         self._phases: list[dict[str, Any]] = []
@@ -72,22 +75,34 @@ class Cell:
         return next(float(fact["value"]) for fact in self._facts if fact["name"] == name)
 
     def sample(self, name: str, metric: str, unit: str, values: list[float]) -> None:
-        """Keep repeated measurements of ``metric`` in region ``name``; timing cells only."""
-        self._samples += [
-            {"region": name, "metric": metric, "unit": unit, "index": index, "value": value}
-            for index, value in enumerate(values)
-        ]
+        """Keep repeated measurements of ``metric`` in region ``name``, in order."""
+        self._keep(name, metric, unit, values, [""] * len(values))
 
-    def exclusively(self) -> contextlib.AbstractContextManager[None]:
-        """Hold the device alone: no other cell of this run sets up or measures meanwhile."""
-        return self._gpu.exclusively()
+    def sampled(self, name: str, measured: Series, unit: str = "ms", scale: float = 1) -> None:
+        """Keep a series with its marks and with how it was sampled; values times ``scale``."""
+        values = [value * scale for value in measured.values]
+        self._keep(name, measured.metric, unit, values, measured.marks())
+        self._sampling.append({"region": name, **measured.summary()})
+
+    @contextlib.contextmanager
+    def exclusively(self) -> Iterator[None]:
+        """Hold the device alone: no other cell of this run sets up or measures meanwhile.
+
+        What is held alone is what counts, so the harness judges the GPU's state over this stretch.
+        """
+        with self._gpu.exclusively():
+            start = time.time()
+            yield
+            self.synchronize()
+            self._windows.append((start, time.time()))
 
     def measure(self, name: str, step: Callable[[], object]) -> None:
         """Run ``step`` under this cell's capture, after ``settings['warmup']`` unrecorded calls.
 
         timing: host and GPU time per step, many times. torch, nsys, ncu: ``settings['steps']``
         steps inside the profiled range, each in a range of its own, whose number is declared for
-        the reader to check. memory: the same steps as a phase of the allocator's history.
+        the reader to check. memory: the same steps as a phase of the allocator's history. Each
+        profiled step's latency is kept, too: it tells what the profiler cost.
         """
         with self.phase("warmup"):
             for _ in range(self.settings["warmup"]):
@@ -95,21 +110,22 @@ class Cell:
         steps: int = self.settings["steps"]
         if self.capture == "timing":
             with self.exclusively():
-                measured = timing.sample(step, steps, self.settings["samples"], self.device)
-            for metric, values in measured:
-                self.sample(name, metric, "ms", values)
+                measured = timing.series(step, self.settings, self.device)
+            for one in measured:
+                self.sampled(name, one)
             return
         self._declared[f"step:{name}"] = steps
+        latencies: list[float] = []
         if self.capture == "memory":
             with self.phase(name):
                 for _ in range(steps):
-                    step()
-            return
-        with self.exclusively(), region.profiled(self.capture, self.device, self.out):
-            for _ in range(steps):
-                with region.marked(f"step:{name}", self.device):
-                    step()
-                    self.synchronize()
+                    latencies.append(self._latency(step))
+        else:
+            with self.exclusively(), region.profiled(self.capture, self.device, self.out):
+                for _ in range(steps):
+                    with region.marked(f"step:{name}", self.device):
+                        latencies.append(self._latency(step))
+        self.sample(name, "latency", "ms", latencies)
 
     def finish(self) -> None:
         """Write what was gathered; the last thing a repro does."""
@@ -117,8 +133,32 @@ class Cell:
             memory.finish(self.out / "memory.json.gz", self.device, self._phases)
         record = {
             "samples": self._samples,
+            "sampling": self._sampling,
+            "windows": self._windows,
             "facts": self._facts,
             "declared": self._declared,
             "packages": region.packages(),
         }
         (self.out / RECORD).write_text(json.dumps(record), encoding="utf-8")
+
+    def _latency(self, step: Callable[[], object]) -> float:
+        """Return the ms from a step's call until the device is idle again."""
+        start = time.perf_counter()
+        step()
+        self.synchronize()
+        return (time.perf_counter() - start) * 1e3
+
+    def _keep(
+        self, name: str, metric: str, unit: str, values: list[float], marks: list[str]
+    ) -> None:
+        self._samples += [
+            {
+                "region": name,
+                "metric": metric,
+                "unit": unit,
+                "index": index,
+                "value": value,
+                "mark": mark,
+            }
+            for index, (value, mark) in enumerate(zip(values, marks, strict=True))
+        ]
