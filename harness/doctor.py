@@ -9,7 +9,7 @@ from typing import Any
 
 from harness import process
 from harness.errors import ToolError
-from harness.monitor import Monitor
+from harness.monitor import Monitor, summary
 from harness.target import Target, Tool
 
 _ROOM_BYTES = 5 << 30
@@ -40,7 +40,7 @@ def checks(target: Target) -> list[Check]:
         _nsys_import(target),
         _profiler("ncu", target.ncu, target),
         _counters(target),
-        _clocks(target),
+        _state(target),
         _room(Path.cwd()),
     ]
 
@@ -107,18 +107,21 @@ def _counters(target: Target) -> Check:
     return Check("hardware counters", not restricted, found, remedy if restricted else "")
 
 
-def _clocks(target: Target) -> Check:
+def _state(target: Target) -> Check:
     if target.gpu is None:
-        return Check("clocks", None, "no GPU")
+        return Check("GPU state", None, "no GPU")
     with Monitor(target.gpu.uuid) as monitor:
         time.sleep(_WATCHED_S)
-    seen = monitor.summary()
+    seen = summary(monitor.looks)
     labels = {"sm_mhz": "SM {:.0f} MHz", "memory_mhz": "memory {:.0f} MHz", "power_w": "{:.0f} W"}
     found = [label.format(seen[key]["median"]) for key, label in labels.items() if key in seen]
     held = sorted(reason for reason in seen["throttle_reasons"] if reason not in _HARMLESS)
     found.append(f"held back by {', '.join(held) or 'nothing'}")
     remedy = "let it cool, and see nvidia-smi -q -d PERFORMANCE" if held else ""
-    return Check("clocks", not held, ", ".join(found), remedy)
+    if seen["others"]:
+        found.append(f"on the GPU, too: {', '.join(seen['others'])}")
+        remedy = remedy or "end them: cells measured beside them count as doubtful"
+    return Check("GPU state", not held and not seen["others"], ", ".join(found), remedy)
 
 
 def _room(folder: Path) -> Check:

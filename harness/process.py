@@ -110,6 +110,25 @@ def output(argv: Sequence[str], *, deadline_s: float = 20, cwd: Path | None = No
     return done.stdout.strip()
 
 
+def guardian(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> "subprocess.Popen[str]":
+    """Start ``argv`` in a session of its own, to outlive us: its stdin ends when we do.
+
+    The caller reads its stdout, ends its stdin and waits. Raises ToolError if it cannot start.
+    """
+    try:
+        return subprocess.Popen(
+            list(argv),
+            cwd=cwd,
+            env=dict(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ToolError(f"cannot start: {error.strerror}", where=argv[0]) from error
+
+
 def last_line(log: Path) -> str:
     """Return the last line of a log that is not blank, cut to 300 characters."""
     lines = tail(log).splitlines()

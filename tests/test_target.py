@@ -1,5 +1,6 @@
 """What a machine is: asked of NVML and the tools, never assumed."""
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness import doctor, target
-from harness.monitor import Monitor
+from harness.monitor import Monitor, summary
 from harness.target import Tool
 
 
@@ -45,6 +46,9 @@ class Nvml(SimpleNamespace):
             "nvmlDeviceGetPowerUsage": lambda _handle: 700_000,
             "nvmlDeviceGetTemperature": self._refused,
             "nvmlDeviceGetCurrentClocksEventReasons": lambda _handle: 0x1 | 0x4,
+            "nvmlDeviceGetComputeRunningProcesses": lambda _handle: [
+                SimpleNamespace(pid=os.getpid())
+            ],
         }
         return answers[name]
 
@@ -86,11 +90,12 @@ def test_the_monitor_sees_clocks_and_leaves_out_what_is_refused() -> None:
         pass
     with Monitor("GPU-00") as monitor:
         monitor._stop.wait(0.3)
-    seen = monitor.summary()
+    seen = summary(monitor.looks)
     assert seen["sm_mhz"] == {"min": 1980, "median": 1980, "max": 1980}
     assert seen["power_w"]["max"] == 700
     assert "temperature_c" not in seen
     assert set(seen["throttle_reasons"]) == {"power cap"}
+    assert [name.split(" (")[1] for name in seen["others"]] == [f"process {os.getpid()})"]
 
 
 def test_the_counter_permission_is_read_from_the_driver(tmp_path: Path) -> None:
