@@ -44,21 +44,30 @@ def _judge(claim: Claim, metrics: Metrics, device: Device) -> Judged:
 
 
 def verdict(measured: Measured, bound: Bound) -> Verdict:
-    """Return what an interval says of a bound: clear of it on one side, or inconclusive.
+    """Return what the intervals say of a bound: clear of it on one side, or inconclusive.
 
-    What was sampled has to be clear by the practical threshold, a hundredth of the bound: less than
-    that is no difference to act on. What was counted meets a bound exactly; bounds are inclusive.
+    Of what was sampled, the 95 % interval has to be clear by the practical threshold, a hundredth
+    of the bound (less is no difference to act on), and the 99 % interval clear at all. What was
+    counted meets a bound exactly; bounds are inclusive. What was timed on a GPU that was slowed
+    down, shared or drifting decides nothing.
     """
     if measured.value is None or measured.low is None or measured.high is None:
         return "not measured"
+    if measured.doubt:
+        return "inconclusive"
+    shown = (measured.low, measured.high)
     sampled = measured.samples > measured.rounds or measured.low < measured.high
-    least, most = limits(bound)
     clear = THRESHOLD if sampled else -_EXACT
-    if _beyond(measured.low, least, clear) and _beyond(most, measured.high, clear):
+    sides = {_side(shown, bound, clear), _side(measured.sure or shown, bound, min(clear, 0.0))}
+    return sides.pop() if len(sides) == 1 else "inconclusive"
+
+
+def _side(ends: tuple[float, float], bound: Bound, clear: float) -> Verdict:
+    """Return what one interval says of a bound."""
+    (low, high), (least, most) = ends, limits(bound)
+    if _beyond(low, least, clear) and _beyond(most, high, clear):
         return "reproduced"
-    if _beyond(least, measured.high, clear, strict=True):
-        return "refuted"
-    if _beyond(measured.low, most, clear, strict=True):
+    if _beyond(least, high, clear, strict=True) or _beyond(low, most, clear, strict=True):
         return "refuted"
     return "inconclusive"
 

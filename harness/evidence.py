@@ -13,7 +13,7 @@ from harness.errors import EvidenceError
 if TYPE_CHECKING:
     import polars as pl
 
-VERSION = 1
+VERSION = 2
 """Raised with every change that makes older evidence unreadable."""
 
 Tables: TypeAlias = "dict[str, pl.DataFrame]"
@@ -21,6 +21,9 @@ Tables: TypeAlias = "dict[str, pl.DataFrame]"
 
 SCHEMAS: Mapping[str, Mapping[str, str]] = {
     # One row an executed cell: which variant, case and capture the other tables' `cell` stands for.
+    # doubt: why its times are not to be relied on, empty if nothing was seen, null if not watched;
+    # retried: the same of a first try; sm_mhz: median clock while it measured; idle_s: the pause of
+    # the run before it.
     "cells": {
         "variant": "str",
         "case": "str",
@@ -29,9 +32,45 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "status": "str",
         "reason": "str",
         "wall_s": "float",
+        "doubt": "str",
+        "retried": "str",
+        "sm_mhz": "float",
+        "idle_s": "float",
     },
-    # Repeated measurements made by unprofiled cells, each kept.
-    "samples": {"region": "str", "metric": "str", "unit": "str", "index": "int", "value": "float"},
+    # Repeated measurements, each kept, in order. mark: warm-up (left out of statistics), outlier
+    # (kept), or empty. In a profiled cell only the latency of its steps.
+    "samples": {
+        "region": "str",
+        "metric": "str",
+        "unit": "str",
+        "index": "int",
+        "value": "float",
+        "mark": "str",
+    },
+    # How a metric was sampled: steps in a sample, samples taken, those left out as warm-up, those
+    # far off, the median's relative half-width, the one asked for, what ended it, and how long.
+    "sampling": {
+        "region": "str",
+        "metric": "str",
+        "steps": "int",
+        "taken": "int",
+        "warmup": "int",
+        "outliers": "int",
+        "half_width": "float",
+        "target": "float",
+        "stopped": "str",
+        "seconds": "float",
+    },
+    # What this GPU can reach at most, as measured on it: the same name may stand for several GPUs.
+    "ceilings": {
+        "gpu": "str",
+        "name": "str",
+        "unit": "str",
+        "value": "float",
+        "low": "float",
+        "high": "float",
+        "rounds": "int",
+    },
     # What a workload says of itself once: sizes, counts of generated code, versions.
     "facts": {"name": "str", "unit": "str", "value": "float", "text": "str"},
     # One row a GPU operation. kind: kernel, copy, memset, graph (a graph traced as one unit).

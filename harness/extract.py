@@ -1,5 +1,6 @@
 """From a run's captures to evidence: every artifact checked, every count compared, then read."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,9 @@ def extract(run: store.Run, folder: Path) -> Tables:
             read, record["status"], record["reason"] = {}, "unusable", str(error)
         for table, rows in read.items():
             parts[table].append(rows.insert_column(0, pl.lit(name).alias("cell")))
-        known = {key: [record[key]] for key in evidence.SCHEMAS["cells"]}
-        parts["cells"].append(_named(name, evidence.frame("cells", known)))
+        parts["cells"].append(_named(name, _row(record)))
         cells.append(_told(name, record))
+    parts["ceilings"] += [_named("", rows) for rows in _ceilings(run.provenance)]
     tables = {name: pl.concat(rows) for name, rows in parts.items() if rows}
     with files.atomic_folder(folder) as building:
         evidence.save(building, tables)
@@ -59,6 +60,28 @@ def _named(name: str, rows: Any) -> Any:
     return rows.insert_column(0, pl.lit(name).alias("cell"))
 
 
+def _row(record: dict[str, Any]) -> Any:
+    """Return a cell's own row. Runs of an earlier harness were not watched as they measured."""
+    names = ("variant", "case", "capture", "round", "status", "reason", "wall_s")
+    known = {key: [record[key]] for key in names}
+    if record.get("doubts") is not None:
+        known |= {
+            "doubt": ["; ".join(record["doubts"])],
+            "retried": ["; ".join(record["retried"])],
+            "sm_mhz": [record["seen"].get("sm_mhz", {}).get("median")],
+            "idle_s": [record["idle_s"]],
+        }
+    return evidence.frame("cells", known)
+
+
+def _ceilings(origin: dict[str, Any]) -> Iterator[Any]:
+    """Yield the ceilings of each GPU that the run was begun or gone on with, once."""
+    known = [one["ceilings"] for one in (origin, *origin.get("resumed", [])) if one.get("ceilings")]
+    for found in {one["gpu"]: one for one in known}.values():
+        rows = [{"gpu": found["gpu"], "name": name, **it} for name, it in found["rates"].items()]
+        yield _rows("ceilings", rows)
+
+
 def _cell(path: Path, record: dict[str, Any]) -> Tables:
     """Return a cell's tables; CaptureError if it is not what was published or declared."""
     workload = record["workload"]
@@ -68,6 +91,7 @@ def _cell(path: Path, record: dict[str, Any]) -> Tables:
     ]
     tables = {
         "samples": _rows("samples", workload["samples"]),
+        "sampling": _rows("sampling", workload.get("sampling", [])),
         "facts": _rows("facts", [*workload["facts"], *declared]),
     }
     kind = KINDS[record["capture"]]
@@ -82,7 +106,7 @@ def _cell(path: Path, record: dict[str, Any]) -> Tables:
 
 def _rows(table: str, rows: list[dict[str, Any]]) -> Any:
     return evidence.frame(
-        table, {column: [row[column] for row in rows] for column in evidence.SCHEMAS[table]}
+        table, {column: [row.get(column) for row in rows] for column in evidence.SCHEMAS[table]}
     )
 
 

@@ -12,12 +12,12 @@ from harness.problem import CaptureKind, Device, Problem
 
 @dataclass(frozen=True)
 class Selected:
-    """What the command line picked; empty means all."""
+    """What the command line picked; empty means all, no rounds those of the manifest."""
 
     variants: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()
     captures: tuple[str, ...] = ()
-    rounds: int = 1
+    rounds: int | None = None
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ def plan(
     chosen = [kind for kind in problem.captures if kind in (selected.captures or problem.captures)]
     cells = []
     for kind in sorted(chosen, key=lambda kind: kind != "timing"):
-        rounds = selected.rounds if kind == "timing" else 1
-        for number in range(rounds):
+        rounds = [_rounds(problem, selected, kind, case) for case in problem.cases]
+        for number in range(max(rounds)):
             cells += _round(problem, selected, device, kind, number, sources)
     if not cells:
         raise UsageError(
@@ -79,11 +79,20 @@ def _round(
 ) -> list[Cell]:
     cells = []
     for case in selected.cases or problem.cases:
+        if number >= _rounds(problem, selected, kind, case):
+            continue
         variants = [name for name in problem.variants if name in (selected.variants or [name])]
         for variant in variants if number % 2 == 0 else reversed(variants):
             if problem.covers(kind, variant, case, device):
                 cells.append(_cell(problem, device, kind, variant, case, number, sources))
     return cells
+
+
+def _rounds(problem: Problem, selected: Selected, kind: CaptureKind, case: str) -> int:
+    """Return in how many processes a cell is repeated: what is profiled is recorded once."""
+    if kind != "timing":
+        return 1
+    return selected.rounds or problem.cases[case].rounds or problem.captures[kind].rounds
 
 
 def _cell(
@@ -98,7 +107,7 @@ def _cell(
     capture = problem.captures[kind]
     small = problem.cases[case].on_cpu if device == "cpu" else {}
     params = {**problem.cases[case].params, **small, **problem.variants[variant].options}
-    settings = {"warmup": 3, "steps": 1, "samples": 10, **capture.settings}
+    settings = {"warmup": 3, "steps": 1, **capture.settings}
     environment = problem.environments[problem.variants[variant].environment]
     lock = (problem.folder / environment.lock).read_text() if environment.lock else ""
     made_from = [params, settings, capture.flags, device, lock, sources, number]
@@ -138,7 +147,7 @@ def source_hash(folder: Path) -> str:
 
 
 def _known(problem: Problem, selected: Selected) -> None:
-    if selected.rounds < 1:
+    if selected.rounds is not None and selected.rounds < 1:
         raise UsageError("--rounds has to be at least 1")
     for kind in ("variants", "cases", "captures"):
         there = getattr(problem, kind)

@@ -39,6 +39,7 @@ class Case(_Model):
     params: dict[str, Any] = {}
     on_cpu: dict[str, Any] = Field({}, description="parameters that replace others on a CPU")
     needs: Device | None = None
+    rounds: int | None = Field(None, ge=1, description="of its timing cells, if not the capture's")
 
 
 class Capture(_Model):
@@ -51,6 +52,7 @@ class Capture(_Model):
     )
     needs: Device | None = None
     deadline_s: float = Field(600, gt=0)
+    rounds: int = Field(5, ge=1, description="processes in which a timing cell is repeated")
 
 
 class Metric(_Model):

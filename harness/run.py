@@ -19,16 +19,40 @@ from harness.captures.kinds import KINDS
 from harness.engines import CHECKOUT, Command, Engine, lock_name
 from harness.errors import HarnessError, StoreError, ToolError, UsageError
 from harness.manifest import MANIFEST
-from harness.monitor import Monitor
+from harness.monitor import Monitor, summary
 from harness.plan import Cell, source_hash
 from harness.probe.names import RECORD as WORKLOAD
 from harness.problem import Problem
 from harness.target import Target
+from harness.watched import doubts
 
 _EXPORT_DEADLINE_S = 600
 
 Report = Callable[[Cell, str, float], None]
 """Told of each cell: the cell, "running" or its status with the reason, and its seconds."""
+
+
+class _Pauses:
+    """Tells for how long no cell of a run ran: a GPU that rests between rounds is another GPU."""
+
+    def __init__(self) -> None:
+        self.since: float | None = None
+        self._running = 0
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def ended(self) -> Iterator[float | None]:
+        """Run a cell within; yield the seconds of the pause before it, None if it is the first."""
+        with self._lock:
+            rested = None if self.since is None else round(time.time() - self.since, 3)
+            idle = 0.0 if self._running else rested
+            self._running += 1
+        try:
+            yield idle
+        finally:
+            with self._lock:
+                self._running -= 1
+                self.since = time.time()
 
 
 @dataclass
@@ -41,15 +65,19 @@ class Execution:
     run: store.Run
     report: Report
     jobs: int = 1
+    lock_mhz: int | None = None
     _stop: threading.Event = field(default_factory=threading.Event)
     _caches: dict[tuple[str, str], threading.Lock] = field(default_factory=dict)
+    _pauses: _Pauses = field(default_factory=_Pauses)
 
     def execute(self, cells: list[Cell]) -> None:
         """Run what is not finished yet. Tuning cells come first when cells share the GPU."""
         todo = [cell for cell in cells if not self.run.finished(cell.id)]
+        ends = [record["started"] + record["wall_s"] for _, record in self.run.records()]
+        self._pauses.since = max(ends, default=None)
         for cell in todo:
             self._caches.setdefault((cell.variant, cell.case), threading.Lock())
-        with _gpu_to_ourselves(self.target):
+        with _gpu_to_ourselves(self.target), self._clocks():
             if self.jobs == 1:
                 for cell in todo:
                     self._run(cell)
@@ -58,6 +86,14 @@ class Execution:
                 if cell.alone:
                     self._run(cell)
             self._together([cell for cell in todo if not cell.alone])
+
+    def _clocks(self) -> contextlib.AbstractContextManager[None]:
+        """Hold the SM clock where that was asked for; otherwise nothing of the GPU is touched."""
+        if self.lock_mhz is None or self.target.gpu is None:
+            return contextlib.nullcontext()
+        from harness.clock_lock import locked
+
+        return locked(self.target.gpu.uuid, self.lock_mhz)
 
     def _together(self, cells: list[Cell]) -> None:
         pool = ThreadPoolExecutor(self.jobs)
@@ -86,17 +122,25 @@ class Execution:
         try:
             with files.atomic_folder(self.run.cell(cell.id)) as out:
                 record = self._record(cell, out, scratch)
+                if record["doubts"]:
+                    record = self._again(cell, out, scratch, record["doubts"])
                 files.write_json(out / store.RECORD, record)
         finally:
             shutil.rmtree(scratch / "tmp" / cell.id, ignore_errors=True)
         return record
+
+    def _again(self, cell: Cell, out: Path, scratch: Path, doubts: list[str]) -> dict[str, Any]:
+        """Run a cell a second and last time, because what was seen of the GPU makes it doubtful."""
+        for path in out.iterdir():
+            path.unlink()
+        return {**self._record(cell, out, scratch), "retried": doubts}
 
     def _record(self, cell: Cell, out: Path, scratch: Path) -> dict[str, Any]:
         command = self.engine.command(cell, out, scratch)
         uuid = self.target.gpu.uuid if self.target.gpu else None
         started = time.time()
         log = out / "log.txt"
-        with Monitor(uuid) as monitor:
+        with self._pauses.ended() as idle, Monitor(uuid) as monitor:
             done = self._supervised(command, out, cell.deadline_s, log)
         if done.status == "interrupted":
             raise KeyboardInterrupt  # nothing of this cell is published; --resume runs it again
@@ -105,6 +149,8 @@ class Execution:
         if done.status == "ok":
             reason, workload = self._left(cell, out)
         status = "failed" if done.status == "ok" and reason else done.status
+        looks = monitor.during(workload.get("windows", []))
+        judged = cell.capture == "timing" and status == "ok" and uuid is not None
         return {
             "id": cell.id,
             "variant": cell.variant,
@@ -120,7 +166,10 @@ class Execution:
             "params": cell.params,
             "settings": cell.settings,
             "gpu": uuid,
-            "seen": monitor.summary(),
+            "idle_s": idle,
+            "seen": summary(looks),
+            "doubts": doubts(looks) if judged else [],
+            "retried": [],
             "counted": kind.counted(log.read_text(encoding="utf-8", errors="replace")),
             "workload": workload,
             "artifacts": store.fingerprint(out),

@@ -46,20 +46,32 @@ def test_what_was_not_measured_is_never_zero() -> None:
 
 def tables(values: dict[str, list[list[float]]]) -> evidence.Tables:
     """Evidence with wall times by variant and round."""
-    cells, samples = [], []
-    for variant, rounds in values.items():
-        for number, round_values in enumerate(rounds):
-            cell = f"small.{variant}.timing.r{number}"
-            cells.append((cell, variant, "small", "timing", number, "ok", "", 1.0))
-            samples += [
-                (cell, "r", "wall_time", "ms", index, value)
-                for index, value in enumerate(round_values)
-            ]
-    found = {name: _empty(name) for name in evidence.SCHEMAS}
-    for name, rows in (("cells", cells), ("samples", samples)):
-        columns = ["cell", *evidence.SCHEMAS[name]]
-        found[name] = pl.DataFrame(rows, schema=columns, orient="row")
-    return found
+    rounds = [
+        (f"small.{variant}.timing.r{number}", variant, number, of_round)
+        for variant, by_round in values.items()
+        for number, of_round in enumerate(by_round)
+    ]
+    cells = [
+        {"cell": cell, "variant": variant, "case": "small", "capture": "timing", "round": number}
+        | {"status": "ok", "reason": "", "wall_s": 1.0, "doubt": "", "sm_mhz": 1980.0}
+        for cell, variant, number, _ in rounds
+    ]
+    samples = [
+        {"cell": cell, "region": "r", "metric": "wall_time", "unit": "ms", "index": index}
+        | {"value": value, "mark": ""}
+        for cell, _, _, of_round in rounds
+        for index, value in enumerate(of_round)
+    ]
+    return {name: _empty(name) for name in evidence.SCHEMAS} | {
+        "cells": _table("cells", cells),
+        "samples": _table("samples", samples),
+    }
+
+
+def _table(name: str, rows: list[dict[str, object]]) -> pl.DataFrame:
+    columns = {key: [row.get(key) for row in rows] for key in evidence.SCHEMAS[name]}
+    cells = pl.Series("cell", [row["cell"] for row in rows], dtype=pl.String)
+    return evidence.frame(name, columns).insert_column(0, cells)
 
 
 def _empty(name: str) -> pl.DataFrame:
@@ -93,6 +105,40 @@ def test_exit_codes(example: Problem) -> None:
     assert open_.verdict == "inconclusive"
     assert claims.exit_code([good, open_]) == 0
     assert claims.exit_code([good, open_], strict=True) == 1
+
+
+FAR_APART = {"slow": [[4.0, 4.1], [4.0, 4.1]], "fast": [[2.0, 2.0], [2.0, 2.01]]}
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("doubt", "power cap in 9 of 9 looks", "fast: power cap in 9 of 9 looks"),
+        ("sm_mhz", 1755.0, "fast: SM clock between rounds from 1755 to 1980 MHz"),
+    ],
+)
+def test_a_doubtful_round_decides_nothing(
+    example: Problem, column: str, value: object, told: str
+) -> None:
+    found = tables(FAR_APART)
+    assert claims.judge(example, Metrics(example, found), "cpu")[0].verdict == "reproduced"
+    second = pl.col("cell") == "small.fast.timing.r1"
+    found["cells"] = found["cells"].with_columns(
+        pl.when(second).then(pl.lit(value)).otherwise(pl.col(column)).alias(column)
+    )
+    one = claims.judge(example, Metrics(example, found), "cpu")[0]
+    assert (one.verdict, one.measured.doubt) == ("inconclusive", told)
+
+
+def test_a_sample_that_had_not_settled_counts_for_nothing(example: Problem) -> None:
+    found = tables({"slow": [[4.0, 4.0]], "fast": [[9.0, 2.0]]})
+    first = (pl.col("value") == 9.0).fill_null(False)
+    found["samples"] = found["samples"].with_columns(
+        pl.when(first).then(pl.lit("warm-up")).otherwise(pl.col("mark")).alias("mark")
+    )
+    metrics = Metrics(example, found)
+    assert metrics.get("time", "fast", "small").value == 2.0
+    assert metrics.samples("time", "fast", "small") == {0: [2.0]}
 
 
 def test_what_was_sampled_once_is_no_count() -> None:

@@ -124,8 +124,8 @@ def test_evidence_of_another_version_is_refused(
 ) -> None:
     nsys_cell(run, export, {"step": 3})
     extract.extract(run, tmp_path / "evidence")
-    monkeypatch.setattr(evidence, "VERSION", 2)
-    with pytest.raises(evidence.EvidenceError, match=r"version 1, this harness reads 2"):
+    monkeypatch.setattr(evidence, "VERSION", 3)
+    with pytest.raises(evidence.EvidenceError, match=r"version 2, this harness reads 3"):
         evidence.load(tmp_path / "evidence")
 
 

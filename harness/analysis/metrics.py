@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from harness.analysis import statistics
+from harness.analysis import statistics, validity
 from harness.errors import EvidenceError
 from harness.evidence import Tables
 from harness.problem import Metric, Problem
@@ -27,7 +27,9 @@ MEASURES: dict[str, tuple[str, ...]] = {
 class Measured:
     """A metric's value; ``value`` is None where it was not measured and ``why`` says so.
 
-    ``low`` and ``high`` are a 95 % interval, equal to the value for what is counted, not sampled.
+    ``low`` and ``high`` are a 95 % interval, equal to the value for what is counted, not sampled;
+    ``sure`` are the ends of the 99 % interval, which a verdict asks for as well.
+    ``doubt`` says why times it rests on are not to be relied on; empty if nothing was noticed.
     """
 
     unit: str
@@ -38,6 +40,8 @@ class Measured:
     samples: int = 0
     cells: tuple[str, ...] = ()
     why: str = ""
+    doubt: str = ""
+    sure: tuple[float, float] | None = None
 
 
 class Metrics:
@@ -49,6 +53,10 @@ class Metrics:
         self.get = cache(self._get)
         self.ratio = cache(self._ratio)
 
+    def samples(self, metric: str, variant: str, case: str) -> dict[int, list[float]]:
+        """Return what a metric's value comes from, by round; empty where it was not measured."""
+        return self._rounds(self._definition(metric), variant, case)[0]
+
     def _get(self, metric: str, variant: str, case: str) -> Measured:
         """Return ``metric`` of a variant in a case."""
         definition = self._definition(metric)
@@ -58,7 +66,15 @@ class Metrics:
         found = statistics.estimate(rounds)
         samples = sum(map(len, rounds.values()))
         return Measured(
-            definition.unit, found.value, found.low, found.high, found.rounds, samples, cells
+            definition.unit,
+            found.value,
+            found.low,
+            found.high,
+            found.rounds,
+            samples,
+            cells,
+            doubt=self._doubt((metric, variant, case)),
+            sure=found.sure,
         )
 
     def _ratio(self, of: tuple[str, str, str], over: tuple[str, str, str]) -> Measured:
@@ -83,7 +99,31 @@ class Metrics:
             found.rounds,
             samples,
             (*first_cells, *second_cells),
+            doubt="; ".join(filter(None, (self._doubt(side) for side in (of, over)))),
+            sure=found.sure,
         )
+
+    def _doubt(self, side: tuple[str, str, str]) -> str:
+        metric, variant, case = side
+        definition = self._definition(metric)
+        if not definition.sample:
+            return ""  # counts and sizes do not depend on clocks
+        found = validity.doubt(self._cells(definition.capture, variant, case)[1])
+        return f"{variant}: {found}" if found else ""
+
+    def overhead(self, kind: str, variant: str, case: str) -> float | None:
+        """Return how many times as long a step took under a capture as without; None if unknown."""
+        from statistics import median
+
+        latency = Metric.model_validate(
+            {"label": "latency", "unit": "ms", "capture": "timing", "sample": "latency"}
+        )
+        profiled = latency.model_copy(update={"capture": kind})
+        with_it, without = (
+            [value for values in self._rounds(one, variant, case)[0].values() for value in values]
+            for one in (profiled, latency)
+        )
+        return median(with_it) / median(without) if with_it and without else None
 
     def _definition(self, name: str) -> Metric:
         if name not in self._problem.metrics:
@@ -111,8 +151,9 @@ class Metrics:
 
         tables = self.of_cell(cell)
         if metric.sample:
-            rows = tables["samples"].filter(pl.col("metric") == metric.sample).sort("index")
-            values = rows["value"].to_list()
+            settled = pl.col("mark").fill_null("") != "warm-up"
+            rows = tables["samples"].filter(pl.col("metric") == metric.sample, settled)
+            values = rows.sort("index")["value"].to_list()
         elif metric.fact:
             values = self._fact(tables, metric.fact)
         else:

@@ -17,22 +17,29 @@ Rounds = Mapping[int, Sequence[float]]
 """Samples by the number of their round."""
 
 _RESAMPLES = 999
-_LEVEL = 0.95
+_SHOWN, _SURE = 0.95, 0.99
 _SEED = 20251114  # fixed, so that a report renders the same twice
-_STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447}
-"""Two-sided 95 % points of Student's t by number of rounds (one degree of freedom fewer).
+_STUDENT = {
+    _SHOWN: {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447},
+    _SURE: {2: 63.657, 3: 9.925, 4: 5.841, 5: 4.604, 6: 4.032, 7: 3.707},
+}
+"""Two-sided points of Student's t by number of rounds (one degree of freedom fewer).
 
 For so few rounds a bootstrap-t is far too wide: its resamples are few, and often nearly alike."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A value with the ends of its 95 % interval, and the number of rounds that it comes from."""
+    """A value with the ends of its 95 % interval, and the number of rounds that it comes from.
+
+    ``sure``: the ends of the 99 % interval, which a verdict asks for as well.
+    """
 
     value: float
     low: float
     high: float
     rounds: int
+    sure: tuple[float, float]
 
 
 def estimate(rounds: Rounds) -> Interval:
@@ -57,14 +64,22 @@ def ratio(of: Rounds, over: Rounds) -> Interval:
         return _ratio_within(*pairs[0])
     logs = [math.log(median(first) / median(second)) for first, second in pairs]
     found = _over_rounds(logs)
-    return Interval(math.exp(found.value), math.exp(found.low), math.exp(found.high), found.rounds)
+    least, most = found.sure
+    return Interval(
+        math.exp(found.value),
+        math.exp(found.low),
+        math.exp(found.high),
+        found.rounds,
+        (math.exp(least), math.exp(most)),
+    )
 
 
 def _over_rounds(values: Sequence[float]) -> Interval:
-    """Return the mean of one value a round, and an interval of the same width to both sides."""
+    """Return the mean of one value a round, and intervals of the same width to both sides."""
     mean, error = _mean_and_error(values)
-    width = _points(values) * error if error > 0 else 0.0
-    return Interval(mean, mean - width, mean + width, len(values))
+    shown, sure = (point * error for point in _points(values)) if error > 0 else (0.0, 0.0)
+    ends = (mean - sure, mean + sure)
+    return Interval(mean, mean - shown, mean + shown, len(values), ends)
 
 
 def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
@@ -75,23 +90,24 @@ def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
     return mean, math.sqrt(squares / (count - 1) / count)
 
 
-def _points(values: Sequence[float]) -> float:
-    """Return how many standard errors the interval reaches to each side."""
+def _points(values: Sequence[float]) -> tuple[float, float]:
+    """Return how many standard errors the 95 % and the 99 % interval reach to each side."""
     count = len(values)
-    if count in _STUDENT:
-        return _STUDENT[count]
+    if count in _STUDENT[_SHOWN]:
+        return _STUDENT[_SHOWN][count], _STUDENT[_SURE][count]
     mean = math.fsum(values) / count
     draw = random.Random(_SEED)  # noqa: S311 - statistics, not secrets
     drawn = (_mean_and_error(draw.choices(values, k=count)) for _ in range(_RESAMPLES))
     # A resample of one value many times has no error of its own, and says nothing.
     scores = sorted(abs(other - mean) / error for other, error in drawn if error > 0)
-    return scores[math.ceil(_LEVEL * len(scores)) - 1]
+    shown, sure = (scores[math.ceil(level * len(scores)) - 1] for level in (_SHOWN, _SURE))
+    return shown, sure
 
 
 def _within(samples: Sequence[float]) -> Interval:
     draw = random.Random(_SEED)  # noqa: S311 - statistics, not secrets
     medians = sorted(median(draw.choices(samples, k=len(samples))) for _ in range(_RESAMPLES))
-    return Interval(median(samples), *_ends(medians), 1)
+    return Interval(median(samples), *_ends(medians, _SHOWN), 1, _ends(medians, _SURE))
 
 
 def _ratio_within(of: Sequence[float], over: Sequence[float]) -> Interval:
@@ -102,9 +118,10 @@ def _ratio_within(of: Sequence[float], over: Sequence[float]) -> Interval:
         return first / second
 
     ratios = sorted(once() for _ in range(_RESAMPLES))
-    return Interval(median(of) / median(over), *_ends(ratios), 1)
+    value = median(of) / median(over)
+    return Interval(value, *_ends(ratios, _SHOWN), 1, _ends(ratios, _SURE))
 
 
-def _ends(ordered: Sequence[float]) -> tuple[float, float]:
-    cut = round((1 - _LEVEL) / 2 * len(ordered))
+def _ends(ordered: Sequence[float], level: float) -> tuple[float, float]:
+    cut = round((1 - level) / 2 * len(ordered))
     return ordered[cut], ordered[-cut - 1]

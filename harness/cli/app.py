@@ -2,6 +2,7 @@
 
 import typer
 
+from harness.cli.calibrate import calibrate
 from harness.cli.clean import clean
 from harness.cli.doctor import doctor
 from harness.cli.inspect import inspect
@@ -23,5 +24,6 @@ app.command()(check)
 app.command()(report)
 app.command()(inspect)
 app.command()(doctor)
+app.command()(calibrate)
 app.command()(clean)
 app.command()(schema)

@@ -68,6 +68,7 @@ def check(
     """Judge a run's claims: exit 0 if none is refuted, 1 if one is, 3 if none could be measured."""
     from harness import claims
     from harness import extract as extraction
+    from harness.analysis import validity
     from harness.analysis.metrics import Metrics
     from harness.cli import output
     from harness.cli.chosen import chosen_run
@@ -75,6 +76,7 @@ def check(
 
     chosen, made = chosen_run(problem, run)
     tables = extraction.extract(made, made.folder / "evidence")
+    noticed = validity.notes(tables)
     judged = claims.judge(chosen, Metrics(chosen, tables), made.provenance["target"]["device"])
     if json:
         output.as_json(
@@ -88,16 +90,24 @@ def check(
                     "high": one.measured.high,
                     "unit": one.measured.unit,
                     "why": one.measured.why,
+                    "doubt": one.measured.doubt,
                 }
                 for one in judged
             ]
         )
     else:
         rows = [
-            (one.claim.id, one.verdict, one.measured.why or measured(one.measured))
+            (
+                one.claim.id,
+                one.verdict,
+                one.measured.why or measured(one.measured),
+                one.measured.doubt,
+            )
             for one in judged
         ]
-        output.table(("claim", "verdict", "measured"), rows)
+        output.table(("claim", "verdict", "measured", "doubt"), rows)
+        for note in noticed:
+            print(f"noticed: {output.plain(note)}")
     raise typer.Exit(claims.exit_code(judged, strict=strict))
 
 

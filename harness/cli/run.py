@@ -15,7 +15,9 @@ def run(
     variant: Names = None,
     case: Names = None,
     capture: Names = None,
-    rounds: Annotated[int, typer.Option(help="Times that each timing cell runs.")] = 1,
+    rounds: Annotated[
+        int | None, typer.Option(help="Times that each timing cell runs, if not the problem's.")
+    ] = None,
     engine: Annotated[str, typer.Option(help="auto, local, docker or podman.")] = "auto",
     python: Annotated[Path | None, typer.Option(help="An interpreter that has torch.")] = None,
     wheels: Annotated[Path | None, typer.Option(help="Install from this folder, offline.")] = None,
@@ -27,19 +29,25 @@ def run(
         list[Path] | None, typer.Option(help="Show this host folder to containers, read only.")
     ] = None,
     jobs: Annotated[int, typer.Option(help="Cells that set up side by side; one measures.")] = 1,
+    lock_clocks: Annotated[
+        int | None, typer.Option(help="Hold the SM clock at so many MHz; undone at the end.", min=1)
+    ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with this run folder.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands only.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Run a problem's cells, each in a process of its own; exit code 4 if some of them failed."""
-    from harness import engines, manifest, store, target
+    from harness import calibrate, engines, manifest, store, target
     from harness import run as execution
     from harness.cli import output, places
     from harness.cli.progress import Progress
+    from harness.errors import UsageError
     from harness.plan import Selected, plan
 
     chosen = manifest.find(places.PROBLEMS, problem)
     here = target.detect()
+    if lock_clocks is not None and here.gpu is None:
+        raise UsageError("--lock-clocks needs a GPU", remedy="leave it out on a CPU")
     selected = Selected(tuple(variant or ()), tuple(case or ()), tuple(capture or ()), rounds)
     cells = plan(chosen, selected, here.device)
     environments = sorted({cell.environment for cell in cells})
@@ -51,24 +59,27 @@ def run(
             print(line)
         return
     told: list[str] = []
-    name, made = engines.ready(
-        engine, chosen, here, options, environments, told.append if json else print
-    )
+    say = told.append if json else print
+    name, made = engines.ready(engine, chosen, here, options, environments, say)
     cells = plan(chosen, selected, here.device, caches=made.keeps_caches)
     arguments = {"rounds": rounds, "jobs": jobs, "engine": name, "cells": len(cells)}
+    arguments["lock_clocks_mhz"] = lock_clocks
     origin = execution.provenance(chosen, here, made, arguments)
+    origin["ceilings"] = calibrate.at_hand(here, name, options, say)
     if resume:
         folder = store.Run.open(resume)
         execution.resume(folder, here, origin)
     else:
         folder = store.Run.create(places.RUNS, chosen.folder.name, origin)
     with Progress(len(cells), quiet=json) as progress:
-        work = execution.Execution(chosen, here, made, folder, progress.told, jobs)
+        work = execution.Execution(chosen, here, made, folder, progress.told, jobs, lock_clocks)
         work.execute(cells)
     if json:
         kept = ("id", "variant", "case", "capture", "round", "status", "reason", "wall_s")
         cells_told = [{key: record[key] for key in kept} for _, record in folder.records()]
-        output.as_json({"run": str(folder.folder), "engine": told[-1], "cells": cells_told})
+        output.as_json(
+            {"run": str(folder.folder), "engine": name, "told": told, "cells": cells_told}
+        )
     else:
         print(f"run: {folder.folder}")
     if progress.failed:

@@ -3,13 +3,14 @@
 from typing import Any
 
 from harness.analysis.metrics import Measured, Metrics
+from harness.analysis.statistics import Rounds
 from harness.problem import Problem
 from harness.report import plots
-from harness.report.escape import Markdown, table
 from harness.report.numbers import measured, number
 
 _MOST_POINTS = 1500
 _MOST_OPERATORS = 8
+_MOST_TICKS = 40
 
 
 def bars(problem: Problem, metrics: Metrics, metric: str, case: str) -> str | None:
@@ -24,12 +25,22 @@ def bars(problem: Problem, metrics: Metrics, metric: str, case: str) -> str | No
                     "value": found.value,
                     "low": found.low,
                     "high": found.high,
+                    "samples": ticks(metrics.samples(metric, name, case)),
                     "shown": measured(found, interval=False),
                     "baseline": name == problem.baseline,
                 }
             )
     definition = problem.metrics[metric]
     return plots.bars(rows, f"{definition.label}, {definition.unit}") if rows else None
+
+
+def ticks(rounds: Rounds) -> list[dict[str, Any]]:
+    """Return samples by value: all, or 40 of them from the smallest to the largest."""
+    ordered = sorted(value for values in rounds.values() for value in values)
+    last = len(ordered) - 1
+    if last >= _MOST_TICKS:
+        ordered = [ordered[round(i * last / (_MOST_TICKS - 1))] for i in range(_MOST_TICKS)]
+    return [{"value": value} for value in ordered]
 
 
 def families(metrics: Metrics, case: str, variants: list[str]) -> str | None:
@@ -180,8 +191,8 @@ def model(
     return plots.against_model(rows, title) if rows else None
 
 
-def conditions(origin: dict[str, Any]) -> Markdown:
-    """Return the table of target, software and what the clocks did."""
+def conditions(origin: dict[str, Any]) -> list[list[str]]:
+    """Return rows of what is known of target and software, and what the clocks did."""
     run, target = origin["run"], origin["run"]["target"]
     gpu = target["gpu"]
     rows = [["target", _target(target, gpu)], ["host", f"{target['cpu']}, {target['system']}"]]
@@ -214,7 +225,7 @@ def conditions(origin: dict[str, Any]) -> Markdown:
     rows.append(["harness", f"{run['harness']}, commit {commit}{changed}"])
     rows.append(["manifest", f"sha256 {run['manifest_sha256'][:16]}…"])
     rows.append(["sources", f"sha256 {run['sources_sha256'][:16]}…"])
-    return table(["", ""], rows, numeric_from=2)
+    return rows
 
 
 def _target(target: dict[str, Any], gpu: dict[str, Any] | None) -> str:

@@ -3,28 +3,53 @@
 Each takes plain rows that the analysis made and returns SVG text.
 """
 
+import math
 from typing import Any
 
 INK = "#767676"  # contrast 4.5 on white, 4.2 on the dark pages of the usual forges
 BLUE, ORANGE, GREEN = "#3b82c4", "#d9822b", "#3f9b6c"
 _WIDTH = 560
+_GAP = 8
+_CHARACTER = 6
+"""About what a character of text is wide, in pixels."""
 Rows = list[dict[str, Any]]
 
 
 def bars(rows: Rows, title: str) -> str:
-    """Points with intervals on a log axis. Rows: label, value, low, high, shown, baseline."""
+    """Points with intervals on a log axis, over a strip of ticks, one for each sample.
+
+    Rows: label, value, low, high, samples (value), shown, baseline.
+    """
     import altair as alt
 
-    order = [row["label"] for row in rows]
-    base = alt.Chart(alt.Data(values=rows)).encode(y=_labels(order))
+    axis = _LogAxis([value for row in rows for value in _drawn(row)])
+    lines = [row["value"] for row in rows if row["baseline"]]
+    points = [row | {"beside": axis.beside(row["high"], row["shown"], lines)} for row in rows]
+    ticks = [
+        one | {"label": row["label"], "baseline": row["baseline"]}
+        for row in rows
+        for one in row["samples"]
+    ]
+
+    def x(field: str) -> Any:
+        return alt.X(f"{field}:Q", title=title, scale=axis.scale())
+
+    y = _labels([row["label"] for row in rows])
     colour = alt.condition("datum.baseline", alt.value(ORANGE), alt.value(BLUE))
-    value = alt.X("value:Q", title=title, scale=alt.Scale(type="log"))
-    bar = base.mark_point(filled=True, size=70).encode(x=value, color=colour)
-    interval = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q", color=colour)
-    text = base.mark_text(align="left", dx=8, color=INK).encode(x="value:Q", text="shown:N")
-    lines = [row for row in rows if row["baseline"]]
-    rule = alt.Chart(alt.Data(values=lines)).mark_rule(color=ORANGE, strokeDash=[4, 3])
-    return _svg((rule.encode(x="value:Q") + interval + bar + text).properties(width=_WIDTH))
+    base = alt.Chart(alt.Data(values=points)).encode(y=y)
+    rule = alt.Chart(alt.Data(values=[{"value": line} for line in lines]))
+    # A name of each tick for screen readers would be more than half of the file.
+    tick = alt.Chart(alt.Data(values=ticks)).mark_tick(
+        thickness=1, size=7, opacity=0.6, yOffset=10, aria=False
+    )
+    layered = (
+        rule.mark_rule(color=ORANGE, strokeDash=[4, 3]).encode(x=x("value"))
+        + tick.encode(x=x("value"), y=y, color=colour)
+        + base.mark_rule(strokeWidth=2).encode(x=x("low"), x2="high:Q", color=colour)
+        + base.mark_point(filled=True, size=60, opacity=1).encode(x=x("value"), color=colour)
+        + base.mark_text(align="left", dx=_GAP, color=INK).encode(x=x("beside"), text="shown:N")
+    )
+    return _svg(layered.properties(width=_WIDTH, height=alt.Step(30)))
 
 
 def families(rows: Rows, title: str) -> str:
@@ -64,6 +89,33 @@ def memory(rows: Rows, marks: Rows) -> str:
     return _svg(layered.properties(width=_WIDTH, height=220))
 
 
+def roofline(rows: Rows, lines: Rows) -> str:
+    """Points under roofs, both axes logarithmic.
+
+    Rows: label, intensity (FLOP a byte), rate (TFLOP/s), shown; lines: roof, intensity, rate.
+    """
+    import altair as alt
+
+    def axis(field: str, title: str, kind: type) -> Any:
+        return kind(
+            f"{field}:Q", title=title, scale=alt.Scale(type="log", nice=False, padding=_GAP)
+        )
+
+    x = axis("intensity", "FLOP per byte of device memory", alt.X)
+    y = axis("rate", "TFLOP/s", alt.Y)
+    roofs = list(dict.fromkeys(line["roof"] for line in lines))
+    dashes = alt.Scale(domain=roofs, range=[[1, 0], [5, 4]][: len(roofs)])
+    drawn = alt.Chart(alt.Data(values=lines)).mark_line(color=INK, strokeWidth=1.5)
+    roof = drawn.encode(
+        x=x, y=y, strokeDash=alt.StrokeDash("roof:N", title=None, scale=dashes), order="intensity:Q"
+    )
+    base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y)
+    colour = alt.Color("label:N", title=None, sort=None, scale=alt.Scale(scheme="tableau20"))
+    point = base.mark_point(filled=True, size=70, opacity=1).encode(color=colour)
+    text = base.mark_text(align="left", dx=_GAP, color=INK, fontSize=9).encode(text="shown:N")
+    return _svg((roof + point + text).properties(width=_WIDTH, height=320))
+
+
 def against_model(rows: Rows, title: str) -> str:
     """Measured values beside the model's. Rows: label, measured, model."""
     import altair as alt
@@ -74,6 +126,35 @@ def against_model(rows: Rows, title: str) -> str:
     tick = base.mark_tick(color=ORANGE, thickness=3, size=18).encode(x="model:Q")
     text = base.mark_text(align="left", dx=8, color=INK).encode(x="measured:Q", text="shown:N")
     return _svg((bar + tick + text).properties(width=_WIDTH))
+
+
+def _drawn(row: dict[str, Any]) -> list[float]:
+    return [row["low"], row["value"], row["high"], *(one["value"] for one in row["samples"])]
+
+
+class _LogAxis:
+    """A log axis over values; zero and below, where an interval may end, are at its left end."""
+
+    def __init__(self, values: list[float]) -> None:
+        above = [value for value in values if value > 0] or [1.0]
+        self._ends = [min(above), max(above)]
+
+    def scale(self) -> Any:
+        """Return the scale for the plotting library."""
+        import altair as alt
+
+        ends = self._ends
+        return alt.Scale(type="log", domain=ends, nice=False, padding=_GAP, clamp=True)
+
+    def beside(self, end: float, text: str, lines: list[float]) -> float:
+        """Return the value that a text starts from: ``end``, or a line that it would lie across."""
+        least, greatest = self._ends
+        decades = math.log10(greatest / least)
+        if end <= 0 or decades == 0:
+            return end
+        width = (_GAP + _CHARACTER * len(text)) * decades / (_WIDTH - 2 * _GAP)
+        crossed = [line for line in lines if end < line < end * 10**width]
+        return max(crossed, default=end)
 
 
 def _labels(order: list[str]) -> Any:

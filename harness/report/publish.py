@@ -39,7 +39,7 @@ def render(problem: Problem, folder: Path) -> None:
     origin = extract.provenance(folder / "evidence")
     metrics = Metrics(problem, tables)
     judged = claims.judge(problem, metrics, origin["run"]["target"]["device"])
-    worklog = Worklog(problem, metrics, judged, origin)
+    worklog = Worklog(problem, metrics, judged, origin, tables)
     text = render_template(problem.folder / "worklog.md.j2", worklog)
     with files.atomic_folder(folder / "figures") as building:
         for name, svg in worklog.figures.items():

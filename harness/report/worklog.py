@@ -9,19 +9,24 @@ from typing import Any
 
 from harness.analysis.metrics import Measured, Metrics
 from harness.claims import Judged, limits
+from harness.evidence import Tables
 from harness.problem import Claim, Problem
 from harness.report import figures
-from harness.report.escape import Markdown, table
+from harness.report import limits as held_against
+from harness.report.escape import Markdown, escape, table
 from harness.report.numbers import NOT_MEASURED, measured, number
-
-Tables = dict[str, Any]
 
 
 class Worklog:
     """The names that a template sees."""
 
     def __init__(
-        self, problem: Problem, metrics: Metrics, judged: list[Judged], origin: dict[str, Any]
+        self,
+        problem: Problem,
+        metrics: Metrics,
+        judged: list[Judged],
+        origin: dict[str, Any],
+        tables: Tables,
     ) -> None:
         self.problem = problem
         self.target = origin["run"]["target"]
@@ -29,6 +34,7 @@ class Worklog:
         self._metrics = metrics
         self._judged = judged
         self._origin = origin
+        self._tables = tables
         self.figures: dict[str, str] = {}
 
     def m(self, metric: str, variant: str, case: str, *, interval: bool = True) -> str:
@@ -171,9 +177,34 @@ class Worklog:
             rows.append([label, case, measured(found), number(value), share])
         return table(["variant", "case", "measured", "model", "measured / model"], rows, 2)
 
+    def ceilings(self) -> Markdown:
+        """Return what this GPU reaches at most, measured on it, beside the datasheet's peaks."""
+        return held_against.ceilings(self._tables, self.target["name"])
+
+    def roofline(self, name: str, case: str, flop: float, caption: str, **how: str) -> Markdown:
+        """Draw every variant of a case under the roofs, measured and the datasheet's.
+
+        ``flop``: operations of a step. ``how``: the metrics ``time`` (ms) and ``bytes``, and the
+        ``kind`` of arithmetic whose rate is the roof, such as "bf16".
+        """
+        given = how | {"flop": flop}
+        svg = held_against.draw_roofline(
+            self.problem, self._metrics, self._tables, self.target["name"], case, given
+        )
+        return self.figure(name, "roofline", svg, caption)
+
+    def overhead(self, case: str) -> Markdown:
+        """Return how many times as long a step took under each capture as without."""
+        return held_against.overhead(self.problem, self._metrics, case)
+
     def conditions(self) -> Markdown:
-        """Return what the figures were made on and with."""
-        return figures.conditions(self._origin)
+        """Return what the figures were made on and with, and what was noticed meanwhile."""
+        rows = [
+            *figures.conditions(self._origin),
+            *held_against.sampling(self._tables),
+            *held_against.noticed(self._tables),
+        ]
+        return table(["", ""], rows, numeric_from=2)
 
     def _claim_row(self, one: Judged) -> list[str]:
         cells = sorted({cell.rsplit(".", 1)[0] for cell in one.measured.cells})
@@ -183,6 +214,8 @@ class Worklog:
         if one.verdict == "refuted" and one.claim.otherwise:
             statement = f"{statement} In truth {one.claim.otherwise.strip()}"
         mark = {"reproduced": "reproduced", "refuted": "**refuted**"}.get(one.verdict, one.verdict)
+        if found.doubt:
+            mark = f"{mark}: {escape(found.doubt)}"
         return [
             Markdown(f"`{one.claim.id}`"),
             statement,

@@ -44,7 +44,13 @@ def autocorrelated(draw: random.Random, _place: int) -> list[float]:
     return samples
 
 
-PROCESSES = (noise, drift, bimodal, autocorrelated)
+def unsteady(draw: random.Random, _place: int) -> list[float]:
+    """Samples vary by 5 %, processes by 3 %, as times of the host do."""
+    luck = draw.gauss(0, 0.03)
+    return [math.exp(luck + draw.gauss(0, 0.05)) for _ in range(SAMPLES)]
+
+
+PROCESSES = (noise, drift, bimodal, autocorrelated, unsteady)
 
 
 def interleaved(
@@ -63,7 +69,13 @@ def interleaved(
 def different(found: Interval) -> bool:
     """Whether the verdict rule calls two variants different: not the same, either way."""
     measured = Measured(
-        "×", found.value, found.low, found.high, rounds=found.rounds, samples=10 * SAMPLES
+        "×",
+        found.value,
+        found.low,
+        found.high,
+        rounds=found.rounds,
+        samples=10 * SAMPLES,
+        sure=found.sure,
     )
     rules = (Bound(above=1), Bound(below=1))
     return any(claims.verdict(measured, bound) == "refuted" for bound in rules)
@@ -85,6 +97,8 @@ def test_with_five_rounds_intervals_cover_at_least_as_often_as_they_say(process:
     draw = random.Random(9)
     found = [ratio(*interleaved(draw, process, 1.0, rounds=5)) for _ in range(TRIALS)]
     assert sum(one.low <= 1 <= one.high for one in found) >= 0.93 * TRIALS
+    assert sum(one.sure[0] <= 1 <= one.sure[1] for one in found) >= 0.985 * TRIALS
+    assert sum(map(different, found)) <= 0.01 * TRIALS
 
 
 def test_a_difference_of_two_percent_is_found() -> None:
@@ -116,14 +130,17 @@ def test_only_rounds_that_both_sides_have_are_compared() -> None:
     assert ratio({0: [3.0, 3.0]}, {1: [1.0, 1.0]}).value == 3.0
 
 
-@pytest.mark.parametrize(("count", "t"), [(2, 12.706), (3, 4.303), (5, 2.776)])
-def test_few_rounds_get_students_interval(count: int, t: float) -> None:
+@pytest.mark.parametrize(
+    ("count", "t", "sure"), [(2, 12.706, 63.657), (3, 4.303, 9.925), (5, 2.776, 4.604)]
+)
+def test_few_rounds_get_students_intervals(count: int, t: float, sure: float) -> None:
     values = [1.0, 1.2, 1.1, 1.3, 1.15][:count]
     mean = sum(values) / count
     error = math.sqrt(sum((one - mean) ** 2 for one in values) / (count - 1) / count)
     found = estimate({number: [one] for number, one in enumerate(values)})
     assert found.high - found.value == pytest.approx(t * error)
     assert found.value - found.low == pytest.approx(t * error)
+    assert found.sure == pytest.approx((mean - sure * error, mean + sure * error))
 
 
 def test_the_same_samples_give_the_same_interval() -> None:

@@ -1,0 +1,69 @@
+"""What was noticed of the conditions: why times are doubtful, and what a reader should know."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from harness.evidence import Tables
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_DRIFT = 0.02  # of the SM clock between rounds; it steps by 15 MHz, under a hundredth
+_PAUSE_S = 5.0  # longer than a process takes to end and the next to start
+_HOST_BOUND = 1.5
+
+
+def doubt(cells: "pl.DataFrame") -> str:
+    """Return why the times of these cells of one variant and case are doubtful, if they are.
+
+    ``cells``: rows of the evidence table, one a round.
+    """
+    found = list(dict.fromkeys(reason for reason in cells["doubt"].drop_nulls() if reason))
+    clocks = cells["sm_mhz"].drop_nulls().to_list()
+    if clocks and max(clocks) - min(clocks) > _DRIFT * max(clocks):
+        found.append(f"SM clock between rounds from {min(clocks):.0f} to {max(clocks):.0f} MHz")
+    return "; ".join(found)
+
+
+def notes(tables: Tables) -> list[str]:
+    """Return, a line each, what was noticed over all timing cells of a run."""
+    import polars as pl
+
+    timing = tables["cells"].filter(pl.col("capture") == "timing", pl.col("status") == "ok")
+    return [*_watching(timing), *_pauses(timing), *_host_bound(timing, tables["samples"])]
+
+
+def _watching(timing: "pl.DataFrame") -> Iterator[str]:
+    unwatched = timing["doubt"].null_count()
+    if unwatched:
+        yield f"{unwatched} of {timing.height} timing cells were not watched while they measured"
+    for column, told in (("doubt", "doubtful"), ("retried", "run again, doubtful at first")):
+        for cell, why in timing.select("cell", column).iter_rows():
+            if why:
+                yield f"{cell} {told}: {why}"
+
+
+def _pauses(timing: "pl.DataFrame") -> Iterator[str]:
+    for cell, idle in timing.select("cell", "idle_s").drop_nulls().iter_rows():
+        if idle > _PAUSE_S:
+            yield f"no cell ran for {idle:.0f} s before {cell}"
+
+
+def _host_bound(timing: "pl.DataFrame", samples: "pl.DataFrame") -> Iterator[str]:
+    """Yield the variants whose GPU waits for the host: their GPU time is not what a user waits."""
+    import polars as pl
+
+    kept = samples.filter(pl.col("mark").fill_null("") != "warm-up")
+    medians = kept.join(timing.select("cell", "variant", "case"), on="cell")
+    for case, variant, wall, gpu in (
+        medians.group_by("case", "variant", maintain_order=True)
+        .agg(
+            *(
+                pl.col("value").filter(pl.col("metric") == metric).median().alias(metric)
+                for metric in ("wall_time", "gpu_time")
+            )
+        )
+        .iter_rows()
+    ):
+        if gpu and wall and wall > _HOST_BOUND * gpu:
+            yield f"{variant} in {case} is host-bound: {wall / gpu:.1f} times its GPU time"

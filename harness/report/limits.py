@@ -1,0 +1,114 @@
+"""What the figures rest on and are held against: ceilings, roofline, capture cost, conditions."""
+
+from collections import Counter
+from typing import Any
+
+from harness.analysis import peaks, roofline, validity
+from harness.analysis.metrics import Metrics
+from harness.evidence import Tables
+from harness.problem import Problem
+from harness.report import plots
+from harness.report.escape import Markdown, table
+from harness.report.numbers import NOT_MEASURED, number
+
+_PROFILED = ("torch", "nsys", "ncu", "memory")
+_MOST_NOTES = 8
+
+
+def ceilings(tables: Tables, gpu: str) -> Markdown:
+    """Return the ceilings of the GPUs that a run used, beside the datasheet's peaks."""
+    head = ["ceiling", "measured here", "95 % interval", "datasheet", "share"]
+    parts, source = [], ""
+    for uuid, rates in _by_gpu(tables).items():
+        rows, source = peaks.against(gpu, rates)
+        parts.append(f"On `{uuid}`:\n\n{table(head, rows)}" if len(_by_gpu(tables)) > 1 else "")
+        parts[-1] = parts[-1] or str(table(head, rows))
+    if not parts:
+        return Markdown(f"*Ceilings: {NOT_MEASURED} on this target.*")
+    cited = f"\n\n*Datasheet: {source}.*" if source else ""
+    return Markdown("\n\n".join(parts) + cited)
+
+
+def draw_roofline(
+    problem: Problem,
+    metrics: Metrics,
+    tables: Tables,
+    gpu: str,
+    case: str,
+    how: dict[str, Any],
+) -> str | None:
+    """Return the figure of every variant that has time and bytes, under both roofs."""
+    best = {
+        name: max(rates[name]["value"] for rates in _by_gpu(tables).values() if name in rates)
+        for name in {name for rates in _by_gpu(tables).values() for name in rates}
+    }
+    over = roofline.roofs(best, peaks.of(gpu), how["kind"])
+    points = [
+        found
+        for name in problem.variants
+        if (found := roofline.point(metrics, name, case, how["time"], how["bytes"], how["flop"]))
+    ]
+    if not over or not points:
+        return None
+    rows = [
+        {
+            "label": problem.variants[one.variant].label,
+            "intensity": one.intensity,
+            "rate": one.tflop_s,
+            "shown": f"{100 * one.tflop_s / over[0].at(one.intensity):.0f} %",
+        }
+        for one in points
+    ]
+    ends = [min(one.intensity for one in points) / 2, max(roof.ridge for roof in over) * 4]
+    lines = [
+        {"roof": roof.name, "intensity": at, "rate": roof.at(at)}
+        for roof in over
+        for at in (ends[0], roof.ridge, ends[1])
+    ]
+    return plots.roofline(rows, lines)
+
+
+def overhead(problem: Problem, metrics: Metrics, case: str) -> Markdown:
+    """Return, a row a variant, how many times as long a step took under each capture."""
+    rows = []
+    for name, variant in problem.variants.items():
+        found = [metrics.overhead(kind, name, case) for kind in _PROFILED]
+        if any(found):
+            told = ["–" if value is None else f"{number(value)}×" for value in found]
+            rows.append([variant.label, *told])
+    if not rows:
+        return Markdown(f"*Cost of the captures: {NOT_MEASURED} on this target.*")
+    return table(["variant", *_PROFILED], rows)
+
+
+def sampling(tables: Tables) -> list[list[str]]:
+    """Return rows for the conditions: what ended the series, and what was left out or far off."""
+    rows = tables["sampling"]
+    if rows.is_empty():
+        return []
+    ended = Counter(rows["stopped"].to_list())
+    told = ", ".join(f"{count} by {reason}" for reason, count in ended.most_common())
+    taken, warm, far = (int(rows[name].sum()) for name in ("taken", "warmup", "outliers"))
+    return [
+        ["series of samples", f"{rows.height}, ended {told}"],
+        ["samples", f"{taken}, of which {warm} left out as warm-up; {far} far off and kept"],
+    ]
+
+
+def noticed(tables: Tables) -> list[list[str]]:
+    """Return rows for the conditions: what was noticed of the GPU and the run."""
+    notes = validity.notes(tables)
+    rows = [["noticed", note] for note in notes[:_MOST_NOTES]]
+    if len(notes) > _MOST_NOTES:
+        rows.append(
+            ["noticed", f"and {len(notes) - _MOST_NOTES} more, which `harness check` tells"]
+        )
+    return rows
+
+
+def _by_gpu(tables: Tables) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return GPU to name to unit, value, low and high."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in tables["ceilings"].iter_rows(named=True):
+        found.setdefault(row["gpu"], {})[row["name"]] = row
+    return found
