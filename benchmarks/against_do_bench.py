@@ -2,11 +2,15 @@
 
     python benchmarks/against_do_bench.py [--check]      on a GPU, with torch and triton
 
-Three kernels: bound by memory, by the tensor cores, and one of a few microseconds. Medians over
-three turns of each method, as ratios within one run. `--check` exits with 1 if the harness is
-further than 1 % from the events, or from do_bench where the kernel is long. do_bench has work
-queued behind its second event, which here costs about a microsecond a call: the column "events,
-queued" writes that by hand, and is what do_bench is to be held against where the kernel is short.
+Three kernels: bound by memory, by the tensor cores, and one of a few microseconds. The product of
+random numbers is shown and not judged: it meets the power cap, and each method leaves the GPU
+another share of rest, hence another clock. Medians over three turns of each method, as ratios
+within one run.
+
+`--check` exits with 1 if the harness is further than 1 % from the events, or from do_bench where
+the kernel is long. do_bench has work queued behind its second event, which here costs about a
+microsecond a call: the column "events, queued" writes that by hand, and is what do_bench is to be
+held against where the kernel is short.
 """
 
 import argparse
@@ -23,6 +27,7 @@ from harness.probe.l2 import Flush
 Step = Callable[[], object]
 TURNS, CLOSE, LONG_MS = 3, 0.01, 0.1
 QUEUED_MS = 0.0015
+CAPPED = ("bf16 4096³",)
 
 
 def main() -> None:
@@ -33,7 +38,7 @@ def main() -> None:
     torch.manual_seed(0)
     failed = []
     head = ("kernel", "cold", "events", "events, queued", "do_bench", "warm", "events")
-    print(" | ".join(f"{name:>16}" for name in head))
+    print(" | ".join(f"{name:>17}" for name in head))
     for name, step in kernels().items():
         found = [turn(step) for _ in range(TURNS)]
         cold, events, queued, bench, warm, batch = (
@@ -42,7 +47,9 @@ def main() -> None:
         cells = [f"{1e3 * cold:.2f} µs"]
         cells += [f"{1e3 * it:.2f} ({it / cold - 1:+.1%})" for it in (events, queued, bench)]
         cells += [f"{1e3 * warm:.2f} µs", f"{1e3 * batch:.2f} ({batch / warm - 1:+.1%})"]
-        print(" | ".join(f"{cell:>16}" for cell in (name, *cells)), flush=True)
+        print(" | ".join(f"{cell:>17}" for cell in (name, *cells)), flush=True)
+        if name in CAPPED:
+            continue
         pairs = [("events", events, cold), ("events, warm", batch, warm)]
         if cold > LONG_MS:
             pairs.append(("do_bench", bench, cold))
@@ -58,11 +65,12 @@ def kernels() -> dict[str, Step]:
     big = torch.randn(256 << 20, device="cuda")
     copy = torch.empty_like(big)
     a, b = (torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    product = torch.empty_like(a)
+    zero, product = torch.zeros_like(a), torch.empty_like(a)
     small = torch.randn(1 << 20, device="cuda")
     added = torch.empty_like(small)
     return {
         "copy of 1 GiB": lambda: copy.copy_(big),
+        "bf16 4096³, zeros": lambda: torch.mm(zero, zero, out=product),
         "bf16 4096³": lambda: torch.mm(a, b, out=product),
         "add of 4 MiB": lambda: torch.add(small, 1.0, out=added),
     }

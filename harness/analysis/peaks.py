@@ -7,9 +7,7 @@ rates assume the boost clock, which a card under load may not hold, and memory's
 refresh or error correction: nothing reaches all of it.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -47,27 +45,6 @@ def of(name: str) -> Peaks | None:
     return _BY_NAME.get(name)
 
 
-_OF = {"dram_copy": "dram", "dram_read": "dram", "bf16_sustained": "bf16"}
-"""Which peak a ceiling is a share of, where its name is not the peak's."""
-
-
-def against(name: str, ceilings: Mapping[str, Mapping[str, Any]]) -> tuple[list[list[str]], str]:
-    """Return rows of ceiling, value, 95 % interval, peak and share, and the peaks' source.
-
-    ``ceilings``: name to unit, value, low and high. A ceiling without a peak shows a dash.
-    """
-    sheet, rows = of(name), []
-    for key, found in ceilings.items():
-        known = _OF.get(key, key)
-        peak = sheet.rate(known) if sheet and known in _KEYS else None
-        ends = f"{found['low']:.4g} to {found['high']:.4g}"
-        share = "–" if peak is None else f"{100 * found['value'] / peak:.1f} %"
-        sheet_value = "–" if peak is None else f"{peak:g} {found['unit']}"
-        rows.append([key, f"{found['value']:.4g} {found['unit']}", ends, sheet_value, share])
-    return rows, sheet.source if sheet else ""
-
-
-_KEYS = ("dram", "bf16", "fp16", "fp8", "tf32", "fp32")
 _HOPPER = "NVIDIA H100 Tensor Core GPU Architecture white paper, table of peak rates"
 _A100 = "NVIDIA A100 Tensor Core GPU datasheet, table of specifications"
 _ALL = (

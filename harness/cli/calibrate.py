@@ -19,10 +19,10 @@ def calibrate(
     """Measure this GPU's ceilings now and keep them for a day, beside the datasheet's peaks."""
     from harness import calibrate as calibration
     from harness import engines, target
-    from harness.analysis.peaks import against
     from harness.cli import output
     from harness.cli.progress import Progress
     from harness.errors import ToolError
+    from harness.report.ceilings import table_of
 
     here = target.detect()
     if here.gpu is None:
@@ -35,9 +35,9 @@ def calibrate(
     if json:
         output.as_json(found.as_dict())
         return
-    rows, source = against(here.gpu.name, found.rates)
-    output.table(("ceiling", "measured", "95 % interval", "datasheet", "share"), rows)
-    if source:
-        print(f"datasheet: {source}")
+    shown = table_of(here.gpu.name, {found.gpu: found.rates})
+    output.table(shown.head, shown.rows)
+    if shown.source:
+        print(f"datasheet: {shown.source}")
     for doubt in found.doubts:
         print(f"noticed: {doubt}")

@@ -194,6 +194,7 @@ def model(
 def conditions(origin: dict[str, Any]) -> list[list[str]]:
     """Return rows of what is known of target and software, and what the clocks did."""
     run, target = origin["run"], origin["run"]["target"]
+    made = [run, *run.get("resumed", [])]
     gpu = target["gpu"]
     rows = [["target", _target(target, gpu)], ["host", f"{target['cpu']}, {target['system']}"]]
     for tool in ("nsys", "ncu"):
@@ -220,12 +221,16 @@ def conditions(origin: dict[str, Any]) -> list[list[str]]:
         rows.append(["GPUs", f"{len(gpus)} of this model; provenance.json tells which ran what"])
     failed = [cell for cell in origin["cells"] if cell["status"] != "ok"]
     rows.append(["cells", f"{len(origin['cells'])}, of which {len(failed)} failed"])
-    commit = run["git"]["commit"] or "not in a git checkout"
-    changed = " with uncommitted changes" if run["git"]["changed"] else ""
-    rows.append(["harness", f"{run['harness']}, commit {commit}{changed}"])
+    rows.append(["harness", "; ".join(dict.fromkeys(_made_by(one) for one in made))])
     rows.append(["manifest", f"sha256 {run['manifest_sha256'][:16]}…"])
     rows.append(["sources", f"sha256 {run['sources_sha256'][:16]}…"])
     return rows
+
+
+def _made_by(run: dict[str, Any]) -> str:
+    commit = run["git"]["commit"] or "not in a git checkout"
+    changed = " with uncommitted changes" if run["git"]["changed"] else ""
+    return f"{run['harness']}, commit {commit}{changed}"
 
 
 def _target(target: dict[str, Any], gpu: dict[str, Any] | None) -> str:

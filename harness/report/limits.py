@@ -8,6 +8,7 @@ from harness.analysis.metrics import Metrics
 from harness.evidence import Tables
 from harness.problem import Problem
 from harness.report import plots
+from harness.report.ceilings import table_of
 from harness.report.escape import Markdown, table
 from harness.report.numbers import NOT_MEASURED, number
 
@@ -17,16 +18,12 @@ _MOST_NOTES = 8
 
 def ceilings(tables: Tables, gpu: str) -> Markdown:
     """Return the ceilings of the GPUs that a run used, beside the datasheet's peaks."""
-    head = ["ceiling", "measured here", "95 % interval", "datasheet", "share"]
-    parts, source = [], ""
-    for uuid, rates in _by_gpu(tables).items():
-        rows, source = peaks.against(gpu, rates)
-        parts.append(f"On `{uuid}`:\n\n{table(head, rows)}" if len(_by_gpu(tables)) > 1 else "")
-        parts[-1] = parts[-1] or str(table(head, rows))
-    if not parts:
+    by_gpu = _by_gpu(tables)
+    if not by_gpu:
         return Markdown(f"*Ceilings: {NOT_MEASURED} on this target.*")
-    cited = f"\n\n*Datasheet: {source}.*" if source else ""
-    return Markdown("\n\n".join(parts) + cited)
+    shown = table_of(gpu, by_gpu)
+    cited = f"\n\n*Datasheet: {shown.source}.*" if shown.source else ""
+    return Markdown(f"{table(shown.head, shown.rows)}{cited}")
 
 
 def draw_roofline(
@@ -52,10 +49,10 @@ def draw_roofline(
         return None
     rows = [
         {
-            "label": problem.variants[one.variant].label,
             "intensity": one.intensity,
             "rate": one.tflop_s,
-            "shown": f"{100 * one.tflop_s / over[0].at(one.intensity):.0f} %",
+            "shown": f"{one.variant} {100 * one.tflop_s / over[0].at(one.intensity):.0f} %",
+            "baseline": one.variant == problem.baseline,
         }
         for one in points
     ]

@@ -8,12 +8,11 @@ NOT_MEASURED = "not measured"
 
 
 def number(value: float) -> str:
-    """Return ``value`` with four significant digits and no exponent."""
-    if value == 0:
-        return "0"
+    """Return ``value`` with four significant digits; an exponent only below 1e-4 and from 1e9."""
     if float(value).is_integer() and abs(value) < 1e6:
         return str(int(value))
-    return f"{value:.4g}" if 1e-3 <= abs(value) < 1e4 else f"{value:,.4g}".replace("e+0", "e")
+    rounded = f"{value:.4g}"
+    return str(int(float(rounded))) if 1e4 <= abs(value) < 1e9 else rounded
 
 
 def measured(found: Measured, *, interval: bool = True) -> Markdown:

@@ -6,9 +6,13 @@ Each takes plain rows that the analysis made and returns SVG text.
 import math
 from typing import Any
 
+from harness.report import labels
+
 INK = "#767676"  # contrast 4.5 on white, 4.2 on the dark pages of the usual forges
 BLUE, ORANGE, GREEN = "#3b82c4", "#d9822b", "#3f9b6c"
-_WIDTH = 560
+_WIDTH, _HEIGHT = 560, 340
+_LINE = 11
+"""Pixels from one small label to the next."""
 _GAP = 8
 _CHARACTER = 6
 """About what a character of text is wide, in pixels."""
@@ -90,30 +94,53 @@ def memory(rows: Rows, marks: Rows) -> str:
 
 
 def roofline(rows: Rows, lines: Rows) -> str:
-    """Points under roofs, both axes logarithmic.
+    """Points under roofs, both axes logarithmic, each named beside its neighbours.
 
-    Rows: label, intensity (FLOP a byte), rate (TFLOP/s), shown; lines: roof, intensity, rate.
+    Rows: intensity (FLOP a byte), rate (TFLOP/s), shown, baseline; lines: roof, intensity, rate.
     """
     import altair as alt
 
-    def axis(field: str, title: str, kind: type) -> Any:
-        return kind(
-            f"{field}:Q", title=title, scale=alt.Scale(type="log", nice=False, padding=_GAP)
+    across = _Decades([one["intensity"] for one in (*rows, *lines)], _WIDTH)
+    rates = [one["rate"] for one in (*rows, *lines)]
+    upward = _Decades([min(rates) / 2, max(rates)], _HEIGHT)
+    spots = [(across.pixel(row["intensity"]), _HEIGHT - upward.pixel(row["rate"])) for row in rows]
+    named = [
+        row | {"at": across.value(left), "height": upward.value(_HEIGHT - top)}
+        for row, (left, top) in zip(
+            rows, labels.beside(spots, _HEIGHT, _LINE, 6 * _LINE), strict=True
         )
+    ]
 
-    x = axis("intensity", "FLOP per byte of device memory", alt.X)
-    y = axis("rate", "TFLOP/s", alt.Y)
+    def x(field: str) -> Any:
+        title = "FLOP per byte of device memory"
+        return alt.X(f"{field}:Q", title=title, scale=across.scale(), axis=across.axis())
+
+    def y(field: str) -> Any:
+        return alt.Y(f"{field}:Q", title="TFLOP/s", scale=upward.scale(), axis=upward.axis())
+
     roofs = list(dict.fromkeys(line["roof"] for line in lines))
     dashes = alt.Scale(domain=roofs, range=[[1, 0], [5, 4]][: len(roofs)])
+    colour = alt.condition("datum.baseline", alt.value(ORANGE), alt.value(BLUE))
     drawn = alt.Chart(alt.Data(values=lines)).mark_line(color=INK, strokeWidth=1.5)
-    roof = drawn.encode(
-        x=x, y=y, strokeDash=alt.StrokeDash("roof:N", title=None, scale=dashes), order="intensity:Q"
+    base = alt.Chart(alt.Data(values=named))
+    layered = (
+        drawn.encode(
+            x=x("intensity"),
+            y=y("rate"),
+            strokeDash=alt.StrokeDash("roof:N", title=None, scale=dashes),
+            order="intensity:Q",
+        )
+        + base.mark_rule(color=INK, strokeWidth=0.7, opacity=0.6).encode(
+            x=x("intensity"), y=y("rate"), x2="at:Q", y2="height:Q"
+        )
+        + base.mark_point(filled=True, size=60, opacity=1).encode(
+            x=x("intensity"), y=y("rate"), color=colour
+        )
+        + base.mark_text(align="left", dx=2, color=INK, fontSize=9).encode(
+            x=x("at"), y=y("height"), text="shown:N"
+        )
     )
-    base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y)
-    colour = alt.Color("label:N", title=None, sort=None, scale=alt.Scale(scheme="tableau20"))
-    point = base.mark_point(filled=True, size=70, opacity=1).encode(color=colour)
-    text = base.mark_text(align="left", dx=_GAP, color=INK, fontSize=9).encode(text="shown:N")
-    return _svg((roof + point + text).properties(width=_WIDTH, height=320))
+    return _svg(layered.properties(width=_WIDTH, height=_HEIGHT))
 
 
 def against_model(rows: Rows, title: str) -> str:
@@ -126,6 +153,37 @@ def against_model(rows: Rows, title: str) -> str:
     tick = base.mark_tick(color=ORANGE, thickness=3, size=18).encode(x="model:Q")
     text = base.mark_text(align="left", dx=8, color=INK).encode(x="measured:Q", text="shown:N")
     return _svg((bar + tick + text).properties(width=_WIDTH))
+
+
+class _Decades:
+    """A log axis over positive values, ``length`` pixels long."""
+
+    def __init__(self, values: list[float], length: float) -> None:
+        self._ends = [min(values), max(values)]
+        self._decades = math.log10(self._ends[1] / self._ends[0])
+        self._length = length
+
+    def scale(self) -> Any:
+        """Return the scale for the plotting library."""
+        import altair as alt
+
+        return alt.Scale(type="log", domain=self._ends, nice=False)
+
+    def axis(self) -> Any:
+        """Return the axis for the plotting library, a line a decade."""
+        import altair as alt
+
+        first, last = (math.log10(end) for end in self._ends)
+        powers = range(math.ceil(first), math.floor(last) + 1)
+        return alt.Axis(values=[10.0**power for power in powers], format="~g")
+
+    def pixel(self, value: float) -> float:
+        """Return how far along the axis a value lies."""
+        return self._length * math.log10(value / self._ends[0]) / self._decades
+
+    def value(self, pixel: float) -> float:
+        """Return the value that lies so far along the axis."""
+        return float(self._ends[0] * 10 ** (pixel * self._decades / self._length))
 
 
 def _drawn(row: dict[str, Any]) -> list[float]:
