@@ -1,5 +1,6 @@
 """What this very GPU reaches at most: measured once a day, kept by GPU and driver."""
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Callable
@@ -51,12 +52,12 @@ def kept(target: Target) -> Ceilings | None:
     """Return what was measured on this GPU under this driver within a day, None if nothing was."""
     try:
         known = files.read_json(_path(target))
-    except StoreError:
-        return None
-    if known.pop("version", None) != _VERSION:
-        return None
-    found = Ceilings(**known)
-    return found if found.fresh else None
+        if known.pop("version") != _VERSION:
+            return None
+        found = Ceilings(**known)
+        return found if found.fresh else None
+    except (StoreError, KeyError, TypeError, ValueError):
+        return None  # whatever is wrong with it, measuring again mends it
 
 
 def measure(
@@ -64,14 +65,15 @@ def measure(
 ) -> Ceilings:
     """Measure in three processes and keep the result; ToolError if none of them could."""
     problem = manifest.load(_PROBLEM)
-    cells = cells_of(problem, target)
+    planned = cells_of(problem, target)
     with tempfile.TemporaryDirectory(prefix="ceilings-") as folder:
         origin = execution.provenance(problem, target, engine, {})
         run = store.Run.create(Path(folder), _PROBLEM.name, origin)
-        execution.Execution(problem, target, engine, run, report).execute(cells)
+        execution.Execution(problem, target, engine, run, report).execute(planned)
         records = [record for _, record in run.records()]
     found = _ceilings(problem, target, records)
-    files.write_json(_path(target), found.as_dict())
+    with contextlib.suppress(StoreError):  # measured all the same: the next run measures again
+        files.write_json(_path(target), found.as_dict())
     return found
 
 
@@ -107,6 +109,11 @@ def at_hand(
     return found.as_dict()
 
 
+def cells(target: Target) -> int:
+    """Return in how many processes the ceilings are measured."""
+    return len(cells_of(manifest.load(_PROBLEM), target))
+
+
 def cells_of(problem: Problem, target: Target) -> list[Cell]:
     """Return the calibration's cells: a process a round."""
     return plan(problem, Selected(), target.device)
@@ -125,6 +132,8 @@ def _ceilings(problem: Problem, target: Target, records: list[dict[str, Any]]) -
             it = statistics.estimate(rounds)
             rates[name] = {"unit": metric.unit, "value": it.value, "low": it.low, "high": it.high}
             rates[name]["rounds"] = it.rounds
+    if not rates:
+        raise ToolError("the ceilings' processes left no samples", where="calibration")
     return Ceilings(
         gpu=target.gpu.uuid,
         name=target.gpu.name,

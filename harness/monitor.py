@@ -78,7 +78,10 @@ class Monitor:
         with target.nvml() as library:
             if library is None:
                 return
-            handle = library.nvmlDeviceGetHandleByUUID(self._uuid)
+            try:
+                handle = library.nvmlDeviceGetHandleByUUID(self._uuid)
+            except library.NVMLError:
+                return  # no looks: the cell counts as not watched
             queries: dict[str, Callable[[], float]] = {
                 "sm_mhz": lambda: library.nvmlDeviceGetClockInfo(handle, 1),
                 "memory_mhz": lambda: library.nvmlDeviceGetClockInfo(handle, 2),

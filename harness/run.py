@@ -44,7 +44,7 @@ class _Pauses:
     def ended(self) -> Iterator[float | None]:
         """Run a cell within; yield the seconds of the pause before it, None if it is the first."""
         with self._lock:
-            rested = None if self.since is None else round(time.time() - self.since, 3)
+            rested = None if self.since is None else max(0.0, round(time.time() - self.since, 3))
             idle = 0.0 if self._running else rested
             self._running += 1
         try:
@@ -123,17 +123,24 @@ class Execution:
             with files.atomic_folder(self.run.cell(cell.id)) as out:
                 record = self._record(cell, out, scratch)
                 if record["doubts"]:
-                    record = self._again(cell, out, scratch, record["doubts"])
+                    record = self._again(cell, out, scratch, record)
                 files.write_json(out / store.RECORD, record)
         finally:
-            shutil.rmtree(scratch / "tmp" / cell.id, ignore_errors=True)
+            for left in ("", ".first", ".second"):
+                shutil.rmtree(scratch / "tmp" / f"{cell.id}{left}", ignore_errors=True)
         return record
 
-    def _again(self, cell: Cell, out: Path, scratch: Path, doubts: list[str]) -> dict[str, Any]:
-        """Run a cell a second and last time, because what was seen of the GPU makes it doubtful."""
-        for path in out.iterdir():
-            path.unlink()
-        return {**self._record(cell, out, scratch), "retried": doubts}
+    def _again(self, cell: Cell, out: Path, scratch: Path, first: dict[str, Any]) -> dict[str, Any]:
+        """Run a cell a second and last time; what the first left is kept aside for if it fails."""
+        aside = scratch / "tmp" / f"{cell.id}.first"
+        _move(out, aside)
+        record = self._record(cell, out, scratch)
+        if record["status"] == "ok":
+            shutil.rmtree(aside)
+            return {**record, "retried": first["doubts"]}
+        _move(out, scratch / "tmp" / f"{cell.id}.second")
+        _move(aside, out)
+        return {**first, "retried": [f"the second try {record['status']}: {record['reason']}"]}
 
     def _record(self, cell: Cell, out: Path, scratch: Path) -> dict[str, Any]:
         command = self.engine.command(cell, out, scratch)
@@ -260,6 +267,13 @@ def pasteable(
         yield f"# {cell.id}"
         run = f"(cd {shlex.quote(str(command.cwd))} && {env} {shlex.join(command.argv)})"
         yield " && ".join([*map(shlex.join, lines), run, *after])
+
+
+def _move(source: Path, target: Path) -> None:
+    """Move everything in a folder to another, which is made if need be."""
+    target.mkdir(exist_ok=True)
+    for path in source.iterdir():
+        path.rename(target / path.name)
 
 
 def _locks(scratch: Path, target: Target) -> list[Path]:

@@ -6,6 +6,7 @@ import pytest
 
 from harness import manifest
 from harness.problem import Problem
+from harness.target import Gpu, Target
 from tests.test_manifest import GOOD, written
 
 
@@ -13,3 +14,16 @@ from tests.test_manifest import GOOD, written
 def example(tmp_path: Path) -> Problem:
     """A small problem with two variants and one claim."""
     return manifest.load(written(tmp_path, GOOD))
+
+
+@pytest.fixture
+def a_lock_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The node's locks lie in the test's folder: nobody else's run is in the way."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
+@pytest.fixture
+def with_gpu() -> Target:
+    """A machine with a GPU, wherever the tests run."""
+    gpu = Gpu(0, "GPU-1234", "NVIDIA H200", "9.0", 150 << 30, "580.1", "13.0")
+    return Target(gpu, "a CPU", 8, 64 << 30, "a system", None, None, None)

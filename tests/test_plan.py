@@ -1,13 +1,15 @@
 """The plan: interleaved rounds, ids that change with their inputs, one tuning cell at a time."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from harness.errors import UsageError
-from harness.manifest import find
+from harness.manifest import find, load
 from harness.plan import Selected, plan
 from harness.problem import Problem
+from tests.test_manifest import GOOD, written
 
 PROBLEMS = Path(__file__).parents[1] / "problems"
 
@@ -26,6 +28,32 @@ def test_rounds_go_back_and_forth(problem: Problem) -> None:
         *((1, name) for name in reversed(forth)),
         *((2, name) for name in forth),
     ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "of_capture", "counts"),
+    [
+        (None, "timing: {rounds: 4}", {"small": 4, "big": 2}),  # the case's beats the capture's
+        (None, "timing: {}", {"small": 5, "big": 2}),
+        (None, "timing: {rounds: 1}", {"small": 1, "big": 2}),  # also where it is more
+        (3, "timing: {rounds: 4}", {"small": 3, "big": 3}),
+        (1, "timing: {rounds: 4}", {"small": 1, "big": 1}),
+    ],
+)
+def test_what_is_asked_beats_the_case_and_that_the_capture(
+    tmp_path: Path, asked: int | None, of_capture: str, counts: dict[str, int]
+) -> None:
+    text = GOOD.replace("timing: {}", f"{of_capture}\n  torch: {{rounds: 3}}")
+    text = text.replace("{label: Small}", "{label: Small}\n  big: {label: Big, rounds: 2}")
+    cells = plan(load(written(tmp_path, text)), Selected(("fast",), rounds=asked), "cpu")
+    timing = Counter(cell.case for cell in cells if cell.capture == "timing")
+    assert timing == counts
+    for case, count in counts.items():
+        rounds = [cell.round for cell in cells if (cell.case, cell.capture) == (case, "timing")]
+        assert rounds == list(range(count))
+    # What is profiled is recorded once, whatever is asked.
+    profiled = [(cell.case, cell.round) for cell in cells if cell.capture == "torch"]
+    assert profiled == [("small", 0), ("big", 0)]
 
 
 def test_a_cpu_plan_has_no_gpu_captures_and_small_shapes(problem: Problem) -> None:

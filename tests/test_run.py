@@ -15,6 +15,8 @@ from harness.errors import CaptureError, ToolError, UsageError
 from harness.plan import Cell, Selected, plan
 from tests.test_manifest import GOOD, written
 
+pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
+
 WELL = """echo '{"samples": [{"region": "r", "metric": "wall_time", "unit": "ms", "index": 0,
  "value": 2.0}], "facts": [], "declared": {}, "packages": {}}' > "$OUT/workload.json" """
 
@@ -77,11 +79,6 @@ class Bench:
         work = execution.Execution(self.problem, self.target, self.engine, self.run, note, jobs)
         work.execute(self.cells)
         return {record["variant"]: record["status"] for _, record in self.run.records()}
-
-
-@pytest.fixture(autouse=True)
-def a_lock_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,20 @@ from types import FrameType
 
 def main() -> None:
     """Run the command line; user errors are one line and exit code 2 (or the error's own)."""
+    from typer.exceptions import TyperException
+
     from harness.cli.app import app
     from harness.errors import HarnessError
 
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        app()
+        raise SystemExit(app(standalone_mode=False))
+    except TyperException as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "harness"
+        told = " ".join(error.format_message().split())
+        print(f"harness: {told} ({command} --help)", file=sys.stderr)
+        raise SystemExit(2) from None
     except HarnessError as error:
         print(f"harness: {error}", file=sys.stderr)
         raise SystemExit(error.exit_code) from None

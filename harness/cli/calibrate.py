@@ -30,7 +30,7 @@ def calibrate(
     options = engines.Options(python, wheels, image, tuple(mount or ()))
     quiet = (lambda _: None) if json else print
     made = calibration.ready(here, engine, options, quiet)
-    with Progress(3, quiet=json) as progress:
+    with Progress(calibration.cells(here), quiet=json) as progress:
         found = calibration.measure(here, made, progress.told)
     if json:
         output.as_json(found.as_dict())

@@ -65,7 +65,10 @@ def run(
     arguments = {"rounds": rounds, "jobs": jobs, "engine": name, "cells": len(cells)}
     arguments["lock_clocks_mhz"] = lock_clocks
     origin = execution.provenance(chosen, here, made, arguments)
-    origin["ceilings"] = calibrate.at_hand(here, name, options, say)
+    if lock_clocks is None:
+        origin["ceilings"] = calibrate.at_hand(here, name, options, say)
+    elif here.gpu:
+        say("no ceilings: they are measured at other clocks than those held now")
     if resume:
         folder = store.Run.open(resume)
         execution.resume(folder, here, origin)
