@@ -1,19 +1,20 @@
 """Claims against evidence: a metric and a bound give a verdict; nothing is evaluated as code."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
 from harness.analysis.metrics import Measured, Metrics
+from harness.analysis.rule import Side, decide
 from harness.problem import Bound, Claim, Device, Problem
 from harness.problem_checks import complete
 
 Verdict = Literal["reproduced", "refuted", "inconclusive", "not measured"]
 
-THRESHOLD = 0.01
-"""By how much of itself a sampled value has to be clear of a bound; see docs/statistics.md."""
-
-_EXACT = 1e-9  # relative room for rounding where a bound is met exactly
+_VERDICTS: dict[Side, Verdict] = {
+    "inside": "reproduced",
+    "outside": "refuted",
+    "undecided": "inconclusive",
+}
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,9 @@ def _judge(claim: Claim, metrics: Metrics, device: Device) -> Judged:
 
 
 def verdict(measured: Measured, bound: Bound) -> Verdict:
-    """Return what the intervals say of a bound: clear of it on one side, or inconclusive.
+    """Return what the intervals say of a bound, by the rule of :mod:`harness.analysis.rule`.
 
-    Of what was sampled, the 95 % interval has to be clear by the practical threshold, a hundredth
-    of the bound (less is no difference to act on), and the 99 % interval clear at all. What was
-    counted meets a bound exactly; bounds are inclusive. What was timed on a GPU that was slowed
-    down, shared or drifting decides nothing.
+    What was timed on a GPU that was slowed down, shared or drifting decides nothing.
     """
     if measured.value is None or measured.low is None or measured.high is None:
         return "not measured"
@@ -57,27 +55,7 @@ def verdict(measured: Measured, bound: Bound) -> Verdict:
         return "inconclusive"
     shown = (measured.low, measured.high)
     sampled = measured.samples > measured.rounds or measured.low < measured.high
-    clear = THRESHOLD if sampled else -_EXACT
-    sides = {_side(shown, bound, clear), _side(measured.sure or shown, bound, min(clear, 0.0))}
-    return sides.pop() if len(sides) == 1 else "inconclusive"
-
-
-def _side(ends: tuple[float, float], bound: Bound, clear: float) -> Verdict:
-    """Return what one interval says of a bound."""
-    (low, high), (least, most) = ends, limits(bound)
-    if _beyond(low, least, clear) and _beyond(most, high, clear):
-        return "reproduced"
-    if _beyond(least, high, clear, strict=True) or _beyond(low, most, clear, strict=True):
-        return "refuted"
-    return "inconclusive"
-
-
-def _beyond(more: float, less: float, clear: float, *, strict: bool = False) -> bool:
-    """Return whether ``more`` exceeds ``less`` by ``clear`` of the greater of them, in size."""
-    if math.isinf(more) or math.isinf(less):
-        return more > less
-    room = (abs(clear) if strict else clear) * max(abs(more), abs(less))
-    return more > less + room if strict else more >= less + room
+    return _VERDICTS[decide(shown, measured.sure or shown, limits(bound), sampled=sampled)]
 
 
 def limits(bound: Bound) -> tuple[float, float]:

@@ -35,10 +35,7 @@ def inspect(path: Path) -> Document:
     """
     kind = sniff.kind_of(path)
     with sniff.opened(path) as plain:
-        try:
-            tables = _read(kind, plain)
-        except CaptureError as error:  # it may have read an unpacked copy: name the user's file
-            raise CaptureError(error.what, where=path, remedy=error.remedy) from error
+        tables = read(kind, plain, path, joins=False)
     if kind == "ncu":
         return _counters(_table(tables, "counters"))
     if kind == "memory":
@@ -56,10 +53,17 @@ def inspect(path: Path) -> Document:
     return document
 
 
-def _read(kind: sniff.Kind, plain: Path) -> Tables:
+def read(kind: sniff.Kind, plain: Path, path: Path, *, joins: bool = True) -> Tables:
+    """Return the tables of a capture that lies unpacked at ``plain``; errors name ``path``.
+
+    ``joins=False`` leaves out what only tells which host call launched what.
+    """
     reader = importlib.import_module(f"harness.captures.{_READERS[kind]}")
     tables: Tables
-    tables = reader.read(plain, joins=False) if kind.startswith("nsys") else reader.read(plain)
+    try:
+        tables = reader.read(plain, joins=joins) if kind.startswith("nsys") else reader.read(plain)
+    except CaptureError as error:
+        raise CaptureError(error.what, where=path, remedy=error.remedy) from error
     return tables
 
 

@@ -69,6 +69,9 @@ class Metric(_Model):
     fact: str | None = None
     measure: str | None = None
     per: str | None = Field(None, description="a fact that the value is divided by")
+    region: str | None = Field(
+        None, description="the samples of this region alone, or the fact that ends in .REGION"
+    )
     better: Literal["lower", "higher"] = "lower"
 
     @model_validator(mode="after")
@@ -154,6 +157,12 @@ class Problem(_Model):
     def number(self) -> int:
         """Return the problem's number, which its folder's name starts with."""
         return int(self._folder.name.split("-")[0])
+
+    def metric(self, name: str) -> Metric:
+        """Return a metric; NAME@REGION is that metric in one region. KeyError if unknown."""
+        base, _, region = name.partition("@")
+        found = self.metrics[base]
+        return found.model_copy(update={"region": region}) if region else found
 
     def covers(self, kind: CaptureKind, variant: str, case: str, device: Device) -> bool:
         """Return whether the plan has this capture of this variant and case on ``device``."""

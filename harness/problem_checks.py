@@ -80,7 +80,7 @@ def _claim(problem: Problem, index: int, claim: Claim) -> Iterator[Mistake]:
         unknown = [
             (key, value)
             for key, value in (("variant", whole[0]), ("case", whole[1]), ("metric", whole[2]))
-            if value not in getattr(problem, f"{key}s")
+            if (value or "").partition("@")[0] not in getattr(problem, f"{key}s")
         ]
         for key, value in unknown:
             place = ("claims", index, "metric") if key == "metric" else ("claims", index, side, key)
@@ -98,7 +98,7 @@ def complete(claim: Claim, selection: Selection) -> tuple[str, str, str]:
 
 
 def _made(problem: Problem, variant: str, case: str, metric: str) -> bool:
-    kind = problem.metrics[metric].capture
+    kind = problem.metric(metric).capture
     return any(problem.covers(kind, variant, case, device) for device in ("cuda", "cpu"))
 
 

@@ -66,7 +66,7 @@ def family(name: str) -> str:
     for found, pattern in _NAME_RULES:
         if pattern.search(name):
             return found
-    function, functor = _parts(name)
+    function, functor = bare(name)
     for found, pattern in _FUNCTION_RULES:
         if pattern.search(f"{function} {functor}"):
             return found
@@ -79,10 +79,10 @@ def short_name(name: str, limit: int = 60) -> str:
     Namespaces, template arguments and parameters go; what is still too long loses its middle. Two
     kernels can share a short name: use :func:`short_names` for those of one table.
     """
-    function, functor = _parts(name)
+    function, functor = bare(name)
     path = function.split("::")
-    bare = "::".join(path[-2:] if path[-1] in _UNTELLING else path[-1:])
-    return _cut(f"{bare}<{functor}>" if functor else bare, limit)
+    last = "::".join(path[-2:] if path[-1] in _UNTELLING else path[-1:])
+    return _cut(f"{last}<{functor}>" if functor else last, limit)
 
 
 def short_names(names: Iterable[str], limit: int = 60) -> dict[str, str]:
@@ -101,15 +101,18 @@ def short_names(names: Iterable[str], limit: int = 60) -> dict[str, str]:
     return shortened
 
 
-def _parts(name: str) -> tuple[str, str]:
-    """Return the qualified function, bare of template arguments and parameters, and its functor."""
+def bare(name: str) -> tuple[str, str]:
+    """Return the qualified function, bare of template arguments and parameters, and its functor.
+
+    The functor, "" where there is none, tells one launch of a generic kernel from another.
+    """
     plain = name.replace("(anonymous namespace)::", "").replace("<unnamed>::", "")
     outside = _outside_brackets(plain).split()
     if not outside:
         return name.strip(), ""
     function = outside[-1]
-    bare = function.rsplit("::", 1)[-1]
-    arguments = plain[plain.find(bare) + len(bare) :]
+    last = function.rsplit("::", 1)[-1]
+    arguments = plain[plain.find(last) + len(last) :]
     functor = _FUNCTOR.search(arguments)
     return function, functor.group() if functor else ""
 

@@ -126,9 +126,10 @@ class Metrics:
         return median(with_it) / median(without) if with_it and without else None
 
     def _definition(self, name: str) -> Metric:
-        if name not in self._problem.metrics:
-            raise EvidenceError(f"no metric {name!r}", where=self._problem.folder)
-        return self._problem.metrics[name]
+        try:
+            return self._problem.metric(name)
+        except KeyError:
+            raise EvidenceError(f"no metric {name!r}", where=self._problem.folder) from None
 
     def _rounds(
         self, metric: Metric, variant: str, case: str
@@ -153,9 +154,12 @@ class Metrics:
         if metric.sample:
             settled = pl.col("mark").fill_null("") != "warm-up"
             rows = tables["samples"].filter(pl.col("metric") == metric.sample, settled)
+            if metric.region:
+                rows = rows.filter(pl.col("region") == metric.region)
             values = rows.sort("index")["value"].to_list()
         elif metric.fact:
-            values = self._fact(tables, metric.fact)
+            ending = f".{metric.region}" if metric.region else ""
+            values = self._fact(tables, f"{metric.fact}{ending}")
         else:
             from harness.analysis.measures import MEASURES as MEASURE_FUNCTIONS
 

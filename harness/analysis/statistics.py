@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from harness.analysis import student
+
 Rounds = Mapping[int, Sequence[float]]
 """Samples by the number of their round."""
 
@@ -72,6 +74,24 @@ def ratio(of: Rounds, over: Rounds) -> Interval:
         found.rounds,
         (math.exp(least), math.exp(most)),
     )
+
+
+def unpaired_ratio(of: Rounds, over: Rounds) -> Interval:
+    """Return the same where the sides' rounds did not run beside each other: Welch's interval.
+
+    Of logarithms of the rounds' medians. With fewer than two rounds on a side its samples are
+    resampled, and the interval is of one process a side.
+    """
+    if min(value for side in (of, over) for values in side.values() for value in values) <= 0:
+        raise ValueError("a ratio of times or sizes that are not positive")
+    if min(len(of), len(over)) < 2:
+        first, second = ([one for values in side.values() for one in values] for side in (of, over))
+        return _ratio_within(first, second)
+    logs = [[math.log(median(values)) for values in side.values()] for side in (of, over)]
+    shown, sure = (student.difference(logs[1], logs[0], level) for level in (_SHOWN, _SURE))
+    low, value, high = (math.exp(one) for one in (shown.low, shown.value, shown.high))
+    ends = (math.exp(sure.low), math.exp(sure.high))
+    return Interval(value, low, high, min(map(len, logs)), ends)
 
 
 def _over_rounds(values: Sequence[float]) -> Interval:

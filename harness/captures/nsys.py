@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.captures.kind import Argv, Kind
-from harness.captures.nsys_names import COPY_KINDS, in_domains, named, shape
+from harness.captures.nsys_names import COPY_KINDS, MEMORY_KINDS, in_domains, named, shape
 from harness.captures.sqlite_file import Columns, SqliteFile, opened
 from harness.errors import CaptureError
 from harness.evidence import Tables, empty, frame
@@ -29,6 +29,7 @@ _MARKS = ("META_DATA_EXPORT", "ENUM_NSYS_EVENT_TYPE", "TARGET_INFO_SYSTEM_ENV")
 _TIMES = ("start", "end")
 _PLACE = ("deviceId", "streamId")
 _CORRELATION, _PROCESS, _NODE = "correlationId", "globalPid", "graphNodeId"
+_MEMORY = ("srcKind", "dstKind")
 _SHAPE = ("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ")
 _SHARED = ("staticSharedMemory", "dynamicSharedMemory")
 _REGISTERS = "registersPerThread"
@@ -84,7 +85,7 @@ class _Export:
     def _copies(self) -> "pl.DataFrame":
         import polars as pl
 
-        rows = self._gpu_rows(_COPIES, "bytes", "copyKind", optional=(_NODE,))
+        rows = self._gpu_rows(_COPIES, "bytes", "copyKind", optional=(_NODE, *_MEMORY))
         if self._file.columns(_COPY_LABELS):
             labels = self._file.fetch(_COPY_LABELS, {"id": "INTEGER", "label": "TEXT"})
         else:
@@ -92,6 +93,12 @@ class _Export:
         labels = labels.rename({"label": "value"})
         kind = named(rows["copyKind"], labels, "copy kind").cast(pl.String)
         name = "[CUDA memcpy " + kind + "]"
+        if self._joins and all(side in rows.columns for side in _MEMORY):
+            memory = pl.DataFrame({"id": list(MEMORY_KINDS), "value": list(MEMORY_KINDS.values())})
+            source, target = (
+                named(rows[side], memory, "memory kind").cast(pl.String) for side in _MEMORY
+            )
+            name = name + " (" + source + " -> " + target + ")"
         columns = {"name": name, "copy_kind": kind, "bytes": rows["bytes"]}
         return self._gpu_ops(rows, "copy", columns)
 

@@ -26,6 +26,17 @@ COPY_KINDS = {
     12: "Unified Device-to-Host",
     13: "Unified Device-to-Device",
 }
+# ENUM_CUDA_MEM_KIND likewise: what kind of memory a copy reads and writes.
+MEMORY_KINDS = {
+    0: "Pageable",
+    1: "Pinned",
+    2: "Device",
+    3: "Array",
+    4: "Managed",
+    5: "Device Static",
+    6: "Managed Static",
+    7: "Unknown",
+}
 _DOMAIN_TYPE = 75
 _MOST_X, _MOST_YZ = (1 << 31) - 1, (1 << 16) - 1
 

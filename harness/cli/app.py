@@ -4,6 +4,7 @@ import typer
 
 from harness.cli.calibrate import calibrate
 from harness.cli.clean import clean
+from harness.cli.diff import diff
 from harness.cli.doctor import doctor
 from harness.cli.inspect import inspect
 from harness.cli.list import list_problems
@@ -23,6 +24,7 @@ app.command()(extract)
 app.command()(check)
 app.command()(report)
 app.command()(inspect)
+app.command()(diff)
 app.command()(doctor)
 app.command()(calibrate)
 app.command()(clean)

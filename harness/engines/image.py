@@ -52,8 +52,9 @@ class Build:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, folder / name)  # with its permission to be run
             (folder / "wheels").mkdir()
-            for wheel in sorted(self.wheels.glob("*.whl")) if self.wheels else ():
-                shutil.copyfile(wheel, folder / "wheels" / wheel.name)
+            for package in sorted(self.wheels.iterdir()) if self.wheels else ():
+                if package.name.endswith((".whl", ".tar.gz")):  # some come as source only
+                    shutil.copyfile(package, folder / "wheels" / package.name)
 
     def argv(self, client: Client) -> list[str]:
         """Return the build's command; secrets and proxies are the caller's own."""

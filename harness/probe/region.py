@@ -46,7 +46,7 @@ def profiled(capture: str, device: str, out: Path) -> Iterator[None]:
 def packages() -> dict[str, str]:
     """Return name and version of the packages that this process really imported."""
     found = {"python": sys.version.split()[0]}
-    for name in ("torch", "torchao", "triton", "numpy"):
+    for name in ("torch", "torchao", "gemlite", "triton", "numpy"):
         module = sys.modules.get(name)
         if module is not None:
             found[name] = str(getattr(module, "__version__", "unknown"))

@@ -30,7 +30,7 @@ def bars(problem: Problem, metrics: Metrics, metric: str, case: str) -> str | No
                     "baseline": name == problem.baseline,
                 }
             )
-    definition = problem.metrics[metric]
+    definition = problem.metric(metric)
     return plots.bars(rows, f"{definition.label}, {definition.unit}") if rows else None
 
 
@@ -186,7 +186,7 @@ def model(
             label = f"{problem.variants[variant].label} ({case})"
             shown = number(found.value)
             rows.append({"label": label, "measured": found.value, "model": value, "shown": shown})
-    definition = problem.metrics[metric]
+    definition = problem.metric(metric)
     title = f"{definition.label} (bar: measured, tick: model)"
     return plots.against_model(rows, title) if rows else None
 

@@ -143,6 +143,26 @@ def roofline(rows: Rows, lines: Rows) -> str:
     return _svg(layered.properties(width=_WIDTH, height=_HEIGHT))
 
 
+def waterfall(rows: Rows, title: str) -> str:
+    """Bars from one total to another, one a part. Rows: label, start, end, shown, total."""
+    import altair as alt
+
+    base = alt.Chart(alt.Data(values=rows)).encode(y=_labels([row["label"] for row in rows]))
+    colour = alt.condition(
+        "datum.total",
+        alt.value(INK),
+        alt.condition("datum.end > datum.start", alt.value(ORANGE), alt.value(GREEN)),
+    )
+    bar = base.mark_bar().encode(x=alt.X("start:Q", title=title), x2="end:Q", color=colour)
+    beside = [row | {"at": max(row["start"], row["end"])} for row in rows]
+    text = (
+        alt.Chart(alt.Data(values=beside))
+        .mark_text(align="left", dx=_GAP, color=INK)
+        .encode(y=_labels([row["label"] for row in rows]), x="at:Q", text="shown:N")
+    )
+    return _svg((bar + text).properties(width=_WIDTH))
+
+
 def against_model(rows: Rows, title: str) -> str:
     """Measured values beside the model's. Rows: label, measured, model."""
     import altair as alt

@@ -4,14 +4,17 @@ The template looks everything up by name; nothing is computed in it, and no numb
 """
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from harness.analysis.diff import gpu
+from harness.analysis.diff.gpu import GpuDiff
 from harness.analysis.metrics import Measured, Metrics
 from harness.claims import Judged, limits
 from harness.evidence import Tables
 from harness.problem import Claim, Problem
-from harness.report import figures
+from harness.report import difference, figures, plots
 from harness.report import limits as held_against
 from harness.report.escape import Markdown, escape, table
 from harness.report.numbers import NOT_MEASURED, measured, number
@@ -70,9 +73,9 @@ class Worklog:
         """Return the table of a case: a row a variant, baseline first, a column a metric."""
         base = self.problem.baseline
         order = [base, *(name for name in self.problem.variants if name != base)]
-        head = ["variant", *(self.problem.metrics[name].label for name in metrics)]
+        head = ["variant", *(self.problem.metric(name).label for name in metrics)]
         if ratio:
-            head.append(f"{self.problem.metrics[ratio].label}, over {base}")
+            head.append(f"{self.problem.metric(ratio).label}, over {base}")
         rows: list[list[str]] = []
         for name in order:
             cells: list[str] = [
@@ -147,7 +150,7 @@ class Worklog:
     def bars(self, name: str, metric: str, case: str, caption: str) -> Markdown:
         """Draw a metric of all variants with intervals, the baseline's value as a line."""
         svg = figures.bars(self.problem, self._metrics, metric, case)
-        return self.figure(name, f"{self.problem.metrics[metric].label} by variant", svg, caption)
+        return self.figure(name, f"{self.problem.metric(metric).label} by variant", svg, caption)
 
     def families(self, name: str, case: str, variants: list[str], caption: str) -> Markdown:
         """Draw GPU time per step by kernel family, stacked per variant."""
@@ -164,7 +167,7 @@ class Worklog:
     ) -> Markdown:
         """Draw measured values beside a model's: points of (variant, case, model's value)."""
         svg = figures.model(self.problem, self._metrics, metric, points)
-        label = self.problem.metrics[metric].label
+        label = self.problem.metric(metric).label
         return self.figure(name, f"{label}, measured and model", svg, caption)
 
     def model_table(self, metric: str, points: list[tuple[str, str, float]]) -> Markdown:
@@ -196,6 +199,34 @@ class Worklog:
     def overhead(self, case: str) -> Markdown:
         """Return how many times as long a step took under each capture as without."""
         return held_against.overhead(self.problem, self._metrics, case)
+
+    def waterfall(self, name: str, a: str, b: str, case: str, caption: str) -> Markdown:
+        """Draw how the GPU time of a step of variant ``a`` becomes that of ``b``, part by part."""
+        found = self._changed(a, b, case)
+        svg = plots.waterfall(difference.bars(found), "µs a step") if found else None
+        return self.figure(name, f"from {a} to {b}", svg, caption)
+
+    def changed(self, a: str, b: str, case: str) -> Markdown:
+        """Return the parts of a step that changed from variant ``a`` to ``b``, summing to all."""
+        found = self._changed(a, b, case)
+        if found is None:
+            return Markdown(f"*{a} against {b}: {NOT_MEASURED} on this target.*")
+        section = difference.gpu_time(found, "the timeline")
+        return difference.markdown([replace(section, title="")])
+
+    def limits_changed(self, a: str, b: str, case: str) -> Markdown:
+        """Return the counters that explain a change of variant ``a`` to ``b``, kernel by kernel."""
+        sides = [self._metrics.capture_of("ncu", variant, case) for variant in (a, b)]
+        if not sides[0] or not sides[1]:
+            return Markdown(f"*{a} against {b}: {NOT_MEASURED} on this target.*")
+        return difference.markdown(difference.counters(sides[0], sides[1]), level=4)
+
+    def _changed(self, a: str, b: str, case: str) -> GpuDiff | None:
+        for kind in ("nsys", "torch"):
+            sides = [self._metrics.capture_of(kind, variant, case) for variant in (a, b)]
+            if sides[0] and sides[1]:
+                return gpu.compare(sides[0], sides[1])
+        return None
 
     def conditions(self) -> Markdown:
         """Return what the figures were made on and with, and what was noticed meanwhile."""

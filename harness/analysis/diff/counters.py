@@ -1,0 +1,152 @@
+"""Nsight Compute's counters of two captures: which of them explain the time, kernel by kernel."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import polars as pl
+
+from harness.analysis.counters import per_kernel
+from harness.analysis.diff.match import Launched, matches
+from harness.analysis.diff.noise import difference, level_of_each
+from harness.analysis.rule import THRESHOLD
+from harness.analysis.student import Difference
+from harness.evidence import Tables
+
+Values = dict[str, list[float]]
+
+_IPC = "sm__inst_executed.avg.per_cycle_elapsed"
+_CLOCK = "gpc__cycles_elapsed.avg.per_second"
+_IDLE = ("launch__block_dim", "launch__grid_dim", "launch__cluster", "device__attribute")
+"""Prefixes of what is told better by another metric, or is no property of the kernel."""
+
+
+@dataclass(frozen=True)
+class Factors:
+    """A time ratio as a product: time = amount / rate, so their ratios divide to it exactly."""
+
+    amount: str
+    amount_ratio: float
+    rate: str
+    rate_ratio: float
+
+
+@dataclass(frozen=True)
+class MetricChange:
+    """One metric of a kernel, medians over its launches; ``difference`` where there are enough."""
+
+    metric: str
+    unit: str
+    a: float
+    b: float
+    difference: Difference | None
+
+    @property
+    def size(self) -> float:
+        """Return how much it changed: points of 100 for a share, else the ratio's logarithm."""
+        if self.unit == "%":
+            return abs(self.b - self.a) / 100
+        if self.a > 0 and self.b > 0:
+            return abs(math.log(self.b / self.a))
+        return 0.0 if self.a == self.b else math.inf
+
+
+@dataclass(frozen=True)
+class KernelCounters:
+    """A kernel on both sides: launches, time in ns of all of them together, what explains it.
+
+    ``metrics`` are those that changed, the largest change first. Where a kernel stands for several
+    of the other side, or for none, only the times are compared.
+    """
+
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+    launches: tuple[int, int]
+    time_ns: tuple[float, float]
+    factors: tuple[Factors, ...] = ()
+    metrics: tuple[MetricChange, ...] = ()
+
+
+def compare(a: Tables, b: Tables) -> list[KernelCounters]:
+    """Return every kernel of both sides, the largest change of time first."""
+    sides = [_by_kernel(tables) for tables in (a, b)]
+    found = []
+    for match in matches(*(_launched(side) for side in sides)):
+        mine = [sides[0][one.name] for one in match.a]
+        theirs = [sides[1][one.name] for one in match.b]
+        names = tuple(one.name for one in match.a), tuple(one.name for one in match.b)
+        launches = sum(len(one["time"]) for one in mine), sum(len(one["time"]) for one in theirs)
+        times = sum(sum(one["time"]) for one in mine), sum(sum(one["time"]) for one in theirs)
+        if len(mine) == len(theirs) == 1:
+            factors, metrics = _factors(mine[0], theirs[0]), _metrics(a, b, mine[0], theirs[0])
+            found.append(KernelCounters(*names, launches, times, factors, metrics))
+        else:
+            found.append(KernelCounters(*names, launches, times))
+    return sorted(found, key=lambda one: -abs(one.time_ns[1] - one.time_ns[0]))
+
+
+def _by_kernel(tables: Tables) -> dict[str, Values]:
+    """Return kernel to metric to values, one a launch; "time" and "bytes" are ns and bytes."""
+    found: dict[str, Values] = {}
+    for row in per_kernel(tables["counters"]).iter_rows(named=True):
+        mine = found.setdefault(row["name"], {"time": [], "bytes": []})
+        mine["time"].append(row["time_ns"] or 0.0)
+        if row["dram_bytes"] is not None:
+            mine["bytes"].append(row["dram_bytes"])
+    rows = tables["counters"].sort("launch").cast({"name": pl.String, "metric": pl.String})
+    for name, metric, value in rows.select("name", "metric", "value").iter_rows():
+        if value is not None and math.isfinite(value):
+            found[name].setdefault(metric, []).append(value)
+    return found
+
+
+def _launched(side: Mapping[str, Values]) -> list[Launched]:
+    return [
+        Launched(name, len(values["time"]), order)
+        for order, (name, values) in enumerate(side.items())
+    ]
+
+
+def _factors(a: Values, b: Values) -> tuple[Factors, ...]:
+    """Return the time ratio by bytes over bandwidth, and by instructions over their rate."""
+    medians = [{key: median(values) for key, values in side.items() if values} for side in (a, b)]
+    found = []
+    if all(side.get("time") and side.get("bytes") for side in medians):
+        moved = medians[1]["bytes"] / medians[0]["bytes"]
+        took = medians[1]["time"] / medians[0]["time"]
+        found.append(Factors("DRAM bytes", moved, "DRAM bandwidth", moved / took))
+    if all(side.get("time") and side.get(_IPC) and side.get(_CLOCK) for side in medians):
+        issued = medians[1][_IPC] * medians[1][_CLOCK] / (medians[0][_IPC] * medians[0][_CLOCK])
+        took = medians[1]["time"] / medians[0]["time"]
+        found.append(Factors("instructions", took * issued, "instructions per second", issued))
+    return tuple(found)
+
+
+def _metrics(first: Tables, second: Tables, a: Values, b: Values) -> tuple[MetricChange, ...]:
+    units = _units(first) | _units(second)
+    shared = [name for name in units if name in a and name in b and not name.startswith(_IDLE)]
+    level = level_of_each(len(shared))
+    found = [
+        MetricChange(
+            name, units[name], median(a[name]), median(b[name]), difference(a[name], b[name], level)
+        )
+        for name in shared
+    ]
+    changed = [one for one in found if _differs(one)]
+    return tuple(sorted(changed, key=lambda one: (-one.size, one.metric)))
+
+
+def _differs(one: MetricChange) -> bool:
+    return one.a != one.b if one.difference is None else one.difference.clear_of(0)
+
+
+def _units(tables: Tables) -> dict[str, str]:
+    rows = tables["counters"].group_by("metric").agg(pl.col("unit").first()).sort("metric")
+    return {str(metric): unit or "" for metric, unit in rows.iter_rows()}
+
+
+def slowest(found: Sequence[KernelCounters], most: int) -> list[KernelCounters]:
+    """Return the kernels whose change is more than a hundredth of A's time, the largest first."""
+    least = THRESHOLD * sum(one.time_ns[0] for one in found)
+    return [one for one in found if abs(one.time_ns[1] - one.time_ns[0]) > least][:most]

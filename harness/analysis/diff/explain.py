@@ -1,0 +1,46 @@
+"""Why a kernel or a copy takes another time than before, as far as a timeline tells."""
+
+from harness.analysis.diff.names import changed_words
+from harness.analysis.diff.sides import Side
+
+_LABELS = {"grid": "grid", "block": "block", "registers": "registers", "shared_bytes": "shared B"}
+
+
+def reasons(a: Side, b: Side, steps: int) -> tuple[str, ...]:
+    """Return what differs between two sides of one row, the most telling first.
+
+    ``steps``: over how many of them the sides are summed.
+    """
+    if not a.names or not b.names:
+        return (f"{_each(a.count + b.count, steps)} a step",)
+    found = []
+    if len(a.names) != len(b.names):
+        found.append(f"{len(a.names)} kernels → {len(b.names)}")
+    if a.count != b.count:
+        found.append(f"launches a step {_each(a.count, steps)} → {_each(b.count, steps)}")
+    if None not in (a.bytes, b.bytes) and a.bytes != b.bytes:
+        found.append(f"bytes a step {_each(a.bytes or 0, steps)} → {_each(b.bytes or 0, steps)}")
+    if len(a.names) == len(b.names) == 1:
+        found += _of_one(a, b)
+    if a.total_ns and b.total_ns and len(a.names) == len(b.names):
+        ratio = b.total_ns * a.count / (a.total_ns * b.count)
+        found.append(f"each {ratio:.2f}× as long")
+    return tuple(found)
+
+
+def _of_one(a: Side, b: Side) -> list[str]:
+    """Return what differs in name and launch shape between one kernel and another."""
+    found = []
+    if a.names != b.names:
+        before, after = changed_words(a.names[0], b.names[0])
+        found.append(f"{before or 'nothing'} → {after or 'nothing'}")
+    shapes = dict(b.shapes)
+    return found + [
+        f"{_LABELS[key]} {value} → {shapes[key]}"
+        for key, value in a.shapes
+        if shapes.get(key, value) != value
+    ]
+
+
+def _each(total: int, steps: int) -> str:
+    return f"{total / steps:.6g}"

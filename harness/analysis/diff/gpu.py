@@ -1,0 +1,137 @@
+"""The GPU time of a step, A against B: rows whose differences sum to the whole difference."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from harness.analysis.diff import parts, sides
+from harness.analysis.diff.explain import reasons
+from harness.analysis.diff.match import Launched, Match, matches
+from harness.analysis.diff.noise import LEAST, difference, level_of_each
+from harness.analysis.diff.sides import Side
+from harness.analysis.rule import THRESHOLD
+from harness.analysis.student import Difference
+from harness.evidence import Tables
+
+Kind = Literal["kernel", "copy", "overlap", "gap"]
+Change = Literal["unchanged", "changed", "added", "removed", "split", "merged", "not judged"]
+_KERNELS, _COPIES = ("kernel", "graph"), ("copy", "memset")
+_GAPS = {
+    "host": "idle while the host computes",
+    "launch": "idle while the host is in a CUDA call",
+    "wait": "idle while the host waits for the GPU",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One part of a step on both sides; ``difference`` is of the mean of a step, in ns."""
+
+    kind: Kind
+    label: str
+    a: Side
+    b: Side
+    change: Change
+    why: tuple[str, ...] = ()
+    difference: Difference | None = None
+
+    @property
+    def delta_ns(self) -> int:
+        """Return B less A over all steps that are compared."""
+        return self.b.total_ns - self.a.total_ns
+
+
+@dataclass(frozen=True)
+class GpuDiff:
+    """Two captures' steps in parts: ``b_ns - a_ns`` is the sum of the rows' ``delta_ns``.
+
+    ``steps`` are compared, the last ones of each side. ``ranges``: the names that mark them.
+    """
+
+    ranges: tuple[str, str]
+    steps: int
+    a_ns: int
+    b_ns: int
+    rows: tuple[Row, ...]
+
+
+def compare(a: Tables, b: Tables, name: str | None = None) -> GpuDiff:
+    """Return what changed from ``a`` to ``b`` within the steps that ranges ``name`` mark."""
+    whole = [parts.steps(tables, name) for tables in (a, b)]
+    count = min(len(one.steps) for one in whole)
+    if count > LEAST:
+        count -= 1  # the first recorded step pays for the profiler's own warm-up
+    first, second = (one.last(count) for one in whole)
+    found = [*_rows("kernel", first, second), *_rows("copy", first, second), *_rest(first, second)]
+    total_a, total_b = (sum(step.length_ns for step in one.steps) for one in (first, second))
+    rows = _judged(found, count, THRESHOLD * total_a / count)
+    return GpuDiff((first.ranges, second.ranges), count, total_a, total_b, rows)
+
+
+def _rows(kind: Literal["kernel", "copy"], a: parts.Steps, b: parts.Steps) -> list[Row]:
+    kinds, match = (_KERNELS, matches) if kind == "kernel" else (_COPIES, _by_direction)
+    before, after = (sides.by_name(one, kinds) for one in (a, b))
+    rows = []
+    for found in match(sides.launched(a, kinds), sides.launched(b, kinds)):
+        mine = sides.together([before[one.name] for one in found.a], len(a.steps))
+        theirs = sides.together([after[one.name] for one in found.b], len(a.steps))
+        label, why = (mine.names or theirs.names)[0], reasons(mine, theirs, len(a.steps))
+        rows.append(Row(kind, label, mine, theirs, _change(mine, theirs), why))
+    return rows
+
+
+def _by_direction(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
+    """Match copies by name, else by direction: pageable memory made pinned is one copy changed."""
+    left = [one for one in a if one.name not in {other.name for other in b}]
+    free = [other for other in b if other.name not in {one.name for one in a}]
+    found = [Match((one,), (other,)) for one in a for other in b if one.name == other.name]
+    for one in left:
+        alike = [other for other in free if _direction(other) == _direction(one)][:1]
+        free = [other for other in free if other not in alike]
+        found.append(Match((one,), tuple(alike)))
+    return found + [Match((), (other,)) for other in free]
+
+
+def _direction(copy: Launched) -> str:
+    return copy.name.partition(" (")[0]
+
+
+def _rest(a: parts.Steps, b: parts.Steps) -> list[Row]:
+    """Return what no operation accounts for: the overlap, and the gaps by what the host did."""
+    streams = [one.ops["stream"].n_unique() for one in (a, b)]
+    why = (f"streams {streams[0]} → {streams[1]}",) if streams[0] != streams[1] else ()
+    mine, theirs = (sides.of_times([-step.overlap_ns for step in one.steps]) for one in (a, b))
+    change: Change = "changed" if why else "unchanged"
+    rows = [Row("overlap", "operations at the same time", mine, theirs, change, why)]
+    for at, gap in enumerate(parts.GAPS):
+        mine, theirs = (sides.of_times([step.gaps_ns[at] for step in one.steps]) for one in (a, b))
+        rows.append(Row("gap", _GAPS[gap], mine, theirs, "unchanged"))
+    return [row for row in rows if row.a.total_ns or row.b.total_ns or row.why]
+
+
+def _change(a: Side, b: Side) -> Change:
+    if not a.names or not b.names:
+        return "removed" if a.names else "added"
+    if len(a.names) != len(b.names):
+        return "split" if len(a.names) < len(b.names) else "merged"
+    same = a.names == b.names and a.count == b.count and a.bytes == b.bytes
+    return "unchanged" if same and a.shapes == b.shapes else "changed"
+
+
+def _judged(rows: Sequence[Row], steps: int, threshold_ns: float) -> tuple[Row, ...]:
+    """Return the rows with their intervals: what is the same by name may still be slower."""
+    level = level_of_each(len(rows))
+    return tuple(_judge(row, steps, threshold_ns, level) for row in rows)
+
+
+def _judge(row: Row, steps: int, threshold_ns: float, level: float) -> Row:
+    found = difference(row.a.by_step, row.b.by_step, level)
+    if found is None and row.a.count == row.b.count:
+        each = difference(row.a.each, row.b.each, level)
+        found = each.times(row.a.count / steps) if each else None
+    if row.change != "unchanged":
+        return replace(row, difference=found)
+    if found is None:
+        return replace(row, change="not judged" if row.delta_ns else "unchanged")
+    clear = found.clear_of(threshold_ns)
+    return replace(row, change="changed" if clear else "unchanged", difference=found)

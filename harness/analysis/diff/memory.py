@@ -1,0 +1,109 @@
+"""Two memory captures: which pools and which allocation sites grew."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from harness.evidence import Tables
+
+_LINE = re.compile(r":\d+(?= |$)")
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A pool of the caching allocator at the time of the snapshots, in bytes, A and B."""
+
+    pool: str
+    reserved: tuple[int, int]
+    allocated: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Site:
+    """Bytes held at the peak of a phase by what one line of the program asked for, A and B."""
+
+    phase: str
+    site: str
+    bytes: tuple[int, int]
+    count: tuple[int, int]
+
+    @property
+    def delta(self) -> int:
+        """Return B less A."""
+        return self.bytes[1] - self.bytes[0]
+
+
+@dataclass(frozen=True)
+class MemoryDiff:
+    """Pools and sites on both sides; within a phase the sites' differences sum to the peak's."""
+
+    pools: tuple[Pool, ...]
+    sites: tuple[Site, ...]
+
+    def peak(self, phase: str) -> tuple[int, int]:
+        """Return the bytes asked for that were held at a phase's peak."""
+        mine = [one.bytes for one in self.sites if one.phase == phase]
+        return sum(a for a, _ in mine), sum(b for _, b in mine)
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """Return the phases in the order of the first capture, then the second."""
+        return tuple(dict.fromkeys(one.phase for one in self.sites))
+
+
+def compare(a: Tables, b: Tables) -> MemoryDiff:
+    """Return pools by name, and sites by phase, those that changed most first.
+
+    Sites are matched by file, line and function, then without the line: code above may have moved.
+    """
+    pools = [_pools(tables) for tables in (a, b)]
+    both = [
+        Pool(name, *zip(*(side.get(name, (0, 0)) for side in pools), strict=True))
+        for name in dict.fromkeys([*pools[0], *pools[1]])
+    ]
+    sites = [_sites(tables) for tables in (a, b)]
+    phases = list(dict.fromkeys(phase for side in sites for phase, _ in side))
+    found = [one for phase in phases for one in _phase(phase, *sites)]
+    ranked = sorted(found, key=lambda one: (phases.index(one.phase), -abs(one.delta)))
+    return MemoryDiff(tuple(both), tuple(ranked))
+
+
+Sites = dict[tuple[str, str], tuple[int, int]]
+
+
+def _pools(tables: Tables) -> dict[str, tuple[int, int]]:
+    rows = tables["memory_pools"].select("pool", "reserved_bytes", "allocated_bytes")
+    return {pool: (reserved or 0, allocated or 0) for pool, reserved, allocated in rows.iter_rows()}
+
+
+def _sites(tables: Tables) -> Sites:
+    rows = tables["memory_sites"].group_by("phase", "site", maintain_order=True)
+    summed = rows.agg(pl.col("peak_bytes").sum(), pl.col("count").sum())
+    return {(phase or "", site): (held, count) for phase, site, held, count in summed.iter_rows()}
+
+
+def _phase(phase: str, a: Sites, b: Sites) -> list[Site]:
+    mine = {site: value for (where, site), value in a.items() if where == phase}
+    theirs = {site: value for (where, site), value in b.items() if where == phase}
+    found = [
+        _site(phase, site, mine.pop(site), theirs.pop(site)) for site in [*mine] if site in theirs
+    ]
+    moved = _by_function(theirs)
+    for function, sites in _by_function(mine).items():
+        for site, other in zip(sites, moved.get(function, []), strict=False):
+            found.append(_site(phase, other, mine.pop(site), theirs.pop(other)))
+    found += [_site(phase, site, value, (0, 0)) for site, value in mine.items()]
+    return found + [_site(phase, site, (0, 0), value) for site, value in theirs.items()]
+
+
+def _by_function(sites: Mapping[str, object]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for site in sites:
+        found.setdefault(_LINE.sub("", site), []).append(site)
+    return found
+
+
+def _site(phase: str, site: str, a: tuple[int, int], b: tuple[int, int]) -> Site:
+    return Site(phase, site, (a[0], b[0]), (a[1], b[1]))

@@ -1,0 +1,41 @@
+"""The one rule by which an interval decides: docs/statistics.md, "The verdict"."""
+
+import math
+from typing import Literal
+
+Ends = tuple[float, float]
+Side = Literal["inside", "outside", "undecided"]
+
+THRESHOLD = 0.01
+"""By how much of itself a sampled value has to be clear of a bound: less is nothing to act on."""
+
+_EXACT = 1e-9  # relative room for rounding where a bound is met exactly
+
+
+def decide(shown: Ends, sure: Ends, bound: Ends, *, sampled: bool = True) -> Side:
+    """Return whether a value lies inside of a bound, by its 95 % interval and its 99 % one.
+
+    Of what was sampled, the first has to be clear by THRESHOLD and the second clear at all. What
+    was counted meets a bound exactly; bounds are inclusive and may be infinite.
+    """
+    clear = THRESHOLD if sampled else -_EXACT
+    sides = {_side(shown, bound, clear), _side(sure, bound, min(clear, 0.0))}
+    return sides.pop() if len(sides) == 1 else "undecided"
+
+
+def _side(ends: Ends, bound: Ends, clear: float) -> Side:
+    """Return what one interval says of a bound."""
+    (low, high), (least, most) = ends, bound
+    if _beyond(low, least, clear) and _beyond(most, high, clear):
+        return "inside"
+    if _beyond(least, high, clear, strict=True) or _beyond(low, most, clear, strict=True):
+        return "outside"
+    return "undecided"
+
+
+def _beyond(more: float, less: float, clear: float, *, strict: bool = False) -> bool:
+    """Return whether ``more`` exceeds ``less`` by ``clear`` of the greater of them, in size."""
+    if math.isinf(more) or math.isinf(less):
+        return more > less
+    room = (abs(clear) if strict else clear) * max(abs(more), abs(less))
+    return more > less + room if strict else more >= less + room

@@ -1,0 +1,55 @@
+"""``harness diff``: what changed from one capture, cell, run or report to another."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+_SIDE = "A capture file, a run or report folder, or FOLDER:CASE.VARIANT."
+
+
+def diff(
+    a: Annotated[str, typer.Argument(help=_SIDE)],
+    b: Annotated[str, typer.Argument(help="The same: what to compare the first with.")],
+    ranges: Annotated[
+        str | None, typer.Option("--range", help="The NVTX range or annotation of a step.")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print as Markdown.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Say what changed from A to B, in parts that sum to the whole change."""
+    from harness import comparison
+    from harness.cli import output
+    from harness.errors import UsageError
+    from harness.report import difference
+
+    if json and markdown:
+        raise UsageError("--json and --markdown exclude each other")
+    sides = [comparison.subject_or_folder(one) for one in (a, b)]
+    first, second = sides
+    if isinstance(first, comparison.Folder) and isinstance(second, comparison.Folder):
+        folders = comparison.compare_folders(first, second)
+        made, shown = asdict(folders), [difference.folders(folders)]
+    elif isinstance(first, comparison.Folder) or isinstance(second, comparison.Folder):
+        raise UsageError(
+            "one side is a whole run or report, the other is not",
+            remedy="name a cell of it: FOLDER:CASE.VARIANT",
+        )
+    else:
+        found = comparison.compare(first, second, ranges)
+        made, shown = asdict(found), difference.sections(found)
+    if json:
+        output.as_json({"a": first.label, "b": second.label, **made})
+        return
+    if markdown:
+        print(f"A: `{first.label}`  \nB: `{second.label}`\n\n{difference.markdown(shown)}")
+        return
+    print(f"A: {output.plain(first.label)}\nB: {output.plain(second.label)}\n")
+    for section in shown:
+        if section.rows:
+            output.table(section.head, section.rows, section.title)
+        elif section.title:
+            print(section.title)
+        for line in section.lines:
+            print(output.plain(line))
+        print()

@@ -1,0 +1,78 @@
+"""Two rankings of the same configurations compared: the tuner's, and one without its copies."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Any
+
+Choices = dict[str, list[int]]
+"""Which candidate was chosen at each tuning, by "tuner" (with its copies) and "uncopied"."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A configuration and its times in µs.
+
+    ``tuner``: as GemLite's tuner saw it. ``uncopied``: the same benchmark without the copies of
+    ``restore_value``. ``cold`` and ``warm``: the layer's own call, alone, the L2 cache flushed
+    before it or left as the call before left it.
+    """
+
+    config: dict[str, Any]
+    tuner: float
+    uncopied: float
+    cold: float
+    warm: float
+
+
+def ranks(values: Sequence[float]) -> list[float]:
+    """Return each value's rank, 1 the smallest; equal values share the mean of theirs."""
+    return [
+        sum(other < value for other in values) + (1 + sum(other == value for other in values)) / 2
+        for value in values
+    ]
+
+
+def spearman(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return the rank correlation of two measurements of the same things."""
+    one, two = ranks(first), ranks(second)
+    middle = fmean(one)  # of both: ranks with ties have the same sum
+    shared = sum((a - middle) * (b - middle) for a, b in zip(one, two, strict=True))
+    spread = sum((a - middle) ** 2 for a in one) * sum((b - middle) ** 2 for b in two)
+    return shared / spread**0.5 if spread else 0.0
+
+
+def compared(candidates: Sequence[Candidate], choices: Choices) -> dict[str, tuple[float, str]]:
+    """Return facts, value and unit, on what the tuner made of the candidates."""
+    chosen = choices["tuner"][0]
+    tuner = [one.tuner for one in candidates]
+    uncopied = [one.uncopied for one in candidates]
+    cold = [one.cold for one in candidates]
+    best = cold.index(min(cold))
+    without = choices["uncopied"][-1]
+    worst = {name: max(cold[one] for one in found) for name, found in choices.items()}
+    return {
+        "tuner_rank": (_place(cold, chosen), ""),
+        "best_tuner_rank": (_place(tuner, best), ""),
+        "uncopied_rank": (_place(cold, without), ""),
+        "chosen_cold": (cold[chosen], "us"),
+        "best_cold": (cold[best], "us"),
+        "tunings": (len(choices["tuner"]), "tunings"),
+        "different_choices": (len(set(choices["tuner"])), "configurations"),
+        "different_uncopied_choices": (len(set(choices["uncopied"])), "configurations"),
+        "worst_choice": (worst["tuner"] / cold[best], "×"),
+        "worst_uncopied_choice": (worst["uncopied"] / cold[best], "×"),
+        "passed_over": (cold[chosen] / cold[best], "×"),
+        "uncopied_passed_over": (cold[without] / cold[best], "×"),
+        "spearman_tuner": (spearman(tuner, cold), ""),
+        "spearman_uncopied": (spearman(uncopied, cold), ""),
+        "spearman_copies": (spearman(tuner, uncopied), ""),
+        "copies": (median(a - b for a, b in zip(tuner, uncopied, strict=True)), "us"),
+        "tuner_range": (max(tuner) / min(tuner), "×"),
+        "uncopied_range": (max(uncopied) / min(uncopied), "×"),
+        "cold_range": (max(cold) / min(cold), "×"),
+    }
+
+
+def _place(values: Sequence[float], index: int) -> int:
+    return 1 + sum(other < values[index] for other in values)

@@ -1,0 +1,117 @@
+"""Reproduce what GemLite's autotuning buys: one linear layer, at one batch or across many.
+
+Run by ``harness run 2``; ``--dry-run`` prints the command and environment of each cell. The tuning
+itself is a process of its own, which the first cell of a variant and case starts: see tuning.py.
+"""
+
+import json
+
+import torch
+from layers import Layer, activations, build, relative_error
+from ranking import Candidate, compared
+from selection import bucket, described, grid, kernel_for, source
+from tuning import Record, record, record_path, request
+
+from harness.probe.cell import Cell
+
+
+def main() -> None:
+    """Run the cell that the environment names."""
+    cell = Cell.load()
+    cell.settings |= cell.params.get("sampling", {})
+    with torch.inference_mode():
+        if cell.params["bits"] == 16:
+            with cell.phase("load"):
+                layer = build(16, cell.params["n"], cell.params["k"], cell.device)
+            measure(cell, layer)
+        else:
+            quantised(cell)
+    cell.finish()
+
+
+def quantised(cell: Cell) -> None:
+    """Load what a tuning process chose, as a user's second start does, and measure with it."""
+    with cell.phase("tune"):
+        found = record(request(cell.params), record_path(cell.case))
+    from autotuners import ready
+
+    with cell.phase("load"):
+        mode = cell.params["mode"]
+        gemlite = ready("fast" if mode == "clean" else mode)
+        configs = cell.out / "configs.json"
+        configs.write_text(json.dumps(found["configs"]), encoding="utf-8")
+        if not gemlite.load_config(str(configs), overwrite=True):
+            raise SystemExit("GemLite did not load its configurations")
+        layer = build(cell.params["bits"], cell.params["n"], cell.params["k"], cell.device)
+    cell.fact("gemlite", gemlite.__version__)
+    measure(cell, layer, found)
+
+
+def measure(cell: Cell, layer: Layer, found: Record | None = None) -> None:
+    """State what the layer is and, for each batch, what it does; then hand over the steps.
+
+    In a sweep each batch is a region of its own, "m16", and its facts end in ".m16".
+    """
+    n, k = cell.params["n"], cell.params["k"]
+    cell.fact("weights", n * k, "weights")
+    cell.fact("weight_bytes", layer.stored_bytes, "B")
+    sweep = "ms" in cell.params
+    ms = cell.params["ms"] if sweep else [cell.params["m"]]
+    inputs = {m: activations(m, k, cell.device) for m in ms}
+    for m, x in inputs.items():
+        ending = f".m{m}" if sweep else ""
+        cell.fact(f"flop{ending}", 2 * m * n * k, "FLOP")
+        cell.fact(f"io_bytes{ending}", layer.stored_bytes + 2 * m * (k + n), "B")
+        with cell.phase("first"):
+            cell.fact(f"relative_error{ending}", relative_error(layer, x))
+        if found is not None:
+            state_choice(cell, found, m, ending)
+    if found is not None:
+        state_tuning(cell, found)
+    for m, x in inputs.items():
+        cell.measure(f"m{m}" if sweep else "forward", lambda x=x: layer.forward(x))
+
+
+def state_choice(cell: Cell, found: Record, m: int, ending: str) -> None:
+    """State which kernel ran with which configuration, and what finding that took."""
+    from autotuners import autotuner, ran
+
+    bits, n, k = (cell.params[key] for key in ("bits", "n", "k"))
+    kernel, config = kernel_for(m, bits), ran(autotuner(m, bits))
+    tiles, parts = grid(kernel, config, m, n, k)
+    cell.fact(f"kernel{ending}", kernel)
+    cell.fact(f"config{ending}", described(config))
+    cell.fact(f"tiles{ending}", tiles, "programs")
+    cell.fact(f"k_parts{ending}", parts, "programs")
+    cell.fact(f"bucket{ending}", bucket(m), "rows")
+    cell.fact(f"tuned_at{ending}", source(m, found["request"]["ms"], bits), "rows")
+    point = found["points"][str(m)]
+    cell.fact(f"tune_s{ending}", point["seconds"], "s")
+    cell.fact(f"bench_s{ending}", point["bench_seconds"], "s")
+    cell.fact(f"configurations{ending}", point["configurations"], "configurations")
+
+
+def state_tuning(cell: Cell, found: Record) -> None:
+    """State what compiling ahead took, and how the candidates rank with and without the copies."""
+    cell.fact("ahead_s", found["ahead_seconds"], "s")
+    cell.fact("workers", found["request"]["workers"], "processes")
+    if "candidates" not in found:
+        return
+    candidates = [Candidate(**one) for one in found["candidates"]]
+    for name, (value, unit) in compared(candidates, found["choices"]).items():
+        cell.fact(name, value, unit)
+    for name, chosen in found["choices"].items():
+        for number, index in enumerate(chosen, 1):
+            cell.fact(f"{name}_choice.{number}", described(candidates[index].config))
+        cold_of_choice = [candidates[index].cold for index in chosen]
+        cell.sample("candidates", f"chosen_by_{name}", "us", cold_of_choice)
+    ordered = sorted(candidates, key=lambda one: one.cold)
+    for place, one in enumerate(ordered, 1):
+        cell.fact(f"candidate.{place}", described(one.config))
+    for metric in ("tuner", "uncopied", "cold", "warm"):
+        values = [getattr(one, metric) for one in ordered]
+        cell.sample("candidates", f"candidate_{metric}", "us", values)
+
+
+if __name__ == "__main__":
+    main()

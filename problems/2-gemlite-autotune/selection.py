@@ -1,0 +1,95 @@
+"""Which kernel GemLite 0.6.0 takes for a batch, what it tunes for it, and what that launches.
+
+Arithmetic only, so that it can be read and tested where there is no GPU; GemLite needs one to be
+imported. Source: core.get_matmul_type and triton_kernels.utils.generate_autotune_lookup_v2.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Config = Mapping[str, Any]
+"""A configuration as Triton's ``Config.all_kwargs`` and GemLite's files hold it."""
+
+KERNELS = {
+    "GEMM": ("gemm_kernels", "gemm_INT_kernel"),
+    "GEMM_SPLITK": ("gemm_splitK_kernels", "gemm_splitK_INT_kernel"),
+    "GEMV_SPLITK": ("gemv_splitK_kernels", "gemv_INT_splitK_kernel"),
+    "GEMV_REVSPLITK": ("gemv_revsplitK_kernels", "gemv_INT_revsplitK_kernel"),
+}
+"""GemLite's name of a kind of product to its module and to the name the profilers show."""
+
+_SMALL = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
+_LARGE = (192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
+BUCKETS = _SMALL + _LARGE
+
+
+def kernel_for(m: int, bits: int) -> str:
+    """Return the kind of product that ``m`` rows of 16-bit activations get."""
+    if m >= 64:
+        return "GEMM"
+    if m > (4 if bits < 8 else 2):
+        return "GEMM_SPLITK"
+    return "GEMV_REVSPLITK" if bits < 8 else "GEMV_SPLITK"
+
+
+def bucket(m: int) -> int:
+    """Return the batch under which a configuration for ``m`` rows is kept."""
+    return next((one for one in BUCKETS if one >= m), BUCKETS[-1])
+
+
+def tuned(ms: Sequence[int], bits: int) -> list[int]:
+    """Return those of ``ms``, called in this order, whose first call tunes."""
+    first: dict[tuple[str, int], int] = {}
+    for m in ms:
+        first.setdefault(_key(m, bits), m)
+    return list(first.values())
+
+
+def source(m: int, ms: Sequence[int], bits: int) -> int:
+    """Return the one of ``ms`` whose tuning a later process gets for ``m`` from GemLite's file.
+
+    The file knows buckets only. A GEMM is tuned once a bucket, by whoever comes first. A GEMV is
+    tuned for every M, and of those in one bucket the file keeps the last.
+    """
+    kind, place = kernel_for(m, bits), bucket(m)
+    same = [one for one in ms if (kernel_for(one, bits), bucket(one)) == (kind, place)]
+    return same[-1] if kind.startswith("GEMV") else same[0]
+
+
+def grid(kernel: str, config: Config, m: int, n: int, k: int) -> tuple[int, int]:
+    """Return the launch's grid: tiles of the output, and parts of K that run side by side."""
+    tiles = _parts(m, config["BLOCK_SIZE_M"]) * _parts(n, config["BLOCK_SIZE_N"])
+    if kernel == "GEMM":
+        return tiles, 1
+    if kernel == "GEMV_REVSPLITK":  # every program takes two blocks of K
+        return tiles, _parts(k, 2 * config["BLOCK_SIZE_K"])
+    return tiles, config["SPLIT_K"]
+
+
+def described(config: Config) -> str:
+    """Return a configuration in one short line."""
+    block = "×".join(str(config[f"BLOCK_SIZE_{axis}"]) for axis in "MNK")
+    split = f", split {config['SPLIT_K']}" if "SPLIT_K" in config else ""
+    warps, stages = config["num_warps"], config["num_stages"]
+    order = f", A loaded {config['A_load_order']}"
+    # GEMVs drop the bounds checks only where the tuner's pruner has told them to.
+    gemv = config["BLOCK_SIZE_M"] == 1
+    checked = ", bounds checked" if gemv and not config.get("EVEN_K") else ""
+    return f"{block}{split}, {warps} warps, {stages} stages{order}{checked}"
+
+
+def share(index: int, worker: int, workers: int) -> slice:
+    """Return what ``worker`` compiles of the configurations of the M at ``index``.
+
+    Shifted by the index, so that short lists do not all fall to the first workers.
+    """
+    return slice((worker - index) % workers, None, workers)
+
+
+def _key(m: int, bits: int) -> tuple[str, int]:
+    kind = kernel_for(m, bits)
+    return kind, m if kind.startswith("GEMV") else bucket(m)
+
+
+def _parts(size: int, block: int) -> int:
+    return -(-size // block)

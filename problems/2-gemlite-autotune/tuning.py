@@ -1,0 +1,81 @@
+"""The tuning of a variant and case: done once, in a process of its own, and kept beside its caches.
+
+A process that has tuned holds copies, streams and clocks of hundreds of launches. So nothing is
+measured in it: a fresh one loads what it chose, as a user's second start would.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+Request = dict[str, Any]
+
+_MOST_WORKERS = 16
+# A profiler that follows child processes has no business in the tuner.
+_INJECTED = ("LD_PRELOAD", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH")
+
+
+def request(params: dict[str, Any]) -> Request:
+    """Return what a cell needs tuned.
+
+    ``workers``: processes that compile ahead, so that tuning only measures; 0 where its seconds
+    have to be what a user pays.
+    """
+    ms = params.get("ms") or [params["m"]]
+    ahead = len(ms) > 1 or params["mode"] in ("max", "clean")
+    return {
+        **{key: params[key] for key in ("bits", "mode", "n", "k")},
+        "ms": ms,
+        "workers": min(_MOST_WORKERS, len(os.sched_getaffinity(0))) if ahead else 0,
+    }
+
+
+def record_path(case: str) -> Path:
+    """Return where the tuning of this variant and ``case`` is kept."""
+    return Path(os.environ["TRITON_CACHE_DIR"]).parent / f"{case}.json"
+
+
+def record(wanted: Request, path: Path) -> Record:
+    """Return the tuning that ``path`` keeps; tune first if it keeps none for what is wanted."""
+    found = read(path, wanted)
+    if found is None:
+        _tune(wanted, path)
+        found = read(path, wanted)
+    if found is None:
+        raise SystemExit(f"tuning left no record in {path}")
+    return found
+
+
+def read(path: Path, wanted: Request) -> Record | None:
+    """Return what is kept, None if there is nothing or it was made for something else."""
+    try:
+        found: Record = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return found if found["request"] == wanted else None
+
+
+def write(path: Path, found: Record) -> None:
+    """Keep a tuning, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    building = path.with_suffix(f".{os.getpid()}")
+    building.write_text(json.dumps(found, allow_nan=False), encoding="utf-8")
+    building.replace(path)
+
+
+def script(*arguments: str) -> list[str]:
+    """Return the call of the tuning process."""
+    return [sys.executable, str(Path(__file__).with_name("tune.py")), *arguments]
+
+
+def _tune(wanted: Request, path: Path) -> None:
+    env = {key: value for key, value in os.environ.items() if key not in _INJECTED}
+    with tempfile.TemporaryDirectory() as empty:
+        if not wanted["workers"]:  # another M may have compiled the same kernel
+            env["TRITON_CACHE_DIR"] = empty
+        subprocess.run(script(json.dumps(wanted), str(path)), env=env, check=True)
