@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness import evidence, extract, inspection, store
 from harness.captures import conditions, sniff
-from harness.errors import UsageError
+from harness.errors import CaptureError, UsageError
 from harness.evidence import Tables
 from harness.problem import CaptureKind
 
@@ -130,7 +130,10 @@ def _file(path: Path) -> Subject:
     kind = sniff.kind_of(path)
     with sniff.opened(path) as plain:
         tables = inspection.read(kind, plain, path)
-        made = conditions.of(kind, plain, tables)
+        try:
+            made = conditions.of(kind, plain, tables)
+        except CaptureError as error:  # of an unpacked copy: name the user's file
+            raise CaptureError(error.what, where=path, remedy=error.remedy) from error
     named: CaptureKind = "nsys" if kind == "nsys-rep" else kind
     whole = {name: tables.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
     return Subject(str(path), {named: whole}, {named: made})
@@ -146,12 +149,26 @@ def compare(a: Subject, b: Subject, ranges: str | None = None) -> "CellDiff":
             f"nothing to compare: {_kinds(a)} of the first, {_kinds(b)} of the second",
             remedy="give two captures of one kind",
         )
+    for one in (a, b) if ranges else ():
+        _has_range(one, str(ranges))
     return cells.compare(
         {kind: (a.captures[kind], b.captures[kind]) for kind in shared},
         {kind: (a.conditions[kind], b.conditions[kind]) for kind in shared},
         paired=bool(a.run) and a.run == b.run,
         ranges=ranges,
     )
+
+
+def _has_range(one: Subject, name: str) -> None:
+    from harness.analysis.diff.parts import unnumbered
+
+    for kind in ("nsys", "torch"):
+        if kind in one.captures:
+            there = unnumbered(one.captures[kind]["ranges"])["name"].unique().drop_nulls()
+            if name not in there:
+                known = ", ".join(sorted(there)[:8]) or "none"
+                remedy = f"there are: {known}"
+                raise UsageError(f"{kind} has no range {name!r}", where=one.label, remedy=remedy)
 
 
 def _kinds(one: Subject) -> str:

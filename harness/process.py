@@ -24,7 +24,7 @@ _LOG_BYTES = 16 << 20
 _ALLOWED = re.compile(
     r"PATH|HOME|USER|LANG|LC_.*|TZ|TMPDIR|LD_LIBRARY_PATH"  # to start at all
     r"|CUDA_.*|NVIDIA_.*|NCCL_.*|TORCH_.*|CUBLAS.*|OMP_NUM_THREADS"  # what the user set for the GPU
-    r"|DOCKER_.*|CONTAINERS?_.*|XDG_.*|DBUS_SESSION_BUS_ADDRESS"  # where the engine is found
+    r"|DOCKER_.*|CONTAINER_HOST|CONTAINERS_.*|XDG_.*|DBUS_SESSION_BUS_ADDRESS"  # for the engine
     r"|PIP_.*|UV_.*|SSL_CERT_FILE|REQUESTS_CA_BUNDLE|(?i:https?_proxy|no_proxy)"  # package installs
 )
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")

@@ -111,6 +111,25 @@ class Metrics:
         found = validity.doubt(self._cells(definition.capture, variant, case)[1])
         return f"{variant}: {found}" if found else ""
 
+    def regions(self, case: str) -> set[str]:
+        """Return the regions in which the timing cells of a case measured."""
+        import polars as pl
+
+        timing = (pl.col("case") == case) & (pl.col("capture") == "timing")
+        cells = self._tables["cells"].filter(timing)["cell"]
+        samples = self._tables["samples"].filter(pl.col("cell").is_in(cells.implode()))
+        return set(samples["region"].unique())
+
+    def text(self, fact: str, variant: str, case: str) -> str | None:
+        """Return what a variant's timing cell states in words; None if it does not."""
+        import polars as pl
+
+        tables = self.capture_of("timing", variant, case)
+        if tables is None:
+            return None
+        found = tables["facts"].filter(pl.col("name") == fact)["text"].drop_nulls()
+        return found[0] if len(found) else None
+
     def overhead(self, kind: str, variant: str, case: str) -> float | None:
         """Return how many times as long a step took under a capture as without; None if unknown."""
         from statistics import median

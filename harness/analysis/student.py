@@ -32,8 +32,9 @@ def difference(a: Sequence[float], b: Sequence[float], level: float) -> Differen
     errors = [variance(side) / len(side) for side in (a, b)]
     if sum(errors) == 0:
         return Difference(value, value, value)
-    parts = sum(error**2 / (len(side) - 1) for error, side in zip(errors, (a, b), strict=True))
-    reach = point(level, sum(errors) ** 2 / parts) * math.sqrt(sum(errors))
+    shares = [error / sum(errors) for error in errors]
+    parts = sum(share**2 / (len(side) - 1) for share, side in zip(shares, (a, b), strict=True))
+    reach = point(level, 1 / parts) * math.sqrt(sum(errors))
     return Difference(value, value - reach, value + reach)
 
 
@@ -68,13 +69,20 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
 
 
 def _fraction(a: float, b: float, x: float) -> float:
-    """Return the continued fraction of the beta function (A. and S. 26.5.8), from its far end."""
-    value = 1.0
-    for step in range(200 + 4 * math.isqrt(int(a + b)), 0, -1):
-        half = step // 2
-        if step % 2:
-            term = -(a + half) * (a + b + half) / ((a + 2 * half) * (a + 2 * half + 1))
-        else:
-            term = half * (b - half) / ((a + 2 * half - 1) * (a + 2 * half))
-        value = 1 + term * x / value
-    return 1 / value
+    """Return the continued fraction of the beta function (A. and S. 26.5.8).
+
+    From its far end, ever further out until that makes no difference.
+    """
+    found, terms = 0.0, 16
+    while True:
+        value = 1.0
+        for step in range(terms, 0, -1):
+            half = step // 2
+            if step % 2:
+                term = -(a + half) * (a + b + half) / ((a + 2 * half) * (a + 2 * half + 1))
+            else:
+                term = half * (b - half) / ((a + 2 * half - 1) * (a + 2 * half))
+            value = 1 + term * x / value
+        if abs(value - found) <= 1e-13 * abs(value):
+            return 1 / value
+        found, terms = value, 2 * terms

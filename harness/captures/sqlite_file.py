@@ -92,6 +92,16 @@ class SqliteFile:
                 remedy="export it again with a current nsys",
             )
         numbers = [name for name, kind in columns.items() if kind == "INTEGER"]
+        if numbers:
+            self._check_numbers(table, numbers)
+        if len(numbers) < len(columns):
+            # Forged rows can share the pages of one long text, so that a small file holds much.
+            check = f"PRAGMA quick_check({_quoted(table)})"
+            (verdict,) = self._connection.execute(check).fetchone()
+            if verdict != "ok":
+                raise self._damaged(table, verdict)
+
+    def _check_numbers(self, table: str, numbers: list[str]) -> None:
         # ADBC takes a column's type from its first batch, and would make a text of each number
         # for one stray text there. In later batches it refuses such a value itself.
         strays = ", ".join(
@@ -104,12 +114,6 @@ class SqliteFile:
         for name, count in zip(numbers, counts, strict=True):
             if count:
                 raise self._damaged(table, f"column {name} holds other things than integers")
-        if len(numbers) < len(columns):
-            # Forged rows can share the pages of one long text, so that a small file holds much.
-            check = f"PRAGMA quick_check({_quoted(table)})"
-            (verdict,) = self._connection.execute(check).fetchone()
-            if verdict != "ok":
-                raise self._damaged(table, verdict)
 
     def _arrow(self, query: str) -> "pl.DataFrame":
         import polars as pl

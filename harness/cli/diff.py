@@ -22,6 +22,7 @@ def diff(
     from harness.cli import output
     from harness.errors import UsageError
     from harness.report import difference
+    from harness.report.escape import escape
 
     if json and markdown:
         raise UsageError("--json and --markdown exclude each other")
@@ -42,7 +43,8 @@ def diff(
         output.as_json({"a": first.label, "b": second.label, **made})
         return
     if markdown:
-        print(f"A: `{first.label}`  \nB: `{second.label}`\n\n{difference.markdown(shown)}")
+        labels = f"A: {escape(first.label)}  \nB: {escape(second.label)}"
+        print(f"{labels}\n\n{difference.markdown(shown)}")
         return
     print(f"A: {output.plain(first.label)}\nB: {output.plain(second.label)}\n")
     for section in shown:

@@ -34,7 +34,8 @@ def sections(found: CellDiff) -> list[Section]:
     every = [_conditions(found), *([_times(found.timing)] if found.timing else [])]
     if found.gpu:
         every.append(gpu_time(found.gpu, found.gpu_kind or ""))
-    every += [_kernel(one) for one in slowest(found.counters, _MOST_KERNELS)]
+    if found.counters:
+        every += _kernels(found.counters)
     return every + (memory(found.memory) if found.memory else [])
 
 
@@ -122,7 +123,7 @@ def gpu_time(found: GpuDiff, kind: str) -> Section:
             _time(totals[1] / per),
             _signed((totals[1] - totals[0]) / per),
         ]
-        rows.append([f"{len(rest)} other {unit}", "unchanged", *told, "–", "–"])
+        rows.append([f"{len(rest)} other {unit}", "within noise", *told, "–", "–"])
     whole = [_time(found.a_ns / per), _time(found.b_ns / per), _signed(change / per)]
     rows.append(["whole step", "", *whole, "–", "–"])
     head = [
@@ -137,6 +138,8 @@ def gpu_time(found: GpuDiff, kind: str) -> Section:
     steps = f"The last {found.steps} steps" if found.steps > 1 else "One step"
     named = " and ".join(dict.fromkeys(one or "the whole capture" for one in found.ranges))
     lines = [f"{steps} of {kind} ({named}); the changes sum to the whole, to the nanosecond."]
+    if any(row.change.endswith("here") for row in shown):
+        lines.append("Here: in these two processes; another pair may differ otherwise.")
     if any(row.change == "not judged" for row in shown):
         lines.append("Not judged: seen too few times for an interval.")
     return Section("GPU time of a step", head, rows, lines)
@@ -154,7 +157,8 @@ def bars(found: GpuDiff, most: int = 10) -> list[dict[str, object]]:
     at = found.a_ns / per
     rows: list[dict[str, object]] = [_bar("A", 0.0, at, total=True)]
     for place, (label, change) in enumerate(parts, start=1):
-        same = sum(label == other for other, _ in parts) > 1  # bars of one label would be one bar
+        # Bars of one label would be one bar.
+        same = label in ("A", "B") or sum(label == other for other, _ in parts) > 1
         rows.append(_bar(f"{label} ({place})" if same else label, at, at + change))
         at += change
     return [*rows, _bar("B", 0.0, at, total=True)]
@@ -167,7 +171,13 @@ def _bar(label: str, start: float, end: float, *, total: bool = False) -> dict[s
 
 def counters(a: Tables, b: Tables) -> list[Section]:
     """Return a section for each kernel whose time under Nsight Compute changed most."""
-    return [_kernel(one) for one in slowest(compare(a, b), _MOST_KERNELS)]
+    return _kernels(compare(a, b))
+
+
+def _kernels(found: Sequence[KernelCounters]) -> list[Section]:
+    told = [_kernel(one) for one in slowest(found, _MOST_KERNELS)]
+    same = "No kernel's time under Nsight Compute changed by more than a hundredth of all."
+    return told or [Section("Counters", lines=[same])]
 
 
 def _kernel(found: KernelCounters) -> Section:

@@ -148,10 +148,12 @@ def waterfall(rows: Rows, title: str) -> str:
     import altair as alt
 
     base = alt.Chart(alt.Data(values=rows)).encode(y=_labels([row["label"] for row in rows]))
-    colour = alt.condition(
-        "datum.total",
-        alt.value(INK),
-        alt.condition("datum.end > datum.start", alt.value(ORANGE), alt.value(GREEN)),
+    colour = (
+        alt.when("datum.total")
+        .then(alt.value(INK))
+        .when("datum.end > datum.start")
+        .then(alt.value(ORANGE))
+        .otherwise(alt.value(GREEN))
     )
     bar = base.mark_bar().encode(x=alt.X("start:Q", title=title), x2="end:Q", color=colour)
     beside = [row | {"at": max(row["start"], row["end"])} for row in rows]
@@ -161,6 +163,20 @@ def waterfall(rows: Rows, title: str) -> str:
         .encode(y=_labels([row["label"] for row in rows]), x="at:Q", text="shown:N")
     )
     return _svg((bar + text).properties(width=_WIDTH))
+
+
+def lines(rows: Rows, title: str, across: str) -> str:
+    """Draw a line a variant over sizes, both axes logarithmic. Rows: variant, size, value."""
+    import altair as alt
+
+    order = list(dict.fromkeys(row["variant"] for row in rows))
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("size:Q", title=across, scale=alt.Scale(type="log", base=2, nice=False)),
+        y=alt.Y("value:Q", title=title, scale=alt.Scale(type="log", nice=False)),
+        color=alt.Color("variant:N", title=None, sort=order, scale=alt.Scale(scheme="tableau10")),
+    )
+    drawn = base.mark_line(strokeWidth=1.5) + base.mark_point(filled=True, size=30, opacity=1)
+    return _svg(drawn.properties(width=_WIDTH, height=_HEIGHT))
 
 
 def against_model(rows: Rows, title: str) -> str:

@@ -1,12 +1,14 @@
 """Writes reports/<problem>/<target>/: evidence, captures, figures and the worklog itself."""
 
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from harness import claims, evidence, extract, files, store
 from harness.analysis.metrics import Metrics
 from harness.problem import Problem
+from harness.report import shareable
 from harness.report.worklog import Worklog
 from harness.report.worklog import render as render_template
 
@@ -18,7 +20,6 @@ _KEPT = {
     "output_code.py": ".zst",
     "trace.sqlite": ".zst",
     "counters.ncu-rep": ".zst",
-    "trace.nsys-rep": ".zst",  # last: what it holds is in trace.sqlite, too
 }
 """Artifacts worth keeping, in the order in which room is given, and how they are compressed."""
 
@@ -70,10 +71,14 @@ def _captures(run: store.Run, folder: Path) -> None:
 
 
 def _compress(source: Path, target: Path) -> None:
-    if target.suffix == ".zst":
-        import zstandard
+    if target.suffix != ".zst":
+        shutil.copyfile(source, target)
+        return
+    import zstandard
 
+    with tempfile.TemporaryDirectory(prefix="capture-") as scratch:
+        if source.suffix == ".sqlite":
+            shareable.without_environment(source, Path(scratch) / source.name)
+            source = Path(scratch) / source.name
         compressor = zstandard.ZstdCompressor(level=19)
         target.write_bytes(compressor.compress(source.read_bytes()))
-    else:
-        shutil.copyfile(source, target)

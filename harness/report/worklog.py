@@ -14,7 +14,7 @@ from harness.analysis.metrics import Measured, Metrics
 from harness.claims import Judged, limits
 from harness.evidence import Tables
 from harness.problem import Claim, Problem
-from harness.report import difference, figures, plots
+from harness.report import difference, figures, plots, sweep
 from harness.report import limits as held_against
 from harness.report.escape import Markdown, escape, table
 from harness.report.numbers import NOT_MEASURED, measured, number
@@ -199,6 +199,35 @@ class Worklog:
     def overhead(self, case: str) -> Markdown:
         """Return how many times as long a step took under each capture as without."""
         return held_against.overhead(self.problem, self._metrics, case)
+
+    def sweep(
+        self, name: str, metric: str, case: str, variants: list[str], caption: str
+    ) -> Markdown:
+        """Draw a metric of a case that measures many sizes, a line a variant."""
+        svg = sweep.draw(self.problem, self._metrics, metric, case, variants)
+        label = f"{self.problem.metrics[metric].label} by size"
+        return self.figure(name, label, svg, caption)
+
+    def sweep_table(
+        self, metric: str, case: str, variants: list[str], facts: list[str]
+    ) -> Markdown:
+        """Return the same as a table; ``facts`` are what the last variant says of each size."""
+        rows = sweep.table_rows(self._metrics, metric, case, variants, facts)
+        if not rows:
+            return Markdown(f"*{case}: {NOT_MEASURED} on this target.*")
+        unit = self.problem.metrics[metric].unit
+        return table(["size", *(f"{name}, {unit}" for name in variants), *facts], rows)
+
+    def shares(self, case: str, variants: list[str], **how: str) -> Markdown:
+        """Return how much of what memory or arithmetic allow each variant reaches, by size.
+
+        ``how``: the metrics ``time``, ``bytes`` and ``flop`` of a step, and the ``kind`` of
+        arithmetic whose measured rate is the ceiling.
+        """
+        rows = sweep.shares(self._metrics, self._tables, case, variants, how)
+        if not rows:
+            return Markdown(f"*{case}: {NOT_MEASURED} on this target.*")
+        return table(["size", *variants], rows)
 
     def waterfall(self, name: str, a: str, b: str, case: str, caption: str) -> Markdown:
         """Draw how the GPU time of a step of variant ``a`` becomes that of ``b``, part by part."""

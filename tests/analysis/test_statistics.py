@@ -9,7 +9,7 @@ import pytest
 
 from harness import claims
 from harness.analysis.metrics import Measured
-from harness.analysis.statistics import Interval, Rounds, estimate, ratio
+from harness.analysis.statistics import Interval, Rounds, estimate, ratio, unpaired_ratio
 from harness.problem import Bound
 
 SAMPLES, TRIALS = 15, 2000
@@ -167,3 +167,79 @@ def test_what_does_not_vary_has_no_width(rounds: Rounds) -> None:
 def test_a_ratio_of_what_is_not_positive_is_refused() -> None:
     with pytest.raises(ValueError, match="not positive"):
         ratio({0: [1.0], 1: [1.0]}, {0: [1.0], 1: [0.0]})
+
+
+def apart(draw: random.Random, factor: float, rounds: int) -> tuple[Rounds, Rounds]:
+    """Two runs of ``rounds`` processes each, the first ``factor`` times as slow."""
+    sides = ([noise(draw, number) for number in range(rounds)] for _ in range(2))
+    first, second = (dict(enumerate(side)) for side in sides)
+    return {key: [factor * one for one in values] for key, values in first.items()}, second
+
+
+def test_unpaired_intervals_cover_the_truth_and_the_same_thing_twice_is_not_called_different() -> (
+    None
+):
+    draw = random.Random(17)
+    found = [unpaired_ratio(*apart(draw, 1.0, 5)) for _ in range(TRIALS)]
+    assert 0.93 <= sum(one.low <= 1 <= one.high for one in found) / TRIALS <= 0.97
+    assert 0.98 <= sum(one.sure[0] <= 1 <= one.sure[1] for one in found) / TRIALS <= 0.999
+    assert sum(map(different, found)) <= 0.015 * TRIALS
+
+
+def test_an_unpaired_difference_of_three_percent_is_found() -> None:
+    draw = random.Random(19)
+    found = [unpaired_ratio(*apart(draw, 1.03, 5)) for _ in range(200)]
+    assert sum(map(different, found)) >= 0.95 * 200
+
+
+def test_unpaired_ends_are_welchs_by_hand() -> None:
+    # Logarithms of 1, 2, 3 and of 2, 5, 8: variance 1 and 9 over 3 rounds, standard error
+    # sqrt(10 / 3), freedom (1 / 3 + 3)² / ((1 / 3)² / 2 + 3² / 2) = 200 / 82 = 2.43902.
+    over = {key: [math.exp(one)] * 3 for key, one in enumerate((1.0, 2.0, 3.0))}
+    of = {key: [math.exp(one)] for key, one in enumerate((2.0, 5.0, 8.0))}
+    found = unpaired_ratio(of, over)
+    assert found.rounds == 3
+    assert found.value == pytest.approx(math.exp(3))
+    # t of 2.43902 degrees of freedom lies between the tables' 4.303 for 2 and 3.182 for 3.
+    reach = (math.log(found.high) - 3) / math.sqrt(10 / 3)
+    assert 3.182 < reach < 4.303
+    assert math.log(found.low) == pytest.approx(3 - reach * math.sqrt(10 / 3))
+    assert found.sure[0] < found.low < found.high < found.sure[1]
+
+
+def test_unpaired_rounds_of_one_number_share_no_luck() -> None:
+    luck = [1.0, 1.3, 0.8, 1.1]
+    sides = {number: [one] for number, one in enumerate(luck)}
+    assert ratio(sides, sides).high == 1
+    assert unpaired_ratio(sides, sides).high > 1.2
+    shuffled = {number: [one] for number, one in enumerate(reversed(luck))}
+    ends = [(one.low, one.high) for one in (unpaired_ratio(of, sides) for of in (sides, shuffled))]
+    assert ends[0] == pytest.approx(ends[1])
+
+
+def test_an_unpaired_ratio_the_other_way_round_is_the_inverse() -> None:
+    of, over = apart(random.Random(3), 1.4, 4)
+    there, back = unpaired_ratio(of, over), unpaired_ratio(over, of)
+    assert (back.value, back.low, back.high) == pytest.approx(
+        (1 / there.value, 1 / there.high, 1 / there.low)
+    )
+
+
+@pytest.mark.parametrize("rounds", [(1, 1), (1, 5), (5, 1)])
+def test_one_process_on_a_side_is_resampled_within(rounds: tuple[int, int]) -> None:
+    draw = random.Random(8)
+    of, over = (
+        {number: [draw.gauss(5, 0.1) for _ in range(20)] for number in range(count)}
+        for count in rounds
+    )
+    found = unpaired_ratio(of, over)
+    assert found.rounds == 1
+    assert found.sure[0] <= found.low < found.value < found.high <= found.sure[1]
+    assert found.high - found.low < 0.05
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0])
+def test_an_unpaired_ratio_of_what_is_not_positive_is_refused(bad: float) -> None:
+    for pair in (({0: [1.0], 1: [bad]}, {0: [1.0]}), ({0: [1.0]}, {0: [1.0, bad]})):
+        with pytest.raises(ValueError, match="not positive"):
+            unpaired_ratio(*pair)

@@ -102,7 +102,13 @@ def _refused(kind: CaptureKind, a: Tables, b: Tables) -> str:
     """Return why two captures of a kind cannot be compared, "" if they can."""
     needed = {"nsys": "gpu_ops", "torch": "gpu_ops", "ncu": "counters", "memory": "memory_pools"}
     table = needed.get(kind, "samples")
-    empty = [side for side, tables in (("first", a), ("second", b)) if tables[table].is_empty()]
+    column = {"gpu_ops": "duration_ns"}.get(table)  # null where the profiler had no time
+    rows = {side: tables[table] for side, tables in (("first", a), ("second", b))}
+    empty = [
+        side
+        for side, one in rows.items()
+        if (one.drop_nulls(["start_ns", column]) if column else one).is_empty()
+    ]
     if empty:
         what = {"gpu_ops": "GPU work", "counters": "profiled kernel"}.get(table, "measurement")
         return f"no {what} in the {' and the '.join(empty)}"

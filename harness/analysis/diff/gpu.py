@@ -14,7 +14,14 @@ from harness.analysis.student import Difference
 from harness.evidence import Tables
 
 Kind = Literal["kernel", "copy", "overlap", "gap"]
-Change = Literal["unchanged", "changed", "added", "removed", "split", "merged", "not judged"]
+Exact = Literal["unchanged", "changed", "added", "removed", "split", "merged"]
+Change = Exact | Literal["slower here", "faster here", "not judged"]
+"""What became of a part. Exact is what rests on names, counts, shapes, bytes and streams.
+
+"slower here": the same launches, clearly slower than in this other process; with one process a side
+nothing tells whether another pair would differ as much, so it is not called changed. "not judged":
+seen too few times to tell even that.
+"""
 _KERNELS, _COPIES = ("kernel", "graph"), ("copy", "memset")
 _GAPS = {
     "host": "idle while the host computes",
@@ -133,5 +140,8 @@ def _judge(row: Row, steps: int, threshold_ns: float, level: float) -> Row:
         return replace(row, difference=found)
     if found is None:
         return replace(row, change="not judged" if row.delta_ns else "unchanged")
-    clear = found.clear_of(threshold_ns)
-    return replace(row, change="changed" if clear else "unchanged", difference=found)
+    if not found.clear_of(threshold_ns):
+        return replace(row, difference=found)
+    return replace(
+        row, change="slower here" if found.value > 0 else "faster here", difference=found
+    )

@@ -77,7 +77,8 @@ def _by_stem(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
 
 def _closest(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
     """Match one with one as far as they go: shared ranges first, equal counts, then the order."""
-    if len(a) == len(b) and [one.count for one in a] == [one.count for one in b]:
+    told_by_range = any(one.paths & other.paths for one in a for other in b)
+    if not told_by_range and [one.count for one in a] == [one.count for one in b]:
         return [Match((one,), (other,)) for one, other in zip(a, b, strict=True)]
     found, free = [], list(b)
     for one in a:

@@ -24,7 +24,8 @@ def stem(name: str) -> str:
     """
     function, functor = bare(name)
     for vary in (_TILES, _HASH):
-        function = vary.sub("", function)
+        function, functor = vary.sub("", function), vary.sub("", functor)
+    functor = _SPACE.sub("_", functor)
     function = _NUMBER.sub("", _SPACE.sub("_", function).rstrip("_"))
     return f"{function}<{functor}>" if functor else function
 

@@ -9,7 +9,6 @@ exactly, and a gap is split by what the host did meanwhile: it waited in a synch
 was inside another CUDA call (launching), or in neither (running Python, the framework, all else).
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ from harness.analysis.diff.paths import with_paths
 from harness.evidence import Tables
 
 Span = tuple[int, int]
-_STEP = re.compile(r"(step):|(ProfilerStep)#\d+$")
 _SYNC = "(?i)synchronize"
 GAPS = ("host", "launch", "wait")
 """What the host did while no operation ran: none of CUDA, a CUDA call, a synchronising call."""
@@ -89,16 +87,22 @@ def steps(tables: Tables, name: str | None = None) -> Steps:
     return Steps(name or "", tuple(found), inside)
 
 
+def unnumbered(ranges: pl.DataFrame) -> pl.DataFrame:
+    """Return ranges with torch's numbered steps, ``ProfilerStep#12``, under one name."""
+    plain = pl.col("name").cast(pl.String)
+    return ranges.with_columns(plain.str.replace(r"^(ProfilerStep)#\d+$", "$1"))
+
+
 def _marked(ranges: pl.DataFrame, name: str | None) -> tuple[str | None, pl.DataFrame]:
-    """Return the name of the steps' ranges, and the ranges, numbered steps renamed to one name."""
+    """Return the name of the steps' ranges, if any mark them, and the ranges unnumbered."""
+    plain = unnumbered(ranges)
     if name:
-        return name, ranges
-    names = ranges["name"].cast(pl.String).unique(maintain_order=True).drop_nulls().to_list()
-    marks = {one: found for one in names if (found := _STEP.match(one))}
-    if any(found.group(2) for found in marks.values()):
-        plain = pl.col("name").cast(pl.String)
-        return "ProfilerStep", ranges.with_columns(plain.str.replace(r"#\d+$", ""))
-    return (next(iter(marks)) if len(marks) == 1 else None), ranges
+        return name, plain
+    names = plain["name"].unique(maintain_order=True).drop_nulls()
+    if "ProfilerStep" in names:
+        return "ProfilerStep", plain
+    marks = [one for one in names if one.startswith("step:")]
+    return (marks[0] if len(marks) == 1 else None), plain
 
 
 def _kinds_of_call() -> Iterator[pl.Expr]:

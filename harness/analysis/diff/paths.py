@@ -11,7 +11,8 @@ def with_paths(ops: pl.DataFrame, calls: pl.DataFrame, ranges: pl.DataFrame) -> 
     Null where none was open, or the launch is not known.
     """
     opened = defaultdict(list)
-    timed = ranges.drop_nulls().sort("start_ns").cast({"name": pl.String})
+    columns = ranges.select("name", "start_ns", "duration_ns", "thread")
+    timed = columns.drop_nulls().sort("start_ns").cast({"name": pl.String})
     for name, start, duration, thread in timed.iter_rows():
         opened[thread].append((start, start + duration, name))
     wanted = ops["correlation"].drop_nulls().unique().implode()

@@ -1,0 +1,93 @@
+"""A case that measures the same thing at many sizes, each in a region of its own such as "m16"."""
+
+import re
+
+from harness.analysis.metrics import Measured, Metrics
+from harness.evidence import Tables
+from harness.problem import Problem
+from harness.report import plots
+from harness.report.numbers import NOT_MEASURED, number
+
+_SIZE = re.compile(r"[A-Za-z]+(\d+)")
+
+
+def sizes(metrics: Metrics, case: str) -> list[str]:
+    """Return the regions of a case whose names are a letter and a size, by size."""
+    found = {name for name in metrics.regions(case) if _SIZE.fullmatch(name)}
+    return sorted(found, key=_number)
+
+
+def draw(
+    problem: Problem, metrics: Metrics, metric: str, case: str, variants: list[str]
+) -> str | None:
+    """Return the figure of a metric over sizes, a line a variant; None where none was measured."""
+    rows = [
+        {"variant": variant, "size": _number(region), "value": found.value}
+        for variant in variants
+        for region in sizes(metrics, case)
+        if (found := metrics.get(f"{metric}@{region}", variant, case)).value is not None
+    ]
+    definition = problem.metrics[metric]
+    name = sizes(metrics, case)[0].rstrip("0123456789").upper() if rows else ""
+    return plots.lines(rows, f"{definition.label}, {definition.unit}", name) if rows else None
+
+
+def table_rows(
+    metrics: Metrics, metric: str, case: str, variants: list[str], facts: list[str]
+) -> list[list[str]]:
+    """Return a row a size: the metric of each variant, then facts of the last one as text."""
+    rows = []
+    for region in sizes(metrics, case):
+        found = [metrics.get(f"{metric}@{region}", variant, case) for variant in variants]
+        texts = [metrics.text(f"{fact}.{region}", variants[-1], case) for fact in facts]
+        rows.append([str(_number(region)), *map(_told, found), *(text or "–" for text in texts)])
+    return rows
+
+
+def shares(
+    metrics: Metrics, tables: Tables, case: str, variants: list[str], how: dict[str, str]
+) -> list[list[str]]:
+    """Return a row a size: each variant's share of what memory or arithmetic allow at most.
+
+    ``how``: the metrics ``time`` (ms), ``bytes`` and ``flop`` of a step, and the ``kind`` of
+    arithmetic. The ceilings are those measured on the GPU that the run was begun on.
+    """
+    roof = _ceilings(tables, how["kind"])
+    rows = []
+    for region in sizes(metrics, case):
+        cells = []
+        for variant in variants:
+            got = [
+                metrics.get(f"{how[key]}@{region}", variant, case)
+                for key in ("time", "bytes", "flop")
+            ]
+            cells.append(_share(got, roof))
+        rows.append([str(_number(region)), *cells])
+    return rows
+
+
+def _share(got: list[Measured], roof: tuple[float, float] | None) -> str:
+    took, moved, work = (one.value for one in got)
+    if not roof or not took or not moved or not work:
+        return "–"
+    by_memory, by_arithmetic = moved / roof[0] / 1e6, work / roof[1] / 1e9
+    limit = "memory" if by_memory > by_arithmetic else "arithmetic"
+    return f"{100 * max(by_memory, by_arithmetic) / took:.0f} % of {limit}"
+
+
+def _ceilings(tables: Tables, kind: str) -> tuple[float, float] | None:
+    """Return the best measured GB/s and TFLOP/s, None where either is not known."""
+    best: dict[str, float] = {}
+    for row in tables["ceilings"].iter_rows(named=True):
+        best[row["name"]] = max(row["value"], best.get(row["name"], 0.0))
+    if "dram_read" not in best or kind not in best:
+        return None
+    return best["dram_read"], best[kind]
+
+
+def _number(region: str) -> int:
+    return int(region.lstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+
+
+def _told(found: Measured) -> str:
+    return NOT_MEASURED if found.value is None else number(found.value)

@@ -1,0 +1,155 @@
+"""Which kernels stand for each other: on names of real kernels, and for anything at all."""
+
+from collections.abc import Iterable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.analysis.diff.match import Launched, matches
+
+GEMM = "nvjet_sm90_tst_{}_v_bz_TNT"
+ADD = "void at::native::vectorized_elementwise_kernel<{}, at::native::CUDAFunctor_add<float>>(int)"
+
+names = st.sampled_from(
+    [
+        *(GEMM.format(tile) for tile in ("64x8_64x16_4x1", "128x8_64x12_2x1", "256x8_64x6_2x1")),
+        *(ADD.format(width) for width in (2, 4, 8)),
+        *("softmax_warp_forward", "triton_poi_fused_add_0", "triton_poi_fused_add_1", ""),
+        *("mine", "yours", "other_kernel", "my_gemm", "your_gemm", "topk", "sort_pairs"),
+    ]
+)
+launched = st.builds(
+    Launched,
+    names,
+    st.integers(1, 4),
+    st.integers(0, 20),
+    st.frozensets(st.sampled_from(["attention", "mlp"])),
+)
+kernels = st.lists(launched, max_size=9, unique_by=(lambda one: one.name, lambda one: one.order))
+
+
+def step(*names: str, count: int = 10) -> list[Launched]:
+    """Return kernels that are launched in this order, each ``count`` times."""
+    return [Launched(name, count, order) for order, name in enumerate(names)]
+
+
+def named(a: Iterable[Launched], b: Iterable[Launched]) -> list[tuple[list[str], list[str]]]:
+    found = matches(list(a), list(b))
+    return [([one.name for one in match.a], [one.name for one in match.b]) for match in found]
+
+
+def pairs(a: Iterable[Launched], b: Iterable[Launched]) -> set[tuple[str, str]]:
+    """Return the matches of one with one, or with none, whatever their order."""
+    return {("".join(old), "".join(new)) for old, new in named(a, b)}
+
+
+@given(kernels, kernels)
+def test_every_kernel_is_in_exactly_one_match(a: list[Launched], b: list[Launched]) -> None:
+    found = matches(a, b)
+    assert sorted(one.name for match in found for one in match.a) == sorted(x.name for x in a)
+    assert sorted(one.name for match in found for one in match.b) == sorted(x.name for x in b)
+    assert all(match.a or match.b for match in found)
+    assert all(1 in (len(match.a), len(match.b)) or not (match.a and match.b) for match in found)
+
+
+@given(kernels, kernels)
+def test_equal_names_stand_for_each_other_and_matches_follow_the_launches(
+    a: list[Launched], b: list[Launched]
+) -> None:
+    found = matches(a, b)
+    for one in a:
+        if one.name in {other.name for other in b}:
+            (match,) = [match for match in found if one in match.a]
+            assert [other.name for other in (*match.a, *match.b)] == [one.name, one.name]
+    first = [min(one.order for one in (*match.a, *match.b)) for match in found]
+    assert first == sorted(first)
+
+
+@given(kernels)
+def test_a_capture_matches_itself(a: list[Launched]) -> None:
+    ordered = [one.name for one in sorted(a, key=lambda one: one.order)]
+    assert named(a, a) == [([name], [name]) for name in ordered]
+
+
+def test_order_alone_changes_nothing() -> None:
+    assert pairs(step("a", "b", "c"), step("c", "b", "a")) == {("a", "a"), ("b", "b"), ("c", "c")}
+
+
+def test_a_kernel_with_another_template_argument_or_tile_is_the_same_kernel() -> None:
+    old, new = (GEMM.format(tile) for tile in ("64x8_64x16_4x1", "128x8_64x12_2x1"))
+    assert named(step("x", ADD.format(4), old), step(ADD.format(2), "x", new)) == [
+        (["x"], ["x"]),
+        ([ADD.format(4)], [ADD.format(2)]),
+        ([old], [new]),
+    ]
+
+
+def test_added_and_removed_kernels_stand_for_none() -> None:
+    more = {("x", "x"), ("", "softmax"), ("z", "z")}
+    assert pairs(step("x", "z"), step("x", "softmax", "z")) == more
+    fewer = {("x", "x"), ("softmax", ""), ("z", "z")}
+    assert pairs(step("x", "softmax", "z"), step("x", "z")) == fewer
+    assert named([], step("x")) == [([], ["x"])]
+    assert named(step("x"), []) == [(["x"], [])]
+    assert named([], []) == []
+
+
+def test_what_is_added_elsewhere_is_no_replacement() -> None:
+    expected = {("x", "x"), ("mine", ""), ("y", "y"), ("", "yours")}
+    assert pairs(step("x", "mine", "y"), step("x", "y", "yours")) == expected
+
+
+def test_a_kernel_launched_twice_as_often_stays_one_match() -> None:
+    assert named(step("x", "y"), [Launched("x", 10, 0), Launched("y", 20, 1)]) == [
+        *[(["x"], ["x"]), (["y"], ["y"])]
+    ]
+    assert named([Launched(ADD.format(4), 10, 0)], [Launched(ADD.format(2), 20, 0)]) == [
+        ([ADD.format(4)], [ADD.format(2)])
+    ]
+
+
+def test_another_kernel_in_the_same_place_replaces() -> None:
+    assert named(step("x", "mine", "y"), step("x", "yours", "y"))[1] == (["mine"], ["yours"])
+
+
+def test_another_kernel_of_the_family_replaces_though_launched_otherwise() -> None:
+    a = [Launched("x", 10, 0), Launched("my_gemm", 10, 1), Launched("y", 10, 2)]
+    b = [Launched("x", 10, 0), Launched("your_gemm", 20, 1), Launched("y", 10, 2)]
+    assert named(a, b)[1] == (["my_gemm"], ["your_gemm"])
+    b[1] = Launched("sort_pairs", 20, 1)
+    assert (["my_gemm"], []) in named(a, b)
+
+
+def test_one_is_split_into_three_and_three_are_merged_into_one() -> None:
+    whole, cut = step("x", "fused", "y"), step("x", "first", "second", "third", "y")
+    assert named(whole, cut)[1] == (["fused"], ["first", "second", "third"])
+    assert named(cut, whole)[1] == (["first", "second", "third"], ["fused"])
+
+
+def test_what_is_launched_otherwise_is_not_split() -> None:
+    cut = [Launched("first", 10, 1), Launched("second", 30, 2)]
+    found = named(step("x", "fused"), [Launched("x", 10, 0), *cut])
+    assert found == [(["x"], ["x"]), (["fused"], []), ([], ["first"]), ([], ["second"])]
+
+
+def test_several_of_a_stem_go_by_their_order() -> None:
+    old = [GEMM.format(tile) for tile in ("64x8_64x16_4x1", "128x8_64x12_2x1")]
+    new = [GEMM.format(tile) for tile in ("32x8_64x16_4x1", "256x8_64x6_2x1")]
+    adds = [ADD.format(width) for width in (2, 4)], [ADD.format(width) for width in (8, 16)]
+    assert named(
+        step(old[0], adds[0][0], old[1], adds[0][1]), step(new[0], adds[1][0], new[1], adds[1][1])
+    ) == [
+        *[([old[0]], [new[0]]), ([adds[0][0]], [adds[1][0]])],
+        *[([old[1]], [new[1]]), ([adds[0][1]], [adds[1][1]])],
+    ]
+
+
+def test_several_of_a_stem_go_by_the_range_that_they_share() -> None:
+    tiles = ("64x8_64x16_4x1", "128x8_64x12_2x1", "32x8_64x16_4x1", "256x8_64x6_2x1")
+    old, early, late, third = (GEMM.format(tile) for tile in tiles)
+    mlp, attention = frozenset(["mlp"]), frozenset(["attention"])
+    a = [Launched(old, 10, 0, mlp)]
+    b = [Launched(early, 10, 0, attention), Launched(late, 10, 1, mlp)]
+    assert ([old], [late]) in named(a, b)
+    a.append(Launched(third, 10, 1, attention))
+    assert pairs(a, b) == {(old, late), (third, early)}

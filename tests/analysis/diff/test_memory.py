@@ -1,0 +1,139 @@
+"""Memory captures: what grew, by pool and by the line that asked for it."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import inspection
+from harness.analysis.diff import memory
+from harness.analysis.diff.memory import MemoryDiff, Pool
+from harness.captures import sniff
+from harness.evidence import Tables
+from tests.analysis.diff.by_hand import rows
+
+DATA = Path(__file__).parents[2] / "data" / "memory"
+Held = tuple[str | None, str, int, int]
+
+
+def capture(*sites: Held, pools: dict[str, tuple[int, int]] | None = None) -> Tables:
+    """Return tables of sites (phase, site, peak bytes, count) and pools (reserved, allocated)."""
+    names = ("phase", "site", "peak_bytes", "count")
+    held = ("reserved_bytes", "allocated_bytes")
+    given_pools = (pools or {}).items()
+    return {
+        "memory_sites": rows("memory_sites", [dict(zip(names, one, strict=True)) for one in sites]),
+        "memory_pools": rows(
+            "memory_pools",
+            [{"pool": name, **dict(zip(held, sizes, strict=True))} for name, sizes in given_pools],
+        ),
+    }
+
+
+def changed(found: MemoryDiff) -> dict[tuple[str, str], int]:
+    return {(one.phase, one.site): one.delta for one in found.sites if one.delta}
+
+
+def test_the_same_twice_does_not_differ() -> None:
+    one = capture(("p", "a.py:1 f", 5, 1), (None, "b.py:2 g", 7, 2), pools={"default": (8, 4)})
+    found = memory.compare(one, one)
+    assert changed(found) == {}
+    assert found.pools == (Pool("default", (8, 8), (4, 4)),)
+    assert found.phases == ("p", "")
+    assert found.peak("p") == (5, 5)
+
+
+def test_a_leaked_block_is_at_the_line_that_asked_for_it() -> None:
+    a = capture(("", "run.py:10 step", 100, 3), ("", "run.py:20 other", 50, 1))
+    b = capture(
+        ("", "run.py:10 step", 100, 3), ("", "run.py:20 other", 50, 1), ("", "leak.py:7 f", 48, 1)
+    )
+    found = memory.compare(a, b)
+    assert changed(found) == {("", "leak.py:7 f"): 48}
+    assert found.sites[0].site == "leak.py:7 f"
+    assert found.peak("") == (150, 198)
+    assert changed(memory.compare(b, a)) == {("", "leak.py:7 f"): -48}
+
+
+def test_a_line_that_moved_is_the_same_site() -> None:
+    a = capture(("", "run.py:10 step", 100, 3), ("", "run.py:10 other", 30, 1))
+    b = capture(("", "run.py:12 step", 100, 3), ("", "run.py:14 other", 40, 1))
+    found = memory.compare(a, b)
+    assert changed(found) == {("", "run.py:14 other"): 10}
+    assert len(found.sites) == 2
+
+
+def test_an_unmoved_line_is_not_taken_for_a_moved_one() -> None:
+    a = capture(("", "run.py:10 step", 100, 1), ("", "run.py:20 step", 30, 1))
+    b = capture(("", "run.py:20 step", 30, 1))
+    assert changed(memory.compare(a, b)) == {("", "run.py:10 step"): -100}
+
+
+def test_another_function_or_file_is_another_site() -> None:
+    a = capture(("", "run.py:10 step", 100, 1))
+    for other in ("run.py:10 stop", "ran.py:10 step"):
+        found = memory.compare(a, capture(("", other, 100, 1)))
+        assert changed(found) == {("", "run.py:10 step"): -100, ("", other): 100}
+
+
+def test_phases_are_apart_and_in_the_order_of_the_captures() -> None:
+    a = capture(("load", "a:1 f", 10, 1), ("run", "a:1 f", 20, 1))
+    b = capture(("run", "a:1 f", 25, 1), ("end", "a:1 f", 5, 1))
+    found = memory.compare(a, b)
+    assert found.phases == ("load", "run", "end")
+    assert [found.peak(phase) for phase in found.phases] == [(10, 0), (20, 25), (0, 5)]
+    assert changed(found) == {("load", "a:1 f"): -10, ("run", "a:1 f"): 5, ("end", "a:1 f"): 5}
+
+
+def test_pools_of_one_side_hold_nothing_on_the_other() -> None:
+    a = capture(pools={"default": (8, 4), "graph": (2, 1)})
+    b = capture(pools={"default": (9, 4), "private": (7, 6)})
+    assert memory.compare(a, b).pools == (
+        Pool("default", (8, 9), (4, 4)),
+        Pool("graph", (2, 0), (1, 0)),
+        Pool("private", (0, 7), (0, 6)),
+    )
+
+
+sites = st.lists(
+    st.tuples(
+        st.sampled_from([None, "load", "run"]),
+        st.builds(
+            "{}:{} {}".format, st.sampled_from("ab"), st.integers(1, 4), st.sampled_from("fg")
+        ),
+        st.integers(0, 1000),
+        st.integers(1, 5),
+    ),
+    max_size=12,
+)
+
+
+@given(sites, sites)
+def test_sites_sum_to_the_peak_of_each_phase(a: list[Held], b: list[Held]) -> None:
+    found = memory.compare(capture(*a), capture(*b))
+    assert set(found.phases) == {phase or "" for phase, *_ in (*a, *b)}
+    for phase in found.phases:
+        peaks = [
+            sum(held for where, _, held, _ in side if (where or "") == phase) for side in (a, b)
+        ]
+        assert found.peak(phase) == tuple(peaks)
+        mine = [one for one in found.sites if one.phase == phase]
+        assert sum(one.delta for one in mine) == peaks[1] - peaks[0]
+        assert [abs(one.delta) for one in mine] == sorted(
+            (abs(x.delta) for x in mine), reverse=True
+        )
+    assert sum(one.count[0] for one in found.sites) == sum(count for *_, count in a)
+
+
+@pytest.mark.parametrize("name", ["graph.pickle.zst", "stack_013_eager.json.gz"])
+def test_real_captures_against_themselves_and_against_nothing(name: str) -> None:
+    path = DATA / name
+    with sniff.opened(path) as plain:
+        one = inspection.read("memory", plain, path)
+    assert changed(memory.compare(one, one)) == {}
+    found = memory.compare(capture(), one)
+    assert (
+        sum(pool.reserved[1] for pool in found.pools) == one["memory_pools"]["reserved_bytes"].sum()
+    )
+    assert sum(x.bytes[1] for x in found.sites) == one["memory_sites"]["peak_bytes"].sum() > 0

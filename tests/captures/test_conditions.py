@@ -1,0 +1,182 @@
+"""What a bare capture tells of where it was made, against what the file itself says."""
+
+import gzip
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from harness import inspection
+from harness.captures import conditions, sniff
+from harness.captures.compressed import blocks
+from harness.captures.conditions import Conditions
+from harness.errors import CaptureError
+from harness.evidence import frame
+
+DATA = Path(__file__).parents[1] / "data"
+EXPORTS = sorted((DATA / "nsys").glob("*.sqlite.zst"))
+Tables = Mapping[str, tuple[str, Sequence[tuple[object, ...]]]]
+
+
+def told(path: Path) -> Conditions:
+    kind = sniff.kind_of(path)
+    with sniff.opened(path) as plain:
+        return conditions.of(kind, plain, inspection.read(kind, plain, path))
+
+
+def export(path: Path, tables: Tables) -> Path:
+    """Write an SQLite file of tables: their columns and rows."""
+    connection = sqlite3.connect(path)
+    for name, (columns, rows) in tables.items():
+        connection.execute(f"CREATE TABLE {name} ({columns})")
+        for row in rows:
+            connection.execute(f"INSERT INTO {name} VALUES ({','.join('?' * len(row))})", row)
+    connection.commit()
+    connection.close()
+    return path
+
+
+@pytest.mark.parametrize("path", EXPORTS, ids=lambda path: path.name)
+def test_an_export_is_told_as_sqlite_itself_reads_it(path: Path, tmp_path: Path) -> None:
+    database = tmp_path / "export.sqlite"
+    database.write_bytes(zstandard.decompress(path.read_bytes(), max_output_size=1 << 26))
+    connection = sqlite3.connect(database)
+    one = "SELECT DISTINCT value FROM {} WHERE name = '{}'"
+    expected = {
+        "GPU": "SELECT DISTINCT name FROM TARGET_INFO_GPU",
+        "driver": one.format("TARGET_INFO_SYSTEM_ENV", "NvDriverVersion"),
+        "nsys": one.format("META_DATA_EXPORT", "EXPORT_PRODUCT_VERSION"),
+    }
+    truth = {what: connection.execute(query).fetchone()[0] for what, query in expected.items()}
+    connection.close()
+    assert conditions.of("nsys", database, {}) == truth
+    assert told(path) == truth
+    assert truth["GPU"].startswith("NVIDIA")
+
+
+def test_gpus_of_several_kinds_are_all_told(tmp_path: Path) -> None:
+    names: list[tuple[object, ...]] = [("NVIDIA L4",), ("NVIDIA H200",), ("NVIDIA L4",), (None,)]
+    path = export(tmp_path / "a.sqlite", {"TARGET_INFO_GPU": ("name TEXT", names)})
+    assert conditions.of("nsys", path, {}) == {"GPU": "NVIDIA H200, NVIDIA L4"}
+
+
+ODD: dict[str, Tables] = {
+    "other tables": {"t": ("a", [])},
+    "no rows": {
+        "TARGET_INFO_GPU": ("name TEXT", []),
+        "META_DATA_EXPORT": ("name TEXT, value TEXT", []),
+    },
+    "other columns": {
+        "TARGET_INFO_GPU": ("model TEXT", [("L4",)]),
+        "META_DATA_EXPORT": ("name TEXT, number INTEGER", [("EXPORT_PRODUCT_VERSION", 3)]),
+    },
+    "null and empty": {
+        "TARGET_INFO_GPU": ("name TEXT", [(None,), ("",)]),
+        "TARGET_INFO_SYSTEM_ENV": ("name TEXT, value TEXT", [("NvDriverVersion", None)]),
+        "META_DATA_EXPORT": ("name TEXT, value TEXT", [("EXPORT_PRODUCT_VERSION", "")]),
+    },
+}
+
+
+@pytest.mark.parametrize("tables", ODD.values(), ids=ODD)
+def test_what_an_export_does_not_tell_is_not_there(tables: Tables, tmp_path: Path) -> None:
+    assert conditions.of("nsys", export(tmp_path / "odd.sqlite", tables), {}) == {}
+
+
+def test_a_view_in_place_of_a_table_is_refused(tmp_path: Path) -> None:
+    path = export(tmp_path / "view.sqlite", {"t": ("name TEXT", [("NVIDIA H200",)])})
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE VIEW TARGET_INFO_GPU AS SELECT name FROM t")
+    connection.commit()
+    connection.close()
+    with pytest.raises(CaptureError, match="TARGET_INFO_GPU is no table"):
+        conditions.of("nsys", path, {})
+
+
+@pytest.mark.parametrize("name", ["streams", "graph", "memset_overlap"])
+def test_a_trace_names_its_gpu(name: str) -> None:
+    path = DATA / "torch" / f"{name}.json.gz"
+    whole = json.loads(b"".join(blocks(path, 1 << 20)))
+    assert told(path) == {"GPU": whole["deviceProperties"][0]["name"]}
+
+
+@pytest.mark.parametrize("wrap", [bytes, gzip.compress, zstandard.compress])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"deviceProperties": [{"id": 0, "name": "NVIDIA A100"}], "traceEvents": []}', True),
+        ('{"deviceProperties":[{"name":"NVIDIA A100","id":0}],"traceEvents":[]}', True),
+        ('{"schemaVersion": 1, "traceEvents": []}', False),
+        ('{"deviceProperties": [], "traceEvents": [{"name": "NVIDIA A100"}]}', False),
+        ('{"deviceProperties": [{"id": 0}], "traceEvents": [{"name": "NVIDIA A100"}]}', False),
+        ("[]", False),
+        ("{}", False),
+    ],
+)
+def test_traces_with_and_without_properties(
+    wrap: object, text: str, expected: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "trace.json"
+    assert callable(wrap)
+    path.write_bytes(wrap(text.encode()))
+    assert conditions.of("torch", path, {}) == ({"GPU": "NVIDIA A100"} if expected else {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"deviceProperties": [{"name": "' + b"A" * 500 + b'"}]}',
+        b'{"deviceProperties": [{"name": "a\\u001b[31m"}]}',
+        b'{"deviceProperties": [{"name": "cut',
+        b'{"deviceProperties": ' + b"[" * 70_000,
+        b"\x00\xff\xfe",
+        b"",
+    ],
+)
+def test_hostile_properties_tell_nothing(text: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_bytes(text)
+    assert conditions.of("torch", path, {}) == {}
+
+
+def test_bytes_that_are_no_utf_8_are_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_bytes(b'{"deviceProperties": [{"name": "GPU \xff"}]}')
+    assert conditions.of("torch", path, {}) == {"GPU": "GPU \N{REPLACEMENT CHARACTER}"}
+
+
+def test_a_report_of_counters_tells_the_chips_properties() -> None:
+    # The H200 that it was made on: compute capability 9.0, 132 multiprocessors.
+    assert told(DATA / "ncu/small.ncu-rep.zst") == {"compute capability": "9.0", "SMs": "132"}
+
+
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [
+        ({}, {}),
+        ({"device__attribute_multiprocessor_count": 0.0}, {}),
+        ({"device__attribute_compute_capability_major": 10.0}, {}),
+        ({"device__attribute_multiprocessor_count": 58.0}, {"SMs": "58"}),
+        (
+            {
+                "device__attribute_compute_capability_major": 12.0,
+                "device__attribute_compute_capability_minor": 1.0,
+            },
+            {"compute capability": "12.1"},
+        ),
+    ],
+)
+def test_counters_without_the_attributes(
+    metrics: dict[str, float], expected: Conditions, tmp_path: Path
+) -> None:
+    columns = {"metric": list(metrics), "value": list(metrics.values())}
+    tables = {"counters": frame("counters", columns)}
+    assert conditions.of("ncu", tmp_path / "absent", tables) == expected
+
+
+@pytest.mark.parametrize("name", ["graph.pickle.zst", "stack_013_eager.json.gz"])
+def test_a_memory_snapshot_tells_nothing(name: str) -> None:
+    assert told(DATA / "memory" / name) == {}

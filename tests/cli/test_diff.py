@@ -1,0 +1,177 @@
+"""``harness diff`` as a user meets it."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from markdown_it import MarkdownIt
+from typer.testing import CliRunner
+
+from harness.cli.diff import diff
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "data"
+REPORT = "reports/1-torchao-float8/nvidia-h200"
+CELL = f"{REPORT}:stack-m1.bf16-eager"
+
+app = typer.Typer()
+app.command()(diff)
+
+
+def run(*arguments: object) -> str:
+    """Run the command; what it printed, or the error that it raised."""
+    result = CliRunner().invoke(app, [str(each) for each in arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return str(result.stdout)
+
+
+def harness(*arguments: object) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "harness", "diff", *map(str, arguments)]
+    return subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True)
+
+
+def summed(found: dict[str, Any]) -> int:
+    """Return what the rows say that all of a step changed by."""
+    return sum(row["b"]["total_ns"] - row["a"]["total_ns"] for row in found["rows"])
+
+
+PAIRS = [
+    ("nsys/streams.sqlite.zst", "nsys/graph_node.sqlite.zst"),
+    ("torch/streams.json.gz", "torch/graph.json.gz"),
+    ("torch/streams.json.gz", "torch/streams.json.gz"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_two_timelines_in_every_form(a: str, b: str) -> None:
+    sides = DATA / a, DATA / b
+    found = json.loads(run(*sides, "--json"))
+    assert (found["a"], found["b"]) == tuple(map(str, sides))
+    assert found["gpu"]["b_ns"] - found["gpu"]["a_ns"] == summed(found["gpu"])
+    assert found["gpu"]["a_ns"] > 0
+    if a == b:
+        assert {row["change"] for row in found["gpu"]["rows"]} == {"unchanged"}
+    text = run(*sides)
+    assert text.startswith(f"A: {sides[0]}\nB: {sides[1]}\n")
+    assert "whole step" in text
+    html = MarkdownIt("commonmark").enable("table").render(run(*sides, "--markdown"))
+    assert "<h2>GPU time of a step</h2>" in html
+    assert "<td>whole step</td>" in html
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("memory/graph.pickle.zst", "Memory by pool"),
+        ("torch/graph.json.gz", "GPU time of a step"),
+    ],
+)
+def test_files_against_themselves(name: str, title: str) -> None:
+    assert title in run(DATA / name, DATA / name)
+    assert f"## {title}" in run(DATA / name, DATA / name, "--markdown")
+    found = json.loads(run(DATA / name, DATA / name, "--json"))
+    assert (found["differing"], found["refused"]) == ([], [])
+
+
+def test_counters_that_do_not_differ_are_not_listed() -> None:
+    text = run(*[DATA / "ncu/small.ncu-rep.zst"] * 2)
+    assert "Nothing differs in what is known of how the two were made." in text
+    assert "No kernel's time under Nsight Compute changed" in text
+    assert "Counters:" not in text
+
+
+def test_memory_as_json_sums() -> None:
+    pair = (DATA / "memory/graph.pickle.zst", DATA / "memory/stack_013_eager.json.gz")
+    found = json.loads(run(*pair, "--json"))["memory"]
+    totals = json.loads((DATA / "memory/graph.json").read_text())
+    assert sum(pool["reserved"][0] for pool in found["pools"]) == totals["reserved"]
+    assert sum(pool["allocated"][0] for pool in found["pools"]) == totals["allocated"]
+
+
+def test_two_cells_of_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    other = f"{REPORT}:stack-m1.f8-0.18.0-eager"
+    found = json.loads(run(CELL, other, "--json"))
+    assert {one["verdict"] for one in found["timing"]} == {"slower"}
+    assert summed(found["gpu"]) == found["gpu"]["b_ns"] - found["gpu"]["a_ns"]
+    assert found["counters"]
+    text = run(CELL, other)
+    for part in ("Unprofiled times", "slower", "whole step", "Counters: ", "Memory by pool"):
+        assert part in text
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_a_report_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    text = run(REPORT, REPORT, "--markdown")
+    lines = [line for line in text.splitlines() if line.startswith("| stack-m1")]
+    assert len(lines) > 20
+    assert all("1× [1, 1]" in line.replace("&#91;", "[").replace("&#93;", "]") for line in lines)
+    assert all("not told apart" in line for line in lines)
+
+
+def test_the_range_of_a_step_can_be_named() -> None:
+    one = DATA / "nsys/streams.sqlite.zst"
+    found = json.loads(run(one, one, "--json", "--range", "step"))["gpu"]
+    assert found["ranges"] == ["step", "step"]
+    whole = json.loads(run(one, one, "--json"))["gpu"]
+    assert (whole["ranges"], whole["steps"]) == (["", ""], 1)
+    assert found["steps"] > 1
+
+
+BAD = {
+    "neither": (("/absent/a", "/absent/b"), "/absent/a: no such file"),
+    "second": ((DATA / "torch/graph.json.gz", "/absent/b"), "/absent/b: no such file"),
+    "no capture": (("README.md", "README.md"), "README.md: not a capture"),
+    "no run": (("tests", "tests"), "tests: neither a run nor a report"),
+    "unknown cell": ((f"{REPORT}:no.such", CELL), "no finished cell of no.such"),
+    "unknown cell lists": ((CELL, f"{REPORT}:no.such"), "stack-m1.bf16-eager"),
+    "one whole": ((REPORT, CELL), "FOLDER:CASE.VARIANT"),
+    "other whole": ((DATA / "torch/graph.json.gz", REPORT), "FOLDER:CASE.VARIANT"),
+    "kinds": (
+        (DATA / "torch/graph.json.gz", DATA / "memory/graph.pickle.zst"),
+        "torch of the first, memory of the second",
+    ),
+    "two forms": ((CELL, CELL, "--json", "--markdown"), "--json and --markdown exclude"),
+    "no second": ((CELL,), "Missing argument"),
+    "unknown range": (
+        (DATA / "torch/graph.json.gz", DATA / "torch/graph.json.gz", "--range", "absent"),
+        "absent",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "told"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_line_and_exit_2(arguments: tuple[object, ...], told: str) -> None:
+    done = harness(*arguments)
+    assert done.returncode == 2, done
+    assert "Traceback" not in done.stderr
+    (line,) = done.stderr.strip().splitlines()
+    assert told in line
+    assert done.stdout == ""
+
+
+def test_an_empty_capture_says_why_nothing_is_compared(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.json"
+    empty.write_text('{"schemaVersion": 1, "traceEvents": []}')
+    done = harness(DATA / "torch/graph.json.gz", empty)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"harness: {empty}: no events of torch.profiler")
+
+
+def test_a_path_cannot_steer_the_terminal_or_the_page(tmp_path: Path) -> None:
+    path = tmp_path / "a`<b>x\x1b[31m.gz"
+    shutil.copy(DATA / "torch/graph.json.gz", path)
+    assert "\x1b[31m" not in run(path, path)
+    page = run(path, path, "--markdown")
+    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(page)
+    assert "<b>" not in html
+    assert "\x1b" not in page
+    assert json.loads(run(path, path, "--json"))["a"] == str(path)
