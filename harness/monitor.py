@@ -27,8 +27,8 @@ _REASONS = {
 }
 _BENIGN = {"idle", "applications clocks", "display clocks"}
 
-Windows = Sequence[tuple[float, float]]
-"""Stretches of time, in seconds since the epoch."""
+Windows = Sequence[Sequence[Any]]
+"""Stretches of time: start and end in seconds since the epoch, and the region measured in them."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,9 @@ class Monitor:
         if not windows:
             return self.looks
         return [
-            look for look in self.looks if any(start <= look.at <= end for start, end in windows)
+            look
+            for look in self.looks
+            if any(start <= look.at <= end for start, end, *_ in windows)
         ]
 
     def _watch(self) -> None:

@@ -24,7 +24,7 @@ from harness.plan import Cell, source_hash
 from harness.probe.names import RECORD as WORKLOAD
 from harness.problem import Problem
 from harness.target import Target
-from harness.watched import doubts
+from harness.watched import by_region
 
 _EXPORT_DEADLINE_S = 600
 
@@ -156,7 +156,7 @@ class Execution:
         if done.status == "ok":
             reason, workload = self._left(cell, out)
         status = "failed" if done.status == "ok" and reason else done.status
-        looks = monitor.during(workload.get("windows", []))
+        windows = workload.get("windows", [])
         judged = cell.capture == "timing" and status == "ok" and uuid is not None
         return {
             "id": cell.id,
@@ -174,8 +174,8 @@ class Execution:
             "settings": cell.settings,
             "gpu": uuid,
             "idle_s": idle,
-            "seen": summary(looks),
-            "doubts": doubts(looks) if judged else [],
+            "seen": summary(monitor.during(windows)),
+            "doubts": by_region(windows, monitor.during) if judged else [],
             "retried": [],
             "counted": kind.counted(log.read_text(encoding="utf-8", errors="replace")),
             "workload": workload,

@@ -1,9 +1,9 @@
 """Whether a timing cell's GPU was as a measurement needs it; pure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import median
 
-from harness.monitor import Look, summary
+from harness.monitor import Look, Windows, summary
 
 _SLOWDOWNS = {
     "hardware slowdown",
@@ -28,6 +28,22 @@ def doubts(looks: Sequence[Look]) -> list[str] | None:
     ]
     others = [f"on the GPU, too: {other}" for other in seen["others"]]
     return [*held, *others, *_drift(looks, "sm_mhz"), *_drift(looks, "memory_mhz")]
+
+
+def by_region(windows: Windows, during: Callable[[Windows], list[Look]]) -> list[str] | None:
+    """Return the same for a cell's ``windows``, each doubt after the region that it concerns.
+
+    Of a cell with one region the name is left out. None if there are no looks at all.
+    """
+    regions = list(dict.fromkeys(region for _, _, *rest in windows for region in rest))
+    if len(regions) < 2:
+        return doubts(during(windows))
+    found = {
+        region: doubts(during([one for one in windows if one[2] == region])) for region in regions
+    }
+    if all(told is None for told in found.values()):
+        return None
+    return [f"{region}: {why}" for region, told in found.items() for why in told or ()]
 
 
 def _drift(looks: Sequence[Look], clock: str) -> list[str]:

@@ -1,12 +1,13 @@
 """What the looks at a GPU make doubtful, and what they do not."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness import monitor
 from harness.monitor import Look, summary
-from harness.watched import doubts
+from harness.watched import by_region, doubts
 
 
 def looks(
@@ -76,3 +77,15 @@ def test_a_cells_process_is_known_by_its_environment(
         (process / "environ").write_bytes(environment)
         (process / "comm").write_text("train\n")
     assert monitor._foreign(process) == told
+
+
+def test_of_several_regions_each_is_judged_by_its_own_looks() -> None:
+    seen = [*looks(STEADY), *looks(STEADY, ("power cap",))]
+    seen = [replace(look, at=float(at)) for at, look in enumerate(seen)]
+    watch = monitor.Monitor(None)
+    watch.looks = seen
+    windows = [[0, 9, "m1"], [10, 19, "m4096"]]
+    assert by_region(windows, watch.during) == ["m4096: power cap in 10 of 10 looks"]
+    assert by_region([[0, 19, "forward"]], watch.during) == doubts(seen)
+    assert by_region([[0, 9]], watch.during) == []
+    assert by_region([[50, 60, "m1"], [70, 80, "m2"]], watch.during) is None

@@ -108,7 +108,8 @@ class Metrics:
         definition = self._definition(metric)
         if not definition.sample:
             return ""  # counts and sizes do not depend on clocks
-        found = validity.doubt(self._cells(definition.capture, variant, case)[1])
+        cells = self._cells(definition.capture, variant, case)[1]
+        found = validity.doubt(cells, definition.region)
         return f"{variant}: {found}" if found else ""
 
     def regions(self, case: str) -> set[str]:

@@ -1,5 +1,6 @@
 """What was noticed of the conditions: why times are doubtful, and what a reader should know."""
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,18 +12,26 @@ if TYPE_CHECKING:
 _DRIFT = 0.02  # of the SM clock between rounds; it steps by 15 MHz, under a hundredth
 _PAUSE_S = 5.0  # longer than a process takes to end and the next to start
 _HOST_BOUND = 1.5
+_REGION = re.compile(r"([A-Za-z]+\d+): ")  # before a doubt, in a cell that measures many sizes
 
 
-def doubt(cells: "pl.DataFrame") -> str:
+def doubt(cells: "pl.DataFrame", region: str | None = None) -> str:
     """Return why the times of these cells of one variant and case are doubtful, if they are.
 
-    ``cells``: rows of the evidence table, one a round.
+    ``cells``: rows of the evidence table, one a round. ``region``: what concerns another region of
+    a cell that measures several is left out.
     """
-    found = list(dict.fromkeys(reason for reason in cells["doubt"].drop_nulls() if reason))
+    told = [why for reasons in cells["doubt"].drop_nulls() for why in reasons.split("; ") if why]
+    found = [why for why in dict.fromkeys(told) if _concerns(why, region)]
     clocks = cells["sm_mhz"].drop_nulls().to_list()
     if clocks and max(clocks) - min(clocks) > _DRIFT * max(clocks):
         found.append(f"SM clock between rounds from {min(clocks):.0f} to {max(clocks):.0f} MHz")
     return "; ".join(found)
+
+
+def _concerns(why: str, region: str | None) -> bool:
+    about = _REGION.match(why)
+    return region is None or about is None or about[1] == region
 
 
 def notes(tables: Tables) -> list[str]:
@@ -54,6 +63,8 @@ def _host_bound(timing: "pl.DataFrame", samples: "pl.DataFrame") -> Iterator[str
     import polars as pl
 
     kept = samples.filter(pl.col("mark").fill_null("") != "warm-up")
+    # A sweep is host-bound at small sizes and not at large: of all together nothing can be said.
+    kept = kept.filter(pl.col("region").n_unique().over("cell") == 1)
     medians = kept.join(timing.select("cell", "variant", "case"), on="cell")
     for case, variant, wall, gpu in (
         medians.group_by("case", "variant", maintain_order=True)

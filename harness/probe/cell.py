@@ -34,7 +34,7 @@ class Cell:
         self._gpu = Turn(Path(given["lock"]), alone=given["alone"])
         self._samples: list[dict[str, Any]] = []
         self._sampling: list[dict[str, Any]] = []
-        self._windows: list[tuple[float, float]] = []
+        self._windows: list[tuple[float, float, str]] = []
         self._facts: list[dict[str, Any]] = []
         self._declared: dict[str, int] = {}
         self._phases: list[dict[str, Any]] = []
@@ -85,16 +85,17 @@ class Cell:
         self._sampling.append({"region": name, **measured.summary()})
 
     @contextlib.contextmanager
-    def exclusively(self) -> Iterator[None]:
+    def exclusively(self, name: str = "") -> Iterator[None]:
         """Hold the device alone: no other cell of this run sets up or measures meanwhile.
 
-        What is held alone is what counts, so the harness judges the GPU's state over this stretch.
+        What is held alone is what counts, so the harness judges the GPU's state over this stretch:
+        of each region by itself, if a cell names several.
         """
         with self._gpu.exclusively():
             start = time.time()
             yield
             self.synchronize()
-            self._windows.append((start, time.time()))
+            self._windows.append((start, time.time(), name))
 
     def measure(self, name: str, step: Callable[[], object]) -> None:
         """Run ``step`` under this cell's capture, after ``settings['warmup']`` unrecorded calls.
@@ -109,7 +110,7 @@ class Cell:
                 step()
         steps: int = self.settings["steps"]
         if self.capture == "timing":
-            with self.exclusively():
+            with self.exclusively(name):
                 measured = timing.series(step, self.settings, self.device)
             for one in measured:
                 self.sampled(name, one)

@@ -14,7 +14,7 @@ from harness.report.escape import Markdown, escape, table
 from harness.report.numbers import number
 
 _MOST_ROWS = 15
-_MOST_KERNELS, _MOST_METRICS = 4, 8
+_MOST_KERNELS, _MOST_METRICS = 4, 12
 _MOST_SITES = 10
 _ARROW = " → "
 
@@ -145,8 +145,11 @@ def gpu_time(found: GpuDiff, kind: str) -> Section:
     return Section("GPU time of a step", head, rows, lines)
 
 
-def bars(found: GpuDiff, most: int = 10) -> list[dict[str, object]]:
-    """Return the rows of a waterfall from A's step to B's, in µs; small parts are one bar."""
+def bars(found: GpuDiff, a: str = "A", b: str = "B", most: int = 10) -> list[dict[str, object]]:
+    """Return the rows of a waterfall from A's step to B's, in µs; small parts are one bar.
+
+    ``a`` and ``b`` name the two totals.
+    """
     per = 1e3 * found.steps
     ranked = sorted(found.rows, key=lambda row: -abs(row.delta_ns))
     shown = [row for row in ranked[:most] if row.change != "unchanged"]
@@ -155,13 +158,13 @@ def bars(found: GpuDiff, most: int = 10) -> list[dict[str, object]]:
     if len(shown) < len(found.rows):
         parts.append((f"{len(found.rows) - len(shown)} other parts", rest / per))
     at = found.a_ns / per
-    rows: list[dict[str, object]] = [_bar("A", 0.0, at, total=True)]
+    rows: list[dict[str, object]] = [_bar(a, 0.0, at, total=True)]
     for place, (label, change) in enumerate(parts, start=1):
         # Bars of one label would be one bar.
-        same = label in ("A", "B") or sum(label == other for other, _ in parts) > 1
+        same = label in (a, b) or sum(label == other for other, _ in parts) > 1
         rows.append(_bar(f"{label} ({place})" if same else label, at, at + change))
         at += change
-    return [*rows, _bar("B", 0.0, at, total=True)]
+    return [*rows, _bar(b, 0.0, at, total=True)]
 
 
 def _bar(label: str, start: float, end: float, *, total: bool = False) -> dict[str, object]:

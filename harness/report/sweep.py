@@ -21,15 +21,21 @@ def draw(
     problem: Problem, metrics: Metrics, metric: str, case: str, variants: list[str]
 ) -> str | None:
     """Return the figure of a metric over sizes, a line a variant; None where none was measured."""
+    scale, unit = unit_of(problem.metrics[metric].unit)
     rows = [
-        {"variant": variant, "size": _number(region), "value": found.value}
+        {"variant": variant, "size": _number(region), "value": scale * found.value}
         for variant in variants
         for region in sizes(metrics, case)
         if (found := metrics.get(f"{metric}@{region}", variant, case)).value is not None
     ]
-    definition = problem.metrics[metric]
+    label = problem.metrics[metric].label
     name = sizes(metrics, case)[0].rstrip("0123456789").upper() if rows else ""
-    return plots.lines(rows, f"{definition.label}, {definition.unit}", name) if rows else None
+    return plots.lines(rows, f"{label}, {unit}", name) if rows else None
+
+
+def unit_of(unit: str) -> tuple[float, str]:
+    """Return the unit in which a sweep shows a metric, and what to multiply by: ms become µs."""
+    return (1e3, "µs") if unit == "ms" else (1.0, unit)
 
 
 def table_rows(
@@ -40,7 +46,8 @@ def table_rows(
     for region in sizes(metrics, case):
         found = [metrics.get(f"{metric}@{region}", variant, case) for variant in variants]
         texts = [metrics.text(f"{fact}.{region}", variants[-1], case) for fact in facts]
-        rows.append([str(_number(region)), *map(_told, found), *(text or "–" for text in texts)])
+        told = [_told(one) for one in found]
+        rows.append([str(_number(region)), *told, *(text or "–" for text in texts)])
     return rows
 
 
@@ -90,4 +97,6 @@ def _number(region: str) -> int:
 
 
 def _told(found: Measured) -> str:
-    return NOT_MEASURED if found.value is None else number(found.value)
+    if found.value is None:
+        return NOT_MEASURED
+    return number(unit_of(found.unit)[0] * found.value)

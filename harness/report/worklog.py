@@ -44,9 +44,12 @@ class Worklog:
         """Return a metric with its unit and interval."""
         return measured(self._metrics.get(metric, variant, case), interval=interval)
 
-    def ratio(self, metric: str, of: str, over: str, case: str) -> str:
-        """Return how many times ``of`` is of ``over`` in a metric."""
-        return measured(self._metrics.ratio((metric, of, case), (metric, over, case)))
+    def ratio(
+        self, metric: str, of: str, over: str, case: str, over_metric: str | None = None
+    ) -> str:
+        """Return how many times ``of`` is of ``over`` in a metric, or over another metric of it."""
+        below = (over_metric or metric, over, case)
+        return measured(self._metrics.ratio((metric, of, case), below))
 
     def has(self, metric: str, variant: str, case: str) -> bool:
         """Return whether a metric was measured."""
@@ -215,7 +218,7 @@ class Worklog:
         rows = sweep.table_rows(self._metrics, metric, case, variants, facts)
         if not rows:
             return Markdown(f"*{case}: {NOT_MEASURED} on this target.*")
-        unit = self.problem.metrics[metric].unit
+        unit = sweep.unit_of(self.problem.metrics[metric].unit)[1]
         return table(["size", *(f"{name}, {unit}" for name in variants), *facts], rows)
 
     def shares(self, case: str, variants: list[str], **how: str) -> Markdown:
@@ -232,7 +235,7 @@ class Worklog:
     def waterfall(self, name: str, a: str, b: str, case: str, caption: str) -> Markdown:
         """Draw how the GPU time of a step of variant ``a`` becomes that of ``b``, part by part."""
         found = self._changed(a, b, case)
-        svg = plots.waterfall(difference.bars(found), "µs a step") if found else None
+        svg = plots.waterfall(difference.bars(found, a, b), "µs a step") if found else None
         return self.figure(name, f"from {a} to {b}", svg, caption)
 
     def changed(self, a: str, b: str, case: str) -> Markdown:

@@ -81,3 +81,11 @@ def test_a_variant_whose_gpu_waits_for_the_host_is_noted() -> None:
         {(a, "wall_time"): 3.0, (a, "gpu_time"): 1.0, (b, "wall_time"): 1.1, (b, "gpu_time"): 1.0},
     )
     assert told == ["a in small is host-bound: 3.0 times its GPU time"]
+
+
+def test_a_doubt_about_one_region_is_none_about_another() -> None:
+    found = cells({"doubt": "m4096: power cap in 9 of 9 looks; on the GPU, too: other"}, {})
+    both = "m4096: power cap in 9 of 9 looks; on the GPU, too: other"
+    assert validity.doubt(found) == both
+    assert validity.doubt(found, "m4096") == both
+    assert validity.doubt(found, "m1") == "on the GPU, too: other"

@@ -18,6 +18,21 @@ Values = dict[str, list[float]]
 
 _IPC = "sm__inst_executed.avg.per_cycle_elapsed"
 _CLOCK = "gpc__cycles_elapsed.avg.per_second"
+LIMITS = (
+    "launch__waves_per_multiprocessor",
+    "launch__occupancy_limit_registers",
+    "launch__occupancy_limit_shared_mem",
+    "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+    "lts__t_sector_hit_rate.pct",
+    "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+    "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active",
+    "smsp__issue_active.avg.pct_of_peak_sustained_active",
+    "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio",
+)
+"""Metrics that name a hardware limit, in the order in which an engineer asks for them."""
+
 _IDLE = ("launch__block_dim", "launch__grid_dim", "launch__cluster", "device__attribute")
 """Prefixes of what is told better by another metric, or is no property of the kernel."""
 
@@ -43,13 +58,18 @@ class MetricChange:
     difference: Difference | None
 
     @property
-    def size(self) -> float:
-        """Return how much it changed: points of 100 for a share, else the ratio's logarithm."""
+    def rank(self) -> tuple[int, float, str]:
+        """Return its place: what limits a kernel first, then what changed most.
+
+        A share changes by points, all else by the logarithm of its ratio; what was nothing or
+        becomes nothing ranks as e times as much.
+        """
         if self.unit == "%":
-            return abs(self.b - self.a) / 100
-        if self.a > 0 and self.b > 0:
-            return abs(math.log(self.b / self.a))
-        return 0.0 if self.a == self.b else math.inf
+            size = abs(self.b - self.a) / 100
+        else:
+            size = abs(math.log(self.b / self.a)) if self.a > 0 and self.b > 0 else 1.0
+        place = LIMITS.index(self.metric) if self.metric in LIMITS else len(LIMITS)
+        return place, -size, self.metric
 
 
 @dataclass(frozen=True)
@@ -134,7 +154,7 @@ def _metrics(first: Tables, second: Tables, a: Values, b: Values) -> tuple[Metri
         for name in shared
     ]
     changed = [one for one in found if _differs(one)]
-    return tuple(sorted(changed, key=lambda one: (-one.size, one.metric)))
+    return tuple(sorted(changed, key=lambda one: one.rank))
 
 
 def _differs(one: MetricChange) -> bool:

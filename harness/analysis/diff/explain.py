@@ -1,6 +1,6 @@
 """Why a kernel or a copy takes another time than before, as far as a timeline tells."""
 
-from harness.analysis.diff.names import changed_words
+from harness.analysis.diff.names import changed_words, stem
 from harness.analysis.diff.sides import Side
 
 _LABELS = {"grid": "grid", "block": "block", "registers": "registers", "shared_bytes": "shared B"}
@@ -31,9 +31,12 @@ def reasons(a: Side, b: Side, steps: int) -> tuple[str, ...]:
 def _of_one(a: Side, b: Side) -> list[str]:
     """Return what differs in name and launch shape between one kernel and another."""
     found = []
-    if a.names != b.names:
+    is_copy = a.bytes is not None
+    if a.names != b.names and (is_copy or stem(a.names[0]) == stem(b.names[0])):
         before, after = changed_words(a.names[0], b.names[0])
         found.append(f"{before or 'nothing'} → {after or 'nothing'}")
+    elif a.names != b.names:
+        found.append("another kernel in its place")
     shapes = dict(b.shapes)
     return found + [
         f"{_LABELS[key]} {value} → {shapes[key]}"

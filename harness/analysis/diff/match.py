@@ -130,7 +130,7 @@ def _between(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
             free.remove(other)
             found.append(Match((one,), (other,)))
     rest = [one for one in a if not any(one in match.a for match in found)]
-    if found and rest and free:
+    if found and rest and free and len(rest) != len(free):
         return found + _between(rest, free)
     return found + [Match((one,), ()) for one in rest] + [Match((), (one,)) for one in free]
 

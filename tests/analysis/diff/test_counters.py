@@ -78,14 +78,16 @@ def test_a_factor_needs_both_of_its_sides(lacking: str) -> None:
     assert len(only(report(("k", nothing_moved)), report(("k", whole))).factors) == 1
 
 
-def test_metrics_are_ordered_by_how_much_they_changed() -> None:
+def test_what_limits_a_kernel_comes_first_then_what_changed_most() -> None:
     a = {TIME: 100.0, OCCUPANCY: 50.0, "ratio": 4.0, "same": 7.0, "zero": 0.0, "loss": 8.0}
-    b = {TIME: 100.0, OCCUPANCY: 80.0, "ratio": 5.0, "same": 7.0, "zero": 1.0, "loss": 1.0}
+    b = {TIME: 100.0, OCCUPANCY: 51.0, "ratio": 5.0, "same": 7.0, "zero": 1.0, "loss": 1.0}
+    assert OCCUPANCY in counters.LIMITS
     found = only(report(("k", a)), report(("k", b)))
-    # From zero: infinite; 8 to 1: log 8 = 2.08; 30 points of 100: 0.3; 4 to 5: log 1.25 = 0.22.
-    assert [one.metric for one in found.metrics] == ["zero", "loss", OCCUPANCY, "ratio"]
-    sizes = [one.size for one in found.metrics]
-    assert sizes == pytest.approx([math.inf, math.log(8), 0.3, math.log(1.25)])
+    # 8 to 1: log 8 = 2.08; from zero: 1; 4 to 5: log 1.25 = 0.22.
+    assert [one.metric for one in found.metrics] == [OCCUPANCY, "loss", "zero", "ratio"]
+    assert [-one.rank[1] for one in found.metrics] == pytest.approx(
+        [0.01, math.log(8), 1, math.log(1.25)]
+    )
 
 
 def test_a_metric_seen_once_is_shown_if_it_differs_at_all_and_often_only_if_clearly() -> None:

@@ -95,7 +95,7 @@ PLANTED: dict[str, tuple[Change, str, str, str]] = {
         lambda step: [step[0], Op("one", 60_000), step[3]],
         *(ADD.format(4), "merged", "2 kernels → 1"),
     ),
-    "replaced": (at(2, name="my_own"), SOFTMAX, "changed", "my_own"),
+    "replaced": (at(2, name="my_own"), SOFTMAX, "changed", "another kernel in its place"),
 }
 
 
