@@ -160,7 +160,7 @@ def test_folders_list_cells_and_what_only_one_has() -> None:
 @given(st.lists(st.integers(-100_000, 10**6), min_size=1, max_size=30), st.integers(1, 12))
 def test_bars_go_from_the_total_of_a_to_that_of_b(deltas: list[int], most: int) -> None:
     found = made(deltas)
-    first, *parts, last = difference.bars(found, most)
+    first, *parts, last = difference.bars(found, most=most)
     assert (first["label"], last["label"]) == ("A", "B")
     assert (first["start"], last["start"]) == (0, 0)
     assert first["end"] == pytest.approx(found.a_ns / 1e3)
