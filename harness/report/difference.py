@@ -7,6 +7,7 @@ from harness.analysis.diff.cells import CellDiff, FoldersDiff
 from harness.analysis.diff.counters import KernelCounters, compare, slowest
 from harness.analysis.diff.gpu import GpuDiff, Row
 from harness.analysis.diff.memory import MemoryDiff
+from harness.analysis.diff.sides import Side
 from harness.analysis.diff.timing import Ratio
 from harness.analysis.kernels import short_name
 from harness.evidence import Tables
@@ -106,8 +107,8 @@ def gpu_time(found: GpuDiff, kind: str) -> Section:
         [
             _label(row),
             row.change,
-            _time(row.a.total_ns / per),
-            _time(row.b.total_ns / per),
+            _part(row.a, found.a_ns, found.steps),
+            _part(row.b, found.b_ns, found.steps),
             _signed(row.delta_ns / per),
             _ends(row),
             "; ".join(row.why) or "–",
@@ -129,8 +130,8 @@ def gpu_time(found: GpuDiff, kind: str) -> Section:
     head = [
         "part",
         "is",
-        "A, µs a step",
-        "B, µs a step",
+        "A, µs a step (launches, share)",
+        "B, µs a step (launches, share)",
         "change, µs",
         "99 % interval",
         "what differs",
@@ -238,6 +239,14 @@ def _label(row: Row) -> str:
         return row.label
     sides = [", ".join(map(short_name, side.names)) for side in (row.a, row.b) if side.names]
     return _ARROW.join(dict.fromkeys(sides))
+
+
+def _part(side: Side, whole_ns: int, steps: int) -> str:
+    """Return a side's µs a step with its launches and its share of the step."""
+    told = [f"{100 * side.total_ns / whole_ns:.1f} %"] if whole_ns else []
+    if side.count:
+        told.insert(0, f"{side.count / steps:.6g}×")
+    return f"{_time(side.total_ns / steps / 1e3)} ({', '.join(told)})"
 
 
 def _ends(row: Row) -> str:

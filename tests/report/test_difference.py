@@ -43,7 +43,7 @@ def made(deltas: Sequence[int], a_ns: int = 100_000, steps: int = 1) -> GpuDiff:
 
 
 def column(section: Section, place: int) -> list[float]:
-    return [float(row[place]) for row in section.rows]
+    return [float(row[place].partition(" (")[0]) for row in section.rows]
 
 
 def capture(name: str, times: Sequence[int] = (9_000, 9_100, 9_050, 9_020)) -> gpu.GpuDiff:
