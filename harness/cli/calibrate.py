@@ -9,7 +9,10 @@ import typer
 def calibrate(
     engine: Annotated[str, typer.Option(help="auto, local, docker or podman.")] = "auto",
     python: Annotated[Path | None, typer.Option(help="An interpreter that has torch.")] = None,
-    wheels: Annotated[Path | None, typer.Option(help="Install from this folder, offline.")] = None,
+    wheels: Annotated[
+        Path | None,
+        typer.Option(exists=True, file_okay=False, help="Install from this folder, offline."),
+    ] = None,
     image: Annotated[str | None, typer.Option(help="Run in this image, and build none.")] = None,
     mount: Annotated[
         list[Path] | None, typer.Option(help="Show this host folder to containers, read only.")

@@ -20,7 +20,10 @@ def run(
     ] = None,
     engine: Annotated[str, typer.Option(help="auto, local, docker or podman.")] = "auto",
     python: Annotated[Path | None, typer.Option(help="An interpreter that has torch.")] = None,
-    wheels: Annotated[Path | None, typer.Option(help="Install from this folder, offline.")] = None,
+    wheels: Annotated[
+        Path | None,
+        typer.Option(exists=True, file_okay=False, help="Install from this folder, offline."),
+    ] = None,
     build_arg: Annotated[
         list[str] | None, typer.Option(help="NAME=VALUE for the base image's build.")
     ] = None,

@@ -28,6 +28,9 @@ def harness(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[st
         (("inspect", "/nowhere/a.sqlite"), "/nowhere/a.sqlite"),
         (("inspect", "README.md"), "README.md"),
         (("inspect", "problems"), "problems"),
+        (("run", "1", "--wheels", "/nowhere"), "'--wheels': dir '/nowhere' does not exist"),
+        (("diff", "nowhere.sqlite", "nowhere.sqlite"), "nowhere.sqlite: no such file"),
+        (("diff", "reports", "reports"), "neither a run nor a report"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(arguments: tuple[str, ...], told: str) -> None:
