@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.diff import gpu
+from harness.analysis.diff import cells, gpu
 from harness.analysis.diff.gpu import GpuDiff
 from harness.analysis.metrics import Measured, Metrics
 from harness.claims import Judged, limits
@@ -254,9 +254,9 @@ class Worklog:
         return difference.markdown(difference.counters(sides[0], sides[1]), level=4)
 
     def _changed(self, a: str, b: str, case: str) -> GpuDiff | None:
-        for kind in ("nsys", "torch"):
+        for kind in cells.TIMELINES:
             sides = [self._metrics.capture_of(kind, variant, case) for variant in (a, b)]
-            if sides[0] and sides[1]:
+            if sides[0] and sides[1] and not cells.refused(kind, sides[0], sides[1]):
                 return gpu.compare(sides[0], sides[1])
         return None
 

@@ -14,7 +14,7 @@ from harness.problem import CaptureKind
 Both = tuple[Tables, Tables]
 Made = tuple[Mapping[str, str], Mapping[str, str]]
 
-_TIMELINES: tuple[CaptureKind, ...] = ("nsys", "torch")  # the one that costs less first
+TIMELINES: tuple[CaptureKind, ...] = ("nsys", "torch")  # the one that costs less first
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,12 @@ def compare(
     ``paired``: timed in one run, in rounds beside each other. ``ranges``: the steps' name.
     """
     differing = [one for kind in captures for one in _differing(kind, *made[kind])]
-    refused = {kind: why for kind, both in captures.items() if (why := _refused(kind, *both))}
-    usable = {kind: both for kind, both in captures.items() if kind not in refused}
-    timeline = next((kind for kind in _TIMELINES if kind in usable), None)
+    not_compared = {kind: why for kind, both in captures.items() if (why := refused(kind, *both))}
+    usable = {kind: both for kind, both in captures.items() if kind not in not_compared}
+    timeline = next((kind for kind in TIMELINES if kind in usable), None)
     return CellDiff(
         tuple(differing),
-        tuple(f"{kind}: {why}" for kind, why in refused.items()),
+        tuple(f"{kind}: {why}" for kind, why in not_compared.items()),
         timing=tuple(timing.compare(*usable["timing"], paired=paired))
         if "timing" in usable
         else (),
@@ -98,7 +98,7 @@ def _differing(kind: CaptureKind, a: Mapping[str, str], b: Mapping[str, str]) ->
     ]
 
 
-def _refused(kind: CaptureKind, a: Tables, b: Tables) -> str:
+def refused(kind: CaptureKind, a: Tables, b: Tables) -> str:
     """Return why two captures of a kind cannot be compared, "" if they can."""
     needed = {"nsys": "gpu_ops", "torch": "gpu_ops", "ncu": "counters", "memory": "memory_pools"}
     table = needed.get(kind, "samples")
