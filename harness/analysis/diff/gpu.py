@@ -63,7 +63,10 @@ class GpuDiff:
 
 
 def compare(a: Tables, b: Tables, name: str | None = None) -> GpuDiff:
-    """Return what changed from ``a`` to ``b`` within the steps that ranges ``name`` mark."""
+    """Return what changed from ``a`` to ``b`` within the steps that ranges ``name`` mark.
+
+    Both have to hold GPU work: :func:`harness.analysis.diff.cells.refused` tells.
+    """
     whole = [parts.steps(tables, name) for tables in (a, b)]
     count = min(len(one.steps) for one in whole)
     if count > LEAST:
