@@ -199,7 +199,7 @@ def real() -> dict[str, Tables]:
         with sniff.opened(path) as plain:
             read = inspection.read(sniff.kind_of(path), plain, path)
         found[path.name] = {name: read.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
-    for folder in sorted((ROOT / "reports").glob("*/*/evidence")):
+    for folder in sorted((ROOT / "reports").glob("*/nvidia-*/evidence")):
         tables = evidence.load(folder)
         kinds = pl.col("capture").is_in(["nsys", "torch"]) & (pl.col("status") == "ok")
         for cell in tables["cells"].filter(kinds)["cell"].unique().sort():
