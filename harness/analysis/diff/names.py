@@ -13,6 +13,7 @@ _TILES = re.compile(
 # triton_poi_fused_add_3 and whatever else is numbered in the order in which it was generated
 _NUMBER = re.compile(r"_\d+$")
 _HASH = re.compile(r"(?<![A-Za-z0-9])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{8,}(?![A-Za-z0-9])")
+_GRAPH = re.compile(r"\[CUDA graph \d+\]")  # a graph traced as one unit; each process numbers anew
 _SPACE = re.compile(r"_{2,}")
 
 
@@ -22,6 +23,8 @@ def stem(name: str) -> str:
     Template arguments, parameters, tile shapes, running numbers and hashes go; the functor that
     tells one launch of a generic kernel from another stays.
     """
+    if _GRAPH.fullmatch(name):
+        return "[CUDA graph]"
     function, functor = bare(name)
     for vary in (_TILES, _HASH):
         function, functor = vary.sub("", function), vary.sub("", functor)

@@ -76,6 +76,7 @@ def steps(tables: Tables, name: str | None = None) -> Steps:
     if any(after[0] < before[1] for before, after in pairwise(windows)):  # steps run into another
         windows = [(windows[0][0], max(end for _, end in windows))]
         inside = inside.with_columns(pl.lit(0, pl.Int64).alias("step"))
+    calls = _of_launchers(calls, inside)
     host = [_union(_spans(calls.filter(kind))) for kind in _kinds_of_call()]
     others = ranges.filter(pl.col("name").cast(pl.String) != (name or ""))
     inside = with_paths(inside.cast({"name": pl.String}), calls, others)
@@ -103,6 +104,13 @@ def _marked(ranges: pl.DataFrame, name: str | None) -> tuple[str | None, pl.Data
         return "ProfilerStep", plain
     marks = [one for one in names if one.startswith("step:")]
     return (marks[0] if len(marks) == 1 else None), plain
+
+
+def _of_launchers(calls: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
+    """Return the calls of threads that launched any of ``ops``: others hold nothing up."""
+    launches = pl.col("correlation").is_in(ops["correlation"].drop_nulls().unique().implode())
+    threads = calls.filter(launches)["thread"].unique()
+    return calls.filter(pl.col("thread").is_in(threads.implode())) if len(threads) else calls
 
 
 def _kinds_of_call() -> Iterator[pl.Expr]:

@@ -92,6 +92,7 @@ def test_kernels_that_compute_something_else_have_other_stems(pair: tuple[str, s
         ("nvjet_sm90_tst_64x8_64x16_4x1_v_bz_TNT", "nvjet_sm90_tst_v_bz_TNT"),
         ("void ns::f<int>(int)", "ns::f"),
         ("graph 12", "12"),
+        ("[CUDA graph 12]", "[CUDA graph]"),
     ],
 )
 def test_stems_by_hand(name: str, expected: str) -> None:

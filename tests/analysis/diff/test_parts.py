@@ -60,6 +60,18 @@ def test_a_call_inside_a_synchronising_one_is_waiting() -> None:
     assert parts.steps(tables).steps == (Step(60, 0, (20, 10, 20)),)
 
 
+def test_what_a_thread_does_that_launches_nothing_holds_nothing_up() -> None:
+    tables = capture(
+        [(50, 10, 1)],
+        [(LAUNCH, 0, 10, 1), (SYNC, 70, 10, None)],
+        [("step:a", 0, 100)],
+    )
+    waits = {"name": SYNC, "start_ns": 0, "duration_ns": 100, "thread": 99}
+    loader = rows("api_calls", [waits])
+    with_loader = tables | {"api_calls": pl.concat([tables["api_calls"], loader])}
+    assert parts.steps(with_loader).steps == parts.steps(tables).steps
+
+
 def test_operations_that_end_after_the_range_belong_to_the_step_that_launched_them() -> None:
     tables = capture(
         [(100, 300, 1), (1000, 10, 2)],
