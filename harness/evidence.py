@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 VERSION = 2
 """Raised with every change that makes older evidence unreadable."""
 
+FREED_POOL = "freed before the snapshot"
+"""In memory_by_pool, what the pool is called of segments that did not stand at the end."""
+
 Tables: TypeAlias = "dict[str, pl.DataFrame]"
 """Table name to rows, as a reader returns them and as evidence is stored."""
 
@@ -119,6 +122,39 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "reserved_bytes": "int",
         "allocated_bytes": "int",
     },
+    # What a pool's reserved bytes are, as parts that sum to them: live (asked for by live blocks),
+    # rounding, awaiting free, free in used segments, free segments; null where not recorded.
+    "memory_parts": {"pool": "str", "part": "str", "bytes": "int"},
+    # A pool's level before the history (index -1) and after each event that changed it. Segments
+    # freed before the snapshot have no known pool. Empty where addresses are not recorded.
+    "memory_by_pool": {
+        "index": "int",
+        "pool": "category",
+        "allocated_bytes": "int",
+        "reserved_bytes": "int",
+    },
+    # Live blocks at the snapshot by pool and stack: bytes of the blocks, and bytes asked for.
+    "memory_live": {
+        "pool": "str",
+        "site": "str",
+        "stack": "str",
+        "count": "int",
+        "bytes": "int",
+        "requested_bytes": "int",
+    },
+    # What the driver and the allocator said as a phase ended. used: by every process on the GPU;
+    # outside: used less reserved.
+    "memory_marks": {
+        "index": "int",
+        "phase": "str",
+        "time_ns": "int",
+        "used_bytes": "int",
+        "reserved_bytes": "int",
+        "allocated_bytes": "int",
+        "outside_bytes": "int",
+    },
+    # Reserved bytes by pool at each of those marks.
+    "memory_mark_pools": {"index": "int", "pool": "str", "reserved_bytes": "int"},
     # Allocated and reserved bytes after each allocator event; phase is null before the first.
     "memory_timeline": {
         "index": "int",

@@ -29,9 +29,11 @@ def inspect(path: Path) -> Document:
     """Return what the capture at ``path`` holds, as plain data whose names are whole.
 
     ``kind`` says which keys there are. ``nsys`` and ``torch``: kernels, gpu, copies, ranges and
-    (for torch) operators; ``ncu``: kernels, units; ``memory``: pools, sites. Times are nanoseconds,
-    sizes bytes, shares fractions of one; what was not measured is None. Raises CaptureError if the
-    file cannot be used, ToolError if a program that it needs is absent.
+    (for torch) operators; ``ncu``: kernels, units; ``memory``: pools with their parts, live blocks,
+    phases with their peaks, marks at their ends, sites, and limits: sentences on what the file
+    cannot tell. Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured
+    is None. Raises CaptureError if the file cannot be used, ToolError if a program that it needs is
+    absent.
     """
     kind = sniff.kind_of(path)
     with sniff.opened(path) as plain:
@@ -113,11 +115,32 @@ def _counters(counters: "pl.DataFrame") -> Document:
 
 
 def _memory(tables: Tables) -> Document:
-    pools = _table(tables, "memory_pools").sort("reserved_bytes", descending=True, nulls_last=True)
-    sites = _table(tables, "memory_sites").sort(
-        "peak_bytes", "bytes", descending=True, nulls_last=True
-    )
-    return {"kind": "memory", "pools": pools.to_dicts(), "sites": sites.to_dicts()}
+    from harness.analysis import memory
+    from harness.evidence import SCHEMAS
+
+    found = {name: _table(tables, name) for name in SCHEMAS if name.startswith("memory_")}
+    by_peak = ["peak_bytes", "bytes"]
+    sites = found["memory_sites"].sort(by_peak, descending=True, nulls_last=True)
+    marks = found["memory_marks"].sort("index").to_dicts()
+    for mark, pools in zip(marks, _mark_pools(found), strict=True):
+        mark["pools"] = pools
+    return {
+        "kind": "memory",
+        "pools": memory.pools(found).to_dicts(),
+        "live": found["memory_live"].sort("bytes", descending=True, maintain_order=True).to_dicts(),
+        "phases": memory.peaks(found["memory_timeline"]).to_dicts(),
+        "marks": marks,
+        "sites": sites.to_dicts(),
+        "limits": memory.limits(found),
+    }
+
+
+def _mark_pools(tables: Tables) -> list[dict[str, int]]:
+    """Return the reserved bytes by pool at each mark."""
+    found: dict[int, dict[str, int]] = {at: {} for at in sorted(tables["memory_marks"]["index"])}
+    for at, pool, reserved in tables["memory_mark_pools"].iter_rows():
+        found[at][pool] = reserved
+    return list(found.values())
 
 
 def _finite(value: Any) -> Any:

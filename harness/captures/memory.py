@@ -12,7 +12,8 @@ from harness.evidence import Tables, frame
 if TYPE_CHECKING:
     import polars as pl
 
-    from harness.captures.memory_snapshot import Segment, Snapshot
+    from harness.captures.memory_snapshot import Snapshot
+    from harness.captures.memory_stacks import Stacks
 
 # Allocated memory drops when the allocator has the block back, not when that was asked for.
 _ALLOCATED = {"alloc": 1, "free_completed": -1}
@@ -25,7 +26,7 @@ Phases = list[str | None]
 
 
 def read(path: Path) -> Tables:
-    """Return memory_pools, memory_timeline and memory_sites of the device that reserved most.
+    """Return the memory tables of the device that reserved most.
 
     ``path`` is what ``torch.cuda.memory._dump_snapshot`` writes, of whatever origin, or the probe's
     JSON of the same structure. The history may have lost its start, so the timeline is worked back
@@ -34,20 +35,16 @@ def read(path: Path) -> Tables:
 
     Raises CaptureError for what is no snapshot, or whose history and totals contradict each other.
     """
-    from harness.captures import memory_snapshot
+    from harness.captures import memory_levels, memory_live, memory_pools, memory_snapshot
+    from harness.captures.memory_stacks import Stacks
 
     snapshot = memory_snapshot.load(path)
     events, phases = snapshot.events, _phases(snapshot)
-    allocated = _worked_back(
-        path,
-        sum(segment.allocated_size for segment in snapshot.segments),
-        [_ALLOCATED.get(e.action, 0) * snapshot.rounded(e.size) for e in events],
-    )
-    reserved = _worked_back(
-        path,
-        sum(segment.total_size for segment in snapshot.segments),
-        [_RESERVED.get(event.action, 0) * event.size for event in events],
-    )
+    more_allocated = [_ALLOCATED.get(e.action, 0) * snapshot.rounded(e.size) for e in events]
+    more_reserved = [_RESERVED.get(event.action, 0) * event.size for event in events]
+    # A block that waits to be free counts until its release is complete, as in the history.
+    held = sum(segment.held for segment in snapshot.segments)
+    allocated = _worked_back(path, held, more_allocated)
     timeline = frame(
         "memory_timeline",
         {
@@ -55,13 +52,46 @@ def read(path: Path) -> Tables:
             "time_ns": [e.time_us * 1000 if e.time_us is not None else None for e in events],
             "phase": phases,
             "allocated_bytes": allocated,
-            "reserved_bytes": reserved,
+            "reserved_bytes": _worked_back(
+                path, sum(segment.total_size for segment in snapshot.segments), more_reserved
+            ),
         },
     )
+    names = Stacks(path)
     return {
-        "memory_pools": _pools(snapshot.segments),
+        "memory_pools": memory_pools.pools(snapshot.segments),
+        "memory_parts": memory_pools.parts(snapshot.segments),
+        "memory_by_pool": memory_levels.by_pool(snapshot, more_allocated, more_reserved),
+        "memory_live": memory_live.live(path, snapshot.segments, names),
         "memory_timeline": timeline,
-        "memory_sites": _sites(path, snapshot, phases, allocated),
+        "memory_sites": _sites(path, snapshot, phases, allocated, names),
+        **_marks(snapshot),
+    }
+
+
+def _marks(snapshot: "Snapshot") -> Tables:
+    """Return what the probe read of the driver and the allocator at the end of each phase."""
+    from harness.captures.memory_snapshot import pool_name
+
+    marks = snapshot.marks
+    pools = [(at, pool, size) for at, mark in enumerate(marks) for pool, size in mark.pools]
+    columns = {
+        "index": range(len(marks)),
+        "phase": [mark.phase for mark in marks],
+        "time_ns": [mark.time_us * 1000 for mark in marks],
+        "used_bytes": [mark.used_bytes for mark in marks],
+        "reserved_bytes": [mark.reserved_bytes for mark in marks],
+        "allocated_bytes": [mark.allocated_bytes for mark in marks],
+        "outside_bytes": [mark.used_bytes - mark.reserved_bytes for mark in marks],
+    }
+    by_pool = {
+        "index": [at for at, _, _ in pools],
+        "pool": [pool_name(pool) for _, pool, _ in pools],
+        "reserved_bytes": [size for _, _, size in pools],
+    }
+    return {
+        "memory_marks": frame("memory_marks", columns),
+        "memory_mark_pools": frame("memory_mark_pools", by_pool),
     }
 
 
@@ -88,29 +118,14 @@ def _worked_back(path: Path, final: int, changes: list[int]) -> list[int]:
     return levels[1:]
 
 
-def _pools(segments: "list[Segment]") -> "pl.DataFrame":
-    pools: dict[str, list[int]] = {}
-    for segment in segments:
-        pool = segment.segment_pool_id
-        sums = pools.setdefault("default" if pool == (0, 0) else f"graph pool {pool}", [0, 0, 0])
-        for index, value in enumerate((1, segment.total_size, segment.allocated_size)):
-            sums[index] += value
-    names = ("segments", "reserved_bytes", "allocated_bytes")
-    columns = {name: [sums[at] for sums in pools.values()] for at, name in enumerate(names)}
-    return frame("memory_pools", {"pool": list(pools), **columns})
-
-
 def _sites(
-    path: Path, snapshot: "Snapshot", phases: Phases, allocated: list[int]
+    path: Path, snapshot: "Snapshot", phases: Phases, allocated: list[int], names: "Stacks"
 ) -> "pl.DataFrame":
     """Return count and bytes asked for by phase and site, and those live at the phase's peak.
 
     What was allocated before the history began, or in an earlier phase, has no count here; the
     latter is among the peak's bytes.
     """
-    from harness.captures.memory_snapshot import Sites
-
-    name_of = Sites(path)
     peaks = _peaks(phases, allocated)
     rows: dict[tuple[str | None, str], list[int]] = {}
     blocks: dict[int | None, tuple[str, int]] = {}
@@ -120,7 +135,7 @@ def _sites(
             site, size = blocks.pop(event.addr)
             live[site] = live.get(site, 0) - size
         if event.action == "alloc":
-            site = name_of.of(event)
+            site = names.site(event.frames)
             row = rows.setdefault((phase, site), [0, 0, 0])
             row[0] += 1
             row[1] += event.size

@@ -1,9 +1,10 @@
 """A snapshot of torch's caching allocator as typed records, from its pickle or the probe's JSON.
 
 torch documents the structure in ``torch/cuda/_memory_viz.py`` and ``torch.cuda.memory._snapshot``.
+The probe's JSON has, beside it, ``stacks`` that events and blocks name by index, ``phases`` and
+``marks``.
 """
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,27 +16,64 @@ from harness.captures.compressed import blocks
 from harness.errors import CaptureError
 
 _MOST_BYTES = 2 << 30  # of the file's content; 10⁶ events with stacks of 12 make 1.3 GB of JSON
+_MOST_BLOCKS = 4_000_000  # a pickle's segments can share one list of blocks
 _MOST_SUM = 1 << 62  # of all sizes, so that no total of them leaves 64 bits
 _BLOCK = 512
 """kMinBlockSize of torch's c10/cuda/CUDACachingAllocator: sizes are rounded up to multiples."""
 
-_PYTHON = re.compile(r"\.py$|^<(stdin|string|ipython-input)")
-_TORCH = re.compile(r"(^|/)(site-packages|dist-packages|pytorch|ao)/(torch|torchao)/")
-_NO_STACK = "unknown (no stack recorded)"
-_UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError, MemoryError)
+UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError, MemoryError)
 
 Bytes = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 Microseconds = Annotated[int, msgspec.Meta(ge=0, lt=(1 << 63) // 1000)]
+PoolId = tuple[int, int]
+
+
+def pool_name(pool: PoolId) -> str:
+    """Return what a pool is called in the tables."""
+    return "default" if pool == (0, 0) else f"graph pool {pool}"
+
+
+class Block(msgspec.Struct):
+    """A piece of a segment; ``state`` tells whether a tensor holds it."""
+
+    size: Bytes
+    state: str
+    requested_size: Bytes | None = None  # what was asked for, not rounded
+    frames: Any = None  # innermost first
+    stack: int | None = None  # in place of frames: where they stand among the file's stacks
+
+    @property
+    def live(self) -> bool:
+        """Whether a tensor holds it; one that waits for another stream is held by none."""
+        return self.state == "active_allocated"
 
 
 class Segment(msgspec.Struct):
-    """Memory that the allocator holds from the driver, and how much of it is handed out."""
+    """Memory that the allocator holds from the driver, and how much of it is handed out.
+
+    ``active_size`` counts also what waits to be free, ``requested_size`` what was asked for of it.
+    """
 
     total_size: Bytes
     allocated_size: Bytes
     device: Annotated[int, msgspec.Meta(ge=0)] = 0
-    segment_pool_id: tuple[int, int] = (0, 0)
+    segment_pool_id: PoolId = (0, 0)
     segment_type: str | None = None  # large or small; the probe's CPU snapshots have none
+    address: int | None = None
+    active_size: Bytes | None = None
+    requested_size: Bytes | None = None
+    is_expandable: bool = False
+    blocks: Any = None  # list[Block] once loaded; None where not recorded
+
+    @property
+    def pool(self) -> str:
+        """The name of its pool."""
+        return pool_name(self.segment_pool_id)
+
+    @property
+    def held(self) -> int:
+        """Bytes that are not free: allocated, and waiting to be free where that is recorded."""
+        return self.allocated_size if self.active_size is None else self.active_size
 
 
 class Event(msgspec.Struct):
@@ -46,6 +84,7 @@ class Event(msgspec.Struct):
     addr: int | None = None
     time_us: Microseconds | None = None
     frames: Any = None  # innermost first
+    stack: int | None = None  # in place of frames: where they stand among the file's stacks
 
 
 class Phase(msgspec.Struct):
@@ -55,6 +94,17 @@ class Phase(msgspec.Struct):
     time_us: Microseconds
 
 
+class Mark(msgspec.Struct):
+    """What the driver and the allocator said at the end of a phase; bytes."""
+
+    phase: str
+    time_us: Microseconds
+    used_bytes: Bytes  # by every process on the GPU
+    reserved_bytes: Bytes
+    allocated_bytes: Bytes
+    pools: list[tuple[PoolId, Bytes]] = []  # reserved by pool
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """Segments and history of one device."""
@@ -62,6 +112,7 @@ class Snapshot:
     segments: list[Segment]
     events: list[Event]
     phases: list[Phase]
+    marks: list[Mark]
 
     def rounded(self, size: int) -> int:
         """Return the bytes that a block asked for with ``size`` counts as allocated.
@@ -77,34 +128,47 @@ class _Plain(msgspec.Struct):
     segments: list[Segment]
     device_traces: list[Any]
     phases: list[Phase] = []
+    marks: list[Mark] = []
+    stacks: list[Any] = []
 
 
 # JSON has no shared parts: stacks stay bytes, so that each different one is decoded once.
+class _JsonBlock(Block):
+    frames: msgspec.Raw = msgspec.Raw(b"null")
+
+
 class _JsonEvent(Event):
     frames: msgspec.Raw = msgspec.Raw(b"null")
 
 
+class _JsonSegment(Segment):
+    blocks: msgspec.Raw = msgspec.Raw(b"null")
+
+
 class _Json(_Plain):
+    segments: list[_JsonSegment]  # type: ignore[assignment]  # narrower, and only read
     device_traces: list[msgspec.Raw]
+    stacks: list[msgspec.Raw] = []
 
 
 def load(path: Path) -> Snapshot:
     """Return the snapshot of the device that has most bytes reserved.
 
     ``path`` is a pickle of protocol 2 to 5 or JSON, plain, gzip or zstd. Raises CaptureError for
-    what is no snapshot, is damaged, over 2 GiB, or holds sizes that are none.
+    what is no snapshot, is damaged, over 2 GiB, or holds sizes that are none or contradict each
+    other. Blocks that do not add up to their segment's total count as not recorded.
     """
     data = _content(path)
     is_pickle = data[:1] == b"\x80"
     try:
         snapshot = (
-            _typed(pickle_guard.load(data, path), msgspec.convert, _Plain, Event)
+            _typed(pickle_guard.load(data, path), msgspec.convert, _Plain, Event, Block)
             if is_pickle
-            else _typed(data, msgspec.json.decode, _Json, _JsonEvent)
+            else _typed(data, msgspec.json.decode, _Json, _JsonEvent, _JsonBlock)
         )
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise CaptureError(f"not a memory snapshot: {error}", where=path) from error
-    sizes = sum(segment.total_size + segment.allocated_size for segment in snapshot.segments)
+    sizes = sum(segment.total_size for segment in snapshot.segments)
     if sizes + sum(event.size for event in snapshot.events) >= _MOST_SUM:
         raise CaptureError(f"sizes of {_MOST_SUM} bytes and more in all", where=path)
     return snapshot
@@ -119,7 +183,9 @@ def _content(path: Path) -> bytearray:
     return data
 
 
-def _typed(source: Any, typed: Any, kind: type[_Plain], event: type[Event]) -> Snapshot:
+def _typed(
+    source: Any, typed: Any, kind: type[_Plain], event: type[Event], block: type[Block]
+) -> Snapshot:
     """Return ``source`` as records; ``typed(value, type=…)`` checks and converts."""
     found = typed(source, type=kind)
     reserved: dict[int, int] = {}
@@ -128,53 +194,42 @@ def _typed(source: Any, typed: Any, kind: type[_Plain], event: type[Event]) -> S
     device = max(reserved, key=lambda index: reserved[index], default=0)
     traces = found.device_traces[device : device + 1]
     events = typed(traces[0], type=list[event]) if traces else []  # type: ignore[valid-type]  # a type by variable
+    _resolve(events, found.stacks)
     segments = [segment for segment in found.segments if segment.device == device]
-    return Snapshot(segments, events, sorted(found.phases, key=lambda phase: phase.time_us))
+    count = 0
+    for segment in segments:
+        _check_sizes(segment)
+        if isinstance(segment.blocks, list):  # before a shared list is multiplied
+            count += len(segment.blocks)
+        if count > _MOST_BLOCKS:
+            raise ValueError(f"more than {_MOST_BLOCKS} blocks")
+        segment.blocks = _blocks(typed(segment.blocks, type=list[block] | None), segment)  # type: ignore[valid-type]  # the same
+        _resolve(segment.blocks or [], found.stacks)
+    phases = sorted(found.phases, key=lambda phase: phase.time_us)
+    return Snapshot(segments, events, phases, found.marks)
 
 
-class Sites:
-    """Names the line of code that asked for a block, each stack once."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._known: dict[bytes | int, str] = {}
-
-    def of(self, event: Event) -> str:
-        """Return ``dir/file.py:line function`` of the innermost Python frame outside torch.
-
-        Without one the innermost frame of all; without a stack, words that say so. ``event`` has to
-        outlive this object. Raises CaptureError for a stack that is no JSON.
-        """
-        frames = event.frames
-        raw = isinstance(frames, msgspec.Raw)
-        key = bytes(frames) if raw else id(frames)
-        if key not in self._known:
-            try:
-                stack = msgspec.json.decode(frames) if raw else frames
-            except _UNREADABLE as error:
-                raise CaptureError(f"a damaged stack: {error}", where=self._path) from error
-            self._known[key] = _site(stack)
-        return self._known[key]
+def _check_sizes(segment: Segment) -> None:
+    requested = segment.requested_size or 0
+    if not requested <= segment.held or not segment.allocated_size <= segment.held:
+        raise ValueError("a segment's allocated, active and requested sizes contradict each other")
+    if segment.held > segment.total_size:
+        raise ValueError("more is allocated of a segment than there is of it")
 
 
-def _site(stack: object) -> str:
-    if not isinstance(stack, list) or not stack:
-        return _NO_STACK
-    for frame in stack:
-        file = _part(frame, "filename")
-        if _PYTHON.search(file) and not _TORCH.search(file):
-            break
-    else:
-        frame = stack[0]
-    return " ".join(text.encode("utf-8", "replace").decode() for text in _named(frame))
+def _blocks(found: list[Block] | None, segment: Segment) -> list[Block] | None:
+    """Return a segment's blocks, None if they are not the whole of what is allocated of it."""
+    if found is None or sum(one.size for one in found if one.live) != segment.allocated_size:
+        return None
+    if any(one.live and (one.requested_size or 0) > one.size for one in found):
+        return None
+    return found
 
 
-def _named(frame: object) -> tuple[str, str]:
-    file = "/".join(_part(frame, "filename").rsplit("/", 2)[-2:])
-    return f"{file}:{_part(frame, 'line')}", _part(frame, "name")
-
-
-def _part(frame: object, key: str) -> str:
-    """Return a frame's field as text; a frame of another shape has no fields."""
-    value = frame.get(key) if isinstance(frame, dict) else None
-    return str(value)[:500] if isinstance(value, str | int) and value is not None else "?"
+def _resolve(users: list[Event] | list[Block], stacks: list[Any]) -> None:
+    """Give every event or block the frames that its index stands for."""
+    for one in users:
+        if one.stack is not None:
+            if not 0 <= one.stack < len(stacks):
+                raise ValueError(f"no stack {one.stack} among {len(stacks)}")
+            one.frames = stacks[one.stack]

@@ -9,6 +9,8 @@ import typer
 
 _NOT_MEASURED = "\N{EN DASH}"
 _MOST_ROWS = 30
+_MOST_LIVE = 15
+_MOST_SITES = 10
 _BESIDE_NAME = {"ncu": 74}  # columns that a table of kernels needs beside their names
 _BESIDE_NAME_ELSE = 67
 
@@ -54,25 +56,36 @@ def _counters(found: dict[str, Any], shown: dict[str, str]) -> None:
 
 
 def _memory(found: dict[str, Any], _shown: dict[str, str]) -> None:
-    _print("Pools", found["pools"], _POOL)
-    _print("Allocation sites", found["sites"], _SITE)
+    from harness.cli import output
+
+    _print("Pools, and what their reserved bytes are", found["pools"], _POOL)
+    _print("Live blocks", found["live"], _LIVE, _MOST_LIVE)
+    _print("Peaks by phase", found["phases"], _PEAK)
+    _print("As each phase ended", found["marks"], _MARK)
+    _print("Allocation sites", found["sites"], _SITE, _MOST_SITES)
+    print("What this file cannot tell:")
+    for sentence in found["limits"]:
+        print(f"- {output.plain(sentence)}")
 
 
 Cell = Callable[[dict[str, Any]], str]
 
 
-def _print(title: str, rows: Sequence[dict[str, Any]], columns: dict[str, Cell]) -> None:
+def _print(
+    title: str,
+    rows: Sequence[dict[str, Any]],
+    columns: dict[str, Cell],
+    most: int = _MOST_ROWS,
+) -> None:
     """Print the first rows as a table, and how many more there are."""
     from harness.cli import output
 
     if not rows:
         return
-    cells: Iterable[list[str]] = (
-        [cell(row) for cell in columns.values()] for row in rows[:_MOST_ROWS]
-    )
+    cells: Iterable[list[str]] = ([cell(row) for cell in columns.values()] for row in rows[:most])
     output.table(list(columns), cells, title)
-    if len(rows) > _MOST_ROWS:
-        print(f"… and {len(rows) - _MOST_ROWS} more: --json prints all\n")
+    if len(rows) > most:
+        print(f"… and {len(rows) - most} more: --json prints all\n")
 
 
 def _kernel_name(shown: dict[str, str]) -> dict[str, Cell]:
@@ -92,12 +105,9 @@ def _bytes(key: str) -> Cell:
     """Print a size in the largest decimal unit that it has one of."""
 
     def cell(row: dict[str, Any]) -> str:
-        size = row[key]
-        if size is None:
-            return _NOT_MEASURED
-        power = min(3, (len(str(size)) - 1) // 3)
-        unit = ("B", "kB", "MB", "GB")[power]
-        return f"{size / 1000**power:,.{2 if power else 0}f} {unit}"
+        from harness.analysis.memory import size
+
+        return _NOT_MEASURED if row.get(key) is None else size(row[key])
 
     return cell
 
@@ -165,7 +175,30 @@ _POOL: dict[str, Cell] = {
     "pool": _text("pool"),
     "segments": _number("segments"),
     "reserved": _bytes("reserved_bytes"),
+    "live": _bytes("live"),
+    "rounding": _bytes("rounding"),
+    "awaiting free": _bytes("awaiting free"),
+    "free in used segments": _bytes("free in used segments"),
+    "free segments": _bytes("free segments"),
+}
+_LIVE: dict[str, Cell] = {
+    "size": _bytes("bytes"),
+    "blocks": _number("count"),
+    "pool": _text("pool"),
+    "asked for at, and called from": _text("stack"),
+}
+_PEAK: dict[str, Cell] = {
+    "phase": _text("phase"),
+    "events": _number("events"),
     "allocated": _bytes("allocated_bytes"),
+    "reserved": _bytes("reserved_bytes"),
+}
+_MARK: dict[str, Cell] = {
+    "phase": _text("phase"),
+    "used on the GPU": _bytes("used_bytes"),
+    "reserved": _bytes("reserved_bytes"),
+    "allocated": _bytes("allocated_bytes"),
+    "outside torch": _bytes("outside_bytes"),
 }
 _SITE: dict[str, Cell] = {
     "site": _text("site"),

@@ -59,6 +59,8 @@ class Cell:
         with region.marked(f"phase:{name}", self.device):
             yield
             self.synchronize()
+        if self.capture == "memory":
+            memory.mark(name, self.device)
 
     def synchronize(self) -> None:
         """Wait until the device has done everything asked of it."""

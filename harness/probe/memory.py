@@ -6,15 +6,20 @@ torch dumps snapshots as pickles, which nobody should load from elsewhere; plain
 import gzip
 import json
 import tempfile
+import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from harness.probe.stacks import Stacks
+
 _MAX_EVENTS = 1_000_000  # past this the allocator forgets the oldest; the reader notices
-_MAX_FRAMES = 12
+_BLOCK = ("state", "address", "size", "requested_size")
 
 _cpu_profile: Any = None
+_marks: list[dict[str, Any]] = []
 
 
 def start(device: str) -> None:
@@ -31,10 +36,31 @@ def start(device: str) -> None:
         _cpu_profile.start()
 
 
+def mark(phase: str, device: str) -> None:
+    """Note what the driver and the allocator hold as ``phase`` ends; on a CPU there is neither."""
+    if device != "cuda":
+        return
+    free, total = torch.cuda.mem_get_info()
+    pools: Counter[tuple[int, int]] = Counter()
+    for segment in torch.cuda.memory_snapshot(include_traces=False):
+        if segment["device"] == torch.cuda.current_device():
+            pools[tuple(segment["segment_pool_id"])] += segment["total_size"]
+    _marks.append(
+        {
+            "phase": phase,
+            "time_us": time.time_ns() // 1000,
+            "used_bytes": total - free,
+            "reserved_bytes": torch.cuda.memory_reserved(),
+            "allocated_bytes": torch.cuda.memory_allocated(),
+            "pools": list(pools.items()),
+        }
+    )
+
+
 def finish(path: Path, device: str, phases: list[dict[str, Any]]) -> None:
     """Write the history with ``phases`` (name, time_us on the same clock) as gzipped JSON."""
     snapshot = _cuda_snapshot() if device == "cuda" else _cpu_snapshot()
-    snapshot["phases"] = phases
+    snapshot |= {"phases": phases, "marks": _marks}
     with gzip.open(path, "wt", compresslevel=6, encoding="utf-8") as file:
         json.dump(snapshot, file)
 
@@ -43,21 +69,22 @@ def _cuda_snapshot() -> dict[str, Any]:
     torch.cuda.synchronize()
     stats = torch.cuda.memory_stats()
     snapshot = torch.cuda.memory._snapshot()
+    stacks = Stacks()
     segments = [
-        {key: value for key, value in segment.items() if key not in ("blocks", "frames")}
+        {key: value for key, value in segment.items() if key != "frames"}
+        | {"blocks": [stacks.shared(block, _BLOCK) for block in segment["blocks"]]}
         for segment in snapshot["segments"]
     ]
     traces = [
-        [{**event, "frames": _python_frames(event.get("frames", []))} for event in device]
-        for device in snapshot["device_traces"]
+        [stacks.shared(event, event) for event in device] for device in snapshot["device_traces"]
     ]
     totals = {name: stats[f"{name}_bytes.all.current"] for name in ("allocated", "reserved")}
-    return {"segments": segments, "device_traces": traces, "totals": totals}
-
-
-def _python_frames(frames: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    named = [frame for frame in frames if frame.get("filename", "").endswith(".py")]
-    return named[:_MAX_FRAMES]
+    return {
+        "segments": segments,
+        "device_traces": traces,
+        "totals": totals,
+        "stacks": stacks.all,
+    }
 
 
 def _cpu_snapshot() -> dict[str, Any]:

@@ -9,6 +9,8 @@ from harness.report import plots
 from harness.report.numbers import measured, number
 
 _MOST_POINTS = 1500
+_MOST_POOL_POINTS = 500
+_MOST_POOLS = 5
 _MOST_OPERATORS = 8
 _MOST_TICKS = 40
 
@@ -145,32 +147,43 @@ def _cell(value: float | None, scale: float, column: str) -> str:
 
 
 def memory(metrics: Metrics, variant: str, case: str) -> str | None:
-    """Return the figure of allocated and reserved memory over the allocator's events."""
+    """Return the figure of allocated and reserved memory over the allocator's events.
+
+    Reserved memory is drawn by pool where the evidence has it so.
+    """
     import polars as pl
+
+    from harness.analysis import memory as analysis
 
     tables = metrics.capture_of("memory", variant, case)
     if tables is None or tables["memory_timeline"].is_empty():
         return None
     timeline = tables["memory_timeline"].sort("index")
-    stride = max(1, timeline.height // _MOST_POINTS)
-    # Of each stretch the peak is kept, so that a spike of one event stays visible.
-    points = (
-        timeline.with_columns((pl.int_range(pl.len()) // stride).alias("stretch"))
-        .group_by("stretch", maintain_order=True)
-        .agg(pl.col("index").first(), pl.col("allocated_bytes", "reserved_bytes").max())
-    )
-    rows = [
-        {"index": index, "mb": value / 1e6, "series": series}
-        for series in ("allocated", "reserved")
-        for index, value in points.select("index", f"{series}_bytes").iter_rows()
-        if value is not None
-    ]
     phases = timeline.drop_nulls("phase").group_by("phase", maintain_order=True)
     marks = [
         {"index": index, "phase": phase}
         for phase, index in phases.agg(pl.col("index").first())
         .with_columns(pl.col("phase").cast(pl.String))
         .iter_rows()
+    ]
+    levels = tables["memory_by_pool"]
+    if not levels.is_empty():
+        areas = analysis.stacked(timeline, levels, _MOST_POOL_POINTS, _MOST_POOLS)
+        allocated = analysis.highest(timeline, ["allocated_bytes"], _MOST_POOL_POINTS)
+        return plots.memory_by_pool(
+            [
+                {"index": index, "pool": pool, "mb": size / 1e6}
+                for index, pool, size in areas.iter_rows()
+            ],
+            [{"index": index, "mb": size / 1e6} for index, size in allocated.iter_rows()],
+            marks,
+        )
+    points = analysis.highest(timeline, ["allocated_bytes", "reserved_bytes"], _MOST_POINTS)
+    rows = [
+        {"index": index, "mb": value / 1e6, "series": series}
+        for series in ("allocated", "reserved")
+        for index, value in points.select("index", f"{series}_bytes").iter_rows()
+        if value is not None
     ]
     return plots.memory(rows, marks)
 

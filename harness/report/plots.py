@@ -6,10 +6,13 @@ Each takes plain rows that the analysis made and returns SVG text.
 import math
 from typing import Any
 
+from harness.evidence import FREED_POOL
 from harness.report import labels
 
 INK = "#767676"  # contrast 4.5 on white, 4.2 on the dark pages of the usual forges
 BLUE, ORANGE, GREEN = "#3b82c4", "#d9822b", "#3f9b6c"
+_POOLS = (BLUE, GREEN, "#8a6bbe", "#c4574f", "#6c8f2f", "#b08d2e")
+"""A colour each for the pools of a figure; what has no known pool is grey."""
 _WIDTH, _HEIGHT = 560, 340
 _LINE = 11
 """Pixels from one small label to the next."""
@@ -90,6 +93,49 @@ def memory(rows: Rows, marks: Rows) -> str:
     rule = phases.mark_rule(color=INK, strokeDash=[2, 3]).encode(x="index:Q")
     text = phases.mark_text(align="left", dx=3, dy=-4, baseline="bottom", color=INK, angle=315)
     layered = rule + line + text.encode(x="index:Q", y=alt.value(0), text="phase:N")
+    return _svg(layered.properties(width=_WIDTH, height=220))
+
+
+def memory_by_pool(rows: Rows, allocated: Rows, marks: Rows) -> str:
+    """Reserved memory stacked by pool over allocator events, allocated memory as a line on it.
+
+    Rows: index, pool, mb, pools in the order of their layers; allocated: index, mb; marks: index,
+    phase.
+    """
+    import altair as alt
+
+    pools = list(dict.fromkeys(row["pool"] for row in rows))
+    names = [f"reserved: {pool}" for pool in pools]
+    known = iter(_POOLS)
+    colours = [INK if pool == FREED_POOL else next(known) for pool in pools]
+    areas = [
+        row | {"series": names[layer], "layer": layer}
+        for row in rows
+        for layer in [pools.index(row["pool"])]
+    ]
+    area = (
+        alt.Chart(alt.Data(values=areas))
+        .mark_area(interpolate="step-after", opacity=0.6)
+        .encode(
+            x=alt.X("index:Q", title="allocator event"),
+            y=alt.Y("mb:Q", title="MB", stack="zero"),
+            color=alt.Color("series:N", title=None, scale=alt.Scale(domain=names, range=colours)),
+            order="layer:O",
+        )
+    )
+    line = (
+        alt.Chart(alt.Data(values=[row | {"series": "allocated"} for row in allocated]))
+        .mark_line(interpolate="step-after", strokeWidth=1.5)
+        .encode(
+            x="index:Q",
+            y="mb:Q",
+            stroke=alt.Stroke("series:N", title=None, scale=alt.Scale(range=[ORANGE])),
+        )
+    )
+    phases = alt.Chart(alt.Data(values=marks))
+    rule = phases.mark_rule(color=INK, strokeDash=[2, 3]).encode(x="index:Q")
+    text = phases.mark_text(align="left", dx=3, dy=-4, baseline="bottom", color=INK, angle=315)
+    layered = area + rule + line + text.encode(x="index:Q", y=alt.value(0), text="phase:N")
     return _svg(layered.properties(width=_WIDTH, height=220))
 
 

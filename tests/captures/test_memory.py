@@ -179,6 +179,7 @@ def test_the_probes_json_agrees_with_the_allocator_and_with_the_count_of_weights
     assert 402817536 - 512 * 656 < at_peak <= 402817536
 
 
+MARK = {"phase": "x", "time_us": 1, "used_bytes": 9, "reserved_bytes": 4, "allocated_bytes": 1}
 SIZED = {"total_size": 4, "allocated_size": 0}
 NO_SNAPSHOT: list[Any] = [
     [],
@@ -199,7 +200,24 @@ NO_SNAPSHOT: list[Any] = [
     {"segments": [], "device_traces": [[]], "phases": 3},
     {"segments": [], "device_traces": [[]], "phases": [{"name": "x"}]},
     {"segments": [], "device_traces": [[]], "phases": [{"time_us": 1}]},
+    {"segments": [], "device_traces": [[]], "marks": 3},
+    {"segments": [], "device_traces": [[]], "marks": [{"phase": "x", "time_us": 1}]},
+    *(
+        {"segments": [], "device_traces": [[]], "marks": [MARK | wrong]}
+        for wrong in ({"used_bytes": -1}, {"pools": [[0, 1]]}, {"pools": [[[0, 1], 2**63]]})
+    ),
+    {"segments": [], "device_traces": [[]], "stacks": 3},
 ]
+
+
+def test_marks_say_what_is_outside_of_the_allocator(tmp_path: Path) -> None:
+    marks = [MARK | {"pools": [[[0, 0], 3], [[0, 1], 1]]}, MARK | {"phase": "y", "time_us": 2}]
+    tables = memory.read(written(tmp_path, {**holding([]), "marks": marks}))
+    assert tables["memory_marks"].rows() == [(0, "x", 1000, 9, 4, 1, 5), (1, "y", 2000, 9, 4, 1, 5)]
+    assert tables["memory_mark_pools"].rows() == [
+        (0, "default", 3),
+        (0, "graph pool (0, 1)", 1),
+    ]
 
 
 @pytest.mark.parametrize("snapshot", NO_SNAPSHOT)
@@ -284,7 +302,7 @@ def test_the_timeline_replays_any_history(tmp_path: Path, made: list[Any], base:
         told.append(level)
         history.append(event(action, size, time_us, address))
     total = sum(size for action, size, *_ in made if action == "segment_alloc")
-    tables = memory.read(written(tmp_path, holding(history, segment(total, level))))
+    tables = memory.read(written(tmp_path, holding(history, segment(total + level, level))))
     assert tables["memory_timeline"]["allocated_bytes"].to_list() == told
     asked = sum(size for action, size, *_ in made if action == "alloc")
     assert tables["memory_sites"]["bytes"].sum() == asked

@@ -109,6 +109,62 @@ def test_memory_pools_add_up_to_the_allocators_own_totals():
     assert "Pools" in run(DATA / "memory/graph.pickle.zst")
 
 
+def test_memory_shows_parts_live_blocks_peaks_and_what_it_cannot_tell():
+    found = json.loads(run(DATA / "memory/graph.pickle.zst", "--json"))
+    parts = ("live", "rounding", "awaiting free", "free in used segments", "free segments")
+    for pool in found["pools"]:
+        assert sum(pool[part] for part in parts) == pool["reserved_bytes"]
+    live = sum(row["bytes"] for row in found["live"])
+    assert live == sum(pool["allocated_bytes"] for pool in found["pools"])
+    assert found["phases"] == found["marks"] == []
+    text = run(DATA / "memory/graph.pickle.zst")
+    assert "Live blocks" in text
+    assert "Peaks by phase" not in text
+    assert "No phases" in text
+    assert "begins late" not in text
+    assert "4.19 MB were reserved in such segments" in text
+    old = run(DATA / "memory/stack_013_eager.json.gz")
+    assert "Peaks by phase" in old
+    assert "Live blocks" not in old
+    assert "No phases" not in old
+    assert "Who holds 167.90 MB of what is allocated is not recorded" in old
+
+
+def test_memory_that_was_not_recorded_is_a_dash_and_rows_are_cut(monkeypatch):
+    stacks = [f"m/{HOSTILE}{n}.py:1 f" for n in range(20)]
+    tables = {
+        "memory_pools": {
+            "pool": ["default"],
+            "segments": [1],
+            "reserved_bytes": [9000],
+            "allocated_bytes": [40],
+        },
+        "memory_parts": {
+            "pool": ["default"] * 2,
+            "part": ["live", "rounding"],
+            "bytes": [40, None],
+        },
+        "memory_live": {"stack": stacks, "count": [1] * 20, "bytes": [2] * 20},
+        "memory_marks": {
+            "index": [0],
+            "phase": ["load"],
+            "used_bytes": [20_000],
+            "outside_bytes": [11_000],
+        },
+        "memory_mark_pools": {"index": [0], "pool": ["default"], "reserved_bytes": [9000]},
+    }
+    fake_reader(monkeypatch, "memory", **tables)
+    text = run(DATA / "memory/graph.pickle.zst")
+    assert "… and 5 more: --json prints all" in text
+    assert "\x1b" not in text
+    line = next(line for line in text.splitlines() if line.startswith(" default"))
+    assert line.split()[:6] == ["default", "1", "9.00", "kB", "40", "B"]
+    assert line.count("\N{EN DASH}") == 4
+    assert "11.00 kB" in text
+    (mark,) = json.loads(run(DATA / "memory/graph.pickle.zst", "--json"))["marks"]
+    assert mark["pools"] == {"default": 9000}
+
+
 def test_tables_fit_100_columns_and_full_names_are_whole():
     capture = DATA / "nsys/memset_overlap.sqlite.zst"
     for path in (capture, DATA / "ncu/small.ncu-rep.zst"):

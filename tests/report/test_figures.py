@@ -2,9 +2,12 @@
 
 import re
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from harness.evidence import FREED_POOL, empty, frame
 from harness.report import figures, plots
 
 
@@ -67,3 +70,55 @@ def test_what_a_log_axis_cannot_hold_is_drawn_all_the_same(rows: list[dict[str, 
     svg = plots.bars(rows, "time, ms")
     assert "NaN" not in svg
     assert "Infinity" not in svg
+
+
+def memory(by_pool: Any = None) -> str | None:
+    timeline = {
+        "index": range(4),
+        "phase": [None, "load", "load", "run"],
+        "allocated_bytes": [0, 10**6, 2 * 10**6, 10**6],
+        "reserved_bytes": [10**6, 3 * 10**6, 5 * 10**6, 5 * 10**6],
+    }
+    tables = {
+        "memory_timeline": frame("memory_timeline", timeline),
+        "memory_by_pool": empty("memory_by_pool"),
+    } | (by_pool or {})
+    metrics: Any = SimpleNamespace(capture_of=lambda *_: tables)
+    return figures.memory(metrics, "a", "b")
+
+
+def test_memory_without_pools_over_time_is_two_lines() -> None:
+    svg = memory() or ""
+    assert "area mark" not in svg
+    assert len(re.findall('aria-roledescription="line mark"', svg)) == 2
+    assert ">reserved<" in svg
+
+
+def test_memory_by_pool_is_an_area_a_pool_under_the_allocated_line() -> None:
+    levels = {
+        "index": [-1, -1, 0, 1, 2],
+        "pool": [FREED_POOL, "default", "default", FREED_POOL, "default"],
+        "allocated_bytes": [0] * 5,
+        "reserved_bytes": [0, 0, 10**6, 2 * 10**6, 3 * 10**6],
+    }
+    svg = memory({"memory_by_pool": frame("memory_by_pool", levels)}) or ""
+    assert len(re.findall('aria-roledescription="area mark"', svg)) == 2
+    assert len(re.findall('aria-roledescription="line mark"', svg)) == 1
+    for text in ("reserved: default", f"reserved: {FREED_POOL}", "allocated", "load", "run"):
+        assert f">{text}<" in svg
+    areas = re.findall(r'series: (reserved: [^;]*);[^"]*" role="graphics-symbol"', svg)
+    assert areas == ["reserved: default", f"reserved: {FREED_POOL}"]
+    assert "NaN" not in svg
+
+
+def test_many_pools_are_drawn_as_a_few_and_the_others() -> None:
+    names = [f"graph pool (0, {number})" for number in range(20)]
+    levels = {
+        "index": [-1] * 20,
+        "pool": names,
+        "allocated_bytes": [0] * 20,
+        "reserved_bytes": [250_000] * 20,
+    }
+    svg = memory({"memory_by_pool": frame("memory_by_pool", levels)}) or ""
+    assert len(re.findall('aria-roledescription="area mark"', svg)) == 6
+    assert ">reserved: other pools<" in svg

@@ -1,0 +1,168 @@
+"""What one memory capture tells of its pools and phases, and what it cannot tell."""
+
+import polars as pl
+
+from harness.evidence import FREED_POOL, Tables
+
+_OUTSIDE = (
+    "on a GPU the CUDA context, loaded modules, what libraries allocate for themselves, and"
+    " executable graphs"
+)
+
+
+def pools(tables: Tables) -> pl.DataFrame:
+    """Return memory_pools, most reserved first, with a column of bytes for each part.
+
+    Columns after memory_pools' own are named as the parts; null where a part was not recorded.
+    """
+    found = tables["memory_pools"]
+    parts = tables["memory_parts"]
+    for part in parts["part"].unique(maintain_order=True):
+        mine = parts.filter(pl.col("part") == part).select("pool", pl.col("bytes").alias(part))
+        found = found.join(mine, on="pool", how="left", maintain_order="left")
+    return found.sort("reserved_bytes", descending=True, nulls_last=True)
+
+
+def peaks(timeline: pl.DataFrame) -> pl.DataFrame:
+    """Return phase, events and the most bytes allocated and reserved in it, in order of time.
+
+    What happened before the first phase has no row; without phases there is none.
+    """
+    return (
+        timeline.sort("index")
+        .with_columns(pl.col("phase").cast(pl.String))
+        .drop_nulls("phase")
+        .group_by("phase", maintain_order=True)
+        .agg(pl.len().alias("events"), pl.col("allocated_bytes", "reserved_bytes").max())
+    )
+
+
+def highest(timeline: pl.DataFrame, columns: list[str], points: int) -> pl.DataFrame:
+    """Return index and ``columns`` of about ``points`` stretches of events, in order.
+
+    Of each stretch the peak is kept, so that a spike of one event stays visible.
+    """
+    stretches = _stretches(timeline, points).group_by("stretch", maintain_order=True)
+    found = stretches.agg(pl.col("index").first(), pl.col(*columns).max())
+    return found.select("index", *columns)
+
+
+def stacked(timeline: pl.DataFrame, levels: pl.DataFrame, points: int, pools: int) -> pl.DataFrame:
+    """Return index, pool and reserved bytes, for areas that stack to the reserved total.
+
+    ``levels`` is memory_by_pool. Each of about ``points`` stretches is taken where most is
+    reserved. The ``pools`` largest have a name, the others are one; what was freed is the last.
+    """
+    chosen = (
+        _stretches(timeline, points)
+        .sort("stretch", "reserved_bytes", "index", descending=[False, True, False])
+        .group_by("stretch", maintain_order=True)
+        .agg(pl.col("index").first().alias("event"), pl.col("index").min())
+    )
+    levels = levels.with_columns(pl.col("pool").cast(pl.String)).sort("index")
+    freed = pl.col("pool") == FREED_POOL
+    ranked = (
+        levels.group_by("pool")
+        .agg(pl.col("reserved_bytes").max())
+        .sort(freed, "reserved_bytes", "pool", descending=[False, True, False])
+        .with_row_index("rank")
+        .with_columns(
+            pl.when((pl.col("rank") < pools) | freed)
+            .then("pool")
+            .otherwise(pl.lit("other pools"))
+            .alias("name")
+        )
+    )
+    areas = [
+        chosen.join_asof(
+            levels.filter(pl.col("pool") == pool).select("index", "reserved_bytes"),
+            left_on="event",
+            right_on="index",
+            coalesce=False,
+            suffix="_of_level",
+        ).select("index", pl.lit(name).alias("pool"), pl.col("reserved_bytes").fill_null(0))
+        for pool, name in ranked.select("pool", "name").iter_rows()
+    ]
+    return (
+        pl.concat(areas)
+        .group_by("index", "pool", maintain_order=True)
+        .agg(pl.col("reserved_bytes").sum())
+    )
+
+
+def _stretches(timeline: pl.DataFrame, points: int) -> pl.DataFrame:
+    stride = max(1, timeline.height // points)
+    events = timeline.sort("index")
+    return events.with_columns((pl.int_range(pl.len()) // stride).alias("stretch"))
+
+
+def limits(tables: Tables) -> list[str]:
+    """Return sentences on what this capture cannot tell; each only where it applies."""
+    found = [_outside(tables), _freed(tables), _before(tables), _live(tables), _parts(tables)]
+    timeline = tables["memory_timeline"]
+    if timeline.is_empty():
+        found.append("No history: it was not recorded, so peaks and allocation sites are missing.")
+    elif timeline["phase"].null_count() == timeline.height:
+        found.append(
+            "No phases: torch does not mark them, a capture made by `harness run` has them."
+        )
+    if not timeline.is_empty() and tables["memory_by_pool"].is_empty():
+        found.append(
+            "No pools over time: addresses of events or segments are missing or contradict each"
+            " other."
+        )
+    return [sentence for sentence in found if sentence]
+
+
+def size(count: int) -> str:
+    """Return bytes in the largest decimal unit that they have one of."""
+    power = min(3, (len(str(abs(count))) - 1) // 3)
+    unit = ("B", "kB", "MB", "GB")[power]
+    return f"{count / 1000**power:,.{2 if power else 0}f} {unit}"
+
+
+def _outside(tables: Tables) -> str:
+    if tables["memory_marks"].is_empty():
+        return f"Memory outside torch's allocator is not in it: {_OUTSIDE}."
+    return (
+        "Memory outside torch's allocator is known only as each phase ended, for all processes on"
+        f" the GPU together and as one sum: {_OUTSIDE}."
+    )
+
+
+def _freed(tables: Tables) -> str:
+    rows = tables["memory_by_pool"].filter(pl.col("pool").cast(pl.String) == FREED_POOL)
+    most = max(rows["reserved_bytes"], default=0)
+    if most == 0:
+        return ""
+    return (
+        f"The pool of segments {FREED_POOL} is not recorded: up to {size(most)} were reserved in"
+        " such segments at once."
+    )
+
+
+def _before(tables: Tables) -> str:
+    """Say what stood before the first event; a whole history begins with nothing reserved."""
+    start = tables["memory_by_pool"].filter(pl.col("index") < 0)
+    reserved, allocated = sum(start["reserved_bytes"]), sum(start["allocated_bytes"])
+    if tables["memory_timeline"].is_empty() or not reserved:
+        return ""
+    return (
+        f"The history begins late: {size(reserved)} were reserved and {size(allocated)} allocated"
+        " before its first event, and no allocation site counts them."
+    )
+
+
+def _live(tables: Tables) -> str:
+    missing = sum(tables["memory_pools"]["allocated_bytes"]) - sum(tables["memory_live"]["bytes"])
+    if missing <= 0:
+        return ""
+    return f"Who holds {size(missing)} of what is allocated is not recorded: blocks are missing."
+
+
+def _parts(tables: Tables) -> str:
+    parts = tables["memory_parts"]
+    missing = parts.filter(pl.col("bytes").is_null())["part"].unique(maintain_order=True).to_list()
+    if not missing:
+        return ""
+    return f"Not recorded for every pool: {', '.join(missing)}; other parts hold those bytes."

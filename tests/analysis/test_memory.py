@@ -1,0 +1,157 @@
+"""What a memory capture tells and what it says it cannot, and the areas of its figure."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.analysis.memory import highest, limits, peaks, pools, size, stacked
+from harness.captures import memory
+from harness.evidence import FREED_POOL, frame
+
+
+def read(tmp_path: Path, history: list[Any], *segments: Any, **more: Any) -> Any:
+    path = tmp_path / "memory.json"
+    path.write_text(json.dumps({"segments": list(segments), "device_traces": [history], **more}))
+    return memory.read(path)
+
+
+def event(action: str, addr: int, count: int, time_us: int = 5) -> dict[str, Any]:
+    return {"action": action, "addr": addr, "size": count, "time_us": time_us}
+
+
+WHOLE = {
+    "address": 0,
+    "total_size": 4096,
+    "allocated_size": 512,
+    "active_size": 512,
+    "requested_size": 500,
+    "blocks": [{"size": 512, "requested_size": 500, "state": "active_allocated"}],
+}
+HISTORY = [event("segment_alloc", 0, 4096, 1), event("alloc", 0, 512, 3)]
+PHASES = [{"name": "load", "time_us": 0}, {"name": "run", "time_us": 2}]
+MARK = {
+    "phase": "load",
+    "time_us": 1,
+    "used_bytes": 9000,
+    "reserved_bytes": 4096,
+    "allocated_bytes": 0,
+}
+
+
+def test_of_a_whole_capture_only_the_sum_outside_is_unknown(tmp_path: Path) -> None:
+    (only,) = limits(read(tmp_path, HISTORY, WHOLE, phases=PHASES, marks=[MARK]))
+    assert "known only as each phase ended" in only
+
+
+@pytest.mark.parametrize(
+    ("said", "history", "segment", "more"),
+    [
+        ("allocator is not in it", HISTORY, WHOLE, {"marks": []}),
+        ("No phases", HISTORY, WHOLE, {"phases": []}),
+        ("No history", [], WHOLE, {}),
+        (
+            "begins late: 4.10 kB were reserved and 0 B allocated before",
+            HISTORY[1:],
+            WHOLE,
+            {},
+        ),
+        (
+            "up to 7.00 kB were reserved in such segments at once",
+            [
+                *(event("segment_alloc", at, 3500, 3) for at in (9000, 20000)),
+                *(event("segment_free", at, 3500, 3) for at in (9000, 20000)),
+                *HISTORY,
+            ],
+            WHOLE,
+            {},
+        ),
+        ("Who holds 512 B", HISTORY, WHOLE | {"blocks": None}, {}),
+        (
+            "for every pool: rounding, awaiting free;",
+            HISTORY,
+            WHOLE | {"blocks": None, "active_size": None},
+            {},
+        ),
+        ("No pools over time", HISTORY, WHOLE | {"address": None}, {}),
+    ],
+)
+def test_each_limit_is_said_where_it_applies(
+    tmp_path: Path, said: str, history: Any, segment: Any, more: Any
+) -> None:
+    given_more = {"phases": PHASES, "marks": [MARK]} | more
+    assert any(said in one for one in limits(read(tmp_path, history, segment, **given_more)))
+    whole = limits(read(tmp_path, HISTORY, WHOLE, phases=PHASES, marks=[MARK]))
+    assert not any(said in one for one in whole)
+
+
+def test_pools_have_a_column_a_part(tmp_path: Path) -> None:
+    (row,) = pools(read(tmp_path, HISTORY, WHOLE)).to_dicts()
+    assert row == {
+        "pool": "default",
+        "segments": 1,
+        "reserved_bytes": 4096,
+        "allocated_bytes": 512,
+        "live": 500,
+        "rounding": 12,
+        "awaiting free": 0,
+        "free in used segments": 4096 - 512,
+        "free segments": 0,
+    }
+
+
+def test_peaks_are_by_phase_in_the_order_of_time() -> None:
+    timeline = frame(
+        "memory_timeline",
+        {
+            "index": [3, 2, 1, 0],
+            "phase": ["b", "a", "a", None],
+            "allocated_bytes": [1, 7, 9, 50],
+            "reserved_bytes": [60, 20, 10, 50],
+        },
+    )
+    assert peaks(timeline).rows() == [("a", 2, 9, 20), ("b", 1, 1, 60)]
+    assert peaks(timeline.clear()).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.00 kB"),
+        (2_500_000, "2.50 MB"),
+        (10**13, "10,000.00 GB"),
+    ],
+)
+def test_sizes_are_in_their_largest_unit(count: int, text: str) -> None:
+    assert size(count) == text
+
+
+@given(
+    changes=st.lists(st.tuples(st.integers(0, 8), st.integers(0, 50)), min_size=1, max_size=60),
+    points=st.integers(1, 80),
+)
+def test_areas_stack_to_the_most_that_was_reserved_in_each_stretch(
+    changes: list[tuple[int, int]], points: int
+) -> None:
+    names = [*(f"graph pool (0, {n})" for n in range(1, 8)), FREED_POOL, "default"]
+    level = dict.fromkeys(names, 0)
+    total, rows = [], [(-1, name, 0, 0) for name in names]
+    for index, (which, reserved) in enumerate(changes):
+        level[names[which]] = reserved
+        rows.append((index, names[which], 0, reserved))
+        total.append(sum(level.values()))
+    columns = ("index", "pool", "allocated_bytes", "reserved_bytes")
+    levels = frame("memory_by_pool", dict(zip(columns, zip(*rows, strict=True), strict=True)))
+    timeline = frame("memory_timeline", {"index": range(len(total)), "reserved_bytes": total})
+    areas = stacked(timeline, levels, points, 3)
+    summed = areas.group_by("index", maintain_order=True).agg(pl.col("reserved_bytes").sum())
+    assert summed.rows() == highest(timeline, ["reserved_bytes"], points).rows()
+    drawn = areas["pool"].unique(maintain_order=True).to_list()
+    assert len(drawn) <= 5
+    assert drawn[-1] == FREED_POOL
