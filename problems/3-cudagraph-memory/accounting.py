@@ -1,0 +1,155 @@
+"""Where a device's memory went: arithmetic on plain numbers, without torch.
+
+The pieces come from sources that know nothing of each other. The driver says what is used, the
+allocator's counters what it reserved, its snapshot which blocks are in use in which pool, and
+Python which tensors lie in them. That the pieces add up to what is used is worth checking.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+DEFAULT = (0, 0)
+"""The pool of everything that is allocated outside a graph."""
+
+Storage = tuple[int, int]
+"""Address and bytes."""
+
+_IN_USE = ("active_allocated", "active_awaiting_free")
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Bytes that a pool holds from the driver, and those of them that are allocated.
+
+    What a recorded graph writes between its inputs and its outputs counts as free: its addresses
+    are kept for the graph, yet no tensor owns them.
+    """
+
+    reserved: int = 0
+    live: int = 0
+
+    @property
+    def free(self) -> int:
+        """Return the bytes that no tensor owns."""
+        return self.reserved - self.live
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The pieces of a device's used bytes; ``outside`` is None if the driver was not asked.
+
+    unowned: allocated in the default pool, yet no tensor that Python knows lies there, such as the
+    workspace of cuBLAS. outside: what no pool of torch holds, such as kernels and graphs.
+    """
+
+    weights: int
+    other: int
+    unowned: int
+    slack: int
+    graph_live: int
+    graph_free: int
+    outside: int | None = None
+
+    @property
+    def total(self) -> int:
+        """Return the sum."""
+        inside = self.weights + self.other + self.unowned + self.slack
+        return inside + self.graph_live + self.graph_free + (self.outside or 0)
+
+
+def pools(segments: Iterable[Mapping[str, Any]]) -> dict[tuple[int, int], Pool]:
+    """Return the pools of a memory snapshot by their id."""
+    found: dict[tuple[int, int], Pool] = {}
+    for segment in segments:
+        name = pool_of(segment)
+        before = found.get(name, Pool())
+        live = sum(block["size"] for block in segment["blocks"] if block["state"] in _IN_USE)
+        found[name] = Pool(before.reserved + segment["total_size"], before.live + live)
+    return found
+
+
+def graph_pools(found: Mapping[tuple[int, int], Pool]) -> Pool:
+    """Return all pools but the default one as if they were one."""
+    graphs = [pool for name, pool in found.items() if name != DEFAULT]
+    return Pool(sum(one.reserved for one in graphs), sum(one.live for one in graphs))
+
+
+def parts(
+    segments: Sequence[Mapping[str, Any]],
+    weights: Iterable[Storage],
+    others: Iterable[Storage],
+    outside: int | None = None,
+) -> Parts:
+    """Return the pieces; a storage that is among ``weights`` counts once, wherever else it is."""
+    found = pools(segments)
+    default, graphs = found.get(DEFAULT, Pool()), graph_pools(found)
+    ours = dict(weights)
+    blocks = [block for block in _blocks(segments) if block[2]]
+    starts = [start for start, _, _ in blocks]
+    theirs = {address: size for address, size in others if address not in ours}
+    inside = {address: _block(blocks, starts, address) for address in (*ours, *theirs)}
+    owned = {start for start in inside.values() if start is not None}
+    return Parts(
+        weights=sum(ours.values()),
+        other=sum(size for address, size in theirs.items() if inside[address] is not None),
+        unowned=sum(size for start, size, _ in blocks if start not in owned),
+        slack=default.free,
+        graph_live=graphs.live,
+        graph_free=graphs.free,
+        outside=outside,
+    )
+
+
+def identity_error(found: Parts, used: int) -> int:
+    """Return by how many bytes the pieces miss what the driver says is used."""
+    return abs(found.total - used)
+
+
+def ungraphed(expected: int, recorded: int, skips: int) -> int:
+    """Return how many functions run without the graph that they should have.
+
+    Inductor counts what it skipped on purpose; what was never recorded for another reason it does
+    not count, so the recordings are counted as well.
+    """
+    return max(skips, expected - recorded, 0)
+
+
+def per_node(growth: Mapping[int, int]) -> float | None:
+    """Return bytes a node from the bytes that graphs of so many nodes took: a difference.
+
+    What the first graph of a process takes once is thus left out. None of fewer than two graphs.
+    """
+    if len(growth) < 2:
+        return None
+    few, many = min(growth), max(growth)
+    return (growth[many] - growth[few]) / (many - few)
+
+
+def pool_of(segment: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the id of a segment's pool."""
+    first, second = segment["segment_pool_id"]
+    return int(first), int(second)
+
+
+def _blocks(segments: Iterable[Mapping[str, Any]]) -> list[tuple[int, int, bool]]:
+    """Return (address, size, in use) of the default pool's blocks in the order of addresses."""
+    found = []
+    for segment in segments:
+        if pool_of(segment) != DEFAULT:
+            continue
+        address = segment["address"]
+        for block in segment["blocks"]:
+            found.append((address, block["size"], block["state"] in _IN_USE))
+            address += block["size"]
+    return sorted(found)
+
+
+def _block(blocks: list[tuple[int, int, bool]], starts: list[int], address: int) -> int | None:
+    """Return where the block that holds an address begins, None if none does."""
+    index = bisect_right(starts, address) - 1
+    if index < 0:
+        return None
+    start, size, _ = blocks[index]
+    return start if address < start + size else None

@@ -1,0 +1,199 @@
+"""The device's memory at the end of each phase, stated as facts that end in the phase's name."""
+
+import gc
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from accounting import DEFAULT, Pool, graph_pools, identity_error, parts, pools, ungraphed
+from recorder import Recorder, driver
+from storages import distinct, leaves, total
+from torch import nn
+
+from harness.probe.cell import Cell
+from harness.probe.names import INPUT
+
+
+class Ledger:
+    """States what memory a cell holds, from before anything of it was on the device.
+
+    The driver counts the whole device, other processes included. So what it says is stated only by
+    a cell that has the device to itself; what torch says of its own process, by every cell.
+    """
+
+    def __init__(self, cell: Cell, expected: int) -> None:
+        self._cell, self._expected = cell, expected
+        self._alone = bool(json.loads(os.environ[INPUT])["alone"])
+        self._recorder = Recorder(driver())
+        self._model: nn.Module | None = None
+        self._baseline = 0
+        if cell.device == "cuda":
+            torch.cuda.init()
+            torch.cuda.synchronize()
+            self._baseline = _used()
+            _prime()
+            stream = lambda: torch.cuda.current_stream().cuda_stream  # noqa: E731 - a name for it
+            self._recorder.install(torch.cuda.CUDAGraph, stream)
+
+    def weigh(self, model: nn.Module) -> None:
+        """Say whose parameters and buffers the weights are."""
+        self._model = model
+
+    def state(self, phase: str) -> None:
+        """State everything that is known now."""
+        self._cell.synchronize()
+        owned = [*self._model.parameters(), *self._model.buffers()] if self._model else []
+        self._fact("weight_bytes", phase, total(owned))
+        self._counted(phase)
+        if self._cell.device == "cuda":
+            self._allocated(phase, owned)
+
+    def pool_after(self, step: str) -> None:
+        """State what the graphs' pools hold once ``step`` was recorded."""
+        if self._cell.device == "cuda":
+            self._cell.synchronize()
+            found = graph_pools(pools(_segments()))
+            self._fact("graph_reserved", step, found.reserved)
+
+    def outside(self) -> int | None:
+        """Return what the driver gave this process and torch does not hold; None if not alone."""
+        if self._cell.device != "cuda" or not self._alone:
+            return None
+        torch.cuda.synchronize()
+        return _used() - self._baseline - torch.cuda.memory_reserved()
+
+    def state_recording(self, before: int | None, nodes_before: int | None) -> None:
+        """State the driver's bytes for what was recorded since, in all and a node."""
+        after, nodes = self.outside(), self._recorder.nodes
+        if before is None or after is None:
+            return
+        self._cell.fact("record_outside", after - before, "B")
+        if nodes is not None and nodes_before is not None and nodes > nodes_before:
+            each = (after - before) / (nodes - nodes_before)
+            self._cell.fact("record_bytes_per_node", each, "B/node")
+
+    @property
+    def nodes(self) -> int | None:
+        """Return the nodes of all graphs recorded so far."""
+        return self._recorder.nodes
+
+    def state_peaks(self) -> None:
+        """State peak memory since the weights were in place."""
+        if self._cell.device == "cuda":
+            self._cell.fact("peak_reserved", torch.cuda.max_memory_reserved(), "B")
+            self._cell.fact("peak_allocated", torch.cuda.max_memory_allocated(), "B")
+
+    def _fact(self, name: str, phase: str, value: float, unit: str = "B") -> None:
+        self._cell.fact(f"{name}.{phase}", value, unit)
+
+    def _counted(self, phase: str) -> None:
+        """State what was compiled and recorded, and what should have been and was not."""
+        counters = torch._dynamo.utils.counters
+        self._fact("compiled", phase, counters["stats"]["unique_graphs"], "graphs")
+        graphs, nodes = self._recorder.graphs, self._recorder.nodes
+        if self._cell.device != "cuda" or graphs is None or nodes is None:
+            return
+        skips = counters["inductor"]["cudagraph_skips"]
+        copied = counters["inductor"]["cudagraph_recorded_non_static_inputs"]
+        self._fact("graphs", phase, graphs, "graphs")
+        self._fact("nodes", phase, nodes, "nodes")
+        self._fact("cudagraph_skips", phase, skips, "graphs")
+        if phase == "shape":  # by then all should be recorded
+            told = ungraphed(self._expected, graphs, skips)
+            self._fact("ungraphed", phase, told, "functions")
+        self._fact("non_static_inputs", phase, copied, "inputs")
+        self._fact("static_copies", phase, _static_copies())
+
+    def _allocated(self, phase: str, owned: list[Any]) -> None:
+        """State the pools, and the pieces that all memory consists of."""
+        segments, reserved = _segments(), torch.cuda.memory_reserved()
+        outside = self.outside()
+        found = pools(segments)
+        default = found.get(DEFAULT, Pool())
+        graphs = graph_pools(found)
+        pieces = parts(segments, distinct(owned), distinct(_alive()), outside)
+        values = {
+            "reserved": reserved,
+            "allocated": torch.cuda.memory_allocated(),
+            "default_reserved": default.reserved,
+            "graph_reserved": graphs.reserved,
+            "graph_live": graphs.live,
+            "graph_free": graphs.free,
+            "other_live": pieces.other,
+            "unowned": pieces.unowned,
+            "default_slack": pieces.slack,
+            "spare": pieces.slack + graphs.reserved,
+        }
+        if outside is not None:
+            used = outside + reserved
+            values |= {"used": used, "outside": outside}
+            values |= {"identity_error": identity_error(pieces, used)}
+        for name, value in values.items():
+            self._fact(name, phase, value)
+        self._fact("graph_pools", phase, len(set(found) - {DEFAULT}), "pools")
+
+
+def forget(steps: dict[str, Any]) -> None:
+    """Let go of every compiled function and every graph."""
+    steps.clear()
+    torch._dynamo.reset()  # with the trees of graphs
+    gc.collect()
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+
+
+def _prime() -> None:
+    """Record one small graph and make Inductor's kind of input copy, for what the first one loads.
+
+    Else the driver would load it while the graph under study is recorded, and count it as its.
+    """
+    x = torch.zeros(1, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    x.add_(1)
+    with torch.cuda.graph(graph):
+        x.add_(1)
+    graph.replay()
+    for dtype in (torch.bfloat16, torch.int64):
+        pair = [torch.zeros(1, dtype=dtype, device="cuda") for _ in range(2)]
+        torch._foreach_copy_(pair[:1], pair[1:])
+    torch.cuda.synchronize()
+    del x, graph, pair
+    torch.cuda.empty_cache()
+
+
+def _used() -> int:
+    free, whole = torch.cuda.mem_get_info()
+    return whole - free
+
+
+def _segments() -> list[dict[str, Any]]:
+    return torch.cuda.memory_snapshot(include_traces=False)
+
+
+def _static_copies() -> int:
+    """Return the bytes of the inputs that trees of graphs keep a copy of."""
+    from torch._inductor import cudagraph_trees
+
+    manager = cudagraph_trees.get_manager(0, create_if_none_exists=False)
+    nodes = list(manager.get_roots()) if manager else []
+    copies = []
+    while nodes:
+        node = nodes.pop()
+        nodes += [child for children in node.children.values() for child in children]
+        inputs = [node.reconstructed_inputs[index] for index in node.non_static_input_idx]
+        copies += [one for one in inputs if isinstance(one, torch.Tensor)]
+    return sum(copy.untyped_storage().nbytes() for copy in copies)
+
+
+def _alive() -> Iterator[torch.Tensor]:
+    """Yield the plain tensors on the device that Python still knows."""
+    plain = (torch.Tensor, nn.Parameter)  # not what the compiler traces with, which holds nothing
+    for one in gc.get_objects():
+        kind = type(one)
+        if kind in plain or (
+            issubclass(kind, torch.Tensor) and hasattr(kind, "__tensor_flatten__")
+        ):
+            yield from (leaf for leaf in leaves(one) if type(leaf) in plain and leaf.is_cuda)

@@ -1,0 +1,81 @@
+"""How many graphs were recorded, and how many nodes each has: asked of the driver.
+
+torch destroys the graph once it is instantiated, so its nodes are counted at the last moment of the
+recording. The driver's library is called by its stable C names; nothing has to be installed for it.
+"""
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+Count = Callable[[int], int | None]
+"""From a stream that records to the number of nodes so far; None if the driver does not say."""
+
+_RECORDING = 1
+_ASK = "cuStreamGetCaptureInfo_v3"  # the second version refuses if any edge says more than "after"
+
+
+class Recorder:
+    """Counts graphs and their nodes from ``install`` on."""
+
+    def __init__(self, count: Count) -> None:
+        self._count = count
+        self._nodes: list[int | None] = []
+
+    def install(self, graph: Any, stream: Callable[[], int]) -> None:
+        """Count whatever ``graph``, the class, records; ``stream`` tells which one records."""
+        end = graph.capture_end
+
+        def capture_end(one: Any) -> None:
+            self._nodes.append(self._count(stream()))
+            end(one)
+
+        graph.capture_end = capture_end
+
+    @property
+    def graphs(self) -> int | None:
+        """Return how many graphs were recorded; an empty one, which keeps a pool alive, is none."""
+        known = self._known()
+        return None if known is None else sum(nodes > 0 for nodes in known)
+
+    @property
+    def nodes(self) -> int | None:
+        """Return the nodes of all graphs; None if any is unknown: part of a sum is not the sum."""
+        known = self._known()
+        return None if known is None else sum(known)
+
+    def _known(self) -> list[int] | None:
+        known = [nodes for nodes in self._nodes if nodes is not None]
+        return known if len(known) == len(self._nodes) else None
+
+
+def driver() -> Count:
+    """Return how to ask the driver of this machine."""
+    try:
+        library = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return lambda _: None
+    return lambda stream: captured_nodes(library, stream)
+
+
+def captured_nodes(library: Any, stream: int) -> int | None:
+    """Return how many nodes were recorded on ``stream`` so far; None if the driver does not say."""
+    if not hasattr(library, _ASK):
+        return None  # drivers before CUDA 12.3
+    status, number, graph = ctypes.c_int(), ctypes.c_uint64(), ctypes.c_void_p()
+    before, edges, count = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
+    failed = getattr(library, _ASK)(
+        ctypes.c_void_p(stream),
+        ctypes.byref(status),
+        ctypes.byref(number),
+        ctypes.byref(graph),
+        ctypes.byref(before),
+        ctypes.byref(edges),
+        ctypes.byref(count),
+    )
+    if failed or status.value != _RECORDING:
+        return None
+    nodes = ctypes.c_size_t()
+    if library.cuGraphGetNodes(graph, None, ctypes.byref(nodes)):
+        return None
+    return nodes.value

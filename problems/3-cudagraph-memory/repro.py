@@ -1,0 +1,198 @@
+"""Reproduce what CUDA graphs cost in memory and gain in time: linears in a row, or a Llama decoder.
+
+Run by ``harness run 3``; ``--dry-run`` prints the command and environment of each cell.
+"""
+
+import gc
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from accounting import per_node
+from decoder import SHAPES, build
+from ledger import Ledger, forget
+from manual import Recorded, chain
+from torch import Tensor, nn
+from variants import MODES, graphed, prepare, quantise
+
+from harness.probe.cell import Cell
+
+Steps = dict[str, Callable[[], object]]
+"""What a cell runs, by region; the first is studied call by call, the others are new shapes."""
+
+
+def main() -> None:
+    """Run the cell that the environment names."""
+    cell = Cell.load()
+    prepare(cell.params)
+    torch.manual_seed(0)
+    cell.settings |= cell.params.get("sampling", {})
+    with torch.inference_mode():
+        if cell.params["workload"] == "decoder":
+            decoder(cell)
+        else:
+            stack(cell)
+    cell.finish()
+
+
+def stack(cell: Cell) -> None:
+    """Run eight square linears at one batch after the other: nothing but what a weight costs."""
+    width, layers, ms = (cell.params[key] for key in ("width", "layers", "ms"))
+    ledger = begin(cell, expected=len(ms))
+    with cell.phase("load"):
+        linears = [nn.Linear(width, width, bias=False, dtype=torch.bfloat16) for _ in range(layers)]
+        model = nn.Sequential(*linears).to(cell.device).eval().requires_grad_(False)
+        inputs = {
+            f"m{m}": torch.randn(m, width, dtype=torch.bfloat16, device=cell.device) for m in ms
+        }
+    put_in_place(cell, ledger, model)
+    eager: Steps = {name: lambda x=x: model(x) for name, x in inputs.items()}
+    if cell.params["mode"].startswith("manual"):
+        shared = cell.params["mode"] == "manual-shared"
+        pool = torch.cuda.graph_pool_handle() if shared else None
+        steps: Steps = {name: Recorded(step, pool) for name, step in eager.items()}
+    else:
+        fast = compiled(cell, model)
+        steps = {name: lambda x=x: fast(x) for name, x in inputs.items()}
+    study(cell, ledger, eager, steps)
+
+
+def decoder(cell: Cell) -> None:
+    """Run a decoder at batch 1; its prefill is eager unless the case says that all is graphed."""
+    length, everything = cell.params["prompt"], cell.params.get("all_graphed", False)
+    ledger = begin(cell, expected=2 if everything else 1)
+    with cell.phase("load"):
+        model = build(cell.params["model"], -(-(length + 1) // 8) * 8, cell.device)
+        vocabulary = SHAPES[cell.params["model"]].vocabulary
+        prompt = torch.randint(vocabulary, (1, length), device=cell.device)
+        positions = torch.arange(length, device=cell.device)
+        token, position = prompt[:, :1].clone(), torch.tensor([length], device=cell.device)
+    put_in_place(cell, ledger, model)
+
+    def next_token(tokens: Tensor, at: Tensor) -> Tensor:
+        # Written out it fuses; the fused attention kernels are made for long queries.
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+            return model(tokens, at).argmax(-1, keepdim=True)
+
+    fast = compiled(cell, next_token)
+    first = fast if everything else next_token
+    eager: Steps = {
+        "decode": lambda: next_token(token, position),
+        "prefill": lambda: next_token(prompt, positions),
+    }
+    steps: Steps = {
+        "decode": lambda: fast(token, position),
+        "prefill": lambda: first(prompt, positions),
+    }
+    study(cell, ledger, eager, steps)
+
+
+def begin(cell: Cell, expected: int) -> Ledger:
+    """Note what the device holds before us, and import what the variant needs."""
+    ledger = Ledger(cell, expected if graphed(cell.params["mode"]) else 0)
+    with cell.phase("import"):
+        if cell.params["quantise"] != "none":
+            importlib.import_module("torchao.quantization")
+    ledger.state("import")
+    return ledger
+
+
+def put_in_place(cell: Cell, ledger: Ledger, model: nn.Module) -> None:
+    """Quantise, and give back what that and loading left cached: the rest belongs to inference."""
+    ledger.weigh(model)
+    ledger.state("load")
+    with cell.phase("quantise"):
+        quantise(model, cell.params["quantise"])
+        empty(cell)
+    ledger.state("quantise")
+    linears = [module for module in model.modules() if isinstance(module, nn.Linear)]
+    sizes = [module.in_features * module.out_features for module in linears]
+    cell.fact("linears", len(sizes), "linears")
+    cell.fact("largest_weight", max(sizes), "weights")
+
+
+def compiled(cell: Cell, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what the variant's mode makes of a function."""
+    mode = MODES[cell.params["mode"]]
+    if mode is None:
+        return function
+    dynamic = cell.params.get("dynamic", False)
+    return torch.compile(function, mode=mode, fullgraph=True, dynamic=dynamic)
+
+
+def study(cell: Cell, ledger: Ledger, eager: Steps, steps: Steps) -> None:
+    """Call the first step three times, then the others; state the memory after each, then measure.
+
+    What runs once eagerly has its kernels loaded; a driver loads them when they are first needed.
+    """
+    with cell.phase("eager"):
+        for step in eager.values():
+            step()
+    ledger.state("eager")
+    empty(cell)
+    reset_peaks(cell)
+    first, *others = steps
+    for phase in ("compile", "record", "replay"):
+        before, nodes = ledger.outside(), ledger.nodes
+        with cell.phase(phase):
+            steps[first]()
+        if phase == "record":
+            ledger.state_recording(before, nodes)
+        ledger.state(phase)
+    ledger.pool_after(first)
+    with cell.phase("shape"):
+        for name in others:
+            for _ in range(3):
+                steps[name]()
+            ledger.pool_after(name)
+    ledger.state("shape")
+    ledger.state_peaks()
+    if "chains" in cell.params:
+        state_nodes(cell, ledger)
+    measured = steps if cell.capture == "timing" else {first: steps[first]}
+    for name, step in measured.items():
+        cell.measure(name, step)
+    with cell.phase("reset"):
+        del step  # it holds a graph as well
+        measured.clear()
+        forget(steps)
+    ledger.state("reset")
+
+
+def state_nodes(cell: Cell, ledger: Ledger) -> None:
+    """Record chains of one small kernel, and state the driver's bytes for each, and a node."""
+    if cell.device != "cuda":
+        return
+    kept, growth = [], {}
+    for nodes in cell.params["chains"]:
+        step = Recorded(chain(nodes, cell.device))
+        step()
+        before = ledger.outside()
+        step()
+        kept.append(step)  # a graph that is gone gives its bytes to the next
+        after = ledger.outside()
+        if before is not None and after is not None:
+            growth[nodes] = after - before
+            cell.fact(f"chain_bytes.n{nodes}", growth[nodes], "B")
+    each = per_node(growth)
+    if each is not None:
+        cell.fact("driver_bytes_per_node", each, "B/node")
+
+
+def empty(cell: Cell) -> None:
+    """Give back what is cached and not in use."""
+    gc.collect()
+    cell.synchronize()
+    if cell.device == "cuda":
+        torch.cuda.empty_cache()
+
+
+def reset_peaks(cell: Cell) -> None:
+    """Let peaks begin here."""
+    if cell.device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""Problem 3's arithmetic on planted numbers, and its manifest. Nothing here imports torch."""
+
+import ctypes
+import importlib
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.manifest import find
+from harness.plan import Selected, plan
+from harness.problem import Problem
+
+PROBLEMS = Path(__file__).parents[2] / "problems"
+MODULES = ("accounting", "recorder", "storages")
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _scripts() -> Iterator[None]:
+    """The problem's scripts are found as they find each other: in their own folder."""
+    folder = str(PROBLEMS / "3-cudagraph-memory")
+    sys.path.insert(0, folder)
+    yield
+    sys.path.remove(folder)
+    for name in MODULES:
+        sys.modules.pop(name, None)
+
+
+def module(name: str) -> ModuleType:
+    return importlib.import_module(name)
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return find(PROBLEMS, "3")
+
+
+def segment(pool: tuple[int, int], address: int, *blocks: tuple[int, bool]) -> dict[str, Any]:
+    """A segment of blocks (size, in use), as a memory snapshot tells it."""
+    states = {True: "active_allocated", False: "inactive"}
+    return {
+        "segment_pool_id": pool,
+        "address": address,
+        "total_size": sum(size for size, _ in blocks),
+        "blocks": [{"size": size, "state": states[used]} for size, used in blocks],
+    }
+
+
+# Weights of 10 MiB in two blocks, 5 free; a tensor of 3, a workspace of 32; two graphs' pools.
+WEIGHTS = [(0, 6 * MIB), (6 * MIB, 4 * MIB)]
+SEGMENTS = [
+    segment((0, 0), 0, (6 * MIB, True), (4 * MIB, True), (5 * MIB, False)),
+    segment((0, 0), 100 * MIB, (3 * MIB, True), (32 * MIB, True)),
+    segment((0, 1), 200 * MIB, (2 * MIB, True), (222 * MIB, False)),
+    segment((0, 2), 600 * MIB, (8 * MIB, False)),
+]
+RESERVED = (15 + 35 + 224 + 8) * MIB
+
+
+def test_the_pieces_are_what_was_planted_and_add_up() -> None:
+    accounting = module("accounting")
+    others = [(100 * MIB, 3 * MIB), (200 * MIB, 2 * MIB), WEIGHTS[0]]  # one in a graph's pool
+    found = accounting.parts(SEGMENTS, WEIGHTS, others, 77 * MIB)
+    planted = (10, 3, 32, 5, 2, 230, 77)  # weights, other, unowned, slack, pools' two, outside
+    assert tuple(vars(found).values()) == tuple(size * MIB for size in planted)
+    assert found.total == RESERVED + 77 * MIB
+    assert accounting.identity_error(found, RESERVED + 77 * MIB) == 0
+    assert accounting.identity_error(found, RESERVED + 70 * MIB) == 7 * MIB
+    twice = [*WEIGHTS, (600 * MIB, 8 * MIB)]  # a weight that lies in a graph's pool
+    for cut in (SEGMENTS[:-1], WEIGHTS), (SEGMENTS, twice):
+        wrong = accounting.parts(*cut, [], 77 * MIB)
+        assert accounting.identity_error(wrong, RESERVED + 77 * MIB) == 8 * MIB
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 9), st.booleans()), max_size=30))
+def test_pools_hold_every_byte_once(blocks: list[tuple[int, int, bool]]) -> None:
+    accounting = module("accounting")
+    segments = [
+        segment((0, pool), 100 * index, (size, used), (1, False))
+        for index, (pool, size, used) in enumerate(blocks)
+    ]
+    pools = accounting.pools(segments)
+    reserved = sum(pool.reserved for pool in pools.values())
+    assert reserved == sum(size + 1 for _, size, _ in blocks)
+    assert reserved - sum(pool.free for pool in pools.values()) == sum(b[1] for b in blocks if b[2])
+    assert accounting.parts(segments, [], []).total == reserved
+
+
+# Functions that should be graphed, recordings, what Inductor says it skipped, and what is told: the
+# third was never recorded and nobody said so, the last was recorded in parts.
+GRAPHED = [(1, 1, 0, 0), (0, 0, 0, 0), (1, 0, 0, 1), (4, 3, 0, 1), (1, 1, 2, 2), (1, 3, 0, 0)]
+
+
+@pytest.mark.parametrize(("expected", "recorded", "skips", "told"), GRAPHED)
+def test_what_runs_ungraphed_is_told(expected: int, recorded: int, skips: int, told: int) -> None:
+    assert module("accounting").ungraphed(expected, recorded, skips) == told
+
+
+def test_a_node_costs_the_difference_of_two_graphs() -> None:
+    per_node = module("accounting").per_node
+    assert per_node({256: 9 * MIB + 256 * 1024, 4096: 9 * MIB + 4096 * 1024}) == 1024
+    assert per_node({256: MIB}) is per_node({}) is None
+
+
+def tensor(address: int, size: int) -> Any:
+    storage = SimpleNamespace(data_ptr=lambda: address, nbytes=lambda: size)
+    return SimpleNamespace(untyped_storage=lambda: storage)
+
+
+def subclass(data: Any, scale: Any) -> Any:
+    parts = (["data", "scale"], None)
+    return SimpleNamespace(data=data, scale=scale, __tensor_flatten__=lambda: parts)
+
+
+def test_a_storage_counts_once_and_a_subclass_is_what_it_is_made_of() -> None:
+    storages = module("storages")
+    tied, scale = tensor(1000, 64), tensor(2000, 8)
+    quantised = subclass(subclass(tied, scale), tensor(3000, 4))
+    found = [tied, tensor(1000, 64), quantised, tensor(0, 0)]
+    assert storages.distinct(found) == [(1000, 64), (2000, 8), (3000, 4)]
+    assert storages.total(found) == 76
+
+
+RECORDED = [([0, 12, 30], 2, 42), ([0], 0, 0), ([], 0, 0), ([12, None], None, None)]
+
+
+@pytest.mark.parametrize(("nodes", "graphs", "total"), RECORDED)
+def test_graphs_and_nodes_are_counted_as_recordings_end(
+    nodes: list[int | None], graphs: int | None, total: int | None
+) -> None:
+    ended, answers = [], iter(nodes)
+    kind: Any = type("Graph", (), {"capture_end": lambda self: ended.append(self)})
+    recorder = module("recorder").Recorder(lambda stream: next(answers) if stream == 7 else -1)
+    recorder.install(kind, lambda: 7)
+    for _ in nodes:
+        kind().capture_end()
+    assert (recorder.graphs, recorder.nodes, len(ended)) == (graphs, total, len(nodes))
+
+
+class Driver:
+    """The two calls of the driver's library, which answer as its header says."""
+
+    def __init__(self, status: int, failed: int = 0) -> None:
+        self.status, self.failed = status, failed
+
+    def cuStreamGetCaptureInfo_v3(self, stream: Any, status: Any, *rest: Any) -> int:  # noqa: N802
+        assert (stream.value, len(rest)) == (7, 5)
+        status._obj.value = self.status
+        rest[1]._obj.value = 99
+        return self.failed
+
+    def cuGraphGetNodes(self, graph: Any, nodes: None, count: Any) -> int:  # noqa: N802
+        assert (graph.value, nodes) == (99, None)
+        assert isinstance(count._obj, ctypes.c_size_t)
+        count._obj.value = 31
+        return 0
+
+
+DRIVERS = [(Driver(1), 31), (Driver(0), None), (Driver(1, failed=900), None), (object(), None)]
+
+
+@pytest.mark.parametrize(("library", "nodes"), DRIVERS)
+def test_the_driver_is_asked_for_the_nodes_so_far(library: Any, nodes: int | None) -> None:
+    assert module("recorder").captured_nodes(library, 7) == nodes
+
+
+def test_the_plan_on_both_devices(problem: Problem) -> None:
+    gpu = plan(problem, Selected(), "cuda")
+    assert Counter(cell.capture for cell in gpu) == {"timing": 107, "memory": 4}
+    cpu = plan(problem, Selected(), "cpu")
+    anywhere = {name for name, case in problem.cases.items() if case.needs is None}
+    assert {cell.case for cell in cpu} == anywhere
+    assert all(cell.params["mode"] in ("eager", "default", "graphs") for cell in cpu)
+
+
+def test_the_driver_is_asked_by_a_process_that_has_the_device_to_itself(problem: Problem) -> None:
+    cells = plan(problem, Selected(captures=("timing",)), "cuda")
+    assert all(cell.alone == (cell.round == 0) for cell in cells)
+
+
+def test_variants_that_claims_rest_on_are_claimed_to_be_graphed(problem: Problem) -> None:
+    told = {claim.of.variant for claim in problem.claims if claim.metric == "ungraphed@shape"}
+    quantised = {name for name in problem.variants if name.endswith("-graphs")}
+    assert quantised - told == {"bf16-autotune-graphs"}
+
+
+def test_claims_name_phases_that_are_stated(problem: Problem) -> None:
+    sides = [side for claim in problem.claims for side in (claim.of, claim.over) if side]
+    names = [claim.metric for claim in problem.claims] + [side.metric or "" for side in sides]
+    regions = {name.partition("@")[2] for name in names}
+    assert regions == {"", "decode", "replay", "shape", "reset"}
+    assert len(problem.claims) >= 12
