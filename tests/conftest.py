@@ -3,11 +3,16 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from harness import manifest
 from harness.problem import Problem
 from harness.target import Gpu, Target
 from tests.test_manifest import GOOD, written
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ DATA = ROOT / "tests" / "data"
 PICKLES = [DATA / "memory/graph.pickle.zst", *sorted((DATA / "differences").glob("*.pickle"))]
 JSONS = [
     DATA / "memory/stack_013_eager.json.gz",
-    *sorted((ROOT / "reports").glob("*/*/captures/*.memory.json.gz")),
+    *sorted((ROOT / "reports").glob("*/nvidia-*/captures/*.memory.json.gz")),
 ]
 MIB = 1 << 20
 TORCH = "/v/lib/python3.12/site-packages/torch/nn/modules/module.py"
