@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from harness.analysis.metrics import Metrics
 from harness.analysis.peaks import Peaks
+from harness.evidence import Tables
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,14 @@ class Point:
     variant: str
     intensity: float
     tflop_s: float
+
+
+def best(tables: Tables) -> dict[str, float]:
+    """Return the highest value of each ceiling over the GPUs of a run, by name."""
+    found: dict[str, float] = {}
+    for name, value in tables["ceilings"].select("name", "value").iter_rows():
+        found[name] = max(value, found.get(name, value))
+    return found
 
 
 def roofs(ceilings: dict[str, float], sheet: Peaks | None, kind: str) -> list[Roof]:

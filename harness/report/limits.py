@@ -35,11 +35,7 @@ def draw_roofline(
     how: dict[str, Any],
 ) -> str | None:
     """Return the figure of every variant that has time and bytes, under both roofs."""
-    best = {
-        name: max(rates[name]["value"] for rates in _by_gpu(tables).values() if name in rates)
-        for name in {name for rates in _by_gpu(tables).values() for name in rates}
-    }
-    over = roofline.roofs(best, peaks.of(gpu), how["kind"])
+    over = roofline.roofs(roofline.best(tables), peaks.of(gpu), how["kind"])
     points = [
         found
         for name in problem.variants

@@ -2,6 +2,7 @@
 
 import re
 
+from harness.analysis import roofline
 from harness.analysis.metrics import Measured, Metrics
 from harness.evidence import Tables
 from harness.problem import Problem
@@ -59,7 +60,7 @@ def shares(
     ``how``: the metrics ``time`` (ms), ``bytes`` and ``flop`` of a step, and the ``kind`` of
     arithmetic. The ceilings are those measured on the GPU that the run was begun on.
     """
-    roof = _ceilings(tables, how["kind"])
+    roof = next(iter(roofline.roofs(roofline.best(tables), None, how["kind"])), None)
     rows = []
     for region in sizes(metrics, case):
         cells = []
@@ -73,23 +74,13 @@ def shares(
     return rows
 
 
-def _share(got: list[Measured], roof: tuple[float, float] | None) -> str:
+def _share(got: list[Measured], roof: roofline.Roof | None) -> str:
     took, moved, work = (one.value for one in got)
     if not roof or not took or not moved or not work:
         return "–"
-    by_memory, by_arithmetic = moved / roof[0] / 1e6, work / roof[1] / 1e9
+    by_memory, by_arithmetic = moved / roof.gb_s / 1e6, work / roof.tflop_s / 1e9
     limit = "memory" if by_memory > by_arithmetic else "arithmetic"
     return f"{100 * max(by_memory, by_arithmetic) / took:.0f} % of {limit}"
-
-
-def _ceilings(tables: Tables, kind: str) -> tuple[float, float] | None:
-    """Return the best measured GB/s and TFLOP/s, None where either is not known."""
-    best: dict[str, float] = {}
-    for row in tables["ceilings"].iter_rows(named=True):
-        best[row["name"]] = max(row["value"], best.get(row["name"], 0.0))
-    if "dram_read" not in best or kind not in best:
-        return None
-    return best["dram_read"], best[kind]
 
 
 def _number(region: str) -> int:

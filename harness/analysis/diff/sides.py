@@ -28,7 +28,6 @@ class Side:
     each: tuple[int, ...] = ()
     bytes: int | None = None
     shapes: tuple[tuple[str, str], ...] = ()
-    streams: int = 0
 
 
 def of_times(by_step: Sequence[int]) -> Side:
@@ -49,7 +48,6 @@ def by_name(one: Steps, kinds: Sequence[str]) -> dict[str, Side]:
         pl.len().alias("count"),
         pl.col("duration_ns") if few else pl.col("duration_ns").head(0),
         pl.when(pl.col("bytes").count() > 0).then(pl.col("bytes").sum()).alias("bytes"),
-        pl.col("stream").n_unique().alias("streams"),
         *(pl.col(shape).cast(pl.String).drop_nulls().mode().sort().first() for shape in SHAPES),
     )
     return {
@@ -61,7 +59,6 @@ def by_name(one: Steps, kinds: Sequence[str]) -> dict[str, Side]:
             each=tuple(row["duration_ns"]),
             bytes=row["bytes"],
             shapes=tuple((shape, row[shape]) for shape in SHAPES if row[shape] is not None),
-            streams=row["streams"],
         )
         for row in rows.iter_rows(named=True)
     }
