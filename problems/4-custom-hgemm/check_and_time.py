@@ -1,0 +1,287 @@
+"""Check steps and time them against cuBLAS, each in a process of its own: a deadlock ends only it.
+
+    python check_and_time.py                       # every step: correct? then 4096 and 8192 cubed
+    python check_and_time.py --steps h3_two_consumers --sizes 4096 --element fp16
+    python check_and_time.py --sweep --shapes suite --output sweep.jsonl
+
+Results go to the terminal, one line a step, and as JSON lines to ``--output``. Cubins are built
+first where nvcc is; copy ``--cache`` from elsewhere where it is not.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from build import CACHE, ELEMENTS, BuildError, build, build_all
+from checking import Shape, check
+from steps import CANDIDATES, EVERY, HOPPER, STEPS, Step, suite
+
+HERE = Path(__file__).resolve()
+WATCHDOG_MS = 2000
+"""In checks, a wait inside a kernel that lasts longer traps: the process reports an error."""
+
+
+def arguments() -> argparse.Namespace:
+    """Return the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", nargs="*", default=[], help="names, prefixes; default: all")
+    parser.add_argument("--element", choices=(*ELEMENTS, "both"), default="bf16")
+    parser.add_argument("--sizes", type=int, nargs="*", default=[4096, 8192], help="M = N = K")
+    parser.add_argument("--shapes", nargs="*", default=[], help="MxNxK, or: suite")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--sweep", action="store_true", help="the best kernel's configurations")
+    parser.add_argument("--no-check", action="store_true")
+    parser.add_argument("--no-time", action="store_true")
+    parser.add_argument("--small", action="store_true", help="check no large shapes")
+    parser.add_argument("--isolate", action="store_true", help="time each step in its own process")
+    parser.add_argument("--verbose", action="store_true", help="print every shape checked")
+    parser.add_argument("--jobs", type=int, default=3, help="checks at the same time")
+    parser.add_argument("--timeout", type=float, default=90.0, help="seconds a process may take")
+    parser.add_argument("--cache", type=Path, default=CACHE)
+    parser.add_argument("--output", type=Path, default=Path("check_and_time.jsonl"))
+    parser.add_argument("--child", choices=("check", "time"), help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def selected(given: argparse.Namespace) -> list[Step]:
+    """Return the steps that the names or their beginnings select."""
+    names = list(CANDIDATES) if given.sweep else list(STEPS)
+    wanted = [
+        name
+        for name in (EVERY if given.steps else names)
+        if not given.steps or any(name.startswith(one) for one in given.steps)
+    ]
+    return [EVERY[name] for name in wanted]
+
+
+def shapes(given: argparse.Namespace) -> list[Shape]:
+    """Return M, N, K of what is to be timed."""
+    found: list[Shape] = []
+    for text in given.shapes:
+        if text == "suite":
+            found += suite()
+        else:
+            m, n, k = (int(size) for size in text.split("x"))
+            found.append((m, n, k))
+    return found or [(size, size, size) for size in given.sizes]
+
+
+# ---- in the child: the only part that touches the GPU ----
+
+
+def prepare() -> None:
+    """Make torch's context, and torch's own products as exact as the contract asks."""
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+    torch.zeros(1, device="cuda")
+
+
+def kernel(step: Step, element: str, cache: Path, debug: bool = False) -> Any:
+    """Return the step, ready to launch."""
+    from launch import Kernel
+
+    extra = {"WATCHDOG": WATCHDOG_MS} if debug else None
+    return Kernel(step, build(step, element, cache, extra=extra).cubin, element)
+
+
+def check_child(given: argparse.Namespace, step: Step) -> None:
+    """Check one step, first with the watchdog where it waits; print one JSON line."""
+    prepare()
+    good, lines = True, []
+    for debug in (True, False) if step.architecture == HOPPER else (False,):
+        run = kernel(step, given.element, given.cache, debug)
+        good, found = check(step, run, given.element, not given.small and not debug)
+        lines += found
+        if not good:
+            break
+    emit(
+        {"kind": "check", "step": step.name, "element": given.element, "good": good, "lines": lines}
+    )
+
+
+def time_child(given: argparse.Namespace, steps: list[Step]) -> None:
+    """Time steps and the baselines, shape by shape; print a JSON line for each."""
+    import torch
+    from timing import Monitor, buffers, interleaved
+
+    prepare()
+    kernels = {step.name: kernel(step, given.element, given.cache) for step in steps}
+    monitor = Monitor()
+    for shape in shapes(given):
+        sets = buffers(given.element, shape)
+        runs: dict[str, Any] = {"torch": lambda a, b, c: torch.mm(a, b, out=c)}
+        said = add_cublaslt(runs, given.element, shape, sets)
+        runs |= {name: kernels[name] for name in kernels if EVERY[name].takes(*shape)}
+        series = interleaved(runs, sets, given.rounds, monitor)
+        for one in series.values():
+            emit(
+                {"kind": "time", "step": one.name, "element": given.element, "shape": shape}
+                | {"tflops": one.tflops(shape), "of_torch": one.ratio(series["torch"])}
+                | {"of_cublaslt": one.ratio(series["cublaslt"]) if "cublaslt" in series else None}
+                | {"us": one.us, "mhz": one.mhz, "watt": one.watt, "cublaslt": said}
+            )
+        del sets, series, runs
+        torch.cuda.empty_cache()
+
+
+def add_cublaslt(runs: dict[str, Any], element: str, shape: Shape, sets: Any) -> str:
+    """Add the fastest algorithm of cuBLASLt to the contenders; say which, or why there is none."""
+    from timing import best_of
+
+    try:
+        from cublaslt import Product
+
+        product = Product(element, *shape)
+        proposed = [(index, product.bound(index)) for index in range(len(product.algorithms))]
+        index, us = best_of(iter(proposed), sets)
+    except Exception as error:  # without it torch.mm is the baseline
+        return f"not available: {error}"
+    runs["cublaslt"] = product.bound(index)
+    return f"algorithm {index} of {len(proposed)}, {us:.1f} us alone"
+
+
+def emit(row: dict[str, Any]) -> None:
+    """Print a row for the parent."""
+    print("ROW " + json.dumps(row), flush=True)
+
+
+# ---- in the parent: builds, spawns, prints ----
+
+
+def spawn(
+    given: argparse.Namespace, kind: str, element: str, steps: Iterable[Step], limit: float
+) -> tuple[list[dict[str, Any]], str]:
+    """Run a child on these steps; return its rows, and what went wrong ("" if nothing did)."""
+    argv = [sys.executable, str(HERE), "--child", kind, "--element", element, "--sizes"]
+    argv += [str(size) for size in given.sizes] + ["--rounds", str(given.rounds)]
+    argv += ["--cache", str(given.cache), "--shapes", *given.shapes]
+    argv += ["--small"] * given.small + ["--steps", *(f"={step.name}" for step in steps)]
+    process = subprocess.Popen(
+        argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    try:
+        said, _ = process.communicate(timeout=limit)
+        trouble = "" if process.returncode == 0 else f"exit {process.returncode}"
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        said, _ = process.communicate()
+        trouble = f"no end after {limit:.0f} s (a deadlock?)"
+    rows = [json.loads(line[4:]) for line in said.splitlines() if line.startswith("ROW ")]
+    if trouble:
+        others = [line for line in said.splitlines() if not line.startswith("ROW ")]
+        trouble += ": " + " | ".join(others[-4:])[-600:]
+    return rows, trouble
+
+
+def checked(given: argparse.Namespace, element: str, steps: list[Step], output: Any) -> list[Step]:
+    """Check steps in processes of their own; print a line each and return those that are right."""
+    right = []
+
+    def one(step: Step) -> tuple[Step, list[dict[str, Any]], str, float]:
+        begin = time.monotonic()
+        rows, trouble = spawn(given, "check", element, [step], given.timeout)
+        return step, rows, trouble, time.monotonic() - begin
+
+    with ThreadPoolExecutor(given.jobs) as pool:
+        for step, rows, trouble, seconds in pool.map(one, steps):
+            good = bool(rows) and rows[-1]["good"] and not trouble
+            lines = [line for row in rows for line in row["lines"]]
+            bad = [line for line in lines if line.startswith("FAIL")]
+            verdict = (
+                f"right ({len(lines)} checks)" if good else "WRONG: " + " ".join([*bad, trouble])
+            )
+            print(f"{step.name:34} {element} {seconds:5.1f} s  {verdict}", flush=True)
+            if given.verbose:
+                print("\n".join("    " + line for line in lines), flush=True)
+            for row in rows or [{"kind": "check", "step": step.name, "good": False}]:
+                output.write(json.dumps(row | {"trouble": trouble}) + "\n")
+            output.flush()
+            if good:
+                right.append(step)
+    return right
+
+
+def timed(given: argparse.Namespace, element: str, steps: list[Step], output: Any) -> None:
+    """Time steps, together unless they are to be isolated, and print a line each."""
+    groups = [[step] for step in steps] if given.isolate else [steps]
+    limit = given.timeout + 10 * len(shapes(given)) * (1 + len(steps) / 8)
+    for group in groups:
+        rows, trouble = spawn(given, "time", element, group, limit)
+        for row in rows:
+            output.write(json.dumps(row) + "\n")
+        output.flush()
+        table(rows)
+        if trouble:
+            print(f"timing {', '.join(step.name for step in group)}: {trouble}", flush=True)
+
+
+def table(rows: list[dict[str, Any]]) -> None:
+    """Print the rates, the fastest of each shape first."""
+    from statistics import median
+
+    for shape in dict.fromkeys(tuple(row["shape"]) for row in rows):
+        here = [row for row in rows if tuple(row["shape"]) == shape]
+        print(
+            f"\n{'x'.join(map(str, shape))} {here[0]['element']}, cuBLASLt: {here[0]['cublaslt']}"
+        )
+        print(f"{'':34} {'us':>10} {'TFLOP/s':>8} {'% torch':>8} {'% Lt':>8} {'MHz':>6} {'W':>5}")
+        for row in sorted(here, key=lambda row: -row["tflops"]):
+            of_lt = row["of_cublaslt"] or float("nan")
+            print(
+                f"{row['step']:34} {median(row['us']):10.2f} {row['tflops']:8.1f}"
+                f" {100 * row['of_torch']:8.1f} {100 * of_lt:8.1f}"
+                f" {median(row['mhz']):6.0f} {median(row['watt']):5.0f}",
+                flush=True,
+            )
+
+
+def parent(given: argparse.Namespace) -> int:
+    """Build, check, time."""
+    elements = ELEMENTS if given.element == "both" else (given.element,)
+    failed = False
+    with given.output.open("a", encoding="utf-8") as output:
+        for element in elements:
+            steps = selected(given)
+            built = build_all([(step, element) for step in steps], given.cache)
+            for step, result in zip(steps, built, strict=True):
+                if isinstance(result, BuildError):
+                    print(f"{step.name:34} {element}  NOT BUILT: {result}", flush=True)
+            steps = [
+                s for s, one in zip(steps, built, strict=True) if not isinstance(one, BuildError)
+            ]
+            if not given.no_check:
+                guarded = [(step, element) for step in steps if step.architecture == HOPPER]
+                build_all(guarded, given.cache, extra={"WATCHDOG": WATCHDOG_MS})
+            right = steps if given.no_check else checked(given, element, steps, output)
+            failed |= len(right) < len(built)
+            if right and not given.no_time:
+                timed(given, element, right, output)
+    return int(failed)
+
+
+def main() -> int:
+    """Be the parent, or the child that the parent started."""
+    given = arguments()
+    if not given.child:
+        return parent(given)
+    steps = [EVERY[name.removeprefix("=")] for name in given.steps]
+    if given.child == "check":
+        check_child(given, steps[0])
+    else:
+        time_child(given, steps)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+"""Whether a step computes the product: against fp64, as exactly as cuBLAS, and nothing beside C."""
+
+from collections.abc import Callable
+from typing import Any
+
+from steps import FALLBACK, Step
+
+Shape = tuple[int, int, int]
+"""M, N, K."""
+
+SHAPES: tuple[Shape, ...] = (
+    (128, 256, 64),
+    (64, 64, 64),
+    (128, 256, 512),
+    (1, 8, 8),
+    (8, 8, 8),
+    (136, 264, 72),
+    (257, 776, 2056),
+    (1000, 1000, 1000),
+    (512, 3072, 1024),
+    (5000, 2568, 520),
+    (2048, 2048, 2048),
+)
+ODD_SHAPES: tuple[Shape, ...] = ((1, 1, 1), (33, 17, 65), (129, 7, 13), (64, 1000, 999))
+LARGE: tuple[Shape, ...] = ((4096, 4096, 4096),)
+LARGE_ODD: tuple[Shape, ...] = ((4097, 4104, 4099),)
+GUARD = 1 << 14
+"""Elements before and after C that nobody may write."""
+REPEATS = 20
+"""Runs whose results have to be the same bit for bit."""
+TIMES_CUBLAS = 2.0
+"""How much larger than cuBLAS's the error may be."""
+
+Run = Callable[[Any, Any, Any], None]
+
+
+def shapes(step: Step, large: bool) -> list[Shape]:
+    """Return the shapes to check that this step takes."""
+    every = [*SHAPES, *ODD_SHAPES, *(LARGE if large else ())]
+    if step is FALLBACK:
+        every += LARGE_ODD if large else ()
+    return [shape for shape in every if step.takes(*shape)]
+
+
+def check(step: Step, run: Run, element: str, large: bool) -> tuple[bool, list[str]]:
+    """Return whether all holds, and a line for each shape and property that was looked at."""
+    lines, good = [], True
+    for shape in shapes(step, large):
+        passed, line = _product(run, element, shape)
+        good &= passed
+        lines.append(("ok   " if passed else "FAIL ") + line)
+        if not passed:
+            break
+    if good:
+        for looked_at in (_repeated, _overflow) if element == "fp16" else (_repeated,):
+            passed, line = looked_at(run, element)
+            good &= passed
+            lines.append(("ok   " if passed else "FAIL ") + line)
+    return good, lines
+
+
+def _operands(element: str, shape: Shape, seed: int = 0) -> tuple[Any, Any]:
+    import torch
+
+    m, n, k = shape
+    dtype = torch.bfloat16 if element == "bf16" else torch.float16
+    generator = torch.Generator("cuda").manual_seed(seed)
+    a = torch.randn(m, k, device="cuda", generator=generator) * k**-0.5
+    b = torch.randn(k, n, device="cuda", generator=generator)
+    return a.to(dtype), b.to(dtype)
+
+
+def _poisoned(like: Any, m: int, n: int) -> tuple[Any, Any]:
+    """Return memory full of NaN, and the C in its middle."""
+    import torch
+
+    memory = torch.full((m * n + 2 * GUARD,), float("nan"), dtype=like.dtype, device="cuda")
+    return memory, memory[GUARD : GUARD + m * n].view(m, n)
+
+
+def _error(c: Any, reference: Any) -> tuple[float, float]:
+    """Return the relative error in the Frobenius norm, and the largest absolute error."""
+    difference = c.to(reference.dtype) - reference
+    return (difference.norm() / reference.norm()).item(), difference.abs().max().item()
+
+
+def _product(run: Run, element: str, shape: Shape) -> tuple[bool, str]:
+    import torch
+
+    m, n, k = shape
+    a, b = _operands(element, shape)
+    memory, c = _poisoned(a, m, n)
+    run(a, b, c)
+    torch.cuda.synchronize()
+    double = a.double() @ b.double()
+    single = a.float() @ b.float()
+    theirs = torch.mm(a, b)
+    error, worst = _error(c, double)
+    error_cublas, worst_cublas = _error(theirs, double)
+    error_single, _ = _error(c, single)
+    untouched = memory[:GUARD].isnan().all() & memory[GUARD + m * n :].isnan().all()
+    passed = bool(
+        error <= TIMES_CUBLAS * error_cublas + 1e-7
+        and error_single <= TIMES_CUBLAS * error_cublas + 1e-6
+        and worst <= 4 * worst_cublas + 1e-6
+        and untouched
+    )
+    line = f"{m}x{n}x{k}: error {error:.2e} (cuBLAS {error_cublas:.2e}), worst {worst:.1e}"
+    line += f" ({worst_cublas:.1e}), to fp32 {error_single:.2e}"
+    if not untouched:
+        line += "; wrote outside C"
+    return passed, line if passed else line + "; " + where(c, double)
+
+
+def where(c: Any, reference: Any) -> str:
+    """Say which elements are wrong, to see at a glance which part of a tile it is."""
+    import torch
+
+    off = (c.double() - reference).abs() > 0.05 * reference.abs().mean() + 0.02 * reference.abs()
+    wrong = off | c.isnan()
+    nan = int(c.isnan().sum())
+    if not bool(wrong.any()):
+        return "no element is far off"
+    places = wrong.nonzero()
+    rows = torch.unique(places[:, 0])
+    columns = torch.unique(places[:, 1])
+    return (
+        f"{len(places)} of {c.numel()} wrong, {nan} NaN; first at {places[0].tolist()}, last at"
+        f" {places[-1].tolist()}; {len(rows)} rows {rows[:6].tolist()}…{rows[-3:].tolist()},"
+        f" {len(columns)} columns {columns[:6].tolist()}…{columns[-3:].tolist()};"
+        f" there {c[tuple(places[0])].item():.4f} for {reference[tuple(places[0])].item():.4f}"
+    )
+
+
+def _repeated(run: Run, element: str) -> tuple[bool, str]:
+    """Run over and over without a pause, and compare the results bit for bit."""
+    import torch
+
+    shape = (2000, 2312, 1032)
+    a, b = _operands(element, shape, seed=1)
+    results = [
+        torch.full((2000, 2312), float("nan"), dtype=a.dtype, device="cuda") for _ in range(REPEATS)
+    ]
+    for c in results:
+        run(a, b, c)
+    torch.cuda.synchronize()
+    different = sum(not torch.equal(c, results[0]) for c in results)
+    return different == 0, f"{REPEATS} runs of {shape}: {different} differ from the first"
+
+
+def _overflow(run: Run, element: str) -> tuple[bool, str]:
+    """Compare what overflows fp16 with what cuBLAS makes of it: infinity, not the largest."""
+    import torch
+
+    a, b = _operands(element, (128, 256, 1024), seed=2)
+    a, b = a * 4000, b * 100
+    c = torch.full((128, 256), float("nan"), dtype=a.dtype, device="cuda")
+    run(a, b, c)
+    theirs = torch.mm(a, b)
+    infinite = int(theirs.isinf().sum())
+    same = bool((c.isinf() == theirs.isinf()).float().mean() > 0.999) and not bool(c.isnan().any())
+    return same and infinite > 0, f"overflow: {infinite} of {c.numel()} infinite, as cuBLAS: {same}"

@@ -1,0 +1,1 @@
+"""Problem 4: the kernels' layouts, schedules and resources, without a GPU."""
