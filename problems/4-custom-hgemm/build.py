@@ -15,7 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from steps import EVERY, STEPS, Step
+from step import HOPPER, Step
+from steps import EVERY, STEPS
 
 KERNELS = Path(__file__).parent / "kernels"
 CACHE = Path(os.environ.get("HGEMM_CACHE", Path(__file__).parent / ".cubins"))
@@ -69,14 +70,15 @@ def build(
     step: Step,
     element: str = "bf16",
     cache: Path = CACHE,
-    architecture: str | None = None,
+    architecture: str = HOPPER,
     extra: dict[str, int] | None = None,
 ) -> Built:
     """Return the step's cubin, compiled unless the cache has it; ``extra``: further macros.
 
+    ``architecture``: of the device; a cubin runs on no other than its own generation.
+
     A step that calls itself fast must neither spill nor draw a warning: ``BuildError`` says so.
     """
-    architecture = architecture or step.architecture
     key = _key(step, element, architecture, extra)
     cubin, log = cache / f"{key}.cubin", cache / f"{key}.log"
     if not (cubin.exists() and log.exists()):

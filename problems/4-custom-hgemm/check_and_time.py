@@ -22,7 +22,8 @@ from typing import Any
 
 from build import CACHE, ELEMENTS, BuildError, build, build_all
 from checking import Shape, check
-from steps import CANDIDATES, EVERY, HOPPER, STEPS, Step, suite
+from step import HOPPER, Step
+from steps import CANDIDATES, EVERY, STEPS, suite
 
 HERE = Path(__file__).resolve()
 WATCHDOG_MS = 2000

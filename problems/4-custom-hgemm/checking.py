@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from steps import FALLBACK, Step
+from step import Step
+from steps import FALLBACK
 
 Shape = tuple[int, int, int]
 """M, N, K."""

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from steps import BOX, ELEMENT_BYTES, SMS, Step
+from step import BOX, ELEMENT_BYTES, SMS, Step
 
 DATA_TYPES = {"fp16": 6, "bf16": 9}  # CU_TENSOR_MAP_DATA_TYPE_*
 SWIZZLE_128B = 3

@@ -76,3 +76,10 @@ __device__ __forceinline__ void multiply(float (&d)[4], const uint32_t (&a)[4], 
                : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
+// The 16 x 8 sums of a warp to C: lane l holds columns 2(l % 4) and the next one, of row l / 4 (first two) and l / 4 + 8.
+__device__ __forceinline__ void store_pair(const float (&d)[4], element* c, int row, int column, int m, int n) {
+  const int lane = threadIdx.x % 32, y = row + lane / 4, x = column + lane % 4 * 2;
+  if (x >= n) return; // n is even: a pair is inside or outside as a whole
+  if (y < m) *reinterpret_cast<uint32_t*>(c + static_cast<size_t>(y) * n + x) = pack(d[0], d[1]);
+  if (y + 8 < m) *reinterpret_cast<uint32_t*>(c + static_cast<size_t>(y + 8) * n + x) = pack(d[2], d[3]);
+}

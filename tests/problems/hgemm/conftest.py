@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 FOLDER = Path(__file__).parents[3] / "problems" / "4-custom-hgemm"
-MODULES = ("steps", "build", "launch", "checking", "timing", "check_and_time", "cublaslt")
+MODULES = ("step", "steps", "build", "launch", "checking", "timing", "check_and_time", "cublaslt")
 
 EXPORTS = """
 #include "layout.cuh"

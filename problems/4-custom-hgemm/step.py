@@ -1,0 +1,210 @@
+"""What a step is, and how the families of steps are described.
+
+The kernels check these numbers when they are built (``LAUNCHED_WITH`` in kernels/common.cuh), so a
+launch with another tile, block or amount of shared memory than the kernel was written for is an
+error of the build.
+"""
+
+from dataclasses import dataclass, field
+
+ELEMENT_BYTES = 2
+BOX = 64
+"""Elements in a row of a TMA box: 128 bytes, the widest that the 128-byte swizzle takes."""
+MAX_SHARED = 232_448
+"""Bytes of shared memory that one block may have on sm_90 (227 KiB)."""
+SMS = 132
+"""Multiprocessors of an H100 SXM or H200: the default where the device does not say."""
+
+PORTABLE, HOPPER = "sm_80", "sm_90a"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One kernel of the ladder, or one configuration of it.
+
+    ``tile``: rows and columns of C that one block (not one cluster) computes, and the K of one
+    iteration. ``architecture``: the least that it runs on. ``maps``: which of "abc" are passed as
+    TMA tensor maps and not as pointers; ``box_rows``: rows of their boxes. ``shared_bytes``:
+    dynamic shared memory. ``align``: what K and N have to be a multiple of. ``macros``: passed to
+    the compiler. ``source``: the kernel, where it is not called as the step.
+    """
+
+    name: str
+    label: str
+    why: str
+    architecture: str
+    tile: tuple[int, int, int]
+    threads: int
+    shared_bytes: int = 0
+    stages: int = 1
+    cluster: tuple[int, int] = (1, 1)
+    blocks_per_sm: int = 1
+    persistent: bool = False
+    split_k: int = 1
+    maps: str = ""
+    box_rows: tuple[int, int, int] = (0, 0, 0)
+    align: int = 8
+    fast: bool = True
+    macros: dict[str, int] = field(default_factory=dict)
+    source: str = ""
+
+    @property
+    def file(self) -> str:
+        """The source, in ``kernels/``."""
+        return f"{self.kernel}.cu"
+
+    @property
+    def kernel(self) -> str:
+        """The entry point's name."""
+        return self.source or self.name
+
+    def takes(self, m: int, n: int, k: int) -> bool:
+        """Whether the kernel computes this shape; see ``fallback`` for the rest."""
+        return min(m, n, k) >= 1 and n % self.align == 0 and k % self.align == 0
+
+    def grid(self, m: int, n: int, sms: int = SMS) -> tuple[int, int, int]:
+        """Return how many blocks to launch, for C of ``m`` by ``n`` on ``sms`` multiprocessors."""
+        rows, columns = -(-m // self.tile[0]), -(-n // self.tile[1])
+        if self.split_k > 1:
+            return rows * columns * self.split_k, 1, 1
+        if not self.persistent:
+            return columns, rows, 1
+        size = self.cluster[0] * self.cluster[1]
+        clusters = -(-rows // self.cluster[0]) * -(-columns // self.cluster[1])
+        return min(sms * self.blocks_per_sm // size, clusters) * size, 1, 1
+
+    def defines(self) -> dict[str, int]:
+        """Return the macros to compile with: the configuration, and what the launch assumes."""
+        return self.macros | {
+            "LAUNCH_TILE_M": self.tile[0],
+            "LAUNCH_TILE_N": self.tile[1],
+            "LAUNCH_THREADS": self.threads,
+            "LAUNCH_SHARED_BYTES": self.shared_bytes,
+        }
+
+
+def ring_bytes(tile_m: int, tile_n: int, stages: int, store_boxes: int = 0) -> int:
+    """Return the shared memory of a ring of stages with its two barriers each, and C's boxes."""
+    stage = (tile_m + tile_n) * BOX * ELEMENT_BYTES
+    return stages * (stage + 16) + store_boxes * BOX * BOX * ELEMENT_BYTES
+
+
+def portable(
+    name: str, label: str, why: str, threads: int = 256, stages: int = 1, **macros: int
+) -> Step:
+    """Return a step on mma.sync with a tile of 128 by 128 by 32; a ring lies in dynamic memory."""
+    ring = stages * (128 + 128) * 32 * ELEMENT_BYTES if stages > 1 else 0
+    return Step(
+        name,
+        label,
+        why,
+        PORTABLE,
+        (128, 128, 32),
+        threads=threads,
+        shared_bytes=ring,
+        stages=stages,
+        macros={"STAGES": stages} | macros if stages > 1 else macros,
+    )
+
+
+def hopper(
+    name: str,
+    label: str,
+    why: str,
+    tile: tuple[int, int],
+    threads: int,
+    *,
+    stages: int = 1,
+    cluster: tuple[int, int] = (1, 1),
+    persistent: bool = False,
+    maps: str = "ab",
+    store_boxes: int = 0,
+) -> Step:
+    """Return a step on TMA and wgmma; a single stage is never waited for to be empty."""
+    return Step(
+        name,
+        label,
+        why,
+        HOPPER,
+        (*tile, BOX),
+        threads=threads,
+        shared_bytes=ring_bytes(*tile, stages, store_boxes) - (8 if stages == 1 else 0),
+        stages=stages,
+        cluster=cluster,
+        persistent=persistent,
+        maps=maps,
+        box_rows=(tile[0], BOX, BOX),
+    )
+
+
+def configured(
+    name: str = "",
+    label: str = "",
+    *,
+    consumers: int = 2,
+    consumer_m: int = 1,
+    tile_n: int = 256,
+    stages: int = 4,
+    cluster: tuple[int, int] = (2, 1),
+    group: int = 8,
+    store_boxes: int = 2,
+    blocks_per_sm: int = 1,
+    stream_c: int = 0,
+) -> Step:
+    """Return a configuration of h7; the macros are described in the kernel.
+
+    The name says it all: tile, cluster, height of a group of clusters, stages, boxes of C.
+    """
+    tile_m = 64 * consumers * consumer_m
+    described = f"t{tile_m}x{tile_n}_c{cluster[0]}x{cluster[1]}_g{group}_s{stages}_b{store_boxes}"
+    described += f"_x{blocks_per_sm}" * (blocks_per_sm > 1) + "_stream" * stream_c
+    return Step(
+        name or described,
+        label or described,
+        "Blocks that run together read a near square of A's rows and B's columns from L2.",
+        HOPPER,
+        (tile_m, tile_n, BOX),
+        threads=128 * (1 + consumers),
+        shared_bytes=ring_bytes(tile_m, tile_n, stages, consumers * store_boxes),
+        stages=stages,
+        cluster=cluster,
+        blocks_per_sm=blocks_per_sm,
+        persistent=True,
+        maps="abc",
+        box_rows=(tile_m // cluster[1], BOX, BOX),
+        macros={
+            "CONSUMERS": consumers,
+            "CONSUMER_M": consumer_m,
+            "TILE_N": tile_n,
+            "STAGES": stages,
+            "CLUSTER_M": cluster[0],
+            "CLUSTER_N": cluster[1],
+            "GROUP": group,
+            "STORE_BOXES": store_boxes,
+            "BLOCKS_PER_SM": blocks_per_sm,
+            "STREAM_C": stream_c,
+        },
+        source="h7_tile_order",
+    )
+
+
+def split(
+    name: str = "", label: str = "", *, tile_n: int = 128, stages: int = 5, split_k: int = 2
+) -> Step:
+    """Return a configuration of h8: ``split_k`` blocks of a cluster share a tile's K."""
+    described = f"t128x{tile_n}_k{split_k}_s{stages}"
+    return Step(
+        name or described,
+        label or described,
+        "A small C has too few tiles: several blocks share one and add through shared memory.",
+        HOPPER,
+        (128, tile_n, BOX),
+        threads=384,
+        shared_bytes=ring_bytes(128, tile_n, stages),
+        stages=stages,
+        split_k=split_k,
+        maps="ab",
+        box_rows=(128, BOX, BOX),
+        macros={"TILE_N": tile_n, "STAGES": stages, "SPLIT": split_k},
+        source="h8_split_k",
+    )
