@@ -38,6 +38,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sizes", type=int, nargs="*", default=[4096, 8192], help="M = N = K")
     parser.add_argument("--shapes", nargs="*", default=[], help="MxNxK, or: suite")
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--batch-ms", type=float, default=12.0, help="250: sustained clocks")
     parser.add_argument("--sweep", action="store_true", help="the best kernel's configurations")
     parser.add_argument("--no-check", action="store_true")
     parser.add_argument("--no-time", action="store_true")
@@ -124,10 +125,11 @@ def time_child(given: argparse.Namespace, steps: list[Step]) -> None:
         runs: dict[str, Any] = {"torch": lambda a, b, c: torch.mm(a, b, out=c)}
         said = add_cublaslt(runs, given.element, shape, sets)
         runs |= {name: kernels[name] for name in kernels if EVERY[name].takes(*shape)}
-        series = interleaved(runs, sets, given.rounds, monitor)
+        series = interleaved(runs, sets, given.rounds, monitor, given.batch_ms)
         for one in series.values():
             emit(
                 {"kind": "time", "step": one.name, "element": given.element, "shape": shape}
+                | {"batch_ms": given.batch_ms}
                 | {"tflops": one.tflops(shape), "of_torch": one.ratio(series["torch"])}
                 | {"of_cublaslt": one.ratio(series["cublaslt"]) if "cublaslt" in series else None}
                 | {"us": one.us, "mhz": one.mhz, "watt": one.watt, "cublaslt": said}
@@ -166,7 +168,14 @@ def spawn(
     """Run a child on these steps; return its rows, and what went wrong ("" if nothing did)."""
     argv = [sys.executable, str(HERE), "--child", kind, "--element", element, "--sizes"]
     argv += [str(size) for size in given.sizes] + ["--rounds", str(given.rounds)]
-    argv += ["--cache", str(given.cache), "--shapes", *given.shapes]
+    argv += [
+        "--batch-ms",
+        str(given.batch_ms),
+        "--cache",
+        str(given.cache),
+        "--shapes",
+        *given.shapes,
+    ]
     argv += ["--small"] * given.small + ["--steps", *(f"={step.name}" for step in steps)]
     process = subprocess.Popen(
         argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
@@ -216,7 +225,8 @@ def checked(given: argparse.Namespace, element: str, steps: list[Step], output: 
 def timed(given: argparse.Namespace, element: str, steps: list[Step], output: Any) -> None:
     """Time steps, together unless they are to be isolated, and print a line each."""
     groups = [[step] for step in steps] if given.isolate else [steps]
-    limit = given.timeout + 10 * len(shapes(given)) * (1 + len(steps) / 8)
+    contenders = given.rounds * (2 + len(steps)) * len(shapes(given))
+    limit = given.timeout + 4e-3 * given.batch_ms * contenders + 10 * len(shapes(given))
     for group in groups:
         rows, trouble = spawn(given, "time", element, group, limit)
         for row in rows:

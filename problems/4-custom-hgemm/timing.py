@@ -4,6 +4,10 @@ A batch is a CUDA graph of as many launches as last some milliseconds, over sets
 together exceed the L2 cache three times. In each round every contender runs one batch, in an order
 of its own; the numbers compared are from the same round. Clock and power are read while a batch
 runs.
+
+At the power limit the length of a batch matters. In short ones (12 ms) the limit sees the mean of
+all contenders, and they are compared at one clock; in long ones (250 ms) each runs at the clock
+that its own power allows.
 """
 
 import math
@@ -83,13 +87,15 @@ def buffers(element: str, shape: Shape) -> list[tuple[Any, Any, Any]]:
 class Batch:
     """Launches of one contender over the rotated buffers, as a CUDA graph."""
 
-    def __init__(self, run: Run, sets: list[tuple[Any, Any, Any]], launches: int) -> None:
+    def __init__(
+        self, run: Run, sets: list[tuple[Any, Any, Any]], launches: int, replays: int = 1
+    ) -> None:
         import torch
 
         for one in sets:
             run(*one)  # bind arguments and load modules before the capture
         torch.cuda.synchronize()
-        self.launches = launches
+        self.launches, self._replays = launches * replays, replays
         self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._graph):
             for index in range(launches):
@@ -100,7 +106,8 @@ class Batch:
     def start(self) -> None:
         """Launch the batch between two events; returns at once."""
         self._begin.record()
-        self._graph.replay()
+        for _ in range(self._replays):
+            self._graph.replay()
         self._end.record()
 
     def us(self) -> float:
@@ -126,11 +133,16 @@ def launches(run: Run, sets: list[tuple[Any, Any, Any]]) -> int:
 
 
 def interleaved(
-    runs: dict[str, Run], sets: list[tuple[Any, Any, Any]], rounds: int, monitor: Monitor
+    runs: dict[str, Run],
+    sets: list[tuple[Any, Any, Any]],
+    rounds: int,
+    monitor: Monitor,
+    batch_ms: float = BATCH_MS,
 ) -> dict[str, Series]:
     """Return every contender's series; the first is the one that the batches are sized by."""
     count = launches(next(iter(runs.values())), sets)
-    batches = {name: Batch(run, sets, count) for name, run in runs.items()}
+    replays = max(1, round(batch_ms / BATCH_MS))
+    batches = {name: Batch(run, sets, count, replays) for name, run in runs.items()}
     series = {name: Series(name) for name in runs}
     _warm(batches)
     for _ in range(rounds):

@@ -1,0 +1,90 @@
+"""Every kernel compiles: without spills, without warnings, for both element types."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+NVCC = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on PATH")
+
+SPILLS = """ptxas info    : 0 bytes gmem
+ptxas warning : Registers are spilled to local memory in function 'x', 8 bytes spill stores
+ptxas info    : Function properties for x
+    8 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads
+ptxas info    : Used 168 registers, used 16 barriers, 8 bytes cumulative stack size, 96 bytes smem
+"""
+SERIALISED = """ptxas info    : (C7514) Potential Performance Loss: wgmma.mma_async instructions \
+are serialized due to non wgmma instructions reading accumulator registers
+ptxas info    : Used 96 registers, used 1 barriers
+"""
+
+
+@pytest.fixture(scope="module")
+def building(module: Callable[[str], ModuleType]) -> ModuleType:
+    return module("build")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cubins")
+
+
+def test_ptxas_report_is_read(building: ModuleType) -> None:
+    built = building.read_log("x", "bf16", Path("x.cubin"), SPILLS)
+    assert (built.registers, built.barriers) == (168, 16)
+    assert (built.spill_bytes, built.stack_bytes, built.static_shared_bytes) == (20, 8, 96)
+    assert len(built.warnings) == 1
+
+
+def test_serialised_wgmma_counts_as_a_warning(building: ModuleType) -> None:
+    built = building.read_log("x", "bf16", Path("x.cubin"), SERIALISED)
+    assert len(built.warnings) == 1 and built.spill_bytes == 0
+
+
+@NVCC
+@pytest.mark.parametrize("element", ["bf16", "fp16"])
+def test_every_step_builds(
+    building: ModuleType, module: Callable[[str], ModuleType], cache: Path, element: str
+) -> None:
+    steps = module("steps")
+    chosen = steps.EVERY if element == "bf16" else steps.STEPS
+    results = building.build_all([(step, element) for step in chosen.values()], cache)
+    assert [str(one) for one in results if isinstance(one, building.BuildError)] == []
+    for step, built in zip(chosen.values(), results, strict=True):
+        assert building.blocks_per_sm(step, built) >= step.blocks_per_sm, step.name
+
+
+@NVCC
+def test_portable_steps_build_for_ampere(
+    building: ModuleType, module: Callable[[str], ModuleType], cache: Path
+) -> None:
+    portable = [s for s in module("steps").STEPS.values() if s.architecture == "sm_80"]
+    assert len(portable) == 10
+    for step in portable:
+        assert building.build(step, "bf16", cache, "sm_80").registers <= 255
+
+
+@NVCC
+def test_a_launch_the_kernel_was_not_written_for_is_not_built(
+    building: ModuleType, module: Callable[[str], ModuleType], cache: Path
+) -> None:
+    step: Any = module("steps").STEPS["h3_two_consumers"]
+    for wrong in (
+        replace(step, threads=256),
+        replace(step, shared_bytes=step.shared_bytes + 8),
+        replace(step, tile=(128, 128, 64)),
+    ):
+        with pytest.raises(building.BuildError, match="static assertion"):
+            building.build(wrong, "bf16", cache)
+
+
+@NVCC
+def test_a_ring_that_does_not_fit_is_not_built(
+    building: ModuleType, module: Callable[[str], ModuleType], cache: Path
+) -> None:
+    with pytest.raises(building.BuildError, match="static assertion"):
+        building.build(module("step").configured(stages=5), "bf16", cache)
