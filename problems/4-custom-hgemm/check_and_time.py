@@ -233,6 +233,7 @@ def timed(given: argparse.Namespace, element: str, steps: list[Step], output: An
             output.write(json.dumps(row) + "\n")
         output.flush()
         table(rows)
+        summary(rows)
         if trouble:
             print(f"timing {', '.join(step.name for step in group)}: {trouble}", flush=True)
 
@@ -255,6 +256,33 @@ def table(rows: list[dict[str, Any]]) -> None:
                 f" {median(row['mhz']):6.0f} {median(row['watt']):5.0f}",
                 flush=True,
             )
+
+
+def summary(rows: list[dict[str, Any]]) -> None:
+    """Print each step's geometric mean over several shapes, and that of the fastest of each."""
+    from math import inf
+    from statistics import geometric_mean
+
+    from dispatch import fastest
+
+    here = list(dict.fromkeys(tuple(row["shape"]) for row in rows))
+    if len(here) < 2:
+        return
+    print(f"\ngeometric mean over {len(here)} shapes, % of the better baseline")
+    for name in dict.fromkeys(row["step"] for row in rows):
+        ratios = [
+            min(row["of_torch"], row["of_cublaslt"] or inf) for row in rows if row["step"] == name
+        ]
+        if len(ratios) == len(here):
+            print(f"{name:34} {100 * geometric_mean(ratios):8.1f}", flush=True)
+    best = fastest(rows)
+    for row in best:
+        shape = "x".join(map(str, row["shape"]))
+        print(f"  {shape:32} {100 * row['of_better']:8.1f} {row['step']}", flush=True)
+    if best:
+        print(
+            f"{'the fastest of each':34} {100 * geometric_mean(r['of_better'] for r in best):8.1f}"
+        )
 
 
 def parent(given: argparse.Namespace) -> int:

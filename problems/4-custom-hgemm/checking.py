@@ -1,6 +1,7 @@
 """Whether a step computes the product: against fp64, as exactly as cuBLAS, and nothing beside C."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from step import Step
@@ -44,20 +45,26 @@ def shapes(step: Step, large: bool) -> list[Shape]:
 
 
 def check(step: Step, run: Run, element: str, large: bool) -> tuple[bool, list[str]]:
-    """Return whether all holds, and a line for each shape and property that was looked at."""
-    lines, good = [], True
-    for shape in shapes(step, large):
-        passed, line = _product(run, element, shape)
-        good &= passed
-        lines.append(("ok   " if passed else "FAIL ") + line)
+    """Return whether all holds, and a line for each shape and property that was looked at.
+
+    It ends with the first that fails. Each line is printed, too, before the next check begins: of
+    a process that is killed, the last one says how far it came.
+    """
+    checks = [partial(_product, run, element, shape) for shape in shapes(step, large)]
+    checks.append(partial(_repeated, run, element))
+    if element == "fp16":
+        checks.append(partial(_overflow, run, element))
+    lines: list[str] = []
+    for one in checks:
+        try:
+            passed, line = one()
+        except Exception as error:  # a trap or a fault: the context is lost, the report is not
+            passed, line = False, f"{one.args[2:]}: {type(error).__name__}: {error}"
+        lines.append(("ok   " if passed else "FAIL ") + line.split("\n")[0])
+        print(lines[-1], flush=True)
         if not passed:
-            break
-    if good:
-        for looked_at in (_repeated, _overflow) if element == "fp16" else (_repeated,):
-            passed, line = looked_at(run, element)
-            good &= passed
-            lines.append(("ok   " if passed else "FAIL ") + line)
-    return good, lines
+            return False, lines
+    return True, lines
 
 
 def _operands(element: str, shape: Shape, seed: int = 0) -> tuple[Any, Any]:

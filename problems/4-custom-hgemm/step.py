@@ -150,6 +150,7 @@ def configured(
     store_boxes: int = 2,
     blocks_per_sm: int = 1,
     stream_c: int = 0,
+    zigzag: int = 0,
 ) -> Step:
     """Return a configuration of h7; the macros are described in the kernel.
 
@@ -158,6 +159,7 @@ def configured(
     tile_m = 64 * consumers * consumer_m
     described = f"t{tile_m}x{tile_n}_c{cluster[0]}x{cluster[1]}_g{group}_s{stages}_b{store_boxes}"
     described += f"_x{blocks_per_sm}" * (blocks_per_sm > 1) + "_stream" * stream_c
+    described += "_zigzag" * zigzag
     return Step(
         name or described,
         label or described,
@@ -183,6 +185,7 @@ def configured(
             "STORE_BOXES": store_boxes,
             "BLOCKS_PER_SM": blocks_per_sm,
             "STREAM_C": stream_c,
+            "ZIGZAG": zigzag,
         },
         source="h7_tile_order",
     )

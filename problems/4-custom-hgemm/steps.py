@@ -140,10 +140,12 @@ CANDIDATES: dict[str, Step] = {
     step.name: step
     for step in (
         # Large C: the fewest bytes for a FLOP; they differ in what a cluster shares and in order.
-        configured(group=4),
         configured(group=8),
+        configured(group=4),
         configured(group=16),
         configured(group=8, stream_c=1),
+        configured(group=8, zigzag=1),
+        configured(group=8, stream_c=1, zigzag=1),
         configured(group=8, stages=3, store_boxes=4),
         configured(group=16, cluster=(1, 1)),
         configured(group=16, cluster=(1, 2)),

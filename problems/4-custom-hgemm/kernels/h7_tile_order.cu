@@ -8,6 +8,9 @@
 //   TILE_N       64, 128, 192 or 256: the n of wgmma
 //   CLUSTER_M    2: two blocks one above the other share B's columns; CLUSTER_N 2: side by side, sharing A's rows
 //   BLOCKS_PER_SM  2: two smaller blocks on a multiprocessor; while one writes C the other multiplies
+//   STREAM_C     1: C's lines are the first to leave L2
+//   ZIGZAG       1: every other tile runs through K backwards, and begins with what L2 still has of the rows and columns that
+//                it shares with the tile before. Only the producer knows.
 //
 // Protocol: h6's. `empty` counts every consumer of the cluster, `full` the bytes of a whole stage, whoever sent them.
 #include "hopper.cuh"
@@ -41,6 +44,9 @@
 #endif
 #ifndef STREAM_C
 #define STREAM_C 0
+#endif
+#ifndef ZIGZAG
+#define ZIGZAG 0
 #endif
 
 constexpr int CONSUMER_ROWS = 64 * CONSUMER_M, TILE_M = CONSUMERS * CONSUMER_ROWS;
@@ -110,23 +116,26 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     if (threadIdx.x == 0) {
       // In a cluster, which part of A and of B this block loads, for itself and its peer.
       const int part_a = CLUSTER_N > 1 ? rank * A_ROWS : 0, part_b = CLUSTER_M > 1 ? rank * B_BOXES : 0;
+      bool backwards = false;
       for (int tile = first; tile < tiles; tile += stride) {
         const Place c = place(tile, m, n, rank);
         for (int step = 0; step < steps; ++step) {
+          const int k0 = (backwards ? steps - 1 - step : step) * TILE_K;
           const uint32_t a = ring + stage * STAGE_BYTES + part_a * 128;
           const uint32_t b = ring + stage * STAGE_BYTES + A_BYTES + part_b * BOX_BYTES;
           barrier_wait(empty + 8 * stage, phase ^ 1);
           barrier_expect(full + 8 * stage, STAGE_BYTES);
-          if constexpr (CLUSTER_N > 1) tma_load_multicast(a, &map_a, full + 8 * stage, step * TILE_K, c.row + part_a, 3);
-          else tma_load(a, &map_a, full + 8 * stage, step * TILE_K, c.row);
+          if constexpr (CLUSTER_N > 1) tma_load_multicast(a, &map_a, full + 8 * stage, k0, c.row + part_a, 3);
+          else tma_load(a, &map_a, full + 8 * stage, k0, c.row);
 #pragma unroll
           for (int i = 0; i < B_BOXES; ++i) {
             const int x = c.column + (part_b + i) * 64;
-            if constexpr (CLUSTER_M > 1) tma_load_multicast(b + i * BOX_BYTES, &map_b, full + 8 * stage, x, step * TILE_K, 3);
-            else tma_load(b + i * BOX_BYTES, &map_b, full + 8 * stage, x, step * TILE_K);
+            if constexpr (CLUSTER_M > 1) tma_load_multicast(b + i * BOX_BYTES, &map_b, full + 8 * stage, x, k0, 3);
+            else tma_load(b + i * BOX_BYTES, &map_b, full + 8 * stage, x, k0);
           }
           if (++stage == STAGES) stage = 0, phase ^= 1;
         }
+        if constexpr (ZIGZAG) backwards = !backwards;
       }
     }
   } else { // consumers

@@ -12,7 +12,17 @@ from types import ModuleType
 import pytest
 
 FOLDER = Path(__file__).parents[3] / "problems" / "4-custom-hgemm"
-MODULES = ("step", "steps", "build", "launch", "checking", "timing", "check_and_time", "cublaslt")
+MODULES = (
+    "step",
+    "steps",
+    "build",
+    "launch",
+    "checking",
+    "timing",
+    "check_and_time",
+    "cublaslt",
+    "dispatch",
+)
 
 EXPORTS = """
 #include "layout.cuh"

@@ -1,0 +1,125 @@
+"""Which configuration for which shape: as measured, else as a model of waves and bytes predicts.
+
+``python dispatch.py sweep.jsonl`` turns what ``check_and_time.py --sweep`` wrote into
+``choices.json``, which ``choose`` then prefers to the model.
+"""
+
+import json
+import math
+import sys
+from functools import cache
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+from step import SMS, Step
+from steps import CANDIDATES, FALLBACK
+
+Shape = tuple[int, int, int]
+"""M, N, K."""
+
+CHOICES = Path(__file__).parent / "choices.json"
+FMA_PER_CYCLE = 2048
+"""Multiply-adds of a multiprocessor's tensor cores in a cycle, 16-bit operands, dense."""
+FILL_BYTES_PER_CYCLE = 48
+"""What a multiprocessor takes from L2 in a cycle when all do; an estimate."""
+SHARED_BYTES_PER_CYCLE = 128
+"""Of shared memory: wgmma's reads and TMA's writes together."""
+START_CYCLES, TILE_CYCLES, ADD_CYCLES = 3000, 250, 1500
+"""Of a launch with its first load and last store; of a tile's change; of adding a split K."""
+
+
+def choose(m: int, n: int, k: int, sms: int = SMS) -> Step:
+    """Return the candidate to compute this shape with, or the fallback."""
+    able = [step for step in CANDIDATES.values() if step.takes(m, n, k)]
+    if not able:
+        return FALLBACK
+    measured = choices().get((m, n, k))
+    if measured in CANDIDATES:
+        return CANDIDATES[measured]
+    return min(able, key=lambda step: cycles(step, m, n, k, sms))
+
+
+def cycles(step: Step, m: int, n: int, k: int, sms: int = SMS) -> float:
+    """Predict how long a step takes, in cycles of a multiprocessor."""
+    tile_m, tile_n, tile_k = step.tile
+    down, across = step.cluster
+    rows = -(-m // (tile_m * down)) * down  # phantom tiles of a cluster's lower block cost, too
+    columns = -(-n // (tile_n * across)) * across
+    together = step.blocks_per_sm
+    waves = math.ceil(rows * columns * step.split_k / (sms * together))
+    steps = -(-k // (tile_k * step.split_k))
+    multiply = tile_m * tile_n * tile_k / FMA_PER_CYCLE
+    filled = (tile_m + tile_n) * tile_k * 2
+    read = tile_m / 64 * (64 + tile_n) * tile_k * 2  # each 64 rows of A meet all columns of B
+    shared = (filled + read) / SHARED_BYTES_PER_CYCLE
+    fill = (tile_m / across + tile_n / down) * tile_k * 2 / FILL_BYTES_PER_CYCLE
+    once = START_CYCLES + (ADD_CYCLES if step.split_k > 1 else 0)
+    each = steps * together * max(multiply, shared, fill) + TILE_CYCLES
+    return once + waves * each if step.persistent else waves * (once + each)
+
+
+@cache
+def choices() -> dict[Shape, str]:
+    """Return the candidate that was fastest for each shape that was measured here."""
+    if not CHOICES.exists():
+        return {}
+    rows = json.loads(CHOICES.read_text(encoding="utf-8"))
+    return {tuple(row["shape"]): row["step"] for row in rows}
+
+
+def fastest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return for each shape the fastest candidate, and its rate over the better baseline's."""
+    found = []
+    for shape in dict.fromkeys(tuple(row["shape"]) for row in rows):
+        here = {row["step"]: row for row in rows if tuple(row["shape"]) == shape}
+        ours = [row for name, row in here.items() if name in CANDIDATES]
+        if not ours:
+            continue
+        best = max(ours, key=lambda row: float(row["tflops"]))
+        ratios = [best["of_torch"], best["of_cublaslt"] or math.inf]
+        found.append({"shape": list(shape), "step": best["step"], "of_better": min(ratios)})
+    return found
+
+
+class Dispatcher:
+    """C = A @ B by the chosen candidate: what a user of the kernels would call."""
+
+    def __init__(self, element: str, cache_folder: Path) -> None:
+        self._element, self._cache = element, cache_folder
+        self._kernels: dict[str, Any] = {}
+        self._chosen: dict[Shape, Any] = {}
+
+    def __call__(self, a: Any, b: Any, c: Any) -> None:
+        """Compute ``c = a @ b`` on torch's current stream."""
+        shape = (a.shape[0], b.shape[1], a.shape[1])
+        kernel = self._chosen.get(shape)
+        if kernel is None:
+            kernel = self._chosen[shape] = self._load(choose(*shape))
+        kernel(a, b, c)
+
+    def _load(self, step: Step) -> Any:
+        from build import build
+        from launch import Kernel
+
+        if step.name not in self._kernels:
+            cubin = build(step, self._element, self._cache).cubin
+            self._kernels[step.name] = Kernel(step, cubin, self._element)
+        return self._kernels[step.name]
+
+
+def main() -> int:
+    """Write ``choices.json`` from a sweep's rows and print how the choices compare."""
+    lines = Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if row["kind"] == "time"]
+    found = fastest(rows)
+    CHOICES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    for row in found:
+        shape = "x".join(map(str, row["shape"]))
+        print(f"{shape:20} {row['step']:34} {100 * row['of_better']:6.1f} %")
+    print(f"geometric mean {100 * geometric_mean(row['of_better'] for row in found):.1f} %")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
