@@ -73,7 +73,7 @@ def shapes(given: argparse.Namespace) -> list[Shape]:
         else:
             m, n, k = (int(size) for size in text.split("x"))
             found.append((m, n, k))
-    return found or [(size, size, size) for size in given.sizes]
+    return list(dict.fromkeys(found)) or [(size, size, size) for size in given.sizes]
 
 
 # ---- in the child: the only part that touches the GPU ----
