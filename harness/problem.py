@@ -58,8 +58,9 @@ class Capture(_Model):
 class Metric(_Model):
     """A named number: which capture it comes from and what is read off it.
 
-    Exactly one of ``sample`` (a repeated measurement of the workload), ``fact`` (stated once) and
-    ``measure`` (computed from the capture: see harness/analysis/metrics.py).
+    Exactly one of ``sample`` (a repeated measurement of the workload), ``fact`` (stated once),
+    ``measure`` (computed from the capture: see harness/analysis/metrics.py) and ``counter`` (what
+    Nsight Compute calls it, of the step's longest kernel).
     """
 
     label: str
@@ -68,16 +69,23 @@ class Metric(_Model):
     sample: str | None = None
     fact: str | None = None
     measure: str | None = None
+    counter: str | None = None
     per: str | None = Field(None, description="a fact that the value is divided by")
     region: str | None = Field(
         None, description="the samples of this region alone, or the fact that ends in .REGION"
+    )
+    start: Literal["first", "later"] | None = Field(
+        None, description="only the round that compiles and tunes, or those that find its caches"
     )
     better: Literal["lower", "higher"] = "lower"
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        if sum(source is not None for source in (self.sample, self.fact, self.measure)) != 1:
-            raise ValueError("give exactly one of sample, fact and measure")
+        sources = (self.sample, self.fact, self.measure, self.counter)
+        if sum(source is not None for source in sources) != 1:
+            raise ValueError("give exactly one of sample, fact, measure and counter")
+        if self.counter and self.capture != "ncu":
+            raise ValueError("a counter is of the capture ncu")
         return self
 
 

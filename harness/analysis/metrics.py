@@ -156,6 +156,7 @@ class Metrics:
     ) -> tuple[dict[int, list[float]], tuple[str, ...], str]:
         """Return the metric's values by round, the cells they are from and, if none, why."""
         rows, usable = self._cells(metric.capture, variant, case)
+        usable = usable.filter(_started(metric))
         by_round = usable.select("round", "cell").iter_rows()
         rounds = {number: self._values(metric, cell) for number, cell in by_round}
         rounds = {number: values for number, values in rounds.items() if values}
@@ -163,6 +164,9 @@ class Metrics:
             return rounds, tuple(usable["cell"]), ""
         if rows.is_empty():
             return {}, (), "not run"
+        rows = rows.filter(_started(metric))
+        if rows.is_empty():
+            return {}, (), f"no {metric.start} start was run"
         if usable.is_empty():
             return {}, (), f"{rows['status'][0]}: {rows['reason'][0]}"
         return {}, (), "the capture does not hold it"
@@ -181,9 +185,12 @@ class Metrics:
             ending = f".{metric.region}" if metric.region else ""
             values = self._fact(tables, f"{metric.fact}{ending}")
         else:
-            from harness.analysis.measures import MEASURES as MEASURE_FUNCTIONS
+            from harness.analysis import measures
 
-            found = MEASURE_FUNCTIONS[metric.capture][str(metric.measure)](tables)
+            if metric.counter:
+                found = measures.counter(tables, metric.counter)
+            else:
+                found = measures.MEASURES[metric.capture][str(metric.measure)](tables)
             values = [] if found is None else [found]
         if metric.per:
             divisor = self._fact(tables, metric.per)
@@ -218,3 +225,12 @@ class Metrics:
         import polars as pl
 
         return tables["facts"].filter(pl.col("name") == name)["value"].drop_nulls().to_list()[:1]
+
+
+def _started(metric: Metric) -> pl.Expr:
+    """Return which cells count: all, those of the round that fills the caches, or the later ones."""
+    import polars as pl
+
+    if metric.start is None:
+        return pl.lit(value=True)
+    return pl.col("round") == 0 if metric.start == "first" else pl.col("round") > 0

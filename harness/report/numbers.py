@@ -8,11 +8,14 @@ NOT_MEASURED = "not measured"
 
 
 def number(value: float) -> str:
-    """Return ``value`` with four significant digits; an exponent only below 1e-4 and from 1e9."""
+    """Return ``value`` with four significant digits, from 100,000 on in groups of three.
+
+    An exponent stands only below 1e-4 and from 1e9.
+    """
     if float(value).is_integer() and abs(value) < 1e6:
-        return str(int(value))
+        return _grouped(int(value))
     rounded = f"{value:.4g}"
-    return str(int(float(rounded))) if 1e4 <= abs(value) < 1e9 else rounded
+    return _grouped(int(float(rounded))) if 1e4 <= abs(value) < 1e9 else rounded
 
 
 def measured(found: Measured, *, interval: bool = True) -> Markdown:
@@ -27,6 +30,10 @@ def measured(found: Measured, *, interval: bool = True) -> Markdown:
     if interval and found.samples > 1 and found.low != found.high:
         text += f" [{number(found.low / scale)}, {number(found.high / scale)}]"
     return Markdown(text)
+
+
+def _grouped(whole: int) -> str:
+    return f"{whole:,}" if abs(whole) >= 100_000 else str(whole)
 
 
 def _scaled(found: Measured) -> tuple[float, str]:

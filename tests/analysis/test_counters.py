@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.analysis.counters import per_kernel
+from harness.analysis.measures import counter
 from harness.evidence import empty, frame
 
 NCU = Path(__file__).parents[1] / "data" / "ncu"
@@ -71,3 +72,19 @@ def test_what_was_not_measured_is_null():
     assert found["dram_bytes"].to_list() == [None, None]
     assert found["time_ns"].to_list() == [None, None]
     assert per_kernel(empty("counters")).is_empty()
+
+
+def test_a_counter_is_of_the_longest_kernel():
+    """Launch 3 takes 41.44 µs of the four; its figures are ncu's own."""
+    tables = {"counters": real_counters()}
+    assert counter(tables, "launch__waves_per_multiprocessor") == 0.65
+    assert counter(tables, "launch__registers_per_thread") == 80
+    assert counter(tables, "no__such_metric") is None
+    assert counter({"counters": empty("counters")}, "launch__registers_per_thread") is None
+
+
+def test_a_counter_of_kernels_without_a_time_or_that_is_no_number_is_not_measured():
+    untimed = counters((0, "gpu__time_duration.sum", "ns", 5.0), (1, "a", "", 1.0))
+    assert counter({"counters": untimed}, "a") is None
+    broken = counters((0, "gpu__time_duration.sum", "ns", 5.0), (0, "a", "", float("nan")))
+    assert counter({"counters": broken}, "a") is None

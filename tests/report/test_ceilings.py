@@ -42,7 +42,7 @@ def test_a_gpu_without_a_datasheet_has_neither_peak_nor_source() -> None:
 
 
 def test_a_number_has_four_digits_and_no_exponent_where_people_read_it() -> None:
-    told = {0.0: "0", 8.0: "8", 70340.26: "70340", 999999.0: "999999", 1234567.0: "1235000"}
+    told = {0.0: "0", 8.0: "8", 70340.26: "70340", 999999.0: "999,999", 1234567.0: "1,235,000"}
     told |= {0.9292: "0.9292", 12.3456: "12.35", -70340.26: "-70340", 0.00059190: "0.0005919"}
     told |= {2.5e9: "2.5e+09", 1e-7: "1e-07"}
     assert {value: number(value) for value in told} == told
