@@ -25,6 +25,7 @@ class Cell:
     """One process to run: a variant and a case under one capture.
 
     ``alone``: no other cell may set itself up meanwhile, because this one tunes kernels by timing.
+    ``paired``: it compares within itself, so that it is not tried again where the GPU was held back.
     """
 
     variant: str
@@ -38,6 +39,7 @@ class Cell:
     environment: str
     alone: bool
     inputs: str
+    paired: bool = False
 
     @property
     def id(self) -> str:
@@ -123,6 +125,7 @@ def _cell(
         environment=problem.variants[variant].environment,
         alone=False,
         inputs=hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()[:8],
+        paired=problem.cases[case].paired,
     )
 
 
@@ -139,9 +142,10 @@ def _alone(problem: Problem, cells: list[Cell], *, caches: bool) -> list[Cell]:
 
 
 def source_hash(folder: Path) -> str:
-    """Return a hash of the scripts that a problem's cells run."""
+    """Return a hash of the scripts that a problem's cells run, and of what they read beside them."""
     digest = hashlib.sha256()
-    for path in sorted(folder.glob("**/*.py")) + sorted(folder.glob("**/*.cu")):
+    kinds = ("py", "cu", "cuh", "json")
+    for path in (path for kind in kinds for path in sorted(folder.glob(f"**/*.{kind}"))):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 

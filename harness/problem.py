@@ -40,6 +40,11 @@ class Case(_Model):
     on_cpu: dict[str, Any] = Field({}, description="parameters that replace others on a CPU")
     needs: Device | None = None
     rounds: int | None = Field(None, ge=1, description="of its timing cells, if not the capture's")
+    paired: bool = Field(
+        False,
+        description="its timing cells compare what runs in turn in one process, so that a GPU held "
+        "back is noted and no reason to try again",
+    )
 
 
 class Capture(_Model):
@@ -78,6 +83,11 @@ class Metric(_Model):
         None, description="only the round that compiles and tunes, or those that find its caches"
     )
     better: Literal["lower", "higher"] = "lower"
+    paired: bool = Field(
+        False,
+        description="each sample compares what ran in turn in one process, so that a clock held "
+        "down or drifting falls on both sides and is no doubt",
+    )
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

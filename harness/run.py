@@ -122,7 +122,7 @@ class Execution:
         try:
             with files.atomic_folder(self.run.cell(cell.id)) as out:
                 record = self._record(cell, out, scratch)
-                if record["doubts"]:
+                if record["doubts"] and not cell.paired:
                     record = self._again(cell, out, scratch, record)
                 files.write_json(out / store.RECORD, record)
         finally:

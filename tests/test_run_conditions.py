@@ -83,6 +83,17 @@ def test_what_stays_doubtful_is_not_run_a_third_time(
     assert bench.engine.ran == ["slow", "slow"]
 
 
+def test_what_compares_within_itself_is_not_run_again(
+    tmp_path: Path, with_gpu: Target, watch: Watch
+) -> None:
+    watch(CAPPED)
+    bench = one_cell(tmp_path, with_gpu)
+    bench.cells = [replace(cell, paired=True) for cell in bench.cells]
+    record = recorded(bench)
+    assert (record["doubts"], record["retried"]) == (WHY, [])
+    assert bench.engine.ran == ["slow"]
+
+
 @pytest.mark.parametrize(
     ("seen", "doubts"),
     [

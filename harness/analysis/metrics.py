@@ -109,7 +109,7 @@ class Metrics:
         if not definition.sample:
             return ""  # counts and sizes do not depend on clocks
         cells = self._cells(definition.capture, variant, case)[1]
-        found = validity.doubt(cells, definition.region)
+        found = validity.doubt(cells, definition.region, paired=definition.paired)
         return f"{variant}: {found}" if found else ""
 
     def regions(self, case: str) -> set[str]:

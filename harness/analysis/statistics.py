@@ -56,11 +56,14 @@ def ratio(of: Rounds, over: Rounds) -> Interval:
     """Return the geometric mean over rounds of median(of) / median(over), with its interval.
 
     Only rounds that both sides have are compared; if there is none, the first of each is. Values
-    have to be positive, ValueError otherwise.
+    have to be positive, ValueError otherwise; of one round, the upper ones may be zero, as a count
+    of conflicts may.
     """
     shared = sorted(set(of) & set(over))
     pairs = [(of[one], over[one]) for one in shared] or [(of[min(of)], over[min(over)])]
-    if min(min(*first, *second) for first, second in pairs) <= 0:
+    least = min(min(first) for first, _ in pairs)
+    none = least == 0 and len(pairs) == 1
+    if min(min(second) for _, second in pairs) <= 0 or (least <= 0 and not none):
         raise ValueError("a ratio of times or sizes that are not positive")
     if len(pairs) == 1:
         return _ratio_within(*pairs[0])

@@ -12,17 +12,21 @@ if TYPE_CHECKING:
 _DRIFT = 0.02  # of the SM clock between rounds; it steps by 15 MHz, under a hundredth
 _PAUSE_S = 5.0  # longer than a process takes to end and the next to start
 _HOST_BOUND = 1.5
+_OTHERS = "on the GPU, too: "  # as harness/watched.py tells it
 _REGION = re.compile(r"([A-Za-z]+\d+): ")  # before a doubt, in a cell that measures many sizes
 
 
-def doubt(cells: "pl.DataFrame", region: str | None = None) -> str:
+def doubt(cells: "pl.DataFrame", region: str | None = None, *, paired: bool = False) -> str:
     """Return why the times of these cells of one variant and case are doubtful, if they are.
 
     ``cells``: rows of the evidence table, one a round. ``region``: what concerns another region of
-    a cell that measures several is left out.
+    a cell that measures several is left out. ``paired``: of ratios of times taken in turn, whose
+    two sides had the same clock; only others on the GPU make these doubtful.
     """
     told = [why for reasons in cells["doubt"].drop_nulls() for why in reasons.split("; ") if why]
     found = [why for why in dict.fromkeys(told) if _concerns(why, region)]
+    if paired:
+        return "; ".join(why for why in found if _OTHERS in why)
     clocks = cells["sm_mhz"].drop_nulls().to_list()
     if clocks and max(clocks) - min(clocks) > _DRIFT * max(clocks):
         found.append(f"SM clock between rounds from {min(clocks):.0f} to {max(clocks):.0f} MHz")

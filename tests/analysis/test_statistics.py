@@ -167,6 +167,15 @@ def test_what_does_not_vary_has_no_width(rounds: Rounds) -> None:
 def test_a_ratio_of_what_is_not_positive_is_refused() -> None:
     with pytest.raises(ValueError, match="not positive"):
         ratio({0: [1.0], 1: [1.0]}, {0: [1.0], 1: [0.0]})
+    with pytest.raises(ValueError, match="not positive"):
+        ratio({0: [0.0], 1: [1.0]}, {0: [1.0], 1: [1.0]})
+    with pytest.raises(ValueError, match="not positive"):
+        ratio({0: [-1.0]}, {0: [1.0]})
+
+
+def test_none_of_a_count_is_no_share_of_another() -> None:
+    found = ratio({0: [0.0]}, {0: [5.0]})
+    assert (found.low, found.value, found.high, found.sure) == (0, 0, 0, (0, 0))
 
 
 def apart(draw: random.Random, factor: float, rounds: int) -> tuple[Rounds, Rounds]:
