@@ -46,6 +46,11 @@ METRICS = (
     "l1tex__t_sector_hit_rate.pct",
     "smsp__sass_average_data_bytes_per_sector_mem_global_op_*.ratio",
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared*.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared*.sum",
+    "smsp__sass_l1tex_data_*_mem_shared_op_*.sum",
+    # From L2 to the multiprocessors, and what TMA multicast spares it.
+    "lts__t_sectors_srcunit_tex_op_*.sum",
+    "l1tex__m_xbar2l1tex_read_bytes*.sum",
     # The launch, its occupancy and what holds that down.
     "launch__grid_*",
     "launch__block_*",
@@ -61,7 +66,9 @@ METRICS = (
     "sm__pipe_tensor_*cycles_active.avg.pct_of_peak_sustained_*",
     "sm__inst_executed_pipe_*.avg.pct_of_peak_sustained_active",
     "sm__inst_executed.avg.per_cycle_*",
+    "sm__inst_executed_pipe_tensor*.sum",
     "smsp__inst_executed.sum",
+    "smsp__inst_executed_op_*.sum",
     "smsp__issue_active.avg.pct_of_peak_sustained_active",
     "smsp__warps_eligible.avg.per_cycle_active",
     "smsp__thread_inst_executed_per_inst_executed.ratio",
