@@ -111,7 +111,16 @@ def builds(folder: Path, target: Target, options: Options) -> tuple[Build, ...]:
     )
     own = {"Dockerfile": folder / "Dockerfile"}
     own |= {f"env/{path.name}": path for path in sorted((folder / "env").glob("*.lock"))}
-    return base, Build(folder.name, own, "Dockerfile", {"BASE": base.tag}, wheels)
+    given = {"NVCC": "with" if target.gpu else "without"} | dict(_pairs(options.build_arguments))
+    arguments = {"BASE": base.tag} | _declared(folder / "Dockerfile", given)
+    return base, Build(folder.name, own, "Dockerfile", arguments, wheels)
+
+
+def _declared(dockerfile: Path, arguments: dict[str, str]) -> dict[str, str]:
+    """Return those of ``arguments`` that a problem's Dockerfile asks for."""
+    text = dockerfile.read_text(encoding="utf-8")
+    asked = set(re.findall(r"^ARG (\w+)", text, re.MULTILINE))
+    return {name: value for name, value in arguments.items() if name in asked - {"BASE"}}
 
 
 def _pairs(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -240,6 +240,14 @@ def test_images_are_named_by_what_they_are_made_of(tmp_path: Path) -> None:
     )
 
 
+def test_a_problem_is_told_what_its_own_dockerfile_asks_for(tmp_path: Path) -> None:
+    (tmp_path / "Dockerfile").write_text("ARG BASE\nARG NVCC=with\nARG X=1\nFROM ${BASE}\n")
+    base, own = builds(tmp_path, here(gpu=False), Options(build_arguments=("X=2", "Y=3")))
+    assert own.arguments == {"BASE": base.tag, "NVCC": "without", "X": "2"}
+    base, own = builds(tmp_path, here(), Options())
+    assert own.arguments == {"BASE": base.tag, "NVCC": "with"}
+
+
 def test_a_build_sees_its_files_and_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
