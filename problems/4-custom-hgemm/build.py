@@ -19,7 +19,20 @@ from step import HOPPER, Step
 from steps import EVERY, STEPS
 
 KERNELS = Path(__file__).parent / "kernels"
-CACHE = Path(os.environ.get("HGEMM_CACHE", Path(__file__).parent / ".cubins"))
+READY = Path(__file__).parent / ".cubins"
+"""Where cubins may lie that were built before: carried to where there is no nvcc."""
+
+
+def cache_folder() -> Path:
+    """Return where cubins are kept: as HGEMM_CACHE says; of a cell beside its variant's caches."""
+    if "HGEMM_CACHE" in os.environ:
+        return Path(os.environ["HGEMM_CACHE"])
+    if "HARNESS_CELL" in os.environ:  # a container mounts this folder read only
+        return Path(os.environ["TRITON_CACHE_DIR"]).parent / "cubins"
+    return READY
+
+
+CACHE = cache_folder()
 """Where cubins are kept unless the caller says otherwise."""
 ELEMENTS = ("bf16", "fp16")
 FLAGS = (
@@ -73,14 +86,15 @@ def build(
     architecture: str = HOPPER,
     extra: dict[str, int] | None = None,
 ) -> Built:
-    """Return the step's cubin, compiled unless the cache has it; ``extra``: further macros.
+    """Return the step's cubin, compiled unless it was before; ``extra``: further macros.
 
     ``architecture``: of the device; a cubin runs on no other than its own generation.
 
     A step that calls itself fast must neither spill nor draw a warning: ``BuildError`` says so.
     """
     key = _key(step, element, architecture, extra)
-    cubin, log = cache / f"{key}.cubin", cache / f"{key}.log"
+    kept = [(folder / f"{key}.cubin", folder / f"{key}.log") for folder in (cache, READY)]
+    cubin, log = next((pair for pair in kept if pair[0].exists() and pair[1].exists()), kept[0])
     if not (cubin.exists() and log.exists()):
         cache.mkdir(parents=True, exist_ok=True)
         unfinished = cache / f"{key}.{os.getpid()}.unfinished"

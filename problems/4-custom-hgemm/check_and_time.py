@@ -20,8 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from build import CACHE, ELEMENTS, BuildError, build, build_all
+from build import CACHE, ELEMENTS, BuildError, build_all
 from checking import Shape, check
+from contenders import cublaslt, kernel, prepare, product
 from step import HOPPER, Step
 from steps import CANDIDATES, EVERY, STEPS, suite
 
@@ -79,29 +80,13 @@ def shapes(given: argparse.Namespace) -> list[Shape]:
 # ---- in the child: the only part that touches the GPU ----
 
 
-def prepare() -> None:
-    """Make torch's context, and torch's own products as exact as the contract asks."""
-    import torch
-
-    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
-    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
-    torch.zeros(1, device="cuda")
-
-
-def kernel(step: Step, element: str, cache: Path, debug: bool = False) -> Any:
-    """Return the step, ready to launch."""
-    from launch import Kernel
-
-    extra = {"WATCHDOG": WATCHDOG_MS} if debug else None
-    return Kernel(step, build(step, element, cache, extra=extra).cubin, element)
-
-
 def check_child(given: argparse.Namespace, step: Step) -> None:
     """Check one step, first with the watchdog where it waits; print one JSON line."""
     prepare()
     good, lines = True, []
     for debug in (True, False) if step.architecture == HOPPER else (False,):
-        run = kernel(step, given.element, given.cache, debug)
+        extra = {"WATCHDOG": WATCHDOG_MS} if debug else None
+        run = kernel(step, given.element, given.cache, extra)
         good, found = check(step, run, given.element, not given.small and not debug)
         lines += found
         if not good:
@@ -114,14 +99,15 @@ def check_child(given: argparse.Namespace, step: Step) -> None:
 def time_child(given: argparse.Namespace, steps: list[Step]) -> None:
     """Time steps and the baselines, shape by shape; print a JSON line for each."""
     import torch
-    from timing import Monitor, buffers, interleaved
+    from nvml import Monitor
+    from timing import buffers, interleaved
 
     prepare()
     kernels = {step.name: kernel(step, given.element, given.cache) for step in steps}
     monitor = Monitor()
     for shape in shapes(given):
         sets = buffers(given.element, shape)
-        runs: dict[str, Any] = {"torch": lambda a, b, c: torch.mm(a, b, out=c)}
+        runs: dict[str, Any] = {"torch": product}
         said = add_cublaslt(runs, given.element, shape, sets)
         runs |= {name: kernels[name] for name in kernels if EVERY[name].takes(*shape)}
         series = interleaved(runs, sets, given.rounds, monitor, given.batch_ms)
@@ -139,18 +125,11 @@ def time_child(given: argparse.Namespace, steps: list[Step]) -> None:
 
 def add_cublaslt(runs: dict[str, Any], element: str, shape: Shape, sets: Any) -> str:
     """Add the fastest algorithm of cuBLASLt to the contenders; say which, or why there is none."""
-    from timing import best_of
-
     try:
-        from cublaslt import Product
-
-        product = Product(element, *shape)
-        proposed = [(index, product.bound(index)) for index in range(len(product.algorithms))]
-        index, us = best_of(iter(proposed), sets)
+        runs["cublaslt"], said = cublaslt(element, shape, sets)
     except Exception as error:  # without it torch.mm is the baseline
         return f"not available: {error}"
-    runs["cublaslt"] = product.bound(index)
-    return f"algorithm {index} of {len(proposed)}, {us:.1f} us alone"
+    return said
 
 
 def emit(row: dict[str, Any]) -> None:

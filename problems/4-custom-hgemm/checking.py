@@ -1,6 +1,7 @@
 """Whether a step computes the product: against fp64, as exactly as cuBLAS, and nothing beside C."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -86,38 +87,67 @@ def _poisoned(like: Any, m: int, n: int) -> tuple[Any, Any]:
     return memory, memory[GUARD : GUARD + m * n].view(m, n)
 
 
-def _error(c: Any, reference: Any) -> tuple[float, float]:
-    """Return the relative error in the Frobenius norm, and the largest absolute error."""
-    difference = c.to(reference.dtype) - reference
-    return (difference.norm() / reference.norm()).item(), difference.abs().max().item()
+@dataclass(frozen=True)
+class Errors:
+    """How far a product is from the exact one (fp64), and cuBLAS's: relative errors in the norm.
+
+    ``single``: to the product in fp32. ``worst``: the largest error of an element over the root
+    mean square of all. ``wrong``: where it is wrong, in words, empty if it is as exact as it has
+    to be and nothing was written beside C.
+    """
+
+    shape: Shape
+    error: float
+    cublas: float
+    single: float
+    worst: float
+    worst_cublas: float
+    wrong: str
+
+    def __str__(self) -> str:
+        shape = "x".join(map(str, self.shape))
+        told = f"{shape}: error {self.error:.2e} (cuBLAS {self.cublas:.2e})"
+        told += f", worst {self.worst:.1e} ({self.worst_cublas:.1e}), to fp32 {self.single:.2e}"
+        return "; ".join(filter(None, (told, self.wrong)))
 
 
-def _product(run: Run, element: str, shape: Shape) -> tuple[bool, str]:
+def errors(run: Run, element: str, shape: Shape) -> Errors:
+    """Run once, into memory full of NaN, and compare."""
     import torch
 
-    m, n, k = shape
+    m, n, _ = shape
     a, b = _operands(element, shape)
     memory, c = _poisoned(a, m, n)
     run(a, b, c)
     torch.cuda.synchronize()
     double = a.double() @ b.double()
-    single = a.float() @ b.float()
-    theirs = torch.mm(a, b)
     error, worst = _error(c, double)
-    error_cublas, worst_cublas = _error(theirs, double)
-    error_single, _ = _error(c, single)
+    cublas, worst_cublas = _error(torch.mm(a, b), double)
+    single, _ = _error(c, a.float() @ b.float())
     untouched = memory[:GUARD].isnan().all() & memory[GUARD + m * n :].isnan().all()
-    passed = bool(
-        error <= TIMES_CUBLAS * error_cublas + 1e-7
-        and error_single <= TIMES_CUBLAS * error_cublas + 1e-6
+    wrong = []
+    if not (
+        error <= TIMES_CUBLAS * cublas + 1e-7
+        and single <= TIMES_CUBLAS * cublas + 1e-6
         and worst <= 4 * worst_cublas + 1e-6
-        and untouched
-    )
-    line = f"{m}x{n}x{k}: error {error:.2e} (cuBLAS {error_cublas:.2e}), worst {worst:.1e}"
-    line += f" ({worst_cublas:.1e}), to fp32 {error_single:.2e}"
+    ):
+        wrong.append(where(c, double))
     if not untouched:
-        line += "; wrote outside C"
-    return passed, line if passed else line + "; " + where(c, double)
+        wrong.append("wrote outside C")
+    return Errors(shape, error, cublas, single, worst, worst_cublas, "; ".join(wrong))
+
+
+def _error(c: Any, reference: Any) -> tuple[float, float]:
+    """Return the relative error in the norm, and the largest one over the root mean square."""
+    difference = c.to(reference.dtype) - reference
+    norm = reference.norm()
+    scale = norm / reference.numel() ** 0.5
+    return (difference.norm() / norm).item(), (difference.abs().max() / scale).item()
+
+
+def _product(run: Run, element: str, shape: Shape) -> tuple[bool, str]:
+    found = errors(run, element, shape)
+    return not found.wrong, str(found)
 
 
 def where(c: Any, reference: Any) -> str:

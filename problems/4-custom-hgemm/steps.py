@@ -136,6 +136,9 @@ LADDER: tuple[Step, ...] = (
 
 STEPS: dict[str, Step] = {step.name: step for step in (*LADDER, FALLBACK)}
 
+RUNGS: dict[str, Step] = {step.name.partition("_")[0]: step for step in LADDER}
+"""The ladder by the short names that the manifest uses: p0 to p8, h0 to h8."""
+
 CANDIDATES: dict[str, Step] = {
     step.name: step
     for step in (

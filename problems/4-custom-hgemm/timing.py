@@ -1,4 +1,4 @@
-"""Time functions of (a, b, c) against each other: interleaved rounds, rotated buffers, warm clocks.
+"""Time functions of (a, b, c) against each other: in turn, rotated buffers, warm clocks.
 
 A batch is a CUDA graph of as many launches as last some milliseconds, over sets of buffers that
 together exceed the L2 cache three times. In each round every contender runs one batch, in an order
@@ -19,6 +19,7 @@ from statistics import median
 from typing import Any
 
 from checking import Run, Shape
+from nvml import Monitor
 
 L2_BYTES = 60 << 20
 BATCH_MS = 12.0
@@ -27,7 +28,10 @@ WARM_S = 1.0
 
 @dataclass
 class Series:
-    """One contender's measurements: µs a launch in each round, and the conditions meanwhile."""
+    """One contender's measurements: µs a launch in each round, clock and power meanwhile.
+
+    Power is NaN of batches that are too short for it.
+    """
 
     name: str
     us: list[float] = field(default_factory=list)
@@ -42,31 +46,6 @@ class Series:
         """Return how many times as fast as the baseline it is: the median over the rounds."""
         pairs = zip(baseline.us, self.us, strict=True)
         return median(theirs / ours for theirs, ours in pairs)
-
-
-class Monitor:
-    """Clock and power through NVML, where its Python package is installed."""
-
-    def __init__(self) -> None:
-        try:
-            import pynvml
-
-            pynvml.nvmlInit()
-            self._device = pynvml.nvmlDeviceGetHandleByIndex(0)
-            self._nvml: Any = pynvml
-        except Exception:  # no package, no permission: the times stand without it
-            self._nvml = None
-
-    def read(self) -> tuple[float, float]:
-        """Return the SM clock in MHz and the power in W; NaN where unknown."""
-        if self._nvml is None:
-            return math.nan, math.nan
-        try:
-            clock = self._nvml.nvmlDeviceGetClockInfo(self._device, self._nvml.NVML_CLOCK_SM)
-            power = self._nvml.nvmlDeviceGetPowerUsage(self._device) / 1000
-        except Exception:
-            return math.nan, math.nan
-        return float(clock), float(power)
 
 
 def buffers(element: str, shape: Shape) -> list[tuple[Any, Any, Any]]:
@@ -110,6 +89,10 @@ class Batch:
             self._graph.replay()
         self._end.record()
 
+    def done(self) -> bool:
+        """Return whether the batch has ended."""
+        return bool(self._end.query())
+
     def us(self) -> float:
         """Wait for the batch and return its time for one launch."""
         self._end.synchronize()
@@ -148,7 +131,7 @@ def interleaved(
     for _ in range(rounds):
         for name in random.sample(list(batches), len(batches)):
             batches[name].start()
-            mhz, watt = monitor.read()
+            mhz, watt = monitor.watch(batches[name].done)
             series[name].us.append(batches[name].us())
             series[name].mhz.append(mhz)
             series[name].watt.append(watt)

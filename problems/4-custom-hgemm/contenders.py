@@ -1,0 +1,76 @@
+"""What is held against each other: torch.mm, cuBLASLt's best, each step, the dispatcher."""
+
+from pathlib import Path
+from typing import Any
+
+from build import CACHE, build
+from checking import Run, Shape
+from dispatch import Dispatcher, choose
+from step import Step
+from steps import RUNGS
+
+Operands = tuple[Any, Any, Any]
+
+
+def prepare() -> None:
+    """Make torch's context, and torch's own products as exact as the contract asks."""
+    import torch
+
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+    torch.zeros(1, device="cuda")
+
+
+def kernel(
+    step: Step, element: str, cache: Path = CACHE, extra: dict[str, int] | None = None
+) -> Any:
+    """Return the step, ready to launch."""
+    from launch import Kernel
+
+    return Kernel(step, build(step, element, cache, extra=extra).cubin, element)
+
+
+def product(a: Any, b: Any, c: Any) -> None:
+    """Call torch's product."""
+    import torch
+
+    torch.mm(a, b, out=c)
+
+
+def cublaslt(element: str, shape: Shape, sets: list[Operands]) -> tuple[Run, str]:
+    """Return the fastest of the algorithms that cuBLASLt proposes, each timed, and which it is."""
+    from cublaslt import Product
+    from timing import best_of
+
+    proposed = Product(element, *shape)
+    runs = [(index, proposed.bound(index)) for index in range(len(proposed.algorithms))]
+    index, us = best_of(iter(runs), sets)
+    return proposed.bound(index), f"algorithm {index} of {len(runs)}, {us:.1f} us alone"
+
+
+def contender(name: str, element: str, shape: Shape, sets: list[Operands]) -> tuple[Run, str]:
+    """Return what is called ``name``, as a function of a, b and c, and what was chosen for it."""
+    if name == "torch":
+        return product, ""
+    if name == "cublaslt":
+        return cublaslt(element, shape, sets)
+    if name == "best":
+        return Dispatcher(element, CACHE), choose(*shape).name
+    return kernel(RUNGS[name], element), RUNGS[name].name
+
+
+def kernel_names(run: Run, operands: Operands) -> str:
+    """Return the kernels that one call launches, as torch's profiler names them; "" if it cannot.
+
+    To be asked after everything that is timed: a profiler leaves traces in its process.
+    """
+    import torch
+
+    try:
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as found:
+            run(*operands)
+            torch.cuda.synchronize()
+        names = [event.name for event in found.events() if str(event.device_type).endswith("CUDA")]
+    except RuntimeError:  # no rights, or no CUPTI
+        return ""
+    return ", ".join(dict.fromkeys(names))

@@ -1,0 +1,135 @@
+"""Products of one shape, or of many, timed in turn within this process; and one of them alone."""
+
+from typing import Any
+
+import ratios
+from build import CACHE, build
+from checking import Errors, Run, Shape, errors
+from contenders import Operands, contender, kernel_names, prepare
+from dispatch import FMA_PER_CYCLE
+from nvml import Monitor
+from stated import flop, keep, of_errors, of_shape, of_step, over_all, state
+from steps import RUNGS
+from timing import Series, buffers, interleaved
+
+RAGGED: Shape = (257, 776, 2056)
+"""Checked as well: no tile of any step divides it."""
+
+
+def square(cell: Any) -> None:
+    """Time every contender of one shape in turn, and state what each is."""
+    element, shape = cell.params["element"], as_shape(cell.params["shape"])
+    names = cell.params["contenders"]
+    prepare()
+    state(cell, of_shape(shape))
+    sets = buffers(element, shape)
+    runs = made(cell, names, shape, sets)
+    built = {name: build(RUNGS[name], element, CACHE) for name in names if name in RUNGS}
+    for name in built:
+        right(name, runs[name], element, RAGGED)
+        state(cell, of_step(RUNGS[name], built[name]), name)
+    found = {name: right(name, run, element, shape) for name, run in runs.items()}
+    for name, one in found.items():
+        state(cell, of_errors(one), name)
+    ours = [one for name, one in found.items() if name not in ratios.BASELINES]
+    state(cell, over_all(ours, list(built.values())))
+    compare(cell, runs, sets, flop(shape))
+    for name in ratios.BASELINES:
+        if name in runs:
+            cell.fact(f"kernel.{name}", kernel_names(runs[name], sets[0]))
+
+
+def sizes(cell: Any) -> None:
+    """Time the dispatcher's choice of every shape against the baselines; each shape is a region."""
+    element = cell.params["element"]
+    prepare()
+    of_all: dict[str, list[list[float]]] = {}
+    exactness = []
+    for given in cell.params["shapes"]:
+        shape = as_shape(given)
+        region, sets = "x".join(map(str, shape)), buffers(element, shape)
+        state(cell, of_shape(shape), region)
+        runs = made(cell, [*ratios.BASELINES, "best"], shape, sets, region)
+        exactness.append(right("best", runs["best"], element, shape))
+        state(cell, of_errors(exactness[-1]), region)
+        times = {name: one.us for name, one in timed(cell, runs, sets).items()}
+        rates = {name: ratios.rates(flop(shape), us) for name, us in times.items()}
+        found = ratios.of_baselines(times, "best")
+        keep(cell, region, {"tflops": rates["best"], **found})
+        keep(cell, region, {f"{name}_tflops": rates[name] for name in rates if name != "best"})
+        for metric, values in found.items():
+            of_all.setdefault(metric, []).append(values)
+    means = {metric: ratios.geometric_means(values) for metric, values in of_all.items()}
+    keep(cell, "geomean", means)
+    state(cell, over_all(exactness, []))
+
+
+def alone(cell: Any) -> None:
+    """Hand one contender over to the capture, with what it is."""
+    element, shape = cell.params["element"], as_shape(cell.params["shape"])
+    name = cell.params["contender"]
+    prepare()
+    state(cell, of_shape(shape))
+    operands = buffers(element, shape)[:1]
+    run = made(cell, [name], shape, operands)[name]
+    if name in RUNGS:
+        state(cell, of_step(RUNGS[name], build(RUNGS[name], element, CACHE)))
+    state(cell, of_errors(right(name, run, element, shape)))
+    cell.measure(name, lambda: run(*operands[0]))
+
+
+def compare(cell: Any, runs: dict[str, Run], sets: list[Operands], work: int) -> None:
+    """Time ``runs`` in turn; keep rates, ratios and conditions of each as a region."""
+    series = timed(cell, runs, sets)
+    times = {name: one.us for name, one in series.items()}
+    climbed = ratios.climbed(times, list(RUNGS))
+    for name, one in series.items():
+        rates = ratios.rates(work, one.us)
+        keep(cell, name, {"gpu_time": [us / 1e3 for us in one.us], "tflops": rates})
+        keep(cell, name, ratios.of_baselines(times, name) | climbed.get(name, {}))
+        share = ratios.of_tensor_rate(rates, one.mhz, flop_per_cycle())
+        keep(cell, name, {"sm_mhz": one.mhz, "power_w": one.watt, "of_tensor_rate": share})
+
+
+def timed(cell: Any, runs: dict[str, Run], sets: list[Operands]) -> dict[str, Series]:
+    """Return the series of ``runs``, taken in turn while nobody else is on the GPU."""
+    with cell.exclusively():
+        return interleaved(
+            runs, sets, cell.params["turns"], Monitor(), float(cell.params["batch_ms"])
+        )
+
+
+def made(
+    cell: Any, names: list[str], shape: Shape, sets: list[Operands], region: str = ""
+) -> dict[str, Run]:
+    """Return the contenders, and state what was chosen where there is a choice."""
+    element, ending = cell.params["element"], f".{region}" if region else ""
+    found = {name: contender(name, element, shape, sets) for name in names if name != "cublaslt"}
+    if "cublaslt" in names:
+        with cell.exclusively():  # its algorithms are timed
+            found["cublaslt"] = contender("cublaslt", element, shape, sets)
+    for name in ("cublaslt", "best"):
+        if name in found:
+            cell.fact(f"choice_of_{name}{ending}", found[name][1])
+    return {name: found[name][0] for name in names}
+
+
+def right(name: str, run: Run, element: str, shape: Shape) -> Errors:
+    """Return how exact a product is. A wrong one ends the process: its time would mean nothing."""
+    found = errors(run, element, shape)
+    if found.wrong:
+        raise SystemExit(f"{name}: wrong product, {found}")
+    return found
+
+
+def as_shape(given: list[int]) -> Shape:
+    """Return M, N, K from the manifest's list."""
+    m, n, k = given
+    return m, n, k
+
+
+def flop_per_cycle() -> float:
+    """Return the dense 16-bit operations of this GPU's tensor cores in a cycle."""
+    import torch
+
+    return 2.0 * FMA_PER_CYCLE * torch.cuda.get_device_properties().multi_processor_count

@@ -1,0 +1,38 @@
+"""Reproduce the ladder: every step of it, torch.mm and cuBLASLt's best; and one use in a model.
+
+Run by ``harness run 4``; ``--dry-run`` prints the command and environment of each cell.
+
+Times come from one process a round in which all contenders of a case run short batches in turn, and
+are ratios within a turn: at the power cap, which large products meet, a process of each would be
+compared at another clock. Counters and timelines say nothing of time, so they have a process each,
+a step in each, whose captures can be held against each other one by one.
+"""
+
+import torch
+from contest import alone, sizes, square
+from stack import stack
+
+from harness.probe.cell import Cell
+
+
+def main() -> None:
+    """Run the cell that the environment names."""
+    cell = Cell.load()
+    torch.manual_seed(0)
+    if cell.device == "cuda" and torch.cuda.get_device_capability() != (9, 0):
+        raise SystemExit("the kernels are built for sm_90a: this needs a Hopper GPU (H100, H200)")
+    workload = cell.params["workload"]
+    with torch.inference_mode():
+        if workload == "stack":
+            stack(cell)
+        elif workload == "sizes":
+            sizes(cell)
+        elif cell.params["contender"] == "all":
+            square(cell)
+        else:
+            alone(cell)
+    cell.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""One use by who writes no kernels: linear layers in a row, torch's and those on hgemm."""
+
+import copy
+
+import torch
+from contest import compare
+from hgemm import replace_linears
+from torch import Tensor, nn
+
+from harness.probe.cell import Cell
+
+
+def stack(cell: Cell) -> None:
+    """Run one of the two, eager or compiled, under the capture; or both in turn."""
+    width, layers, m = (cell.params[key] for key in ("width", "layers", "m"))
+    cell.fact("flop", 2 * m * width * width * layers, "FLOP")
+    cell.fact("weights", width * width * layers, "weights")
+    with cell.phase("load"):
+        theirs = linears(width, layers).to(cell.device)
+        x = torch.randn(m, width, device=cell.device).to(torch.bfloat16)
+        ours = replace_linears(copy.deepcopy(theirs))
+        exact = in_fp32(theirs, x)
+    models = {"torch": theirs, "best": ours}
+    if cell.params["contender"] == "all":
+        runs = {name: lambda x, *_, model=model: model(x) for name, model in models.items()}
+        compare(cell, runs, [(x, None, None)], int(cell.stated("flop")))
+        return
+    model = models[cell.params["contender"]]
+    if cell.params.get("compile"):
+        model = torch.compile(model, mode="reduce-overhead", fullgraph=True)
+    with cell.phase("first"):
+        cell.fact("error", relative(model(x), exact))
+    cell.measure("forward", lambda: model(x))
+
+
+def linears(width: int, layers: int) -> nn.Sequential:
+    """Return square layers without bias, of random weights that keep the scale of what they get."""
+    model = nn.Sequential(*(nn.Linear(width, width, bias=False) for _ in range(layers)))
+    for layer in model:
+        nn.init.normal_(layer.weight, std=width**-0.5)
+    return model.to(torch.bfloat16).eval().requires_grad_(False)
+
+
+def in_fp32(model: nn.Sequential, x: Tensor) -> Tensor:
+    """Return what the model's weights make of ``x``, summed and kept in fp32 all the way."""
+    exact = x.float()
+    for layer in model:
+        exact = exact @ layer.weight.float().t()
+    return exact
+
+
+def relative(y: Tensor, exact: Tensor) -> float:
+    """Return the relative error; a wrong output ends the process."""
+    error: float = ((y.float() - exact).norm() / exact.norm()).item()
+    if not error < 0.1:  # nor if it is not a number
+        raise SystemExit(f"wrong output: relative error {error}")
+    return error

@@ -1,0 +1,87 @@
+"""What a cell states of a shape, a step and a product's errors: facts, as (name, value, unit)."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from build import Built, blocks_per_sm
+from checking import Errors, Shape
+from step import ELEMENT_BYTES, Step
+
+Fact = tuple[str, float | str, str]
+
+UNITS = {
+    "gpu_time": "ms",
+    "tflops": "TFLOP/s",
+    "torch_tflops": "TFLOP/s",
+    "cublaslt_tflops": "TFLOP/s",
+    "of_torch": "%",
+    "of_cublaslt": "%",
+    "of_better": "%",
+    "speedup": "×",
+    "gain": "×",
+    "sm_mhz": "MHz",
+    "power_w": "W",
+    "of_tensor_rate": "%",
+}
+"""Of every sample that a cell states itself."""
+
+
+def flop(shape: Shape) -> int:
+    """Return the operations of a product."""
+    return 2 * math.prod(shape)
+
+
+def of_shape(shape: Shape) -> Iterator[Fact]:
+    """Yield the operations, and the bytes that have to be moved whatever the kernel does."""
+    m, n, k = shape
+    yield "flop", flop(shape), "FLOP"
+    yield "io_bytes", ELEMENT_BYTES * (m * k + k * n + m * n), "B"
+
+
+def of_step(step: Step, built: Built) -> Iterator[Fact]:
+    """Yield what a step is, and what ptxas says that it takes."""
+    yield "step", step.name, ""
+    yield "tile", "×".join(map(str, step.tile)), ""
+    yield "cluster", "×".join(map(str, step.cluster)), ""
+    yield "stages", step.stages, "stages"
+    yield "threads", step.threads, "threads"
+    yield "registers", built.registers, "registers"
+    yield "spill_bytes", built.spill_bytes, "B"
+    yield "shared_bytes", step.shared_bytes + built.static_shared_bytes, "B"
+    yield "blocks_per_sm", blocks_per_sm(step, built), "blocks"
+
+
+def of_errors(found: Errors) -> Iterator[Fact]:
+    """Yield how exact a product is, and cuBLAS's of the same operands."""
+    yield "error", found.error, ""
+    yield "error_to_fp32", found.single, ""
+    yield "cublas_error", found.cublas, ""
+    yield "error_ratio", _ratio(found), "×"
+    yield "worst_error", found.worst, ""
+    yield "cublas_worst_error", found.worst_cublas, ""
+
+
+def over_all(found: Sequence[Errors], built: Sequence[Built]) -> Iterator[Fact]:
+    """Yield what has to hold of every kernel at once: how exact the least exact is, all spills."""
+    yield "largest_error_ratio", max(map(_ratio, found)), "×"
+    if built:
+        yield "all_spill_bytes", sum(one.spill_bytes for one in built), "B"
+
+
+def _ratio(found: Errors) -> float:
+    return found.error / found.cublas
+
+
+def state(cell: Any, facts: Iterable[Fact], region: str = "") -> None:
+    """State facts, of one region of the cell if it has several."""
+    for name, value, unit in facts:
+        cell.fact(f"{name}.{region}" if region else name, value, unit)
+
+
+def keep(cell: Any, region: str, values: dict[str, list[float]]) -> None:
+    """Keep samples of a region, but for what is not known."""
+    for metric, given in values.items():
+        known = [value for value in given if math.isfinite(value)]
+        if known:
+            cell.sample(region, metric, UNITS[metric], known)
