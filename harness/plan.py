@@ -25,7 +25,7 @@ class Cell:
     """One process to run: a variant and a case under one capture.
 
     ``alone``: no other cell may set itself up meanwhile, because this one tunes kernels by timing.
-    ``paired``: it compares within itself, so that it is not tried again where the GPU was held back.
+    ``paired``: it compares within itself, so it is not tried again where the GPU was held back.
     """
 
     variant: str
@@ -142,7 +142,7 @@ def _alone(problem: Problem, cells: list[Cell], *, caches: bool) -> list[Cell]:
 
 
 def source_hash(folder: Path) -> str:
-    """Return a hash of the scripts that a problem's cells run, and of what they read beside them."""
+    """Return a hash of the scripts that a problem's cells run, and of what these read."""
     digest = hashlib.sha256()
     kinds = ("py", "cu", "cuh", "json")
     for path in (path for kind in kinds for path in sorted(folder.glob(f"**/*.{kind}"))):

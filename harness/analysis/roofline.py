@@ -61,13 +61,21 @@ def roofs(ceilings: dict[str, float], sheet: Peaks | None, kind: str) -> list[Ro
 
 
 def point(
-    metrics: Metrics, variant: str, case: str, time: str, bytes_moved: str, flop: float
+    metrics: Metrics,
+    variant: str,
+    case: str,
+    time: str,
+    bytes_moved: str,
+    flop: float,
+    within: str | None = None,
 ) -> Point | None:
     """Return where a variant lies, None if its time (ms) or its bytes were not measured.
 
     ``flop``: operations of a step. ``bytes_moved``: a metric of a step's bytes of device memory.
+    ``within``: the variant that timed all of them in turn, each as a region of its own.
     """
-    took, moved = metrics.get(time, variant, case), metrics.get(bytes_moved, variant, case)
+    timed = (f"{time}@{variant}", within) if within else (time, variant)
+    took, moved = metrics.get(*timed, case), metrics.get(bytes_moved, variant, case)
     if not took.value or not moved.value:
         return None
     return Point(variant, flop / moved.value, flop / took.value / 1e9)

@@ -39,7 +39,11 @@ def draw_roofline(
     points = [
         found
         for name in problem.variants
-        if (found := roofline.point(metrics, name, case, how["time"], how["bytes"], how["flop"]))
+        if (
+            found := roofline.point(
+                metrics, name, case, how["time"], how["bytes"], how["flop"], how.get("within")
+            )
+        )
     ]
     if not over or not points:
         return None

@@ -14,7 +14,7 @@ from harness.analysis.metrics import Measured, Metrics
 from harness.claims import Judged, limits
 from harness.evidence import Tables
 from harness.problem import Claim, Problem
-from harness.report import difference, figures, plots, sweep
+from harness.report import difference, figures, plots, regions, sweep
 from harness.report import limits as held_against
 from harness.report.escape import Markdown, escape, table
 from harness.report.numbers import NOT_MEASURED, measured, number
@@ -190,8 +190,9 @@ class Worklog:
     def roofline(self, name: str, case: str, flop: float, caption: str, **how: str) -> Markdown:
         """Draw every variant of a case under the roofs, measured and the datasheet's.
 
-        ``flop``: operations of a step. ``how``: the metrics ``time`` (ms) and ``bytes``, and the
-        ``kind`` of arithmetic whose rate is the roof, such as "bf16".
+        ``flop``: operations of a step. ``how``: the metrics ``time`` (ms) and ``bytes``, the
+        ``kind`` of arithmetic whose rate is the roof, such as "bf16", and, where one variant timed
+        all in turn as regions, that variant as ``within``.
         """
         given = how | {"flop": flop}
         svg = held_against.draw_roofline(
@@ -220,6 +221,51 @@ class Worklog:
             return Markdown(f"*{case}: {NOT_MEASURED} on this target.*")
         unit = sweep.unit_of(self.problem.metrics[metric].unit)[1]
         return table(["size", *(f"{name}, {unit}" for name in variants), *facts], rows)
+
+    def regions(
+        self,
+        variant: str,
+        case: str,
+        metrics: list[str],
+        facts: tuple[str, ...] = (),
+        only: tuple[str, ...] = (),
+        peak: tuple[str, str] | None = None,
+    ) -> Markdown:
+        """Return the table of a cell that measured several things: a row a region.
+
+        ``metrics`` may be METRIC@REGION, which is that region's in every row; ``facts`` are what
+        the cell says of a region in words; ``only``: these regions. ``peak``: a rate and the kind
+        of arithmetic whose peak on the datasheet it is held against.
+        """
+        place = (variant, case)
+        rows = regions.rows(self.problem, self._metrics, place, metrics, facts, only)
+        if not rows:
+            return Markdown(f"*{case}: {NOT_MEASURED} on this target.*")
+        head = ["", *(self._column(name) for name in metrics), *facts]
+        if peak:
+            head.append("of the datasheet's peak")
+            gpu = self.target["name"]
+            shares = regions.shares(self._metrics, place, gpu, *peak, only)
+            rows = [[*row, share] for row, share in zip(rows, shares, strict=True)]
+        return table(head, rows)
+
+    def _column(self, metric: str) -> str:
+        name, _, region = metric.partition("@")
+        said = self.problem.metric(name).label
+        return f"{said}, {regions.label(self.problem, region)}" if region else said
+
+    def region_bars(
+        self,
+        name: str,
+        metric: str,
+        variant: str,
+        case: str,
+        caption: str,
+        only: tuple[str, ...] = (),
+    ) -> Markdown:
+        """Draw a metric of a cell's regions with intervals, the baseline's value as a line."""
+        svg = regions.bars(self.problem, self._metrics, metric, (variant, case), only)
+        return self.figure(name, f"{self.problem.metric(metric).label}, {case}", svg, caption)
 
     def shares(self, case: str, variants: list[str], **how: str) -> Markdown:
         """Return how much of what memory or arithmetic allow each variant reaches, by size.
