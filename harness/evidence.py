@@ -17,7 +17,7 @@ VERSION = 2
 """Raised with every change that makes older evidence unreadable."""
 
 FREED_POOL = "freed before the snapshot"
-"""In memory_by_pool, what the pool is called of segments that did not stand at the end."""
+"""What the pool is called of segments that stood neither at the snapshot nor at a mark."""
 
 Tables: TypeAlias = "dict[str, pl.DataFrame]"
 """Table name to rows, as a reader returns them and as evidence is stored."""
@@ -126,7 +126,8 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     # rounding, awaiting free, free in used segments, free segments; null where not recorded.
     "memory_parts": {"pool": "str", "part": "str", "bytes": "int"},
     # A pool's level before the history (index -1) and after each event that changed it. Segments
-    # freed before the snapshot have no known pool. Empty where addresses are not recorded.
+    # that stood neither at the snapshot nor at a mark have no known pool. Empty where addresses are
+    # not recorded.
     "memory_by_pool": {
         "index": "int",
         "pool": "category",
@@ -142,6 +143,16 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "bytes": "int",
         "requested_bytes": "int",
     },
+    # Blocks live when a pool first held most, by stack; bytes as rounded by the allocator. A pool's
+    # rows sum to that peak; those without a stack hold what stood before the history, too, and then
+    # have no count.
+    "memory_pool_peaks": {
+        "pool": "str",
+        "site": "str",
+        "stack": "str",
+        "count": "int",
+        "bytes": "int",
+    },
     # What the driver and the allocator said as a phase ended. used: by every process on the GPU;
     # outside: used less reserved.
     "memory_marks": {
@@ -153,8 +164,8 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "allocated_bytes": "int",
         "outside_bytes": "int",
     },
-    # Reserved bytes by pool at each of those marks.
-    "memory_mark_pools": {"index": "int", "pool": "str", "reserved_bytes": "int"},
+    # The parts of each pool's reserved bytes at each of those marks, as in memory_parts.
+    "memory_mark_parts": {"index": "int", "pool": "str", "part": "str", "bytes": "int"},
     # Allocated and reserved bytes after each allocator event; phase is null before the first.
     "memory_timeline": {
         "index": "int",

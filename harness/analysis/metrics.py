@@ -228,7 +228,7 @@ class Metrics:
 
 
 def _started(metric: Metric) -> pl.Expr:
-    """Return which cells count: all, those of the round that fills the caches, or the later ones."""
+    """Return which cells count: all, the round that fills the caches, or the later ones."""
     import polars as pl
 
     if metric.start is None:

@@ -14,7 +14,7 @@ from harness.analysis.metrics import Measured, Metrics
 from harness.claims import Judged, limits
 from harness.evidence import Tables
 from harness.problem import Claim, Problem
-from harness.report import difference, figures, plots, sweep
+from harness.report import difference, figures, memory, plots, sweep
 from harness.report import limits as held_against
 from harness.report.escape import Markdown, escape, table
 from harness.report.numbers import NOT_MEASURED, measured, number
@@ -76,7 +76,7 @@ class Worklog:
         """Return the table of a case: a row a variant, baseline first, a column a metric."""
         base = self.problem.baseline
         order = [base, *(name for name in self.problem.variants if name != base)]
-        head = ["variant", *(self.problem.metric(name).label for name in metrics)]
+        head = ["variant", *self._labels(metrics)]
         if ratio:
             head.append(f"{self.problem.metric(ratio).label}, over {base}")
         rows: list[list[str]] = []
@@ -92,6 +92,15 @@ class Worklog:
         if not rows:
             return Markdown(f"*{NOT_MEASURED.capitalize()} on this target.*")
         return table(head, rows)
+
+    def _labels(self, metrics: list[str]) -> list[str]:
+        """Return the metrics' labels, with the region where the label alone stands for several."""
+        found = [self.problem.metric(name) for name in metrics]
+        often = Counter(one.label for one in found)
+        return [
+            f"{one.label}, {one.region}" if often[one.label] > 1 and one.region else one.label
+            for one in found
+        ]
 
     def claims(self) -> Markdown:
         """Return the table of claims: statement, bound, measured, verdict, source cells."""
@@ -164,6 +173,20 @@ class Worklog:
         """Draw a variant's memory timeline with its phases."""
         svg = figures.memory(self._metrics, variant, case)
         return self.figure(name, f"memory timeline of {variant}", svg, caption)
+
+    def filled(self, variant: str, case: str) -> Markdown:
+        """Return what filled the graphs' pools of a variant at their peaks, by allocation site."""
+        found = self._metrics.capture_of("memory", variant, case)
+        if found is None:
+            return Markdown(f"*{variant}: {NOT_MEASURED} on this target.*")
+        return memory.filled(found)
+
+    def memory_changed(self, a: str, b: str, case: str) -> Markdown:
+        """Return which pools grew from variant ``a`` to ``b``, and by which allocation sites."""
+        sides = [self._metrics.capture_of("memory", variant, case) for variant in (a, b)]
+        if not sides[0] or not sides[1]:
+            return Markdown(f"*{a} against {b}: {NOT_MEASURED} on this target.*")
+        return memory.changed(sides[0], sides[1])
 
     def model(
         self, name: str, metric: str, points: list[tuple[str, str, float]], caption: str
