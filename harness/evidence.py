@@ -25,8 +25,8 @@ Tables: TypeAlias = "dict[str, pl.DataFrame]"
 SCHEMAS: Mapping[str, Mapping[str, str]] = {
     # One row an executed cell: which variant, case and capture the other tables' `cell` stands for.
     # doubt: why its times are not to be relied on, empty if nothing was seen, null if not watched;
-    # retried: the same of a first try; sm_mhz: median clock while it measured; idle_s: the pause of
-    # the run before it.
+    # retried: the same of a first try; sm_mhz: median clock while it measured, _min and _max its
+    # ends; idle_s: the pause of the run before it.
     "cells": {
         "variant": "str",
         "case": "str",
@@ -38,6 +38,8 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "doubt": "str",
         "retried": "str",
         "sm_mhz": "float",
+        "sm_mhz_min": "float",
+        "sm_mhz_max": "float",
         "idle_s": "float",
     },
     # Repeated measurements, each kept, in order. mark: warm-up (left out of statistics), outlier
@@ -245,7 +247,9 @@ def load(folder: Path) -> Tables:
                 remedy="run `harness extract` on the run again",
             )
         table = pl.read_parquet(path)
-        if table.columns != ["cell", *schema]:
+        if not set(table.columns) <= {"cell", *schema}:
             raise EvidenceError(f"unexpected columns {table.columns}", where=path)
-        tables[name] = table
+        # What an earlier harness did not extract is not measured.
+        tables[name] = frame(name, {key: table[key] for key in table.columns if key != "cell"})
+        tables[name] = tables[name].insert_column(0, table["cell"])
     return tables

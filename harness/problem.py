@@ -77,6 +77,9 @@ class Metric(_Model):
     start: Literal["first", "later"] | None = Field(
         None, description="only the round that compiles and tunes, or those that find its caches"
     )
+    paired: bool = Field(
+        default=False, description="each sample compares what one process measured in turn"
+    )
     better: Literal["lower", "higher"] = "lower"
 
     @model_validator(mode="after")

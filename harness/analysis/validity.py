@@ -1,5 +1,6 @@
 """What was noticed of the conditions: why times are doubtful, and what a reader should know."""
 
+import math
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 _DRIFT = 0.02  # of the SM clock between rounds; it steps by 15 MHz, under a hundredth
 _PAUSE_S = 5.0  # longer than a process takes to end and the next to start
 _HOST_BOUND = 1.5
+_OF_OTHERS = ("on the GPU, too", "memory clock")  # what the SM clock does not account for
 _REGION = re.compile(r"([A-Za-z]+\d+): ")  # before a doubt, in a cell that measures many sizes
 
 
@@ -27,6 +29,26 @@ def doubt(cells: "pl.DataFrame", region: str | None = None) -> str:
     if clocks and max(clocks) - min(clocks) > _DRIFT * max(clocks):
         found.append(f"SM clock between rounds from {min(clocks):.0f} to {max(clocks):.0f} MHz")
     return "; ".join(found)
+
+
+def clock_room(cells: "pl.DataFrame", highest: float | None, region: str | None = None) -> float:
+    """Return by which factor the SM clock alone may have moved these cells' times, at least 1.
+
+    A kernel takes at most as much longer as the clock is lower: here lower than ``highest``, in
+    MHz, the highest clock seen. Infinite where more than the clock is in doubt, or it was not seen.
+    """
+    told = [why for reasons in cells["doubt"].drop_nulls() for why in reasons.split("; ") if why]
+    if any(_concerns(why, region) and not _of_the_clock(why) for why in told):
+        return math.inf
+    lowest = cells["sm_mhz_min"].drop_nulls().to_list()
+    if highest is None or len(lowest) < cells.height or not all(lowest):
+        return math.inf
+    return max(1.0, highest / float(min(lowest)))
+
+
+def _of_the_clock(why: str) -> bool:
+    """Return whether a doubt is that the SM clock was low, whatever held it back, or moved."""
+    return not _REGION.sub("", why, count=1).startswith(_OF_OTHERS)
 
 
 def _concerns(why: str, region: str | None) -> bool:
