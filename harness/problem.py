@@ -69,7 +69,9 @@ class Metric(_Model):
     sample: str | None = None
     fact: str | None = None
     measure: str | None = None
-    counter: str | None = None
+    counter: str | None = Field(
+        None, description="Nsight Compute's name of what it counted, of the step's longest kernel"
+    )
     per: str | None = Field(None, description="a fact that the value is divided by")
     region: str | None = Field(
         None, description="the samples of this region alone, or the fact that ends in .REGION"
