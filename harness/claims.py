@@ -1,5 +1,6 @@
 """Claims against evidence: a metric and a bound give a verdict; nothing is evaluated as code."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -47,15 +48,23 @@ def _judge(claim: Claim, metrics: Metrics, device: Device) -> Judged:
 def verdict(measured: Measured, bound: Bound) -> Verdict:
     """Return what the intervals say of a bound, by the rule of :mod:`harness.analysis.rule`.
 
-    What was timed on a GPU that was slowed down, shared or drifting decides nothing.
+    What was timed on a GPU that was slowed down or drifting has to decide it at any clock that was
+    seen; what was timed on a shared one decides nothing.
     """
     if measured.value is None or measured.low is None or measured.high is None:
         return "not measured"
-    if measured.doubt:
+    if math.isinf(measured.room):
         return "inconclusive"
     shown = (measured.low, measured.high)
     sampled = measured.samples > measured.rounds or measured.low < measured.high
-    return _VERDICTS[decide(shown, measured.sure or shown, limits(bound), sampled=sampled)]
+    ends = [_widened(one, measured.room) for one in (shown, measured.sure or shown)]
+    return _VERDICTS[decide(ends[0], ends[1], limits(bound), sampled=sampled)]
+
+
+def _widened(ends: tuple[float, float], room: float) -> tuple[float, float]:
+    """Return an interval with room for what may have moved the value by a factor."""
+    low, high = ends
+    return min(low / room, low * room), max(high / room, high * room)
 
 
 def limits(bound: Bound) -> tuple[float, float]:

@@ -17,7 +17,7 @@ VERSION = 2
 """Raised with every change that makes older evidence unreadable."""
 
 FREED_POOL = "freed before the snapshot"
-"""In memory_by_pool, what the pool is called of segments that did not stand at the end."""
+"""What the pool is called of segments that stood neither at the snapshot nor at a mark."""
 
 Tables: TypeAlias = "dict[str, pl.DataFrame]"
 """Table name to rows, as a reader returns them and as evidence is stored."""
@@ -25,8 +25,8 @@ Tables: TypeAlias = "dict[str, pl.DataFrame]"
 SCHEMAS: Mapping[str, Mapping[str, str]] = {
     # One row an executed cell: which variant, case and capture the other tables' `cell` stands for.
     # doubt: why its times are not to be relied on, empty if nothing was seen, null if not watched;
-    # retried: the same of a first try; sm_mhz: median clock while it measured; idle_s: the pause of
-    # the run before it.
+    # retried: the same of a first try; sm_mhz: median clock while it measured, _min and _max its
+    # ends; idle_s: the pause of the run before it.
     "cells": {
         "variant": "str",
         "case": "str",
@@ -38,6 +38,8 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "doubt": "str",
         "retried": "str",
         "sm_mhz": "float",
+        "sm_mhz_min": "float",
+        "sm_mhz_max": "float",
         "idle_s": "float",
     },
     # Repeated measurements, each kept, in order. mark: warm-up (left out of statistics), outlier
@@ -126,7 +128,8 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     # rounding, awaiting free, free in used segments, free segments; null where not recorded.
     "memory_parts": {"pool": "str", "part": "str", "bytes": "int"},
     # A pool's level before the history (index -1) and after each event that changed it. Segments
-    # freed before the snapshot have no known pool. Empty where addresses are not recorded.
+    # that stood neither at the snapshot nor at a mark have no known pool. Empty where addresses are
+    # not recorded.
     "memory_by_pool": {
         "index": "int",
         "pool": "category",
@@ -142,6 +145,16 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "bytes": "int",
         "requested_bytes": "int",
     },
+    # Blocks live when a pool first held most, by stack; bytes as rounded by the allocator. A pool's
+    # rows sum to that peak; those without a stack hold what stood before the history, too, and then
+    # have no count.
+    "memory_pool_peaks": {
+        "pool": "str",
+        "site": "str",
+        "stack": "str",
+        "count": "int",
+        "bytes": "int",
+    },
     # What the driver and the allocator said as a phase ended. used: by every process on the GPU;
     # outside: used less reserved.
     "memory_marks": {
@@ -153,8 +166,8 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "allocated_bytes": "int",
         "outside_bytes": "int",
     },
-    # Reserved bytes by pool at each of those marks.
-    "memory_mark_pools": {"index": "int", "pool": "str", "reserved_bytes": "int"},
+    # The parts of each pool's reserved bytes at each of those marks, as in memory_parts.
+    "memory_mark_parts": {"index": "int", "pool": "str", "part": "str", "bytes": "int"},
     # Allocated and reserved bytes after each allocator event; phase is null before the first.
     "memory_timeline": {
         "index": "int",
@@ -234,7 +247,9 @@ def load(folder: Path) -> Tables:
                 remedy="run `harness extract` on the run again",
             )
         table = pl.read_parquet(path)
-        if table.columns != ["cell", *schema]:
+        if not set(table.columns) <= {"cell", *schema}:
             raise EvidenceError(f"unexpected columns {table.columns}", where=path)
-        tables[name] = table
+        # What an earlier harness did not extract is not measured.
+        tables[name] = frame(name, {key: table[key] for key in table.columns if key != "cell"})
+        tables[name] = tables[name].insert_column(0, table["cell"])
     return tables

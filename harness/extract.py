@@ -68,7 +68,10 @@ def _row(record: dict[str, Any]) -> Any:
         known |= {
             "doubt": ["; ".join(record["doubts"])],
             "retried": ["; ".join(record["retried"])],
-            "sm_mhz": [record["seen"].get("sm_mhz", {}).get("median")],
+            **{
+                f"sm_mhz{ending}": [record["seen"].get("sm_mhz", {}).get(which)]
+                for ending, which in (("", "median"), ("_min", "min"), ("_max", "max"))
+            },
             "idle_s": [record["idle_s"]],
         }
     return evidence.frame("cells", known)

@@ -30,10 +30,10 @@ def inspect(path: Path) -> Document:
 
     ``kind`` says which keys there are. ``nsys`` and ``torch``: kernels, gpu, copies, ranges and
     (for torch) operators; ``ncu``: kernels, units; ``memory``: pools with their parts, live blocks,
-    phases with their peaks, marks at their ends, sites, and limits: sentences on what the file
-    cannot tell. Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured
-    is None. Raises CaptureError if the file cannot be used, ToolError if a program that it needs is
-    absent.
+    filled: pools at their peaks with the blocks that filled them, phases with their peaks, marks at
+    their ends with pools and parts, sites, and limits: sentences on what the file cannot tell.
+    Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured is None.
+    Raises CaptureError if the file cannot be used, ToolError if a program that it needs is absent.
     """
     kind = sniff.kind_of(path)
     with sniff.opened(path) as plain:
@@ -121,26 +121,42 @@ def _memory(tables: Tables) -> Document:
     found = {name: _table(tables, name) for name in SCHEMAS if name.startswith("memory_")}
     by_peak = ["peak_bytes", "bytes"]
     sites = found["memory_sites"].sort(by_peak, descending=True, nulls_last=True)
-    marks = found["memory_marks"].sort("index").to_dicts()
-    for mark, pools in zip(marks, _mark_pools(found), strict=True):
-        mark["pools"] = pools
     return {
         "kind": "memory",
         "pools": memory.pools(found).to_dicts(),
         "live": found["memory_live"].sort("bytes", descending=True, maintain_order=True).to_dicts(),
+        "filled": _filled(found),
         "phases": memory.peaks(found["memory_timeline"]).to_dicts(),
-        "marks": marks,
+        "marks": _marks(found),
         "sites": sites.to_dicts(),
         "limits": memory.limits(found),
     }
 
 
-def _mark_pools(tables: Tables) -> list[dict[str, int]]:
-    """Return the reserved bytes by pool at each mark."""
-    found: dict[int, dict[str, int]] = {at: {} for at in sorted(tables["memory_marks"]["index"])}
-    for at, pool, reserved in tables["memory_mark_pools"].iter_rows():
-        found[at][pool] = reserved
-    return list(found.values())
+def _filled(tables: Tables) -> list[dict[str, Any]]:
+    """Return each pool at its peak, with the blocks that were live in it then."""
+    from harness.analysis import memory
+
+    blocks: dict[str, list[dict[str, Any]]] = {}
+    for row in tables["memory_pool_peaks"].iter_rows(named=True):
+        blocks.setdefault(row.pop("pool"), []).append(row)
+    found = memory.pool_peaks(tables).to_dicts()
+    return [row | {"blocks": blocks.get(row["pool"], [])} for row in found]
+
+
+def _marks(tables: Tables) -> list[dict[str, Any]]:
+    """Return the marks in order, with the reserved bytes of each pool then, and their parts."""
+    from harness.analysis import memory
+
+    marks = tables["memory_marks"].sort("index").to_dicts()
+    for mark in marks:
+        mark["pools"], mark["parts"] = {}, {}
+    by_index = {mark["index"]: mark for mark in marks}
+    for row in memory.mark_pools(tables).iter_rows(named=True):
+        mark, pool = by_index[row.pop("index")], row.pop("pool")
+        mark["pools"][pool] = row.pop("reserved_bytes")
+        mark["parts"][pool] = row
+    return marks
 
 
 def _finite(value: Any) -> Any:

@@ -74,7 +74,9 @@ class Metric(_Model):
     sample: str | None = None
     fact: str | None = None
     measure: str | None = None
-    counter: str | None = None
+    counter: str | None = Field(
+        None, description="Nsight Compute's name of what it counted, of the step's longest kernel"
+    )
     per: str | None = Field(None, description="a fact that the value is divided by")
     region: str | None = Field(
         None, description="the samples of this region alone, or the fact that ends in .REGION"
@@ -82,12 +84,10 @@ class Metric(_Model):
     start: Literal["first", "later"] | None = Field(
         None, description="only the round that compiles and tunes, or those that find its caches"
     )
-    better: Literal["lower", "higher"] = "lower"
     paired: bool = Field(
-        False,
-        description="each sample compares what ran in turn in one process, so that a clock held "
-        "down or drifting falls on both sides and is no doubt",
+        default=False, description="each sample compares what one process measured in turn"
     )
+    better: Literal["lower", "higher"] = "lower"
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

@@ -130,6 +130,47 @@ def test_a_doubtful_round_decides_nothing(
     assert (one.verdict, one.measured.doubt) == ("inconclusive", told)
 
 
+@pytest.mark.parametrize(
+    ("why", "lowest", "verdict"),
+    [
+        ("power cap in 9 of 9 looks", 1800.0, "reproduced"),
+        ("power cap in 9 of 9 looks", 900.0, "inconclusive"),  # 2.2 times the clock is not excluded
+        ("r1: sm clock drifted from 1980 to 1800 MHz", 1800.0, "reproduced"),
+        ("power cap in 9 of 9 looks", None, "inconclusive"),
+        ("on the GPU, too: a.out (process 7)", 1980.0, "inconclusive"),
+        ("r1: on the GPU, too: a.out (process 7)", 1980.0, "inconclusive"),
+        ("memory clock drifted from 2619 to 3201 MHz", 1980.0, "inconclusive"),
+    ],
+)
+def test_a_clock_in_doubt_decides_what_it_cannot_account_for(
+    example: Problem, why: str, lowest: float | None, verdict: str
+) -> None:
+    found = tables(FAR_APART)  # half the time, for a bound of 0.99
+    ends = {"sm_mhz_min": lowest, "sm_mhz_max": 1980.0, "doubt": why}
+    found["cells"] = found["cells"].with_columns(
+        *(
+            pl.lit(value).cast(found["cells"][name].dtype).alias(name)
+            for name, value in ends.items()
+        )
+    )
+    one = claims.judge(example, Metrics(example, found), "cpu")[0]
+    assert (one.verdict, bool(one.measured.doubt)) == (verdict, True)
+
+
+def test_a_ratio_that_one_process_measured_in_turn_bears_any_clock(example: Problem) -> None:
+    example.metrics["time"] = example.metrics["time"].model_copy(update={"paired": True})
+    found = tables(FAR_APART)
+    ends = {"sm_mhz_min": 900.0, "sm_mhz_max": 1980.0}
+    found["cells"] = found["cells"].with_columns(
+        *(pl.lit(value).alias(name) for name, value in ends.items())
+    )
+    for why, doubtful in (("power cap in 9 of 9 looks", False), ("on the GPU, too: a.out", True)):
+        found["cells"] = found["cells"].with_columns(pl.lit(why).alias("doubt"))
+        one = claims.judge(example, Metrics(example, found), "cpu")[0]
+        assert bool(one.measured.doubt) is doubtful
+        assert one.verdict == ("inconclusive" if doubtful else "reproduced")
+
+
 def test_a_sample_that_had_not_settled_counts_for_nothing(example: Problem) -> None:
     found = tables({"slow": [[4.0, 4.0]], "fast": [[9.0, 2.0]]})
     first = (pl.col("value") == 9.0).fill_null(False)

@@ -72,7 +72,11 @@ def test_every_committed_manifest_is_read(folder: Path) -> None:
         ("timing: {}", "timing: {cells: {small: [quick]}}", "no variant 'quick'"),
         ("timing: {}", "trace: {}", "captures.trace"),
         ("unit: ms", "unit: 3", "line 14: metrics.time.unit"),
-        ("sample: wall_time", "sample: a, fact: b", "exactly one of sample, fact, measure and counter"),
+        (
+            "sample: wall_time",
+            "sample: a, fact: b",
+            "exactly one of sample, fact, measure and counter",
+        ),
         ("sample: wall_time", "counter: sm__cycles_active.avg", "a counter is of the capture ncu"),
         ("sample: wall_time", "measure: speed", "timing has no measure 'speed'"),
         ("metric: time", "metric: speed", "line 18: claims.0.metric: no metric 'speed'"),

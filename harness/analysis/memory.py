@@ -37,6 +37,43 @@ def peaks(timeline: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def mark_pools(tables: Tables) -> pl.DataFrame:
+    """Return index, pool and reserved bytes at each mark, pools that reserve most at one first.
+
+    Further columns are named as the parts that the reserved bytes are; null where not recorded.
+    """
+    parts = tables["memory_mark_parts"]
+    keys = ["index", "pool"]
+    found = parts.group_by(keys).agg(pl.col("bytes").sum().alias("reserved_bytes"))
+    for part in parts["part"].unique(maintain_order=True):
+        mine = parts.filter(pl.col("part") == part).select(*keys, pl.col("bytes").alias(part))
+        found = found.join(mine, on=keys, how="left")
+    most = pl.col("reserved_bytes").max().over("pool")
+    return found.sort("index", most, "pool", descending=[False, True, False])
+
+
+def pool_peaks(tables: Tables) -> pl.DataFrame:
+    """Return each pool at the first event where it holds most, those that reserve most first.
+
+    Columns: pool, phase, allocated, reserved and, of it, unused bytes. A pool that never held
+    anything has no row; what was freed is last; the phase of a peak before the history is null.
+    """
+    phases = tables["memory_timeline"].select("index", pl.col("phase").cast(pl.String))
+    unused = (pl.col("reserved_bytes") - pl.col("allocated_bytes")).alias("unused_bytes")
+    return (
+        tables["memory_by_pool"]
+        .with_columns(pl.col("pool").cast(pl.String))
+        .filter(pl.col("allocated_bytes") > 0)
+        .sort("allocated_bytes", "index", descending=[True, False])
+        .unique("pool", keep="first", maintain_order=True)
+        .join(phases, on="index", how="left")
+        .sort(
+            pl.col("pool") == FREED_POOL, "reserved_bytes", "pool", descending=[False, True, False]
+        )
+        .select("pool", "phase", "allocated_bytes", "reserved_bytes", unused)
+    )
+
+
 def highest(timeline: pl.DataFrame, columns: list[str], points: int) -> pl.DataFrame:
     """Return index and ``columns`` of about ``points`` stretches of events, in order.
 
@@ -98,7 +135,8 @@ def _stretches(timeline: pl.DataFrame, points: int) -> pl.DataFrame:
 
 def limits(tables: Tables) -> list[str]:
     """Return sentences on what this capture cannot tell; each only where it applies."""
-    found = [_outside(tables), _freed(tables), _before(tables), _live(tables), _parts(tables)]
+    told = (_outside, _freed, _before, _live, _filled, _parts)
+    found = [one(tables) for one in told]
     timeline = tables["memory_timeline"]
     if timeline.is_empty():
         found.append("No history: it was not recorded, so peaks and allocation sites are missing.")
@@ -135,9 +173,14 @@ def _freed(tables: Tables) -> str:
     most = max(rows["reserved_bytes"], default=0)
     if most == 0:
         return ""
+    which = (
+        FREED_POOL
+        if tables["memory_mark_parts"].is_empty()
+        else "that were freed in the phase that reserved them"
+    )
     return (
-        f"The pool of segments {FREED_POOL} is not recorded: up to {size(most)} were reserved in"
-        " such segments at once."
+        f"The pool of segments {which} is not recorded: up to {size(most)} were reserved in such"
+        " segments at once."
     )
 
 
@@ -158,6 +201,12 @@ def _live(tables: Tables) -> str:
     if missing <= 0:
         return ""
     return f"Who holds {size(missing)} of what is allocated is not recorded: blocks are missing."
+
+
+def _filled(tables: Tables) -> str:
+    if tables["memory_pool_peaks"].height or not any(tables["memory_by_pool"]["allocated_bytes"]):
+        return ""
+    return "What filled the pools at their peaks is not told: blocks and totals contradict."
 
 
 def _parts(tables: Tables) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.analysis import statistics, validity
 from harness.errors import EvidenceError
@@ -30,6 +31,7 @@ class Measured:
     ``low`` and ``high`` are a 95 % interval, equal to the value for what is counted, not sampled;
     ``sure`` are the ends of the 99 % interval, which a verdict asks for as well.
     ``doubt`` says why times it rests on are not to be relied on; empty if nothing was noticed.
+    ``room`` is the factor by which that may have moved the value, either way.
     """
 
     unit: str
@@ -41,6 +43,7 @@ class Measured:
     cells: tuple[str, ...] = ()
     why: str = ""
     doubt: str = ""
+    room: float = 1.0
     sure: tuple[float, float] | None = None
 
 
@@ -73,7 +76,7 @@ class Metrics:
             found.rounds,
             samples,
             cells,
-            doubt=self._doubt((metric, variant, case)),
+            **self._doubts((metric, variant, case)),
             sure=found.sure,
         )
 
@@ -99,18 +102,28 @@ class Metrics:
             found.rounds,
             samples,
             (*first_cells, *second_cells),
-            doubt="; ".join(filter(None, (self._doubt(side) for side in (of, over)))),
+            **self._doubts(of, over),
             sure=found.sure,
         )
 
-    def _doubt(self, side: tuple[str, str, str]) -> str:
-        metric, variant, case = side
-        definition = self._definition(metric)
-        if not definition.sample:
-            return ""  # counts and sizes do not depend on clocks
-        cells = self._cells(definition.capture, variant, case)[1]
-        found = validity.doubt(cells, definition.region, paired=definition.paired)
-        return f"{variant}: {found}" if found else ""
+    def _doubts(self, *sides: tuple[str, str, str]) -> dict[str, Any]:
+        """Return ``doubt`` and ``room`` of a value that rests on one or two sides."""
+        told, rooms = [], [1.0]
+        for metric, variant, case in sides:
+            definition = self._definition(metric)
+            if not definition.sample:
+                continue  # counts and sizes do not depend on clocks
+            cells = self._cells(definition.capture, variant, case)[1]
+            why = validity.doubt(cells, definition.region)
+            room = validity.clock_room(cells, self._highest(), definition.region)
+            if why and not (definition.paired and room < math.inf):
+                told.append(f"{variant}: {why}")
+                rooms.append(room)
+        return {"doubt": "; ".join(told), "room": max(rooms)}
+
+    def _highest(self) -> float | None:
+        """Return the highest SM clock that any cell saw, in MHz."""
+        return self._tables["cells"]["sm_mhz_max"].max()  # type: ignore[return-value]  # floats
 
     def regions(self, case: str) -> set[str]:
         """Return the regions in which the timing cells of a case measured."""
@@ -228,7 +241,7 @@ class Metrics:
 
 
 def _started(metric: Metric) -> pl.Expr:
-    """Return which cells count: all, those of the round that fills the caches, or the later ones."""
+    """Return which cells count: all, the round that fills the caches, or the later ones."""
     import polars as pl
 
     if metric.start is None:

@@ -1,5 +1,6 @@
 """What was noticed of the conditions: why times are doubtful, and what a reader should know."""
 
+import math
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,25 +13,42 @@ if TYPE_CHECKING:
 _DRIFT = 0.02  # of the SM clock between rounds; it steps by 15 MHz, under a hundredth
 _PAUSE_S = 5.0  # longer than a process takes to end and the next to start
 _HOST_BOUND = 1.5
-_OTHERS = "on the GPU, too: "  # as harness/watched.py tells it
+_OF_OTHERS = ("on the GPU, too", "memory clock")  # what the SM clock does not account for
 _REGION = re.compile(r"([A-Za-z]+\d+): ")  # before a doubt, in a cell that measures many sizes
 
 
-def doubt(cells: "pl.DataFrame", region: str | None = None, *, paired: bool = False) -> str:
+def doubt(cells: "pl.DataFrame", region: str | None = None) -> str:
     """Return why the times of these cells of one variant and case are doubtful, if they are.
 
     ``cells``: rows of the evidence table, one a round. ``region``: what concerns another region of
-    a cell that measures several is left out. ``paired``: of ratios of times taken in turn, whose
-    two sides had the same clock; only others on the GPU make these doubtful.
+    a cell that measures several is left out.
     """
     told = [why for reasons in cells["doubt"].drop_nulls() for why in reasons.split("; ") if why]
     found = [why for why in dict.fromkeys(told) if _concerns(why, region)]
-    if paired:
-        return "; ".join(why for why in found if _OTHERS in why)
     clocks = cells["sm_mhz"].drop_nulls().to_list()
     if clocks and max(clocks) - min(clocks) > _DRIFT * max(clocks):
         found.append(f"SM clock between rounds from {min(clocks):.0f} to {max(clocks):.0f} MHz")
     return "; ".join(found)
+
+
+def clock_room(cells: "pl.DataFrame", highest: float | None, region: str | None = None) -> float:
+    """Return by which factor the SM clock alone may have moved these cells' times, at least 1.
+
+    A kernel takes at most as much longer as the clock is lower: here lower than ``highest``, in
+    MHz, the highest clock seen. Infinite where more than the clock is in doubt, or it was not seen.
+    """
+    told = [why for reasons in cells["doubt"].drop_nulls() for why in reasons.split("; ") if why]
+    if any(_concerns(why, region) and not _of_the_clock(why) for why in told):
+        return math.inf
+    lowest = cells["sm_mhz_min"].drop_nulls().to_list()
+    if highest is None or len(lowest) < cells.height or not all(lowest):
+        return math.inf
+    return max(1.0, highest / float(min(lowest)))
+
+
+def _of_the_clock(why: str) -> bool:
+    """Return whether a doubt is that the SM clock was low, whatever held it back, or moved."""
+    return not _REGION.sub("", why, count=1).startswith(_OF_OTHERS)
 
 
 def _concerns(why: str, region: str | None) -> bool:

@@ -12,7 +12,7 @@ from harness.evidence import Tables, frame
 if TYPE_CHECKING:
     import polars as pl
 
-    from harness.captures.memory_snapshot import Snapshot
+    from harness.captures.memory_snapshot import Mark, Snapshot
     from harness.captures.memory_stacks import Stacks
 
 # Allocated memory drops when the allocator has the block back, not when that was asked for.
@@ -35,7 +35,14 @@ def read(path: Path) -> Tables:
 
     Raises CaptureError for what is no snapshot, or whose history and totals contradict each other.
     """
-    from harness.captures import memory_levels, memory_live, memory_pools, memory_snapshot
+    from harness.captures import (
+        memory_levels,
+        memory_live,
+        memory_peaks,
+        memory_places,
+        memory_pools,
+        memory_snapshot,
+    )
     from harness.captures.memory_stacks import Stacks
 
     snapshot = memory_snapshot.load(path)
@@ -58,23 +65,25 @@ def read(path: Path) -> Tables:
         },
     )
     names = Stacks(path)
+    of_events = memory_places.of_events(snapshot, more_allocated, more_reserved)
+    levels = memory_levels.by_pool(snapshot.segments, of_events, more_allocated, more_reserved)
     return {
         "memory_pools": memory_pools.pools(snapshot.segments),
         "memory_parts": memory_pools.parts(snapshot.segments),
-        "memory_by_pool": memory_levels.by_pool(snapshot, more_allocated, more_reserved),
+        "memory_by_pool": levels,
         "memory_live": memory_live.live(path, snapshot.segments, names),
+        "memory_pool_peaks": memory_peaks.peaks(
+            path, events, of_events, more_allocated, levels, names
+        ),
         "memory_timeline": timeline,
         "memory_sites": _sites(path, snapshot, phases, allocated, names),
-        **_marks(snapshot),
+        "memory_marks": _marks(snapshot.marks),
+        "memory_mark_parts": memory_pools.mark_parts(snapshot.marks),
     }
 
 
-def _marks(snapshot: "Snapshot") -> Tables:
+def _marks(marks: "list[Mark]") -> "pl.DataFrame":
     """Return what the probe read of the driver and the allocator at the end of each phase."""
-    from harness.captures.memory_snapshot import pool_name
-
-    marks = snapshot.marks
-    pools = [(at, pool, size) for at, mark in enumerate(marks) for pool, size in mark.pools]
     columns = {
         "index": range(len(marks)),
         "phase": [mark.phase for mark in marks],
@@ -84,15 +93,7 @@ def _marks(snapshot: "Snapshot") -> Tables:
         "allocated_bytes": [mark.allocated_bytes for mark in marks],
         "outside_bytes": [mark.used_bytes - mark.reserved_bytes for mark in marks],
     }
-    by_pool = {
-        "index": [at for at, _, _ in pools],
-        "pool": [pool_name(pool) for _, pool, _ in pools],
-        "reserved_bytes": [size for _, _, size in pools],
-    }
-    return {
-        "memory_marks": frame("memory_marks", columns),
-        "memory_mark_pools": frame("memory_mark_pools", by_pool),
-    }
+    return frame("memory_marks", columns)
 
 
 def _phases(snapshot: "Snapshot") -> Phases:

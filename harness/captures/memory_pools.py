@@ -1,4 +1,4 @@
-"""The allocator's pools at the time of a snapshot, and what their reserved bytes are."""
+"""The allocator's pools at a snapshot and at its marks, and what their reserved bytes are."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ from harness.evidence import frame
 if TYPE_CHECKING:
     import polars as pl
 
-    from harness.captures.memory_snapshot import Segment
+    from harness.captures.memory_snapshot import Mark, Segment
 
 PARTS = ("live", "rounding", "awaiting free", "free in used segments", "free segments")
 
@@ -34,13 +34,25 @@ def parts(segments: "list[Segment]") -> "pl.DataFrame":
     A part that the file cannot tell is null: "live" then holds what was rounded up, too, or "free
     in used segments" what waits to be free.
     """
-    rows = [
+    rows = _rows(segments)
+    columns = zip(*rows, strict=True) if rows else ([], [], [])
+    return frame("memory_parts", dict(zip(("pool", "part", "bytes"), columns, strict=True)))
+
+
+def mark_parts(marks: "list[Mark]") -> "pl.DataFrame":
+    """Return memory_mark_parts: the same of the segments that stood at each mark."""
+    rows = [(at, *row) for at, mark in enumerate(marks) for row in _rows(mark.segments)]
+    columns = zip(*rows, strict=True) if rows else ([], [], [], [])
+    names = ("index", "pool", "part", "bytes")
+    return frame("memory_mark_parts", dict(zip(names, columns, strict=True)))
+
+
+def _rows(segments: "list[Segment]") -> list[tuple[str, str, int | None]]:
+    return [
         (pool, part, size)
         for pool, mine in _by_pool(segments).items()
         for part, size in zip(PARTS, _parts(mine), strict=True)
     ]
-    columns = zip(*rows, strict=True) if rows else ([], [], [])
-    return frame("memory_parts", dict(zip(("pool", "part", "bytes"), columns, strict=True)))
 
 
 def _by_pool(segments: "list[Segment]") -> "dict[str, list[Segment]]":

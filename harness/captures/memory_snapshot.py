@@ -5,7 +5,10 @@ The probe's JSON has, beside it, ``stacks`` that events and blocks name by index
 ``marks``.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +20,7 @@ from harness.errors import CaptureError
 
 _MOST_BYTES = 2 << 30  # of the file's content; 10⁶ events with stacks of 12 make 1.3 GB of JSON
 _MOST_BLOCKS = 4_000_000  # a pickle's segments can share one list of blocks
+_MOST_MARKED = 4_000_000  # segments of all marks, which can share one list of them
 _MOST_SUM = 1 << 62  # of all sizes, so that no total of them leaves 64 bits
 _BLOCK = 512
 """kMinBlockSize of torch's c10/cuda/CUDACachingAllocator: sizes are rounded up to multiples."""
@@ -95,14 +99,17 @@ class Phase(msgspec.Struct):
 
 
 class Mark(msgspec.Struct):
-    """What the driver and the allocator said at the end of a phase; bytes."""
+    """What the driver and the allocator said at the end of a phase; bytes.
+
+    ``segments`` are those that stood then, without their blocks.
+    """
 
     phase: str
     time_us: Microseconds
     used_bytes: Bytes  # by every process on the GPU
     reserved_bytes: Bytes
     allocated_bytes: Bytes
-    pools: list[tuple[PoolId, Bytes]] = []  # reserved by pool
+    segments: Any = None  # list[Segment] once loaded
 
 
 @dataclass(frozen=True)
@@ -119,9 +126,13 @@ class Snapshot:
 
         What the allocator leaves unsplit, or rounds to powers of two if so configured, counts more.
         """
-        if any(segment.segment_type for segment in self.segments[:1]):
-            return max(1, -(-size // _BLOCK)) * _BLOCK
-        return size
+        return max(1, -(-size // _BLOCK)) * _BLOCK if self._rounds else size
+
+    @cached_property
+    def _rounds(self) -> bool:
+        """Whether a GPU's allocator made it: only its segments have a type."""
+        kept = (self.segments, *(mark.segments for mark in self.marks))
+        return any(segments[0].segment_type for segments in kept if segments)
 
 
 class _Plain(msgspec.Struct):
@@ -145,9 +156,14 @@ class _JsonSegment(Segment):
     blocks: msgspec.Raw = msgspec.Raw(b"null")
 
 
+class _JsonMark(Mark):
+    segments: msgspec.Raw = msgspec.Raw(b"null")
+
+
 class _Json(_Plain):
     segments: list[_JsonSegment]  # type: ignore[assignment]  # narrower, and only read
     device_traces: list[msgspec.Raw]
+    marks: list[_JsonMark] = []  # type: ignore[assignment]  # the same
     stacks: list[msgspec.Raw] = []
 
 
@@ -168,7 +184,8 @@ def load(path: Path) -> Snapshot:
         )
     except UNREADABLE as error:
         raise CaptureError(f"not a memory snapshot: {error}", where=path) from error
-    sizes = sum(segment.total_size for segment in snapshot.segments)
+    marked = (segment for mark in snapshot.marks for segment in mark.segments)
+    sizes = sum(segment.total_size for segment in chain(snapshot.segments, marked))
     if sizes + sum(event.size for event in snapshot.events) >= _MOST_SUM:
         raise CaptureError(f"sizes of {_MOST_SUM} bytes and more in all", where=path)
     return snapshot
@@ -206,7 +223,23 @@ def _typed(
         segment.blocks = _blocks(typed(segment.blocks, type=list[block] | None), segment)  # type: ignore[valid-type]  # the same
         _resolve(segment.blocks or [], found.stacks)
     phases = sorted(found.phases, key=lambda phase: phase.time_us)
-    return Snapshot(segments, events, phases, found.marks)
+    return Snapshot(segments, events, phases, _marks(found.marks, device, typed))
+
+
+def _marks(found: Sequence[Mark], device: int, typed: Any) -> list[Mark]:
+    """Return the marks in order of time, with their segments of ``device``."""
+    count = 0
+    for mark in found:
+        if isinstance(mark.segments, list):
+            count += len(mark.segments)
+        if count > _MOST_MARKED:
+            raise ValueError(f"more than {_MOST_MARKED} segments of marks")
+        segments = typed(mark.segments, type=list[Segment] | None) or []
+        mark.segments = [segment for segment in segments if segment.device == device]
+        for segment in mark.segments:
+            _check_sizes(segment)
+            segment.blocks = None
+    return sorted(found, key=lambda mark: mark.time_us)
 
 
 def _check_sizes(segment: Segment) -> None:

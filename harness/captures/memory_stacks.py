@@ -11,6 +11,8 @@ from harness.errors import CaptureError
 
 _PYTHON = re.compile(r"\.py$|^<(stdin|string|ipython-input)")
 _TORCH = re.compile(r"(^|/)(site-packages|dist-packages|pytorch|ao)/(torch|torchao)/")
+# Inductor names what it generates by a hash: as a name it tells nothing, and never matches another.
+_GENERATED = re.compile(r"/(\w\w)/c\1\w{49}\.py$")
 _NO_STACK = "unknown (no stack recorded)"
 _MOST_FRAMES = 6
 _MOST_CHARACTERS = 1000  # of a stack's text
@@ -80,7 +82,9 @@ def _text(frames: list[object]) -> str:
 
 
 def _named(frame: object) -> str:
-    file = "/".join(_part(frame, "filename").rsplit("/", 2)[-2:])
+    path = _part(frame, "filename")
+    generated = _GENERATED.search(path)
+    file = "Inductor's code" if generated else "/".join(path.rsplit("/", 2)[-2:])
     text = f"{file}:{_part(frame, 'line')} {_part(frame, 'name')}"
     return text.encode("utf-8", "replace").decode()
 

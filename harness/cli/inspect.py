@@ -11,6 +11,10 @@ _NOT_MEASURED = "\N{EN DASH}"
 _MOST_ROWS = 30
 _MOST_LIVE = 15
 _MOST_SITES = 10
+_MOST_FILLING = 5  # stacks of a pool
+_MOST_FRAMES = 2
+_MOST_POOLS = 3  # of a phase
+_MOST_MARKED = 100
 _BESIDE_NAME = {"ncu": 74}  # columns that a table of kernels needs beside their names
 _BESIDE_NAME_ELSE = 67
 
@@ -60,12 +64,62 @@ def _memory(found: dict[str, Any], _shown: dict[str, str]) -> None:
 
     _print("Pools, and what their reserved bytes are", found["pools"], _POOL)
     _print("Live blocks", found["live"], _LIVE, _MOST_LIVE)
+    filled = [row for pool in found["filled"] for row in _filling(pool)]
+    _print("What filled each pool at its peak", filled, _FILLED)
     _print("Peaks by phase", found["phases"], _PEAK)
-    _print("As each phase ended", found["marks"], _MARK)
+    marked = [row for mark in found["marks"] for row in _marked(mark)]
+    awaiting = any(row.get("awaiting free") for row in marked)
+    _print("As each phase ended", marked, _MARK | (_AWAITING if awaiting else {}), _MOST_MARKED)
     _print("Allocation sites", found["sites"], _SITE, _MOST_SITES)
     print("What this file cannot tell:")
     for sentence in found["limits"]:
         print(f"- {output.plain(sentence)}")
+
+
+def _filling(pool: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a pool reserved at its peak, then rows that sum to it."""
+    phase = "" if pool["phase"] is None else f", in phase {pool['phase']}"
+    shown, rest = pool["blocks"][:_MOST_FILLING], pool["blocks"][_MOST_FILLING:]
+    rows = [row | {"stack": _nearest(row["stack"])} for row in shown]
+    if rest:
+        rows.append({"stack": f"{len(rest)} other stacks"} | _summed(rest, ("bytes", "count")))
+    return [
+        {"pool": pool["pool"], "bytes": pool["reserved_bytes"], "stack": f"reserved then{phase}"},
+        {"bytes": pool["unused_bytes"], "stack": "of it not in use"},
+        *rows,
+    ]
+
+
+def _nearest(stack: str | None) -> str:
+    """Return a stack's innermost frames, which tell blocks of one pool apart."""
+    frames = (stack or _NOT_MEASURED).split(" < ")
+    return " < ".join(frames[:_MOST_FRAMES] + ["…"] * (len(frames) > _MOST_FRAMES))
+
+
+def _marked(mark: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a row a pool, the smallest as one; the first says what is of the whole phase."""
+    rows = [
+        {"pool": pool, "reserved": mark["pools"][pool]} | parts
+        for pool, parts in mark["parts"].items()
+    ]
+    rest = rows[_MOST_POOLS:]
+    if len(rest) > 1:
+        sums = _summed(rest, [key for key in rest[0] if key != "pool"])
+        rows[_MOST_POOLS:] = [{"pool": f"{len(rest)} other pools"} | sums]
+    # As with parts that were not recorded, what is live then holds its rounding.
+    rows = rows or [{"reserved": mark["reserved_bytes"], "live": mark["allocated_bytes"]}]
+    whole = {key: mark[key] for key in ("phase", "used_bytes", "outside_bytes")}
+    return [whole | rows[0], *rows[1:]]
+
+
+def _free(row: dict[str, Any]) -> str:
+    return _bytes("free")(_summed([{"free": row.get(part)} for part in _FREE], ("free",)))
+
+
+def _summed(rows: list[dict[str, Any]], keys: Iterable[str]) -> dict[str, int | None]:
+    """Return sums by key, None if any is not known: part of a sum is not the sum."""
+    known = {key: [row[key] for row in rows] for key in keys}
+    return {key: None if None in values else sum(values) for key, values in known.items()}
 
 
 Cell = Callable[[dict[str, Any]], str]
@@ -93,7 +147,12 @@ def _kernel_name(shown: dict[str, str]) -> dict[str, Cell]:
 
 
 def _text(key: str) -> Cell:
-    return lambda row: _NOT_MEASURED if row[key] is None else str(row[key])
+    return lambda row: _NOT_MEASURED if row.get(key) is None else str(row[key])
+
+
+def _first(key: str, cell: Callable[[str], Cell]) -> Cell:
+    """Print what only the first row of several has, and nothing in the others."""
+    return lambda row: cell(key)(row) if key in row else ""
 
 
 def _number(key: str, scale: float = 1, digits: int = 0) -> Cell:
@@ -187,19 +246,30 @@ _LIVE: dict[str, Cell] = {
     "pool": _text("pool"),
     "asked for at, and called from": _text("stack"),
 }
+_FILLED: dict[str, Cell] = {
+    "pool": _first("pool", _text),
+    "size": _bytes("bytes"),
+    "blocks": _first("count", _number),
+    "asked for at, and called from": _text("stack"),
+}
 _PEAK: dict[str, Cell] = {
     "phase": _text("phase"),
     "events": _number("events"),
     "allocated": _bytes("allocated_bytes"),
     "reserved": _bytes("reserved_bytes"),
 }
+_FREE = ("free in used segments", "free segments")
 _MARK: dict[str, Cell] = {
-    "phase": _text("phase"),
-    "used on the GPU": _bytes("used_bytes"),
-    "reserved": _bytes("reserved_bytes"),
-    "allocated": _bytes("allocated_bytes"),
-    "outside torch": _bytes("outside_bytes"),
+    "phase": _first("phase", _text),
+    "GPU used": _first("used_bytes", _bytes),
+    "outside\ntorch": _first("outside_bytes", _bytes),
+    "pool": _text("pool"),
+    "reserved": _bytes("reserved"),
+    "live": _bytes("live"),
+    "rounding": _bytes("rounding"),
+    "free": _free,
 }
+_AWAITING: dict[str, Cell] = {"awaiting\nfree": _bytes("awaiting free")}
 _SITE: dict[str, Cell] = {
     "site": _text("site"),
     "phase": _text("phase"),

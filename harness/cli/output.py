@@ -20,7 +20,7 @@ def plain(text: str) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
-    """Print a table; columns after the first are right-aligned where every cell is a number."""
+    """Print a table; columns are right-aligned where every cell is a number or empty."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -29,8 +29,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -
     cells = [[plain(cell) for cell in row] for row in rows]
     drawn = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
     for index, name in enumerate(head):
-        numeric = all(re.fullmatch(r"[-–\d][\d.,x×% ]*\D{0,6}", row[index]) for row in cells)
-        drawn.add_column(name, justify="right" if numeric and cells else "left", overflow="fold")
+        told = [row[index] for row in cells if row[index]]
+        numeric = all(re.fullmatch(r"[-–\d][\d.,x×% ]*\D{0,6}", cell) for cell in told)
+        drawn.add_column(name, justify="right" if numeric and told else "left", overflow="fold")
     for row in cells:
         drawn.add_row(*(Text(cell) for cell in row))
     console = Console()

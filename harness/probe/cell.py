@@ -20,7 +20,8 @@ class Cell:
     """One variant and case under one capture, in a process of its own.
 
     ``params`` holds the variant's options over the case's parameters. ``device`` is "cuda" or
-    "cpu". ``out`` is the folder that the harness keeps.
+    "cpu". ``out`` is the folder that the harness keeps. ``alone``: no other cell of the run is on
+    the device while this one lives.
     """
 
     def __init__(self, given: dict[str, Any]) -> None:
@@ -31,7 +32,8 @@ class Cell:
         self.params: dict[str, Any] = given["params"]
         self.settings: dict[str, Any] = given["settings"]
         self.out = Path(given["out"])
-        self._gpu = Turn(Path(given["lock"]), alone=given["alone"])
+        self.alone: bool = given["alone"]
+        self._gpu = Turn(Path(given["lock"]), alone=self.alone)
         self._samples: list[dict[str, Any]] = []
         self._sampling: list[dict[str, Any]] = []
         self._windows: list[tuple[float, float, str]] = []

@@ -7,7 +7,6 @@ import gzip
 import json
 import tempfile
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +40,12 @@ def mark(phase: str, device: str) -> None:
     if device != "cuda":
         return
     free, total = torch.cuda.mem_get_info()
-    pools: Counter[tuple[int, int]] = Counter()
-    for segment in torch.cuda.memory_snapshot(include_traces=False):
-        if segment["device"] == torch.cuda.current_device():
-            pools[tuple(segment["segment_pool_id"])] += segment["total_size"]
+    # Whole segments, as their pools are known only while they stand.
+    segments = [
+        {key: value for key, value in segment.items() if key not in ("blocks", "frames")}
+        for segment in torch.cuda.memory_snapshot(include_traces=False)
+        if segment["device"] == torch.cuda.current_device()
+    ]
     _marks.append(
         {
             "phase": phase,
@@ -52,7 +53,7 @@ def mark(phase: str, device: str) -> None:
             "used_bytes": total - free,
             "reserved_bytes": torch.cuda.memory_reserved(),
             "allocated_bytes": torch.cuda.memory_allocated(),
-            "pools": list(pools.items()),
+            "segments": segments,
         }
     )
 

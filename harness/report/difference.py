@@ -204,7 +204,7 @@ def _kernel(found: KernelCounters) -> Section:
 
 
 def memory(found: MemoryDiff) -> list[Section]:
-    """Return pools, then for each phase the sites that changed most."""
+    """Return pools, then for each phase and graph's pool the sites that changed most."""
     pools = [[one.pool, *_sizes(one.reserved), *_sizes(one.allocated)] for one in found.pools]
     head = ["pool", "reserved, A", "B", "change", "allocated, A", "B", "change"]
     alike: dict[str, list[str]] = {}
@@ -213,7 +213,8 @@ def memory(found: MemoryDiff) -> list[Section]:
         rows = _phase(found, phase)
         alike.setdefault(str(rows), []).append(phase or "no phase")
         tables[str(rows)] = rows
-    return [Section("Memory by pool", head, pools)] + [
+    first = [Section("Memory by pool", head, pools)] if pools else []
+    return first + [
         Section(
             f"Memory at the peak of {', '.join(alike[key])}", ["site", "A", "B", "change"], rows
         )

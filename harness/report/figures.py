@@ -13,6 +13,7 @@ _MOST_POOL_POINTS = 500
 _MOST_POOLS = 5
 _MOST_OPERATORS = 8
 _MOST_TICKS = 40
+_CROWDED = 0.03  # of the axis: as wide as a name is high
 
 
 def bars(problem: Problem, metrics: Metrics, metric: str, case: str) -> str | None:
@@ -160,12 +161,8 @@ def memory(metrics: Metrics, variant: str, case: str) -> str | None:
         return None
     timeline = tables["memory_timeline"].sort("index")
     phases = timeline.drop_nulls("phase").group_by("phase", maintain_order=True)
-    marks = [
-        {"index": index, "phase": phase}
-        for phase, index in phases.agg(pl.col("index").first())
-        .with_columns(pl.col("phase").cast(pl.String))
-        .iter_rows()
-    ]
+    begun = phases.agg(pl.col("index").first()).with_columns(pl.col("phase").cast(pl.String))
+    marks = _named(list(begun.iter_rows()), timeline["index"][-1])
     levels = tables["memory_by_pool"]
     if not levels.is_empty():
         areas = analysis.stacked(timeline, levels, _MOST_POOL_POINTS, _MOST_POOLS)
@@ -186,6 +183,19 @@ def memory(metrics: Metrics, variant: str, case: str) -> str | None:
         if value is not None
     ]
     return plots.memory(rows, marks)
+
+
+def _named(begun: list[tuple[str, int]], last: int) -> list[dict[str, Any]]:
+    """Return a mark for each phase and its first event; phases that lie close share one name."""
+    marks: list[dict[str, Any]] = []
+    for phase, index in begun:
+        named = next((one for one in reversed(marks) if one["shown"]), None)
+        if named and index - named["index"] < _CROWDED * last:
+            named["shown"] += f", {phase}"
+            marks.append({"index": index, "shown": ""})
+        else:
+            marks.append({"index": index, "shown": phase})
+    return marks
 
 
 def model(

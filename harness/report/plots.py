@@ -77,7 +77,7 @@ def families(rows: Rows, title: str) -> str:
 
 
 def memory(rows: Rows, marks: Rows) -> str:
-    """Memory over allocator events. Rows: index, mb, series; marks: index, phase."""
+    """Memory over allocator events. Rows: index, mb, series; marks: index, shown."""
     import altair as alt
 
     line = (
@@ -92,7 +92,7 @@ def memory(rows: Rows, marks: Rows) -> str:
     phases = alt.Chart(alt.Data(values=marks))
     rule = phases.mark_rule(color=INK, strokeDash=[2, 3]).encode(x="index:Q")
     text = phases.mark_text(align="left", dx=3, dy=-4, baseline="bottom", color=INK, angle=315)
-    layered = rule + line + text.encode(x="index:Q", y=alt.value(0), text="phase:N")
+    layered = rule + line + text.encode(x="index:Q", y=alt.value(0), text="shown:N")
     return _svg(layered.properties(width=_WIDTH, height=220))
 
 
@@ -100,7 +100,7 @@ def memory_by_pool(rows: Rows, allocated: Rows, marks: Rows) -> str:
     """Reserved memory stacked by pool over allocator events, allocated memory as a line on it.
 
     Rows: index, pool, mb, pools in the order of their layers; allocated: index, mb; marks: index,
-    phase.
+    shown.
     """
     import altair as alt
 
@@ -135,7 +135,7 @@ def memory_by_pool(rows: Rows, allocated: Rows, marks: Rows) -> str:
     phases = alt.Chart(alt.Data(values=marks))
     rule = phases.mark_rule(color=INK, strokeDash=[2, 3]).encode(x="index:Q")
     text = phases.mark_text(align="left", dx=3, dy=-4, baseline="bottom", color=INK, angle=315)
-    layered = area + rule + line + text.encode(x="index:Q", y=alt.value(0), text="phase:N")
+    layered = area + rule + line + text.encode(x="index:Q", y=alt.value(0), text="shown:N")
     return _svg(layered.properties(width=_WIDTH, height=220))
 
 

@@ -10,13 +10,15 @@ from harness.report.numbers import measured
 
 _NONE = "–"
 
+Place = tuple[str, str]
+"""A variant and a case."""
 
-def names(metrics: Metrics, variant: str, case: str) -> list[str]:
-    """Return the regions of a variant's timing cell, in the order in which it states them."""
-    tables = metrics.capture_of("timing", variant, case)
-    return (
-        [] if tables is None else tables["samples"]["region"].unique(maintain_order=True).to_list()
-    )
+
+def names(metrics: Metrics, place: Place, only: Sequence[str] = ()) -> list[str]:
+    """Return the regions of a timing cell, or those of ``only``, in the order of its statements."""
+    tables = metrics.capture_of("timing", *place)
+    found = [] if tables is None else tables["samples"]["region"].unique(maintain_order=True)
+    return [region for region in found if not only or region in only]
 
 
 def label(problem: Problem, region: str) -> str:
@@ -25,63 +27,63 @@ def label(problem: Problem, region: str) -> str:
     return known.label if known else region
 
 
-def rows(
+def table_of(
     problem: Problem,
     metrics: Metrics,
-    place: tuple[str, str],
+    gpu: str,
+    place: Place,
     columns: Sequence[str],
     facts: Sequence[str] = (),
     only: Sequence[str] = (),
-) -> list[list[str]]:
-    """Return a row a region of ``place``, a variant and a case: its metrics, then facts as text.
+    peak: tuple[str, str] | None = None,
+) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows: of each region its metrics, then facts as text, then a share of a peak.
 
-    A column METRIC@REGION is of that region in every row. ``only``: the regions that are shown.
+    A column METRIC@REGION is of that region in every row. ``peak``: a rate, and the kind of
+    arithmetic on the datasheet of ``gpu`` that it is held against.
     """
-    found = []
-    for region in names(metrics, *place):
-        if only and region not in only:
-            continue
+    head = ["", *(_titled(problem, name) for name in columns), *facts]
+    head += ["of the datasheet's peak"] if peak else []
+    rows = []
+    for region in names(metrics, place, only):
         wanted = [name if "@" in name else f"{name}@{region}" for name in columns]
         values = [metrics.get(name, *place) for name in wanted]
-        cells = [_NONE if value.value is None else measured(value) for value in values]
-        texts = [metrics.text(f"{fact}.{region}", *place) or _NONE for fact in facts]
-        found.append([label(problem, region), *cells, *texts])
-    return found
-
-
-def shares(
-    metrics: Metrics, place: tuple[str, str], gpu: str, rate: str, kind: str, only: Sequence[str]
-) -> list[str]:
-    """Return each region's share of the datasheet's peak of ``kind``, by its metric ``rate``."""
-    sheet = peaks.of(gpu)
-    peak = sheet.rate(kind) if sheet else None
-    found = []
-    for region in names(metrics, *place):
-        if only and region not in only:
-            continue
-        value = metrics.get(f"{rate}@{region}", *place).value
-        found.append(f"{100 * value / peak:.1f} %" if value and peak else _NONE)
-    return found
+        cells: list[str] = [_NONE if value.value is None else measured(value) for value in values]
+        cells += [metrics.text(f"{fact}.{region}", *place) or _NONE for fact in facts]
+        cells += [_share(metrics, place, region, gpu, *peak)] if peak else []
+        rows.append([label(problem, region), *cells])
+    return head, rows
 
 
 def bars(
-    problem: Problem, metrics: Metrics, metric: str, place: tuple[str, str], only: Sequence[str]
+    problem: Problem, metrics: Metrics, metric: str, place: Place, only: Sequence[str]
 ) -> str | None:
     """Return the figure of a metric over regions, None where none was measured."""
-    drawn = []
-    for region in names(metrics, *place):
+    rows = []
+    for region in names(metrics, place, only):
         found = metrics.get(f"{metric}@{region}", *place)
-        if found.value is None or (only and region not in only):
-            continue
-        drawn.append(
-            {
-                "label": label(problem, region),
-                "value": found.value,
-                "low": found.low,
-                "high": found.high,
-                "samples": figures.ticks(metrics.samples(f"{metric}@{region}", *place)),
-                "shown": measured(found, interval=False),
-                "baseline": region == problem.baseline,
-            }
-        )
-    return plots.bars(drawn, problem.metric(metric).label) if drawn else None
+        if found.value is not None:
+            rows.append(
+                {
+                    "label": label(problem, region),
+                    "value": found.value,
+                    "low": found.low,
+                    "high": found.high,
+                    "samples": figures.ticks(metrics.samples(f"{metric}@{region}", *place)),
+                    "shown": measured(found, interval=False),
+                    "baseline": region == problem.baseline,
+                }
+            )
+    return plots.bars(rows, problem.metric(metric).label) if rows else None
+
+
+def _titled(problem: Problem, column: str) -> str:
+    name, _, region = column.partition("@")
+    said = problem.metric(name).label
+    return f"{said}, {label(problem, region)}" if region else said
+
+
+def _share(metrics: Metrics, place: Place, region: str, gpu: str, rate: str, kind: str) -> str:
+    sheet, value = peaks.of(gpu), metrics.get(f"{rate}@{region}", *place).value
+    most = sheet.rate(kind) if sheet else None
+    return f"{100 * value / most:.1f} %" if value and most else _NONE

@@ -14,7 +14,7 @@ from harness.analysis.metrics import Measured, Metrics
 from harness.claims import Judged, limits
 from harness.evidence import Tables
 from harness.problem import Claim, Problem
-from harness.report import difference, figures, plots, regions, sweep
+from harness.report import difference, figures, memory, plots, regions, sweep
 from harness.report import limits as held_against
 from harness.report.escape import Markdown, escape, table
 from harness.report.numbers import NOT_MEASURED, measured, number
@@ -76,7 +76,7 @@ class Worklog:
         """Return the table of a case: a row a variant, baseline first, a column a metric."""
         base = self.problem.baseline
         order = [base, *(name for name in self.problem.variants if name != base)]
-        head = ["variant", *(self.problem.metric(name).label for name in metrics)]
+        head = ["variant", *self._labels(metrics)]
         if ratio:
             head.append(f"{self.problem.metric(ratio).label}, over {base}")
         rows: list[list[str]] = []
@@ -92,6 +92,15 @@ class Worklog:
         if not rows:
             return Markdown(f"*{NOT_MEASURED.capitalize()} on this target.*")
         return table(head, rows)
+
+    def _labels(self, metrics: list[str]) -> list[str]:
+        """Return the metrics' labels, with the region where the label alone stands for several."""
+        found = [self.problem.metric(name) for name in metrics]
+        often = Counter(one.label for one in found)
+        return [
+            f"{one.label}, {one.region}" if often[one.label] > 1 and one.region else one.label
+            for one in found
+        ]
 
     def claims(self) -> Markdown:
         """Return the table of claims: statement, bound, measured, verdict, source cells."""
@@ -165,6 +174,20 @@ class Worklog:
         svg = figures.memory(self._metrics, variant, case)
         return self.figure(name, f"memory timeline of {variant}", svg, caption)
 
+    def filled(self, variant: str, case: str) -> Markdown:
+        """Return what filled the graphs' pools of a variant at their peaks, by allocation site."""
+        found = self._metrics.capture_of("memory", variant, case)
+        if found is None:
+            return Markdown(f"*{variant}: {NOT_MEASURED} on this target.*")
+        return memory.filled(found)
+
+    def memory_changed(self, a: str, b: str, case: str) -> Markdown:
+        """Return which pools grew from variant ``a`` to ``b``, and by which allocation sites."""
+        sides = [self._metrics.capture_of("memory", variant, case) for variant in (a, b)]
+        if not sides[0] or not sides[1]:
+            return Markdown(f"*{a} against {b}: {NOT_MEASURED} on this target.*")
+        return memory.changed(sides[0], sides[1])
+
     def model(
         self, name: str, metric: str, points: list[tuple[str, str, float]], caption: str
     ) -> Markdown:
@@ -222,50 +245,23 @@ class Worklog:
         unit = sweep.unit_of(self.problem.metrics[metric].unit)[1]
         return table(["size", *(f"{name}, {unit}" for name in variants), *facts], rows)
 
-    def regions(
-        self,
-        variant: str,
-        case: str,
-        metrics: list[str],
-        facts: tuple[str, ...] = (),
-        only: tuple[str, ...] = (),
-        peak: tuple[str, str] | None = None,
-    ) -> Markdown:
-        """Return the table of a cell that measured several things: a row a region.
+    def regions(self, variant: str, case: str, metrics: list[str], **how: Any) -> Markdown:
+        """Return the table of a cell that measured several things in turn: a row a region.
 
-        ``metrics`` may be METRIC@REGION, which is that region's in every row; ``facts`` are what
-        the cell says of a region in words; ``only``: these regions. ``peak``: a rate and the kind
-        of arithmetic whose peak on the datasheet it is held against.
+        ``how``: ``facts`` that it says of a region in words, ``only`` these regions, and ``peak``,
+        a rate and the kind of arithmetic whose peak on the datasheet it is held against.
         """
-        place = (variant, case)
-        rows = regions.rows(self.problem, self._metrics, place, metrics, facts, only)
-        if not rows:
-            return Markdown(f"*{case}: {NOT_MEASURED} on this target.*")
-        head = ["", *(self._column(name) for name in metrics), *facts]
-        if peak:
-            head.append("of the datasheet's peak")
-            gpu = self.target["name"]
-            shares = regions.shares(self._metrics, place, gpu, *peak, only)
-            rows = [[*row, share] for row, share in zip(rows, shares, strict=True)]
-        return table(head, rows)
-
-    def _column(self, metric: str) -> str:
-        name, _, region = metric.partition("@")
-        said = self.problem.metric(name).label
-        return f"{said}, {regions.label(self.problem, region)}" if region else said
+        head, rows = regions.table_of(
+            self.problem, self._metrics, self.target["name"], (variant, case), metrics, **how
+        )
+        return table(head, rows) if rows else Markdown(f"*{case}: {NOT_MEASURED} on this target.*")
 
     def region_bars(
-        self,
-        name: str,
-        metric: str,
-        variant: str,
-        case: str,
-        caption: str,
-        only: tuple[str, ...] = (),
+        self, name: str, metric: str, place: tuple[str, str], caption: str, only: tuple[str, ...]
     ) -> Markdown:
-        """Draw a metric of a cell's regions with intervals, the baseline's value as a line."""
-        svg = regions.bars(self.problem, self._metrics, metric, (variant, case), only)
-        return self.figure(name, f"{self.problem.metric(metric).label}, {case}", svg, caption)
+        """Draw a metric of a variant's and case's regions, the baseline's value as a line."""
+        svg = regions.bars(self.problem, self._metrics, metric, place, only)
+        return self.figure(name, f"{self.problem.metric(metric).label}, {place[1]}", svg, caption)
 
     def shares(self, case: str, variants: list[str], **how: str) -> Markdown:
         """Return how much of what memory or arithmetic allow each variant reaches, by size.

@@ -17,6 +17,8 @@ Storage = tuple[int, int]
 """Address and bytes."""
 
 _IN_USE = ("active_allocated", "active_awaiting_free")
+_BLOCK = 512
+"""Bytes; what the allocator rounds to (c10/cuda/CUDACachingAllocator.h, kMinBlockSize)."""
 
 
 @dataclass(frozen=True)
@@ -41,22 +43,37 @@ class Parts:
     """The pieces of a device's used bytes; ``outside`` is None if the driver was not asked.
 
     unowned: allocated in the default pool, yet no tensor that Python knows lies there, such as the
-    workspace of cuBLAS. outside: what no pool of torch holds, such as kernels and graphs.
+    workspace of cuBLAS. graphs: all pools of graphs. outside: what no pool of torch holds, such as
+    kernels and graphs.
     """
 
     weights: int
     other: int
     unowned: int
     slack: int
-    graph_live: int
-    graph_free: int
+    graphs: int
     outside: int | None = None
 
     @property
     def total(self) -> int:
         """Return the sum."""
         inside = self.weights + self.other + self.unowned + self.slack
-        return inside + self.graph_live + self.graph_free + (self.outside or 0)
+        return inside + self.graphs + (self.outside or 0)
+
+
+@dataclass(frozen=True)
+class GraphParts:
+    """What the reserved bytes of the graphs' pools are for; the four add up to them.
+
+    Each replay reads its inputs' copies and writes its outputs and workspaces where the recording
+    put them. ``dead`` is the rest: what the recording wrote and freed, with rounding, and what was
+    never written.
+    """
+
+    inputs: int
+    outputs: int
+    workspaces: int
+    dead: int
 
 
 def pools(segments: Iterable[Mapping[str, Any]]) -> dict[tuple[int, int], Pool]:
@@ -84,9 +101,10 @@ def parts(
 ) -> Parts:
     """Return the pieces; a storage that is among ``weights`` counts once, wherever else it is."""
     found = pools(segments)
-    default, graphs = found.get(DEFAULT, Pool()), graph_pools(found)
+    default = found.get(DEFAULT, Pool())
     ours = dict(weights)
-    blocks = [block for block in _blocks(segments) if block[2]]
+    mine = (segment for segment in segments if pool_of(segment) == DEFAULT)
+    blocks = [block for block in _blocks(mine) if block[2]]
     starts = [start for start, _, _ in blocks]
     theirs = {address: size for address, size in others if address not in ours}
     inside = {address: _block(blocks, starts, address) for address in (*ours, *theirs)}
@@ -96,10 +114,47 @@ def parts(
         other=sum(size for address, size in theirs.items() if inside[address] is not None),
         unowned=sum(size for start, size, _ in blocks if start not in owned),
         slack=default.free,
-        graph_live=graphs.live,
-        graph_free=graphs.free,
+        graphs=graph_pools(found).reserved,
         outside=outside,
     )
+
+
+def graph_parts(
+    segments: Sequence[Mapping[str, Any]],
+    recorded: Iterable[Storage],
+    inputs: Iterable[Storage],
+    outputs: Iterable[Storage],
+) -> GraphParts:
+    """Return the parts of all graphs' pools.
+
+    recorded: blocks that were allocated in them as a recording ended; with what is allocated now
+    they are what replays keep using. Those where no input and no output begins are workspaces,
+    which no tensor owns. A place that one graph uses for an input and another for its workspace
+    counts once, as the earlier of inputs, outputs, workspaces.
+    """
+    roles = [list(inputs), list(outputs), [*recorded, *live_in_graphs(segments)]]
+    pieces = [
+        (segment["address"], segment["address"] + segment["total_size"])
+        for segment in segments
+        if pool_of(segment) != DEFAULT
+    ]
+    stretches: list[tuple[int, int]] = []
+    covered = []
+    for role in roles:
+        stretches += [(address, address + -(-size // _BLOCK) * _BLOCK) for address, size in role]
+        covered.append(_overlap(pieces, stretches))
+    return GraphParts(
+        inputs=covered[0],
+        outputs=covered[1] - covered[0],
+        workspaces=covered[2] - covered[1],
+        dead=sum(end - start for start, end in pieces) - covered[2],
+    )
+
+
+def live_in_graphs(segments: Iterable[Mapping[str, Any]]) -> list[Storage]:
+    """Return the blocks in use of all pools but the default one."""
+    mine = (segment for segment in segments if pool_of(segment) != DEFAULT)
+    return [(address, size) for address, size, used in _blocks(mine) if used]
 
 
 def identity_error(found: Parts, used: int) -> int:
@@ -134,11 +189,9 @@ def pool_of(segment: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def _blocks(segments: Iterable[Mapping[str, Any]]) -> list[tuple[int, int, bool]]:
-    """Return (address, size, in use) of the default pool's blocks in the order of addresses."""
+    """Return (address, size, in use) of blocks in the order of addresses."""
     found = []
     for segment in segments:
-        if pool_of(segment) != DEFAULT:
-            continue
         address = segment["address"]
         for block in segment["blocks"]:
             found.append((address, block["size"], block["state"] in _IN_USE))
@@ -153,3 +206,18 @@ def _block(blocks: list[tuple[int, int, bool]], starts: list[int], address: int)
         return None
     start, size, _ = blocks[index]
     return start if address < start + size else None
+
+
+def _overlap(pieces: list[tuple[int, int]], stretches: list[tuple[int, int]]) -> int:
+    """Return how many bytes of ``pieces``, which do not overlap, any of ``stretches`` covers."""
+    joined: list[list[int]] = []
+    for start, end in sorted(stretches):
+        if joined and start <= joined[-1][1]:
+            joined[-1][1] = max(joined[-1][1], end)
+        else:
+            joined.append([start, end])
+    return sum(
+        max(0, min(end, last) - max(start, first))
+        for start, end in pieces
+        for first, last in joined
+    )

@@ -1,19 +1,27 @@
 """The device's memory at the end of each phase, stated as facts that end in the phase's name."""
 
 import gc
-import json
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import torch
-from accounting import DEFAULT, Pool, graph_pools, identity_error, parts, pools, ungraphed
+from accounting import (
+    DEFAULT,
+    Pool,
+    Storage,
+    graph_parts,
+    graph_pools,
+    identity_error,
+    live_in_graphs,
+    parts,
+    pools,
+    ungraphed,
+)
 from recorder import Recorder, driver
 from storages import distinct, leaves, total
 from torch import nn
 
 from harness.probe.cell import Cell
-from harness.probe.names import INPUT
 
 
 class Ledger:
@@ -25,7 +33,6 @@ class Ledger:
 
     def __init__(self, cell: Cell, expected: int) -> None:
         self._cell, self._expected = cell, expected
-        self._alone = bool(json.loads(os.environ[INPUT])["alone"])
         self._recorder = Recorder(driver())
         self._model: nn.Module | None = None
         self._baseline = 0
@@ -35,7 +42,8 @@ class Ledger:
             self._baseline = _used()
             _prime()
             stream = lambda: torch.cuda.current_stream().cuda_stream  # noqa: E731 - a name for it
-            self._recorder.install(torch.cuda.CUDAGraph, stream)
+            held = lambda: live_in_graphs(_segments())  # noqa: E731 - another
+            self._recorder.install(torch.cuda.CUDAGraph, stream, held)
 
     def weigh(self, model: nn.Module) -> None:
         """Say whose parameters and buffers the weights are."""
@@ -59,7 +67,7 @@ class Ledger:
 
     def outside(self) -> int | None:
         """Return what the driver gave this process and torch does not hold; None if not alone."""
-        if self._cell.device != "cuda" or not self._alone:
+        if self._cell.device != "cuda" or not self._cell.alone:
             return None
         torch.cuda.synchronize()
         return _used() - self._baseline - torch.cuda.memory_reserved()
@@ -73,6 +81,16 @@ class Ledger:
         if nodes is not None and nodes_before is not None and nodes > nodes_before:
             each = (after - before) / (nodes - nodes_before)
             self._cell.fact("record_bytes_per_node", each, "B/node")
+
+    def forget(self, steps: dict[str, Any]) -> None:
+        """Let go of every compiled function and every graph."""
+        steps.clear()
+        torch._dynamo.reset()  # with the trees of graphs
+        self._recorder.forget()
+        gc.collect()
+        if torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+            torch.cuda.empty_cache()
 
     @property
     def nodes(self) -> int | None:
@@ -104,7 +122,7 @@ class Ledger:
             told = ungraphed(self._expected, graphs, skips)
             self._fact("ungraphed", phase, told, "functions")
         self._fact("non_static_inputs", phase, copied, "inputs")
-        self._fact("static_copies", phase, _static_copies())
+        self._fact("static_copies", phase, sum(size for _, size in _inputs_and_outputs()[0]))
 
     def _allocated(self, phase: str, owned: list[Any]) -> None:
         """State the pools, and the pieces that all memory consists of."""
@@ -113,14 +131,20 @@ class Ledger:
         found = pools(segments)
         default = found.get(DEFAULT, Pool())
         graphs = graph_pools(found)
-        pieces = parts(segments, distinct(owned), distinct(_alive()), outside)
+        alive = distinct(_alive())
+        pieces = parts(segments, distinct(owned), alive, outside)
+        inputs, outputs = _inputs_and_outputs()
+        roles = graph_parts(segments, self._recorder.held, inputs, [*outputs, *alive])
         values = {
             "reserved": reserved,
             "allocated": torch.cuda.memory_allocated(),
             "default_reserved": default.reserved,
             "graph_reserved": graphs.reserved,
             "graph_live": graphs.live,
-            "graph_free": graphs.free,
+            "graph_inputs": roles.inputs,
+            "graph_outputs": roles.outputs,
+            "graph_workspaces": roles.workspaces,
+            "graph_dead": roles.dead,
             "other_live": pieces.other,
             "unowned": pieces.unowned,
             "default_slack": pieces.slack,
@@ -133,16 +157,6 @@ class Ledger:
         for name, value in values.items():
             self._fact(name, phase, value)
         self._fact("graph_pools", phase, len(set(found) - {DEFAULT}), "pools")
-
-
-def forget(steps: dict[str, Any]) -> None:
-    """Let go of every compiled function and every graph."""
-    steps.clear()
-    torch._dynamo.reset()  # with the trees of graphs
-    gc.collect()
-    if torch.cuda.is_initialized():
-        torch.cuda.synchronize()
-        torch.cuda.empty_cache()
 
 
 def _prime() -> None:
@@ -173,19 +187,21 @@ def _segments() -> list[dict[str, Any]]:
     return torch.cuda.memory_snapshot(include_traces=False)
 
 
-def _static_copies() -> int:
-    """Return the bytes of the inputs that trees of graphs keep a copy of."""
+def _inputs_and_outputs() -> tuple[list[Storage], list[Storage]]:
+    """Return the inputs that trees of graphs keep a copy of, and the outputs that they write."""
     from torch._inductor import cudagraph_trees
 
     manager = cudagraph_trees.get_manager(0, create_if_none_exists=False)
     nodes = list(manager.get_roots()) if manager else []
-    copies = []
+    inputs: list[Any] = []
+    outputs: list[Storage] = []
     while nodes:
         node = nodes.pop()
         nodes += [child for children in node.children.values() for child in children]
-        inputs = [node.reconstructed_inputs[index] for index in node.non_static_input_idx]
-        copies += [one for one in inputs if isinstance(one, torch.Tensor)]
-    return sum(copy.untyped_storage().nbytes() for copy in copies)
+        inputs += [node.reconstructed_inputs[index] for index in node.non_static_input_idx]
+        told = [one for one in node.outputs_metadata if isinstance(one, dict)]
+        outputs += [(one["data_ptr"], one["nbytes"]) for one in told]
+    return distinct(one for one in inputs if isinstance(one, torch.Tensor)), outputs
 
 
 def _alive() -> Iterator[torch.Tensor]:

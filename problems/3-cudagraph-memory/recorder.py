@@ -11,26 +11,44 @@ from typing import Any
 Count = Callable[[int], int | None]
 """From a stream that records to the number of nodes so far; None if the driver does not say."""
 
+Blocks = list[tuple[int, int]]
+"""Address and bytes of each."""
+
 _RECORDING = 1
 _ASK = "cuStreamGetCaptureInfo_v3"  # the second version refuses if any edge says more than "after"
 
 
 class Recorder:
-    """Counts graphs and their nodes from ``install`` on."""
+    """Counts graphs and their nodes from ``install`` on, and notes what each holds."""
 
     def __init__(self, count: Count) -> None:
         self._count = count
         self._nodes: list[int | None] = []
+        self._held: Blocks = []
 
-    def install(self, graph: Any, stream: Callable[[], int]) -> None:
-        """Count whatever ``graph``, the class, records; ``stream`` tells which one records."""
+    def install(self, graph: Any, stream: Callable[[], int], held: Callable[[], Blocks]) -> None:
+        """Count whatever ``graph``, the class, records.
+
+        ``stream`` tells which one records, ``held`` what is allocated in the pools of graphs. Right
+        after a recording Inductor gives its workspaces back, and its replays go on using them.
+        """
         end = graph.capture_end
 
         def capture_end(one: Any) -> None:
             self._nodes.append(self._count(stream()))
+            self._held += held()
             end(one)
 
         graph.capture_end = capture_end
+
+    @property
+    def held(self) -> Blocks:
+        """Return what was allocated in the pools of graphs as each recording ended."""
+        return self._held
+
+    def forget(self) -> None:
+        """Hold no graph's blocks any more: the graphs are gone."""
+        self._held = []
 
     @property
     def graphs(self) -> int | None:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from accounting import per_node
 from decoder import SHAPES, build
-from ledger import Ledger, forget
+from ledger import Ledger
 from manual import Recorded, chain
 from torch import Tensor, nn
 from variants import MODES, graphed, prepare, quantise
@@ -156,7 +156,7 @@ def study(cell: Cell, ledger: Ledger, eager: Steps, steps: Steps) -> None:
     with cell.phase("reset"):
         del step  # it holds a graph as well
         measured.clear()
-        forget(steps)
+        ledger.forget(steps)
     ledger.state("reset")
 
 

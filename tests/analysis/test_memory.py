@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.memory import highest, limits, peaks, pools, size, stacked
+from harness.analysis.memory import (
+    highest,
+    limits,
+    mark_pools,
+    peaks,
+    pool_peaks,
+    pools,
+    size,
+    stacked,
+)
 from harness.captures import memory
 from harness.evidence import FREED_POOL, frame
 
@@ -70,6 +79,19 @@ def test_of_a_whole_capture_only_the_sum_outside_is_unknown(tmp_path: Path) -> N
             WHOLE,
             {},
         ),
+        (
+            "that were freed in the phase that reserved them is not recorded: up to 7.00 kB",
+            [event("segment_alloc", 9000, 7000, 2), event("segment_free", 9000, 7000, 2), *HISTORY],
+            WHOLE,
+            {"marks": [MARK | {"segments": [WHOLE]}]},
+        ),
+        # A block is freed that was not allocated.
+        (
+            "What filled the pools at their peaks is not told",
+            [*HISTORY, event("free_completed", 3000, 100), event("alloc", 1000, 200)],
+            WHOLE | {"active_size": 612},
+            {},
+        ),
         ("Who holds 512 B", HISTORY, WHOLE | {"blocks": None}, {}),
         (
             "for every pool: rounding, awaiting free;",
@@ -102,6 +124,50 @@ def test_pools_have_a_column_a_part(tmp_path: Path) -> None:
         "free in used segments": 4096 - 512,
         "free segments": 0,
     }
+
+
+def test_pools_at_marks_have_a_column_a_part_and_the_largest_are_first(tmp_path: Path) -> None:
+    small = WHOLE | {"segment_pool_id": [0, 2], "total_size": 5000}
+    large = WHOLE | {"segment_pool_id": [0, 1], "total_size": 9000, "active_size": None}
+    marks = [MARK | {"segments": [small]}, MARK | {"time_us": 2, "segments": [small, large]}]
+    tables = read(tmp_path, [], marks=marks)
+    keys = ("index", "pool", "reserved_bytes", "live", "rounding", "free in used segments")
+    assert mark_pools(tables).select(keys).rows() == [
+        (0, "graph pool (0, 2)", 5000, 500, 12, 4488),
+        (1, "graph pool (0, 1)", 9000, 512, None, 8488),
+        (1, "graph pool (0, 2)", 5000, 500, 12, 4488),
+    ]
+    assert mark_pools(read(tmp_path, [])).is_empty()
+
+
+def test_pools_are_taken_at_their_first_peak(tmp_path: Path) -> None:
+    history = [
+        *HISTORY,
+        event("segment_alloc", 9000, 700, 4),
+        event("alloc", 9000, 40, 4),
+        event("alloc", 9100, 40, 5),
+        event("free_completed", 9100, 40, 5),
+        event("segment_alloc", 9700, 300, 6),
+        event("alloc", 9700, 40, 7),
+        event("segment_alloc", 20000, 100, 8),  # never used
+    ]
+    graph = {"allocated_size": 40, "segment_pool_id": [0, 1]}
+    segments = [
+        WHOLE,
+        graph | {"address": 9000, "total_size": 700},
+        graph | {"address": 9700, "total_size": 300},
+        {"address": 20000, "total_size": 100, "allocated_size": 0, "segment_pool_id": [0, 2]},
+    ]
+    phases = [*PHASES, {"name": "end", "time_us": 5}]
+    found = pool_peaks(read(tmp_path, history, *segments, phases=phases))
+    assert found.columns == ["pool", "phase", "allocated_bytes", "reserved_bytes", "unused_bytes"]
+    assert found.rows() == [
+        ("default", "run", 512, 4096, 3584),
+        ("graph pool (0, 1)", "end", 80, 700, 620),
+    ]
+    before = read(tmp_path, [event("free_completed", 600, 90)], WHOLE | {"total_size": 9000})
+    assert pool_peaks(before).rows() == [("default", None, 602, 9000, 8398)]
+    assert pool_peaks(read(tmp_path, [])).is_empty()
 
 
 def test_peaks_are_by_phase_in_the_order_of_time() -> None:

@@ -77,6 +77,18 @@ def test_a_point_is_operations_over_bytes_and_over_time(moving: Problem) -> None
     assert point(moving, times, [fact(2e6)]) == Point("fast", 2000.0, 2.0)
 
 
+def test_a_point_may_be_timed_as_a_region_of_another_variants_cell(moving: Problem) -> None:
+    other = cell("slow")
+    times = [
+        {**row, "region": region}
+        for region, value in (("fast", 2.0), ("slow", 8.0))
+        for row in samples(other, "wall_time", value)
+    ]
+    found = Metrics(moving, tables(cells=[FAST, other], samples=times, facts=[fact(2e6)]))
+    point = roofline.point(found, "fast", "small", "time", "moved", 4e9, within="slow")
+    assert point == Point("fast", 2000.0, 2.0)
+
+
 def test_without_time_or_bytes_there_is_no_point(moving: Problem) -> None:
     times = samples(FAST, "wall_time", 2.0)
     assert point(moving, [], [fact(2e6)]) is None

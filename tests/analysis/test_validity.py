@@ -57,13 +57,6 @@ def test_a_doubtful_round_makes_the_metric_doubtful() -> None:
     assert notes(found) == ["small.a.timing.r1 doubtful: power cap in 9 of 10 looks"]
 
 
-def test_a_clock_falls_on_both_sides_of_what_is_paired_and_others_do_not() -> None:
-    capped = {"doubt": "power cap in 9 of 10 looks; SM clock drifted from 1980 to 1755 MHz"}
-    assert validity.doubt(cells(capped, {"sm_mhz": 1500.0}), paired=True) == ""
-    others = {"doubt": "power cap in 9 of 10 looks; on the GPU, too: x (process 7)"}
-    assert validity.doubt(cells(others), paired=True) == "on the GPU, too: x (process 7)"
-
-
 def test_clocks_that_differ_between_rounds_are_told() -> None:
     assert validity.doubt(cells({}, {"sm_mhz": 1755.0})) == (
         "SM clock between rounds from 1755 to 1980 MHz"

@@ -131,6 +131,8 @@ def test_events_without_time_alloc_or_free_are_kept(tmp_path: Path) -> None:
         ([("a.cpp", 1, "alloc()"), ("x/y/z.py", 4, "g")], "y/z.py:4 g"),
         ([("a.cpp", 1, "alloc()")], "a.cpp:1 alloc()"),
         ([(None, None, None)], "?:? ?"),
+        ([(f"/i/ag/cag{'4' * 49}.py", 49, "part")], "Inductor's code:49 part"),
+        ([(f"/i/xx/cag{'4' * 49}.py", 49, "part")], f"xx/cag{'4' * 49}.py:49 part"),
     ],
 )
 def test_a_site_is_the_innermost_python_line_outside_torch(
@@ -204,20 +206,63 @@ NO_SNAPSHOT: list[Any] = [
     {"segments": [], "device_traces": [[]], "marks": [{"phase": "x", "time_us": 1}]},
     *(
         {"segments": [], "device_traces": [[]], "marks": [MARK | wrong]}
-        for wrong in ({"used_bytes": -1}, {"pools": [[0, 1]]}, {"pools": [[[0, 1], 2**63]]})
+        for wrong in (
+            {"used_bytes": -1},
+            {"segments": 3},
+            {"segments": [3]},
+            {"segments": [{"total_size": 4}]},
+            {"segments": [SIZED | {"segment_pool_id": 1}]},
+            {"segments": [SIZED | {"total_size": -1}]},
+            {"segments": [SIZED | {"allocated_size": 5}]},
+            {"segments": [SIZED | {"requested_size": 1}]},
+            {"segments": [SIZED | {"total_size": 2**62}] * 3},
+        )
     ),
     {"segments": [], "device_traces": [[]], "stacks": 3},
 ]
 
 
 def test_marks_say_what_is_outside_of_the_allocator(tmp_path: Path) -> None:
-    marks = [MARK | {"pools": [[[0, 0], 3], [[0, 1], 1]]}, MARK | {"phase": "y", "time_us": 2}]
+    marks = [MARK | {"phase": "y", "time_us": 2}, MARK]
     tables = memory.read(written(tmp_path, {**holding([]), "marks": marks}))
     assert tables["memory_marks"].rows() == [(0, "x", 1000, 9, 4, 1, 5), (1, "y", 2000, 9, 4, 1, 5)]
-    assert tables["memory_mark_pools"].rows() == [
-        (0, "default", 3),
-        (0, "graph pool (0, 1)", 1),
+    assert tables["memory_mark_parts"].is_empty()
+
+
+def test_marks_say_what_each_pool_is(tmp_path: Path) -> None:
+    used = segment(100, 60, active_size=60, requested_size=50)
+    unused = segment(40, 0, active_size=0, segment_pool_id=[0, 1])
+    of_another = segment(7, 7, device=1)
+    marks = [
+        MARK | {"segments": [used, unused, used, of_another]},
+        MARK | {"phase": "y", "segments": [segment(9, 1)]},
     ]
+    tables = memory.read(written(tmp_path, {**holding([], segment(9, 1)), "marks": marks}))
+    parts = ("live", "rounding", "awaiting free", "free in used segments", "free segments")
+    assert tables["memory_mark_parts"].rows() == [
+        *((0, "default", *row) for row in zip(parts, (100, 20, 0, 80, 0), strict=True)),
+        *((0, "graph pool (0, 1)", *row) for row in zip(parts, (0, 0, 0, 0, 40), strict=True)),
+        *((1, "default", *row) for row in zip(parts, (1, None, None, 8, 0), strict=True)),
+    ]
+
+
+def test_sizes_are_rounded_where_only_a_mark_tells_that_it_is_a_gpu(tmp_path: Path) -> None:
+    history = [event("alloc", 1, 1, address=1), event("free_completed", 1, 2, address=1)]
+    marks = [MARK | {"segments": []}, MARK | {"segments": [segment(4, 0, segment_type="small")]}]
+    tables = memory.read(written(tmp_path, {**holding(history), "marks": marks}))
+    assert tables["memory_timeline"]["allocated_bytes"].to_list() == [512, 0]
+
+
+def test_a_list_of_segments_that_marks_share_is_not_multiplied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_snapshot, "_MOST_MARKED", 150_000)
+    mark = MARK | {"segments": [segment(0, 0)] * 100_000}
+    path = tmp_path / "memory.pickle"
+    path.write_bytes(pickle.dumps({**holding([]), "marks": [mark] * 100_000}))
+    assert path.stat().st_size < 1 << 20  # of 10¹⁰ segments
+    with pytest.raises(CaptureError, match="more than 150000 segments of marks"):
+        memory.read(path)
 
 
 @pytest.mark.parametrize("snapshot", NO_SNAPSHOT)

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import re
 import sqlite3
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 
 from harness.cli.inspect import inspect
 from harness.errors import CaptureError
-from harness.evidence import frame
+from harness.evidence import FREED_POOL, frame
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -151,7 +152,12 @@ def test_memory_that_was_not_recorded_is_a_dash_and_rows_are_cut(monkeypatch):
             "used_bytes": [20_000],
             "outside_bytes": [11_000],
         },
-        "memory_mark_pools": {"index": [0], "pool": ["default"], "reserved_bytes": [9000]},
+        "memory_mark_parts": {
+            "index": [0, 0],
+            "pool": ["default"] * 2,
+            "part": ["live", "rounding"],
+            "bytes": [9000, None],
+        },
     }
     fake_reader(monkeypatch, "memory", **tables)
     text = run(DATA / "memory/graph.pickle.zst")
@@ -163,6 +169,90 @@ def test_memory_that_was_not_recorded_is_a_dash_and_rows_are_cut(monkeypatch):
     assert "11.00 kB" in text
     (mark,) = json.loads(run(DATA / "memory/graph.pickle.zst", "--json"))["marks"]
     assert mark["pools"] == {"default": 9000}
+    assert mark["parts"] == {"default": {"live": 9000, "rounding": None}}
+
+
+def planted(tmp_path, **more):
+    """A history of two graphs' pools, of which one is gone by its end, with marks."""
+    mib = 1 << 20
+
+    def standing(address, pool, allocated, **rest):
+        sizes = {"total_size": 8 * mib, "allocated_size": allocated, "requested_size": allocated}
+        return sizes | {"address": address * mib, "segment_pool_id": [0, pool]} | rest
+
+    def event(action, address, size, time_us, line=0):
+        frames = [{"filename": "/w/model.py", "line": at, "name": "f"} for at in range(line, 9)]
+        made = {"action": action, "addr": address * mib, "size": size * mib, "time_us": time_us}
+        return made | {"frames": frames if line else []}
+
+    history = [
+        event("segment_alloc", 0, 8, 1),
+        event("segment_alloc", 10, 8, 2),
+        *(event("alloc", 10 + at, 1, 3, line=1 + at) for at in range(7)),
+        event("alloc", 0, 3, 4, line=8),
+        *(event("free_completed", 10 + at, 1, 5) for at in range(7)),
+        event("segment_free", 10, 8, 7),
+    ]
+    mark = {"used_bytes": 20 * mib, "reserved_bytes": 16 * mib, "allocated_bytes": 3 * mib}
+    default = standing(0, 0, 3 * mib, active_size=3 * mib)
+    graph = standing(10, 1, 0, active_size=0)
+    snapshot = {
+        "segments": [default],
+        "device_traces": [history],
+        "phases": [{"name": "record", "time_us": 0}],
+        "marks": [
+            mark | {"phase": "record", "time_us": 6, "segments": [default, graph]},
+            mark | {"phase": "reset", "time_us": 8, "reserved_bytes": 8 * mib} | more,
+        ],
+    }
+    path = tmp_path / "memory.json"
+    path.write_text(json.dumps(snapshot))
+    return path
+
+
+def lines_of(text, title):
+    """Return the rows of the table with ``title``, each split where columns are apart."""
+    lines = [line.strip() for line in text.splitlines()]
+    begin = next(at for at in range(lines.index(title), len(lines)) if "───" in lines[at]) + 1
+    return [re.split(r"  +", line) for line in lines[begin : lines.index("", begin)]]
+
+
+def test_what_filled_a_pool_that_is_gone_is_shown_as_parts_of_it(tmp_path):
+    found = json.loads(run(planted(tmp_path), "--json"))
+    default, graph = found["filled"]
+    assert (default["pool"], graph["pool"]) == ("default", "graph pool (0, 1)")
+    for pool in found["filled"]:
+        held = sum(row["bytes"] for row in pool["blocks"])
+        assert held == pool["allocated_bytes"] == pool["reserved_bytes"] - pool["unused_bytes"]
+        assert pool["phase"] == "record"
+    assert len(graph["blocks"]) == 7
+    text = run(planted(tmp_path))
+    shown = lines_of(text, "What filled each pool at its peak")
+    assert shown[:3] == [
+        ["default", "8.39 MB", "reserved then, in phase record"],
+        ["5.24 MB", "of it not in use"],
+        ["3.15 MB", "1", "w/model.py:8 f"],
+    ]
+    assert shown[3] == ["graph pool (0, 1)", "8.39 MB", "reserved then, in phase record"]
+    assert shown[4] == ["1.05 MB", "of it not in use"]
+    assert shown[5] == ["1.05 MB", "1", "w/model.py:1 f < w/model.py:2 f < …"]
+    assert shown[10:] == [["2.10 MB", "2", "2 other stacks"]]
+    assert FREED_POOL not in text
+
+
+def test_each_phase_ends_with_what_its_pools_are(tmp_path):
+    text = run(planted(tmp_path))
+    assert lines_of(text, "As each phase ended") == [
+        ["record", "20.97 MB", "4.19 MB", "default", "8.39 MB", "3.15 MB", "0 B", "5.24 MB"],
+        ["graph pool (0, 1)", "8.39 MB", "0 B", "0 B", "8.39 MB"],
+        ["reset", "20.97 MB", "12.58 MB", "–", "8.39 MB", "3.15 MB", "–", "–"],
+    ]
+    waiting = {"total_size": 9, "allocated_size": 1, "active_size": 3, "requested_size": 1}
+    many = [waiting | {"segment_pool_id": [0, pool]} for pool in range(6)]
+    text = run(planted(tmp_path, segments=many), COLUMNS="120")
+    *_, last, others = lines_of(text, "As each phase ended")
+    assert last == ["graph pool (0, 2)", "9 B", "1 B", "–", "6 B", "2 B"]
+    assert others == ["3 other pools", "27 B", "3 B", "–", "18 B", "6 B"]
 
 
 def test_tables_fit_100_columns_and_full_names_are_whole():

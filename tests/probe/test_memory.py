@@ -1,5 +1,6 @@
 """What the probe writes of a snapshot, against torch's own pickle of the same."""
 
+import gzip
 import importlib
 import json
 import sys
@@ -51,7 +52,7 @@ def test_the_json_holds_what_the_pickle_does(probe: Any, tmp_path: Path) -> None
     written = memory.read(path)
     with sniff.opened(PICKLE) as plain:
         own = memory.read(plain)
-    for table in ("memory_pools", "memory_parts", "memory_live"):
+    for table in ("memory_pools", "memory_parts", "memory_live", "memory_pool_peaks"):
         assert written[table].equals(own[table]), table
     for table in ("memory_by_pool", "memory_timeline", "memory_sites"):
         same = [name for name in own[table].columns if name not in ("phase", "pool")]
@@ -72,10 +73,13 @@ def test_a_mark_holds_what_driver_and_allocator_say(probe: Any, tmp_path: Path) 
     assert [row[3:] for row in marks.rows()] == [
         (40 << 30, reserved, allocated, (40 << 30) - reserved)
     ] * 2
-    pools = dict(tables["memory_pools"].select("pool", "reserved_bytes").rows())
+    parts = tables["memory_mark_parts"]
+    assert tables["memory_parts"]["bytes"].sum() == reserved
     for index in (0, 1):
-        mine = tables["memory_mark_pools"].rows()
-        assert {pool: size for at, pool, size in mine if at == index} == pools
+        assert parts.filter(parts["index"] == index).drop("index").equals(tables["memory_parts"])
+    segments = json.loads(gzip.decompress(path.read_bytes()))["marks"][1]["segments"]
+    assert all({"address", "segment_pool_id", "is_expandable"} <= one.keys() for one in segments)
+    assert not any({"blocks", "frames"} & one.keys() for one in segments)
 
 
 def test_a_cpu_has_no_marks(probe: Any) -> None:

@@ -55,9 +55,11 @@ def capture(name: str, times: Sequence[int] = (9_000, 9_100, 9_050, 9_020)) -> g
 def test_names_from_captures_are_shown_as_they_are(name: str) -> None:
     sites = [{"phase": name, "site": name, "peak_bytes": 5, "count": 1}]
     pools = [{"pool": name, "reserved_bytes": 5, "allocated_bytes": 5}]
+    filled = [{"pool": name, "site": name, "bytes": 5, "count": 1}]
     held = {
         "memory_sites": rows("memory_sites", sites),
         "memory_pools": rows("memory_pools", pools),
+        "memory_pool_peaks": rows("memory_pool_peaks", filled),
     }
     none = {key: table.clear() for key, table in held.items()}
     diff = CellDiff(
@@ -78,6 +80,9 @@ def test_names_from_captures_are_shown_as_they_are(name: str) -> None:
             | {
                 "memory_sites": rows("memory_sites", [sites[0] | {"phase": "n", "site": "n"}]),
                 "memory_pools": rows("memory_pools", [pools[0] | {"pool": "n"}]),
+                "memory_pool_peaks": rows(
+                    "memory_pool_peaks", [filled[0] | {"pool": "n", "site": "n"}]
+                ),
             },
         ),
     )

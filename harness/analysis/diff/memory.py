@@ -1,4 +1,4 @@
-"""Two memory captures: which pools and which allocation sites grew."""
+"""Two memory captures: which pools grew, and at whose peaks which allocation sites."""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.evidence import Tables
+from harness.evidence import FREED_POOL, Tables
 
 _LINE = re.compile(r":\d+(?= |$)")
 
@@ -22,7 +22,10 @@ class Pool:
 
 @dataclass(frozen=True)
 class Site:
-    """Bytes held at the peak of a phase by what one line of the program asked for, A and B."""
+    """Bytes held at the peak of a phase by what one line of the program asked for, A and B.
+
+    In place of a phase there can be a graph's pool; its blocks count as the allocator rounds them.
+    """
 
     phase: str
     site: str
@@ -54,7 +57,7 @@ class MemoryDiff:
 
 
 def compare(a: Tables, b: Tables) -> MemoryDiff:
-    """Return pools by name, and sites by phase, those that changed most first.
+    """Return pools by name, and sites by phase and graph's pool, those that changed most first.
 
     Sites are matched by file, line and function, then without the line: code above may have moved.
     """
@@ -79,9 +82,15 @@ def _pools(tables: Tables) -> dict[str, tuple[int, int]]:
 
 
 def _sites(tables: Tables) -> Sites:
-    rows = tables["memory_sites"].group_by("phase", "site", maintain_order=True)
-    summed = rows.agg(pl.col("peak_bytes").sum(), pl.col("count").sum())
-    return {(phase or "", site): (held, count) for phase, site, held, count in summed.iter_rows()}
+    filled = tables["memory_pool_peaks"]
+    graphs = filled.filter(~pl.col("pool").is_in(["default", FREED_POOL]))
+    return _held(tables["memory_sites"], "phase", "peak_bytes") | _held(graphs, "pool", "bytes")
+
+
+def _held(rows: pl.DataFrame, where: str, size: str) -> Sites:
+    grouped = rows.group_by(where, "site", maintain_order=True)
+    summed = grouped.agg(pl.col(size).sum(), pl.col("count").sum())
+    return {(place or "", site): (held, count) for place, site, held, count in summed.iter_rows()}
 
 
 def _phase(phase: str, a: Sites, b: Sites) -> list[Site]:

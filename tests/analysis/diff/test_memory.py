@@ -1,7 +1,9 @@
 """Memory captures: what grew, by pool and by the line that asked for it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,16 +12,24 @@ from harness import inspection
 from harness.analysis.diff import memory
 from harness.analysis.diff.memory import MemoryDiff, Pool
 from harness.captures import sniff
-from harness.evidence import Tables
+from harness.evidence import FREED_POOL, Tables
 from tests.analysis.diff.by_hand import rows
 
 DATA = Path(__file__).parents[2] / "data" / "memory"
 Held = tuple[str | None, str, int, int]
 
 
-def capture(*sites: Held, pools: dict[str, tuple[int, int]] | None = None) -> Tables:
-    """Return tables of sites (phase, site, peak bytes, count) and pools (reserved, allocated)."""
+def capture(
+    *sites: Held,
+    pools: dict[str, tuple[int, int]] | None = None,
+    filled: Sequence[tuple[str, str, int, int | None]] = (),
+) -> Tables:
+    """Return tables of sites (phase, site, peak bytes, count) and pools (reserved, allocated).
+
+    ``filled`` are pools' blocks at their peaks: pool, site, bytes, count.
+    """
     names = ("phase", "site", "peak_bytes", "count")
+    filling = ("pool", "site", "bytes", "count")
     held = ("reserved_bytes", "allocated_bytes")
     given_pools = (pools or {}).items()
     return {
@@ -27,6 +37,9 @@ def capture(*sites: Held, pools: dict[str, tuple[int, int]] | None = None) -> Ta
         "memory_pools": rows(
             "memory_pools",
             [{"pool": name, **dict(zip(held, sizes, strict=True))} for name, sizes in given_pools],
+        ),
+        "memory_pool_peaks": rows(
+            "memory_pool_peaks", [dict(zip(filling, one, strict=True)) for one in filled]
         ),
     }
 
@@ -96,6 +109,28 @@ def test_pools_of_one_side_hold_nothing_on_the_other() -> None:
     )
 
 
+def test_sites_that_fill_a_graphs_pool_are_compared_at_its_peak() -> None:
+    graph, site = "graph pool (0, 1)", "model.py:7 forward"
+    unknown = "unknown (no stack recorded)"
+    a = capture(
+        ("p", site, 5, 1),
+        filled=[(graph, site, 512, 1), (graph, site, 1024, 2), ("default", site, 512, 1)],
+    )
+    b = capture(
+        ("p", site, 5, 1),
+        filled=[
+            (graph, site, 9216, 4),
+            (graph, unknown, 100, None),
+            (FREED_POOL, site, 2048, 1),
+        ],
+    )
+    found = memory.compare(a, b)
+    assert found.phases == ("p", graph)
+    assert changed(found) == {(graph, site): 9216 - 1536, (graph, unknown): 100}
+    assert found.peak(graph) == (1536, 9316)
+    assert [one.count for one in found.sites if one.phase == graph] == [(3, 4), (0, 0)]
+
+
 sites = st.lists(
     st.tuples(
         st.sampled_from([None, "load", "run"]),
@@ -136,4 +171,9 @@ def test_real_captures_against_themselves_and_against_nothing(name: str) -> None
     assert (
         sum(pool.reserved[1] for pool in found.pools) == one["memory_pools"]["reserved_bytes"].sum()
     )
-    assert sum(x.bytes[1] for x in found.sites) == one["memory_sites"]["peak_bytes"].sum() > 0
+    graphs = {pool for pool in one["memory_pool_peaks"]["pool"] if pool.startswith("graph pool")}
+    held = sum(x.bytes[1] for x in found.sites if x.phase not in graphs)
+    assert held == one["memory_sites"]["peak_bytes"].sum() > 0
+    for pool in graphs:
+        levels = one["memory_by_pool"].filter(pl.col("pool").cast(pl.String) == pool)
+        assert found.peak(pool) == (0, levels["allocated_bytes"].max())

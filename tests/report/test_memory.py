@@ -1,0 +1,83 @@
+"""What a worklog says of memory captures: of real ones, whose sums are taken here by hand."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from harness.captures import memory as reader
+from harness.evidence import Tables, empty, frame
+from harness.report import figures, memory
+
+CAPTURES = Path(__file__).parents[2] / "reports/3-cudagraph-memory/nvidia-h200/captures"
+UNITS = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}
+
+
+@pytest.fixture(scope="module")
+def sides() -> list[Tables]:
+    names = ("bf16-graphs", "f8-0.13.0-graphs")
+    return [reader.read(CAPTURES / f"stack-single.{name}.memory.json.gz") for name in names]
+
+
+def rows(text: str) -> list[list[str]]:
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("|")
+    ][2:]
+
+
+def size(text: str) -> float:
+    value, unit = text.replace(",", "").split()
+    return float(value) * UNITS[unit]
+
+
+def test_what_filled_a_graphs_pool_adds_up_to_what_it_reserved(sides: list[Tables]) -> None:
+    told = rows(memory.filled(sides[1]))
+    assert told[0][0] == "graph pool (0, 1), reserved then"
+    assert told[-1][0] == "nothing"
+    assert sum(size(row[2]) for row in told[1:]) == pytest.approx(size(told[0][2]), rel=1e-3)
+    # A weight is 4096 x 4096: three matrices of float32, one of bf16, and a workspace of 32 MiB.
+    large = [size(row[2]) for row in told[1:-1] if size(row[2]) > 1e6]
+    assert large == pytest.approx([67.11e6] * 3 + [33.55e6] * 2)
+
+
+def test_the_lines_that_write_a_weight_out_are_what_two_graphs_differ_in(
+    sides: list[Tables],
+) -> None:
+    text = memory.changed(*sides)
+    assert re.findall("#+ (.*)", text) == ["Memory at the peak of graph pool (0, 1)"]
+    *differing, whole = rows(text)
+    assert len(differing) == 4
+    assert all("quant" in row[0] and row[1] == "0 B" for row in differing)
+    assert sum(size(row[3]) for row in differing) == pytest.approx(size(whole[3]), rel=1e-3)
+
+
+def test_captures_without_graphs_have_neither() -> None:
+    none = reader.read(CAPTURES / "stack-single.f8-0.13.0-eager.memory.json.gz")
+    assert not rows(memory.filled(none))
+    assert not memory.changed(none, none)
+
+
+def test_blocks_that_no_history_counts_are_unknown_in_number() -> None:
+    levels = {"index": [-1, 0], "pool": ["graph pool (0, 1)"] * 2}
+    levels |= {"allocated_bytes": [7, 9], "reserved_bytes": [10, 10]}
+    held = {"pool": ["graph pool (0, 1)"] * 2, "site": ["a.py:1 f", "unknown"]}
+    held |= {"stack": held["site"], "count": [1, None], "bytes": [2, 7]}
+    tables = {
+        "memory_timeline": empty("memory_timeline"),
+        "memory_by_pool": frame("memory_by_pool", levels),
+        "memory_pool_peaks": frame("memory_pool_peaks", held),
+    }
+    assert rows(memory.filled(tables))[1:] == [
+        ["unknown", "unknown", "7 B"],
+        ["a.py:1 f", "1", "2 B"],
+        ["nothing", "", "1 B"],
+    ]
+
+
+def test_phases_that_lie_close_share_a_name() -> None:
+    begun = [("import", 0), ("load", 10), ("eager", 500), ("record", 510), ("run", 990)]
+    told = figures._named(begun, 1000)
+    assert [one["index"] for one in told] == [0, 10, 500, 510, 990]
+    assert [one["shown"] for one in told] == ["import, load", "", "eager, record", "", "run"]

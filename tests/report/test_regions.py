@@ -1,0 +1,87 @@
+"""A cell of several regions: its rows in order, named by variant, against another and a peak."""
+
+from pathlib import Path
+
+import pytest
+
+from harness import manifest
+from harness.analysis.metrics import Metrics
+from harness.problem import Problem
+from harness.report import regions
+from tests.small_evidence import Row, cell, samples, tables
+from tests.test_manifest import GOOD, written
+
+PLACE = ("fast", "small")
+RATE = "  rate: {label: rate, unit: TFLOP/s, capture: timing, sample: rate, better: higher}\n"
+SIZE = "  size: {label: size, unit: B, capture: timing, fact: size}\nclaims:"
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> Problem:
+    return manifest.load(written(tmp_path, GOOD.replace("claims:", RATE + SIZE)))
+
+
+def of_regions(number: int, **rates: list[float]) -> list[Row]:
+    return [
+        {**row, "region": region}
+        for region, values in rates.items()
+        for row in samples(cell("fast", number), "rate", *values)
+    ]
+
+
+def measured() -> tuple[list[Row], list[Row]]:
+    """Two rounds of three regions, and facts of the first."""
+    rows = [
+        *of_regions(0, slow=[98.94] * 3, fast=[494.7] * 3, other=[9.0] * 3),
+        *of_regions(1, slow=[98.94] * 3, fast=[494.7] * 3, other=[9.0] * 3),
+    ]
+    about = {"cell": cell("fast")["cell"], "unit": ""}
+    facts = [about | {"name": "size.fast", "value": 2e6}, about | {"name": "how.fast", "text": "a"}]
+    return rows, facts
+
+
+def table(
+    problem: Problem, gpu: str = "NVIDIA H200", only: tuple[str, ...] = ()
+) -> tuple[list[str], list[list[str]]]:
+    rows, facts = measured()
+    found = tables(cells=[cell("fast"), cell("fast", 1)], samples=rows, facts=facts)
+    return regions.table_of(
+        problem,
+        Metrics(problem, found),
+        gpu,
+        PLACE,
+        ["rate", "rate@slow", "size"],
+        facts=["how"],
+        only=only,
+        peak=("rate", "bf16"),
+    )
+
+
+def test_a_row_a_region_in_the_order_of_the_cell(problem: Problem) -> None:
+    head, rows = table(problem)
+    assert head == ["", "rate", "rate, Slow", "size", "how", "of the datasheet's peak"]
+    assert rows == [
+        ["Slow", "98.94 TFLOP/s", "98.94 TFLOP/s", "–", "–", "10.0 %"],
+        ["Fast", "494.7 TFLOP/s", "98.94 TFLOP/s", "2 MB", "a", "50.0 %"],
+        ["other", "9 TFLOP/s", "98.94 TFLOP/s", "–", "–", "0.9 %"],
+    ]
+
+
+def test_some_regions_and_an_unknown_peak(problem: Problem) -> None:
+    _, rows = table(problem, gpu="a GPU", only=("fast", "slow"))
+    assert [(row[0], row[-1]) for row in rows] == [("Slow", "–"), ("Fast", "–")]
+
+
+def test_regions_are_drawn_with_the_baseline_among_them(problem: Problem) -> None:
+    rows, _ = measured()
+    metrics = Metrics(problem, tables(cells=[cell("fast"), cell("fast", 1)], samples=rows))
+    svg = regions.bars(problem, metrics, "rate", PLACE, ("slow", "fast"))
+    assert svg is not None
+    assert "494.7" in svg
+    assert "other" not in svg
+    assert regions.bars(problem, metrics, "rate", PLACE, ("gone",)) is None
+    assert regions.bars(problem, metrics, "rate", ("slow", "small"), ()) is None
+
+
+def test_what_was_not_run_has_no_rows(problem: Problem) -> None:
+    assert regions.names(Metrics(problem, tables()), PLACE) == []
