@@ -17,7 +17,9 @@ Place = tuple[str, str]
 def names(metrics: Metrics, place: Place, only: Sequence[str] = ()) -> list[str]:
     """Return the regions of a timing cell, or those of ``only``, in the order of its statements."""
     tables = metrics.capture_of("timing", *place)
-    found = [] if tables is None else tables["samples"]["region"].unique(maintain_order=True)
+    if tables is None:
+        return []
+    found = tables["samples"]["region"].unique(maintain_order=True)
     return [region for region in found if not only or region in only]
 
 
