@@ -56,13 +56,18 @@ def draw_roofline(
         }
         for one in points
     ]
-    ends = [min(one.intensity for one in points) / 2, max(roof.ridge for roof in over) * 4]
+    ends = _ends([one.intensity for one in points], [roof.ridge for roof in over])
     lines = [
         {"roof": roof.name, "intensity": at, "rate": roof.at(at)}
         for roof in over
         for at in (ends[0], roof.ridge, ends[1])
     ]
     return plots.roofline(rows, lines)
+
+
+def _ends(points: list[float], ridges: list[float]) -> tuple[float, float]:
+    """Return the least and the greatest intensity to draw: points, and both parts of each roof."""
+    return min(min(points) / 2, min(ridges) / 4), max(max(points) * 2, max(ridges) * 4)
 
 
 def overhead(problem: Problem, metrics: Metrics, case: str) -> Markdown:

@@ -76,7 +76,8 @@ def bars(
                     "baseline": region == problem.baseline,
                 }
             )
-    return plots.bars(rows, problem.metric(metric).label) if rows else None
+    definition = problem.metric(metric)
+    return plots.bars(rows, f"{definition.label}, {definition.unit}") if rows else None
 
 
 def _titled(problem: Problem, column: str) -> str:

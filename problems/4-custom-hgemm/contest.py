@@ -85,7 +85,7 @@ def compare(cell: Any, runs: dict[str, Run], sets: list[Operands], work: int) ->
     climbed = ratios.climbed(times, list(RUNGS))
     for name, one in series.items():
         rates = ratios.rates(work, one.us)
-        keep(cell, name, {"gpu_time": [us / 1e3 for us in one.us], "tflops": rates})
+        keep(cell, name, {"time": [us / 1e3 for us in one.us], "tflops": rates})
         keep(cell, name, ratios.of_baselines(times, name) | climbed.get(name, {}))
         share = ratios.of_tensor_rate(rates, one.mhz, flop_per_cycle())
         keep(cell, name, {"sm_mhz": one.mhz, "power_w": one.watt, "of_tensor_rate": share})

@@ -11,7 +11,7 @@ from step import ELEMENT_BYTES, Step
 Fact = tuple[str, float | str, str]
 
 UNITS = {
-    "gpu_time": "ms",
+    "time": "ms",
     "tflops": "TFLOP/s",
     "torch_tflops": "TFLOP/s",
     "cublaslt_tflops": "TFLOP/s",

@@ -110,6 +110,19 @@ def test_each_variant_is_drawn_with_its_share_of_the_measured_roof(tmp_path: Pat
     assert "datasheet" not in svg
 
 
+@pytest.mark.parametrize(
+    ("points", "ends"),
+    [
+        ([0.5, 2.0], (0.25, 800.0)),  # bound by memory: both parts of the roof, and the points
+        ([1000.0, 1500.0], (25.0, 3000.0)),  # by arithmetic
+    ],
+)
+def test_both_parts_of_a_roof_and_all_points_are_drawn(
+    points: list[float], ends: tuple[float, float]
+) -> None:
+    assert limits._ends(points, [100.0, 200.0]) == ends
+
+
 def test_without_ceilings_the_datasheet_is_the_roof(tmp_path: Path) -> None:
     svg = drawn(tmp_path, "NVIDIA H200")
     assert svg

@@ -22,6 +22,11 @@ MODULES = (
     "check_and_time",
     "cublaslt",
     "dispatch",
+    "nvml",
+    "ratios",
+    "stated",
+    "contenders",
+    "contest",
 )
 
 EXPORTS = """

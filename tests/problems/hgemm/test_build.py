@@ -45,6 +45,37 @@ def test_serialised_wgmma_counts_as_a_warning(building: ModuleType) -> None:
     assert len(built.warnings) == 1 and built.spill_bytes == 0
 
 
+def test_cubins_of_a_cell_lie_beside_its_variants_caches(
+    building: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HGEMM_CACHE", "HARNESS_CELL"):
+        monkeypatch.delenv(name, raising=False)
+    assert building.cache_folder() == building.READY
+    monkeypatch.setenv("HARNESS_CELL", "{}")
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "p0" / "triton"))
+    assert building.cache_folder() == tmp_path / "p0" / "cubins"
+    monkeypatch.setenv("HGEMM_CACHE", str(tmp_path))
+    assert building.cache_folder() == tmp_path
+
+
+def test_what_was_built_before_needs_no_compiler(
+    building: ModuleType,
+    module: Callable[[str], ModuleType],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    step = module("steps").RUNGS["p3"]
+    key = building._key(step, "bf16", building.HOPPER, None)
+    (tmp_path / f"{key}.cubin").write_bytes(b"built elsewhere")
+    (tmp_path / f"{key}.log").write_text("ptxas info    : Used 122 registers")
+    monkeypatch.setattr(building, "READY", tmp_path)
+    monkeypatch.setattr(building, "command", lambda *_: ["false"])
+    built = building.build(step, "bf16", tmp_path / "empty")
+    assert (built.cubin.read_bytes(), built.registers) == (b"built elsewhere", 122)
+    with pytest.raises(building.BuildError, match="nvcc failed"):
+        building.build(module("steps").RUNGS["p4"], "bf16", tmp_path / "empty")
+
+
 @NVCC
 @pytest.mark.parametrize("element", ["bf16", "fp16"])
 def test_every_step_builds(

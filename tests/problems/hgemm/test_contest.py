@@ -1,0 +1,208 @@
+"""What a cell states, with the GPU's part played: every metric that a claim names is among it."""
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from harness.manifest import find
+from harness.plan import Selected, plan
+from harness.problem import Problem, Selection
+from harness.problem_checks import complete
+from tests.problems.hgemm.conftest import FOLDER
+
+TURNS = 21
+
+
+class Cell:
+    """What a workload sees of its cell, kept."""
+
+    def __init__(self, params: dict[str, Any]) -> None:
+        self.params = params
+        self.facts: dict[str, float | str] = {}
+        self.samples: dict[tuple[str, str], list[float]] = {}
+        self.measured: list[str] = []
+        self.alone = 0
+
+    def fact(self, name: str, value: float | str, unit: str = "") -> None:
+        assert name not in self.facts
+        assert isinstance(unit, str)
+        self.facts[name] = value
+
+    def sample(self, name: str, metric: str, unit: str, values: list[float]) -> None:
+        assert unit
+        assert all(map(math.isfinite, values))
+        assert (name, metric) not in self.samples
+        self.samples[name, metric] = values
+
+    @contextlib.contextmanager
+    def exclusively(self) -> Iterator[None]:
+        self.alone += 1
+        yield
+        self.alone -= 1
+
+    def measure(self, name: str, step: Callable[[], object]) -> None:
+        step()
+        self.measured.append(name)
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return find(FOLDER.parent, "4")
+
+
+@pytest.fixture
+def contest(
+    module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> ModuleType:
+    """The problem's module; whatever it would ask the GPU is answered at once."""
+    loaded, checking, timing, building = map(module, ("contest", "checking", "timing", "build"))
+
+    def errors(_run: object, _element: str, shape: tuple[int, int, int]) -> Any:
+        return checking.Errors(shape, 1e-3, 1e-3, 1e-3, 0.1, 0.1, "")
+
+    def interleaved(runs: Any, _sets: Any, turns: int, _monitor: Any, batch_ms: float) -> Any:
+        watt = 700.0 if batch_ms > 200 else math.nan
+        return {
+            name: timing.Series(name, [200.0 + at] * turns, [1900.0] * turns, [watt] * turns)
+            for at, name in enumerate(runs)
+        }
+
+    def build(step: Any, element: str, _cache: Path) -> Any:
+        return building.Built(step.name, element, tmp_path, 168, 0, 0, 0, 1, ())
+
+    def contender(name: str, *_: Any) -> tuple[Any, str]:
+        return (lambda *_: None), f"what {name} is"
+
+    played = {
+        "prepare": lambda: None,
+        "buffers": lambda *_: [("a", "b", "c")] * 2,
+        "contender": contender,
+        "errors": errors,
+        "interleaved": interleaved,
+        "build": build,
+        "kernel_names": lambda *_: "nvjet",
+        "flop_per_cycle": lambda: 132 * 4096.0,
+        "Monitor": lambda: None,
+    }
+    for name, instead in played.items():
+        monkeypatch.setattr(loaded, name, instead)
+    return loaded
+
+
+def run(contest: ModuleType, problem: Problem, variant: str, case: str, capture: str) -> Cell:
+    """Run a cell of the plan, as repro.py would."""
+    chosen = Selected((variant,), (case,), (capture,), 1 if capture == "timing" else None)
+    (planned,) = plan(problem, chosen, "cuda")
+    cell = Cell(planned.params)
+    if planned.params["workload"] == "sizes":
+        contest.sizes(cell)
+    elif planned.params["contender"] == "all":
+        contest.square(cell)
+    else:
+        contest.alone(cell)
+    assert cell.alone == 0
+    return cell
+
+
+def sides(problem: Problem) -> Iterator[tuple[str, str, str]]:
+    """Yield every variant, case and metric that a claim looks at, once."""
+    found = {
+        complete(claim, side)
+        for claim in problem.claims
+        for side in (claim.of, claim.over)
+        if isinstance(side, Selection)
+    }
+    yield from sorted(found)
+
+
+def test_what_claims_look_at_is_stated(contest: ModuleType, problem: Problem) -> None:
+    cells: dict[str, Cell] = {}
+    looked = 0
+    for variant, case, name in sides(problem):
+        metric = problem.metric(name)
+        if variant != "in-turn" or problem.cases[case].params["workload"] == "stack":
+            continue
+        if case not in cells:
+            cells[case] = run(contest, problem, variant, case, "timing")
+        cell, looked = cells[case], looked + 1
+        if metric.sample:
+            assert len(cell.samples[metric.region or "", metric.sample]) == TURNS, name
+        else:
+            assert metric.fact in cell.facts, name
+    assert looked >= 25
+    assert set(cells) == {
+        *("square-1024", "square-4096", "square-8192", "sizes"),
+        *("sustained-4096", "sustained-8192"),
+    }
+
+
+def test_each_contender_is_a_region_with_what_it_is(contest: ModuleType, problem: Problem) -> None:
+    cell = run(contest, problem, "in-turn", "square-4096", "timing")
+    contenders = problem.cases["square-4096"].params["contenders"]
+    assert {region for region, _ in cell.samples} == set(contenders)
+    for step in (name for name in contenders if name[0] in "ph" and name[1:].isdigit()):
+        for fact in ("registers", "spill_bytes", "shared_bytes", "tile", "stages", "error_ratio"):
+            assert f"{fact}.{step}" in cell.facts
+    assert cell.facts["flop"] == 2 * 4096**3
+    assert cell.facts["io_bytes"] == 3 * 2 * 4096**2
+    assert cell.facts["choice_of_best"] == "what best is"
+    assert cell.facts["kernel.torch"] == "nvjet"
+    assert not any(metric == "power_w" for _, metric in cell.samples)  # the batch was too short
+
+
+def test_long_batches_tell_power_and_share_of_the_tensor_cores(
+    contest: ModuleType, problem: Problem
+) -> None:
+    cell = run(contest, problem, "in-turn", "sustained-8192", "timing")
+    assert cell.samples["best", "power_w"] == [700.0] * TURNS
+    rate = 2 * 8192**3 / 202e6
+    assert cell.samples["best", "tflops"] == pytest.approx([rate] * TURNS)
+    share = 1e8 * rate / (1900 * 132 * 4096)
+    assert cell.samples["best", "of_tensor_rate"] == pytest.approx([share] * TURNS)
+
+
+def test_each_shape_is_a_region_and_all_together_are_one(
+    contest: ModuleType, problem: Problem
+) -> None:
+    cell = run(contest, problem, "in-turn", "sizes", "timing")
+    shapes = problem.cases["sizes"].params["shapes"]
+    regions = ["x".join(map(str, shape)) for shape in shapes]
+    assert {region for region, _ in cell.samples} == {*regions, "geomean"}
+    # 202 µs against 200 and 201: the better baseline is torch everywhere.
+    assert cell.samples["geomean", "of_better"] == pytest.approx([100 * 200 / 202] * TURNS)
+    assert all(f"choice_of_best.{region}" in cell.facts for region in regions)
+    assert "all_spill_bytes" not in cell.facts  # of steps that were not looked at
+
+
+def test_one_contender_alone_is_handed_to_the_capture(
+    contest: ModuleType, problem: Problem
+) -> None:
+    for variant in ("torch", "cublaslt", "p4", "best"):
+        cell = run(contest, problem, variant, "square-4096", "ncu")
+        assert cell.measured == [variant]
+        assert cell.facts["io_bytes"] == 3 * 2 * 4096**2
+        assert ("registers" in cell.facts) == (variant == "p4")
+
+
+def test_a_wrong_product_ends_the_process_with_one_line(
+    contest: ModuleType, problem: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = contest.errors
+
+    def wrong(run: object, element: str, shape: tuple[int, int, int]) -> Any:
+        found = good(run, element, shape)
+        fields = {**vars(found), "wrong": "7 of 9 wrong"}
+        return found if shape == contest.RAGGED else type(found)(**fields)
+
+    monkeypatch.setattr(contest, "errors", wrong)
+    with pytest.raises(SystemExit) as caught:
+        run(contest, problem, "h3", "square-4096", "ncu")
+    told = str(caught.value.code)
+    assert told.startswith("h3: wrong product, 4096x4096x4096: error 1.00e-03 (cuBLAS 1.00e-03)")
+    assert told.endswith("; 7 of 9 wrong")
+    assert "\n" not in told

@@ -1,0 +1,102 @@
+"""The manifest agrees with the ladder, and its plan does nothing on a CPU that needs a GPU."""
+
+from collections import Counter
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+from harness.captures.ncu import METRICS
+from harness.manifest import find
+from harness.plan import Selected, plan
+from harness.problem import Problem
+from tests.problems.hgemm.conftest import FOLDER
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return find(FOLDER.parent, "4")
+
+
+def test_each_step_is_a_variant_with_the_ladders_words(
+    problem: Problem, module: Callable[[str], ModuleType]
+) -> None:
+    rungs = module("steps").RUNGS
+    assert list(rungs) == [f"p{at}" for at in range(9)] + [f"h{at}" for at in range(9)]
+    for short, step in rungs.items():
+        assert problem.variants[short].label == f"{short}: {step.label}"
+        assert problem.variants[short].options == {"contender": short}
+    for name in ("square-4096", "square-8192"):
+        contenders = problem.cases[name].params["contenders"]
+        assert contenders == ["torch", "cublaslt", *rungs, "best"]
+
+
+def test_the_sizes_are_those_that_the_whole_is_judged_by(
+    problem: Problem, module: Callable[[str], ModuleType]
+) -> None:
+    shapes = [tuple(shape) for shape in problem.cases["sizes"].params["shapes"]]
+    assert Counter(shapes) == Counter(module("steps").suite())
+
+
+def test_the_plan_on_a_gpu(problem: Problem) -> None:
+    cells = plan(problem, Selected(), "cuda")
+    assert Counter(cell.capture for cell in cells) == {
+        "timing": 5 + 5 + 3 + 3 + 2 + 2 + 3 * 5 + 3 * 4,
+        "nsys": 4,
+        "ncu": 21 + 6 + 3,
+    }
+    timed = [cell for cell in cells if cell.capture == "timing"]
+    assert all(cell.paired == (cell.case != "stack-m16") for cell in timed)
+    assert all(cell.params["turns"] >= 20 for cell in timed if cell.variant == "in-turn")
+
+
+def test_the_plan_on_a_cpu_is_the_operators_own_fallback(problem: Problem) -> None:
+    cells = plan(problem, Selected(), "cpu")
+    assert {cell.case for cell in cells} == {"stack-m4096", "stack-m16"}
+    assert {cell.variant for cell in cells} == {
+        *("torch", "best", "torch-compiled", "best-compiled")
+    }
+    assert all(cell.params["width"] <= 256 and cell.params["m"] <= 64 for cell in cells)
+
+
+def test_claims(problem: Problem) -> None:
+    assert len(problem.claims) >= 15
+    anywhere = [claim.id for claim in problem.claims if claim.needs is None]
+    assert anywhere == ["stack-right"]
+    told = [claim.statement for claim in problem.claims]
+    assert len(set(told)) == len(told)
+
+
+def test_ratios_of_one_process_are_called_paired(problem: Problem) -> None:
+    absolute = {
+        "tflops",
+        "torch_tflops",
+        "cublaslt_tflops",
+        "time",
+        "gpu_time",
+        "wall_time",
+        "latency",
+    }
+    for name, metric in problem.metrics.items():
+        if metric.sample:
+            assert metric.paired == (name not in absolute), name
+    for claim in problem.claims:
+        metric = problem.metric(claim.metric)
+        if claim.of.variant == "in-turn" and metric.sample:
+            assert metric.paired, claim.id
+
+
+def test_every_counter_is_asked_for_and_kept(problem: Problem) -> None:
+    from fnmatch import fnmatchcase
+
+    asked = "\n".join(problem.captures["ncu"].flags)
+    sections = ("launch__", "smsp__issue_active", "sm__warps_active", "smsp__average_warps_issue")
+    for name, metric in problem.metrics.items():
+        if metric.counter is None:
+            continue
+        assert any(fnmatchcase(metric.counter, kept) for kept in METRICS), name
+        assert metric.counter in asked or metric.counter.startswith(sections), name
+
+
+def test_no_flag_of_the_profiler_holds_a_blank(problem: Problem) -> None:
+    assert not any(" " in flag or "\n" in flag for flag in problem.captures["ncu"].flags)

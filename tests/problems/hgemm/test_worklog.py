@@ -1,0 +1,146 @@
+"""The worklog on planted measurements of every cell: all of it is told, nothing is missing."""
+
+import random
+import re
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from harness import files
+from harness.analysis.metrics import Metrics
+from harness.claims import judge
+from harness.evidence import Tables
+from harness.plan import Cell as Planned
+from harness.plan import Selected, plan
+from harness.problem import Problem
+from harness.report.worklog import Worklog, render
+from tests.problems.hgemm import test_contest as played
+from tests.problems.hgemm.conftest import FOLDER
+from tests.small_evidence import Row, ceiling, tables
+
+contest, problem = played.contest, played.problem  # fixtures
+
+SLOWNESS = {
+    "p": [12, 5, 4, 3, 3, 2.8, 2, 1.8, 1.75],
+    "h": [2.4, 1.7, 1.4, 1.2, 1.1, 1.05, 1, 0.98, 1.3],
+}
+PROVENANCE = FOLDER.parents[1] / "reports/2-gemlite-autotune/nvidia-h200/evidence/provenance.json"
+ALSO = {
+    "gpu__time_duration.sum": "ns",
+    "dram__bytes_read.sum": "byte",
+    "dram__bytes_write.sum": "byte",
+}
+
+
+def slowness(name: str) -> float:
+    """How many times torch's time a contender takes."""
+    known = {"torch": 1.0, "cublaslt": 0.99, "best": 0.97}
+    return known[name] if name in known else SLOWNESS[name[0]][int(name[1:])]
+
+
+@pytest.fixture
+def play(
+    contest: ModuleType, module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> ModuleType:
+    draw, timing = random.Random(4), module("timing")
+
+    def interleaved(runs: Any, _sets: Any, turns: int, _monitor: Any, _batch_ms: float) -> Any:
+        clock = [1 + 0.05 * draw.random() for _ in range(turns)]
+        return {
+            name: timing.Series(
+                name,
+                [180 * slowness(name) * turn * (1 + 0.002 * draw.random()) for turn in clock],
+                [1900 / turn for turn in clock],
+                [650 + draw.random() for _ in clock],
+            )
+            for name in runs
+        }
+
+    monkeypatch.setattr(contest, "interleaved", interleaved)
+    return contest
+
+
+def workload(contest: ModuleType, planned: Planned) -> played.Cell:
+    """Return what a cell states and samples; the layers' own are made up."""
+    cell = played.Cell(planned.params)
+    if planned.params["workload"] == "sizes":
+        contest.sizes(cell)
+    elif planned.params["workload"] == "square":
+        (contest.square if planned.params["contender"] == "all" else contest.alone)(cell)
+    elif planned.params["contender"] == "all":
+        contest.compare(cell, {"torch": None, "best": None}, [], 8 * 2 * 4096**3)
+    else:
+        cell.fact("error", 0.002)
+        for metric, value in (("gpu_time", 0.2), ("wall_time", 0.4), ("latency", 0.5)):
+            cell.sample(
+                "forward", metric, "ms", [value * slowness(planned.params["contender"])] * 9
+            )
+    return cell
+
+
+def counters(problem: Problem, planned: Planned, name: str) -> list[Row]:
+    """Return a launch with every counter that the manifest knows."""
+    wanted = {one.counter: "" for one in problem.metrics.values() if one.counter} | ALSO
+    about = {"cell": name, "launch": 0, "name": planned.variant, "grid": "1,1,1", "block": "1,1,1"}
+    return [
+        about | {"metric": metric, "unit": unit, "value": 1e5 * slowness(planned.variant)}
+        for metric, unit in wanted.items()
+    ]
+
+
+@pytest.fixture
+def evidence(play: ModuleType, problem: Problem) -> Tables:
+    found: dict[str, list[Row]] = {"cells": [], "samples": [], "facts": [], "counters": []}
+    for planned in plan(problem, Selected(rounds=2), "cuda"):
+        name = f"{planned.case}.{planned.variant}.{planned.capture}.r{planned.round}"
+        known = {key: getattr(planned, key) for key in ("variant", "case", "capture", "round")}
+        well = {"status": "ok", "doubt": "power cap in 30 of 31 looks", "retried": ""}
+        seen = {"sm_mhz": 1755.0, "sm_mhz_min": 1500.0, "sm_mhz_max": 1980.0}
+        found["cells"].append({"cell": name, **known, **well, **seen})
+        cell = workload(play, planned)
+        for fact, value in cell.facts.items():
+            text = isinstance(value, str)
+            row = {"cell": name, "name": fact, "text": value if text else None}
+            found["facts"].append(row | {"value": None if text else float(value)})
+        for (region, metric), values in cell.samples.items():
+            about = {"cell": name, "region": region, "metric": metric, "mark": ""}
+            found["samples"] += [
+                about | {"index": index, "value": value} for index, value in enumerate(values)
+            ]
+        if planned.capture == "ncu":
+            found["counters"] += counters(problem, planned, name)
+    rates = {"bf16": 790.0, "dram_read": 4400.0, "dram_copy": 4200.0}
+    return tables(**found, ceilings=[ceiling("GPU-1", *rate) for rate in rates.items()])
+
+
+def test_everything_is_told(problem: Problem, evidence: Tables) -> None:
+    metrics = Metrics(problem, evidence)
+    judged = judge(problem, metrics, "cuda")
+    origin = files.read_json(PROVENANCE)
+    worklog = Worklog(problem, metrics, judged, origin, evidence)
+    text = render(FOLDER / "worklog.md.j2", worklog)
+    missing = [line for line in text.splitlines() if "not measured" in line]
+    # The timelines of Nsight Systems were not planted, so neither are their kernels.
+    assert [one for one in missing if "Published" not in one] == [
+        line
+        for line in missing
+        if "torch against best" in line or "stack-kernels" in line or line.startswith("**On ")
+    ]
+    verdicts = {one.claim.id: one.verdict for one in judged}
+    # Ratios of one process stand although every cell was at the power cap.
+    assert verdicts["goal-4096"] == verdicts["goal-sizes"] == "reproduced"
+    assert verdicts["h0-slower"] == "reproduced"
+    assert [claim for claim, said in verdicts.items() if said == "not measured"] == [
+        "stack-kernels"
+    ]
+    table = text.split("## The table")[1].split("##")[0]
+    assert re.search(
+        r"^\| torch\.mm \| 7\d\d\.\d TFLOP/s .*\| 100% .*\| – \| – \| 7\d\.\d % \|$", table, re.M
+    )
+    assert re.search(r"^\| h7: tiles in groups \| .* \| 10\d(\.\d+)?% \[", table, re.M)
+    assert set(worklog.figures) == {
+        *("ladder-4096.svg", "share-of-tensor-rate.svg", "roofline-4096.svg")
+    }
+    assert all("NaN" not in svg for svg in worklog.figures.values())
