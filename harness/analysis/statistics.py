@@ -2,9 +2,10 @@
 
 A round is one process. Samples within it share its luck (clock, addresses, autotuned kernels), so a
 round counts as one observation, its median, and the interval comes from the rounds: a symmetric
-bootstrap-t over them, Student's t where they are too few to resample. Ratios are taken within a
-round, on the logarithm, so that what a round does to both sides cancels. With one round only its
-samples can be resampled, and the interval says nothing about how another process would have done.
+bootstrap-t over them, Student's t where they are too few to resample. Logarithms are averaged: what
+slows a process slows it by a factor, and no time is negative. Ratios are taken within a round, so
+that what a round does to both sides cancels. With one round only its samples can be resampled, and
+the interval says nothing about how another process would have done.
 """
 
 import math
@@ -45,11 +46,17 @@ class Interval:
 
 
 def estimate(rounds: Rounds) -> Interval:
-    """Return the mean over rounds of each round's median, with its interval."""
+    """Return the geometric mean over rounds of each round's median, with its interval.
+
+    The arithmetic mean where a median is zero or negative, as a count or a difference may be.
+    """
     if len(rounds) == 1:
         (samples,) = rounds.values()
         return _within(samples)
-    return _over_rounds([median(samples) for samples in rounds.values()])
+    medians = [median(samples) for samples in rounds.values()]
+    if min(medians) <= 0 or len(set(medians)) == 1:
+        return _over_rounds(medians)
+    return _exponential(_over_rounds([math.log(one) for one in medians]))
 
 
 def ratio(of: Rounds, over: Rounds) -> Interval:
@@ -68,15 +75,7 @@ def ratio(of: Rounds, over: Rounds) -> Interval:
     if len(pairs) == 1:
         return _ratio_within(*pairs[0])
     logs = [math.log(median(first) / median(second)) for first, second in pairs]
-    found = _over_rounds(logs)
-    least, most = found.sure
-    return Interval(
-        math.exp(found.value),
-        math.exp(found.low),
-        math.exp(found.high),
-        found.rounds,
-        (math.exp(least), math.exp(most)),
-    )
+    return _exponential(_over_rounds(logs))
 
 
 def unpaired_ratio(of: Rounds, over: Rounds) -> Interval:
@@ -103,6 +102,14 @@ def _over_rounds(values: Sequence[float]) -> Interval:
     shown, sure = (point * error for point in _points(values)) if error > 0 else (0.0, 0.0)
     ends = (mean - sure, mean + sure)
     return Interval(mean, mean - shown, mean + shown, len(values), ends)
+
+
+def _exponential(found: Interval) -> Interval:
+    """Return the interval of what ``found`` is the logarithm of."""
+    low, value, high, least, most = (
+        math.exp(one) for one in (found.low, found.value, found.high, *found.sure)
+    )
+    return Interval(value, low, high, found.rounds, (least, most))
 
 
 def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:

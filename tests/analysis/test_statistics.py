@@ -108,8 +108,20 @@ def test_a_difference_of_two_percent_is_found() -> None:
     assert all(one.low <= 1.05 for one in found)
 
 
-def test_the_centre_is_the_mean_of_the_rounds_medians() -> None:
-    assert estimate({0: [1.0, 2.0, 30.0], 4: [4.0, 4.0, 4.0]}).value == 3.0
+def test_the_centre_is_the_geometric_mean_of_the_rounds_medians() -> None:
+    assert estimate({0: [1.0, 2.0, 30.0], 4: [8.0, 8.0, 8.0]}).value == pytest.approx(4)
+    assert estimate({0: [-1.0, 2.0, 30.0], 4: [0.0, 0.0, 0.0]}).value == 1
+    exact = estimate({0: [3.0], 1: [3.0], 2: [3.0]})
+    assert (exact.low, exact.value, exact.high) == (3, 3, 3)
+
+
+@pytest.mark.parametrize("process", [noise, autocorrelated, unsteady])
+def test_intervals_of_a_value_cover_the_truth_and_are_positive(process: Process) -> None:
+    draw = random.Random(11)
+    found = [estimate({n: process(draw, n) for n in range(5)}) for _ in range(TRIALS)]
+    assert 0.93 <= sum(one.low <= 1 <= one.high for one in found) / TRIALS <= 0.97
+    wild = estimate({0: [17.0], 1: [171.0], 2: [320.0]})
+    assert 0 < wild.sure[0] < wild.low < wild.value < wild.high
 
 
 def test_pairing_by_round_takes_out_what_a_round_has_in_common() -> None:
@@ -137,10 +149,12 @@ def test_few_rounds_get_students_intervals(count: int, t: float, sure: float) ->
     values = [1.0, 1.2, 1.1, 1.3, 1.15][:count]
     mean = sum(values) / count
     error = math.sqrt(sum((one - mean) ** 2 for one in values) / (count - 1) / count)
-    found = estimate({number: [one] for number, one in enumerate(values)})
-    assert found.high - found.value == pytest.approx(t * error)
-    assert found.value - found.low == pytest.approx(t * error)
-    assert found.sure == pytest.approx((mean - sure * error, mean + sure * error))
+    found = estimate({number: [math.exp(one)] for number, one in enumerate(values)})
+    assert math.log(found.value) == pytest.approx(mean)
+    assert math.log(found.high / found.value) == pytest.approx(t * error)
+    assert math.log(found.value / found.low) == pytest.approx(t * error)
+    ends = [math.log(one) for one in found.sure]
+    assert ends == pytest.approx([mean - sure * error, mean + sure * error])
 
 
 def test_the_same_samples_give_the_same_interval() -> None:
