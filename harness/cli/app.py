@@ -7,6 +7,7 @@ from harness.cli.clean import clean
 from harness.cli.diff import diff
 from harness.cli.doctor import doctor
 from harness.cli.inspect import inspect
+from harness.cli.join import join
 from harness.cli.list import list_problems
 from harness.cli.report import check, extract, report, schema
 from harness.cli.run import run
@@ -20,6 +21,7 @@ app = typer.Typer(
 )
 app.command("list")(list_problems)
 app.command()(run)
+app.command()(join)
 app.command()(extract)
 app.command()(check)
 app.command()(report)

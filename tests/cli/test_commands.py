@@ -25,6 +25,8 @@ def harness(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[st
         (("run", "1", "--rounds", "0"), "at least 1"),
         (("run", "1", "--resume", "/nowhere"), "not a run folder"),
         (("check", "1", "--run", "/nowhere"), "not a run folder"),
+        (("join", "/nowhere", "/nowhere/else"), "/nowhere: not a run folder"),
+        (("join", "/nowhere"), "one run alone"),
         (("inspect", "/nowhere/a.sqlite"), "/nowhere/a.sqlite"),
         (("inspect", "README.md"), "README.md"),
         (("inspect", "problems"), "problems"),

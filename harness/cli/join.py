@@ -1,0 +1,26 @@
+"""``harness join``: make one run of several."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def join(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN…", help="Run folders.")],
+    json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+) -> None:
+    """Join runs of one problem that several GPUs of one model made; of a cell the first counts."""
+    from harness import joining
+    from harness.cli import output, places
+    from harness.errors import UsageError
+    from harness.store import Run
+
+    if len(runs) < 2:
+        raise UsageError("one run alone is joined already", remedy="give two run folders or more")
+    made = joining.join([Run.open(folder) for folder in runs], places.RUNS)
+    cells = sum(1 for _ in made.records())
+    if json:
+        output.as_json({"run": str(made.folder), "cells": cells})
+    else:
+        print(f"run: {made.folder}, {cells} cells")
