@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 VERSION = 2
 """Raised with every change that makes older evidence unreadable."""
 
+GRAPH_POOL = "graph pool"
+"""What the names of graphs' pools begin with."""
+
 FREED_POOL = "freed before the snapshot"
 """What the pool is called of segments that stood neither at the snapshot nor at a mark."""
 

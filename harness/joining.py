@@ -7,7 +7,7 @@ from typing import Any
 
 from harness import files
 from harness.errors import UsageError
-from harness.store import Run, verified
+from harness.store import Run, differing, verified
 
 _KEY = ("variant", "case", "capture", "round")
 _OWN = ("version", "id", "resumed")
@@ -22,7 +22,9 @@ def join(given: Sequence[Run], runs: Path) -> Run:
     """
     first, *others = (one.provenance for one in given)
     for one, origin in zip(given[1:], others, strict=True):
-        _check(one, origin, first)
+        for what, theirs, its in differing(first, origin, scripts="sources_sha256"):
+            told = f"not joined: its {what} is {its}, the first run's {theirs}"
+            raise UsageError(told, where=one.folder)
     whole = [known for origin in (first, *others) for known in (origin, *origin.get("resumed", []))]
     resumed = [{key: value for key, value in one.items() if key not in _OWN} for one in whole[1:]]
     kept = {key: value for key, value in first.items() if key not in _OWN}
@@ -50,19 +52,3 @@ def _cells(given: Sequence[Run]) -> Iterator[tuple[Path, dict[str, Any]]]:
             if key not in found or (record["status"] == "ok" != found[key][1]["status"]):
                 found[key] = folder, record
     yield from found.values()
-
-
-def _check(run: Run, origin: dict[str, Any], first: dict[str, Any]) -> None:
-    for what, told in (("problem", "problem"), ("sources_sha256", "scripts"), ("target", "target")):
-        pair = [_named(one[what]) for one in (first, origin)]
-        if pair[0] != pair[1]:
-            raise UsageError(
-                f"not joined: its {told} is {pair[1]}, the first run's {pair[0]}", where=run.folder
-            )
-
-
-def _named(value: Any) -> str:
-    """Return what has to be the same of a target: its name, and its GPU's driver."""
-    if not isinstance(value, dict):
-        return str(value)
-    return f"{value['name']}, driver {(value['gpu'] or {}).get('driver')}"

@@ -328,20 +328,11 @@ def _gpu_to_ourselves(target: Target) -> Iterator[None]:
         ) from None
 
 
-def resume(run: store.Run, target: Target, origin: dict[str, Any]) -> None:
+def resume(run: store.Run, origin: dict[str, Any]) -> None:
     """Note in the run that it goes on here, if it can: same problem, GPU model and driver."""
     known = run.provenance
-    pairs = {
-        "problem": (known["problem"], origin["problem"]),
-        "target": (known["target"]["name"], target.name),
-        "driver": (
-            (known["target"]["gpu"] or {}).get("driver"),
-            target.gpu.driver if target.gpu else None,
-        ),
-    }
-    for what, (then, now) in pairs.items():
-        if then != now:
-            raise UsageError(f"the run's {what} is {then}, here it is {now}", where=run.folder)
+    for what, then, now in store.differing(known, origin):
+        raise UsageError(f"the run's {what} is {then}, here it is {now}", where=run.folder)
     files.write_json(
         run.folder / "run.json", {**known, "resumed": [*known.get("resumed", []), origin]}
     )

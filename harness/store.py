@@ -6,7 +6,7 @@ runs/<problem>/<run>/cells/<cell>/       one folder a cell, published whole
     log.txt, trace.sqlite …              what it left
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -76,6 +76,26 @@ class Run:
         """Yield folder and record of each published cell, by name."""
         for path in sorted((self.folder / "cells").glob(f"*/{RECORD}")):
             yield path.parent, files.read_json(path)
+
+
+def differing(
+    one: Mapping[str, Any], other: Mapping[str, Any], **also: str
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield what keeps two provenances from being of one run, and what each says of it.
+
+    That is the problem, the target with its GPU's driver, and ``also``: what, and under which key.
+    """
+    for what, key in {"problem": "problem", **also, "target": "target"}.items():
+        then, now = (_named(known[key]) for known in (one, other))
+        if then != now:
+            yield what, then, now
+
+
+def _named(value: Any) -> str:
+    """Return what has to be the same of a target: its name, and its GPU's driver."""
+    if not isinstance(value, dict):
+        return str(value)
+    return f"{value['name']}, driver {(value['gpu'] or {}).get('driver')}"
 
 
 def fingerprint(folder: Path) -> dict[str, dict[str, Any]]:

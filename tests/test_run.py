@@ -174,10 +174,13 @@ def test_an_artifact_that_changed_is_refused(tmp_path: Path) -> None:
 
 def test_a_run_goes_on_only_on_the_same_kind_of_machine(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slow=WELL, fast=WELL)
-    execution.resume(bench.run, bench.target, bench.origin)
+    execution.resume(bench.run, bench.origin)
     assert len(files.read_json(bench.run.folder / "run.json")["resumed"]) == 1
     with pytest.raises(UsageError, match="the run's target is"):
-        execution.resume(bench.run, replace(bench.target, cpu="another"), bench.origin)
+        other = replace(bench.target, cpu="another")
+        execution.resume(
+            bench.run, execution.provenance(bench.problem, other, bench.engine, {"jobs": 1})
+        )
 
 
 def test_what_a_dry_run_prints_does_the_cell(tmp_path: Path) -> None:

@@ -168,16 +168,15 @@ class Metrics:
         self, metric: Metric, variant: str, case: str
     ) -> tuple[dict[int, list[float]], tuple[str, ...], str]:
         """Return the metric's values by round, the cells they are from and, if none, why."""
-        rows, usable = self._cells(metric.capture, variant, case)
-        usable = usable.filter(_started(metric))
+        every = self._cells(metric.capture, variant, case)
+        rows, usable = (one.filter(_started(metric)) for one in every)
         by_round = usable.select("round", "cell").iter_rows()
         rounds = {number: self._values(metric, cell) for number, cell in by_round}
         rounds = {number: values for number, values in rounds.items() if values}
         if rounds:
             return rounds, tuple(usable["cell"]), ""
-        if rows.is_empty():
+        if every[0].is_empty():
             return {}, (), "not run"
-        rows = rows.filter(_started(metric))
         if rows.is_empty():
             return {}, (), f"no {metric.start} start was run"
         if usable.is_empty():

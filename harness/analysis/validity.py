@@ -23,8 +23,7 @@ def doubt(cells: "pl.DataFrame", region: str | None = None) -> str:
     ``cells``: rows of the evidence table, one a round. ``region``: what concerns another region of
     a cell that measures several is left out.
     """
-    told = [why for reasons in cells["doubt"].drop_nulls() for why in reasons.split("; ") if why]
-    found = [why for why in dict.fromkeys(told) if _concerns(why, region)]
+    found = _told(cells, region)
     clocks = cells["sm_mhz"].drop_nulls().to_list()
     if clocks and max(clocks) - min(clocks) > _DRIFT * max(clocks):
         found.append(f"SM clock between rounds from {min(clocks):.0f} to {max(clocks):.0f} MHz")
@@ -37,13 +36,18 @@ def clock_room(cells: "pl.DataFrame", highest: float | None, region: str | None 
     A kernel takes at most as much longer as the clock is lower: here lower than ``highest``, in
     MHz, the highest clock seen. Infinite where more than the clock is in doubt, or it was not seen.
     """
-    told = [why for reasons in cells["doubt"].drop_nulls() for why in reasons.split("; ") if why]
-    if any(_concerns(why, region) and not _of_the_clock(why) for why in told):
+    if not all(map(_of_the_clock, _told(cells, region))):
         return math.inf
     lowest = cells["sm_mhz_min"].drop_nulls().to_list()
     if highest is None or len(lowest) < cells.height or not all(lowest):
         return math.inf
     return max(1.0, highest / float(min(lowest)))
+
+
+def _told(cells: "pl.DataFrame", region: str | None) -> list[str]:
+    """Return what was noticed of cells, each once; of another region than ``region`` nothing."""
+    told = [why for reasons in cells["doubt"].drop_nulls() for why in reasons.split("; ") if why]
+    return [why for why in dict.fromkeys(told) if _concerns(why, region)]
 
 
 def _of_the_clock(why: str) -> bool:

@@ -17,6 +17,7 @@ import msgspec
 from harness.captures import pickle_guard
 from harness.captures.compressed import blocks
 from harness.errors import CaptureError
+from harness.evidence import GRAPH_POOL
 
 _MOST_BYTES = 2 << 30  # of the file's content; 10⁶ events with stacks of 12 make 1.3 GB of JSON
 _MOST_BLOCKS = 4_000_000  # a pickle's segments can share one list of blocks
@@ -34,7 +35,7 @@ PoolId = tuple[int, int]
 
 def pool_name(pool: PoolId) -> str:
     """Return what a pool is called in the tables."""
-    return "default" if pool == (0, 0) else f"graph pool {pool}"
+    return "default" if pool == (0, 0) else f"{GRAPH_POOL} {pool}"
 
 
 class Block(msgspec.Struct):

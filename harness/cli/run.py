@@ -74,7 +74,7 @@ def run(
         say("no ceilings: they are measured at other clocks than those held now")
     if resume:
         folder = store.Run.open(resume)
-        execution.resume(folder, here, origin)
+        execution.resume(folder, origin)
     else:
         folder = store.Run.create(places.RUNS, chosen.folder.name, origin)
     with Progress(len(cells), quiet=json) as progress:

@@ -1,5 +1,6 @@
 """Rows for tables and figures, shaped from evidence by the analysis."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from harness.analysis.metrics import Measured, Metrics
@@ -7,6 +8,9 @@ from harness.analysis.statistics import Rounds
 from harness.problem import Problem
 from harness.report import plots
 from harness.report.numbers import measured, number
+
+Looked = tuple[str, str, str]
+"""A metric, a variant and a case."""
 
 _MOST_POINTS = 1500
 _MOST_POOL_POINTS = 500
@@ -18,19 +22,30 @@ _CROWDED = 0.03  # of the axis: as wide as a name is high
 
 def bars(problem: Problem, metrics: Metrics, metric: str, case: str) -> str | None:
     """Return the figure of a metric over variants, None where none has it."""
+    of = [
+        (variant.label, (metric, name, case), name == problem.baseline)
+        for name, variant in problem.variants.items()
+    ]
+    return bars_of(problem, metrics, metric, of)
+
+
+def bars_of(
+    problem: Problem, metrics: Metrics, metric: str, of: Iterable[tuple[str, Looked, bool]]
+) -> str | None:
+    """Return the figure of ``metric``: a bar for each label, what it is of, and if the baseline."""
     rows = []
-    for name, variant in problem.variants.items():
-        found = metrics.get(metric, name, case)
+    for label, looked, baseline in of:
+        found = metrics.get(*looked)
         if found.value is not None:
             rows.append(
                 {
-                    "label": variant.label,
+                    "label": label,
                     "value": found.value,
                     "low": found.low,
                     "high": found.high,
-                    "samples": ticks(metrics.samples(metric, name, case)),
+                    "samples": ticks(metrics.samples(*looked)),
                     "shown": measured(found, interval=False),
-                    "baseline": name == problem.baseline,
+                    "baseline": baseline,
                 }
             )
     definition = problem.metric(metric)

@@ -4,19 +4,18 @@ from dataclasses import replace
 
 from harness.analysis import memory
 from harness.analysis.diff import memory as differ
-from harness.evidence import Tables
+from harness.evidence import GRAPH_POOL, Tables
 from harness.report import difference
 from harness.report.escape import Markdown, table
 
 _MOST_SITES = 8
-_GRAPHS = "graph pool"
 
 
 def filled(tables: Tables) -> Markdown:
     """Return what each graph's pool held at its peak, by site, and what of it nothing used then."""
     rows = []
     for pool in memory.pool_peaks(tables).iter_rows(named=True):
-        if pool["pool"].startswith(_GRAPHS):
+        if pool["pool"].startswith(GRAPH_POOL):
             rows.append([f"{pool['pool']}, reserved then", "", memory.size(pool["reserved_bytes"])])
             rows += _sites(tables, pool["pool"])
             rows.append(["nothing", "", memory.size(pool["unused_bytes"])])
@@ -26,7 +25,7 @@ def filled(tables: Tables) -> Markdown:
 def changed(a: Tables, b: Tables) -> Markdown:
     """Return which sites differ at the peaks of two captures' pools of graphs."""
     found = differ.compare(a, b)
-    graphs = tuple(site for site in found.sites if site.phase.startswith(_GRAPHS))
+    graphs = tuple(site for site in found.sites if site.phase.startswith(GRAPH_POOL))
     return difference.markdown(difference.memory(replace(found, pools=(), sites=graphs)), level=4)
 
 

@@ -89,10 +89,8 @@ def memory(rows: Rows, marks: Rows) -> str:
             color=alt.Color("series:N", title=None, scale=alt.Scale(range=[BLUE, ORANGE])),
         )
     )
-    phases = alt.Chart(alt.Data(values=marks))
-    rule = phases.mark_rule(color=INK, strokeDash=[2, 3]).encode(x="index:Q")
-    text = phases.mark_text(align="left", dx=3, dy=-4, baseline="bottom", color=INK, angle=315)
-    layered = rule + line + text.encode(x="index:Q", y=alt.value(0), text="shown:N")
+    rule, text = _phases(marks)
+    layered = rule + line + text
     return _svg(layered.properties(width=_WIDTH, height=220))
 
 
@@ -132,11 +130,19 @@ def memory_by_pool(rows: Rows, allocated: Rows, marks: Rows) -> str:
             stroke=alt.Stroke("series:N", title=None, scale=alt.Scale(range=[ORANGE])),
         )
     )
+    rule, text = _phases(marks)
+    layered = area + rule + line + text
+    return _svg(layered.properties(width=_WIDTH, height=220))
+
+
+def _phases(marks: Rows) -> tuple[Any, Any]:
+    """Return a line for each mark, and the names at their upper ends."""
+    import altair as alt
+
     phases = alt.Chart(alt.Data(values=marks))
     rule = phases.mark_rule(color=INK, strokeDash=[2, 3]).encode(x="index:Q")
     text = phases.mark_text(align="left", dx=3, dy=-4, baseline="bottom", color=INK, angle=315)
-    layered = area + rule + line + text.encode(x="index:Q", y=alt.value(0), text="shown:N")
-    return _svg(layered.properties(width=_WIDTH, height=220))
+    return rule, text.encode(x="index:Q", y=alt.value(0), text="shown:N")
 
 
 def roofline(rows: Rows, lines: Rows) -> str:

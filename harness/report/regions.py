@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from harness.analysis import peaks
 from harness.analysis.metrics import Metrics
 from harness.problem import Problem
-from harness.report import figures, plots
+from harness.report import figures
 from harness.report.numbers import measured
 
 _NONE = "–"
@@ -61,23 +61,11 @@ def bars(
     problem: Problem, metrics: Metrics, metric: str, place: Place, only: Sequence[str]
 ) -> str | None:
     """Return the figure of a metric over regions, None where none was measured."""
-    rows = []
-    for region in names(metrics, place, only):
-        found = metrics.get(f"{metric}@{region}", *place)
-        if found.value is not None:
-            rows.append(
-                {
-                    "label": label(problem, region),
-                    "value": found.value,
-                    "low": found.low,
-                    "high": found.high,
-                    "samples": figures.ticks(metrics.samples(f"{metric}@{region}", *place)),
-                    "shown": measured(found, interval=False),
-                    "baseline": region == problem.baseline,
-                }
-            )
-    definition = problem.metric(metric)
-    return plots.bars(rows, f"{definition.label}, {definition.unit}") if rows else None
+    of = [
+        (label(problem, region), (f"{metric}@{region}", *place), region == problem.baseline)
+        for region in names(metrics, place, only)
+    ]
+    return figures.bars_of(problem, metrics, metric, of)
 
 
 def _titled(problem: Problem, column: str) -> str:

@@ -182,7 +182,7 @@ class Worklog:
         return memory.filled(found)
 
     def memory_changed(self, a: str, b: str, case: str) -> Markdown:
-        """Return which pools grew from variant ``a`` to ``b``, and by which allocation sites."""
+        """Return which allocation sites differ at the peaks of two variants' pools of graphs."""
         sides = [self._metrics.capture_of("memory", variant, case) for variant in (a, b)]
         if not sides[0] or not sides[1]:
             return Markdown(f"*{a} against {b}: {NOT_MEASURED} on this target.*")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.evidence import FREED_POOL, Tables
+from harness.evidence import GRAPH_POOL, Tables
 
 _LINE = re.compile(r":\d+(?= |$)")
 
@@ -83,7 +83,7 @@ def _pools(tables: Tables) -> dict[str, tuple[int, int]]:
 
 def _sites(tables: Tables) -> Sites:
     filled = tables["memory_pool_peaks"]
-    graphs = filled.filter(~pl.col("pool").is_in(["default", FREED_POOL]))
+    graphs = filled.filter(pl.col("pool").str.starts_with(GRAPH_POOL))
     return _held(tables["memory_sites"], "phase", "peak_bytes") | _held(graphs, "pool", "bytes")
 
 
