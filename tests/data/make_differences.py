@@ -3,7 +3,8 @@
     python tests/data/make_differences.py OUT [NAME …]
 
 A step is a product, an addition, a softmax and a copy to the device. ``same_1`` to ``same_4`` are
-it, made by four processes; every other name changes what it says.
+it, made by four processes; every other name changes what it says. keep_differences.py makes them as
+small as those in ``differences``.
 """
 
 import subprocess
