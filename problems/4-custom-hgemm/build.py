@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from step import HOPPER, Step
-from steps import EVERY, STEPS
+from steps import COUNTERS, EVERY, STEPS
 
 KERNELS = Path(__file__).parent / "kernels"
 READY = Path(__file__).parent / ".cubins"
@@ -175,8 +175,8 @@ def main() -> int:
     parser.add_argument("--element", choices=ELEMENTS, default="bf16")
     parser.add_argument("--cache", type=Path, default=CACHE)
     given = parser.parse_args()
-    every = EVERY if given.candidates else STEPS
-    chosen = [EVERY[name] for name in given.steps] or list(every.values())
+    every = (EVERY if given.candidates else STEPS) | {COUNTERS.name: COUNTERS}
+    chosen = [(EVERY | every)[name] for name in given.steps] or list(every.values())
     results = build_all([(step, given.element) for step in chosen], given.cache)
     head = f"{'step':34} {'tile':>11} {'stages':>6} {'threads':>7} {'regs':>4} {'spill B':>7}"
     print(f"{head} {'static B':>8} {'dynamic B':>9} {'blocks/SM':>9}")

@@ -117,7 +117,8 @@ def time_child(given: argparse.Namespace, steps: list[Step]) -> None:
                 | {"batch_ms": given.batch_ms}
                 | {"tflops": one.tflops(shape), "of_torch": one.ratio(series["torch"])}
                 | {"of_cublaslt": one.ratio(series["cublaslt"]) if "cublaslt" in series else None}
-                | {"us": one.us, "mhz": one.mhz, "watt": one.watt, "cublaslt": said}
+                | {"us": one.us, "mhz": one.mhz, "nvml_mhz": one.nvml_mhz, "watt": one.watt}
+                | {"cublaslt": said}
             )
         del sets, series, runs
         torch.cuda.empty_cache()

@@ -12,6 +12,8 @@ from stated import flop, keep, of_errors, of_shape, of_step, over_all, state
 from steps import RUNGS
 from timing import Series, buffers, interleaved
 
+TENSOR_CORES = 4
+"""Of a multiprocessor."""
 RAGGED: Shape = (257, 776, 2056)
 """Checked as well: no tile of any step divides it."""
 
@@ -70,6 +72,9 @@ def alone(cell: Any) -> None:
     name = cell.params["contender"]
     prepare()
     state(cell, of_shape(shape))
+    least = flop(shape) / flop_per_cycle()
+    cell.fact("least_cycles", least, "cycles")
+    cell.fact("least_tensor_cycles", TENSOR_CORES * least, "cycles")  # ncu adds them up
     operands = buffers(element, shape)[:1]
     run = made(cell, [name], shape, operands)[name]
     if name in RUNGS:
@@ -88,7 +93,8 @@ def compare(cell: Any, runs: dict[str, Run], sets: list[Operands], work: int) ->
         keep(cell, name, {"time": [us / 1e3 for us in one.us], "tflops": rates})
         keep(cell, name, ratios.of_baselines(times, name) | climbed.get(name, {}))
         share = ratios.of_tensor_rate(rates, one.mhz, flop_per_cycle())
-        keep(cell, name, {"sm_mhz": one.mhz, "power_w": one.watt, "of_tensor_rate": share})
+        keep(cell, name, {"sm_mhz": one.mhz, "nvml_mhz": one.nvml_mhz, "power_w": one.watt})
+        keep(cell, name, {"of_tensor_rate": share})
 
 
 def timed(cell: Any, runs: dict[str, Run], sets: list[Operands]) -> dict[str, Series]:

@@ -1,7 +1,7 @@
 """Which configuration for which shape: as measured, else as a model of waves and bytes predicts.
 
-``python dispatch.py sweep.jsonl`` turns what ``check_and_time.py --sweep`` wrote into
-``choices.json``, which ``choose`` then prefers to the model.
+``python dispatch.py sweep.jsonl …`` turns what ``check_and_time.py --sweep`` wrote, in one or
+several runs, into ``choices.json``, which ``choose`` then prefers to the model.
 """
 
 import json
@@ -9,9 +9,10 @@ import math
 import sys
 from functools import cache
 from pathlib import Path
-from statistics import geometric_mean
+from statistics import geometric_mean, median
 from typing import Any
 
+from ratios import better, over
 from step import SMS, Step
 from steps import CANDIDATES, FALLBACK
 
@@ -68,18 +69,26 @@ def choices() -> dict[Shape, str]:
     return {tuple(row["shape"]): row["step"] for row in rows}
 
 
-def fastest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return for each shape the fastest candidate, and its rate over the better baseline's."""
-    found = []
-    for shape in dict.fromkeys(tuple(row["shape"]) for row in rows):
-        here = {row["step"]: row for row in rows if tuple(row["shape"]) == shape}
-        ours = [row for name, row in here.items() if name in CANDIDATES]
-        if not ours:
-            continue
-        best = max(ours, key=lambda row: float(row["tflops"]))
-        ratios = [best["of_torch"], best["of_cublaslt"] or math.inf]
-        found.append({"shape": list(shape), "step": best["step"], "of_better": min(ratios)})
-    return found
+def fastest(*runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return for each shape the fastest candidate, and its rate over the better baseline's.
+
+    ``runs``: rows of what was timed in turn. A candidate counts by the median over the rounds of
+    all runs, each against the baseline of its own round.
+    """
+    ratios: dict[Shape, dict[str, list[float]]] = {}
+    for rows in runs:
+        for shape in dict.fromkeys(tuple(row["shape"]) for row in rows):
+            us = {row["step"]: row["us"] for row in rows if tuple(row["shape"]) == shape}
+            baseline = us[better(us)]
+            for name in us:
+                if name in CANDIDATES:
+                    found = ratios.setdefault(shape, {}).setdefault(name, [])
+                    found += over(baseline, us[name])
+    chosen = {shape: max(of, key=lambda name: median(of[name])) for shape, of in ratios.items()}
+    return [
+        {"shape": list(shape), "step": name, "of_better": median(ratios[shape][name])}
+        for shape, name in chosen.items()
+    ]
 
 
 class Dispatcher:
@@ -109,11 +118,14 @@ class Dispatcher:
 
 
 def main() -> int:
-    """Write ``choices.json`` from a sweep's rows and print how the choices compare."""
-    lines = Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()
-    rows = [row for row in map(json.loads, lines) if row["kind"] == "time"]
-    found = fastest(rows)
-    CHOICES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    """Write ``choices.json`` from sweeps' rows and print how the choices compare."""
+    runs = []
+    for path in sys.argv[1:]:
+        every = map(json.loads, Path(path).read_text(encoding="utf-8").splitlines())
+        runs.append([row for row in every if row["kind"] == "time"])
+    found = fastest(*runs)
+    lines = ",\n".join(map(json.dumps, found))
+    CHOICES.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     for row in found:
         shape = "x".join(map(str, row["shape"]))
         print(f"{shape:20} {row['step']:34} {100 * row['of_better']:6.1f} %")

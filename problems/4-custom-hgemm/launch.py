@@ -49,6 +49,16 @@ def multiprocessors() -> int:
     return count.value
 
 
+def load(cubin: Path, step: Step) -> ctypes.c_void_p:
+    """Load a step's kernel into the current context."""
+    module, function = ctypes.c_void_p(), ctypes.c_void_p()
+    call("cuModuleLoadData", ctypes.byref(module), cubin.read_bytes())
+    call("cuModuleGetFunction", ctypes.byref(function), module, step.kernel.encode())
+    if step.shared_bytes:
+        call("cuFuncSetAttribute", function, MAX_DYNAMIC_SHARED, step.shared_bytes)
+    return function
+
+
 class TensorMap:
     """A TMA descriptor of a row-major matrix of ``rows`` by ``columns`` elements.
 
@@ -98,20 +108,14 @@ class Kernel:
     """A step's cubin, loaded into the current context (torch has to have made one).
 
     Called with ``a`` (M by K), ``b`` (K by N) and ``c`` (M by N), contiguous and of the element
-    type the cubin was built for, it launches C = A @ B on torch's current stream.
+    type the cubin was built for, it launches C = A @ B on torch's current stream. ``sms``: how many
+    multiprocessors a persistent step spreads over; 0: all that the device has.
     """
 
-    def __init__(self, step: Step, cubin: Path, element: str) -> None:
+    def __init__(self, step: Step, cubin: Path, element: str, sms: int = 0) -> None:
         self.step, self.element = step, element
-        self._image = cubin.read_bytes()
-        module = ctypes.c_void_p()
-        call("cuModuleLoadData", ctypes.byref(module), self._image)
-        self._function = ctypes.c_void_p()
-        name = step.kernel.encode()
-        call("cuModuleGetFunction", ctypes.byref(self._function), module, name)
-        if step.shared_bytes:
-            call("cuFuncSetAttribute", self._function, MAX_DYNAMIC_SHARED, step.shared_bytes)
-        self._sms = multiprocessors()
+        self._function = load(cubin, step)
+        self._sms = sms or multiprocessors()
         self._bound: dict[tuple[int, ...], Launch] = {}
 
     def __call__(self, a: Any, b: Any, c: Any) -> None:

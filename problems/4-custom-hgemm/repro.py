@@ -8,6 +8,7 @@ compared at another clock. Counters and timelines say nothing of time, so they h
 a step in each, whose captures can be held against each other one by one.
 """
 
+import sanitize
 import torch
 from contest import alone, sizes, square
 from stack import stack
@@ -27,6 +28,8 @@ def main() -> None:
             stack(cell)
         elif workload == "sizes":
             sizes(cell)
+        elif workload == "sanitize":
+            sanitize.cell(cell)
         elif cell.params["contender"] == "all":
             square(cell)
         else:

@@ -21,6 +21,7 @@ UNITS = {
     "speedup": "×",
     "gain": "×",
     "sm_mhz": "MHz",
+    "nvml_mhz": "MHz",
     "power_w": "W",
     "of_tensor_rate": "%",
 }

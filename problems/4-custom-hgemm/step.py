@@ -92,14 +92,15 @@ def ring_bytes(tile_m: int, tile_n: int, stages: int, store_boxes: int = 0) -> i
 def portable(
     name: str, label: str, why: str, threads: int = 256, stages: int = 1, **macros: int
 ) -> Step:
-    """Return a step on mma.sync with a tile of 128 by 128 by 32; a ring lies in dynamic memory."""
-    ring = stages * (128 + 128) * 32 * ELEMENT_BYTES if stages > 1 else 0
+    """Return a step on mma.sync with a tile of 128 by 128; a ring is in dynamic memory."""
+    tile_k = 64 if stages > 1 else 32
+    ring = stages * (128 + 128) * tile_k * ELEMENT_BYTES if stages > 1 else 0
     return Step(
         name,
         label,
         why,
         PORTABLE,
-        (128, 128, 32),
+        (128, 128, tile_k),
         threads=threads,
         shared_bytes=ring,
         stages=stages,

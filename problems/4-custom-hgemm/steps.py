@@ -14,6 +14,17 @@ FALLBACK = Step(
 )
 
 
+COUNTERS = Step(
+    "clocks",
+    "cycles and nanoseconds of every multiprocessor",
+    "NVML tells the clock of a moment.",
+    PORTABLE,
+    (1, 1, 1),
+    threads=1,
+    shared_bytes=131_072,  # a multiprocessor has room for one block
+    fast=False,
+)
+
 LADDER: tuple[Step, ...] = (
     portable(
         "p0_wmma",
@@ -48,24 +59,24 @@ LADDER: tuple[Step, ...] = (
     ),
     portable(
         "p6_multistage",
-        "cp.async, ring of 4 stages",
-        "Loads start three steps ahead and hold no registers.",
+        "cp.async, ring of 3 stages",
+        "Loads start two steps ahead and hold no registers.",
         threads=128,
-        stages=4,
+        stages=3,
     ),
     portable(
         "p7_double_buffer",
         "fragments in two halves",
         "ldmatrix of the next 16 of K runs beside mma.sync of these.",
         threads=128,
-        stages=4,
+        stages=3,
     ),
     portable(
         "p8_block_swizzle",
         "tiles in groups",
         "Blocks that run together read a near square of A's rows and B's columns from L2.",
         threads=128,
-        stages=4,
+        stages=3,
         GROUP=16,
     ),
     hopper(

@@ -2,8 +2,7 @@
 
 A batch is a CUDA graph of as many launches as last some milliseconds, over sets of buffers that
 together exceed the L2 cache three times. In each round every contender runs one batch, in an order
-of its own; the numbers compared are from the same round. Clock and power are read while a batch
-runs.
+of its own; the numbers compared are from the same round. Clock and power are those of the batch.
 
 At the power limit the length of a batch matters. In short ones (12 ms) the limit sees the mean of
 all contenders, and they are compared at one clock; in long ones (250 ms) each runs at the clock
@@ -19,6 +18,7 @@ from statistics import median
 from typing import Any
 
 from checking import Run, Shape
+from clocks import Clocks
 from nvml import Monitor
 
 L2_BYTES = 60 << 20
@@ -30,12 +30,14 @@ WARM_S = 1.0
 class Series:
     """One contender's measurements: µs a launch in each round, clock and power meanwhile.
 
-    Power is NaN of batches that are too short for it.
+    ``mhz``: as the multiprocessors counted; ``nvml_mhz``: the mean of what NVML told. Power is NaN
+    of batches that are too short for it.
     """
 
     name: str
     us: list[float] = field(default_factory=list)
     mhz: list[float] = field(default_factory=list)
+    nvml_mhz: list[float] = field(default_factory=list)
     watt: list[float] = field(default_factory=list)
 
     def tflops(self, shape: Shape) -> float:
@@ -127,13 +129,17 @@ def interleaved(
     replays = max(1, round(batch_ms / BATCH_MS))
     batches = {name: Batch(run, sets, count, replays) for name, run in runs.items()}
     series = {name: Series(name) for name in runs}
+    clocks = Clocks()
     _warm(batches)
     for _ in range(rounds):
         for name in random.sample(list(batches), len(batches)):
+            clocks.mark(end=False)
             batches[name].start()
-            mhz, watt = monitor.watch(batches[name].done)
+            clocks.mark(end=True)
+            nvml_mhz, watt = monitor.watch(batches[name].done)
             series[name].us.append(batches[name].us())
-            series[name].mhz.append(mhz)
+            series[name].mhz.append(clocks.mhz())
+            series[name].nvml_mhz.append(nvml_mhz)
             series[name].watt.append(watt)
     return series
 

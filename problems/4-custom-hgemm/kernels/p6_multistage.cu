@@ -1,40 +1,23 @@
 // p6: cp.async and a ring of stages. Until now the loads of a step wait in registers and everybody waits for them. cp.async
 // copies from global to shared memory without registers and without waiting, so the loads for the step STAGES - 1 ahead start
-// before this step is multiplied: latency is paid once, not once a step, and the registers are free for the sums.
+// before this step is multiplied: latency is paid once, not once a step, and the registers are free for the sums. A step is now
+// 64 of K: half as many barriers, and rows of 128 bytes.
 //
 // One barrier a step is enough. When it falls, the stage of this step has arrived (each thread waited for its own copies,
 // the barrier makes that everybody's), and everybody has read the stage of the step before, which is the one that is filled next.
 // A group of copies is committed in every step, empty at the end, so that "all but the newest STAGES - 2" is always the right
 // wait.
-#include "common.cuh"
+#include "copies.cuh"
 
 #ifndef STAGES
-#define STAGES 4
+#define STAGES 3
 #endif
-constexpr int TILE_M = 128, TILE_N = 128, TILE_K = 32, THREADS = 128;
+constexpr int TILE_M = 128, TILE_N = 128, TILE_K = 64, THREADS = 128;
 constexpr int WARP_M = 64, WARP_N = 64, ROWS = WARP_M / 16, COLUMNS = WARP_N / 8;
 constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * TILE_N * 2, STAGE_BYTES = A_BYTES + B_BYTES;
 constexpr int SHARED_BYTES = STAGES * STAGE_BYTES;
 static_assert(STAGES >= 2 && SHARED_BYTES <= 166912, "the ring must fit in shared memory (163 KB on sm_80)");
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
-
-// Start the copies of one step's tiles. A thread copies 16 bytes of every 32nd row of A and of every 8th of B.
-__device__ __forceinline__ void copy_tiles(uint32_t stage, const element* a, const element* b, int row0, int column0, int k0,
-                                           int m, int n, int k) {
-  constexpr int CHUNKS_A = TILE_K / 8, CHUNKS_B = TILE_N / 8;
-#pragma unroll
-  for (int i = threadIdx.x; i < TILE_M * CHUNKS_A; i += THREADS) {
-    const int y = i / CHUNKS_A, chunk = i % CHUNKS_A, x = k0 + chunk * 8;
-    const bool inside = row0 + y < m && x < k;
-    copy_async(stage + swizzle_64(y, chunk), a + (inside ? static_cast<size_t>(row0 + y) * k + x : 0), inside);
-  }
-#pragma unroll
-  for (int i = threadIdx.x; i < TILE_K * CHUNKS_B; i += THREADS) {
-    const int y = i / CHUNKS_B, chunk = i % CHUNKS_B, x = column0 + chunk * 8;
-    const bool inside = k0 + y < k && x < n;
-    copy_async(stage + A_BYTES + swizzle_256(y, chunk), b + (inside ? static_cast<size_t>(k0 + y) * n + x : 0), inside);
-  }
-}
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
     p6_multistage(const element* __restrict__ a, const element* __restrict__ b, element* __restrict__ c, int m, int n, int k) {
@@ -45,8 +28,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
   const int warp_row = warp / 2 * WARP_M, warp_column = warp % 2 * WARP_N;
   const int steps = ceil_div(k, TILE_K);
 
+  Copies<TILE_M, TILE_N, TILE_K, THREADS> copies(a, b, row0, column0, m, n, k);
   for (int step = 0; step < STAGES - 1; ++step) {
-    if (step < steps) copy_tiles(ring + step * STAGE_BYTES, a, b, row0, column0, step * TILE_K, m, n, k);
+    if (step < steps) copies.start(ring + step * STAGE_BYTES, n, k);
     copy_commit();
   }
 
@@ -55,8 +39,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
   for (int step = 0; step < steps; ++step) {
     copy_wait<STAGES - 2>();
     __syncthreads();
-    if (step + STAGES - 1 < steps)
-      copy_tiles(ring + filled * STAGE_BYTES, a, b, row0, column0, (step + STAGES - 1) * TILE_K, m, n, k);
+    if (step + STAGES - 1 < steps) copies.start(ring + filled * STAGE_BYTES, n, k);
     copy_commit();
 
     const uint32_t tile_a = ring + stage * STAGE_BYTES, tile_b = tile_a + A_BYTES;
@@ -65,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
       uint32_t fragment_a[ROWS][4], fragment_b[COLUMNS / 2][4];
 #pragma unroll
       for (int i = 0; i < ROWS; ++i)
-        load_matrices(fragment_a[i], tile_a + swizzle_64(warp_row + 16 * i + lane % 16, kk / 8 + lane / 16));
+        load_matrices(fragment_a[i], tile_a + swizzle_128(warp_row + 16 * i + lane % 16, kk / 8 + lane / 16));
 #pragma unroll
       for (int j = 0; j < COLUMNS / 2; ++j)
         load_matrices_transposed(fragment_b[j], tile_b + swizzle_256(kk + lane % 16, warp_column / 8 + 2 * j + lane / 16));

@@ -4,39 +4,21 @@
 //
 // This is the wall of the portable ladder on Hopper: mma.sync takes its operands from registers, and at full speed it uses about
 // two thirds of the tensor cores (Luo et al., arXiv 2402.13499). What comes next, h0, is another instruction.
-#include "common.cuh"
+#include "copies.cuh"
 
 #ifndef STAGES
-#define STAGES 4
+#define STAGES 3
 #endif
 #ifndef GROUP
 #define GROUP 16
 #endif
-constexpr int TILE_M = 128, TILE_N = 128, TILE_K = 32, THREADS = 128;
+constexpr int TILE_M = 128, TILE_N = 128, TILE_K = 64, THREADS = 128;
 constexpr int WARP_M = 64, WARP_N = 64, ROWS = WARP_M / 16, COLUMNS = WARP_N / 8;
 constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * TILE_N * 2, STAGE_BYTES = A_BYTES + B_BYTES;
-static_assert(TILE_K == 32, "two halves: the fragments alternate once a step");
+static_assert(TILE_K % 32 == 0, "two halves: each step begins with the first");
 constexpr int SHARED_BYTES = STAGES * STAGE_BYTES;
 static_assert(STAGES >= 2 && SHARED_BYTES <= 166912, "the ring must fit in shared memory (163 KB on sm_80)");
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
-
-// Start the copies of one step's tiles. A thread copies 16 bytes of every 32nd row of A and of every 8th of B.
-__device__ __forceinline__ void copy_tiles(uint32_t stage, const element* a, const element* b, int row0, int column0, int k0,
-                                           int m, int n, int k) {
-  constexpr int CHUNKS_A = TILE_K / 8, CHUNKS_B = TILE_N / 8;
-#pragma unroll
-  for (int i = threadIdx.x; i < TILE_M * CHUNKS_A; i += THREADS) {
-    const int y = i / CHUNKS_A, chunk = i % CHUNKS_A, x = k0 + chunk * 8;
-    const bool inside = row0 + y < m && x < k;
-    copy_async(stage + swizzle_64(y, chunk), a + (inside ? static_cast<size_t>(row0 + y) * k + x : 0), inside);
-  }
-#pragma unroll
-  for (int i = threadIdx.x; i < TILE_K * CHUNKS_B; i += THREADS) {
-    const int y = i / CHUNKS_B, chunk = i % CHUNKS_B, x = column0 + chunk * 8;
-    const bool inside = k0 + y < k && x < n;
-    copy_async(stage + A_BYTES + swizzle_256(y, chunk), b + (inside ? static_cast<size_t>(k0 + y) * n + x : 0), inside);
-  }
-}
 
 struct Fragments {
   uint32_t a[ROWS][4], b[COLUMNS / 2][4];
@@ -45,7 +27,7 @@ __device__ __forceinline__ void load_fragments(Fragments& to, uint32_t stage, in
   const int lane = threadIdx.x % 32;
 #pragma unroll
   for (int i = 0; i < ROWS; ++i)
-    load_matrices(to.a[i], stage + swizzle_64(warp_row + 16 * i + lane % 16, kk / 8 + lane / 16));
+    load_matrices(to.a[i], stage + swizzle_128(warp_row + 16 * i + lane % 16, kk / 8 + lane / 16));
 #pragma unroll
   for (int j = 0; j < COLUMNS / 2; ++j)
     load_matrices_transposed(to.b[j], stage + A_BYTES + swizzle_256(kk + lane % 16, warp_column / 8 + 2 * j + lane / 16));
@@ -61,8 +43,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
   const int warp_row = warp / 2 * WARP_M, warp_column = warp % 2 * WARP_N;
   const int steps = ceil_div(k, TILE_K);
 
+  Copies<TILE_M, TILE_N, TILE_K, THREADS> copies(a, b, row0, column0, m, n, k);
   for (int step = 0; step < STAGES - 1; ++step) {
-    if (step < steps) copy_tiles(ring + step * STAGE_BYTES, a, b, row0, column0, step * TILE_K, m, n, k);
+    if (step < steps) copies.start(ring + step * STAGE_BYTES, n, k);
     copy_commit();
   }
 
@@ -78,15 +61,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
 #pragma unroll
     for (int kk = 0; kk < TILE_K; kk += 16) {
       const int now = kk / 16 % 2;
-      if (kk == 0) {
-        load_fragments(fragments[now ^ 1], ring + stage * STAGE_BYTES, 16, warp_row, warp_column);
-        if (step + STAGES - 1 < steps)
-          copy_tiles(ring + filled * STAGE_BYTES, a, b, row0, column0, (step + STAGES - 1) * TILE_K, m, n, k);
-        copy_commit();
+      if (kk + 16 < TILE_K) {
+        load_fragments(fragments[now ^ 1], ring + stage * STAGE_BYTES, kk + 16, warp_row, warp_column);
+        if (kk == 0) {
+          if (step + STAGES - 1 < steps) copies.start(ring + filled * STAGE_BYTES, n, k);
+          copy_commit();
+        }
       } else {
         copy_wait<STAGES - 2>();
         __syncthreads();
-        // After the last step this reads a stage of old, which nobody multiplies.
         load_fragments(fragments[now ^ 1], ring + next * STAGE_BYTES, 0, warp_row, warp_column);
       }
 #pragma unroll

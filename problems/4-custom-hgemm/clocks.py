@@ -1,0 +1,54 @@
+"""The clock that the multiprocessors ran at, from their own counters.
+
+NVML tells the clock of some moment. Under a load that meets a limit of power or current the clock
+changes faster than NVML is asked, within a single product; the counters miss nothing.
+"""
+
+import ctypes
+from pathlib import Path
+from statistics import median
+
+from build import CACHE, build
+from launch import call, load, multiprocessors
+from steps import COUNTERS
+
+MOST = 1024
+"""Multiprocessors there is room for; their numbers may have gaps."""
+
+
+class Clocks:
+    """Reads the counters at a begin and at an end, on torch's current stream."""
+
+    def __init__(self, cache: Path = CACHE) -> None:
+        import torch
+
+        self._function = load(build(COUNTERS, cache=cache).cubin, COUNTERS)
+        self._counted = torch.zeros(2, MOST, 2, dtype=torch.int64, device="cuda")
+        self._blocks = multiprocessors()
+
+    def mark(self, end: bool) -> None:
+        """Read the counters when the stream gets here; returns at once."""
+        import torch
+
+        address = ctypes.c_void_p(self._counted[int(end)].data_ptr())
+        arguments = (ctypes.c_void_p * 1)(ctypes.addressof(address))
+        sizes = (self._blocks, 1, 1, COUNTERS.threads, 1, 1, COUNTERS.shared_bytes)
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        call("cuLaunchKernel", self._function, *sizes, stream, arguments, None)
+
+    def mhz(self) -> float:
+        """Wait for the end and return the mean clock from begin to end, in MHz."""
+        begin, end = self._counted.tolist()
+        return between(begin, end)
+
+
+def between(begin: list[list[int]], end: list[list[int]]) -> float:
+    """Return the clock in MHz of the median multiprocessor: a row of cycles and ns each.
+
+    Rows of zeros are of multiprocessors that there are not.
+    """
+    return median(
+        (last[0] - first[0]) / (last[1] - first[1]) * 1e3
+        for first, last in zip(begin, end, strict=True)
+        if first[1] and last[1]
+    )

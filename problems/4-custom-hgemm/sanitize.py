@@ -1,0 +1,162 @@
+"""Run steps under compute-sanitizer: no access outside memory, no hazard in shared memory.
+
+    python sanitize.py                    # every step, with memcheck and with racecheck
+    python sanitize.py --steps h6_multicast --element fp16
+
+Each step computes a ragged product on a few multiprocessors, so that the persistent ones walk
+several tiles. Whether the product is right is checked elsewhere: here the matrices are constant and
+torch is not loaded, in whose process racecheck ends with an internal error.
+"""
+
+import argparse
+import ctypes
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from build import CACHE, ELEMENTS, BuildError, build, build_all
+from checking import Shape
+from launch import Kernel, call
+from step import ELEMENT_BYTES, Step
+from steps import EVERY, RUNGS, STEPS
+
+HERE = Path(__file__).resolve()
+SHAPE: Shape = (392, 776, 328)
+"""Four rows and columns of 128 by 256 tiles, the last of each in part; K ends within a step."""
+SMS = 4
+ONE = 0x3C00  # in fp16; in bf16 another number, and as constant
+JOBS = 6
+LIMIT_S = 120.0
+SUMMARIES = {
+    "memcheck": r"ERROR SUMMARY: (\d+) errors?",
+    "racecheck": r"RACECHECK SUMMARY: (\d+) hazards? displayed",
+}
+"""How each tool's output ends, and the number in it that has to be zero."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a tool said of a step; ``count`` is None where it came to no end."""
+
+    step: str
+    tool: str
+    count: int | None
+    said: str
+
+
+def sanitized(
+    steps: list[Step], element: str, cache: Path, tools: list[str] | None = None
+) -> list[Finding]:
+    """Run steps under tools, some at a time; raises ``BuildError`` for a step that is not built."""
+    for built in build_all([(step, element) for step in steps], cache):
+        if isinstance(built, BuildError):
+            raise built
+    pairs = list(product(steps, tools or list(SUMMARIES)))
+    with ThreadPoolExecutor(JOBS) as pool:
+        return list(pool.map(lambda pair: _sanitized(*pair, element, cache), pairs))
+
+
+def _sanitized(step: Step, tool: str, element: str, cache: Path) -> Finding:
+    argv = ["compute-sanitizer", f"--tool={tool}", sys.executable, str(HERE), "--child"]
+    argv += [f"--steps={step.name}", f"--element={element}", f"--cache={cache}"]
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    except subprocess.TimeoutExpired:
+        return Finding(step.name, tool, None, f"no end after {LIMIT_S:.0f} s")
+    return read(step.name, tool, done.stdout + done.stderr, done.returncode)
+
+
+def read(step: str, tool: str, output: str, status: int) -> Finding:
+    """Return what the tool's output says; ``status``: how the process ended."""
+    found = re.search(SUMMARIES[tool], output)
+    count = int(found[1]) if found else None
+    if count == 0 and status == 0:
+        return Finding(step, tool, 0, "")
+    told = [line.removeprefix("=========").strip() for line in output.splitlines()]
+    first = next((line for line in told if re.search("error|hazard|race", line, re.I)), "")
+    said = first or " | ".join(told[-3:]) or f"exit {status}"
+    return Finding(step, tool, count or None, said)
+
+
+def cell(cell: Any) -> None:
+    """State what both tools count of every step; a tool that comes to no end fails the cell."""
+    if not shutil.which("compute-sanitizer"):
+        raise SystemExit("compute-sanitizer is not on PATH: it comes with the CUDA toolkit")
+    names = {step.name: short for short, step in RUNGS.items()}
+    with cell.exclusively():
+        found = sanitized(list(STEPS.values()), cell.params["element"], CACHE)
+    for tool, fact, unit in (
+        ("memcheck", "memory_errors", "errors"),
+        ("racecheck", "hazards", "hazards"),
+    ):
+        of_tool = [one for one in found if one.tool == tool]
+        for one in of_tool:
+            if one.count is None:
+                raise SystemExit(f"{one.step}, {tool}: {one.said}")
+            cell.fact(f"{fact}.{names.get(one.step, one.step)}", one.count, unit)
+        cell.fact(f"all_{fact}", sum(one.count or 0 for one in of_tool), unit)
+
+
+# ---- in the child: the only part that touches the GPU ----
+
+
+class Matrix:
+    """As much of a tensor as a launch asks for, full of one number."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self.shape = (rows, columns)
+        self._address = ctypes.c_uint64()
+        count = ctypes.c_size_t(rows * columns)
+        size = ctypes.c_size_t(rows * columns * ELEMENT_BYTES)
+        call("cuMemAlloc_v2", ctypes.byref(self._address), size)
+        call("cuMemsetD16_v2", self._address, ctypes.c_ushort(ONE), count)
+
+    def data_ptr(self) -> int:
+        """Return the address on the device."""
+        return self._address.value
+
+    def is_contiguous(self) -> bool:
+        """Return that it is."""
+        return True
+
+
+def child(step: Step, element: str, cache: Path) -> None:
+    """Compute one product on ``SMS`` multiprocessors, in the device's primary context."""
+    device, context = ctypes.c_int(), ctypes.c_void_p()
+    call("cuInit", 0)
+    call("cuDeviceGet", ctypes.byref(device), 0)
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+    call("cuCtxSetCurrent", context)
+    m, n, k = SHAPE
+    run = Kernel(step, build(step, element, cache).cubin, element, SMS)
+    run.bind(Matrix(m, k), Matrix(k, n), Matrix(m, n))(0)
+    call("cuCtxSynchronize")
+
+
+def main() -> int:
+    """Print a line for each step and tool; 1 if any has something to say."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", nargs="*", default=list(STEPS), help="names; default: all")
+    parser.add_argument("--element", choices=ELEMENTS, default="bf16")
+    parser.add_argument("--tools", nargs="*", choices=list(SUMMARIES))
+    parser.add_argument("--cache", type=Path, default=CACHE)
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    steps = [EVERY[name] for name in given.steps]
+    if given.child:
+        child(steps[0], given.element, given.cache)
+        return 0
+    found = sanitized(steps, given.element, given.cache, given.tools)
+    for one in found:
+        print(f"{one.step:24} {one.tool:10} {one.said or 'clean'}")
+    return int(any(one.said for one in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
