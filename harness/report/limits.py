@@ -83,6 +83,26 @@ def overhead(problem: Problem, metrics: Metrics, case: str) -> Markdown:
     return table(["variant", *_PROFILED], rows)
 
 
+def timed_on(tables: Tables, origin: dict[str, Any], case: str) -> Markdown:
+    """Return which GPU timed which variants of a case, nothing where one timed them all."""
+    import polars as pl
+
+    gpus = {cell["cell"]: cell["gpu"] for cell in origin["cells"]}
+    timed = tables["cells"].filter(
+        pl.col("case") == case, pl.col("capture") == "timing", pl.col("status") == "ok"
+    )
+    by_gpu: dict[str, dict[str, None]] = {}
+    for cell, variant in timed.select("cell", "variant").iter_rows():
+        by_gpu.setdefault(gpus[cell], {})[variant] = None
+    if len(by_gpu) < 2:
+        return Markdown("")
+    told = "; ".join(f"{', '.join(variants)} ({gpu[:12]}…)" for gpu, variants in by_gpu.items())
+    return Markdown(
+        f"*Timed on {len(by_gpu)} GPUs of this model, so ratios across hold what these differ by"
+        f" as well: {told}.*"
+    )
+
+
 def sampling(tables: Tables) -> list[list[str]]:
     """Return rows for the conditions: what ended the series, and what was left out or far off."""
     rows = tables["sampling"]

@@ -55,6 +55,10 @@ class Worklog:
         """Return whether a metric was measured."""
         return self._metrics.get(metric, variant, case).value is not None
 
+    def says(self, fact: str, variant: str, case: str) -> str:
+        """Return what a variant's timing cell states in words."""
+        return self._metrics.text(fact, variant, case) or NOT_MEASURED
+
     def repeats(self, metric: str, variant: str, case: str) -> str:
         """Return in words what an interval of a metric covers."""
         found = self._metrics.get(metric, variant, case)
@@ -209,6 +213,10 @@ class Worklog:
     def ceilings(self) -> Markdown:
         """Return what this GPU reaches at most, measured on it, beside the datasheet's peaks."""
         return held_against.ceilings(self._tables, self.target["name"])
+
+    def timed_on(self, case: str) -> Markdown:
+        """Return which GPU timed which variants of a case, nothing where one timed them all."""
+        return held_against.timed_on(self._tables, self._origin, case)
 
     def roofline(self, name: str, case: str, flop: float, caption: str, **how: str) -> Markdown:
         """Draw every variant of a case under the roofs, measured and the datasheet's.

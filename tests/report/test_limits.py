@@ -11,6 +11,7 @@ from harness.analysis.metrics import Metrics
 from harness.evidence import Tables
 from harness.problem import Problem
 from harness.report import limits
+from harness.report.worklog import Worklog
 from tests.small_evidence import Row, ceiling, cell, samples, tables
 from tests.test_manifest import GOOD, written
 
@@ -52,6 +53,35 @@ def test_the_cost_of_a_capture_is_its_median_step_over_the_unprofiled(example: P
 def test_without_both_sides_the_cost_is_not_measured(example: Problem, capture: str) -> None:
     (told,) = overhead(example, (cell("slow", capture=capture), [2.0]))
     assert "not measured" in told
+
+
+def test_which_gpu_timed_what_is_told_where_it_was_not_one() -> None:
+    def told(*timed: tuple[Row, str]) -> str:
+        origin = {"cells": [{"cell": row["cell"], "gpu": gpu} for row, gpu in timed]}
+        return limits.timed_on(tables(cells=[row for row, _ in timed]), origin, "small")
+
+    here, there = "GPU-01234567-here", "GPU-89abcdef-there"
+    alone = [
+        (cell("slow"), here),
+        (cell("fast"), here),
+        (cell("fast", capture="ncu"), there),
+        (cell("odd", status="failed"), there),
+        (cell("other", case="large"), there),
+    ]
+    assert told(*alone) == ""
+    text = told(*alone, (cell("slow", 1), here), (cell("third"), there))
+    assert text.startswith("*Timed on 2 GPUs of this model")
+    assert text.endswith(": slow, fast (GPU-01234567…); third (GPU-89abcdef…).*")
+
+
+def test_a_worklog_says_what_a_cell_states_in_words(example: Problem) -> None:
+    stated = {"cell": "small.slow.timing.r0", "name": "kernel", "text": "GEMM"}
+    found = tables(cells=[cell("slow"), cell("fast")], facts=[stated])
+    origin = {"run": {"target": {"device": "cuda"}}, "cells": []}
+    worklog = Worklog(example, Metrics(example, found), [], origin, found)
+    assert worklog.says("kernel", "slow", "small") == "GEMM"
+    assert worklog.says("kernel", "fast", "small") == "not measured"
+    assert worklog.says("kernel", "third", "small") == "not measured"
 
 
 def test_samples_are_counted_over_all_series() -> None:
