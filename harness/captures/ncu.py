@@ -63,6 +63,7 @@ METRICS = (
     "sm__maximum_warps_per_active_cycle_pct",
     "sm__warps_active.avg.pct_of_peak_sustained_active",
     # What the schedulers and pipes did.
+    "sm__pipe_tensor_cycles_active.avg",
     "sm__pipe_tensor_*cycles_active.avg.pct_of_peak_sustained_*",
     "sm__inst_executed_pipe_*.avg.pct_of_peak_sustained_active",
     "sm__inst_executed.avg.per_cycle_*",

@@ -21,7 +21,8 @@ def number(value: float) -> str:
 def measured(found: Measured, *, interval: bool = True) -> Markdown:
     """Return a metric as "1.494 ms [1.493, 1.495]", or that it was not measured.
 
-    Bytes are in the largest decimal unit that fits, times of less than a millisecond in µs.
+    Bytes are in the largest decimal unit that fits, times of less than a millisecond in µs, clocks
+    in MHz.
     """
     if found.value is None or found.low is None or found.high is None:
         return Markdown(NOT_MEASURED)
@@ -42,6 +43,8 @@ def _scaled(found: Measured) -> tuple[float, str]:
         return next((pair for pair in _BYTES if size >= pair[0]), _BYTES[-1])
     if found.unit == "ms" and found.value is not None and 0 < abs(found.value) < 1:
         return 1e-3, "µs"
+    if found.unit == "Hz":
+        return 1e6, "MHz"
     return 1.0, found.unit
 
 
