@@ -23,6 +23,8 @@ MODULES = (
     "cublaslt",
     "dispatch",
     "nvml",
+    "clocks",
+    "sanitize",
     "ratios",
     "stated",
     "contenders",
@@ -45,6 +47,38 @@ int c_grouped_tile(int index, int rows, int columns, int group) {
 }
 """
 
+CUDA = """
+#pragma once
+#include "layout.cuh"
+#include <cstddef>
+#define __device__
+#define __forceinline__ inline
+using element = uint16_t;
+static struct { int x; } threadIdx;
+struct Copy { uint64_t from; uint32_t to, inside; };
+static Copy* copied;
+inline void copy_async(uint32_t to, const void* from, bool inside) {
+  *copied++ = Copy{reinterpret_cast<uint64_t>(from), to, inside};
+}
+"""
+"""As much of kernels/common.cuh as copies.cuh needs: a copy is written down instead of made."""
+
+COPIES = """
+#include "copies.cuh"
+using Of = Copies<BLOCK_M, BLOCK_N, BLOCK_K, BLOCK_THREADS>;
+extern "C" int c_copies(const element* a, const element* b, int row0, int column0,
+                        int m, int n, int k, Copy* to) {
+  copied = to;
+  for (threadIdx.x = 0; threadIdx.x < BLOCK_THREADS; ++threadIdx.x) {
+    Of copies(a, b, row0, column0, m, n, k);
+    for (int step = 0; step < ceil_div(k, BLOCK_K); ++step)
+      copies.start(step * (BLOCK_M + BLOCK_N) * BLOCK_K * 2, n, k);
+  }
+  return copied - to;
+}
+"""
+"""What all threads of a block copy for a whole tile; each step to a stage of its own."""
+
 
 @pytest.fixture(scope="package")
 def module() -> Iterator[Callable[[str], ModuleType]]:
@@ -59,14 +93,34 @@ def module() -> Iterator[Callable[[str], ModuleType]]:
 @pytest.fixture(scope="package")
 def layout(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     """kernels/layout.cuh itself, compiled by the host's compiler."""
+    loaded = compiled(tmp_path_factory.mktemp("layout"), EXPORTS, FOLDER / "kernels")
+    loaded.c_descriptor_a.restype = loaded.c_descriptor_b.restype = ctypes.c_uint64
+    return loaded
+
+
+@pytest.fixture(scope="package")
+def copies(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., ctypes.CDLL]:
+    """kernels/copies.cuh itself, compiled by the host's compiler with a tile's sizes as macros."""
+
+    def build(**macros: int) -> ctypes.CDLL:
+        folder = tmp_path_factory.mktemp("copies")
+        for name in ("copies.cuh", "layout.cuh"):
+            shutil.copy(FOLDER / "kernels" / name, folder)
+        (folder / "common.cuh").write_text(CUDA)
+        return compiled(folder, COPIES, folder, **macros)
+
+    return build
+
+
+def compiled(folder: Path, source: str, headers: Path, **macros: int) -> ctypes.CDLL:
+    """Return a library of C functions; ``CalledProcessError`` with what was said if it is none."""
     compiler = shutil.which("g++") or shutil.which("c++")
     if compiler is None:
         pytest.skip("no C++ compiler")
-    folder = tmp_path_factory.mktemp("layout")
-    source, library = folder / "exports.cpp", folder / "layout.so"
-    source.write_text(EXPORTS)
-    argv = [compiler, "-std=c++17", "-O2", "-shared", "-fPIC", "-I", str(FOLDER / "kernels")]
-    subprocess.run([*argv, "-o", str(library), str(source)], check=True, timeout=120)
-    loaded = ctypes.CDLL(str(library))
-    loaded.c_descriptor_a.restype = loaded.c_descriptor_b.restype = ctypes.c_uint64
-    return loaded
+    (folder / "exports.cpp").write_text(source)
+    library = folder / "exports.so"
+    argv = [compiler, "-std=c++17", "-O2", "-shared", "-fPIC", "-I", str(headers)]
+    argv += [f"-D{name}={value}" for name, value in macros.items()]
+    argv += ["-o", str(library), str(folder / "exports.cpp")]
+    subprocess.run(argv, check=True, timeout=120, capture_output=True, text=True)
+    return ctypes.CDLL(str(library))

@@ -90,6 +90,16 @@ def test_every_step_builds(
 
 
 @NVCC
+def test_the_counters_build_and_fill_a_multiprocessor(
+    building: ModuleType, module: Callable[[str], ModuleType], cache: Path
+) -> None:
+    counters = module("steps").COUNTERS
+    built = building.build(counters, cache=cache)
+    assert building.blocks_per_sm(counters, built) == 1
+    assert (built.spill_bytes, built.warnings) == (0, ())
+
+
+@NVCC
 def test_portable_steps_build_for_ampere(
     building: ModuleType, module: Callable[[str], ModuleType], cache: Path
 ) -> None:

@@ -1,6 +1,7 @@
 """What a cell states, with the GPU's part played: every metric that a claim names is among it."""
 
 import contextlib
+import importlib
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ from harness.problem_checks import complete
 from tests.problems.hgemm.conftest import FOLDER
 
 TURNS = 21
+COUNTED, TOLD = 1900.0, 1755.0
+"""MHz: as the multiprocessors counted, as NVML told."""
 
 
 class Cell:
@@ -61,6 +64,7 @@ def contest(
 ) -> ModuleType:
     """The problem's module; whatever it would ask the GPU is answered at once."""
     loaded, checking, timing, building = map(module, ("contest", "checking", "timing", "build"))
+    sanitize = module("sanitize")
 
     def errors(_run: object, _element: str, shape: tuple[int, int, int]) -> Any:
         return checking.Errors(shape, 1e-3, 1e-3, 1e-3, 0.1, 0.1, "")
@@ -68,7 +72,13 @@ def contest(
     def interleaved(runs: Any, _sets: Any, turns: int, _monitor: Any, batch_ms: float) -> Any:
         watt = 700.0 if batch_ms > 200 else math.nan
         return {
-            name: timing.Series(name, [200.0 + at] * turns, [1900.0] * turns, [watt] * turns)
+            name: timing.Series(
+                name,
+                us=[200.0 + at] * turns,
+                mhz=[COUNTED] * turns,
+                nvml_mhz=[TOLD] * turns,
+                watt=[watt] * turns,
+            )
             for at, name in enumerate(runs)
         }
 
@@ -78,6 +88,15 @@ def contest(
     def contender(name: str, *_: Any) -> tuple[Any, str]:
         return (lambda *_: None), f"what {name} is"
 
+    def sanitized(steps: list[Any], *_: Any) -> list[Any]:
+        return [
+            sanitize.Finding(step.name, tool, 0, "")
+            for step in steps
+            for tool in sanitize.SUMMARIES
+        ]
+
+    monkeypatch.setattr(sanitize, "sanitized", sanitized)
+    monkeypatch.setattr(sanitize.shutil, "which", lambda name: f"/usr/bin/{name}")
     played = {
         "prepare": lambda: None,
         "buffers": lambda *_: [("a", "b", "c")] * 2,
@@ -101,6 +120,8 @@ def run(contest: ModuleType, problem: Problem, variant: str, case: str, capture:
     cell = Cell(planned.params)
     if planned.params["workload"] == "sizes":
         contest.sizes(cell)
+    elif planned.params["workload"] == "sanitize":
+        importlib.import_module("sanitize").cell(cell)
     elif planned.params["contender"] == "all":
         contest.square(cell)
     else:
@@ -133,10 +154,11 @@ def test_what_claims_look_at_is_stated(contest: ModuleType, problem: Problem) ->
         if metric.sample:
             assert len(cell.samples[metric.region or "", metric.sample]) == TURNS, name
         else:
-            assert metric.fact in cell.facts, name
+            ending = f".{metric.region}" if metric.region else ""
+            assert f"{metric.fact}{ending}" in cell.facts, name
     assert looked >= 25
     assert set(cells) == {
-        *("square-1024", "square-4096", "square-8192", "sizes"),
+        *("square-1024", "square-4096", "square-8192", "sizes", "sanitized"),
         *("sustained-4096", "sustained-8192"),
     }
 
@@ -162,8 +184,10 @@ def test_long_batches_tell_power_and_share_of_the_tensor_cores(
     assert cell.samples["best", "power_w"] == [700.0] * TURNS
     rate = 2 * 8192**3 / 202e6
     assert cell.samples["best", "tflops"] == pytest.approx([rate] * TURNS)
-    share = 1e8 * rate / (1900 * 132 * 4096)
+    share = 1e8 * rate / (COUNTED * 132 * 4096)
     assert cell.samples["best", "of_tensor_rate"] == pytest.approx([share] * TURNS)
+    assert cell.samples["best", "sm_mhz"] == [COUNTED] * TURNS
+    assert cell.samples["best", "nvml_mhz"] == [TOLD] * TURNS
 
 
 def test_each_shape_is_a_region_and_all_together_are_one(
@@ -187,6 +211,17 @@ def test_one_contender_alone_is_handed_to_the_capture(
         assert cell.measured == [variant]
         assert cell.facts["io_bytes"] == 3 * 2 * 4096**2
         assert ("registers" in cell.facts) == (variant == "p4")
+
+
+def test_what_counters_are_divided_by_is_stated_beside_them(
+    contest: ModuleType, problem: Problem
+) -> None:
+    cell = run(contest, problem, "h7", "square-4096", "ncu")
+    per = {metric.per for metric in problem.metrics.values() if metric.per}
+    assert per and per <= set(cell.facts)
+    # Four tensor cores of 132 multiprocessors, 1024 operations a cycle each.
+    assert cell.facts["least_cycles"] == pytest.approx(2 * 4096**3 / 132 / 4 / 1024)
+    assert cell.facts["least_tensor_cycles"] == 4 * float(cell.facts["least_cycles"])
 
 
 def test_a_wrong_product_ends_the_process_with_one_line(

@@ -98,6 +98,15 @@ def test_ldmatrix_meets_in_a_bank_only_without_the_swizzle(layout: ctypes.CDLL, 
             assert memory.turns(xored) == 1
 
 
+@pytest.mark.parametrize("pitch", [128, 256])
+def test_a_swizzle_repeats_after_8_rows(layout: ctypes.CDLL, pitch: int) -> None:
+    """So that an address moves by a constant from one of a thread's rows to its next."""
+    swizzle = getattr(layout, f"c_swizzle_{pitch}")
+    for row in range(256):
+        for chunk in range(pitch // 16):
+            assert swizzle(row + 8, chunk) == swizzle(row, chunk) + 8 * pitch
+
+
 @pytest.mark.parametrize("pitch", [64, 128, 256])
 def test_16_byte_stores_of_a_row_stay_conflict_free(layout: ctypes.CDLL, pitch: int) -> None:
     """cp.async and st.shared.v4 fill rows, 8 lanes a turn at best."""

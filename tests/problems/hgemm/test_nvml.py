@@ -30,7 +30,7 @@ class Played(ModuleType):
         return 1900 if self._at.now < self._at.end else 345
 
     def nvmlDeviceGetTotalEnergyConsumption(self, _device: str) -> float:  # noqa: N802
-        return 600e3 * self._at.now
+        return 600e3 * float(self._at.now)
 
 
 @pytest.fixture

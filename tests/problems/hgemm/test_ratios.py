@@ -1,5 +1,6 @@
 """Ratios are taken turn by turn, so that what slows a turn down falls out of them."""
 
+import importlib
 import math
 from collections.abc import Callable
 from statistics import median
@@ -65,10 +66,10 @@ def test_a_geometric_mean_is_of_one_turn_over_all_shapes(ratios: ModuleType) -> 
         ratios.geometric_means([[1.0, 2.0], [1.0]])
 
 
+@pytest.mark.usefixtures("ratios")
 @given(st.lists(st.floats(0.5, 2), min_size=3, max_size=30), st.floats(0.8, 1.25))
 def test_a_clock_that_drifts_changes_no_ratio(slow: list[float], factor: float) -> None:
-    import ratios  # of the fixture's folder, which stays on the path for the package
-
+    ratios = importlib.import_module("ratios")  # of the fixture's folder, on the path meanwhile
     theirs, ours = [100 * one for one in slow], [100 * one / factor for one in slow]
     assert ratios.percent(theirs, ours) == pytest.approx([100 * factor] * len(slow))
     assert median(ratios.over(ours, theirs)) == pytest.approx(1 / factor)

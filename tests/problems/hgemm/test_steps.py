@@ -23,6 +23,7 @@ def test_names_are_unique_and_every_kernel_belongs_to_a_step(steps: ModuleType) 
     assert len(steps.EVERY) == len(steps.STEPS) + len(steps.CANDIDATES)
     assert len(steps.STEPS) == len(steps.LADDER) + 1
     files = {step.file for step in steps.EVERY.values()}
+    files.add(steps.COUNTERS.file)
     assert files == {path.name for path in (FOLDER / "kernels").glob("*.cu")}
 
 
@@ -32,6 +33,14 @@ def test_each_source_has_one_entry_point_of_the_steps_name(steps: ModuleType) ->
         assert source.count('extern "C" __global__') == 1
         assert f" {step.kernel}(const" in source
         assert "LAUNCHED_WITH(" in source
+
+
+def test_the_counters_are_read_once_on_each_multiprocessor(steps: ModuleType) -> None:
+    counters = steps.COUNTERS
+    source = (FOLDER / "kernels" / counters.file).read_text()
+    assert f"__global__ void {counters.kernel}(unsigned long long*" in source
+    assert counters.shared_bytes + 1024 <= 233_472 < 2 * (counters.shared_bytes + 1024)
+    assert counters.name not in steps.EVERY  # it computes no product
 
 
 def test_blocks_are_possible(steps: ModuleType) -> None:

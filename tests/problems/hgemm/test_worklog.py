@@ -1,5 +1,6 @@
 """The worklog on planted measurements of every cell: all of it is told, nothing is missing."""
 
+import importlib
 import random
 import re
 from collections.abc import Callable
@@ -51,9 +52,10 @@ def play(
         return {
             name: timing.Series(
                 name,
-                [180 * slowness(name) * turn * (1 + 0.002 * draw.random()) for turn in clock],
-                [1900 / turn for turn in clock],
-                [650 + draw.random() for _ in clock],
+                us=[180 * slowness(name) * turn * (1 + 0.002 * draw.random()) for turn in clock],
+                mhz=[1900 / turn for turn in clock],
+                nvml_mhz=[1905 / turn for turn in clock],
+                watt=[650 + draw.random() for _ in clock],
             )
             for name in runs
         }
@@ -67,6 +69,8 @@ def workload(contest: ModuleType, planned: Planned) -> played.Cell:
     cell = played.Cell(planned.params)
     if planned.params["workload"] == "sizes":
         contest.sizes(cell)
+    elif planned.params["workload"] == "sanitize":
+        importlib.import_module("sanitize").cell(cell)
     elif planned.params["workload"] == "square":
         (contest.square if planned.params["contender"] == "all" else contest.alone)(cell)
     elif planned.params["contender"] == "all":
@@ -132,6 +136,7 @@ def test_everything_is_told(problem: Problem, evidence: Tables) -> None:
     # Ratios of one process stand although every cell was at the power cap.
     assert verdicts["goal-4096"] == verdicts["goal-sizes"] == "reproduced"
     assert verdicts["h0-slower"] == "reproduced"
+    assert verdicts["memcheck"] == verdicts["racecheck"] == "reproduced"
     assert [claim for claim, said in verdicts.items() if said == "not measured"] == [
         "stack-kernels"
     ]
