@@ -84,9 +84,10 @@ def judge(folder: Path, runs: list[Path]) -> bool:
         run = store.Run.open(path)
         with TemporaryDirectory() as scratch:
             tables = extract.extract(run, Path(scratch) / "evidence")
+            gpus = extract.gpus(extract.provenance(Path(scratch) / "evidence"))
         device = run.provenance["target"]["device"]
         told = []
-        for one in claims.judge(problem, Metrics(problem, tables), device):
+        for one in claims.judge(problem, Metrics(problem, tables, gpus), device):
             counts.setdefault(one.claim.id, Counter())[one.verdict] += 1
             found = one.measured
             if one.claim.id.endswith(".same") and found.value is not None:

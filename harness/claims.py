@@ -49,7 +49,8 @@ def verdict(measured: Measured, bound: Bound) -> Verdict:
     """Return what the intervals say of a bound, by the rule of :mod:`harness.analysis.rule`.
 
     What was timed on a GPU that was slowed down or drifting has to decide it at any clock that was
-    seen; what was timed on a shared one decides nothing.
+    seen, and what was timed on two GPUs by more than these differ; what was timed on a shared one
+    decides nothing.
     """
     if measured.value is None or measured.low is None or measured.high is None:
         return "not measured"

@@ -145,6 +145,11 @@ def _told(name: str, record: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def gpus(origin: dict[str, Any]) -> dict[str, str | None]:
+    """Return the GPU that each cell ran on, None on a CPU; ``origin``: from :func:`provenance`."""
+    return {cell["cell"]: cell["gpu"] for cell in origin["cells"]}
+
+
 def provenance(folder: Path) -> dict[str, Any]:
     """Return what :func:`extract` noted of where the evidence comes from."""
     try:

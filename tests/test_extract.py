@@ -16,7 +16,7 @@ DATA = Path(__file__).parent / "data"
 
 def cell(run: store.Run, capture: str, artifacts: dict[str, Path], **more: Any) -> Path:
     """Publish a cell with real artifacts, as `harness run` would."""
-    name = f"small.fast.{capture}.r0"
+    name = f"small.{more.get('variant', 'fast')}.{capture}.r0"
     with files.atomic_folder(run.cell(name)) as out:
         for artifact, source in artifacts.items():
             shutil.copyfile(source, out / artifact)

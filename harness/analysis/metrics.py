@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -48,11 +49,17 @@ class Measured:
 
 
 class Metrics:
-    """The metrics of one problem over one evidence."""
+    """The metrics of one problem over one evidence.
 
-    def __init__(self, problem: Problem, tables: Tables) -> None:
+    ``gpus``: the GPU that each cell ran on, by the provenance; without it, all ran on one.
+    """
+
+    def __init__(
+        self, problem: Problem, tables: Tables, gpus: Mapping[str, str | None] | None = None
+    ) -> None:
         self._problem = problem
         self._tables = tables
+        self._gpus = gpus or {}
         self.get = cache(self._get)
         self.ratio = cache(self._ratio)
 
@@ -102,12 +109,14 @@ class Metrics:
             found.rounds,
             samples,
             (*first_cells, *second_cells),
-            **self._doubts(of, over),
+            **self._doubts(of, over, rounds=statistics.pairs(first, second)),
             sure=found.sure,
         )
 
-    def _doubts(self, *sides: tuple[str, str, str]) -> dict[str, Any]:
-        """Return ``doubt`` and ``room`` of a value that rests on one or two sides."""
+    def _doubts(
+        self, *sides: tuple[str, str, str], rounds: Sequence[tuple[int, int]] = ()
+    ) -> dict[str, Any]:
+        """Return ``doubt`` and ``room`` of a value, or of the ratio of two sides' ``rounds``."""
         told, rooms = [], [1.0]
         for metric, variant, case in sides:
             definition = self._definition(metric)
@@ -119,7 +128,23 @@ class Metrics:
             if why and not (definition.paired and room < math.inf):
                 told.append(f"{variant}: {why}")
                 rooms.append(room)
-        return {"doubt": "; ".join(told), "room": max(rooms)}
+        apart, factor = self._apart(sides, rounds)
+        told += [apart] if apart else []
+        return {"doubt": "; ".join(told), "room": max(rooms) * factor}
+
+    def _apart(
+        self, sides: Sequence[tuple[str, str, str]], rounds: Sequence[tuple[int, int]]
+    ) -> tuple[str, float]:
+        """Return what it makes doubtful, and by how much, that the sides ran on different GPUs."""
+        timed = [self._definition(metric) for metric, _, _ in sides]
+        if not rounds or not all(one.sample and not one.paired for one in timed):
+            return "", 1.0  # a single value, or what one GPU counted or compared by itself
+        first, second = (
+            dict(self._cells(one.capture, variant, case)[1].select("round", "cell").iter_rows())
+            for one, (_, variant, case) in zip(timed, sides, strict=True)
+        )
+        pairs = {(self._gpus.get(first[a]), self._gpus.get(second[b])) for a, b in rounds}
+        return validity.apart(pairs, self._tables["ceilings"], [one.sample for one in timed])
 
     def _highest(self) -> float | None:
         """Return the highest SM clock that any cell saw, in MHz."""

@@ -66,16 +66,21 @@ def ratio(of: Rounds, over: Rounds) -> Interval:
     have to be positive, ValueError otherwise; of one round, the upper ones may be zero, as a count
     of conflicts may.
     """
-    shared = sorted(set(of) & set(over))
-    pairs = [(of[one], over[one]) for one in shared] or [(of[min(of)], over[min(over)])]
-    least = min(min(first) for first, _ in pairs)
-    none = least == 0 and len(pairs) == 1
-    if min(min(second) for _, second in pairs) <= 0 or (least <= 0 and not none):
+    compared = [(of[one], over[other]) for one, other in pairs(of, over)]
+    least = min(min(first) for first, _ in compared)
+    none = least == 0 and len(compared) == 1
+    if min(min(second) for _, second in compared) <= 0 or (least <= 0 and not none):
         raise ValueError("a ratio of times or sizes that are not positive")
-    if len(pairs) == 1:
-        return _ratio_within(*pairs[0])
-    logs = [math.log(median(first) / median(second)) for first, second in pairs]
+    if len(compared) == 1:
+        return _ratio_within(*compared[0])
+    logs = [math.log(median(first) / median(second)) for first, second in compared]
     return _exponential(_over_rounds(logs))
+
+
+def pairs(of: Rounds, over: Rounds) -> list[tuple[int, int]]:
+    """Return which round of ``of`` a ratio compares with which of ``over``."""
+    shared = sorted(set(of) & set(over))
+    return [(one, one) for one in shared] or [(min(of), min(over))]
 
 
 def unpaired_ratio(of: Rounds, over: Rounds) -> Interval:

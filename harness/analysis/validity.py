@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from harness.evidence import Tables
@@ -14,6 +14,8 @@ _DRIFT = 0.02  # of the SM clock between rounds; it steps by 15 MHz, under a hun
 _PAUSE_S = 5.0  # longer than a process takes to end and the next to start
 _HOST_BOUND = 1.5
 _OF_OTHERS = ("on the GPU, too", "memory clock")  # what the SM clock does not account for
+_GPU_TIMES = ("gpu_time", "gpu_time_cold")  # samples that the GPU's own clock took
+_OF_THE_HOST = ("launch", "round_trip", "graph_launch", "h2d_", "d2h_")  # ceilings it has a part in
 _REGION = re.compile(r"([A-Za-z]+\d+): ")  # before a doubt, in a cell that measures many sizes
 
 
@@ -42,6 +44,47 @@ def clock_room(cells: "pl.DataFrame", highest: float | None, region: str | None 
     if highest is None or len(lowest) < cells.height or not all(lowest):
         return math.inf
     return max(1.0, highest / float(min(lowest)))
+
+
+def apart(
+    pairs: Collection[tuple[str | None, str | None]],
+    ceilings: "pl.DataFrame",
+    samples: Collection[str | None],
+) -> tuple[str, float]:
+    """Return why a ratio of times is doubtful by its GPUs alone, and by which factor it may be off.
+
+    ``pairs``: the two sides' GPUs in each round; ``ceilings``: rows of the evidence table;
+    ``samples``: what was timed. The factor is at least 1, and infinite where ceilings are unknown.
+    """
+    unlike = [pair for pair in pairs if pair[0] != pair[1]]
+    if not unlike:
+        return "", 1.0
+    rates = _rates(ceilings, host=not all(one in _GPU_TIMES for one in samples))
+    # The ratio is a mean over rounds: it is off by no more than the round whose GPUs differ most.
+    room = max(_differ(rates.get(one, {}), rates.get(other, {})) for one, other in unlike)
+    told = f"timed on {len({gpu for pair in unlike for gpu in pair})} GPUs"
+    if math.isinf(room):
+        return f"{told} whose ceilings are not all known", room
+    return f"{told} whose ceilings differ by up to {100 * (room - 1):.1f} %", room
+
+
+def _rates(ceilings: "pl.DataFrame", *, host: bool) -> dict[str | None, dict[str, float]]:
+    """Return ceilings by GPU and name: all, or those that the host has no part in."""
+    found: dict[str | None, dict[str, float]] = {}
+    for gpu, name, value in ceilings.select("gpu", "name", "value").iter_rows():
+        if value and (host or not name.startswith(_OF_THE_HOST)):
+            found.setdefault(gpu, {})[name] = value
+    return found
+
+
+def _differ(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    """Return by which factor two GPUs' ceilings differ at most.
+
+    Each part of a step is held up by one of them, so all of it differs by no more.
+    """
+    if not one or one.keys() != other.keys():
+        return math.inf
+    return max(max(value / other[name], other[name] / value) for name, value in one.items())
 
 
 def _told(cells: "pl.DataFrame", region: str | None) -> list[str]:

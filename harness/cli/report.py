@@ -77,7 +77,9 @@ def check(
     chosen, made = chosen_run(problem, run)
     tables = extraction.extract(made, made.folder / "evidence")
     noticed = validity.notes(tables)
-    judged = claims.judge(chosen, Metrics(chosen, tables), made.provenance["target"]["device"])
+    origin = extraction.provenance(made.folder / "evidence")
+    metrics = Metrics(chosen, tables, extraction.gpus(origin))
+    judged = claims.judge(chosen, metrics, origin["run"]["target"]["device"])
     if json:
         output.as_json(
             [

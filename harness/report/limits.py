@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import Any
 
+from harness import extract
 from harness.analysis import peaks, roofline, validity
 from harness.analysis.metrics import Metrics
 from harness.evidence import Tables
@@ -87,13 +88,13 @@ def timed_on(tables: Tables, origin: dict[str, Any], case: str) -> Markdown:
     """Return which GPU timed which variants of a case, nothing where one timed them all."""
     import polars as pl
 
-    gpus = {cell["cell"]: cell["gpu"] for cell in origin["cells"]}
+    gpus = extract.gpus(origin)
     timed = tables["cells"].filter(
         pl.col("case") == case, pl.col("capture") == "timing", pl.col("status") == "ok"
     )
     by_gpu: dict[str, dict[str, None]] = {}
     for cell, variant in timed.select("cell", "variant").iter_rows():
-        by_gpu.setdefault(gpus[cell], {})[variant] = None
+        by_gpu.setdefault(gpus[cell] or "CPU", {})[variant] = None
     if len(by_gpu) < 2:
         return Markdown("")
     told = "; ".join(f"{', '.join(variants)} ({gpu[:12]}…)" for gpu, variants in by_gpu.items())

@@ -38,7 +38,7 @@ def render(problem: Problem, folder: Path) -> None:
     """Write worklog and figures from the evidence that stands in ``folder``."""
     tables = evidence.load(folder / "evidence")
     origin = extract.provenance(folder / "evidence")
-    metrics = Metrics(problem, tables)
+    metrics = Metrics(problem, tables, extract.gpus(origin))
     judged = claims.judge(problem, metrics, origin["run"]["target"]["device"])
     worklog = Worklog(problem, metrics, judged, origin, tables)
     text = render_template(problem.folder / "worklog.md.j2", worklog)

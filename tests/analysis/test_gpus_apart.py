@@ -1,0 +1,264 @@
+"""Ratios across GPUs: what their own difference may account for decides nothing."""
+
+import itertools
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import claims
+from harness.analysis import validity
+from harness.analysis.metrics import Measured, Metrics
+from harness.problem import Bound, Metric, Problem
+from tests.small_evidence import Row, ceiling, cell, samples, tables
+
+SAME, ABOVE, BELOW = Bound(between=(0.98, 1.02)), Bound(above=1), Bound(below=1)
+FAST, SLOW, HOST = "GPU-fast", "GPU-slow", "GPU-fast-of-a-slow-host"
+DEVICE = {"dram_read": 4500.0, "dram_copy": 4280.0, "bf16": 800.0, "graph_node": 0.9}
+CEILINGS = {  # one reads memory 5 % slower, another's host launches 30 % slower
+    FAST: DEVICE | {"launch": 4.0, "h2d_pinned": 55.0},
+    SLOW: DEVICE | {"dram_read": 4500.0 / 1.05, "launch": 4.0, "h2d_pinned": 55.0},
+    HOST: DEVICE | {"launch": 5.2, "h2d_pinned": 50.0},
+}
+Times = Sequence[Sequence[float]]
+FLAT = [[1.0, 1.001, 0.999]] * 5
+
+
+def measured(
+    problem: Problem,
+    of: Times,
+    over: Times,
+    ran: tuple[Sequence[str], Sequence[str]],
+    ceilings: Mapping[str, Mapping[str, float]] = CEILINGS,
+    **cells: object,
+) -> Measured:
+    """Return "fast" over "slow" of the example, their rounds timed on the GPUs that ``ran``."""
+    rows: list[Row] = []
+    taken: list[Row] = []
+    facts: list[Row] = []
+    gpus = {}
+    sample = problem.metrics["time"].sample
+    for variant, times, on in (("fast", of, ran[0]), ("slow", over, ran[1])):
+        for number, (values, gpu) in enumerate(zip(times, on, strict=True)):
+            rows.append(cell(variant, number, **cells))
+            gpus[rows[-1]["cell"]] = gpu
+            taken += samples(rows[-1], sample or "none", *values)
+            facts.append({"cell": rows[-1]["cell"], "name": "counted", "value": values[0]})
+    known = [ceiling(gpu, *rate) for gpu, rates in ceilings.items() for rate in rates.items()]
+    found = tables(cells=rows, samples=taken, facts=facts, ceilings=known)
+    return Metrics(problem, found, gpus).ratio(("time", "fast", "small"), ("time", "slow", "small"))
+
+
+def apart(rounds: int, *gpus: str) -> tuple[list[str], list[str]]:
+    return [gpus[0]] * rounds, [gpus[-1]] * rounds
+
+
+def times(problem: Problem, **update: object) -> None:
+    problem.metrics["time"] = problem.metrics["time"].model_copy(update=update)
+
+
+@pytest.fixture
+def example(example: Problem) -> Problem:
+    """The example, its time the GPU's own."""
+    times(example, sample="gpu_time")
+    return example
+
+
+def scaled(factor: float) -> Times:
+    return [[value * factor for value in values] for values in FLAT]
+
+
+@pytest.mark.parametrize(
+    ("factor", "bound", "alone", "two"),
+    [
+        (1.03, ABOVE, "reproduced", "inconclusive"),
+        (1.03, BELOW, "refuted", "inconclusive"),
+        (1.03, SAME, "inconclusive", "inconclusive"),
+        (1.0, SAME, "reproduced", "inconclusive"),
+        (1.2, ABOVE, "reproduced", "reproduced"),
+        (1.2, BELOW, "refuted", "refuted"),
+        (1 / 1.2, BELOW, "reproduced", "reproduced"),
+    ],
+)
+def test_a_difference_has_to_exceed_that_of_the_gpus(
+    example: Problem, factor: float, bound: Bound, alone: str, two: str
+) -> None:
+    one = measured(example, scaled(factor), FLAT, apart(5, SLOW))
+    assert (claims.verdict(one, bound), one.doubt, one.room) == (alone, "", 1.0)
+    other = measured(example, scaled(factor), FLAT, apart(5, SLOW, FAST))
+    assert claims.verdict(other, bound) == two
+    assert other.doubt == "timed on 2 GPUs whose ceilings differ by up to 5.0 %"
+    assert (other.value, other.low, other.sure) == (one.value, one.low, one.sure)
+
+
+def test_the_same_thing_on_two_gpus_is_never_called_different(example: Problem) -> None:
+    draw, called = random.Random(1), 0
+
+    def process(slower: float) -> list[float]:
+        luck = draw.gauss(0, 0.003)
+        return [slower * math.exp(luck + draw.gauss(0, 0.01)) for _ in range(9)]
+
+    for _ in range(60):
+        sides = [[process(slower) for _ in range(5)] for slower in (1.05, 1.0)]
+        found = measured(example, *sides, apart(5, SLOW, FAST))
+        assert claims.verdict(replace(found, room=1.0), ABOVE) == "reproduced"
+        called += {claims.verdict(found, bound) for bound in (ABOVE, BELOW)} != {"inconclusive"}
+    assert called == 0
+
+
+@pytest.mark.parametrize(
+    "ceilings",
+    [
+        {},
+        {FAST: CEILINGS[FAST]},
+        {SLOW: CEILINGS[SLOW]},
+        CEILINGS | {SLOW: {"dram_read": 4500.0}},
+        CEILINGS | {SLOW: {"launch": 4.0}},
+        CEILINGS | {SLOW: CEILINGS[SLOW] | {"bf16": 0.0}},
+    ],
+)
+def test_without_all_ceilings_nothing_is_decided(
+    example: Problem, ceilings: Mapping[str, Mapping[str, float]]
+) -> None:
+    found = measured(example, scaled(9.0), FLAT, apart(5, SLOW, FAST), ceilings)
+    assert (claims.verdict(found, ABOVE), found.room) == ("inconclusive", math.inf)
+    assert found.doubt == "timed on 2 GPUs whose ceilings are not all known"
+    alone = measured(example, scaled(9.0), FLAT, apart(5, SLOW), ceilings)
+    assert (claims.verdict(alone, ABOVE), alone.doubt) == ("reproduced", "")
+
+
+@pytest.mark.parametrize(
+    ("sample", "room"), [("gpu_time", 1.0), ("gpu_time_cold", 1.0), ("wall_time", 1.3)]
+)
+def test_the_host_counts_where_it_is_in_the_time(
+    example: Problem, sample: str, room: float
+) -> None:
+    times(example, sample=sample)
+    found = measured(example, FLAT, FLAT, apart(5, HOST, FAST))
+    assert found.room == pytest.approx(room)
+    assert found.doubt.startswith("timed on 2 GPUs")
+
+
+def test_the_host_counts_where_it_is_in_one_of_the_times(example: Problem) -> None:
+    latency = {"label": "latency", "unit": "ms", "capture": "timing", "sample": "latency"}
+    example.metrics["latency"] = Metric.model_validate(latency)
+    rows = [cell("fast"), cell("slow")]
+    taken = [*samples(rows[0], "gpu_time", 1.0, 1.1), *samples(rows[1], "latency", 1.0, 1.1)]
+    known = [ceiling(gpu, *rate) for gpu in (FAST, HOST) for rate in CEILINGS[gpu].items()]
+    found = tables(cells=rows, samples=taken, ceilings=known)
+    metrics = Metrics(example, found, {rows[0]["cell"]: FAST, rows[1]["cell"]: HOST})
+    ratio = metrics.ratio(("time", "fast", "small"), ("latency", "slow", "small"))
+    assert ratio.room == pytest.approx(1.3)
+
+
+@pytest.mark.parametrize(
+    ("ran", "room", "gpus"),
+    [
+        (([FAST, SLOW], [FAST, SLOW]), 1.0, 0),  # each round on one GPU
+        (([FAST, SLOW], [SLOW, FAST]), 1.05, 2),
+        (([FAST, SLOW], [FAST, FAST]), 1.05, 2),  # one round of two
+        (([FAST, SLOW, FAST], [FAST, SLOW]), 1.0, 0),  # the third has no other side
+        (([FAST, FAST], [HOST, SLOW]), 1.05, 3),  # the round whose GPUs differ most
+        (([FAST, FAST], [FAST, "GPU-unknown"]), math.inf, 2),
+    ],
+)
+def test_what_counts_is_the_gpus_of_each_round(
+    example: Problem, ran: tuple[list[str], list[str]], room: float, gpus: int
+) -> None:
+    sides = [FLAT[: len(on)] for on in ran]
+    found = measured(example, sides[0], sides[1], ran)
+    assert found.room == pytest.approx(room)
+    assert found.doubt.startswith(f"timed on {gpus} GPUs" if gpus else "")
+    assert bool(found.doubt) is bool(gpus)
+
+
+def test_sides_without_a_common_round_are_compared_by_the_first_of_each(example: Problem) -> None:
+    rows = [cell("fast", 2), cell("fast", 3), cell("slow", 0), cell("slow", 1)]
+    taken = [row for of in rows for row in samples(of, "gpu_time", 1.0, 1.1)]
+    known = [ceiling(gpu, *rate) for gpu in (FAST, SLOW) for rate in CEILINGS[gpu].items()]
+    found = tables(cells=rows, samples=taken, ceilings=known)
+    for ran, room in (((FAST, SLOW, FAST, SLOW), 1.0), ((FAST, FAST, SLOW, FAST), 1.05)):
+        gpus = {row["cell"]: gpu for row, gpu in zip(rows, ran, strict=True)}
+        sides = (("time", "fast", "small"), ("time", "slow", "small"))
+        assert Metrics(example, found, gpus).ratio(*sides).room == pytest.approx(room)
+
+
+@pytest.mark.parametrize(
+    "update", [{"paired": True}, {"sample": None, "fact": "counted"}], ids=["paired", "counted"]
+)
+def test_what_one_gpu_counted_or_compared_needs_no_room(
+    example: Problem, update: dict[str, object]
+) -> None:
+    times(example, **update)
+    found = measured(example, scaled(1.03), FLAT, apart(5, SLOW, FAST), {})
+    assert (found.room, found.doubt) == (1.0, "")
+    assert claims.verdict(found, ABOVE) == "reproduced"
+
+
+def test_nor_does_a_time_over_what_was_counted_or_a_single_value(example: Problem) -> None:
+    counted = {"label": "counted", "unit": "", "capture": "timing", "fact": "counted"}
+    example.metrics["counted"] = Metric.model_validate(counted)
+    rows = [cell("fast"), cell("slow")]
+    found = tables(
+        cells=rows,
+        samples=[row for of in rows for row in samples(of, "gpu_time", 1.0, 1.1)],
+        facts=[{"cell": of["cell"], "name": "counted", "value": 2.0} for of in rows],
+    )
+    metrics = Metrics(example, found, {rows[0]["cell"]: FAST, rows[1]["cell"]: SLOW})
+    per = metrics.ratio(("time", "fast", "small"), ("counted", "slow", "small"))
+    alone = metrics.get("time", "fast", "small")
+    assert (per.room, per.doubt, alone.room, alone.doubt) == (1.0, "", 1.0, "")
+
+
+def test_room_for_the_clock_and_for_the_gpus_are_both_given(example: Problem) -> None:
+    slowed = {"doubt": "power cap in 9 of 9 looks", "sm_mhz_min": 1800.0, "sm_mhz_max": 1980.0}
+    found = measured(example, FLAT, FLAT, apart(5, SLOW, FAST), **slowed)
+    assert found.room == pytest.approx(1.05 * 1980 / 1800)
+    assert found.doubt.endswith("; timed on 2 GPUs whose ceilings differ by up to 5.0 %")
+
+
+def test_cells_of_no_gpu_are_of_one(example: Problem) -> None:
+    rows = [cell("fast"), cell("slow")]
+    taken = [row for of in rows for row in samples(of, "gpu_time", 1.0, 1.1)]
+    sides = (("time", "fast", "small"), ("time", "slow", "small"))
+    for gpus in (None, {row["cell"]: None for row in rows}):
+        found = Metrics(example, tables(cells=rows, samples=taken), gpus).ratio(*sides)
+        assert (found.room, found.doubt) == (1.0, "")
+
+
+rates = st.lists(st.floats(0.5, 2.0), min_size=4, max_size=4)
+NAMES = ("dram_read", "bf16", "fp32", "launch")
+
+
+@given(rates, rates, st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4))
+def test_no_step_made_of_what_ceilings_hold_up_differs_by_more_than_they(
+    one: list[float], other: list[float], parts: list[float]
+) -> None:
+    known = [
+        ceiling(gpu, name, rate)
+        for gpu, of in ((FAST, one), (SLOW, other))
+        for name, rate in zip(NAMES, of, strict=True)
+    ]
+    ceilings = tables(ceilings=known)["ceilings"]
+    took = [sum(part / rate for part, rate in zip(parts, of, strict=True)) for of in (one, other)]
+    ratio = took[0] / took[1]
+    both = itertools.permutations((FAST, SLOW))
+    room, again = (validity.apart({pair}, ceilings, ["wall_time"])[1] for pair in both)
+    assert room == again >= 1
+    assert max(ratio, 1 / ratio) <= room * (1 + 1e-9)
+    assert validity.apart({(FAST, SLOW)}, ceilings, ["gpu_time"])[1] <= room
+
+
+@given(st.floats(0.5, 2.0), st.floats(0, 0.2), st.floats(1.0, 2.0), st.floats(1.0, 2.0))
+def test_more_room_only_ever_takes_a_verdict_back(
+    value: float, width: float, room: float, more: float
+) -> None:
+    found = Measured("×", value, value / (1 + width), value * (1 + width), 5, 50, room=room)
+    for bound in (SAME, ABOVE, BELOW):
+        before = claims.verdict(found, bound)
+        after = claims.verdict(replace(found, room=room * more), bound)
+        assert after in (before, "inconclusive")

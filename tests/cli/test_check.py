@@ -1,0 +1,55 @@
+"""``harness check`` of a run whose cells ran on two GPUs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import store
+from tests.test_extract import cell
+from tests.test_manifest import GOOD, written
+
+
+def checked(problem: Path, run: store.Run) -> dict[str, Any]:
+    argv = [sys.executable, "-m", "harness", "check", str(problem), "--run", str(run.folder)]
+    done = subprocess.run([*argv, "--json"], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (one,) = json.loads(done.stdout)
+    found: dict[str, Any] = one
+    return found
+
+
+@pytest.mark.parametrize(
+    ("gpus", "verdict", "doubt"),
+    [
+        (("GPU-1", "GPU-1"), "reproduced", ""),
+        (
+            ("GPU-1", "GPU-2"),
+            "inconclusive",
+            "timed on 2 GPUs whose ceilings differ by up to 5.0 %",
+        ),
+        (("GPU-1", "GPU-3"), "inconclusive", "timed on 2 GPUs whose ceilings are not all known"),
+    ],
+)
+def test_a_gain_that_the_gpus_account_for_is_not_reproduced(
+    tmp_path: Path, gpus: tuple[str, str], verdict: str, doubt: str
+) -> None:
+    known = [
+        {"gpu": gpu, "rates": {"bf16": {"unit": "TFLOP/s", "value": rate}}}
+        for gpu, rate in (("GPU-1", 800.0), ("GPU-2", 840.0))
+    ]
+    origin = {"problem": "9-example", "target": {"device": "cuda"}}
+    origin |= {"ceilings": known[0], "resumed": [{"ceilings": known[1]}]}
+    run = store.Run.create(tmp_path / "runs", "9-example", origin)
+    for variant, gpu, value in (("slow", gpus[0], 1.03), ("fast", gpus[1], 1.0)):
+        samples = [
+            {"region": "r", "metric": "wall_time", "unit": "ms", "index": index, "value": value}
+            for index in range(20)
+        ]
+        workload = {"samples": samples, "facts": [], "declared": {}, "packages": {}}
+        cell(run, "timing", {}, variant=variant, gpu=gpu, workload=workload)
+    found = checked(written(tmp_path, GOOD), run)
+    assert (found["verdict"], found["doubt"]) == (verdict, doubt)
