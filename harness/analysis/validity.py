@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from harness.evidence import Tables
@@ -54,7 +55,8 @@ def apart(
     """Return why a ratio of times is doubtful by its GPUs alone, and by which factor it may be off.
 
     ``pairs``: the two sides' GPUs in each round; ``ceilings``: rows of the evidence table;
-    ``samples``: what was timed. The factor is at least 1, and infinite where ceilings are unknown.
+    ``samples``: what was timed. The factor is at least 1, and infinite where no two GPUs' ceilings
+    are known.
     """
     unlike = [pair for pair in pairs if pair[0] != pair[1]]
     if not unlike:
@@ -64,8 +66,21 @@ def apart(
     room = max(_differ(rates.get(one, {}), rates.get(other, {})) for one, other in unlike)
     told = f"timed on {len({gpu for pair in unlike for gpu in pair})} GPUs"
     if math.isinf(room):
-        return f"{told} whose ceilings are not all known", room
-    return f"{told} whose ceilings differ by up to {100 * (room - 1):.1f} %", room
+        # What is not known of a GPU: as far beyond the known ones as these are apart.
+        widest = _widest(rates.values())
+        others = "" if math.isinf(widest) else f"; others differ by up to {_percent(widest)}"
+        return f"{told} whose ceilings are not all known{others}", widest**2
+    return f"{told} whose ceilings differ by up to {_percent(room)}", room
+
+
+def _percent(factor: float) -> str:
+    return f"{100 * (factor - 1):.1f} %"
+
+
+def _widest(rates: Collection[Mapping[str, float]]) -> float:
+    """Return by which factor any two GPUs of which all ceilings are known differ at most."""
+    apart = [_differ(one, other) for one, other in combinations(rates, 2)]
+    return max((factor for factor in apart if math.isfinite(factor)), default=math.inf)
 
 
 def _rates(ceilings: "pl.DataFrame", *, host: bool) -> dict[str | None, dict[str, float]]:

@@ -116,12 +116,12 @@ def test_the_same_thing_on_two_gpus_is_never_called_different(example: Problem) 
         {},
         {FAST: CEILINGS[FAST]},
         {SLOW: CEILINGS[SLOW]},
-        CEILINGS | {SLOW: {"dram_read": 4500.0}},
-        CEILINGS | {SLOW: {"launch": 4.0}},
-        CEILINGS | {SLOW: CEILINGS[SLOW] | {"bf16": 0.0}},
+        {FAST: CEILINGS[FAST], SLOW: {"dram_read": 4500.0}},
+        {FAST: CEILINGS[FAST], SLOW: {"launch": 4.0}},
+        {FAST: CEILINGS[FAST], SLOW: CEILINGS[SLOW] | {"bf16": 0.0}},
     ],
 )
-def test_without_all_ceilings_nothing_is_decided(
+def test_where_no_two_gpus_are_known_nothing_is_decided(
     example: Problem, ceilings: Mapping[str, Mapping[str, float]]
 ) -> None:
     found = measured(example, scaled(9.0), FLAT, apart(5, SLOW, FAST), ceilings)
@@ -129,6 +129,20 @@ def test_without_all_ceilings_nothing_is_decided(
     assert found.doubt == "timed on 2 GPUs whose ceilings are not all known"
     alone = measured(example, scaled(9.0), FLAT, apart(5, SLOW), ceilings)
     assert (claims.verdict(alone, ABOVE), alone.doubt) == ("reproduced", "")
+
+
+@pytest.mark.parametrize("missing", [{}, {"dram_read": 4500.0}, DEVICE | {"bf16": 0.0}])
+def test_an_unknown_gpu_may_be_as_far_from_the_known_as_these_are_apart(
+    example: Problem, missing: Mapping[str, float]
+) -> None:
+    ceilings = {FAST: CEILINGS[FAST], SLOW: CEILINGS[SLOW], "GPU-unknown": missing}
+    for factor, verdict in ((1.08, "inconclusive"), (1.2, "reproduced")):
+        found = measured(example, scaled(factor), FLAT, apart(5, "GPU-unknown", FAST), ceilings)
+        assert found.room == pytest.approx(1.05**2)
+        assert claims.verdict(found, ABOVE) == verdict
+    assert found.doubt == (
+        "timed on 2 GPUs whose ceilings are not all known; others differ by up to 5.0 %"
+    )
 
 
 @pytest.mark.parametrize(
@@ -163,7 +177,7 @@ def test_the_host_counts_where_it_is_in_one_of_the_times(example: Problem) -> No
         (([FAST, SLOW], [FAST, FAST]), 1.05, 2),  # one round of two
         (([FAST, SLOW, FAST], [FAST, SLOW]), 1.0, 0),  # the third has no other side
         (([FAST, FAST], [HOST, SLOW]), 1.05, 3),  # the round whose GPUs differ most
-        (([FAST, FAST], [FAST, "GPU-unknown"]), math.inf, 2),
+        (([FAST, FAST], [FAST, "GPU-unknown"]), 1.05**2, 2),
     ],
 )
 def test_what_counts_is_the_gpus_of_each_round(
