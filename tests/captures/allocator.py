@@ -1,8 +1,8 @@
 """A caching allocator in miniature, which knows the pool of everything that it did."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from hypothesis import strategies as st
 
@@ -56,6 +56,14 @@ class Allocator:
     history: list[dict[str, Any]] = field(default_factory=list)
     marks: list[dict[str, Any]] = field(default_factory=list)
     truth: list[list[tuple[Stands, int, Blocks]]] = field(default_factory=list)
+
+    @classmethod
+    def after(cls, made: Iterable[tuple[str, int, int]]) -> Self:
+        """Return one that did all of ``made``: what, place and number of each step."""
+        one = cls()
+        for step in made:
+            one.do(*step)
+        return one
 
     def do(self, what: str, place: int, number: int) -> None:
         """Do it at one of few places in the way that ``number`` picks, if there is one."""

@@ -168,9 +168,7 @@ def filling(allocator: Allocator, lost: int) -> dict[tuple[str, str], tuple[int 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(made=steps("segment alloc alloc alloc alloc free less mark", 3), lost=st.integers(0, 30))
 def test_blocks_are_those_of_an_allocator_with_marks(tmp_path: Path, made: Any, lost: int) -> None:
-    allocator = Allocator()
-    for step in made:
-        allocator.do(*step)
+    allocator = Allocator.after(made)
     lost = min(lost, len(allocator.history))
     tables = memory.read(written(tmp_path, allocator.snapshot(lost)))
     rows = tables["memory_pool_peaks"].select("pool", "site", "count", "bytes").rows()

@@ -208,9 +208,7 @@ def agrees(tables: Any, allocator: Allocator, lost: int) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(made=steps("segment alloc alloc free less less mark", 3), lost=st.integers(0, 30))
 def test_pools_are_those_of_an_allocator_with_marks(tmp_path: Path, made: Any, lost: int) -> None:
-    allocator = Allocator()
-    for step in made:
-        allocator.do(*step)
+    allocator = Allocator.after(made)
     lost = min(lost, len(allocator.history))
     agrees(memory.read(written(tmp_path, allocator.snapshot(lost))), allocator, lost)
 
@@ -222,9 +220,7 @@ def test_pools_are_those_of_an_allocator_with_marks(tmp_path: Path, made: Any, l
     )
 )
 def test_pools_of_expandable_segments_are_those_of_an_allocator(tmp_path: Path, made: Any) -> None:
-    allocator = Allocator()
-    for step in made:
-        allocator.do(*step)
+    allocator = Allocator.after(made)
     agrees(memory.read(written(tmp_path, allocator.snapshot())), allocator, 0)
 
 
