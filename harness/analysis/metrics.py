@@ -124,10 +124,13 @@ class Metrics:
                 continue  # counts and sizes do not depend on clocks
             cells = self._cells(definition.capture, variant, case)[1]
             why = validity.doubt(cells, definition.region)
+            if not why:
+                continue
             room = validity.clock_room(cells, self._highest(), definition.region)
-            if why and not (definition.paired and room < math.inf):
-                told.append(f"{variant}: {why}")
-                rooms.append(room)
+            if definition.paired and room < math.inf:
+                continue  # one clock was in both of what it compares
+            told.append(f"{variant}: {why}")
+            rooms.append(room)
         apart, factor = self._apart(sides, rounds)
         told += [apart] if apart else []
         return {"doubt": "; ".join(told), "room": max(rooms) * factor}
