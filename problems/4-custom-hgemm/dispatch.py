@@ -78,7 +78,10 @@ def fastest(*runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ratios: dict[Shape, dict[str, list[float]]] = {}
     for rows in runs:
         for shape in dict.fromkeys(tuple(row["shape"]) for row in rows):
-            us = {row["step"]: row["us"] for row in rows if tuple(row["shape"]) == shape}
+            here = [row for row in rows if tuple(row["shape"]) == shape]
+            us = {row["step"]: row["us"] for row in here}
+            if len(us) < len(here):
+                raise SystemExit(f"{shape} was timed twice in one file: give each run its own")
             baseline = us[better(us)]
             for name in us:
                 if name in CANDIDATES:

@@ -10,8 +10,10 @@ torch is not loaded, in whose process racecheck ends with an internal error.
 
 import argparse
 import ctypes
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -38,6 +40,8 @@ SUMMARIES = {
     "racecheck": r"RACECHECK SUMMARY: (\d+) hazards? displayed",
 }
 """How each tool's output ends, and the number in it that has to be zero."""
+_OWN = "========="
+"""How the lines begin that are the tool's, not the program's."""
 
 
 @dataclass(frozen=True)
@@ -65,23 +69,32 @@ def sanitized(
 def _sanitized(step: Step, tool: str, element: str, cache: Path) -> Finding:
     argv = ["compute-sanitizer", f"--tool={tool}", sys.executable, str(HERE), "--child"]
     argv += [f"--steps={step.name}", f"--element={element}", f"--cache={cache}"]
+    process = subprocess.Popen(
+        argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
     try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        said, _ = process.communicate(timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # the tool's child, too: its kernel may not end
+        process.communicate()
         return Finding(step.name, tool, None, f"no end after {LIMIT_S:.0f} s")
-    return read(step.name, tool, done.stdout + done.stderr, done.returncode)
+    return read(step.name, tool, said, process.returncode)
 
 
 def read(step: str, tool: str, output: str, status: int) -> Finding:
-    """Return what the tool's output says; ``status``: how the process ended."""
+    """Return what the tool's output says; ``status``: how the process ended.
+
+    A summary of zero counts only if the tool says nothing else: it also warns there that it may
+    have missed something.
+    """
     found = re.search(SUMMARIES[tool], output)
     count = int(found[1]) if found else None
-    if count == 0 and status == 0:
+    lines = output.splitlines()
+    own = [line.removeprefix(_OWN).strip() for line in lines if line.startswith(_OWN)]
+    own = [line for line in own if line and line != "COMPUTE-SANITIZER" and "SUMMARY" not in line]
+    if count == 0 and status == 0 and not own:
         return Finding(step, tool, 0, "")
-    told = [line.removeprefix("=========").strip() for line in output.splitlines()]
-    first = next((line for line in told if re.search("error|hazard|race", line, re.I)), "")
-    said = first or " | ".join(told[-3:]) or f"exit {status}"
-    return Finding(step, tool, count or None, said)
+    return Finding(step, tool, count or None, " | ".join((own or lines[-3:])[:3]) or f"exit {status}")
 
 
 def cell(cell: Any) -> None:

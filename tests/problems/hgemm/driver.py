@@ -43,6 +43,10 @@ class Driver:
         value._obj.value = SMS
         return 0
 
+    def cuOccupancyMaxActiveClusters(self, count: Any, _function: Any, config: Any) -> int:  # noqa: N802
+        count._obj.value = SMS // config._obj.grid[0]
+        return 0
+
     def cuMemAlloc_v2(self, address: Any, size: Any) -> int:  # noqa: N802
         self.calls.append(("cuMemAlloc_v2", (address, size)))
         address._obj.value, self._next = self._next, self._next + (size.value + 255) // 256 * 256

@@ -63,6 +63,9 @@ class Counted:
         bytes_each = self._rows * 2 * 8
         return SimpleNamespace(data_ptr=lambda: ctypes.addressof(self._memory) + half * bytes_each)
 
+    def zero_(self) -> None:
+        ctypes.memset(self._memory, 0, ctypes.sizeof(self._memory))
+
     def tolist(self) -> list[list[list[int]]]:
         flat = list(self._memory)
         pairs = [flat[at : at + 2] for at in range(0, len(flat), 2)]
