@@ -94,7 +94,8 @@ def read(step: str, tool: str, output: str, status: int) -> Finding:
     own = [line for line in own if line and line != "COMPUTE-SANITIZER" and "SUMMARY" not in line]
     if count == 0 and status == 0 and not own:
         return Finding(step, tool, 0, "")
-    return Finding(step, tool, count or None, " | ".join((own or lines[-3:])[:3]) or f"exit {status}")
+    said = " | ".join((own or lines[-3:])[:3]) or f"exit {status}"
+    return Finding(step, tool, count or None, said)
 
 
 def cell(cell: Any) -> None:
