@@ -194,6 +194,7 @@ CANDIDATES: dict[str, Step] = {
             store_boxes=1,
             blocks_per_sm=2,
         ),
+        configured(group=16, cluster=(1, 2), tile_n=64, stages=8, store_boxes=1),
         split(),
         split(split_k=4),
         split(tile_n=256, stages=4, split_k=4),

@@ -99,6 +99,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         }
       }
     }
-    if (leader) tma_store_wait();
+    if (leader) tma_store_wait_read<0>();
   }
 }

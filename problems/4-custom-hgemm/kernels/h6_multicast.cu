@@ -110,7 +110,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         }
       }
     }
-    if (leader) tma_store_wait();
+    if (leader) tma_store_wait_read<0>();
   }
   cluster_sync();
 }

@@ -55,6 +55,7 @@ constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * TILE_N * 2, STAG
 constexpr int A_ROWS = TILE_M / CLUSTER_N;             // what one block of the cluster loads
 constexpr int B_BOXES = TILE_N / 64 / CLUSTER_M;
 constexpr int BOXES = CONSUMER_M * TILE_N / 64;        // of a consumer's part of C
+constexpr int AT_ONCE = STORE_BOXES == BOXES ? BOXES : 1; // boxes between two barriers: all, if there is room for all
 constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16) + CONSUMERS * STORE_BOXES * BOX_BYTES;
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
 static_assert(TILE_N % 64 == 0 && TILE_N <= 256, "B is loaded in boxes of 64 columns; wgmma takes at most 256");
@@ -175,20 +176,27 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
       for (int i = 0; i < BOXES; ++i) {
         const int j = i / (TILE_N / 64), across = i % (TILE_N / 64);
         const uint32_t box = boxes + (consumer * STORE_BOXES + i % STORE_BOXES) * BOX_BYTES;
-        if (leader) tma_store_wait_read<STORE_BOXES - 1>();
-        warpgroup_sync(warpgroup);
+        if (i % AT_ONCE == 0) {
+          if (leader) tma_store_wait_read<STORE_BOXES - AT_ONCE>();
+          warpgroup_sync(warpgroup);
+        }
         store_box(sums[j], across * 32, box);
+        if (i % AT_ONCE < AT_ONCE - 1) continue;
         async_proxy_fence();
         warpgroup_sync(warpgroup);
         if (leader) {
-          const int x = c.column + across * 64, y = c.row + consumer * CONSUMER_ROWS + j * 64;
-          if constexpr (STREAM_C) tma_store_streaming(&map_c, box, x, y);
-          else tma_store(&map_c, box, x, y);
+#pragma unroll
+          for (int back = AT_ONCE - 1; back >= 0; --back) {
+            const int of = i - back, x = c.column + of % (TILE_N / 64) * 64;
+            const int y = c.row + consumer * CONSUMER_ROWS + of / (TILE_N / 64) * 64;
+            if constexpr (STREAM_C) tma_store_streaming(&map_c, box - back * BOX_BYTES, x, y);
+            else tma_store(&map_c, box - back * BOX_BYTES, x, y);
+          }
           tma_store_commit();
         }
       }
     }
-    if (leader) tma_store_wait();
+    if (leader) tma_store_wait_read<0>();
   }
   if constexpr (CLUSTER > 1) cluster_sync();
 }

@@ -86,11 +86,11 @@ __device__ __forceinline__ void tma_store_streaming(const CUtensorMap* map, uint
                : "memory");
 }
 __device__ __forceinline__ void tma_store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-// Until at most PENDING of this thread's groups still read shared memory.
+// Until at most PENDING of this thread's groups still read shared memory. With 0 a block may end: what they write is there
+// when the kernel is over.
 template <int PENDING> __device__ __forceinline__ void tma_store_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
 }
-__device__ __forceinline__ void tma_store_wait() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 // TMA and wgmma read shared memory through another path ("proxy") than ordinary stores: each storing thread runs
 // this before the barrier after which TMA may read.
 __device__ __forceinline__ void async_proxy_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
