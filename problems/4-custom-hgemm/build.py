@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from step import HOPPER, Step
-from steps import COUNTERS, EVERY, STEPS
+from steps import COUNTERS, EVERY, STEPS, named
 
 KERNELS = Path(__file__).parent / "kernels"
 READY = Path(__file__).parent / ".cubins"
@@ -170,7 +170,7 @@ def _key(step: Step, element: str, architecture: str, extra: dict[str, int] | No
 def main() -> int:
     """Print the resources of the steps that are asked for, or of all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("steps", nargs="*", help="names; default: all")
+    parser.add_argument("steps", nargs="*", type=named, help="names; default: all")
     parser.add_argument("--candidates", action="store_true", help="the best kernel's, too")
     parser.add_argument("--element", choices=ELEMENTS, default="bf16")
     parser.add_argument("--cache", type=Path, default=CACHE)

@@ -24,7 +24,7 @@ from build import CACHE, ELEMENTS, BuildError, build_all
 from checking import Shape, check
 from contenders import cublaslt, kernel, prepare, product
 from step import HOPPER, Step
-from steps import CANDIDATES, EVERY, STEPS, suite
+from steps import CANDIDATES, EVERY, STEPS, beginning, shapes_of
 
 HERE = Path(__file__).resolve()
 WATCHDOG_MS = 2000
@@ -34,10 +34,14 @@ WATCHDOG_MS = 2000
 def arguments() -> argparse.Namespace:
     """Return the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", nargs="*", default=[], help="names, prefixes; default: all")
+    parser.add_argument(
+        "--steps", nargs="*", type=beginning, default=[], help="names, prefixes; default: all"
+    )
     parser.add_argument("--element", choices=(*ELEMENTS, "both"), default="bf16")
     parser.add_argument("--sizes", type=int, nargs="*", default=[4096, 8192], help="M = N = K")
-    parser.add_argument("--shapes", nargs="*", default=[], help="MxNxK, or: suite")
+    parser.add_argument(
+        "--shapes", nargs="*", type=shapes_of, action="extend", default=[], help="MxNxK, or: suite"
+    )
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--batch-ms", type=float, default=12.0, help="250: sustained clocks")
     parser.add_argument("--sweep", action="store_true", help="the best kernel's configurations")
@@ -67,13 +71,7 @@ def selected(given: argparse.Namespace) -> list[Step]:
 
 def shapes(given: argparse.Namespace) -> list[Shape]:
     """Return M, N, K of what is to be timed."""
-    found: list[Shape] = []
-    for text in given.shapes:
-        if text == "suite":
-            found += suite()
-        else:
-            m, n, k = (int(size) for size in text.split("x"))
-            found.append((m, n, k))
+    found: list[Shape] = [one for each in given.shapes for one in each]
     return list(dict.fromkeys(found)) or [(size, size, size) for size in given.sizes]
 
 
@@ -153,9 +151,9 @@ def spawn(
         "--cache",
         str(given.cache),
         "--shapes",
-        *given.shapes,
+        *("x".join(map(str, one)) for one in shapes(given)),
     ]
-    argv += ["--small"] * given.small + ["--steps", *(f"={step.name}" for step in steps)]
+    argv += ["--small"] * given.small + ["--steps", *(step.name for step in steps)]
     process = subprocess.Popen(
         argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
@@ -293,7 +291,7 @@ def main() -> int:
     given = arguments()
     if not given.child:
         return parent(given)
-    steps = [EVERY[name.removeprefix("=")] for name in given.steps]
+    steps = [EVERY[name] for name in given.steps]
     if given.child == "check":
         check_child(given, steps[0])
     else:

@@ -4,6 +4,7 @@
 several runs, into ``choices.json``, which ``choose`` then prefers to the model.
 """
 
+import argparse
 import json
 import math
 import sys
@@ -81,7 +82,7 @@ def fastest(*runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
             here = [row for row in rows if tuple(row["shape"]) == shape]
             us = {row["step"]: row["us"] for row in here}
             if len(us) < len(here):
-                raise SystemExit(f"{shape} was timed twice in one file: give each run its own")
+                raise ValueError(f"{shape} was timed twice in one file; give each run its own")
             baseline = us[better(us)]
             for name in us:
                 if name in CANDIDATES:
@@ -120,13 +121,23 @@ class Dispatcher:
         return self._kernels[step.name]
 
 
+def timed(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a sweep that are times."""
+    rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return [row for row in rows if row["kind"] == "time"]
+
+
 def main() -> int:
     """Write ``choices.json`` from sweeps' rows and print how the choices compare."""
-    runs = []
-    for path in sys.argv[1:]:
-        every = map(json.loads, Path(path).read_text(encoding="utf-8").splitlines())
-        runs.append([row for row in every if row["kind"] == "time"])
-    found = fastest(*runs)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sweeps", nargs="+", type=Path, help="what --output was given")
+    given = parser.parse_args()
+    try:
+        found = fastest(*map(timed, given.sweeps))
+    except (OSError, ValueError, KeyError) as error:
+        parser.error(f"not read: {error}")
+    if not found:
+        parser.error("no configuration was timed there")
     lines = ",\n".join(map(json.dumps, found))
     CHOICES.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     for row in found:

@@ -26,7 +26,7 @@ from build import CACHE, ELEMENTS, BuildError, build, build_all
 from checking import Shape
 from launch import Kernel, call
 from step import ELEMENT_BYTES, Step
-from steps import EVERY, RUNGS, STEPS
+from steps import EVERY, RUNGS, STEPS, named
 
 HERE = Path(__file__).resolve()
 SHAPE: Shape = (392, 776, 328)
@@ -156,7 +156,9 @@ def child(step: Step, element: str, cache: Path) -> None:
 def main() -> int:
     """Print a line for each step and tool; 1 if any has something to say."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", nargs="*", default=list(STEPS), help="names; default: all")
+    parser.add_argument(
+        "--steps", nargs="+", type=named, default=list(STEPS), help="names; default: all"
+    )
     parser.add_argument("--element", choices=ELEMENTS, default="bf16")
     parser.add_argument("--tools", nargs="*", choices=list(SUMMARIES))
     parser.add_argument("--cache", type=Path, default=CACHE)

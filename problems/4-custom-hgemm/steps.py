@@ -1,5 +1,8 @@
 """The ladder as data: what each step is, how it is launched, and why it was taken."""
 
+import argparse
+import re
+
 from step import PORTABLE, Step, configured, hopper, portable, split
 
 FALLBACK = Step(
@@ -204,6 +207,30 @@ CANDIDATES: dict[str, Step] = {
 """Configurations of the best kernel among which a dispatcher chooses, by shape."""
 
 EVERY: dict[str, Step] = STEPS | CANDIDATES
+
+
+def named(text: str) -> str:
+    """Return the name of a step or configuration as it is, for argparse."""
+    if text not in EVERY and text != COUNTERS.name:
+        raise argparse.ArgumentTypeError(f"no step {text!r}; there are: {', '.join(EVERY)}")
+    return text
+
+
+def beginning(text: str) -> str:
+    """Return what one or several names of steps begin with, for argparse."""
+    if not any(name.startswith(text) for name in EVERY):
+        raise argparse.ArgumentTypeError(f"no step begins with {text!r}; see steps.py")
+    return text
+
+
+def shapes_of(text: str) -> list[tuple[int, int, int]]:
+    """Return "MxNxK" as a list of one shape, or "suite" as all of them, for argparse."""
+    if text == "suite":
+        return suite()
+    if not re.fullmatch(r"[1-9]\d*x[1-9]\d*x[1-9]\d*", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no shape: MxNxK, or suite")
+    m, n, k = (int(size) for size in text.split("x"))
+    return [(m, n, k)]
 
 
 def suite() -> list[tuple[int, int, int]]:
