@@ -44,7 +44,7 @@ def of_step(step: Step, built: Built) -> Iterator[Fact]:
     """Yield what a step is, and what ptxas says that it takes."""
     yield "step", step.name, ""
     yield "tile", "×".join(map(str, step.tile)), ""
-    yield "cluster", "×".join(map(str, step.cluster)), ""
+    yield "cluster", "×".join(map(str, (*step.cluster, step.split_k))), ""  # in M, N and K
     yield "stages", step.stages, "stages"
     yield "threads", step.threads, "threads"
     yield "registers", built.registers, "registers"
