@@ -10,9 +10,6 @@ first where nvcc is; copy ``--cache`` from elsewhere where it is not.
 
 import argparse
 import json
-import os
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterable
@@ -22,6 +19,7 @@ from typing import Any
 
 from build import CACHE, ELEMENTS, BuildError, build_all
 from checking import Shape, check
+from children import ended
 from contenders import cublaslt, kernel, prepare, product
 from step import HOPPER, Step
 from steps import CANDIDATES, EVERY, STEPS, beginning, shapes_of
@@ -154,15 +152,9 @@ def spawn(
         *("x".join(map(str, one)) for one in shapes(given)),
     ]
     argv += ["--small"] * given.small + ["--steps", *(step.name for step in steps)]
-    process = subprocess.Popen(
-        argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-    )
-    try:
-        said, _ = process.communicate(timeout=limit)
-        trouble = "" if process.returncode == 0 else f"exit {process.returncode}"
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        said, _ = process.communicate()
+    said, status = ended(argv, limit)
+    trouble = f"exit {status}" if status else ""
+    if status is None:
         trouble = f"no end after {limit:.0f} s (a deadlock?)"
     rows = [json.loads(line[4:]) for line in said.splitlines() if line.startswith("ROW ")]
     if trouble:

@@ -10,11 +10,8 @@ torch is not loaded, in whose process racecheck ends with an internal error.
 
 import argparse
 import ctypes
-import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,6 +21,7 @@ from typing import Any
 
 from build import CACHE, ELEMENTS, BuildError, build, build_all
 from checking import Shape
+from children import ended
 from launch import Kernel, call
 from step import ELEMENT_BYTES, Step
 from steps import EVERY, RUNGS, STEPS, named
@@ -69,16 +67,10 @@ def sanitized(
 def _sanitized(step: Step, tool: str, element: str, cache: Path) -> Finding:
     argv = ["compute-sanitizer", f"--tool={tool}", sys.executable, str(HERE), "--child"]
     argv += [f"--steps={step.name}", f"--element={element}", f"--cache={cache}"]
-    process = subprocess.Popen(
-        argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-    )
-    try:
-        said, _ = process.communicate(timeout=LIMIT_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # the tool's child, too: its kernel may not end
-        process.communicate()
+    said, status = ended(argv, LIMIT_S)
+    if status is None:
         return Finding(step.name, tool, None, f"no end after {LIMIT_S:.0f} s")
-    return read(step.name, tool, said, process.returncode)
+    return read(step.name, tool, said, status)
 
 
 def read(step: str, tool: str, output: str, status: int) -> Finding:
