@@ -52,7 +52,7 @@ def check(step: Step, run: Run, element: str, large: bool) -> tuple[bool, list[s
     a process that is killed, the last one says how far it came.
     """
     checks = [partial(_product, run, element, shape) for shape in shapes(step, large)]
-    checks.append(partial(_repeated, run, element))
+    checks += [partial(_repeated, run, element), partial(_in_order, run, element)]
     if element == "fp16":
         checks.append(partial(_overflow, run, element))
     lines: list[str] = []
@@ -184,6 +184,33 @@ def _repeated(run: Run, element: str) -> tuple[bool, str]:
     torch.cuda.synchronize()
     different = sum(not torch.equal(c, results[0]) for c in results)
     return different == 0, f"{REPEATS} runs of {shape}: {different} differ from the first"
+
+
+def chained(run: Run, element: str) -> int:
+    """Multiply what the product before wrote, over and over; return how many elements are wrong.
+
+    Without a pause, between two buffers: a kernel that read or wrote before the one ahead of it is
+    over would show. Right is what comes of the same with a pause after each.
+    """
+    import torch
+
+    a, b = _operands(element, (2000, 1032, 1032), seed=3)
+    a, b = a * 1032**0.5, b * 1032**-0.5  # as large after each product as before
+    ends = []
+    for pause in (True, False):
+        x, y = a.clone(), torch.full_like(a, float("nan"))
+        for _ in range(REPEATS):
+            run(x, b, y)
+            x, y = y, x
+            if pause:
+                torch.cuda.synchronize()
+        ends.append(x)
+    return int((ends[0] != ends[1]).sum())
+
+
+def _in_order(run: Run, element: str) -> tuple[bool, str]:
+    wrong = chained(run, element)
+    return wrong == 0, f"{REPEATS} products of each other: {wrong} elements differ without a pause"
 
 
 def _overflow(run: Run, element: str) -> tuple[bool, str]:

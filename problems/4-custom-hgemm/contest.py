@@ -4,8 +4,8 @@ from typing import Any
 
 import ratios
 from build import CACHE, build
-from checking import Errors, Run, Shape, errors
-from contenders import Operands, contender, kernel_names, prepare
+from checking import Errors, Run, Shape, chained, errors
+from contenders import WAITING, Operands, contender, kernel_names, prepare
 from dispatch import FMA_PER_CYCLE
 from nvml import Monitor
 from stated import flop, keep, of_errors, of_shape, of_step, over_all, state
@@ -33,8 +33,9 @@ def square(cell: Any) -> None:
     found = {name: right(name, run, element, shape) for name, run in runs.items()}
     for name, one in found.items():
         state(cell, of_errors(one), name)
-    ours = [one for name, one in found.items() if name not in ratios.BASELINES]
-    state(cell, over_all(ours, list(built.values())))
+    ours = [name for name in runs if name not in ratios.BASELINES]
+    state(cell, over_all([found[name] for name in ours], list(built.values())))
+    cell.fact("out_of_order", sum(chained(runs[name], element) for name in ours), "elements")
     compare(cell, runs, sets, flop(shape))
     for name in ratios.BASELINES:
         if name in runs:
@@ -51,14 +52,15 @@ def sizes(cell: Any) -> None:
         shape = as_shape(given)
         region, sets = "x".join(map(str, shape)), buffers(element, shape)
         state(cell, of_shape(shape), region)
-        runs = made(cell, [*ratios.BASELINES, "best"], shape, sets, region)
+        runs = made(cell, [*ratios.BASELINES, "best", WAITING], shape, sets, region)
         exactness.append(right("best", runs["best"], element, shape))
         state(cell, of_errors(exactness[-1]), region)
         times = {name: one.us for name, one in timed(cell, runs, sets).items()}
         rates = {name: ratios.rates(flop(shape), us) for name, us in times.items()}
         found = ratios.of_baselines(times, "best")
+        found["of_better_waiting"] = ratios.of_baselines(times, WAITING)["of_better"]
         keep(cell, region, {"tflops": rates["best"], **found})
-        keep(cell, region, {f"{name}_tflops": rates[name] for name in rates if name != "best"})
+        keep(cell, region, {f"{name}_tflops": rates[name] for name in ratios.BASELINES})
         for metric, values in found.items():
             of_all.setdefault(metric, []).append(values)
     means = {metric: ratios.geometric_means(values) for metric, values in of_all.items()}

@@ -1,6 +1,6 @@
 """Load cubins and launch them on torch's stream, through the driver's C interface.
 
-ctypes on ``libcuda.so.1`` needs no package, and the four functions used here have not changed since
+ctypes on ``libcuda.so.1`` needs no package, and the few functions used here have not changed since
 CUDA 12.0. A launch is one foreign call: its arguments are packed once for each set of tensors.
 """
 
@@ -17,12 +17,37 @@ SWIZZLE_128B = 3
 PROMOTE_256B = 3  # what TMA fetches into L2 around a box: half of the next K tile's row with it
 MULTIPROCESSOR_COUNT = 16  # CU_DEVICE_ATTRIBUTE_*
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_*
+PROGRAMMATIC_SERIALIZATION = 6  # CU_LAUNCH_ATTRIBUTE_*
 MAX_BOUND = 4096
 """Launches that a kernel remembers before it forgets them all."""
 
 
 class LaunchError(Exception):
     """The driver refused a call; says which and why."""
+
+
+class LaunchAttribute(ctypes.Structure):
+    """CUlaunchAttribute, of whose values only a whole number is named."""
+
+    _fields_ = (
+        ("id", ctypes.c_int),
+        ("pad", ctypes.c_char * 4),
+        ("number", ctypes.c_int),
+        ("rest_of_value", ctypes.c_char * 60),
+    )
+
+
+class LaunchConfig(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = (
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared_bytes", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(LaunchAttribute)),
+        ("attribute_count", ctypes.c_uint),
+    )
 
 
 @cache
@@ -91,17 +116,20 @@ class TensorMap:
 class Launch:
     """One kernel with everything it is launched with; ``keep``: what must outlive it."""
 
-    arguments: tuple[Any, ...]
+    function: ctypes.c_void_p
+    config: LaunchConfig
     parameters: Any
     keep: list[Any]
 
     def __call__(self, stream: int) -> None:
         """Launch on a stream, given by its handle; returns before the kernel has run."""
-        status = driver().cuLaunchKernel(
-            *self.arguments, ctypes.c_void_p(stream), self.parameters, None
+        config = LaunchConfig.from_buffer_copy(self.config)  # another thread may launch it, too
+        config.stream = stream
+        status = driver().cuLaunchKernelEx(
+            ctypes.byref(config), self.function, self.parameters, None
         )
         if status:
-            raise LaunchError(f"cuLaunchKernel: error {status}")
+            raise LaunchError(f"cuLaunchKernelEx: error {status}")
 
 
 class Kernel:
@@ -172,5 +200,8 @@ class Kernel:
             addresses.append(ctypes.addressof(number))
         parameters = (ctypes.c_void_p * len(addresses))(*addresses)
         grid = step.grid(m, n, self._sms)
-        sizes = [ctypes.c_uint(x) for x in (*grid, step.threads, 1, 1, step.shared_bytes)]
-        return Launch((self._function, *sizes), parameters, keep)
+        early = LaunchAttribute(PROGRAMMATIC_SERIALIZATION, b"", 1)
+        config = LaunchConfig(
+            grid, (step.threads, 1, 1), step.shared_bytes, None, ctypes.pointer(early), step.early
+        )
+        return Launch(self._function, config, parameters, keep)

@@ -18,6 +18,7 @@ UNITS = {
     "of_torch": "%",
     "of_cublaslt": "%",
     "of_better": "%",
+    "of_better_waiting": "%",
     "speedup": "×",
     "gain": "×",
     "sm_mhz": "MHz",

@@ -26,7 +26,9 @@ class Step:
     iteration. ``architecture``: the least that it runs on. ``maps``: which of "abc" are passed as
     TMA tensor maps and not as pointers; ``box_rows``: rows of their boxes. ``shared_bytes``:
     dynamic shared memory. ``align``: what K and N have to be a multiple of. ``macros``: passed to
-    the compiler. ``source``: the kernel, where it is not called as the step.
+    the compiler. ``source``: the kernel, where it is not called as the step. ``early``: whether it
+    may be launched before the kernel ahead of it in the stream is over. ``taking_turns``: whether
+    one tile is stored while the next is multiplied.
     """
 
     name: str
@@ -47,6 +49,8 @@ class Step:
     fast: bool = True
     macros: dict[str, int] = field(default_factory=dict)
     source: str = ""
+    early: bool = False
+    taking_turns: bool = False
 
     @property
     def file(self) -> str:
@@ -76,6 +80,7 @@ class Step:
     def defines(self) -> dict[str, int]:
         """Return the macros to compile with: the configuration, and what the launch assumes."""
         return self.macros | {
+            "EARLY": int(self.early),
             "LAUNCH_TILE_M": self.tile[0],
             "LAUNCH_TILE_N": self.tile[1],
             "LAUNCH_THREADS": self.threads,
@@ -192,10 +197,51 @@ def configured(
     )
 
 
+def ping_pong(
+    name: str = "",
+    label: str = "",
+    *,
+    consumer_m: int = 2,
+    tile_n: int = 128,
+    stages: int = 6,
+    cluster: tuple[int, int] = (1, 2),
+    group: int = 16,
+    store_boxes: int = 2,
+) -> Step:
+    """Return a configuration of h8; the macros are described in the kernel."""
+    tile_m = 64 * consumer_m
+    described = f"p{tile_m}x{tile_n}_c{cluster[0]}x{cluster[1]}_g{group}_s{stages}_b{store_boxes}"
+    return Step(
+        name or described,
+        label or described,
+        "One consumer stores its tile while the other multiplies the next.",
+        HOPPER,
+        (tile_m, tile_n, BOX),
+        threads=384,
+        shared_bytes=ring_bytes(tile_m, tile_n, stages, 2 * store_boxes) + 2 * 8,
+        stages=stages,
+        cluster=cluster,
+        persistent=True,
+        maps="abc",
+        box_rows=(tile_m // cluster[1], BOX, BOX),
+        macros={
+            "CONSUMER_M": consumer_m,
+            "TILE_N": tile_n,
+            "STAGES": stages,
+            "CLUSTER_M": cluster[0],
+            "CLUSTER_N": cluster[1],
+            "GROUP": group,
+            "STORE_BOXES": store_boxes,
+        },
+        source="h8_ping_pong",
+        taking_turns=True,
+    )
+
+
 def split(
     name: str = "", label: str = "", *, tile_n: int = 128, stages: int = 5, split_k: int = 2
 ) -> Step:
-    """Return a configuration of h8: ``split_k`` blocks of a cluster share a tile's K."""
+    """Return a configuration of h10: ``split_k`` blocks of a cluster share a tile's K."""
     described = f"t128x{tile_n}_k{split_k}_s{stages}"
     return Step(
         name or described,
@@ -210,5 +256,5 @@ def split(
         maps="ab",
         box_rows=(128, BOX, BOX),
         macros={"TILE_N": tile_n, "STAGES": stages, "SPLIT": split_k},
-        source="h8_split_k",
+        source="h10_split_k",
     )

@@ -2,8 +2,9 @@
 
 import argparse
 import re
+from dataclasses import replace
 
-from step import PORTABLE, Step, configured, hopper, portable, split
+from step import PORTABLE, Step, configured, hopper, ping_pong, portable, split
 
 FALLBACK = Step(
     "fallback",
@@ -145,16 +146,23 @@ LADDER: tuple[Step, ...] = (
         store_boxes=4,
     ),
     configured("h7_tile_order", "tiles in groups"),
-    split("h8_split_k", "K split over a cluster"),
+    ping_pong("h8_ping_pong", "consumers take turns"),
+    replace(
+        ping_pong("h9_early_start", "the next kernel starts early"),
+        why="Blocks of the next kernel start, and wait for this one, while its last ones end.",
+        source="h9_early_start",
+        early=True,
+    ),
+    split("h10_split_k", "K split over a cluster"),
 )
 
 STEPS: dict[str, Step] = {step.name: step for step in (*LADDER, FALLBACK)}
 
 RUNGS: dict[str, Step] = {step.name.partition("_")[0]: step for step in LADDER}
-"""The ladder by the short names that the manifest uses: p0 to p8, h0 to h8."""
+"""The ladder by the short names that the manifest uses: p0 to p8, h0 to h10."""
 
 CANDIDATES: dict[str, Step] = {
-    step.name: step
+    step.name: replace(step, early=True)
     for step in (
         # Large C: the fewest bytes for a FLOP; they differ in what a cluster shares and in order.
         configured(group=8),
@@ -167,7 +175,6 @@ CANDIDATES: dict[str, Step] = {
         configured(group=16, cluster=(1, 1)),
         configured(group=16, cluster=(1, 2)),
         configured(group=8, cluster=(1, 2), consumer_m=2, tile_n=128),
-        configured(group=4, cluster=(2, 1), consumer_m=2, tile_n=128),
         configured(group=8, cluster=(1, 2), consumer_m=2, tile_n=192, stages=3),
         configured(group=8, cluster=(1, 1), consumer_m=2, tile_n=192, stages=3),
         # Tiles that fit another number of columns, or fill the last wave better.
@@ -175,16 +182,15 @@ CANDIDATES: dict[str, Step] = {
         configured(group=16, cluster=(1, 1), tile_n=192, store_boxes=3),
         configured(group=8, cluster=(2, 1), tile_n=128, stages=6),
         configured(group=16, cluster=(1, 1), tile_n=128, stages=6),
-        configured(
-            group=16,
-            cluster=(1, 1),
-            consumers=1,
-            consumer_m=2,
-            tile_n=128,
-            stages=3,
-            store_boxes=1,
-            blocks_per_sm=2,
-        ),
+        # Consumers that take turns: the gap at a tile's end is closed, for more bytes a FLOP.
+        ping_pong(),
+        ping_pong(cluster=(1, 1)),
+        ping_pong(cluster=(2, 1), group=8),
+        ping_pong(tile_n=192, cluster=(1, 1), stages=5, store_boxes=1),
+        ping_pong(tile_n=192, cluster=(1, 1), stages=4, store_boxes=3),
+        ping_pong(tile_n=192, stages=5, store_boxes=1),
+        ping_pong(consumer_m=1, tile_n=256, cluster=(1, 1), stages=5, store_boxes=1),
+        ping_pong(consumer_m=1, tile_n=256, cluster=(2, 1), stages=5, store_boxes=1),
         # Small C: more tiles, or several blocks to a tile.
         configured(group=16, cluster=(1, 1), consumers=1, stages=5),
         configured(group=16, cluster=(1, 1), tile_n=64, stages=8, store_boxes=1),
@@ -197,14 +203,11 @@ CANDIDATES: dict[str, Step] = {
             store_boxes=1,
             blocks_per_sm=2,
         ),
-        configured(group=16, cluster=(1, 2), tile_n=64, stages=8, store_boxes=1),
         split(),
-        split(split_k=4),
-        split(tile_n=256, stages=4, split_k=4),
         split(tile_n=64, stages=8),
     )
 }
-"""Configurations of the best kernel among which a dispatcher chooses, by shape."""
+"""Configurations among which a dispatcher chooses, by shape; all of them start early, as h9."""
 
 EVERY: dict[str, Step] = STEPS | CANDIDATES
 

@@ -98,6 +98,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
   const int steps = ceil_div(k, TILE_K);
   const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
 
+  let_next_start();
   if (threadIdx.x == 0) {
     prefetch_map(&map_a);
     prefetch_map(&map_b);
@@ -118,6 +119,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
       // In a cluster, which part of A and of B this block loads, for itself and its peer.
       const int part_a = CLUSTER_N > 1 ? rank * A_ROWS : 0, part_b = CLUSTER_M > 1 ? rank * B_BOXES : 0;
       bool backwards = false;
+      wait_for_previous();
       for (int tile = first; tile < tiles; tile += stride) {
         const Place c = place(tile, m, n, rank);
         for (int step = 0; step < steps; ++step) {

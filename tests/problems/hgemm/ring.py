@@ -1,12 +1,14 @@
 """The ring of stages as a model: blocks, barriers and TMA in an arbitrary order of events.
 
-The walk of producer and consumers is that of kernels/h7_tile_order.cu, barrier by barrier. The
+The walk of producer and consumers is that of kernels/h7_tile_order.cu, or of h9_ping_pong.cu where
+consumers take turns, barrier by barrier. The
 model finds deadlocks, phases that run away, and stages that are overwritten while they are read.
 """
 
 import random
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from itertools import product
 
 Actor = Generator[Callable[[], bool] | None, None, None]
 """Yields what it waits for (or None, to let others go first); ends when the role is done."""
@@ -67,6 +69,12 @@ class Setup:
     tiles: int
     clusters: int
     steps: int
+    taking_turns: bool = False
+
+    @property
+    def readers(self) -> int:
+        """Consumers of a block that read a stage: all of them, or the one whose tile it is."""
+        return 1 if self.taking_turns else self.consumers
 
     @property
     def size(self) -> int:
@@ -80,9 +88,10 @@ class Cluster:
     def __init__(self, setup: Setup, index: int, chance: random.Random) -> None:
         self.setup, self.index, self.chance = setup, index, chance
         self.rings = [
-            [Stage(Barrier(1), Barrier(setup.consumers * setup.size)) for _ in range(setup.stages)]
+            [Stage(Barrier(1), Barrier(setup.readers * setup.size)) for _ in range(setup.stages)]
             for _ in range(setup.size)
         ]
+        self.turns = [[Barrier(1) for _ in range(setup.consumers)] for _ in range(setup.size)]
         self.under_way: list[Callable[[], None]] = []
         self.computed: list[tuple[int, int, int]] = []
 
@@ -136,10 +145,28 @@ class Cluster:
         for ring in self.rings:
             ring[stage].empty.arrive()
 
-    def consumer(self, rank: int) -> Actor:
+    def pass_over(self, stage: int, phase: int) -> tuple[int, int]:
+        """Return where in the ring a consumer is after the other's tile."""
+        laps, rest = divmod(self.setup.steps, self.setup.stages)
+        stage, phase = stage + rest, phase ^ laps & 1
+        return (
+            (stage, phase) if stage < self.setup.stages else (stage - self.setup.stages, phase ^ 1)
+        )
+
+    def my_turn(self, rank: int, which: int, others: int) -> Callable[[], bool]:
+        """Return what a consumer waits for before a tile: the other to have begun its own."""
+        return self.turns[rank][which].passed(others)
+
+    def consumer(self, rank: int, which: int) -> Actor:
         """Walk as one consumer of one block."""
         stage = phase = previous = 0
-        for tile in self.tiles():
+        taking_turns, others = self.setup.taking_turns, which ^ 1
+        if taking_turns and which > 0:
+            stage, phase = self.pass_over(stage, phase)
+        for tile in self.tiles()[which :: self.setup.consumers] if taking_turns else self.tiles():
+            if taking_turns:
+                yield self.my_turn(rank, which, others)
+                others ^= 1
             for step in range(self.setup.steps):
                 place = self.rings[rank][stage]
                 yield place.full.passed(phase)
@@ -152,6 +179,9 @@ class Cluster:
                 stage += 1
                 if stage == self.setup.stages:
                     stage, phase = 0, phase ^ 1
+            if taking_turns:
+                self.turns[rank][which ^ 1].arrive()
+                stage, phase = self.pass_over(stage, phase)
             yield None
             self.release(previous, rank)
             self.computed.append((rank, tile, self.setup.steps))
@@ -166,7 +196,8 @@ def run(setup: Setup, index: int, seed: int) -> list[tuple[int, int, int]]:
     chance = random.Random(seed)
     cluster = Cluster(setup, index, chance)
     actors = [cluster.producer(rank) for rank in range(setup.size)]
-    actors += [cluster.consumer(rank) for rank in range(setup.size) for _ in range(setup.consumers)]
+    roles = product(range(setup.size), range(setup.consumers))
+    actors += [cluster.consumer(rank, which) for rank, which in roles]
     waits: dict[Actor, Callable[[], bool] | None] = dict.fromkeys(actors)
     while waits:
         ready = [actor for actor, wait in waits.items() if wait is None or wait()]

@@ -38,6 +38,33 @@ def test_every_tile_is_multiplied_by_every_consumer(
     assert sorted(computed) == sorted(expected)
 
 
+@given(
+    stages=st.integers(2, 6),
+    cluster=st.sampled_from(CLUSTERS),
+    tiles=st.integers(1, 9),
+    clusters=st.integers(1, 3),
+    steps=st.integers(1, 17),
+    seed=st.integers(0, 1 << 30),
+)
+def test_consumers_that_take_turns_multiply_every_tile_once(
+    stages: int, cluster: tuple[int, int], tiles: int, clusters: int, steps: int, seed: int
+) -> None:
+    setup = Setup(stages, 2, *cluster, tiles, clusters, steps, taking_turns=True)
+    computed = [one for index in range(clusters) for one in run(setup, index, seed)]
+    expected = [(rank, tile, steps) for tile in range(tiles) for rank in range(setup.size)]
+    assert sorted(computed) == sorted(expected)
+
+
+def test_the_model_sees_that_nobody_waits_for_his_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second consumer's first wait would be over at once: it is some rounds of the ring ahead."""
+    from tests.problems.hgemm import ring
+
+    monkeypatch.setattr(ring.Cluster, "my_turn", lambda *_: lambda: True)
+    with pytest.raises(AssertionError):
+        for seed in range(200):
+            run(Setup(5, 2, 1, 1, 4, 1, 9, taking_turns=True), 0, seed)
+
+
 def test_the_model_sees_a_barrier_that_counts_only_its_own_block(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

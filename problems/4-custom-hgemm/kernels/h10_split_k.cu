@@ -1,4 +1,4 @@
-// h8: for small C, several blocks to a tile. 1024 x 1024 has 64 tiles of 128 x 128: half of 132 multiprocessors would stay
+// h10: for small C, several blocks to a tile. 1024 x 1024 has 64 tiles of 128 x 128: half of 132 multiprocessors would stay
 // idle, and smaller tiles read more for each FLOP. Here the SPLIT blocks of a cluster take a part of K each and add
 // up their sums through each other's shared memory: no workspace, no second kernel, the same order of additions in every run.
 // A tile per cluster and no more: where there are several waves, h7 is the kernel.
@@ -45,8 +45,8 @@ __device__ __forceinline__ void add(float* v, uint32_t from) {
 }
 
 extern "C" __global__ void __cluster_dims__(SPLIT, 1, 1) __launch_bounds__(THREADS, 1)
-    h8_split_k(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b, element* c, int m, int n,
-               int k) {
+    h10_split_k(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b, element* c, int m, int n,
+                int k) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const uint32_t ring = shared_address(memory);
   const uint32_t full = ring + STAGES * STAGE_BYTES, empty = full + STAGES * 8;
@@ -56,6 +56,7 @@ extern "C" __global__ void __cluster_dims__(SPLIT, 1, 1) __launch_bounds__(THREA
   const int begin = steps * rank / SPLIT, end = steps * (rank + 1) / SPLIT; // may be empty
   const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
 
+  let_next_start();
   if (threadIdx.x == 0) {
     prefetch_map(&map_a);
     prefetch_map(&map_b);
@@ -71,6 +72,7 @@ extern "C" __global__ void __cluster_dims__(SPLIT, 1, 1) __launch_bounds__(THREA
   uint32_t phase = 0;
   if (warpgroup == 0) { // producer
     if (threadIdx.x == 0) {
+      wait_for_previous();
       for (int step = begin; step < end; ++step) {
         const uint32_t a = ring + stage * STAGE_BYTES, b = a + A_BYTES;
         barrier_wait(empty + 8 * stage, phase ^ 1);
