@@ -2,6 +2,7 @@
 
 import ctypes
 import importlib
+import re
 import shutil
 import subprocess
 import sys
@@ -78,6 +79,20 @@ extern "C" int c_copies(const element* a, const element* b, int row0, int column
 }
 """
 """What all threads of a block copy for a whole tile; each step to a stage of its own."""
+
+
+def source(name: str) -> str:
+    """Return a kernel's source without comments, in it the files of kernels/ that it includes."""
+    found: set[str] = set()
+
+    def read(name: str) -> str:
+        if name in found:
+            return ""
+        found.add(name)
+        text = re.sub(r"//.*", "", (FOLDER / "kernels" / name).read_text(encoding="utf-8"))
+        return re.sub(r'^#include "(.+)"$', lambda line: read(line[1]), text, flags=re.MULTILINE)
+
+    return read(name)
 
 
 @pytest.fixture(scope="package")

@@ -1,22 +1,28 @@
 """CUDA's driver, played: what the scripts ask of it is written down and nothing is computed."""
 
 import ctypes
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 SMS = 132
+CONFIG = struct.Struct("=7I4xQQI4x")
+"""CUlaunchConfig as cuda.h has it: grid, block, shared bytes, stream, attributes, their count."""
+ATTRIBUTE = struct.Struct("=i4xi60x")
+"""CUlaunchAttribute whose value is an int: its id, its value."""
 
 
 @dataclass
 class Launched:
-    """A launch; ``parameters`` are the addresses of the kernel's arguments."""
+    """A launch; ``parameters``: addresses of the kernel's arguments; ``attributes``: id, value."""
 
     grid: tuple[int, int, int]
     threads: int
     shared_bytes: int
     stream: int
     parameters: Any
+    attributes: tuple[tuple[int, int], ...] = ()
 
 
 class Driver:
@@ -43,10 +49,6 @@ class Driver:
         value._obj.value = SMS
         return 0
 
-    def cuOccupancyMaxActiveClusters(self, count: Any, _function: Any, config: Any) -> int:  # noqa: N802
-        count._obj.value = SMS // config._obj.grid[0]
-        return 0
-
     def cuMemAlloc_v2(self, address: Any, size: Any) -> int:  # noqa: N802
         self.calls.append(("cuMemAlloc_v2", (address, size)))
         address._obj.value, self._next = self._next, self._next + (size.value + 255) // 256 * 256
@@ -54,14 +56,27 @@ class Driver:
 
     def cuLaunchKernel(self, *given: Any) -> int:  # noqa: N802
         _, *sizes, stream, parameters, _ = given
-        grid_x, grid_y, grid_z, *block, shared = (getattr(size, "value", size) for size in sizes)
+        x, y, z, *block, shared = (getattr(size, "value", size) for size in sizes)
         assert block[1:] == [1, 1]
-        grid = (grid_x, grid_y, grid_z)
-        self.launches.append(Launched(grid, block[0], shared, stream.value or 0, parameters))
         self.calls.append(("cuLaunchKernel", given))
-        first = ctypes.cast(parameters[0], ctypes.POINTER(ctypes.c_uint64)).contents
-        self.launched(first.value, grid_x * grid_y * grid_z)
+        self._launch(Launched((x, y, z), block[0], shared, stream.value or 0, parameters))
         return 0
+
+    def cuLaunchKernelEx(self, *given: Any) -> int:  # noqa: N802
+        config, _, parameters, _ = given
+        x, y, z, *block, shared, stream, attributes, count = CONFIG.unpack(bytes(config._obj))
+        assert block[1:] == [1, 1]
+        memory = ctypes.string_at(attributes, count * ATTRIBUTE.size) if count else b""
+        self.calls.append(("cuLaunchKernelEx", given))
+        found = tuple((number, value) for number, value in ATTRIBUTE.iter_unpack(memory))
+        self._launch(Launched((x, y, z), block[0], shared, stream, parameters, found))
+        return 0
+
+    def _launch(self, launch: Launched) -> None:
+        self.launches.append(launch)
+        first = ctypes.cast(launch.parameters[0], ctypes.POINTER(ctypes.c_uint64)).contents
+        x, y, z = launch.grid
+        self.launched(first.value, x * y * z)
 
     def launched(self, address: int, blocks: int) -> None:
         """Do what the kernel would; ``address``: its first argument, if that is a pointer."""

@@ -1,8 +1,8 @@
 """The ring of stages as a model: blocks, barriers and TMA in an arbitrary order of events.
 
-The walk of producer and consumers is that of kernels/h7_tile_order.cu, or of h9_ping_pong.cu where
-consumers take turns, barrier by barrier. The
-model finds deadlocks, phases that run away, and stages that are overwritten while they are read.
+The walk of producer and consumers is that of kernels/h7_tile_order.cu, or of h8_ping_pong.cu where
+consumers take turns, barrier by barrier. The model finds deadlocks, phases that run away, and
+stages that are overwritten while they are read.
 """
 
 import random

@@ -1,6 +1,7 @@
 """Every kernel compiles: without spills, without warnings, for both element types."""
 
 import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -76,6 +77,27 @@ def test_what_was_built_before_needs_no_compiler(
         building.build(module("steps").RUNGS["p4"], "bf16", tmp_path / "empty")
 
 
+def test_a_cubin_is_called_after_all_sources_and_whether_it_starts_early(
+    building: ModuleType,
+    module: Callable[[str], ModuleType],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kernels = shutil.copytree(building.KERNELS, tmp_path / "kernels")
+    monkeypatch.setattr(building, "KERNELS", kernels)
+    step = module("steps").RUNGS["h9"]
+
+    def key(step: Any) -> str:
+        return str(building._key(step, "bf16", building.HOPPER, None))
+
+    found = {key(step), key(replace(step, early=False))}
+    for name in ("h8_ping_pong.cu", "hopper.cuh"):  # h9 includes both
+        with (kernels / name).open("a") as file:
+            file.write("// changed\n")
+        found.add(key(step))
+    assert len(found) == 4
+
+
 @NVCC
 @pytest.mark.parametrize("element", ["bf16", "fp16"])
 def test_every_step_builds(
@@ -87,6 +109,26 @@ def test_every_step_builds(
     assert [str(one) for one in results if isinstance(one, building.BuildError)] == []
     for step, built in zip(chosen.values(), results, strict=True):
         assert building.blocks_per_sm(step, built) >= step.blocks_per_sm, step.name
+        assert f".text.{step.kernel}\0".encode() in built.cubin.read_bytes(), step.name
+
+
+@NVCC
+@pytest.mark.parametrize("early", [True, False])
+def test_what_does_not_start_early_has_no_instructions_for_it(
+    building: ModuleType, module: Callable[[str], ModuleType], tmp_path: Path, early: bool
+) -> None:
+    sources = {step.file: step for step in module("steps").EVERY.values() if step.early}
+    assert len(sources) == 4
+    if not early:
+        del sources["h9_early_start.cu"]  # it is early whoever asks
+    for step in sources.values():
+        output = tmp_path / f"{step.name}.ptx"
+        argv = building.command(replace(step, early=early), "bf16", building.HOPPER, output)
+        argv[argv.index("-cubin")] = "-ptx"
+        subprocess.run(argv, check=True, timeout=120, capture_output=True)
+        text = output.read_text()
+        for instruction in ("griddepcontrol.launch_dependents;", "griddepcontrol.wait;"):
+            assert text.count(instruction) == early, (step.name, instruction)
 
 
 @NVCC

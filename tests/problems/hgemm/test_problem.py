@@ -22,13 +22,23 @@ def test_each_step_is_a_variant_with_the_ladders_words(
     problem: Problem, module: Callable[[str], ModuleType]
 ) -> None:
     rungs = module("steps").RUNGS
-    assert list(rungs) == [f"p{at}" for at in range(9)] + [f"h{at}" for at in range(9)]
+    assert list(rungs) == [f"p{at}" for at in range(9)] + [f"h{at}" for at in range(11)]
     for short, step in rungs.items():
         assert problem.variants[short].label == f"{short}: {step.label}"
         assert problem.variants[short].options == {"contender": short}
     for name in ("square-4096", "square-8192"):
         contenders = problem.cases[name].params["contenders"]
-        assert contenders == ["torch", "cublaslt", *rungs, "best"]
+        assert contenders == ["torch", "cublaslt", *rungs, "best", "waiting"]
+
+
+def test_contenders_are_steps_or_known_by_name(
+    problem: Problem, module: Callable[[str], ModuleType]
+) -> None:
+    known = {*module("steps").RUNGS, *module("ratios").BASELINES, "best"}
+    for name, case in problem.cases.items():
+        if case.params["workload"] == "square":
+            assert set(case.params["contenders"]) <= known | {module("contenders").WAITING}, name
+    assert "waiting" not in problem.variants  # it is timed in turn with the others alone
 
 
 def test_the_sizes_are_those_that_the_whole_is_judged_by(
@@ -41,9 +51,9 @@ def test_the_sizes_are_those_that_the_whole_is_judged_by(
 def test_the_plan_on_a_gpu(problem: Problem) -> None:
     cells = plan(problem, Selected(), "cuda")
     assert Counter(cell.capture for cell in cells) == {
-        "timing": 5 + 5 + 3 + 3 + 3 + 1 + 2 + 2 + 3 * 5 + 3 * 4,
+        "timing": 5 + 5 + 3 + 3 + 3 + 3 + 1 + 2 + 2 + 3 * 5 + 3 * 4,
         "nsys": 4,
-        "ncu": 21 + 6 + 3,
+        "ncu": 23 + 6 + 3 + 3,
     }
     timed = [cell for cell in cells if cell.capture == "timing"]
     unpaired = ("stack-m16", "sanitized")

@@ -56,7 +56,7 @@ def test_consumers_that_take_turns_multiply_every_tile_once(
 
 
 def test_the_model_sees_that_nobody_waits_for_his_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second consumer's first wait would be over at once: it is some rounds of the ring ahead."""
+    """The second consumer's first wait would be over at once: it is rounds of the ring ahead."""
     from tests.problems.hgemm import ring
 
     monkeypatch.setattr(ring.Cluster, "my_turn", lambda *_: lambda: True)

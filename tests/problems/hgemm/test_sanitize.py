@@ -324,8 +324,9 @@ def test_a_child_launches_its_step_once_on_a_ragged_product(
         sanitize.child(step, "bf16", tmp_path)
         (launch,) = gpu.launches
         assert [argument(launch, at) for at in (3, 4, 5)] == [m, n, k]
-        assert launch.grid == step.grid(m, n, max(step.clusters_on(sanitize.SMS), 1))
+        assert launch.grid == step.grid(m, n, sanitize.SMS)
         assert (launch.threads, launch.shared_bytes) == (step.threads, step.shared_bytes)
+        assert (launch.stream, len(launch.attributes)) == (0, step.early)
         assert gpu.calls[-1][0] == "cuCtxSynchronize"
         assert [size.value for _, size in gpu.asked("cuMemAlloc_v2")] == [
             2 * m * k,

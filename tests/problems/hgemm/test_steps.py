@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+import re
 from collections import Counter
 from collections.abc import Callable
 from types import ModuleType
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.problems.hgemm.conftest import FOLDER
+from tests.problems.hgemm.conftest import FOLDER, source
 
+LET_START, WAIT = "let_next_start();", "wait_for_previous();"
 SHAPES = [(1, 8), (128, 256), (129, 264), (1000, 1000), (4096, 4096), (24576, 768), (5000, 2568)]
 
 
@@ -29,16 +31,48 @@ def test_names_are_unique_and_every_kernel_belongs_to_a_step(steps: ModuleType) 
 
 def test_each_source_has_one_entry_point_of_the_steps_name(steps: ModuleType) -> None:
     for step in steps.EVERY.values():
-        source = (FOLDER / "kernels" / step.file).read_text()
-        assert source.count('extern "C" __global__') == 1
-        assert f" {step.kernel}(const" in source
-        assert "LAUNCHED_WITH(" in source
+        text = source(step.file)
+        assert text.count('extern "C" __global__') == 1
+        assert f" {step.kernel}(const" in as_named(text), step.file
+        assert re.search(r"^LAUNCHED_WITH\(", text, re.MULTILINE)
+
+
+def as_named(text: str) -> str:
+    """Return a source with the name that it gives its KERNEL, if it does: the first one counts."""
+    named = re.findall(r"(#ifndef KERNEL\s+)?#define KERNEL (\w+)", text)
+    assert all(unless for unless, _ in named[1:])
+    return text.replace(" KERNEL(", f" {named[0][1]}(") if named else text
+
+
+def test_what_starts_early_are_the_ninth_step_and_all_candidates(steps: ModuleType) -> None:
+    assert [step.name for step in steps.STEPS.values() if step.early] == ["h9_early_start"]
+    assert all(step.early for step in steps.CANDIDATES.values())
+    assert all(step.defines()["EARLY"] == step.early for step in steps.EVERY.values())
+
+
+def test_what_starts_early_waits_and_lets_the_next_one_start(steps: ModuleType) -> None:
+    early = {step.file for step in steps.EVERY.values() if step.early}
+    for path in (FOLDER / "kernels").glob("*.cu"):
+        text = source(path.name)
+        assert text.count(LET_START) == text.count(WAIT) == (path.name in early), path.name
+
+
+def test_nothing_is_read_before_the_wait(steps: ModuleType) -> None:
+    """By the producer, whose only thread waits once, before its first tile."""
+    for file in {step.file for step in steps.EVERY.values() if step.early}:
+        _, kernel = source(file).split('extern "C" __global__')
+        before, after = kernel.split(WAIT)
+        assert "tma_load" in after and "tma_load" not in before, file
+        _, producer = before.split("if (warpgroup == 0) {")
+        assert "if (threadIdx.x == 0) {" in producer and "for (" not in producer, file
+        assert "else {" not in producer, file
+        assert not re.search(r"\b[ab]\[", kernel), file  # nor is anything read without TMA
 
 
 def test_the_counters_are_read_once_on_each_multiprocessor(steps: ModuleType) -> None:
     counters = steps.COUNTERS
-    source = (FOLDER / "kernels" / counters.file).read_text()
-    assert f"__global__ void {counters.kernel}(unsigned long long*" in source
+    text = source(counters.file)
+    assert f"__global__ void {counters.kernel}(unsigned long long*" in text
     assert counters.shared_bytes + 1024 <= 233_472 < 2 * (counters.shared_bytes + 1024)
     assert counters.name not in steps.EVERY  # it computes no product
 
