@@ -4,7 +4,7 @@ from typing import Any
 
 import ratios
 from build import CACHE, build
-from checking import Errors, Run, Shape, chained, errors
+from checking import ROWS_UNALIGNED, Errors, Run, Shape, chained, errors, overflow
 from contenders import WAITING, Operands, contender, kernel_names, prepare
 from dispatch import FMA_PER_CYCLE
 from nvml import Monitor
@@ -36,6 +36,8 @@ def square(cell: Any) -> None:
     ours = [name for name in runs if name not in ratios.BASELINES]
     state(cell, over_all([found[name] for name in ours], list(built.values())))
     cell.fact("out_of_order", sum(chained(runs[name], element) for name in ours), "elements")
+    if element == "fp16":
+        cell.fact("overflow", max(overflow(runs[name]) for name in ours), "%")
     compare(cell, runs, sets, flop(shape))
     for name in ratios.BASELINES:
         if name in runs:
@@ -53,8 +55,9 @@ def sizes(cell: Any) -> None:
         region, sets = "x".join(map(str, shape)), buffers(element, shape)
         state(cell, of_shape(shape), region)
         runs = made(cell, [*ratios.BASELINES, "best", WAITING], shape, sets, region)
-        exactness.append(right("best", runs["best"], element, shape))
-        state(cell, of_errors(exactness[-1]), region)
+        exact = {name: right(name, runs[name], element, shape) for name in ("best", WAITING)}
+        exactness += exact.values()
+        state(cell, of_errors(exact["best"]), region)
         times = {name: one.us for name, one in timed(cell, runs, sets).items()}
         rates = {name: ratios.rates(flop(shape), us) for name, us in times.items()}
         found = ratios.of_baselines(times, "best")
@@ -66,6 +69,8 @@ def sizes(cell: Any) -> None:
     means = {metric: ratios.geometric_means(values) for metric, values in of_all.items()}
     keep(cell, "geomean", means)
     state(cell, over_all(exactness, []))
+    odd = [right("best", runs["best"], element, shape) for shape in ROWS_UNALIGNED]
+    state(cell, over_all(odd, []), "unaligned")
 
 
 def alone(cell: Any) -> None:

@@ -157,6 +157,7 @@ def configured(
     blocks_per_sm: int = 1,
     stream_c: int = 0,
     zigzag: int = 0,
+    keep: int = 0,
 ) -> Step:
     """Return a configuration of h7; the macros are described in the kernel.
 
@@ -165,7 +166,7 @@ def configured(
     tile_m = 64 * consumers * consumer_m
     described = f"t{tile_m}x{tile_n}_c{cluster[0]}x{cluster[1]}_g{group}_s{stages}_b{store_boxes}"
     described += f"_x{blocks_per_sm}" * (blocks_per_sm > 1) + "_stream" * stream_c
-    described += "_zigzag" * zigzag
+    described += "_zigzag" * zigzag + f"_keep{keep}" * (keep > 0)
     return Step(
         name or described,
         label or described,
@@ -192,6 +193,7 @@ def configured(
             "BLOCKS_PER_SM": blocks_per_sm,
             "STREAM_C": stream_c,
             "ZIGZAG": zigzag,
+            "KEEP": keep,
         },
         source="h7_tile_order",
     )
@@ -207,10 +209,12 @@ def ping_pong(
     cluster: tuple[int, int] = (1, 2),
     group: int = 16,
     store_boxes: int = 2,
+    zigzag: int = 0,
 ) -> Step:
     """Return a configuration of h8; the macros are described in the kernel."""
     tile_m = 64 * consumer_m
     described = f"p{tile_m}x{tile_n}_c{cluster[0]}x{cluster[1]}_g{group}_s{stages}_b{store_boxes}"
+    described += "_zigzag" * zigzag
     return Step(
         name or described,
         label or described,
@@ -232,6 +236,7 @@ def ping_pong(
             "CLUSTER_N": cluster[1],
             "GROUP": group,
             "STORE_BOXES": store_boxes,
+            "ZIGZAG": zigzag,
         },
         source="h8_ping_pong",
         taking_turns=True,

@@ -42,6 +42,9 @@
 #ifndef BLOCKS_PER_SM
 #define BLOCKS_PER_SM 1
 #endif
+#ifndef KEEP
+#define KEEP 0
+#endif
 #ifndef STREAM_C
 #define STREAM_C 0
 #endif
@@ -128,6 +131,24 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
           const uint32_t b = ring + stage * STAGE_BYTES + A_BYTES + part_b * BOX_BYTES;
           barrier_wait(empty + 8 * stage, phase ^ 1);
           barrier_expect(full + 8 * stage, STAGE_BYTES);
+#if KEEP
+          const uint64_t keep = l2_keeps(), drop = l2_drops(), for_a = KEEP == 2 ? drop : keep, for_b = KEEP == 2 ? keep : drop;
+          if constexpr (CLUSTER_N > 1) tma_load_multicast(a, &map_a, full + 8 * stage, k0, c.row + part_a, 3, for_a);
+          else tma_load(a, &map_a, full + 8 * stage, k0, c.row, for_a);
+#pragma unroll
+          for (int i = 0; i < B_BOXES; ++i) {
+            const int x = c.column + (part_b + i) * 64;
+            if constexpr (KEEP == 3) {
+              if constexpr (CLUSTER_M > 1) tma_load_multicast(b + i * BOX_BYTES, &map_b, full + 8 * stage, x, k0, 3);
+              else tma_load(b + i * BOX_BYTES, &map_b, full + 8 * stage, x, k0);
+            } else {
+              if constexpr (CLUSTER_M > 1) tma_load_multicast(b + i * BOX_BYTES, &map_b, full + 8 * stage, x, k0, 3, for_b);
+              else tma_load(b + i * BOX_BYTES, &map_b, full + 8 * stage, x, k0, for_b);
+            }
+          }
+          if (++stage == STAGES) stage = 0, phase ^= 1;
+          continue;
+#endif
           if constexpr (CLUSTER_N > 1) tma_load_multicast(a, &map_a, full + 8 * stage, k0, c.row + part_a, 3);
           else tma_load(a, &map_a, full + 8 * stage, k0, c.row);
 #pragma unroll

@@ -3,7 +3,7 @@
 // stores its tile while the other multiplies the next. The tile of a block is what one consumer's registers hold, so it reads
 // more for a FLOP: a stage of 32 KB for 128 x 128, against 48 KB for 128 x 256.
 //
-// CONSUMER_M, TILE_N, STAGES, CLUSTER_M, CLUSTER_N, GROUP and STORE_BOXES: as in h7.
+// CONSUMER_M, TILE_N, STAGES, CLUSTER_M, CLUSTER_N, GROUP, STORE_BOXES and ZIGZAG: as in h7.
 //
 // Protocol: h7's, but that a stage belongs to one consumer. The producer feeds the block's tiles one after the other; tile i is
 // consumer i % 2's, who passes over the stages of the other's. It begins once the other has had all of its operands, which
@@ -33,6 +33,9 @@
 #endif
 #ifndef STORE_BOXES
 #define STORE_BOXES 2
+#endif
+#ifndef ZIGZAG
+#define ZIGZAG 0
 #endif
 
 constexpr int CONSUMERS = 2, TILE_M = 64 * CONSUMER_M, CLUSTER = CLUSTER_M * CLUSTER_N, THREADS = 128 * (1 + CONSUMERS);
@@ -96,24 +99,27 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     registers_give<PRODUCER_REGISTERS>();
     if (threadIdx.x == 0) {
       const int part_a = CLUSTER_N > 1 ? rank * A_ROWS : 0, part_b = CLUSTER_M > 1 ? rank * B_BOXES : 0;
+      bool backwards = false;
       wait_for_previous();
       for (int tile = first; tile < tiles; tile += stride) {
         const Place c = place(tile, m, n, rank);
         for (int step = 0; step < steps; ++step) {
+          const int k0 = (backwards ? steps - 1 - step : step) * TILE_K;
           const uint32_t a = ring + stage * STAGE_BYTES + part_a * 128;
           const uint32_t b = ring + stage * STAGE_BYTES + A_BYTES + part_b * BOX_BYTES;
           barrier_wait(empty + 8 * stage, phase ^ 1);
           barrier_expect(full + 8 * stage, STAGE_BYTES);
-          if constexpr (CLUSTER_N > 1) tma_load_multicast(a, &map_a, full + 8 * stage, step * TILE_K, c.row + part_a, 3);
-          else tma_load(a, &map_a, full + 8 * stage, step * TILE_K, c.row);
+          if constexpr (CLUSTER_N > 1) tma_load_multicast(a, &map_a, full + 8 * stage, k0, c.row + part_a, 3);
+          else tma_load(a, &map_a, full + 8 * stage, k0, c.row);
 #pragma unroll
           for (int i = 0; i < B_BOXES; ++i) {
             const int x = c.column + (part_b + i) * 64;
-            if constexpr (CLUSTER_M > 1) tma_load_multicast(b + i * BOX_BYTES, &map_b, full + 8 * stage, x, step * TILE_K, 3);
-            else tma_load(b + i * BOX_BYTES, &map_b, full + 8 * stage, x, step * TILE_K);
+            if constexpr (CLUSTER_M > 1) tma_load_multicast(b + i * BOX_BYTES, &map_b, full + 8 * stage, x, k0, 3);
+            else tma_load(b + i * BOX_BYTES, &map_b, full + 8 * stage, x, k0);
           }
           if (++stage == STAGES) stage = 0, phase ^= 1;
         }
+        if constexpr (ZIGZAG) backwards = !backwards;
       }
     }
   } else { // consumers

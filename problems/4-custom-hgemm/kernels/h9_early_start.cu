@@ -6,6 +6,8 @@
 // and what they wrote is visible. It takes two: the kernel before has to let the next one start.
 //
 // The rest is h8's, macros and all.
+#ifndef EARLY
 #define EARLY 1
+#endif
 #define KERNEL h9_early_start
 #include "h8_ping_pong.cu"
