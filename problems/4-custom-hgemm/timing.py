@@ -4,9 +4,9 @@ A batch is a CUDA graph of as many launches as last some milliseconds, over sets
 together exceed the L2 cache three times. In each round every contender runs one batch, in an order
 of its own; the numbers compared are from the same round. Clock and power are those of the batch.
 
-At the power limit the length of a batch matters. In short ones (12 ms) the limit sees the mean of
-all contenders, and they are compared at one clock; in long ones (250 ms) each runs at the clock
-that its own power allows.
+At the power limit the length of a batch matters, and the company. In short ones (12 ms) the limit
+sees the mean of contenders that all press against it, and they share a clock; in long ones (250
+ms), and beside slow ones, each runs at the clock that its own power allows.
 """
 
 import math
