@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from build import CACHE, build
-from launch import call, load, multiprocessors
+from launch import Launch, LaunchConfig, load, multiprocessors
 from steps import COUNTERS
 
 MOST = 1024
@@ -22,9 +22,14 @@ class Clocks:
     def __init__(self, cache: Path = CACHE) -> None:
         import torch
 
-        self._function = load(build(COUNTERS, cache=cache).cubin, COUNTERS)
+        function = load(build(COUNTERS, cache=cache).cubin, COUNTERS)
         self._counted = torch.zeros(2, MOST, 2, dtype=torch.int64, device="cuda")
-        self._blocks = multiprocessors()
+        sizes = (multiprocessors(), 1, 1), (COUNTERS.threads, 1, 1), COUNTERS.shared_bytes
+        self._marks = []
+        for half in range(2):
+            address = ctypes.c_void_p(self._counted[half].data_ptr())
+            arguments = (ctypes.c_void_p * 1)(ctypes.addressof(address))
+            self._marks.append(Launch(function, LaunchConfig(*sizes), arguments, [address]))
 
     def mark(self, end: bool) -> None:
         """Read the counters when the stream gets here; returns at once."""
@@ -32,11 +37,7 @@ class Clocks:
 
         if not end:
             self._counted.zero_()  # of a multiprocessor that one of the two misses nothing counts
-        address = ctypes.c_void_p(self._counted[int(end)].data_ptr())
-        arguments = (ctypes.c_void_p * 1)(ctypes.addressof(address))
-        sizes = (self._blocks, 1, 1, COUNTERS.threads, 1, 1, COUNTERS.shared_bytes)
-        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-        call("cuLaunchKernel", self._function, *sizes, stream, arguments, None)
+        self._marks[int(end)](torch.cuda.current_stream().cuda_stream)
 
     def mhz(self) -> float:
         """Wait for the end and return the mean clock from begin to end, in MHz."""

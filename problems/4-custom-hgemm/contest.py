@@ -58,12 +58,15 @@ def sizes(cell: Any) -> None:
         exact = {name: right(name, runs[name], element, shape) for name in ("best", WAITING)}
         exactness += exact.values()
         state(cell, of_errors(exact["best"]), region)
-        times = {name: one.us for name, one in timed(cell, runs, sets).items()}
+        series = timed(cell, runs, sets)
+        times = {name: one.us for name, one in series.items()}
         rates = {name: ratios.rates(flop(shape), us) for name, us in times.items()}
         found = ratios.of_baselines(times, "best")
         found["of_better_waiting"] = ratios.of_baselines(times, WAITING)["of_better"]
         keep(cell, region, {"tflops": rates["best"], **found})
         keep(cell, region, {f"{name}_tflops": rates[name] for name in ratios.BASELINES})
+        clocks = ratios.over(series["best"].mhz, series[ratios.better(times)].mhz)
+        keep(cell, region, {"sm_mhz": series["best"].mhz, "clock_of_better": clocks})
         for metric, values in found.items():
             of_all.setdefault(metric, []).append(values)
     means = {metric: ratios.geometric_means(values) for metric, values in of_all.items()}

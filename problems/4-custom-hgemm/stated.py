@@ -23,6 +23,7 @@ UNITS = {
     "gain": "×",
     "sm_mhz": "MHz",
     "nvml_mhz": "MHz",
+    "clock_of_better": "×",
     "power_w": "W",
     "of_tensor_rate": "%",
 }

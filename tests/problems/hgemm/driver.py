@@ -54,14 +54,6 @@ class Driver:
         address._obj.value, self._next = self._next, self._next + (size.value + 255) // 256 * 256
         return 0
 
-    def cuLaunchKernel(self, *given: Any) -> int:  # noqa: N802
-        _, *sizes, stream, parameters, _ = given
-        x, y, z, *block, shared = (getattr(size, "value", size) for size in sizes)
-        assert block[1:] == [1, 1]
-        self.calls.append(("cuLaunchKernel", given))
-        self._launch(Launched((x, y, z), block[0], shared, stream.value or 0, parameters))
-        return 0
-
     def cuLaunchKernelEx(self, *given: Any) -> int:  # noqa: N802
         config, _, parameters, _ = given
         x, y, z, *block, shared, stream, attributes, count = CONFIG.unpack(bytes(config._obj))
