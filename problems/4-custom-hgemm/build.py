@@ -159,7 +159,7 @@ def read_log(step: str, element: str, cubin: Path, log: str) -> Built:
 def _key(step: Step, element: str, architecture: str, extra: dict[str, int] | None) -> str:
     """Name a cubin after all that it is made of."""
     digest = hashlib.sha256()
-    for path in sorted(KERNELS.glob("*.cu*")):  # h10 includes another step's
+    for path in sorted(KERNELS.glob("*.cu*")):  # h9 includes another step's
         digest.update(path.read_bytes())
     digest.update(
         repr((FLAGS, sorted(step.defines().items()), sorted((extra or {}).items()))).encode()

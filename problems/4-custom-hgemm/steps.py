@@ -220,7 +220,8 @@ def named(text: str) -> str:
 
 
 def beginning(text: str) -> str:
-    """Return what one or several names of steps begin with, for argparse."""
+    """Return what one or several names of steps begin with, for argparse; "h1" is h1 alone."""
+    text = RUNGS[text].name if text in RUNGS else text
     if not any(name.startswith(text) for name in EVERY):
         raise argparse.ArgumentTypeError(f"no step begins with {text!r}; see steps.py")
     return text
