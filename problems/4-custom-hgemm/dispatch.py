@@ -29,9 +29,9 @@ SHARED_BYTES_PER_CYCLE = 128
 FILL_BYTES_PER_CYCLE = 56
 """What a multiprocessor takes from L2 in a cycle when all do; fitted, as the next four are, to the
 cycles of all candidates at the suite's shapes on an H200."""
-START_CYCLES, ADD_CYCLES = 2500, 3000
+START_CYCLES, ADD_CYCLES = 3500, 3000
 """Of a launch with its first load and last store; of adding a split K."""
-TILE_CYCLES, TURN_CYCLES = 1500, 300
+TILE_CYCLES, TURN_CYCLES = 1000, 300
 """Of a tile's change; where consumers take turns."""
 
 

@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -40,6 +42,12 @@ def refused(*argv: str) -> str:
 )
 def test_wrong_arguments(argv: list[str], told: str) -> None:
     assert told in refused(*argv)
+
+
+def test_the_short_name_of_a_step_is_that_step_alone(module: Callable[[str], ModuleType]) -> None:
+    steps = module("steps")
+    assert steps.beginning("h1") == "h1_larger_tile"
+    assert steps.beginning("h") == "h"
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_small_shapes_get_more_blocks_than_they_have_large_tiles(dispatch: Modul
     large = math.prod(dispatch.choose(8192, 8192, 8192).tile[:2])
     assert large == 128 * 192
     step = dispatch.choose(1024, 1024, 1024)
-    assert step.grid(1024, 1024)[0] >= 64 > 1024 * 1024 / large
+    assert step.grid(1024, 1024)[0] > 100 > 1024 * 1024 / large
     # Where K is long, adding up its parts costs less than multiprocessors without a tile.
     step = dispatch.choose(1024, 1024, 4096)
     assert step.split_k > 1 and step.grid(1024, 1024)[0] > 1024 * 1024 / math.prod(step.tile[:2])
