@@ -28,7 +28,8 @@ class Step:
     dynamic shared memory. ``align``: what K and N have to be a multiple of. ``macros``: passed to
     the compiler. ``source``: the kernel, where it is not called as the step. ``early``: whether it
     may be launched before the kernel ahead of it in the stream is over. ``taking_turns``: whether
-    one tile is stored while the next is multiplied.
+    one tile is stored while the next is multiplied. ``evenly``: whether a persistent step launches
+    no more blocks than the number of its waves needs.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Step:
     source: str = ""
     early: bool = False
     taking_turns: bool = False
+    evenly: bool = False
 
     @property
     def file(self) -> str:
@@ -75,7 +77,10 @@ class Step:
             return columns, rows, 1
         size = self.cluster[0] * self.cluster[1]
         clusters = -(-rows // self.cluster[0]) * -(-columns // self.cluster[1])
-        return min(sms * self.blocks_per_sm // size, clusters) * size, 1, 1
+        at_once = min(sms * self.blocks_per_sm // size, clusters)
+        if self.evenly:
+            at_once = -(-clusters // -(-clusters // at_once))
+        return at_once * size, 1, 1
 
     def defines(self) -> dict[str, int]:
         """Return the macros to compile with: the configuration, and what the launch assumes."""
@@ -155,9 +160,6 @@ def configured(
     group: int = 8,
     store_boxes: int = 2,
     blocks_per_sm: int = 1,
-    stream_c: int = 0,
-    zigzag: int = 0,
-    keep: int = 0,
 ) -> Step:
     """Return a configuration of h7; the macros are described in the kernel.
 
@@ -165,8 +167,7 @@ def configured(
     """
     tile_m = 64 * consumers * consumer_m
     described = f"t{tile_m}x{tile_n}_c{cluster[0]}x{cluster[1]}_g{group}_s{stages}_b{store_boxes}"
-    described += f"_x{blocks_per_sm}" * (blocks_per_sm > 1) + "_stream" * stream_c
-    described += "_zigzag" * zigzag + f"_keep{keep}" * (keep > 0)
+    described += f"_x{blocks_per_sm}" * (blocks_per_sm > 1)
     return Step(
         name or described,
         label or described,
@@ -191,11 +192,9 @@ def configured(
             "GROUP": group,
             "STORE_BOXES": store_boxes,
             "BLOCKS_PER_SM": blocks_per_sm,
-            "STREAM_C": stream_c,
-            "ZIGZAG": zigzag,
-            "KEEP": keep,
         },
         source="h7_tile_order",
+        evenly=True,
     )
 
 
@@ -209,12 +208,10 @@ def ping_pong(
     cluster: tuple[int, int] = (1, 2),
     group: int = 16,
     store_boxes: int = 2,
-    zigzag: int = 0,
 ) -> Step:
     """Return a configuration of h8; the macros are described in the kernel."""
     tile_m = 64 * consumer_m
     described = f"p{tile_m}x{tile_n}_c{cluster[0]}x{cluster[1]}_g{group}_s{stages}_b{store_boxes}"
-    described += "_zigzag" * zigzag
     return Step(
         name or described,
         label or described,
@@ -236,10 +233,10 @@ def ping_pong(
             "CLUSTER_N": cluster[1],
             "GROUP": group,
             "STORE_BOXES": store_boxes,
-            "ZIGZAG": zigzag,
         },
         source="h8_ping_pong",
         taking_turns=True,
+        evenly=True,
     )
 
 

@@ -1,6 +1,8 @@
 // h7: the order of tiles, and everything about the tile as a macro. In row-major order the blocks that run together read few
 // rows of A but all columns of B, from DRAM once they exceed L2. In groups of GROUP rows they cover a near square
-// (grouped_tile in layout.cuh). Nothing else is new: with the defaults and GROUP = 1 << 20 this is h6 but for the order.
+// (grouped_tile in layout.cuh). Every other tile of a block runs through K backwards: it begins with what L2 still has of the
+// rows or columns that it shares with the tile before. And no more blocks are launched than the number of waves needs: with 128
+// instead of 132, 8192 x 8192 takes 16 waves as well, each is a group of 8 by 8 clusters, and none of them ends alone.
 //
 // No tile is best for every shape: a large one reads least for a FLOP, but 1024 x 1024 has 32 tiles of 128 x 256 for 132
 // multiprocessors. steps.py lists the configurations (CANDIDATES) among which a dispatcher chooses.
@@ -8,9 +10,6 @@
 //   TILE_N       64, 128, 192 or 256: the n of wgmma
 //   CLUSTER_M    2: two blocks one above the other share B's columns; CLUSTER_N 2: side by side, sharing A's rows
 //   BLOCKS_PER_SM  2: two smaller blocks on a multiprocessor; while one writes C the other multiplies
-//   STREAM_C     1: C's lines are the first to leave L2
-//   ZIGZAG       1: every other tile runs through K backwards, and begins with what L2 still has of the rows and columns that
-//                it shares with the tile before. Only the producer knows.
 //
 // Protocol: h6's. `empty` counts every consumer of the cluster, `full` the bytes of a whole stage, whoever sent them.
 #include "hopper.cuh"
@@ -41,15 +40,6 @@
 #endif
 #ifndef BLOCKS_PER_SM
 #define BLOCKS_PER_SM 1
-#endif
-#ifndef KEEP
-#define KEEP 0
-#endif
-#ifndef STREAM_C
-#define STREAM_C 0
-#endif
-#ifndef ZIGZAG
-#define ZIGZAG 0
 #endif
 
 constexpr int CONSUMER_ROWS = 64 * CONSUMER_M, TILE_M = CONSUMERS * CONSUMER_ROWS;
@@ -131,24 +121,6 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
           const uint32_t b = ring + stage * STAGE_BYTES + A_BYTES + part_b * BOX_BYTES;
           barrier_wait(empty + 8 * stage, phase ^ 1);
           barrier_expect(full + 8 * stage, STAGE_BYTES);
-#if KEEP
-          const uint64_t keep = l2_keeps(), drop = l2_drops(), for_a = KEEP == 2 ? drop : keep, for_b = KEEP == 2 ? keep : drop;
-          if constexpr (CLUSTER_N > 1) tma_load_multicast(a, &map_a, full + 8 * stage, k0, c.row + part_a, 3, for_a);
-          else tma_load(a, &map_a, full + 8 * stage, k0, c.row, for_a);
-#pragma unroll
-          for (int i = 0; i < B_BOXES; ++i) {
-            const int x = c.column + (part_b + i) * 64;
-            if constexpr (KEEP == 3) {
-              if constexpr (CLUSTER_M > 1) tma_load_multicast(b + i * BOX_BYTES, &map_b, full + 8 * stage, x, k0, 3);
-              else tma_load(b + i * BOX_BYTES, &map_b, full + 8 * stage, x, k0);
-            } else {
-              if constexpr (CLUSTER_M > 1) tma_load_multicast(b + i * BOX_BYTES, &map_b, full + 8 * stage, x, k0, 3, for_b);
-              else tma_load(b + i * BOX_BYTES, &map_b, full + 8 * stage, x, k0, for_b);
-            }
-          }
-          if (++stage == STAGES) stage = 0, phase ^= 1;
-          continue;
-#endif
           if constexpr (CLUSTER_N > 1) tma_load_multicast(a, &map_a, full + 8 * stage, k0, c.row + part_a, 3);
           else tma_load(a, &map_a, full + 8 * stage, k0, c.row);
 #pragma unroll
@@ -159,7 +131,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
           }
           if (++stage == STAGES) stage = 0, phase ^= 1;
         }
-        if constexpr (ZIGZAG) backwards = !backwards;
+        backwards = !backwards;
       }
     }
   } else { // consumers
@@ -212,8 +184,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
           for (int back = AT_ONCE - 1; back >= 0; --back) {
             const int of = i - back, x = c.column + of % (TILE_N / 64) * 64;
             const int y = c.row + consumer * CONSUMER_ROWS + of / (TILE_N / 64) * 64;
-            if constexpr (STREAM_C) tma_store_streaming(&map_c, box - back * BOX_BYTES, x, y);
-            else tma_store(&map_c, box - back * BOX_BYTES, x, y);
+            tma_store(&map_c, box - back * BOX_BYTES, x, y);
           }
           tma_store_commit();
         }

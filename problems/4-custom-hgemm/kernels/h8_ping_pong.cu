@@ -3,7 +3,7 @@
 // stores its tile while the other multiplies the next. The tile of a block is what one consumer's registers hold, so it reads
 // more for a FLOP: a stage of 32 KB for 128 x 128, against 48 KB for 128 x 256.
 //
-// CONSUMER_M, TILE_N, STAGES, CLUSTER_M, CLUSTER_N, GROUP, STORE_BOXES and ZIGZAG: as in h7.
+// CONSUMER_M, TILE_N, STAGES, CLUSTER_M, CLUSTER_N, GROUP and STORE_BOXES: as in h7.
 //
 // Protocol: h7's, but that a stage belongs to one consumer. The producer feeds the block's tiles one after the other; tile i is
 // consumer i % 2's, who passes over the stages of the other's. It begins once the other has had all of its operands, which
@@ -33,9 +33,6 @@
 #endif
 #ifndef STORE_BOXES
 #define STORE_BOXES 2
-#endif
-#ifndef ZIGZAG
-#define ZIGZAG 0
 #endif
 
 constexpr int CONSUMERS = 2, TILE_M = 64 * CONSUMER_M, CLUSTER = CLUSTER_M * CLUSTER_N, THREADS = 128 * (1 + CONSUMERS);
@@ -119,7 +116,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
           }
           if (++stage == STAGES) stage = 0, phase ^= 1;
         }
-        if constexpr (ZIGZAG) backwards = !backwards;
+        backwards = !backwards;
       }
     }
   } else { // consumers

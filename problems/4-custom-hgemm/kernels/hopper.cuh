@@ -73,40 +73,9 @@ __device__ __forceinline__ void tma_load_multicast(uint32_t to, const CUtensorMa
                "l"(map), "r"(barrier), "r"(x), "r"(y), "h"(blocks)
                : "memory");
 }
-// What L2 does with the lines of a load or store, as the last operand of the ones below.
-__device__ __forceinline__ uint64_t l2_keeps() { // evicts them last
-  uint64_t policy;
-  asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
-}
-__device__ __forceinline__ uint64_t l2_drops() { // evicts them first
-  uint64_t policy;
-  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
-}
-__device__ __forceinline__ void tma_load(uint32_t to, const CUtensorMap* map, uint32_t barrier, int x, int y, uint64_t l2) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, %4}],"
-               " [%2], %5;" ::"r"(to),
-               "l"(map), "r"(barrier), "r"(x), "r"(y), "l"(l2)
-               : "memory");
-}
-__device__ __forceinline__ void tma_load_multicast(uint32_t to, const CUtensorMap* map, uint32_t barrier, int x, int y,
-                                                   uint16_t blocks, uint64_t l2) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint"
-               " [%0], [%1, {%3, %4}], [%2], %5, %6;" ::"r"(to),
-               "l"(map), "r"(barrier), "r"(x), "r"(y), "h"(blocks), "l"(l2)
-               : "memory");
-}
 __device__ __forceinline__ void tma_store(const CUtensorMap* map, uint32_t from, int x, int y) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(from), "r"(x),
                "r"(y)
-               : "memory");
-}
-// The same, asking L2 to evict these lines first: nobody reads C again soon, unlike A and B.
-__device__ __forceinline__ void tma_store_streaming(const CUtensorMap* map, uint32_t from, int x, int y) {
-  asm volatile("{ .reg .b64 policy; createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
-               "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group.L2::cache_hint [%0, {%2, %3}], [%1], policy; }" ::"l"(map),
-               "r"(from), "r"(x), "r"(y)
                : "memory");
 }
 __device__ __forceinline__ void tma_store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
