@@ -143,6 +143,21 @@ def test_persistent_blocks_fit_on_the_device_at_once(steps: ModuleType) -> None:
             assert blocks >= 132 * step.blocks_per_sm - 1
 
 
+def test_an_even_grid_has_the_fewest_blocks_that_need_no_more_waves(steps: ModuleType) -> None:
+    assert steps.RUNGS["h6"].grid(8192, 8192, 132)[0] == 132
+    assert steps.RUNGS["h7"].grid(8192, 8192, 132)[0] == 128  # 1024 clusters in 16 waves
+    even = [step for step in steps.EVERY.values() if step.evenly]
+    assert {step.source for step in even} >= {"h7_tile_order", "h8_ping_pong", "h9_early_start"}
+    for step in even:
+        down, across = step.cluster
+        for m, n in SHAPES:
+            clusters = -(-m // (step.tile[0] * down)) * -(-n // (step.tile[1] * across))
+            room = 132 * step.blocks_per_sm // (down * across)
+            waves = math.ceil(clusters / room)
+            fewest = next(at_once for at_once in range(1, room + 1) if at_once * waves >= clusters)
+            assert step.grid(m, n, 132) == (fewest * down * across, 1, 1), (step.name, m, n)
+
+
 def test_what_a_step_does_not_take_the_fallback_does(steps: ModuleType) -> None:
     assert steps.STEPS["h7_tile_order"].takes(1, 8, 8)
     for shape in ((4097, 4104, 4099), (5, 7, 8), (1, 1, 1)):
