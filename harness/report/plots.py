@@ -154,7 +154,7 @@ def roofline(rows: Rows, lines: Rows) -> str:
 
     across = _Decades([one["intensity"] for one in (*rows, *lines)], _WIDTH)
     rates = [one["rate"] for one in (*rows, *lines)]
-    upward = _Decades([min(rates) / 2, max(rates)], _HEIGHT)
+    upward = _Decades([min(rates) / 2, 1.4 * max(rates)], _HEIGHT)  # room above the roofs
     spots = [(across.pixel(row["intensity"]), _HEIGHT - upward.pixel(row["rate"])) for row in rows]
     named = [
         row | {"at": across.value(left), "height": upward.value(_HEIGHT - top)}
