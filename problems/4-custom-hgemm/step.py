@@ -79,7 +79,8 @@ class Step:
         clusters = -(-rows // self.cluster[0]) * -(-columns // self.cluster[1])
         at_once = min(sms * self.blocks_per_sm // size, clusters)
         if self.evenly:
-            at_once = -(-clusters // -(-clusters // at_once))
+            waves = -(-clusters // at_once)
+            at_once = -(-clusters // waves)
         return at_once * size, 1, 1
 
     def defines(self) -> dict[str, int]:

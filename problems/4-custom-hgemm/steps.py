@@ -205,7 +205,7 @@ EVERY: dict[str, Step] = STEPS | CANDIDATES
 
 def named(text: str) -> str:
     """Return the name of a step or configuration as it is, for argparse."""
-    if text not in EVERY and text != COUNTERS.name:
+    if text not in EVERY:
         raise argparse.ArgumentTypeError(f"no step {text!r}; there are: {', '.join(EVERY)}")
     return text
 

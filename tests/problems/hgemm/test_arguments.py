@@ -32,6 +32,7 @@ def refused(*argv: str) -> str:
     [
         (["build.py", "nope"], "no step 'nope'; there are: p0_wmma, "),
         (["sanitize.py", "--steps", "nope"], "no step 'nope'; there are: p0_wmma, "),
+        (["sanitize.py", "--steps", "clocks"], "no step 'clocks'"),  # it computes no product
         (["sanitize.py", "--steps"], "expected at least one argument"),
         (["check_and_time.py", "--steps", "h6", "x9"], "no step begins with 'x9'"),
         (["check_and_time.py", "--shapes", "12x0x4"], "'12x0x4' is no shape: MxNxK, or suite"),
@@ -42,6 +43,10 @@ def refused(*argv: str) -> str:
 )
 def test_wrong_arguments(argv: list[str], told: str) -> None:
     assert told in refused(*argv)
+
+
+def test_what_is_built_besides_the_steps_has_a_name(module: Callable[[str], ModuleType]) -> None:
+    assert module("build")._buildable("clocks") == module("steps").COUNTERS.name
 
 
 def test_the_short_name_of_a_step_is_that_step_alone(module: Callable[[str], ModuleType]) -> None:
