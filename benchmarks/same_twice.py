@@ -19,8 +19,11 @@ from typing import Any
 import yaml
 from timed import ROOT
 
-from harness import claims, extract, manifest, store
+from harness.analysis import claims
 from harness.analysis.metrics import Metrics
+from harness.extract import run as extraction
+from harness.problem import manifest
+from harness.store import run_folder
 
 METRICS = ("gpu_time", "gpu_time_cold", "wall_time", "latency")
 BOUNDS = {"same": {"between": [0.98, 1.02]}, "faster": {"below": 1}, "slower": {"above": 1}}
@@ -81,10 +84,10 @@ def judge(folder: Path, runs: list[Path]) -> bool:
     problem = manifest.load(folder)
     counts: dict[str, Counter[str]] = {}
     for path in runs:
-        run = store.Run.open(path)
+        run = run_folder.Run.open(path)
         with TemporaryDirectory() as scratch:
-            tables = extract.extract(run, Path(scratch) / "evidence")
-            gpus = extract.gpus(extract.provenance(Path(scratch) / "evidence"))
+            tables = extraction.extract(run, Path(scratch) / "evidence")
+            gpus = extraction.gpus(extraction.provenance(Path(scratch) / "evidence"))
         device = run.provenance["target"]["device"]
         told = []
         for one in claims.judge(problem, Metrics(problem, tables, gpus), device):

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from harness import manifest
-from harness.problem import Problem
-from harness.target import Gpu, Target
-from tests.test_manifest import GOOD, written
+from harness.machine.target import Gpu, Target
+from harness.problem import manifest
+from harness.problem.model import Problem
+from tests.problem.test_manifest import GOOD, written
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("untimed", deadline=None)

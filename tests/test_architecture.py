@@ -15,14 +15,14 @@ FILES = sorted(HARNESS.rglob("*.py"))
 FORBIDDEN = {
     "analysis": (
         "harness.captures",
-        "harness.run",
+        "harness.run.execute",
         "harness.engines",
         "harness.report",
         "harness.cli",
     ),
-    "captures": ("harness.analysis", "harness.run", "harness.report", "harness.cli"),
-    "engines": ("harness.analysis", "harness.report", "harness.cli", "harness.run"),
-    "report": ("harness.captures", "harness.run", "harness.engines", "harness.cli"),
+    "captures": ("harness.analysis", "harness.run.execute", "harness.report", "harness.cli"),
+    "engines": ("harness.analysis", "harness.report", "harness.cli", "harness.run.execute"),
+    "report": ("harness.captures", "harness.run.execute", "harness.engines", "harness.cli"),
 }
 PROBE_MAY = ("torch", "harness.probe")
 
@@ -67,8 +67,8 @@ def test_nothing_is_evaluated_or_run_through_a_shell(path: Path) -> None:
 
 def test_what_runs_beside_the_gpu_needs_no_tables() -> None:
     code = (
-        "import sys, harness.run, harness.plan, harness.engines.local, harness.problem_checks\n"
-        "from harness import manifest; from pathlib import Path\n"
+        "import sys, harness.run.execute, harness.problem.plan, harness.engines.local\n"
+        "from harness.problem import checks, manifest; from pathlib import Path\n"
         "manifest.find(Path('problems'), '1')\n"
         "heavy = {'polars', 'altair', 'jinja2', 'msgspec', 'torch'} & set(sys.modules)\n"
         "assert not heavy, heavy"

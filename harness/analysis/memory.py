@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from harness.evidence import FREED_POOL, Tables
+from harness.evidence.tables import FREED_POOL, Tables
 
 _OUTSIDE = (
     "on a GPU the CUDA context, loaded modules, what libraries allocate for themselves, and"

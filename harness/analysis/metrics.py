@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from harness.analysis import statistics, validity
+from harness.analysis import reliability, statistics
 from harness.errors import EvidenceError
-from harness.evidence import Tables
-from harness.problem import Metric, Problem
+from harness.evidence.tables import Tables
+from harness.problem.model import Metric, Problem
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,10 +123,10 @@ class Metrics:
             if not definition.sample:
                 continue  # counts and sizes do not depend on clocks
             cells = self._cells(definition.capture, variant, case)[1]
-            why = validity.doubt(cells, definition.region)
+            why = reliability.doubt(cells, definition.region)
             if not why:
                 continue
-            room = validity.clock_room(cells, self._highest(), definition.region)
+            room = reliability.clock_room(cells, self._highest(), definition.region)
             if definition.paired and room < math.inf:
                 continue  # one clock was in both of what it compares
             told.append(f"{variant}: {why}")
@@ -147,7 +147,7 @@ class Metrics:
             for one, (_, variant, case) in zip(timed, sides, strict=True)
         )
         pairs = {(self._gpus.get(first[a]), self._gpus.get(second[b])) for a, b in rounds}
-        return validity.apart(pairs, self._tables["ceilings"], [one.sample for one in timed])
+        return reliability.apart(pairs, self._tables["ceilings"], [one.sample for one in timed])
 
     def _highest(self) -> float | None:
         """Return the highest SM clock that any cell saw, in MHz."""
@@ -225,12 +225,12 @@ class Metrics:
             ending = f".{metric.region}" if metric.region else ""
             values = self._fact(tables, f"{metric.fact}{ending}")
         else:
-            from harness.analysis import measures
+            from harness.analysis import derived
 
             if metric.counter:
-                found = measures.counter(tables, metric.counter)
+                found = derived.counter(tables, metric.counter)
             else:
-                found = measures.MEASURES[metric.capture][str(metric.measure)](tables)
+                found = derived.MEASURES[metric.capture][str(metric.measure)](tables)
             values = [] if found is None else [found]
         if metric.per:
             divisor = self._fact(tables, metric.per)

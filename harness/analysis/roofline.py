@@ -5,9 +5,9 @@ Williams, Waterman and Patterson, "Roofline", CACM 52(4), 2009.
 
 from dataclasses import dataclass
 
+from harness.analysis.datasheets import Peaks
 from harness.analysis.metrics import Metrics
-from harness.analysis.peaks import Peaks
-from harness.evidence import Tables
+from harness.evidence.tables import Tables
 
 
 @dataclass(frozen=True)

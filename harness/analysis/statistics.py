@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from harness.analysis import student
+from harness.analysis import students_t
 
 Rounds = Mapping[int, Sequence[float]]
 """Samples by the number of their round."""
@@ -95,7 +95,7 @@ def unpaired_ratio(of: Rounds, over: Rounds) -> Interval:
         first, second = ([one for values in side.values() for one in values] for side in (of, over))
         return _ratio_within(first, second)
     logs = [[math.log(median(values)) for values in side.values()] for side in (of, over)]
-    shown, sure = (student.difference(logs[1], logs[0], level) for level in (_SHOWN, _SURE))
+    shown, sure = (students_t.difference(logs[1], logs[0], level) for level in (_SHOWN, _SURE))
     low, value, high = (math.exp(one) for one in (shown.low, shown.value, shown.high))
     ends = (math.exp(sure.low), math.exp(sure.high))
     return Interval(value, low, high, min(map(len, logs)), ends)

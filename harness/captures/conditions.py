@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from harness.captures import sqlite_file
-from harness.captures.compressed import blocks
+from harness.captures.formats import sqlite_file
+from harness.captures.formats.compressed import blocks
 from harness.captures.sniff import Kind
-from harness.evidence import Tables
+from harness.evidence.tables import Tables
 
 Conditions = dict[str, str]
 """What (GPU, driver …) to what it was; what a capture does not tell is not there."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from harness.evidence import Tables
+from harness.evidence.tables import Tables
 
 Argv = list[str]
 

@@ -1,8 +1,11 @@
 """The kinds of capture there are; a new one is its file and a line here."""
 
-from harness.captures import memory, ncu, nsys, torch_trace
 from harness.captures.kind import Kind
-from harness.problem import CaptureKind
+from harness.captures.memory import read as memory
+from harness.captures.ncu import read as ncu
+from harness.captures.nsys import read as nsys
+from harness.captures.torch import read as torch_trace
+from harness.problem.model import CaptureKind
 
 KINDS: dict[CaptureKind, Kind] = {
     "timing": Kind(),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from harness.captures.compressed import blocks
+from harness.captures.formats.compressed import blocks
 from harness.errors import CaptureError, ToolError
 
 Kind = Literal["nsys", "nsys-rep", "torch", "ncu", "memory"]

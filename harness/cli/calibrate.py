@@ -20,12 +20,13 @@ def calibrate(
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Measure this GPU's ceilings now and keep them for a day, beside the datasheet's peaks."""
-    from harness import calibrate as calibration
-    from harness import engines, target
+    from harness import engines
     from harness.cli import output
     from harness.cli.progress import Progress
     from harness.errors import ToolError
+    from harness.machine import target
     from harness.report.ceilings import table_of
+    from harness.run import calibrate as calibration
 
     here = target.detect()
     if here.gpu is None:

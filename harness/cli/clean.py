@@ -10,7 +10,7 @@ def clean(
 ) -> None:
     """Remove containers whose harness has ended; those of a running one stay."""
     from harness.cli import output
-    from harness.engines.client import Client
+    from harness.engines.docker_cli import Client
     from harness.errors import ToolError
 
     removed: list[str] = []

@@ -18,26 +18,26 @@ def diff(
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Say what changed from A to B, in parts that sum to the whole change."""
-    from harness import comparison
     from harness.cli import output
     from harness.errors import UsageError
+    from harness.extract import sources as sources
     from harness.report import difference
     from harness.report.escape import escape
 
     if json and markdown:
         raise UsageError("--json and --markdown exclude each other")
-    sides = [comparison.subject_or_folder(one) for one in (a, b)]
+    sides = [sources.subject_or_folder(one) for one in (a, b)]
     first, second = sides
-    if isinstance(first, comparison.Folder) and isinstance(second, comparison.Folder):
-        folders = comparison.compare_folders(first, second)
+    if isinstance(first, sources.Folder) and isinstance(second, sources.Folder):
+        folders = sources.compare_folders(first, second)
         made, shown = asdict(folders), [difference.folders(folders)]
-    elif isinstance(first, comparison.Folder) or isinstance(second, comparison.Folder):
+    elif isinstance(first, sources.Folder) or isinstance(second, sources.Folder):
         raise UsageError(
             "one side is a whole run or report, the other is not",
             remedy="name a cell of it: FOLDER:CASE.VARIANT",
         )
     else:
-        found = comparison.compare(first, second, ranges)
+        found = sources.compare(first, second, ranges)
         made, shown = asdict(found), difference.sections(found)
     if json:
         output.as_json({"a": first.label, "b": second.label, **made})

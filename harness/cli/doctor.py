@@ -12,13 +12,15 @@ def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Check this machine: GPU, profilers, counters, engines, disk; each with its remedy."""
-    from harness import container_checks, engines, target
-    from harness import doctor as checking
+    from harness import engines
     from harness.cli import output
+    from harness.engines import doctor
+    from harness.machine import doctor as checking
+    from harness.machine import target
 
     engines.known(engine)
     here = target.detect()
-    checks = [*checking.checks(here), *container_checks.checks(here, engine)]
+    checks = [*checking.checks(here), *doctor.checks(here, engine)]
     if json:
         output.as_json({"checks": [check.as_dict() for check in checks], "target": here.as_dict()})
     else:

@@ -27,11 +27,11 @@ def inspect(
     ] = False,
 ) -> None:
     """Show what a capture holds: kernels, copies, idle time, ranges, counters or memory."""
-    from harness import inspection
+    from harness.analysis import summary
     from harness.analysis.kernels import short_names
     from harness.cli import output
 
-    found = inspection.inspect(file)
+    found = summary.inspect(file)
     if json:
         output.as_json(found)
         return

@@ -10,8 +10,8 @@ def list_problems(
 ) -> None:
     """List the problems with their variants, cases and captures."""
     from harness.cli import output
-    from harness.cli.places import PROBLEMS
-    from harness.manifest import MANIFEST, load
+    from harness.cli.paths import PROBLEMS
+    from harness.problem.manifest import MANIFEST, load
 
     problems = [load(path.parent) for path in sorted(PROBLEMS.glob(f"*/{MANIFEST}"))]
     if json:

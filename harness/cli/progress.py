@@ -7,7 +7,7 @@ from typing import Self
 from rich.console import Console
 from rich.status import Status
 
-from harness.plan import Cell
+from harness.problem.plan import Cell
 
 
 class Progress:

@@ -17,9 +17,9 @@ def extract(
     json: JsonOption = False,
 ) -> None:
     """Turn a run's captures into evidence tables beside them."""
-    from harness import extract as extraction
     from harness.cli import output
-    from harness.cli.chosen import chosen_run
+    from harness.cli.resolve import chosen_run
+    from harness.extract import run as extraction
 
     folder = chosen_run(problem, run)[1]
     tables = extraction.extract(folder, folder.folder / "evidence")
@@ -38,17 +38,17 @@ def report(
     json: JsonOption = False,
 ) -> None:
     """Write a run's worklog; without a problem, render every report again from its evidence."""
-    from harness.cli import output, places
-    from harness.cli.chosen import chosen_run, problem_of
+    from harness.cli import output, paths
+    from harness.cli.resolve import chosen_run, problem_of
     from harness.report import index, publish
 
     if problem is None:
-        folders = index.reports(places.REPORTS)
+        folders = index.reports(paths.REPORTS)
         for folder in folders:
             publish.render(problem_of(folder.parent.name), folder)
     else:
-        folders = [publish.publish(*chosen_run(problem, run), places.REPORTS)]
-    index.write(places.REPORTS)
+        folders = [publish.publish(*chosen_run(problem, run), paths.REPORTS)]
+    index.write(paths.REPORTS)
     worklogs = [str(folder / "README.md") for folder in folders]
     if json:
         output.as_json({"worklogs": worklogs})
@@ -66,17 +66,16 @@ def check(
     json: JsonOption = False,
 ) -> None:
     """Judge a run's claims: exit 0 if none is refuted, 1 if one is, 3 if none could be measured."""
-    from harness import claims
-    from harness import extract as extraction
-    from harness.analysis import validity
+    from harness.analysis import claims, reliability
     from harness.analysis.metrics import Metrics
     from harness.cli import output
-    from harness.cli.chosen import chosen_run
+    from harness.cli.resolve import chosen_run
+    from harness.extract import run as extraction
     from harness.report.numbers import measured
 
     chosen, made = chosen_run(problem, run)
     tables = extraction.extract(made, made.folder / "evidence")
-    noticed = validity.notes(tables)
+    noticed = reliability.notes(tables)
     origin = extraction.provenance(made.folder / "evidence")
     metrics = Metrics(chosen, tables, extraction.gpus(origin))
     judged = claims.judge(chosen, metrics, origin["run"]["target"]["device"])
@@ -116,6 +115,6 @@ def check(
 def schema() -> None:
     """Print the JSON schema of problem.yaml, for editors."""
     from harness.cli import output
-    from harness.problem import Problem
+    from harness.problem.model import Problem
 
     output.as_json(Problem.model_json_schema())

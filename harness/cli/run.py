@@ -40,14 +40,18 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Run a problem's cells, each in a process of its own; exit code 4 if some of them failed."""
-    from harness import calibrate, engines, manifest, store, target
-    from harness import run as execution
-    from harness.cli import output, places
+    from harness import engines
+    from harness.cli import output, paths
     from harness.cli.progress import Progress
     from harness.errors import UsageError
-    from harness.plan import Selected, plan
+    from harness.machine import target
+    from harness.problem import manifest
+    from harness.problem.plan import Selected, plan
+    from harness.run import calibrate
+    from harness.run import execute as execution
+    from harness.store import run_folder
 
-    chosen = manifest.find(places.PROBLEMS, problem)
+    chosen = manifest.find(paths.PROBLEMS, problem)
     here = target.detect()
     if lock_clocks is not None and here.gpu is None:
         raise UsageError("--lock-clocks needs a GPU", remedy="leave it out on a CPU")
@@ -73,10 +77,10 @@ def run(
     elif here.gpu:
         say("no ceilings: they are measured at other clocks than those held now")
     if resume:
-        folder = store.Run.open(resume)
+        folder = run_folder.Run.open(resume)
         execution.resume(folder, origin)
     else:
-        folder = store.Run.create(places.RUNS, chosen.folder.name, origin)
+        folder = run_folder.Run.create(paths.RUNS, chosen.folder.name, origin)
     with Progress(len(cells), quiet=json) as progress:
         work = execution.Execution(chosen, here, made, folder, progress.told, jobs, lock_clocks)
         work.execute(cells)

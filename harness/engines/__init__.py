@@ -10,9 +10,9 @@ from typing import Protocol
 
 from harness import files
 from harness.errors import ToolError, UsageError
-from harness.plan import Cell
-from harness.problem import Problem
-from harness.target import Target
+from harness.machine.target import Target
+from harness.problem.model import Problem
+from harness.problem.plan import Cell
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 ENGINES = {
@@ -171,7 +171,7 @@ def ready(
 
 def _answering(*, gpu: bool = False) -> list[str]:
     """Return the container engines that answer, and can give a container the GPU if that counts."""
-    from harness.engines.client import Client
+    from harness.engines.docker_cli import Client
 
     found = []
     for name in ("docker", "podman"):

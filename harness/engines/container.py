@@ -6,13 +6,13 @@ from pathlib import Path
 
 from harness.captures.kinds import KINDS
 from harness.engines import CHECKOUT, Command, Options, cell_input
-from harness.engines.client import LABEL, MOST_TASKS, Client, Name, cdi_devices, explained
+from harness.engines.docker_cli import LABEL, MOST_TASKS, Client, Name, cdi_devices, explained
 from harness.engines.image import builds
 from harness.engines.local import Local, lock_hashes
 from harness.errors import ToolError, UsageError
-from harness.plan import Cell
-from harness.problem import Problem
-from harness.target import Target
+from harness.machine.target import Target
+from harness.problem.model import Problem
+from harness.problem.plan import Cell
 
 _SOURCE, _PROBLEM, _OUT, _LOCKS = "/work/source", "/work/problem", "/out", "/work/locks"
 _NOBODY = 1000  # the image's own user, for a caller who is root

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from harness import files, process
 from harness.engines import CHECKOUT, Options
-from harness.engines.client import Client, explained
+from harness.engines.docker_cli import Client, explained
 from harness.engines.local import CPU_TORCH
 from harness.errors import ToolError, UsageError
-from harness.target import Target
+from harness.machine.target import Target
 
 _BUILD_DEADLINE_S = 7200
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")

@@ -10,9 +10,9 @@ from harness import files, process
 from harness.captures.kinds import KINDS
 from harness.engines import CHECKOUT, Command, Options, cell_input
 from harness.errors import ToolError
-from harness.plan import Cell
-from harness.problem import Problem
-from harness.target import Target
+from harness.machine.target import Target
+from harness.problem.model import Problem
+from harness.problem.plan import Cell
 
 _LOCKS = CHECKOUT / "requirements"
 CPU_TORCH = "torch==2.13.0"  # outside the hashes: each index has CPU builds of its own

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from harness.probe import memory, region, timing
+from harness.probe import memory, profiler_range, timing
+from harness.probe.gpu_lock import Turn
 from harness.probe.names import INPUT, RECORD
 from harness.probe.series import Series
-from harness.probe.turn import Turn
 
 
 class Cell:
@@ -58,7 +58,7 @@ class Cell:
     def phase(self, name: str) -> Iterator[None]:
         """Mark a stretch of the process (load, compile …) on every capture's time axis."""
         self._phases.append({"name": name, "time_us": time.time_ns() // 1000})
-        with region.marked(f"phase:{name}", self.device):
+        with profiler_range.marked(f"phase:{name}", self.device):
             yield
             self.synchronize()
         if self.capture == "memory":
@@ -126,9 +126,9 @@ class Cell:
                 for _ in range(steps):
                     latencies.append(self._latency(step))
         else:
-            with self.exclusively(), region.profiled(self.capture, self.device, self.out):
+            with self.exclusively(), profiler_range.profiled(self.capture, self.device, self.out):
                 for _ in range(steps):
-                    with region.marked(f"step:{name}", self.device):
+                    with profiler_range.marked(f"step:{name}", self.device):
                         latencies.append(self._latency(step))
         self.sample(name, "latency", "ms", latencies)
 
@@ -142,7 +142,7 @@ class Cell:
             "windows": self._windows,
             "facts": self._facts,
             "declared": self._declared,
-            "packages": region.packages(),
+            "packages": profiler_range.packages(),
         }
         (self.out / RECORD).write_text(json.dumps(record), encoding="utf-8")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.probe import steady
+from harness.probe import steady_state
 
 LIMITS: dict[str, float] = {"samples": 200, "half_width": 0.005, "seconds": 2.0}
 """Most samples of a series, the relative half-width that is enough, most seconds it may take."""
@@ -44,7 +44,7 @@ class Series:
             "steps": self.steps,
             "taken": len(self.values),
             "warmup": self.warmup,
-            "outliers": sum(steady.outliers(self.values)[self.warmup :]),
+            "outliers": sum(steady_state.outliers(self.values)[self.warmup :]),
             "half_width": self.half_width if known else None,
             "target": self.target,
             "stopped": self.stopped,
@@ -61,7 +61,7 @@ class Series:
 
     def marks(self) -> list[str]:
         """Return for each sample "warm-up", "outlier" (kept: the median bears it) or ""."""
-        far = steady.outliers(self.values)
+        far = steady_state.outliers(self.values)
         return [
             "warm-up" if index < self.warmup else "outlier" if far[index] else ""
             for index in range(len(self.values))
@@ -85,8 +85,8 @@ def collect(
         seconds = time.perf_counter() - start
         stopped = _stop(values, seconds, asked)
         if stopped:
-            warm = steady.warm_up(values) if len(values) >= _LEAST else 0
-            width = steady.half_width(values[warm:])
+            warm = steady_state.warm_up(values) if len(values) >= _LEAST else 0
+            width = steady_state.half_width(values[warm:])
             target = asked["half_width"]
             return Series(metric, values, steps, warm, width, target, stopped, seconds)
 
@@ -96,8 +96,8 @@ def _stop(values: list[float], seconds: float, asked: dict[str, float]) -> str:
     count = len(values)
     # Looked at now and then: a rule that looks at each sample stops at a lucky one.
     if count % _LEAST == 0 and seconds >= _LEAST_S:
-        settled = values[steady.warm_up(values) :]
-        if steady.half_width(settled) <= asked["half_width"]:
+        settled = values[steady_state.warm_up(values) :]
+        if steady_state.half_width(settled) <= asked["half_width"]:
             return "half-width"
     if count >= asked["samples"]:
         return "samples"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.analysis import peaks
+from harness.analysis import datasheets
 from harness.report.numbers import number
 
 LABELS = {
@@ -48,7 +48,7 @@ def table_of(gpu_name: str, by_gpu: Mapping[str, Rates]) -> CeilingTable:
 
     A ceiling that a GPU lacks, or the datasheet does not give, is a dash.
     """
-    sheet = peaks.of(gpu_name)
+    sheet = datasheets.of(gpu_name)
     rows = []
     for key, label in LABELS.items():
         found = [rates[key] for rates in by_gpu.values() if key in rates]

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from harness.analysis.diff.aggregate import Side
 from harness.analysis.diff.cells import CellDiff, FoldersDiff
 from harness.analysis.diff.counters import KernelCounters, compare, slowest
 from harness.analysis.diff.gpu import GpuDiff, Row
 from harness.analysis.diff.memory import MemoryDiff
-from harness.analysis.diff.sides import Side
 from harness.analysis.diff.timing import Ratio
 from harness.analysis.kernels import short_name
-from harness.evidence import Tables
+from harness.evidence.tables import Tables
 from harness.report.escape import Markdown, escape, table
 from harness.report.numbers import number
 

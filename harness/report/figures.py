@@ -5,7 +5,7 @@ from typing import Any
 
 from harness.analysis.metrics import Measured, Metrics
 from harness.analysis.statistics import Rounds
-from harness.problem import Problem
+from harness.problem.model import Problem
 from harness.report import plots
 from harness.report.numbers import measured, number
 
@@ -109,10 +109,10 @@ def operator_rows(metrics: Metrics, variant: str, case: str) -> list[list[str]]:
     """Return operator, calls, inclusive host time and own GPU time a step, most GPU time first."""
     import polars as pl
 
-    from harness.analysis import measures, timeline
+    from harness.analysis import derived, timeline
 
     tables = metrics.capture_of("torch", variant, case)
-    name = None if tables is None else measures.region(tables)
+    name = None if tables is None else derived.region(tables)
     if tables is None or name is None:
         return []
     steps = timeline.steps(tables["ranges"], name).height
@@ -302,13 +302,13 @@ def _clocks(cells: list[dict[str, Any]]) -> list[list[str]]:
 
 def _kernels(metrics: Metrics, variant: str, case: str) -> tuple[Any, int] | None:
     """Return the kernel table of the measured region and its number of steps."""
-    from harness.analysis import measures, timeline
+    from harness.analysis import derived, timeline
 
     for kind in ("nsys", "torch"):
         tables = metrics.capture_of(kind, variant, case)
         if tables is None or tables["gpu_ops"].is_empty():
             continue
-        name = measures.region(tables)
+        name = derived.region(tables)
         if name is None:
             continue
         ops, calls, ranges = (tables[key] for key in ("gpu_ops", "api_calls", "ranges"))

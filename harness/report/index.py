@@ -2,20 +2,23 @@
 
 from pathlib import Path
 
-from harness import extract, files
+from harness import files
+from harness.extract import run as extraction
 from harness.report.escape import Markdown, table
 
 
 def reports(folder: Path) -> list[Path]:
     """Return each report's folder, by problem and target."""
-    return sorted(path.parent.parent for path in folder.glob(f"*/*/evidence/{extract.PROVENANCE}"))
+    return sorted(
+        path.parent.parent for path in folder.glob(f"*/*/evidence/{extraction.PROVENANCE}")
+    )
 
 
 def write(folder: Path) -> None:
     """Write the index of all reports; one made on a CPU stays out, it is not committed."""
     rows = []
     for report in reports(folder):
-        run = extract.provenance(report / "evidence")["run"]
+        run = extraction.provenance(report / "evidence")["run"]
         if run["target"]["device"] == "cpu":
             continue
         link = f"[{report.parent.name}]({report.parent.name}/{report.name}/README.md)"

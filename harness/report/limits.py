@@ -3,11 +3,11 @@
 from collections import Counter
 from typing import Any
 
-from harness import extract
-from harness.analysis import peaks, roofline, validity
+from harness.analysis import datasheets, reliability, roofline
 from harness.analysis.metrics import Metrics
-from harness.evidence import Tables
-from harness.problem import Problem
+from harness.evidence.tables import Tables
+from harness.extract import run as extraction
+from harness.problem.model import Problem
 from harness.report import plots
 from harness.report.ceilings import table_of
 from harness.report.escape import Markdown, table
@@ -36,7 +36,7 @@ def draw_roofline(
     how: dict[str, Any],
 ) -> str | None:
     """Return the figure of every variant that has time and bytes, under both roofs."""
-    over = roofline.roofs(roofline.best(tables), peaks.of(gpu), how["kind"])
+    over = roofline.roofs(roofline.best(tables), datasheets.of(gpu), how["kind"])
     points = [
         found
         for name in problem.variants
@@ -88,7 +88,7 @@ def timed_on(tables: Tables, origin: dict[str, Any], case: str) -> Markdown:
     """Return which GPU timed which variants of a case, nothing where one timed them all."""
     import polars as pl
 
-    gpus = extract.gpus(origin)
+    gpus = extraction.gpus(origin)
     timed = tables["cells"].filter(
         pl.col("case") == case, pl.col("capture") == "timing", pl.col("status") == "ok"
     )
@@ -120,7 +120,7 @@ def sampling(tables: Tables) -> list[list[str]]:
 
 def noticed(tables: Tables) -> list[list[str]]:
     """Return rows for the conditions: what was noticed of the GPU and the run."""
-    notes = validity.notes(tables)
+    notes = reliability.notes(tables)
     rows = [["noticed", note] for note in notes[:_MOST_NOTES]]
     if len(notes) > _MOST_NOTES:
         rows.append(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from harness.analysis import memory
 from harness.analysis.diff import memory as differ
-from harness.evidence import GRAPH_POOL, Tables
+from harness.evidence.tables import GRAPH_POOL, Tables
 from harness.report import difference
 from harness.report.escape import Markdown, table
 

@@ -6,7 +6,7 @@ Each takes plain rows that the analysis made and returns SVG text.
 import math
 from typing import Any
 
-from harness.evidence import FREED_POOL
+from harness.evidence.tables import FREED_POOL
 from harness.report import labels
 
 INK = "#767676"  # contrast 4.5 on white, 4.2 on the dark pages of the usual forges

@@ -5,12 +5,16 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from harness import claims, evidence, extract, files, store
+from harness import files
+from harness.analysis import claims
 from harness.analysis.metrics import Metrics
-from harness.problem import Problem
-from harness.report import shareable
+from harness.evidence import tables as evidence
+from harness.extract import run as extraction
+from harness.problem.model import Problem
+from harness.report import redact
 from harness.report.worklog import Worklog
 from harness.report.worklog import render as render_template
+from harness.store import run_folder
 
 _CAPTURES_BYTES = 8_000_000
 _CODE_OF = ("timing", 0)  # one cell's generated code is enough of each variant
@@ -24,11 +28,11 @@ _KEPT = {
 """Artifacts worth keeping, in the order in which room is given, and how they are compressed."""
 
 
-def publish(problem: Problem, run: store.Run, reports: Path) -> Path:
+def publish(problem: Problem, run: run_folder.Run, reports: Path) -> Path:
     """Extract a run and write its report; returns the report's folder."""
     slug = files.safe_name(run.provenance["target"]["slug"])
     folder = reports / problem.folder.name / slug
-    extract.extract(run, folder / "evidence")
+    extraction.extract(run, folder / "evidence")
     _captures(run, folder / "captures")
     render(problem, folder)
     return folder
@@ -37,8 +41,8 @@ def publish(problem: Problem, run: store.Run, reports: Path) -> Path:
 def render(problem: Problem, folder: Path) -> None:
     """Write worklog and figures from the evidence that stands in ``folder``."""
     tables = evidence.load(folder / "evidence")
-    origin = extract.provenance(folder / "evidence")
-    metrics = Metrics(problem, tables, extract.gpus(origin))
+    origin = extraction.provenance(folder / "evidence")
+    metrics = Metrics(problem, tables, extraction.gpus(origin))
     judged = claims.judge(problem, metrics, origin["run"]["target"]["device"])
     worklog = Worklog(problem, metrics, judged, origin, tables)
     text = render_template(problem.folder / "worklog.md.j2", worklog)
@@ -48,7 +52,7 @@ def render(problem: Problem, folder: Path) -> None:
     files.write_text(folder / "README.md", text)
 
 
-def _captures(run: store.Run, folder: Path) -> None:
+def _captures(run: run_folder.Run, folder: Path) -> None:
     """Keep raw captures beside the report, small and telling ones first, while there is room."""
     found: list[tuple[int, Path, dict[str, Any]]] = []
     for path, record in run.records():
@@ -60,7 +64,7 @@ def _captures(run: store.Run, folder: Path) -> None:
         for _, path, record in sorted(found, key=lambda one: (one[0], one[1].stat().st_size)):
             if path.name == "output_code.py" and (record["capture"], record["round"]) != _CODE_OF:
                 continue
-            store.verified(path.parent, record, path.name)
+            run_folder.verified(path.parent, record, path.name)
             stem = f"{record['case']}.{record['variant']}.{path.name}{_KEPT[path.name]}"
             kept = building / files.safe_name(stem)
             _compress(path, kept)
@@ -78,7 +82,7 @@ def _compress(source: Path, target: Path) -> None:
 
     with tempfile.TemporaryDirectory(prefix="capture-") as scratch:
         if source.suffix == ".sqlite":
-            shareable.without_environment(source, Path(scratch) / source.name)
+            redact.without_environment(source, Path(scratch) / source.name)
             source = Path(scratch) / source.name
         compressor = zstandard.ZstdCompressor(level=19)
         target.write_bytes(compressor.compress(source.read_bytes()))

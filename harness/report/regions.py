@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from harness.analysis import peaks
+from harness.analysis import datasheets
 from harness.analysis.metrics import Metrics
-from harness.problem import Problem
+from harness.problem.model import Problem
 from harness.report import figures
 from harness.report.numbers import measured
 
@@ -75,6 +75,6 @@ def _titled(problem: Problem, column: str) -> str:
 
 
 def _share(metrics: Metrics, place: Place, region: str, gpu: str, rate: str, kind: str) -> str:
-    sheet, value = peaks.of(gpu), metrics.get(f"{rate}@{region}", *place).value
+    sheet, value = datasheets.of(gpu), metrics.get(f"{rate}@{region}", *place).value
     most = sheet.rate(kind) if sheet else None
     return f"{100 * value / most:.1f} %" if value and most else _NONE

@@ -4,8 +4,8 @@ import re
 
 from harness.analysis import roofline
 from harness.analysis.metrics import Measured, Metrics
-from harness.evidence import Tables
-from harness.problem import Problem
+from harness.evidence.tables import Tables
+from harness.problem.model import Problem
 from harness.report import plots
 from harness.report.numbers import NOT_MEASURED, number
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from harness.analysis.claims import Judged, limits
 from harness.analysis.diff import cells, gpu
 from harness.analysis.diff.gpu import GpuDiff
 from harness.analysis.metrics import Measured, Metrics
-from harness.claims import Judged, limits
-from harness.evidence import Tables
-from harness.problem import Claim, Problem
+from harness.evidence.tables import Tables
+from harness.problem.model import Claim, Problem
 from harness.report import difference, figures, memory, plots, regions, sweep
 from harness.report import limits as held_against
 from harness.report.escape import Markdown, escape, table

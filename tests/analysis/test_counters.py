@@ -1,15 +1,15 @@
 """The first counters of a launch, from tables made by hand and from ncu's own CSV."""
 
 import csv
-from pathlib import Path
 
 import pytest
 
 from harness.analysis.counters import per_kernel
-from harness.analysis.measures import counter
-from harness.evidence import empty, frame
+from harness.analysis.derived import counter
+from harness.evidence.tables import empty, frame
+from tests.support.paths import DATA
 
-NCU = Path(__file__).parents[1] / "data" / "ncu"
+NCU = DATA / "ncu"
 
 
 def counters(*rows):

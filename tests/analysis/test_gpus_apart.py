@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import claims
-from harness.analysis import validity
+from harness.analysis import claims, reliability
 from harness.analysis.metrics import Measured, Metrics
-from harness.problem import Bound, Metric, Problem
-from tests.small_evidence import Row, ceiling, cell, samples, tables
+from harness.problem.model import Bound, Metric, Problem
+from tests.support.small_evidence import Row, ceiling, cell, samples, tables
 
 SAME, ABOVE, BELOW = Bound(between=(0.98, 1.02)), Bound(above=1), Bound(below=1)
 FAST, SLOW, HOST = "GPU-fast", "GPU-slow", "GPU-fast-of-a-slow-host"
@@ -261,10 +260,10 @@ def test_no_step_made_of_what_ceilings_hold_up_differs_by_more_than_they(
     took = [sum(part / rate for part, rate in zip(parts, of, strict=True)) for of in (one, other)]
     ratio = took[0] / took[1]
     both = itertools.permutations((FAST, SLOW))
-    room, again = (validity.apart({pair}, ceilings, ["wall_time"])[1] for pair in both)
+    room, again = (reliability.apart({pair}, ceilings, ["wall_time"])[1] for pair in both)
     assert room == again >= 1
     assert max(ratio, 1 / ratio) <= room * (1 + 1e-9)
-    assert validity.apart({(FAST, SLOW)}, ceilings, ["gpu_time"])[1] <= room
+    assert reliability.apart({(FAST, SLOW)}, ceilings, ["gpu_time"])[1] <= room
 
 
 @given(st.floats(0.5, 2.0), st.floats(0, 0.2), st.floats(1.0, 2.0), st.floats(1.0, 2.0))

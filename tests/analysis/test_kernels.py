@@ -1,15 +1,13 @@
 """Kernel families and short names, on names that profilers really printed."""
 
 import csv
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.kernels import family, short_name, short_names
-
-DATA = Path(__file__).parents[1] / "data"
+from tests.support.paths import DATA
 
 FAMILIES = {
     "gemm": [

@@ -19,8 +19,8 @@ from harness.analysis.memory import (
     size,
     stacked,
 )
-from harness.captures import memory
-from harness.evidence import FREED_POOL, frame
+from harness.captures.memory import read as memory
+from harness.evidence.tables import FREED_POOL, frame
 
 
 def read(tmp_path: Path, history: list[Any], *segments: Any, **more: Any) -> Any:

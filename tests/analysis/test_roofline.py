@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from harness import manifest
-from harness.analysis import peaks, roofline
+from harness.analysis import datasheets, roofline
 from harness.analysis.metrics import Metrics
 from harness.analysis.roofline import Point, Roof
-from harness.problem import Problem
-from tests.small_evidence import Row, cell, samples, tables
-from tests.test_manifest import GOOD, written
+from harness.problem import manifest
+from harness.problem.model import Problem
+from tests.problem.test_manifest import GOOD, written
+from tests.support.small_evidence import Row, cell, samples, tables
 
 ROOF = Roof("a roof", gb_s=2000.0, tflop_s=500.0)
-H200 = peaks.of("NVIDIA H200")
+H200 = datasheets.of("NVIDIA H200")
 
 
 def test_below_the_ridge_memory_is_the_limit_and_above_it_the_rate() -> None:

@@ -7,10 +7,10 @@ from statistics import median
 
 import pytest
 
-from harness import claims
+from harness.analysis import claims
 from harness.analysis.metrics import Measured
 from harness.analysis.statistics import Interval, Rounds, estimate, ratio, unpaired_ratio
-from harness.problem import Bound
+from harness.problem.model import Bound
 
 SAMPLES, TRIALS = 15, 2000
 Process = Callable[[random.Random, int], list[float]]

@@ -2,7 +2,6 @@
 
 import csv
 import sqlite3
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,9 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.analysis import timeline
-from harness.evidence import empty, frame
+from harness.evidence.tables import empty, frame
+from tests.support.paths import DATA
 
-NSYS = Path(__file__).parents[1] / "data" / "nsys"
+NSYS = DATA / "nsys"
 
 intervals = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)), max_size=25)
 

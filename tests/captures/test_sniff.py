@@ -3,7 +3,6 @@
 import gzip
 import os
 import sqlite3
-from pathlib import Path
 
 import pytest
 import zstandard
@@ -12,8 +11,8 @@ from hypothesis import strategies as st
 
 from harness.captures.sniff import kind_of, opened
 from harness.errors import CaptureError, HarnessError, ToolError
+from tests.support.paths import DATA
 
-DATA = Path(__file__).parents[1] / "data"
 REAL = {
     "nsys/streams.sqlite.zst": "nsys",
     "nsys/streams.nsys-rep": "nsys-rep",

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from harness import store
-from tests.test_extract import cell
-from tests.test_manifest import GOOD, written
+from harness.store import run_folder
+from tests.extract.test_run import cell
+from tests.problem.test_manifest import GOOD, written
 
 
-def checked(problem: Path, run: store.Run) -> dict[str, Any]:
+def checked(problem: Path, run: run_folder.Run) -> dict[str, Any]:
     argv = [sys.executable, "-m", "harness", "check", str(problem), "--run", str(run.folder)]
     done = subprocess.run([*argv, "--json"], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -47,7 +47,7 @@ def test_a_gain_that_the_gpus_account_for_is_not_reproduced(
     ]
     origin = {"problem": "9-example", "target": {"device": "cuda"}}
     origin |= {"ceilings": known[0], "resumed": [{"ceilings": known[1]}]}
-    run = store.Run.create(tmp_path / "runs", "9-example", origin)
+    run = run_folder.Run.create(tmp_path / "runs", "9-example", origin)
     for variant, gpu, value in (("slow", gpus[0], 1.03), ("fast", gpus[1], 1.0)):
         samples = [
             {"region": "r", "metric": "wall_time", "unit": "ms", "index": index, "value": value}

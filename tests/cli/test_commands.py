@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.paths import ROOT
 
 
 def harness(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:

@@ -13,8 +13,8 @@ from markdown_it import MarkdownIt
 from typer.testing import CliRunner
 
 from harness.cli.diff import diff
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 REPORT = "reports/1-torchao-float8/nvidia-h200"
 CELL = f"{REPORT}:stack-m1.bf16-eager"

@@ -6,7 +6,6 @@ import json
 import re
 import sqlite3
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,9 +14,8 @@ from typer.testing import CliRunner
 
 from harness.cli.inspect import inspect
 from harness.errors import CaptureError
-from harness.evidence import FREED_POOL, frame
-
-DATA = Path(__file__).parents[1] / "data"
+from harness.evidence.tables import FREED_POOL, frame
+from tests.support.paths import DATA
 
 app = typer.Typer()
 app.command()(inspect)
@@ -41,7 +39,7 @@ def fake_reader(monkeypatch, kind, **tables):
     """Let the reader of ``kind`` return tables made of columns, in place of any file's content."""
     made = {name: frame(name, columns) for name, columns in tables.items()}
     monkeypatch.setitem(
-        sys.modules, f"harness.captures.{kind}", SimpleNamespace(read=lambda _path, **_: made)
+        sys.modules, f"harness.captures.{kind}.read", SimpleNamespace(read=lambda _path, **_: made)
     )
 
 
@@ -285,7 +283,7 @@ def test_names_cannot_steer_the_terminal(monkeypatch, environment):
 
 def test_a_cpu_trace_shows_its_operators(monkeypatch):
     operators = {"name": ["aten::mm"], "count": [2], "total_ns": [5_000_000], "device_ns": [None]}
-    fake_reader(monkeypatch, "torch_trace", operators=operators)
+    fake_reader(monkeypatch, "torch", operators=operators)
     found = json.loads(run(DATA / "torch/streams.json.gz", "--json"))
     assert found["kernels"] == []
     assert (found["gpu"]["span_ns"], found["gpu"]["busy_ns"]) == (None, None)

@@ -4,7 +4,7 @@
 
 An export of Nsight Systems loses the environment and the UUIDs of the GPUs; a report of Nsight
 Compute loses the machine code of the kernels' libraries, 26 MB here. What is read from them stays
-the same, or nothing is written. An ``.nsys-rep`` is not kept: see ``harness.report.shareable``.
+the same, or nothing is written. An ``.nsys-rep`` is not kept: see ``harness.report.redact``.
 """
 
 import os
@@ -17,12 +17,13 @@ from pathlib import Path
 
 import zstandard
 
-from harness import inspection
-from harness.captures import ncu, sniff
-from harness.report.shareable import without_environment
+from harness.analysis import summary
+from harness.captures import sniff
+from harness.captures.ncu import read as ncu
+from harness.report.redact import without_environment
 
 NO_UUID = "00000000-0000-0000-0000-000000000000"
-SOURCES, PAYLOAD_SIZE = 1, 5  # of a BlockHeader: see harness.captures.ncu
+SOURCES, PAYLOAD_SIZE = 1, 5  # of a BlockHeader: see harness.captures.ncu.read
 LEVEL = 19
 
 
@@ -39,7 +40,7 @@ def keep(made: Path, kept: Path) -> None:
         else:
             _without_code(made, less)
         kind = sniff.kind_of(made)
-        before, after = (inspection.read(kind, one, one) for one in (made, less))
+        before, after = (summary.read(kind, one, one) for one in (made, less))
         assert before.keys() == after.keys()
         assert all(before[name].equals(after[name]) for name in before)
         packed = zstandard.ZstdCompressor(level=LEVEL).compress(less.read_bytes())

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from harness import manifest, process, target
-from harness.engines import CHECKOUT, Command, Engine, Options, choose, client, container, make
-from harness.engines.client import Client, cdi_devices, explained
+from harness import process
+from harness.engines import CHECKOUT, Command, Engine, Options, choose, container, docker_cli, make
+from harness.engines.docker_cli import Client, cdi_devices, explained
 from harness.engines.image import builds
 from harness.errors import ToolError, UsageError
-from harness.plan import Cell, Selected, plan
-from harness.target import Gpu, Target
+from harness.machine import target
+from harness.machine.target import Gpu, Target
+from harness.problem import manifest
+from harness.problem.plan import Cell, Selected, plan
 
 GPU = Gpu(0, "GPU-1", "NVIDIA H200", "9.0", 150 << 30, "580.1", "13.0")
 PROBLEM = CHECKOUT / "problems" / "1-torchao-float8"
@@ -33,7 +35,7 @@ FORBIDDEN = (
 
 @pytest.fixture(autouse=True)
 def a_known_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "_builders", lambda name: [f"/usr/bin/{name}"])
+    monkeypatch.setattr(docker_cli, "_builders", lambda name: [f"/usr/bin/{name}"])
     monkeypatch.setattr(container, "cdi_devices", lambda: ["all"])
     monkeypatch.setattr(container, "_caller", lambda: (1234, 5678))
     monkeypatch.setattr(os, "getpid", lambda: 42)
@@ -210,7 +212,7 @@ def test_an_image_that_is_not_there_is_told_before_anything_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(tmp_path, "docker", "case $1 in version) echo 1;; *) exit 1;; esac")
-    monkeypatch.setattr(client, "_builders", lambda _: [str(tmp_path / "docker")])
+    monkeypatch.setattr(docker_cli, "_builders", lambda _: [str(tmp_path / "docker")])
     made = engine("docker", here(), Options(image="gone:1"))
     with pytest.raises(ToolError, match="docker has no image gone:1"):
         made.prepare([], tmp_path / "log")
@@ -360,8 +362,8 @@ def test_an_engine_that_hangs_is_left_at_the_deadline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(tmp_path, "docker", 'echo "$@" >> "$0.log"; case $1 in kill) sleep 60;; esac; exit 1')
-    monkeypatch.setattr(client, "_builders", lambda _: [str(tmp_path / "docker")])
-    monkeypatch.setattr(client, "_STEPS", ((("stop",), 1.0), (("kill",), 0.2), (("rm",), 1.0)))
+    monkeypatch.setattr(docker_cli, "_builders", lambda _: [str(tmp_path / "docker")])
+    monkeypatch.setattr(docker_cli, "_STEPS", ((("stop",), 1.0), (("kill",), 0.2), (("rm",), 1.0)))
     assert Client("docker").end("c") != ""
     assert (tmp_path / "docker.log").read_text().split() == shlex.split("stop c kill c rm c")
 
@@ -370,7 +372,7 @@ def test_a_container_that_is_gone_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(tmp_path, "docker", "echo 'Error: No such container: c' >&2; exit 1")
-    monkeypatch.setattr(client, "_builders", lambda _: [str(tmp_path / "docker")])
+    monkeypatch.setattr(docker_cli, "_builders", lambda _: [str(tmp_path / "docker")])
     assert Client("docker").end("c") == ""
 
 
@@ -382,7 +384,7 @@ def test_strays_are_those_whose_harness_has_ended(
     lines = f"mine a=1,{label}={os.getpid()}\nleft {label}=99999998,b=2"
     lines += f"\nother map[a:1 {label}:99999999]"
     program(tmp_path, "docker", f"cat <<'END'\n{lines}\nEND")
-    monkeypatch.setattr(client, "_builders", lambda _: [str(tmp_path / "docker")])
+    monkeypatch.setattr(docker_cli, "_builders", lambda _: [str(tmp_path / "docker")])
     assert Client("docker").strays() == ["left", "other"]
 
 
@@ -399,7 +401,7 @@ def test_auto_takes_a_container_before_the_host_where_one_answers(
 def test_cdi_names_are_read_and_other_files_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "_CDI", (tmp_path, tmp_path / "absent"))
+    monkeypatch.setattr(docker_cli, "_CDI", (tmp_path, tmp_path / "absent"))
     (tmp_path / "a.json").write_text(
         '{"kind": "nvidia.com/gpu", "devices": [{"name": "0"}, {"name": "all"}]}'
     )

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from harness import files, manifest, target
+from harness import files
 from harness.engines import CHECKOUT, ENGINES, Options, choose, make, ready
 from harness.engines.local import Local
 from harness.errors import ToolError, UsageError
-from harness.plan import Cell, Selected, plan
-from harness.target import Gpu, Target
+from harness.machine import target
+from harness.machine.target import Gpu, Target
+from harness.problem import manifest
+from harness.problem.plan import Cell, Selected, plan
 
 GPU = Gpu(0, "GPU-1", "NVIDIA H200", "9.0", 150 << 30, "580.1", "13.0")
 OUT, SCRATCH = Path("/out"), Path("/scratch")

@@ -19,13 +19,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from harness import evidence, extract, manifest, store, target
-from harness import run as execution
 from harness.engines import CHECKOUT, Engine, Options, make
-from harness.engines.client import Client
+from harness.engines.docker_cli import Client
 from harness.errors import ToolError
-from harness.plan import Selected, plan
-from harness.problem import Problem
+from harness.evidence import tables as evidence
+from harness.extract import run as extraction
+from harness.machine import target
+from harness.problem import manifest
+from harness.problem.model import Problem
+from harness.problem.plan import Selected, plan
+from harness.run import execute as execution
+from harness.store import run_folder
 
 MANIFEST = """\
 title: What a container may do
@@ -130,12 +134,12 @@ def engine_of(name: str, problem: Problem, where: target.Target) -> Engine:
 
 def ran(
     name: str, problem: Problem, runs: Path, variants: tuple[str, ...], deadline_s: float = 120
-) -> tuple[store.Run, dict[str, dict[str, object]]]:
+) -> tuple[run_folder.Run, dict[str, dict[str, object]]]:
     where = replace(target.detect(), gpu=None, memory_bytes=4 << 30)
     made = engine_of(name, problem, where)
     made.prepare([], runs.parent / "install.txt")
     origin = execution.provenance(problem, where, made, {"jobs": 1})
-    run = store.Run.create(runs, problem.folder.name, origin)
+    run = run_folder.Run.create(runs, problem.folder.name, origin)
     selected = Selected(variants=variants, cases=tuple(problem.cases)[:1], rounds=1)
     cells = plan(problem, selected, "cpu")
     cells = [replace(cell, deadline_s=deadline_s) for cell in cells]
@@ -220,7 +224,7 @@ def test_a_killed_harness_leaves_a_container_that_clean_finds_and_a_run_that_goe
     assert [path.name.split(".")[1] for path in (run / "cells").glob("[!.]*")] == ["look"]
     (looking.folder / "awake").touch()
     subprocess.run([*call, *asked, "--resume", str(run)], cwd=CHECKOUT, check=True)
-    records = [record for _, record in store.Run.open(run).records()]
+    records = [record for _, record in run_folder.Run.open(run).records()]
     assert {record["variant"]: record["status"] for record in records} == {
         "look": "ok",
         "sleep": "ok",
@@ -257,13 +261,13 @@ def test_problem_1_measures_in_a_container_what_it_measures_on_the_host(
         made = engine_of(engine, problem, where)
         made.prepare(["torchao-0.13.0"], tmp_path / "install.txt")
         origin = execution.provenance(problem, where, made, {"jobs": 1})
-        run = store.Run.create(tmp_path / engine, problem.folder.name, origin)
+        run = run_folder.Run.create(tmp_path / engine, problem.folder.name, origin)
         selected = Selected(("f8-0.13.0-eager",), ("stack-m1",), rounds=1)
         cells = plan(problem, selected, "cpu")
         execution.Execution(problem, where, made, run, lambda *_: None).execute(cells)
         failed = [record["reason"] for _, record in run.records() if record["status"] != "ok"]
         assert failed == []
-        extract.extract(run, tmp_path / f"{engine}-evidence")
+        extraction.extract(run, tmp_path / f"{engine}-evidence")
         tables[engine] = evidence.load(tmp_path / f"{engine}-evidence")
         exact = pl.col("name").is_in(
             ["linears", "weights", "largest_weight", "model_bytes", "relative_error"]

@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
-from harness.captures import memory, pickle_guard, sniff
-from harness.captures.compressed import blocks
+from harness.captures import sniff
+from harness.captures.formats import pickle_guard
+from harness.captures.formats.compressed import blocks
+from harness.captures.memory import read as memory
+from tests.support.paths import DATA
 
-PICKLE = Path(__file__).parents[1] / "data" / "memory" / "graph.pickle.zst"
+PICKLE = DATA / "memory/graph.pickle.zst"
 TOLD = json.loads(PICKLE.with_name("graph.json").read_text())
 
 

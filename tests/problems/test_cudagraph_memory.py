@@ -5,7 +5,6 @@ import importlib
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -13,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.manifest import find
-from harness.plan import Selected, plan
-from harness.problem import Problem
+from harness.problem.manifest import find
+from harness.problem.model import Problem
+from harness.problem.plan import Selected, plan
+from tests.support.paths import ROOT
 
-PROBLEMS = Path(__file__).parents[2] / "problems"
+PROBLEMS = ROOT / "problems"
 MODULES = ("accounting", "recorder", "storages")
 MIB = 1 << 20
 

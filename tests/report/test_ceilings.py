@@ -1,8 +1,9 @@
 """The table of ceilings: a column a GPU, shares of the datasheet, labels of the calibration."""
 
-from harness import calibrate, manifest
+from harness.problem import manifest
 from harness.report.ceilings import LABELS, Rates, table_of
 from harness.report.numbers import number
+from harness.run import calibrate
 
 
 def rates(bf16: float) -> Rates:

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from harness.analysis.diff import gpu, memory
+from harness.analysis.diff.aggregate import Side, of_times
 from harness.analysis.diff.cells import CellDiff, CellTimes, Condition, FoldersDiff
 from harness.analysis.diff.gpu import GpuDiff, Row
-from harness.analysis.diff.sides import Side, of_times
 from harness.analysis.diff.timing import Ratio
 from harness.analysis.statistics import Interval
 from harness.report import difference, plots
 from harness.report.difference import Section
-from tests.analysis.diff.by_hand import Op, rows, timeline
+from tests.support.timelines import Op, rows, timeline
 
 HOSTILE = ["a|b", "<b>bold</b>", "`code`", "**x**", "[l](javascript:alert(1))", "k\n| row |"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.evidence import FREED_POOL, empty, frame
+from harness.evidence.tables import FREED_POOL, empty, frame
 from harness.report import figures, plots
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from harness import manifest
 from harness.analysis.metrics import Metrics
-from harness.evidence import Tables
-from harness.problem import Problem
+from harness.evidence.tables import Tables
+from harness.problem import manifest
+from harness.problem.model import Problem
 from harness.report import limits
 from harness.report.worklog import Worklog
-from tests.small_evidence import Row, ceiling, cell, samples, tables
-from tests.test_manifest import GOOD, written
+from tests.problem.test_manifest import GOOD, written
+from tests.support.small_evidence import Row, ceiling, cell, samples, tables
 
 
 def overhead(example: Problem, *timed: tuple[Row, list[float]]) -> dict[str, list[str]]:

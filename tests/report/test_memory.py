@@ -1,15 +1,15 @@
 """What a worklog says of memory captures: of real ones, whose sums are taken here by hand."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-from harness.captures import memory as reader
-from harness.evidence import Tables, empty, frame
+from harness.captures.memory import read as reader
+from harness.evidence.tables import Tables, empty, frame
 from harness.report import figures, memory
+from tests.support.paths import ROOT
 
-CAPTURES = Path(__file__).parents[2] / "reports/3-cudagraph-memory/nvidia-h200/captures"
+CAPTURES = ROOT / "reports/3-cudagraph-memory/nvidia-h200/captures"
 UNITS = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}
 
 

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import extract, manifest
 from harness.errors import HarnessError, ManifestError
+from harness.extract import run as extraction
+from harness.problem import manifest
 from harness.report import index, publish
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 REPORTS = index.reports(ROOT / "reports")
 COMMITTED = [folder for folder in REPORTS if folder.name != "cpu"]
 
@@ -59,6 +60,6 @@ def test_a_template_that_asks_for_what_is_not_there_is_told(tmp_path: Path) -> N
 
 def test_every_figure_in_the_evidence_names_its_gpu() -> None:
     for folder in COMMITTED:
-        run = extract.provenance(folder / "evidence")["run"]
+        run = extraction.provenance(folder / "evidence")["run"]
         assert run["target"]["device"] == "cuda"
         assert run["target"]["name"] in (folder / "README.md").read_text()

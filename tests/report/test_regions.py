@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import manifest
 from harness.analysis.metrics import Metrics
-from harness.problem import Problem
+from harness.problem import manifest
+from harness.problem.model import Problem
 from harness.report import regions
-from tests.small_evidence import Row, cell, samples, tables
-from tests.test_manifest import GOOD, written
+from tests.problem.test_manifest import GOOD, written
+from tests.support.small_evidence import Row, cell, samples, tables
 
 PLACE = ("fast", "small")
 RATE = "  rate: {label: rate, unit: TFLOP/s, capture: timing, sample: rate, better: higher}\n"

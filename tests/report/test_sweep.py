@@ -1,15 +1,14 @@
 """A case of many sizes: its regions in order, its values and its shares of what the GPU can do."""
 
-from pathlib import Path
-
 import polars as pl
 import pytest
 
-from harness import evidence, manifest
 from harness.analysis.metrics import Metrics
+from harness.evidence import tables as evidence
+from harness.problem import manifest
 from harness.report import sweep
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 EVIDENCE = ROOT / "reports/2-gemlite-autotune/nvidia-h200/evidence"
 CASE = "sweep-4096"
 HOW = {"time": "gpu_time_cold", "bytes": "io_bytes", "flop": "flop", "kind": "bf16"}

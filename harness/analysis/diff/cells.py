@@ -8,8 +8,8 @@ from harness.analysis.diff.counters import KernelCounters
 from harness.analysis.diff.gpu import GpuDiff
 from harness.analysis.diff.memory import MemoryDiff
 from harness.analysis.diff.timing import Ratio
-from harness.evidence import Tables
-from harness.problem import CaptureKind
+from harness.evidence.tables import Tables
+from harness.problem.model import CaptureKind
 
 Both = tuple[Tables, Tables]
 Made = tuple[Mapping[str, str], Mapping[str, str]]

@@ -9,10 +9,10 @@ import polars as pl
 
 from harness.analysis.counters import per_kernel
 from harness.analysis.diff.match import Launched, matches
-from harness.analysis.diff.noise import difference, level_of_each
-from harness.analysis.rule import THRESHOLD
-from harness.analysis.student import Difference
-from harness.evidence import Tables
+from harness.analysis.diff.significance import difference, level_of_each
+from harness.analysis.students_t import Difference
+from harness.analysis.verdict import THRESHOLD
+from harness.evidence.tables import Tables
 
 Values = dict[str, list[float]]
 

@@ -1,7 +1,7 @@
 """Why a kernel or a copy takes another time than before, as far as a timeline tells."""
 
+from harness.analysis.diff.aggregate import Side
 from harness.analysis.diff.names import changed_words, stem
-from harness.analysis.diff.sides import Side
 
 _LABELS = {"grid": "grid", "block": "block", "registers": "registers", "shared_bytes": "shared B"}
 

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from harness.analysis.diff import parts, sides
+from harness.analysis.diff import aggregate, step_breakdown
+from harness.analysis.diff.aggregate import Side
 from harness.analysis.diff.explain import reasons
 from harness.analysis.diff.match import Launched, Match, matches
-from harness.analysis.diff.noise import LEAST, difference, level_of_each
-from harness.analysis.diff.sides import Side
-from harness.analysis.rule import THRESHOLD
-from harness.analysis.student import Difference
-from harness.evidence import Tables
+from harness.analysis.diff.significance import LEAST, difference, level_of_each
+from harness.analysis.students_t import Difference
+from harness.analysis.verdict import THRESHOLD
+from harness.evidence.tables import Tables
 
 Kind = Literal["kernel", "copy", "overlap", "gap"]
 Exact = Literal["unchanged", "changed", "added", "removed", "split", "merged"]
@@ -67,7 +67,7 @@ def compare(a: Tables, b: Tables, name: str | None = None) -> GpuDiff:
 
     Both have to hold GPU work: :func:`harness.analysis.diff.cells.refused` tells.
     """
-    whole = [parts.steps(tables, name) for tables in (a, b)]
+    whole = [step_breakdown.steps(tables, name) for tables in (a, b)]
     count = min(len(one.steps) for one in whole)
     if count > LEAST:
         count -= 1  # the first recorded step pays for the profiler's own warm-up
@@ -78,13 +78,15 @@ def compare(a: Tables, b: Tables, name: str | None = None) -> GpuDiff:
     return GpuDiff((first.ranges, second.ranges), count, total_a, total_b, rows)
 
 
-def _rows(kind: Literal["kernel", "copy"], a: parts.Steps, b: parts.Steps) -> list[Row]:
+def _rows(
+    kind: Literal["kernel", "copy"], a: step_breakdown.Steps, b: step_breakdown.Steps
+) -> list[Row]:
     kinds, match = (_KERNELS, matches) if kind == "kernel" else (_COPIES, _by_direction)
-    before, after = (sides.by_name(one, kinds) for one in (a, b))
+    before, after = (aggregate.by_name(one, kinds) for one in (a, b))
     rows = []
-    for found in match(sides.launched(a, kinds), sides.launched(b, kinds)):
-        mine = sides.together([before[one.name] for one in found.a], len(a.steps))
-        theirs = sides.together([after[one.name] for one in found.b], len(a.steps))
+    for found in match(aggregate.launched(a, kinds), aggregate.launched(b, kinds)):
+        mine = aggregate.together([before[one.name] for one in found.a], len(a.steps))
+        theirs = aggregate.together([after[one.name] for one in found.b], len(a.steps))
         label, why = (mine.names or theirs.names)[0], reasons(mine, theirs, len(a.steps))
         rows.append(Row(kind, label, mine, theirs, _change(mine, theirs), why))
     return rows
@@ -106,15 +108,17 @@ def _direction(copy: Launched) -> str:
     return copy.name.partition(" (")[0]
 
 
-def _rest(a: parts.Steps, b: parts.Steps) -> list[Row]:
+def _rest(a: step_breakdown.Steps, b: step_breakdown.Steps) -> list[Row]:
     """Return what no operation accounts for: the overlap, and the gaps by what the host did."""
     streams = [one.ops["stream"].n_unique() for one in (a, b)]
     why = (f"streams {streams[0]} → {streams[1]}",) if streams[0] != streams[1] else ()
-    mine, theirs = (sides.of_times([-step.overlap_ns for step in one.steps]) for one in (a, b))
+    mine, theirs = (aggregate.of_times([-step.overlap_ns for step in one.steps]) for one in (a, b))
     change: Change = "changed" if why else "unchanged"
     rows = [Row("overlap", "operations at the same time", mine, theirs, change, why)]
-    for at, gap in enumerate(parts.GAPS):
-        mine, theirs = (sides.of_times([step.gaps_ns[at] for step in one.steps]) for one in (a, b))
+    for at, gap in enumerate(step_breakdown.GAPS):
+        mine, theirs = (
+            aggregate.of_times([step.gaps_ns[at] for step in one.steps]) for one in (a, b)
+        )
         rows.append(Row("gap", _GAPS[gap], mine, theirs, "unchanged"))
     return [row for row in rows if row.a.total_ns or row.b.total_ns or row.why]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.evidence import GRAPH_POOL, Tables
+from harness.evidence.tables import GRAPH_POOL, Tables
 
 _LINE = re.compile(r":\d+(?= |$)")
 

@@ -7,9 +7,9 @@ from typing import Literal
 import polars as pl
 
 from harness.analysis import statistics
-from harness.analysis.rule import decide
 from harness.analysis.statistics import Interval, Rounds
-from harness.evidence import Tables
+from harness.analysis.verdict import decide
+from harness.evidence.tables import Tables
 
 Verdict = Literal["faster", "slower", "higher", "lower", "not told apart"]
 _TIMES = ("ms", "µs", "s")

@@ -6,18 +6,18 @@ The captures are made by tests/data/make_differences.py, each by a process of it
 import itertools
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import polars as pl
 import pytest
 
-from harness import comparison
 from harness.analysis.diff.cells import CellDiff
 from harness.analysis.diff.counters import KernelCounters, slowest
 from harness.analysis.diff.gpu import GpuDiff, Row
-from harness.evidence import Tables
+from harness.evidence.tables import Tables
+from harness.extract import sources as sources
+from tests.support.paths import DATA
 
-DATA = Path(__file__).parents[2] / "data/differences"
+DATA = DATA / "differences"
 SAME = ("same_1", "same_2", "same_3", "same_4")
 EXACT = {"changed", "added", "removed", "split", "merged"}
 KINDS = ("sqlite.zst", "json.gz")
@@ -61,9 +61,9 @@ FROM_SAME = [
 
 
 @cache
-def subject(name: str, kind: str) -> comparison.Subject:
-    found = comparison.subject_or_folder(str(DATA / f"{name}.{kind}"))
-    assert isinstance(found, comparison.Subject)
+def subject(name: str, kind: str) -> sources.Subject:
+    found = sources.subject_or_folder(str(DATA / f"{name}.{kind}"))
+    assert isinstance(found, sources.Subject)
     return found
 
 
@@ -74,7 +74,7 @@ def tables(name: str, kind: str) -> Tables:
 
 @cache
 def differ(a: str, b: str, kind: str) -> CellDiff:
-    return comparison.compare(subject(a, kind), subject(b, kind))
+    return sources.compare(subject(a, kind), subject(b, kind))
 
 
 def gpu_of(found: CellDiff) -> GpuDiff:

@@ -1,21 +1,21 @@
 """Nsight Compute's counters of two captures, by hand and on real reports."""
 
 import math
-from pathlib import Path
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import evidence, inspection
+from harness.analysis import summary
 from harness.analysis.counters import per_kernel
 from harness.analysis.diff import counters
 from harness.analysis.diff.counters import KernelCounters, slowest
 from harness.captures import sniff
-from harness.evidence import Tables, frame
+from harness.evidence import tables as evidence
+from harness.evidence.tables import Tables, frame
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 REPORT = ROOT / "reports" / "1-torchao-float8" / "nvidia-h200" / "evidence"
 TIME, READ, WRITE = "gpu__time_duration.sum", "dram__bytes_read.sum", "dram__bytes_write.sum"
 IPC, CLOCK = "sm__inst_executed.avg.per_cycle_elapsed", "gpc__cycles_elapsed.avg.per_second"
@@ -139,7 +139,7 @@ def test_kernels_of_one_side_and_the_largest_change_of_time_first() -> None:
 def real() -> dict[str, Tables]:
     path = ROOT / "tests" / "data" / "ncu" / "small.ncu-rep.zst"
     with sniff.opened(path) as plain:
-        found = {path.name: inspection.read("ncu", plain, path)}
+        found = {path.name: summary.read("ncu", plain, path)}
     rows = evidence.load(REPORT)["counters"]
     for cell in rows["cell"].unique().sort()[::3]:
         found[cell] = {"counters": rows.filter(pl.col("cell") == cell)}

@@ -3,21 +3,21 @@
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import evidence, inspection
+from harness.analysis import summary
 from harness.analysis.diff import gpu
 from harness.analysis.diff.gpu import GpuDiff, Row
 from harness.captures import sniff
-from harness.evidence import Tables
-from tests.analysis.diff.by_hand import Op, timeline
+from harness.evidence import tables as evidence
+from harness.evidence.tables import Tables
+from tests.support.paths import ROOT
+from tests.support.timelines import Op, timeline
 
-ROOT = Path(__file__).parents[3]
 ADD = "void at::native::vectorized_elementwise_kernel<{}, at::native::CUDAFunctor_add<float>>(int)"
 GEMM, SOFTMAX = "nvjet_sm90_tst_64x8_64x16_4x1_v_bz_TNT", "void softmax_warp_forward<float>(float*)"
 COPY = "[CUDA memcpy Host-to-Device] ({} -> Device)"
@@ -197,7 +197,7 @@ def real() -> dict[str, Tables]:
     data = ROOT / "tests" / "data"
     for path in [*data.glob("nsys/*.sqlite.zst"), *data.glob("torch/*.json.gz")]:
         with sniff.opened(path) as plain:
-            read = inspection.read(sniff.kind_of(path), plain, path)
+            read = summary.read(sniff.kind_of(path), plain, path)
         found[path.name] = {name: read.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
     for folder in sorted((ROOT / "reports").glob("*/nvidia-*/evidence")):
         tables = evidence.load(folder)

@@ -1,21 +1,21 @@
 """Memory captures: what grew, by pool and by the line that asked for it."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import inspection
+from harness.analysis import summary
 from harness.analysis.diff import memory
 from harness.analysis.diff.memory import MemoryDiff, Pool
 from harness.captures import sniff
-from harness.evidence import FREED_POOL, Tables
-from tests.analysis.diff.by_hand import rows
+from harness.evidence.tables import FREED_POOL, Tables
+from tests.support.paths import DATA
+from tests.support.timelines import rows
 
-DATA = Path(__file__).parents[2] / "data" / "memory"
+DATA = DATA / "memory"
 Held = tuple[str | None, str, int, int]
 
 
@@ -165,7 +165,7 @@ def test_sites_sum_to_the_peak_of_each_phase(a: list[Held], b: list[Held]) -> No
 def test_real_captures_against_themselves_and_against_nothing(name: str) -> None:
     path = DATA / name
     with sniff.opened(path) as plain:
-        one = inspection.read("memory", plain, path)
+        one = summary.read("memory", plain, path)
     assert changed(memory.compare(one, one)) == {}
     found = memory.compare(capture(), one)
     assert (

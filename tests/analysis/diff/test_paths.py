@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.diff.paths import with_paths
-from harness.evidence import empty, frame
+from harness.evidence.tables import empty, frame
 
 Range = tuple[str, int, int | None, int]
 Call = tuple[int, int, int]

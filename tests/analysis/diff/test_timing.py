@@ -6,9 +6,9 @@ import random
 import pytest
 
 from harness.analysis.diff import timing
-from harness.evidence import Tables
-from tests import small_evidence
-from tests.small_evidence import Row, cell
+from harness.evidence.tables import Tables
+from tests.support import small_evidence
+from tests.support.small_evidence import Row, cell
 
 
 def timed(

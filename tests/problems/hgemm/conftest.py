@@ -12,7 +12,9 @@ from types import ModuleType
 
 import pytest
 
-FOLDER = Path(__file__).parents[3] / "problems" / "4-custom-hgemm"
+from tests.support.paths import ROOT
+
+FOLDER = ROOT / "problems/4-custom-hgemm"
 MODULES = (
     "step",
     "steps",

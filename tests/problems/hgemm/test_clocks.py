@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.problems.hgemm.driver import Driver
+from tests.support.cuda_driver import Driver
 
 NONE = [0, 0]
 

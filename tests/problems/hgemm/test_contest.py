@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from harness.manifest import find
-from harness.plan import Selected, plan
-from harness.problem import Problem, Selection
-from harness.problem_checks import complete
+from harness.problem.checks import complete
+from harness.problem.manifest import find
+from harness.problem.model import Problem, Selection
+from harness.problem.plan import Selected, plan
 from tests.problems.hgemm.conftest import FOLDER
 
 TURNS = 21

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.problems.hgemm.driver import Driver
+from tests.support.cuda_driver import Driver
 
 HEADER = """
 #include <cstddef>

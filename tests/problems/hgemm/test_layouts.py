@@ -4,7 +4,7 @@ import ctypes
 
 import pytest
 
-from tests.problems.hgemm import memory
+from tests.support import smem
 
 BASE = 0x8400  # as any stage's: a multiple of 1024
 BOX_BYTES = 8192
@@ -12,19 +12,19 @@ BOX_BYTES = 8192
 
 @pytest.mark.parametrize("rows", [64, 96, 128, 192, 256])
 def test_wgmma_reads_a_where_tma_wrote_it(layout: ctypes.CDLL, rows: int) -> None:
-    written = memory.tma_box(BASE, rows, 64)
+    written = smem.tma_box(BASE, rows, 64)
     for first in range(0, rows // 64 * 64, 64):  # each warpgroup's 64 rows
         for k in range(4):
-            read = memory.wgmma_k_major(layout.c_descriptor_a(BASE + first * 128, k), 64)
+            read = smem.wgmma_k_major(layout.c_descriptor_a(BASE + first * 128, k), 64)
             for (row, inner), address in read.items():
                 assert address == written[first + row, 16 * k + inner]
 
 
 @pytest.mark.parametrize("columns", [64, 128, 192, 256])
 def test_wgmma_reads_b_where_tma_wrote_it(layout: ctypes.CDLL, columns: int) -> None:
-    boxes = [memory.tma_box(BASE + i * BOX_BYTES, 64, 64) for i in range(columns // 64)]
+    boxes = [smem.tma_box(BASE + i * BOX_BYTES, 64, 64) for i in range(columns // 64)]
     for k in range(4):
-        read = memory.wgmma_mn_major(layout.c_descriptor_b(BASE, k), columns)
+        read = smem.wgmma_mn_major(layout.c_descriptor_b(BASE, k), columns)
         for (inner, column), address in read.items():
             assert address == boxes[column // 64][16 * k + inner, column % 64]
 
@@ -32,14 +32,14 @@ def test_wgmma_reads_b_where_tma_wrote_it(layout: ctypes.CDLL, columns: int) -> 
 def test_the_model_of_b_is_a_layout(layout: ctypes.CDLL) -> None:
     seen = set()
     for k in range(4):
-        seen |= set(memory.wgmma_mn_major(layout.c_descriptor_b(BASE, k), 256).values())
+        seen |= set(smem.wgmma_mn_major(layout.c_descriptor_b(BASE, k), 256).values())
     assert seen == set(range(BASE, BASE + 4 * BOX_BYTES, 2))
 
 
 def test_a_half_of_a_split_box_is_where_the_whole_has_it() -> None:
     """In a cluster each block loads half of the rows of A: the swizzle must not notice."""
-    whole = memory.tma_box(BASE, 192, 64)
-    half = memory.tma_box(BASE + 96 * 128, 96, 64)
+    whole = smem.tma_box(BASE, 192, 64)
+    half = smem.tma_box(BASE + 96 * 128, 96, 64)
     assert all(whole[row + 96, column] == address for (row, column), address in half.items())
 
 
@@ -52,12 +52,12 @@ def test_descriptors_are_those_of_another_compiler(layout: ctypes.CDLL) -> None:
 
 def test_descriptors_hold_every_address(layout: ctypes.CDLL) -> None:
     for address in range(0, 232_448 - 8192, 1024):
-        assert memory.fields(layout.c_descriptor_b(address, 3))[0] == address + 6144
+        assert smem.fields(layout.c_descriptor_b(address, 3))[0] == address + 6144
 
 
 def test_the_epilogue_writes_what_tma_stores(layout: ctypes.CDLL) -> None:
     """Follow each accumulator through stmatrix into the box and out through TMA's swizzle."""
-    stored = memory.tma_box(0, 64, 64)  # a store reads the pattern that a load writes
+    stored = smem.tma_box(0, 64, 64)  # a store reads the pattern that a load writes
     place = {address: element for element, address in stored.items()}
     arrived = set()
     for warp in range(4):
@@ -69,7 +69,7 @@ def test_the_epilogue_writes_what_tma_stores(layout: ctypes.CDLL) -> None:
                         # registers 4j..4j+7, two to a matrix: rows 0-7, 8-15, then 8 columns on
                         register = 4 * j + 2 * matrix + half
                         address = offsets[8 * matrix + lane // 4] + 4 * (lane % 4) + 2 * half
-                        element = memory.accumulator(32 * warp + lane, register)
+                        element = smem.accumulator(32 * warp + lane, register)
                         assert place[address] == element
                         arrived.add(element)
     assert len(arrived) == 64 * 64
@@ -79,7 +79,7 @@ def test_the_epilogue_meets_in_no_bank(layout: ctypes.CDLL) -> None:
     for warp in range(4):
         for j in range(0, 8, 2):
             offsets = [layout.c_store_offset(32 * warp + lane, j) for lane in range(32)]
-            assert [memory.turns(eight) for eight in memory.eighths(offsets)] == [1] * 4
+            assert [smem.turns(eight) for eight in smem.eighths(offsets)] == [1] * 4
 
 
 @pytest.mark.parametrize("pitch", [64, 128, 256])
@@ -93,9 +93,9 @@ def test_ldmatrix_meets_in_a_bank_only_without_the_swizzle(layout: ctypes.CDLL, 
             plain = [row * pitch + 16 * chunk for row in range(first, first + 8)]
             padded = [row * (pitch + 16) + 16 * chunk for row in range(first, first + 8)]
             xored = [swizzle(row, chunk) for row in range(first, first + 8)]
-            assert memory.turns(plain) == min(8, pitch // 16)
-            assert memory.turns(padded) == 1
-            assert memory.turns(xored) == 1
+            assert smem.turns(plain) == min(8, pitch // 16)
+            assert smem.turns(padded) == 1
+            assert smem.turns(xored) == 1
 
 
 @pytest.mark.parametrize("pitch", [128, 256])
@@ -114,4 +114,4 @@ def test_16_byte_stores_of_a_row_stay_conflict_free(layout: ctypes.CDLL, pitch: 
     chunks = pitch // 16
     for first in range(0, 512, 8):
         lanes = [divmod(lane, chunks) for lane in range(first, first + 8)]
-        assert memory.turns([swizzle(row, chunk) for row, chunk in lanes]) == 1
+        assert smem.turns([swizzle(row, chunk) for row, chunk in lanes]) == 1

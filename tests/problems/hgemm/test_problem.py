@@ -6,10 +6,10 @@ from types import ModuleType
 
 import pytest
 
-from harness.captures.ncu import METRICS
-from harness.manifest import find
-from harness.plan import Selected, plan
-from harness.problem import Problem
+from harness.captures.ncu.read import METRICS
+from harness.problem.manifest import find
+from harness.problem.model import Problem
+from harness.problem.plan import Selected, plan
 from tests.problems.hgemm.conftest import FOLDER
 
 

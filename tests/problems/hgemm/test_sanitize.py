@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.problems.hgemm.conftest import FOLDER
-from tests.problems.hgemm.driver import Driver
 from tests.problems.hgemm.test_contest import Cell
+from tests.support.cuda_driver import Driver
 
 MEMCHECK = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
 RACECHECK = (

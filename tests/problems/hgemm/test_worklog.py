@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from harness import files
+from harness.analysis.claims import judge
 from harness.analysis.metrics import Metrics
-from harness.claims import judge
-from harness.evidence import Tables
-from harness.plan import Cell as Planned
-from harness.plan import Selected, plan
-from harness.problem import Problem
+from harness.evidence.tables import Tables
+from harness.problem.model import Problem
+from harness.problem.plan import Cell as Planned
+from harness.problem.plan import Selected, plan
 from harness.report.worklog import Worklog, render
 from tests.problems.hgemm import test_contest as played
 from tests.problems.hgemm.conftest import FOLDER
-from tests.small_evidence import Row, ceiling, tables
+from tests.support.small_evidence import Row, ceiling, tables
 
 contest, problem = played.contest, played.problem  # fixtures
 

@@ -1,0 +1,85 @@
+"""Claims against evidence: a metric and a bound give a verdict; nothing is evaluated as code."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.analysis.metrics import Measured, Metrics
+from harness.analysis.verdict import Side, decide
+from harness.problem.checks import complete
+from harness.problem.model import Bound, Claim, Device, Problem
+
+Verdict = Literal["reproduced", "refuted", "inconclusive", "not measured"]
+
+_VERDICTS: dict[Side, Verdict] = {
+    "inside": "reproduced",
+    "outside": "refuted",
+    "undecided": "inconclusive",
+}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim, what was measured for it, and what follows."""
+
+    claim: Claim
+    measured: Measured
+    verdict: Verdict
+
+
+def judge(problem: Problem, metrics: Metrics, device: Device) -> list[Judged]:
+    """Return every claim of the problem with its verdict, in the manifest's order."""
+    return [_judge(claim, metrics, device) for claim in problem.claims]
+
+
+def _judge(claim: Claim, metrics: Metrics, device: Device) -> Judged:
+    if claim.needs and claim.needs != device:
+        needed = claim.needs.upper()
+        return Judged(claim, Measured("", why=f"needs {needed}"), "not measured")
+    variant, case, metric = complete(claim, claim.of)
+    if claim.over is None:
+        measured = metrics.get(metric, variant, case)
+    else:
+        other_variant, other_case, other_metric = complete(claim, claim.over)
+        measured = metrics.ratio((metric, variant, case), (other_metric, other_variant, other_case))
+    return Judged(claim, measured, verdict(measured, claim.bound))
+
+
+def verdict(measured: Measured, bound: Bound) -> Verdict:
+    """Return what the intervals say of a bound, by the rule of :mod:`harness.analysis.verdict`.
+
+    What was timed on a GPU that was slowed down or drifting has to decide it at any clock that was
+    seen, and what was timed on two GPUs by more than these differ; what was timed on a shared one
+    decides nothing.
+    """
+    if measured.value is None or measured.low is None or measured.high is None:
+        return "not measured"
+    if math.isinf(measured.room):
+        return "inconclusive"
+    shown = (measured.low, measured.high)
+    sampled = measured.samples > measured.rounds or measured.low < measured.high
+    ends = [_widened(one, measured.room) for one in (shown, measured.sure or shown)]
+    return _VERDICTS[decide(ends[0], ends[1], limits(bound), sampled=sampled)]
+
+
+def _widened(ends: tuple[float, float], room: float) -> tuple[float, float]:
+    """Return an interval with room for what may have moved the value by a factor."""
+    low, high = ends
+    return min(low / room, low * room), max(high / room, high * room)
+
+
+def limits(bound: Bound) -> tuple[float, float]:
+    """Return the least and the most that a bound allows."""
+    if bound.between:
+        return bound.between
+    least = bound.above if bound.above is not None else float("-inf")
+    most = bound.below if bound.below is not None else float("inf")
+    return least, most
+
+
+def exit_code(judged: list[Judged], *, strict: bool = False) -> int:
+    """Return 1 if a claim is refuted (``strict``: or inconclusive), 3 if none was measured, 0."""
+    failing = {"refuted", "inconclusive"} if strict else {"refuted"}
+    if any(one.verdict in failing for one in judged):
+        return 1
+    return 3 if all(one.verdict == "not measured" for one in judged) else 0

@@ -1,0 +1,116 @@
+"""What can be read off one cell's capture: functions of its tables, by capture kind and name.
+
+Each returns a float in the unit its docstring names, or None where the capture does not hold it.
+"""
+
+import math
+from collections.abc import Callable
+
+import polars as pl
+
+from harness.analysis import timeline
+from harness.analysis.counters import per_kernel
+from harness.evidence.tables import Tables
+
+Measure = Callable[[Tables], float | None]
+
+_DECLARED = "declared "
+
+
+def region(tables: Tables) -> str | None:
+    """Return the name of the measured steps' ranges, as the workload declared it."""
+    names = tables["facts"].filter(pl.col("name").str.starts_with(_DECLARED))["name"].to_list()
+    return names[0].removeprefix(_DECLARED) if names else None
+
+
+def _steps(tables: Tables) -> pl.DataFrame | None:
+    name = region(tables)
+    if name is None or tables["gpu_ops"].is_empty():
+        return None
+    return timeline.step_activity(tables["gpu_ops"], tables["api_calls"], tables["ranges"], name)
+
+
+def kernels_per_step(tables: Tables) -> float | None:
+    """GPU kernels launched in one step; None where steps differ in it."""
+    steps = _steps(tables)
+    if steps is None or steps["kernels"].n_unique() != 1:
+        return None
+    return float(steps["kernels"][0])
+
+
+def gpu_busy_per_step(tables: Tables) -> float | None:
+    """Milliseconds of a step in which the GPU did anything; median over steps."""
+    steps = _steps(tables)
+    busy = None if steps is None else steps["busy_ns"].median()
+    return None if busy is None else float(busy) / 1e6  # type: ignore[arg-type]  # a number column
+
+
+def gpu_idle_share(tables: Tables) -> float | None:
+    """Percent of the span from the first GPU operation to the last in which none ran."""
+    found = timeline.activity(tables["gpu_ops"])
+    if found.span_ns is None or found.idle_ns is None or found.span_ns == 0:
+        return None
+    return 100 * found.idle_ns / found.span_ns
+
+
+def dram_bytes(tables: Tables) -> float | None:
+    """Bytes read from and written to device memory by the profiled step's kernels."""
+    return _total(per_kernel(tables["counters"])["dram_bytes"])
+
+
+def kernel_time(tables: Tables) -> float | None:
+    """Milliseconds of the profiled step's kernels, one at a time and caches flushed before each."""
+    total = _total(per_kernel(tables["counters"])["time_ns"])
+    return None if total is None else total / 1e6
+
+
+def counter(tables: Tables, name: str) -> float | None:
+    """Return Nsight Compute's metric ``name`` of the longest of the step's kernels, in its unit.
+
+    None where a kernel's time or the metric was not measured, or is no finite number.
+    """
+    kernels = per_kernel(tables["counters"])
+    if kernels.is_empty() or kernels["time_ns"].null_count():
+        return None
+    (launch,) = kernels.sort("time_ns", "launch", descending=[True, False])["launch"][:1]
+    rows = tables["counters"].filter(
+        pl.col("launch") == launch, pl.col("metric").cast(pl.String) == name
+    )
+    value = rows["value"][0] if rows.height else None
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _total(column: pl.Series) -> float | None:
+    """Return the sum, None if any kernel lacks the value: part of a sum is not the sum."""
+    if column.is_empty() or column.null_count():
+        return None
+    return float(column.sum())
+
+
+def transient_bytes(tables: Tables) -> float | None:
+    """Highest allocated bytes in the measured phase over what stood when it began."""
+    phase = region(tables)
+    if phase is None:
+        return None
+    rows = tables["memory_timeline"]
+    inside = rows.filter(pl.col("phase").cast(pl.String) == phase.removeprefix("step:"))
+    if inside.is_empty():
+        return None
+    before = rows.filter(pl.col("index") < inside["index"].min())["allocated_bytes"]
+    start = before[-1] if len(before) else 0
+    return float(inside["allocated_bytes"].max() - start)  # type: ignore[operator]  # integers
+
+
+MEASURES: dict[str, dict[str, Measure]] = {
+    "torch": {
+        "kernels_per_step": kernels_per_step,
+        "gpu_busy_per_step": gpu_busy_per_step,
+    },
+    "nsys": {
+        "kernels_per_step": kernels_per_step,
+        "gpu_busy_per_step": gpu_busy_per_step,
+        "gpu_idle_share": gpu_idle_share,
+    },
+    "ncu": {"dram_bytes": dram_bytes, "kernel_time": kernel_time},
+    "memory": {"transient_bytes": transient_bytes},
+}

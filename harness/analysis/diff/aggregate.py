@@ -1,0 +1,92 @@
+"""What each of two captures has of one row of a difference."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from harness.analysis.diff.match import Launched
+from harness.analysis.diff.significance import LEAST
+from harness.analysis.diff.step_breakdown import Steps
+
+SHAPES = ("grid", "block", "registers", "shared_bytes")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One capture's part of a row, over all steps that are compared; times in ns.
+
+    ``by_step`` sums to ``total_ns``; an overlap counts negative. ``each`` holds every launch's
+    duration where there are too few steps to tell how they vary. ``shapes`` are those of SHAPES
+    that the commonest launch has.
+    """
+
+    names: tuple[str, ...] = ()
+    count: int = 0
+    total_ns: int = 0
+    by_step: tuple[int, ...] = ()
+    each: tuple[int, ...] = ()
+    bytes: int | None = None
+    shapes: tuple[tuple[str, str], ...] = ()
+
+
+def of_times(by_step: Sequence[int]) -> Side:
+    """Return a side that is no operation's: an overlap, a gap."""
+    return Side(total_ns=sum(by_step), by_step=tuple(by_step))
+
+
+def by_name(one: Steps, kinds: Sequence[str]) -> dict[str, Side]:
+    """Return name to side for the operations of these kinds."""
+    ops = one.ops.filter(pl.col("kind").is_in(kinds))
+    times: dict[str, list[int]] = {}
+    for name, step, total in (
+        ops.group_by("name", "step").agg(pl.col("duration_ns").sum()).iter_rows()
+    ):
+        times.setdefault(name, [0] * len(one.steps))[step] = total
+    few = len(one.steps) < LEAST
+    rows = ops.group_by("name").agg(
+        pl.len().alias("count"),
+        pl.col("duration_ns") if few else pl.col("duration_ns").head(0),
+        pl.when(pl.col("bytes").count() > 0).then(pl.col("bytes").sum()).alias("bytes"),
+        *(pl.col(shape).cast(pl.String).drop_nulls().mode().sort().first() for shape in SHAPES),
+    )
+    return {
+        row["name"]: Side(
+            names=(row["name"],),
+            count=row["count"],
+            total_ns=sum(times[row["name"]]),
+            by_step=tuple(times[row["name"]]),
+            each=tuple(row["duration_ns"]),
+            bytes=row["bytes"],
+            shapes=tuple((shape, row[shape]) for shape in SHAPES if row[shape] is not None),
+        )
+        for row in rows.iter_rows(named=True)
+    }
+
+
+def launched(one: Steps, kinds: Sequence[str]) -> list[Launched]:
+    """Return the operations of these kinds as they are matched: how often, when, in which range."""
+    ops = one.ops.filter(pl.col("kind").is_in(kinds)).sort("step", "start_ns")
+    order = ops.with_columns(pl.int_range(pl.len()).over("step").alias("order"))
+    found = order.group_by("name", maintain_order=True).agg(
+        pl.len(), pl.col("order").min(), pl.col("path").drop_nulls().unique()
+    )
+    return [
+        Launched(name, count, order, frozenset(paths))
+        for name, count, order, paths in found.iter_rows()
+    ]
+
+
+def together(sides: Sequence[Side], steps: int) -> Side:
+    """Return several sides as one; none gives an empty one of ``steps`` steps."""
+    if len(sides) == 1:
+        return sides[0]
+    by_step = tuple(sum(one.by_step[at] for one in sides) for at in range(steps))
+    sizes = [one.bytes for one in sides if one.bytes is not None]
+    return Side(
+        names=tuple(name for one in sides for name in one.names),
+        count=sum(one.count for one in sides),
+        total_ns=sum(by_step),
+        by_step=by_step,
+        bytes=sum(sizes) if sizes else None,
+    )

@@ -1,0 +1,173 @@
+"""Where the time of a step goes, in whole nanoseconds: what ran, what overlapped, what waited.
+
+A step lasts from the start of its range, or of its first GPU operation if that is earlier, until
+the end of both. Within it
+
+    length = sum of the operations' durations - overlap + gaps
+
+exactly, and a gap is split by what the host did meanwhile: it waited in a synchronising call, it
+was inside another CUDA call (launching), or in neither (running Python, the framework, all else).
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+import polars as pl
+
+from harness.analysis import timeline
+from harness.analysis.diff.paths import with_paths
+from harness.evidence.tables import Tables
+
+Span = tuple[int, int]
+_SYNC = "(?i)synchronize"
+GAPS = ("host", "launch", "wait")
+"""What the host did while no operation ran: none of CUDA, a CUDA call, a synchronising call."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: its length in ns, what of it two operations shared, and its gaps by GAPS."""
+
+    length_ns: int
+    overlap_ns: int
+    gaps_ns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of a capture, and their GPU operations.
+
+    ``ops`` has each operation's ``step``, and its ``path``: the innermost range around its launch
+    but for the step's own, null where there is none.
+
+    ``ranges`` is the name of the steps' ranges, "" where the capture has none: then all of it, from
+    its first operation to the end of its last, is the one step.
+    """
+
+    ranges: str
+    steps: tuple[Step, ...]
+    ops: pl.DataFrame
+
+    def last(self, count: int) -> "Steps":
+        """Return the last ``count`` steps, numbered from 0."""
+        first = len(self.steps) - count
+        ops = self.ops.filter(pl.col("step") >= first)
+        return Steps(self.ranges, self.steps[first:], ops.with_columns(pl.col("step") - first))
+
+
+def steps(tables: Tables, name: str | None = None) -> Steps:
+    """Return the steps that ranges called ``name`` mark, or those that mark themselves as steps.
+
+    Marked so are ``step:…`` of this project and ``ProfilerStep#…`` of torch.
+    """
+    ops, calls, ranges = (tables[key] for key in ("gpu_ops", "api_calls", "ranges"))
+    ops = ops.drop_nulls(["start_ns", "duration_ns"])
+    name, ranges = _marked(ranges, name)
+    spans: list[Span] = []
+    inside = ops.clear()
+    if name:
+        spans = timeline.steps(ranges, name).select("start_ns", "end_ns").rows()
+        inside = timeline.gpu_ops_in_ranges(ops, calls, ranges, name)
+    if inside.is_empty():
+        name, spans, inside = "", [], ops.with_columns(pl.lit(0, pl.Int64).alias("step"))
+    windows = _windows(spans, inside)
+    if any(after[0] < before[1] for before, after in pairwise(windows)):  # steps run into another
+        windows = [(windows[0][0], max(end for _, end in windows))]
+        inside = inside.with_columns(pl.lit(0, pl.Int64).alias("step"))
+    calls = _of_launchers(calls, inside)
+    host = [_union(_spans(calls.filter(kind))) for kind in _kinds_of_call()]
+    others = ranges.filter(pl.col("name").cast(pl.String) != (name or ""))
+    inside = with_paths(inside.cast({"name": pl.String}), calls, others)
+    by_step = inside.partition_by("step", as_dict=True)
+    found = [
+        _step(window, _spans(by_step[(at,)]) if (at,) in by_step else [], host)
+        for at, window in enumerate(windows)
+    ]
+    return Steps(name or "", tuple(found), inside)
+
+
+def unnumbered(ranges: pl.DataFrame) -> pl.DataFrame:
+    """Return ranges with torch's numbered steps, ``ProfilerStep#12``, under one name."""
+    plain = pl.col("name").cast(pl.String)
+    return ranges.with_columns(plain.str.replace(r"^(ProfilerStep)#\d+$", "$1"))
+
+
+def _marked(ranges: pl.DataFrame, name: str | None) -> tuple[str | None, pl.DataFrame]:
+    """Return the name of the steps' ranges, if any mark them, and the ranges unnumbered."""
+    plain = unnumbered(ranges)
+    if name:
+        return name, plain
+    names = plain["name"].unique(maintain_order=True).drop_nulls()
+    if "ProfilerStep" in names:
+        return "ProfilerStep", plain
+    marks = [one for one in names if one.startswith("step:")]
+    return (marks[0] if len(marks) == 1 else None), plain
+
+
+def _of_launchers(calls: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
+    """Return the calls of threads that launched any of ``ops``: others hold nothing up."""
+    launches = pl.col("correlation").is_in(ops["correlation"].drop_nulls().unique().implode())
+    threads = calls.filter(launches)["thread"].unique()
+    return calls.filter(pl.col("thread").is_in(threads.implode())) if len(threads) else calls
+
+
+def _kinds_of_call() -> Iterator[pl.Expr]:
+    """Yield which calls are waiting, and which are any."""
+    waits = pl.col("name").cast(pl.String).str.contains(_SYNC)
+    yield waits
+    yield pl.lit(value=True)
+
+
+def _windows(spans: Sequence[Span], ops: pl.DataFrame) -> list[Span]:
+    end = pl.col("start_ns") + pl.col("duration_ns")
+    found = ops.group_by("step").agg(pl.col("start_ns").min(), end.max().alias("end_ns"))
+    ends = {step: (start, end) for step, start, end in found.iter_rows()}
+    if not spans:
+        return list(ends.values())
+    return [
+        (min(start, ends[at][0]), max(end, ends[at][1])) if at in ends else (start, end)
+        for at, (start, end) in enumerate(spans)
+    ]
+
+
+def _step(window: Span, ops: Sequence[Span], host: Sequence[Sequence[Span]]) -> Step:
+    busy = _union(ops)
+    shared = sum(end - start for start, end in ops) - sum(end - start for start, end in busy)
+    edges = [window[0], *(edge for span in busy for edge in span), window[1]]
+    gaps = [(edges[at], edges[at + 1]) for at in range(0, len(edges), 2)]
+    waited, called = (_common(gaps, spans) for spans in host)
+    idle = sum(end - start for start, end in gaps)
+    return Step(window[1] - window[0], shared, (idle - called, called - waited, waited))
+
+
+def _spans(rows: pl.DataFrame) -> list[Span]:
+    """Return start and end of calls or operations, by start."""
+    timed = rows.drop_nulls(["start_ns", "duration_ns"]).sort("start_ns")
+    end = pl.col("start_ns") + pl.col("duration_ns")
+    return timed.select("start_ns", end.alias("end_ns")).rows()
+
+
+def _union(spans: Sequence[Span]) -> list[Span]:
+    """Return the stretches that any of ``spans``, sorted by start, covers."""
+    joined: list[Span] = []
+    for start, end in spans:
+        if joined and start <= joined[-1][1]:
+            if end > joined[-1][1]:
+                joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _common(gaps: Sequence[Span], spans: Sequence[Span]) -> int:
+    """Return how much of ``gaps`` the disjoint, sorted ``spans`` cover."""
+    starts = [start for start, _ in spans]
+    before = list(accumulate((end - start for start, end in spans), initial=0))
+
+    def until(at: int) -> int:
+        count = bisect_right(starts, at)
+        return before[count] - max(0, spans[count - 1][1] - at) if count else 0
+
+    return sum(until(end) - until(start) for start, end in gaps)

@@ -1,0 +1,164 @@
+"""One capture file on its own, read and analysed: the document that ``harness inspect`` shows."""
+
+import importlib
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.captures import sniff
+from harness.errors import CaptureError
+from harness.evidence.tables import Tables
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Document = dict[str, Any]
+
+_READERS: Mapping[sniff.Kind, str] = {
+    "nsys": "nsys",
+    "nsys-rep": "nsys",
+    "torch": "torch",
+    "ncu": "ncu",
+    "memory": "memory",
+}
+
+
+def inspect(path: Path) -> Document:
+    """Return what the capture at ``path`` holds, as plain data whose names are whole.
+
+    ``kind`` says which keys there are. ``nsys`` and ``torch``: kernels, gpu, copies, ranges and
+    (for torch) operators; ``ncu``: kernels, units; ``memory``: pools with their parts, live blocks,
+    filled: pools at their peaks with the blocks that filled them, phases with their peaks, marks at
+    their ends with pools and parts, sites, and limits: sentences on what the file cannot tell.
+    Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured is None.
+    Raises CaptureError if the file cannot be used, ToolError if a program that it needs is absent.
+    """
+    kind = sniff.kind_of(path)
+    with sniff.opened(path) as plain:
+        tables = read(kind, plain, path, joins=False)
+    if kind == "ncu":
+        return _counters(_table(tables, "counters"))
+    if kind == "memory":
+        return _memory(tables)
+    if kind == "torch":
+        operators = _table(tables, "operators").sort("total_ns", descending=True, nulls_last=True)
+        return _timeline("torch", tables) | {"operators": operators.to_dicts()}
+    document = _timeline("nsys", tables)
+    if document["gpu"]["span_ns"] is None and not document["ranges"]:
+        raise CaptureError(
+            "no GPU work and no ranges in it",
+            where=path,
+            remedy="record with `--trace=cuda,nvtx` while the workload runs on the GPU",
+        )
+    return document
+
+
+def read(kind: sniff.Kind, plain: Path, path: Path, *, joins: bool = True) -> Tables:
+    """Return the tables of a capture that lies unpacked at ``plain``; errors name ``path``.
+
+    ``joins=False`` leaves out what only tells which host call launched what.
+    """
+    reader = importlib.import_module(f"harness.captures.{_READERS[kind]}.read")
+    tables: Tables
+    try:
+        tables = reader.read(plain, joins=joins) if kind.startswith("nsys") else reader.read(plain)
+    except CaptureError as error:
+        raise CaptureError(error.what, where=path, remedy=error.remedy) from error
+    return tables
+
+
+def _table(tables: Tables, name: str) -> "pl.DataFrame":
+    """Return a table that the reader may have left out."""
+    from harness.evidence.tables import empty
+
+    return tables[name] if name in tables else empty(name)
+
+
+def _timeline(kind: str, tables: Tables) -> Document:
+    from harness.analysis import timeline
+
+    gpu_ops = _table(tables, "gpu_ops")
+    found = asdict(timeline.activity(gpu_ops))
+    devices = [{"device": number} | part for number, part in found["devices"].items()]
+    for device in devices:
+        del device["devices"]
+    return {
+        "kind": kind,
+        "kernels": timeline.kernel_table(gpu_ops).to_dicts(),
+        "gpu": found | {"devices": devices},
+        "copies": timeline.copy_table(gpu_ops).to_dicts(),
+        "ranges": timeline.range_table(_table(tables, "ranges")).to_dicts(),
+    }
+
+
+def _counters(counters: "pl.DataFrame") -> Document:
+    import polars as pl
+
+    from harness.analysis.counters import per_kernel
+
+    metrics: dict[int, dict[str, float | None]] = {}
+    for launch, metric, value in counters.select("launch", "metric", "value").iter_rows():
+        metrics.setdefault(launch, {})[metric] = _finite(value)
+    units = counters.group_by("metric").agg(pl.col("unit").first()).sort("metric")
+    kernels = per_kernel(counters).rename({"time_ns": "duration_ns"})
+    return {
+        "kind": "ncu",
+        "kernels": [
+            {key: _finite(value) for key, value in row.items()}
+            | {"metrics": metrics[row["launch"]]}
+            for row in kernels.iter_rows(named=True)
+        ],
+        "units": dict(units.iter_rows()),
+    }
+
+
+def _memory(tables: Tables) -> Document:
+    from harness.analysis import memory
+    from harness.evidence.tables import SCHEMAS
+
+    found = {name: _table(tables, name) for name in SCHEMAS if name.startswith("memory_")}
+    by_peak = ["peak_bytes", "bytes"]
+    sites = found["memory_sites"].sort(by_peak, descending=True, nulls_last=True)
+    return {
+        "kind": "memory",
+        "pools": memory.pools(found).to_dicts(),
+        "live": found["memory_live"].sort("bytes", descending=True, maintain_order=True).to_dicts(),
+        "filled": _filled(found),
+        "phases": memory.peaks(found["memory_timeline"]).to_dicts(),
+        "marks": _marks(found),
+        "sites": sites.to_dicts(),
+        "limits": memory.limits(found),
+    }
+
+
+def _filled(tables: Tables) -> list[dict[str, Any]]:
+    """Return each pool at its peak, with the blocks that were live in it then."""
+    from harness.analysis import memory
+
+    blocks: dict[str, list[dict[str, Any]]] = {}
+    for row in tables["memory_pool_peaks"].iter_rows(named=True):
+        blocks.setdefault(row.pop("pool"), []).append(row)
+    found = memory.pool_peaks(tables).to_dicts()
+    return [row | {"blocks": blocks.get(row["pool"], [])} for row in found]
+
+
+def _marks(tables: Tables) -> list[dict[str, Any]]:
+    """Return the marks in order, with the reserved bytes of each pool then, and their parts."""
+    from harness.analysis import memory
+
+    marks = tables["memory_marks"].sort("index").to_dicts()
+    for mark in marks:
+        mark["pools"], mark["parts"] = {}, {}
+    by_index = {mark["index"]: mark for mark in marks}
+    for row in memory.mark_pools(tables).iter_rows(named=True):
+        mark, pool = by_index[row.pop("index")], row.pop("pool")
+        mark["pools"][pool] = row.pop("reserved_bytes")
+        mark["parts"][pool] = row
+    return marks
+
+
+def _finite(value: Any) -> Any:
+    """Return None for the NaN and infinities that counters can hold and JSON cannot."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

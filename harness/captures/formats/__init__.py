@@ -1,0 +1,1 @@
+"""File formats that captures come in, read in bounded memory."""

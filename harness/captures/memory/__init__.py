@@ -1,0 +1,1 @@
+"""Snapshots of torch's caching allocator."""

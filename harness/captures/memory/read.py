@@ -1,0 +1,163 @@
+"""torch's memory snapshots: pools at the end, the history before it, and who asked for what."""
+
+from bisect import bisect_right
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.captures.kind import Kind
+from harness.errors import CaptureError
+from harness.evidence.tables import Tables, frame
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from harness.captures.memory.snapshot import Mark, Snapshot
+    from harness.captures.memory.stacks import Stacks
+
+# Allocated memory drops when the allocator has the block back, not when that was asked for.
+_ALLOCATED = {"alloc": 1, "free_completed": -1}
+_RESERVED = {"segment_alloc": 1, "segment_map": 1, "segment_free": -1, "segment_unmap": -1}
+_COUNTED = ("count", "bytes", "peak_bytes")
+_MOST_ROWS = 1_000_000
+
+Phases = list[str | None]
+"""The phase of each event; None before the first."""
+
+
+def read(path: Path) -> Tables:
+    """Return the memory tables of the device that reserved most.
+
+    ``path`` is what ``torch.cuda.memory._dump_snapshot`` writes, of whatever origin, or the probe's
+    JSON of the same structure. The history may have lost its start, so the timeline is worked back
+    from the totals at its end. Events hold the size asked for; rounded as the allocator does, they
+    give its own totals, except that a cached block that it did not split counts whole there.
+
+    Raises CaptureError for what is no snapshot, or whose history and totals contradict each other.
+    """
+    from harness.captures.memory import event_pools
+    from harness.captures.memory import levels as memory_levels
+    from harness.captures.memory import live as memory_live
+    from harness.captures.memory import peaks as memory_peaks
+    from harness.captures.memory import pools as memory_pools
+    from harness.captures.memory import snapshot as memory_snapshot
+    from harness.captures.memory.stacks import Stacks
+
+    snapshot = memory_snapshot.load(path)
+    events, phases = snapshot.events, _phases(snapshot)
+    more_allocated = [_ALLOCATED.get(e.action, 0) * snapshot.rounded(e.size) for e in events]
+    more_reserved = [_RESERVED.get(event.action, 0) * event.size for event in events]
+    # A block that waits to be free counts until its release is complete, as in the history.
+    held = sum(segment.held for segment in snapshot.segments)
+    allocated = _worked_back(path, held, more_allocated)
+    timeline = frame(
+        "memory_timeline",
+        {
+            "index": range(len(phases)),
+            "time_ns": [e.time_us * 1000 if e.time_us is not None else None for e in events],
+            "phase": phases,
+            "allocated_bytes": allocated,
+            "reserved_bytes": _worked_back(
+                path, sum(segment.total_size for segment in snapshot.segments), more_reserved
+            ),
+        },
+    )
+    names = Stacks(path)
+    of_events = event_pools.of_events(snapshot, more_allocated, more_reserved)
+    levels = memory_levels.by_pool(snapshot.segments, of_events, more_allocated, more_reserved)
+    return {
+        "memory_pools": memory_pools.pools(snapshot.segments),
+        "memory_parts": memory_pools.parts(snapshot.segments),
+        "memory_by_pool": levels,
+        "memory_live": memory_live.live(path, snapshot.segments, names),
+        "memory_pool_peaks": memory_peaks.peaks(
+            path, events, of_events, more_allocated, levels, names
+        ),
+        "memory_timeline": timeline,
+        "memory_sites": _sites(path, snapshot, phases, allocated, names),
+        "memory_marks": _marks(snapshot.marks),
+        "memory_mark_parts": memory_pools.mark_parts(snapshot.marks),
+    }
+
+
+def _marks(marks: "list[Mark]") -> "pl.DataFrame":
+    """Return what the probe read of the driver and the allocator at the end of each phase."""
+    columns = {
+        "index": range(len(marks)),
+        "phase": [mark.phase for mark in marks],
+        "time_ns": [mark.time_us * 1000 for mark in marks],
+        "used_bytes": [mark.used_bytes for mark in marks],
+        "reserved_bytes": [mark.reserved_bytes for mark in marks],
+        "allocated_bytes": [mark.allocated_bytes for mark in marks],
+        "outside_bytes": [mark.used_bytes - mark.reserved_bytes for mark in marks],
+    }
+    return frame("memory_marks", columns)
+
+
+def _phases(snapshot: "Snapshot") -> Phases:
+    """Return the phase that was the latest to begin when each event happened."""
+    begun = [phase.time_us for phase in snapshot.phases]
+    names = [None, *(phase.name for phase in snapshot.phases)]
+    phases: Phases = []
+    current = None
+    for event in snapshot.events:
+        if event.time_us is not None:
+            current = names[bisect_right(begun, event.time_us)]
+        phases.append(current)
+    return phases
+
+
+def _worked_back(path: Path, final: int, changes: list[int]) -> list[int]:
+    """Return the bytes after each change, such that they end at ``final``."""
+    levels = list(accumulate(changes, initial=final - sum(changes)))
+    if min(levels) < 0:
+        raise CaptureError(
+            "the history and the totals at its end contradict each other", where=path
+        )
+    return levels[1:]
+
+
+def _sites(
+    path: Path, snapshot: "Snapshot", phases: Phases, allocated: list[int], names: "Stacks"
+) -> "pl.DataFrame":
+    """Return count and bytes asked for by phase and site, and those live at the phase's peak.
+
+    What was allocated before the history began, or in an earlier phase, has no count here; the
+    latter is among the peak's bytes.
+    """
+    peaks = _peaks(phases, allocated)
+    rows: dict[tuple[str | None, str], list[int]] = {}
+    blocks: dict[int | None, tuple[str, int]] = {}
+    live: dict[str, int] = {}
+    for index, (event, phase) in enumerate(zip(snapshot.events, phases, strict=True)):
+        if event.action in _ALLOCATED and event.addr in blocks:
+            site, size = blocks.pop(event.addr)
+            live[site] = live.get(site, 0) - size
+        if event.action == "alloc":
+            site = names.site(event.frames)
+            row = rows.setdefault((phase, site), [0, 0, 0])
+            row[0] += 1
+            row[1] += event.size
+            blocks[event.addr] = (site, event.size)
+            live[site] = live.get(site, 0) + event.size
+        if index == peaks[phase]:
+            live = {site: size for site, size in live.items() if size}
+            for site, size in live.items():
+                rows.setdefault((phase, site), [0, 0, 0])[2] = size
+            if len(rows) > _MOST_ROWS:
+                raise CaptureError(f"more than {_MOST_ROWS} sites and phases", where=path)
+    columns = {name: [row[at] for row in rows.values()] for at, name in enumerate(_COUNTED)}
+    keys = {"phase": [phase for phase, _ in rows], "site": [site for _, site in rows]}
+    return frame("memory_sites", keys | columns)
+
+
+def _peaks(phases: Phases, allocated: list[int]) -> dict[str | None, int]:
+    """Return by phase the index of the first event that has its most allocated bytes."""
+    peaks: dict[str | None, int] = {}
+    for index, phase in enumerate(phases):
+        if phase not in peaks or allocated[index] > allocated[peaks[phase]]:
+            peaks[phase] = index
+    return peaks
+
+
+KIND = Kind(leaves=("memory.json.gz",), artifact="memory.json.gz", read=read)

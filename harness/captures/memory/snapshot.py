@@ -1,0 +1,269 @@
+"""A snapshot of torch's caching allocator as typed records, from its pickle or the probe's JSON.
+
+torch documents the structure in ``torch/cuda/_memory_viz.py`` and ``torch.cuda.memory._snapshot``.
+The probe's JSON has, beside it, ``stacks`` that events and blocks name by index, ``phases`` and
+``marks``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from harness.captures.formats import pickle_guard
+from harness.captures.formats.compressed import blocks
+from harness.errors import CaptureError
+from harness.evidence.tables import GRAPH_POOL
+
+_MOST_BYTES = 2 << 30  # of the file's content; 10⁶ events with stacks of 12 make 1.3 GB of JSON
+_MOST_BLOCKS = 4_000_000  # a pickle's segments can share one list of blocks
+_MOST_MARKED = 4_000_000  # segments of all marks, which can share one list of them
+_MOST_SUM = 1 << 62  # of all sizes, so that no total of them leaves 64 bits
+_BLOCK = 512
+"""kMinBlockSize of torch's c10/cuda/CUDACachingAllocator: sizes are rounded up to multiples."""
+
+UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError, MemoryError)
+
+Bytes = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+Microseconds = Annotated[int, msgspec.Meta(ge=0, lt=(1 << 63) // 1000)]
+PoolId = tuple[int, int]
+
+
+def pool_name(pool: PoolId) -> str:
+    """Return what a pool is called in the tables."""
+    return "default" if pool == (0, 0) else f"{GRAPH_POOL} {pool}"
+
+
+class Block(msgspec.Struct):
+    """A piece of a segment; ``state`` tells whether a tensor holds it."""
+
+    size: Bytes
+    state: str
+    requested_size: Bytes | None = None  # what was asked for, not rounded
+    frames: Any = None  # innermost first
+    stack: int | None = None  # in place of frames: where they stand among the file's stacks
+
+    @property
+    def live(self) -> bool:
+        """Whether a tensor holds it; one that waits for another stream is held by none."""
+        return self.state == "active_allocated"
+
+
+class Segment(msgspec.Struct):
+    """Memory that the allocator holds from the driver, and how much of it is handed out.
+
+    ``active_size`` counts also what waits to be free, ``requested_size`` what was asked for of it.
+    """
+
+    total_size: Bytes
+    allocated_size: Bytes
+    device: Annotated[int, msgspec.Meta(ge=0)] = 0
+    segment_pool_id: PoolId = (0, 0)
+    segment_type: str | None = None  # large or small; the probe's CPU snapshots have none
+    address: int | None = None
+    active_size: Bytes | None = None
+    requested_size: Bytes | None = None
+    is_expandable: bool = False
+    blocks: Any = None  # list[Block] once loaded; None where not recorded
+
+    @property
+    def pool(self) -> str:
+        """The name of its pool."""
+        return pool_name(self.segment_pool_id)
+
+    @property
+    def held(self) -> int:
+        """Bytes that are not free: allocated, and waiting to be free where that is recorded."""
+        return self.allocated_size if self.active_size is None else self.active_size
+
+
+class Event(msgspec.Struct):
+    """One entry of the history; ``size`` is what was asked for, not rounded."""
+
+    action: str
+    size: Bytes
+    addr: int | None = None
+    time_us: Microseconds | None = None
+    frames: Any = None  # innermost first
+    stack: int | None = None  # in place of frames: where they stand among the file's stacks
+
+
+class Phase(msgspec.Struct):
+    """A stretch of the program, from this time to the next phase's."""
+
+    name: str
+    time_us: Microseconds
+
+
+class Mark(msgspec.Struct):
+    """What the driver and the allocator said at the end of a phase; bytes.
+
+    ``segments`` are those that stood then, without their blocks.
+    """
+
+    phase: str
+    time_us: Microseconds
+    used_bytes: Bytes  # by every process on the GPU
+    reserved_bytes: Bytes
+    allocated_bytes: Bytes
+    segments: Any = None  # list[Segment] once loaded
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Segments and history of one device."""
+
+    segments: list[Segment]
+    events: list[Event]
+    phases: list[Phase]
+    marks: list[Mark]
+
+    def rounded(self, size: int) -> int:
+        """Return the bytes that a block asked for with ``size`` counts as allocated.
+
+        What the allocator leaves unsplit, or rounds to powers of two if so configured, counts more.
+        """
+        return max(1, -(-size // _BLOCK)) * _BLOCK if self._rounds else size
+
+    @cached_property
+    def _rounds(self) -> bool:
+        """Whether a GPU's allocator made it: only its segments have a type."""
+        kept = (self.segments, *(mark.segments for mark in self.marks))
+        return any(segments[0].segment_type for segments in kept if segments)
+
+
+class _Plain(msgspec.Struct):
+    segments: list[Segment]
+    device_traces: list[Any]
+    phases: list[Phase] = []
+    marks: list[Mark] = []
+    stacks: list[Any] = []
+
+
+# JSON has no shared parts: stacks stay bytes, so that each different one is decoded once.
+class _JsonBlock(Block):
+    frames: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _JsonEvent(Event):
+    frames: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _JsonSegment(Segment):
+    blocks: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _JsonMark(Mark):
+    segments: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Json(_Plain):
+    segments: list[_JsonSegment]  # type: ignore[assignment]  # narrower, and only read
+    device_traces: list[msgspec.Raw]
+    marks: list[_JsonMark] = []  # type: ignore[assignment]  # the same
+    stacks: list[msgspec.Raw] = []
+
+
+def load(path: Path) -> Snapshot:
+    """Return the snapshot of the device that has most bytes reserved.
+
+    ``path`` is a pickle of protocol 2 to 5 or JSON, plain, gzip or zstd. Raises CaptureError for
+    what is no snapshot, is damaged, over 2 GiB, or holds sizes that are none or contradict each
+    other. Blocks that do not add up to their segment's total count as not recorded.
+    """
+    data = _content(path)
+    is_pickle = data[:1] == b"\x80"
+    try:
+        snapshot = (
+            _typed(pickle_guard.load(data, path), msgspec.convert, _Plain, Event, Block)
+            if is_pickle
+            else _typed(data, msgspec.json.decode, _Json, _JsonEvent, _JsonBlock)
+        )
+    except UNREADABLE as error:
+        raise CaptureError(f"not a memory snapshot: {error}", where=path) from error
+    marked = (segment for mark in snapshot.marks for segment in mark.segments)
+    sizes = sum(segment.total_size for segment in chain(snapshot.segments, marked))
+    if sizes + sum(event.size for event in snapshot.events) >= _MOST_SUM:
+        raise CaptureError(f"sizes of {_MOST_SUM} bytes and more in all", where=path)
+    return snapshot
+
+
+def _content(path: Path) -> bytearray:
+    data = bytearray()
+    for block in blocks(path, 1 << 20):
+        data += block
+        if len(data) > _MOST_BYTES:
+            raise CaptureError(f"a memory snapshot of more than {_MOST_BYTES} bytes", where=path)
+    return data
+
+
+def _typed(
+    source: Any, typed: Any, kind: type[_Plain], event: type[Event], block: type[Block]
+) -> Snapshot:
+    """Return ``source`` as records; ``typed(value, type=…)`` checks and converts."""
+    found = typed(source, type=kind)
+    reserved: dict[int, int] = {}
+    for segment in found.segments:
+        reserved[segment.device] = reserved.get(segment.device, 0) + segment.total_size
+    device = max(reserved, key=lambda index: reserved[index], default=0)
+    traces = found.device_traces[device : device + 1]
+    events = typed(traces[0], type=list[event]) if traces else []  # type: ignore[valid-type]  # a type by variable
+    _resolve(events, found.stacks)
+    segments = [segment for segment in found.segments if segment.device == device]
+    count = 0
+    for segment in segments:
+        _check_sizes(segment)
+        if isinstance(segment.blocks, list):  # before a shared list is multiplied
+            count += len(segment.blocks)
+        if count > _MOST_BLOCKS:
+            raise ValueError(f"more than {_MOST_BLOCKS} blocks")
+        segment.blocks = _blocks(typed(segment.blocks, type=list[block] | None), segment)  # type: ignore[valid-type]  # the same
+        _resolve(segment.blocks or [], found.stacks)
+    phases = sorted(found.phases, key=lambda phase: phase.time_us)
+    return Snapshot(segments, events, phases, _marks(found.marks, device, typed))
+
+
+def _marks(found: Sequence[Mark], device: int, typed: Any) -> list[Mark]:
+    """Return the marks in order of time, with their segments of ``device``."""
+    count = 0
+    for mark in found:
+        if isinstance(mark.segments, list):
+            count += len(mark.segments)
+        if count > _MOST_MARKED:
+            raise ValueError(f"more than {_MOST_MARKED} segments of marks")
+        segments = typed(mark.segments, type=list[Segment] | None) or []
+        mark.segments = [segment for segment in segments if segment.device == device]
+        for segment in mark.segments:
+            _check_sizes(segment)
+            segment.blocks = None
+    return sorted(found, key=lambda mark: mark.time_us)
+
+
+def _check_sizes(segment: Segment) -> None:
+    requested = segment.requested_size or 0
+    if not requested <= segment.held or not segment.allocated_size <= segment.held:
+        raise ValueError("a segment's allocated, active and requested sizes contradict each other")
+    if segment.held > segment.total_size:
+        raise ValueError("more is allocated of a segment than there is of it")
+
+
+def _blocks(found: list[Block] | None, segment: Segment) -> list[Block] | None:
+    """Return a segment's blocks, None if they are not the whole of what is allocated of it."""
+    if found is None or sum(one.size for one in found if one.live) != segment.allocated_size:
+        return None
+    if any(one.live and (one.requested_size or 0) > one.size for one in found):
+        return None
+    return found
+
+
+def _resolve(users: list[Event] | list[Block], stacks: list[Any]) -> None:
+    """Give every event or block the frames that its index stands for."""
+    for one in users:
+        if one.stack is not None:
+            if not 0 <= one.stack < len(stacks):
+                raise ValueError(f"no stack {one.stack} among {len(stacks)}")
+            one.frames = stacks[one.stack]

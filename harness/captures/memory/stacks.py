@@ -1,0 +1,95 @@
+"""Names of the code that asked for memory, from the stack that torch recorded for it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.captures.memory.snapshot import UNREADABLE
+from harness.errors import CaptureError
+
+_PYTHON = re.compile(r"\.py$|^<(stdin|string|ipython-input)")
+_TORCH = re.compile(r"(^|/)(site-packages|dist-packages|pytorch|ao)/(torch|torchao)/")
+# Inductor names what it generates by a hash: as a name it tells nothing, and never matches another.
+_GENERATED = re.compile(r"/(\w\w)/c\1\w{49}\.py$")
+_NO_STACK = "unknown (no stack recorded)"
+_MOST_FRAMES = 6
+_MOST_CHARACTERS = 1000  # of a stack's text
+
+
+class Stacks:
+    """Names sites and stacks; each different stack is walked once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._sites: dict[bytes | int, str] = {}
+        self._stacks: dict[bytes | int, str] = {}
+
+    def site(self, frames: Any) -> str:
+        """Return ``dir/file.py:line function`` of the innermost Python frame outside torch.
+
+        Without one the innermost frame of all; without a stack, words that say so. ``frames`` has
+        to outlive this object. Raises CaptureError for a stack that is no JSON.
+        """
+        key = _key(frames)
+        if key not in self._sites:
+            self._sites[key] = _text(_outside(self._decoded(frames))[:1])
+        return self._sites[key]
+
+    def stack(self, frames: Any) -> str:
+        """Return the site and the Python frames outside torch that led to it, six in all.
+
+        They stand innermost first with `` < `` between them; a text over 1000 characters is cut.
+        """
+        key = _key(frames)
+        if key not in self._stacks:
+            text = _text(_outside(self._decoded(frames)))
+            cut = len(text) > _MOST_CHARACTERS
+            self._stacks[key] = f"{text[: _MOST_CHARACTERS - 1]}…" if cut else text
+        return self._stacks[key]
+
+    def _decoded(self, frames: Any) -> object:
+        if not isinstance(frames, msgspec.Raw):
+            return frames
+        try:
+            return msgspec.json.decode(frames)
+        except UNREADABLE as error:
+            raise CaptureError(f"a damaged stack: {error}", where=self._path) from error
+
+
+def _key(frames: Any) -> bytes | int:
+    """Return what tells stacks apart: in JSON their text, in a pickle that they are one object."""
+    return bytes(frames) if isinstance(frames, msgspec.Raw) else id(frames)
+
+
+def _outside(stack: object) -> list[object]:
+    """Return the first six Python frames outside torch, or of all frames if there are none."""
+    if not isinstance(stack, list):
+        return []
+    found: list[object] = []
+    for frame in stack:
+        file = _part(frame, "filename")
+        if _PYTHON.search(file) and not _TORCH.search(file):
+            found.append(frame)
+        if len(found) == _MOST_FRAMES:
+            break
+    return found or stack[:_MOST_FRAMES]
+
+
+def _text(frames: list[object]) -> str:
+    return " < ".join(_named(frame) for frame in frames) or _NO_STACK
+
+
+def _named(frame: object) -> str:
+    path = _part(frame, "filename")
+    generated = _GENERATED.search(path)
+    file = "Inductor's code" if generated else "/".join(path.rsplit("/", 2)[-2:])
+    text = f"{file}:{_part(frame, 'line')} {_part(frame, 'name')}"
+    return text.encode("utf-8", "replace").decode()
+
+
+def _part(frame: object, key: str) -> str:
+    """Return a frame's field as text; a frame of another shape has no fields."""
+    value = frame.get(key) if isinstance(frame, dict) else None
+    return str(value)[:500] if isinstance(value, str | int) and value is not None else "?"

@@ -1,0 +1,237 @@
+"""SQLite exports of Nsight Systems: GPU operations, host calls and NVTX ranges.
+
+Tables are absent where nothing was recorded, and columns come and go between versions, so what
+there is is looked up first (https://docs.nvidia.com/nsight-systems/UserGuide, SQLite schema).
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.captures.formats.sqlite_file import Columns, SqliteFile, opened
+from harness.captures.kind import Argv, Kind
+from harness.captures.nsys.names import COPY_KINDS, MEMORY_KINDS, in_domains, named, shape
+from harness.errors import CaptureError
+from harness.evidence.tables import Tables, empty, frame
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_REPORT, _EXPORT = "trace.nsys-rep", "trace.sqlite"
+_KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
+_COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
+_MEMSETS = "CUPTI_ACTIVITY_KIND_MEMSET"
+_GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+_COPY_LABELS = "ENUM_CUDA_MEMCPY_OPER"
+_CALLS = ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER")
+_NVTX = ("NVTX_EVENTS", "NVTX_EVENTS_V2", "NVTX_EVENTS_V3")
+_MARKS = ("META_DATA_EXPORT", "ENUM_NSYS_EVENT_TYPE", "TARGET_INFO_SYSTEM_ENV")
+_TIMES = ("start", "end")
+_PLACE = ("deviceId", "streamId")
+_CORRELATION, _PROCESS, _NODE = "correlationId", "globalPid", "graphNodeId"
+_MEMORY = ("srcKind", "dstKind")
+_SHAPE = ("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ")
+_SHARED = ("staticSharedMemory", "dynamicSharedMemory")
+_REGISTERS = "registersPerThread"
+# ENUM_NSYS_EVENT_TYPE's NVTX rows with a beginning and an end: push/pop and start/end ranges, and
+# the same two imported from NVTX text files.
+_RANGE_TYPES = (59, 60, 70, 71)
+
+
+def read(path: Path, *, joins: bool = True) -> Tables:
+    """Return gpu_ops, api_calls and ranges; CaptureError for what is no whole export of nsys.
+
+    A table that nsys left out, as it does where nothing was recorded, gives no rows. A name whose
+    id leads nowhere is replaced by one in brackets that says so. ``joins=False`` leaves out what
+    only tells which host call launched what (api_calls, correlation, graph_node), half the file.
+    """
+    with opened(path) as file:
+        if not file.columns("StringIds") or not any(map(file.columns, _MARKS)):
+            raise CaptureError("an SQLite file, but no export of Nsight Systems", where=path)
+        return _Export(file, joins=joins).tables()
+
+
+class _Export:
+    """An open export; its methods make the parts of the evidence's tables."""
+
+    def __init__(self, file: SqliteFile, *, joins: bool) -> None:
+        self._file = file
+        self._joins = joins
+        self._names = file.fetch("StringIds", {"id": "INTEGER", "value": "TEXT"})
+        there = [file.columns(table) for table in (_KERNELS, _COPIES, _MEMSETS, _GRAPHS)]
+        # Correlation ids count from one in each process.
+        self._by_process = all(_PROCESS in columns for columns in there if columns)
+
+    def tables(self) -> Tables:
+        import polars as pl
+
+        parts = [self._kernels(), self._copies(), self._memsets(), self._graphs()]
+        tables = {"gpu_ops": pl.concat([empty("gpu_ops"), *parts]), "ranges": self._ranges()}
+        return tables | {"api_calls": self._calls()} if self._joins else tables
+
+    def _kernels(self) -> "pl.DataFrame":
+        name = "demangledName" if "demangledName" in self._file.columns(_KERNELS) else "shortName"
+        rows = self._gpu_rows(_KERNELS, name, *_SHAPE, *_SHARED, optional=(_REGISTERS, _NODE))
+        columns = {
+            "name": named(rows[name], self._names),
+            "shared_bytes": rows[_SHARED[0]] + rows[_SHARED[1]],
+            "grid": shape(rows, _SHAPE[:3], self._file.path),
+            "block": shape(rows, _SHAPE[3:], self._file.path),
+        }
+        if _REGISTERS in rows.columns:
+            columns["registers"] = rows[_REGISTERS]
+        return self._gpu_ops(rows, "kernel", columns)
+
+    def _copies(self) -> "pl.DataFrame":
+        import polars as pl
+
+        rows = self._gpu_rows(_COPIES, "bytes", "copyKind", optional=(_NODE, *_MEMORY))
+        if self._file.columns(_COPY_LABELS):
+            labels = self._file.fetch(_COPY_LABELS, {"id": "INTEGER", "label": "TEXT"})
+        else:
+            labels = pl.DataFrame({"id": list(COPY_KINDS), "label": list(COPY_KINDS.values())})
+        labels = labels.rename({"label": "value"})
+        kind = named(rows["copyKind"], labels, "copy kind").cast(pl.String)
+        name = "[CUDA memcpy " + kind + "]"
+        if self._joins and all(side in rows.columns for side in _MEMORY):
+            memory = pl.DataFrame({"id": list(MEMORY_KINDS), "value": list(MEMORY_KINDS.values())})
+            source, target = (
+                named(rows[side], memory, "memory kind").cast(pl.String) for side in _MEMORY
+            )
+            name = name + " (" + source + " -> " + target + ")"
+        columns = {"name": name, "copy_kind": kind, "bytes": rows["bytes"]}
+        return self._gpu_ops(rows, "copy", columns)
+
+    def _memsets(self) -> "pl.DataFrame":
+        import polars as pl
+
+        rows = self._gpu_rows(_MEMSETS, "bytes", optional=(_NODE,))
+        name = pl.Series(["[CUDA memset]"]).new_from_index(0, rows.height)
+        return self._gpu_ops(rows, "memset", {"name": name, "bytes": rows["bytes"]})
+
+    def _graphs(self) -> "pl.DataFrame":
+        import polars as pl
+
+        rows = self._gpu_rows(_GRAPHS, "graphId")
+        name = "[CUDA graph " + rows["graphId"].cast(pl.String) + "]"
+        return self._gpu_ops(rows, "graph", {"name": name})
+
+    def _calls(self) -> "pl.DataFrame":
+        import polars as pl
+
+        wanted = (*_TIMES, "globalTid", _CORRELATION, "nameId")
+        rows = pl.concat([_timed(self._file, table, wanted) for table in _CALLS])
+        return frame(
+            "api_calls",
+            {
+                "name": named(rows["nameId"], self._names),
+                "start_ns": rows["start"],
+                "duration_ns": rows["end"] - rows["start"],
+                "thread": rows["globalTid"],
+                "correlation": self._correlation(rows, "globalTid"),
+            },
+        )
+
+    def _ranges(self) -> "pl.DataFrame":
+        import polars as pl
+
+        table = next(filter(self._file.columns, _NVTX), _NVTX[0])
+        known = self._file.columns(table)
+        labels: Columns = {"text": "TEXT", "textId": "INTEGER"}
+        there: Columns = {name: labels[name] for name in labels if name in known}
+        domain = ("domainId",) if "domainId" in known else ()
+        rows = _timed(self._file, table, (*_TIMES, "eventType", "globalTid", *domain), there)
+        absent = {*labels, "domainId"} - set(rows.columns)
+        rows = rows.with_columns(pl.lit(None, pl.Int64).alias(name) for name in absent)
+        text = rows["text"].cast(pl.String)
+        registered = named(rows["textId"], self._names).cast(pl.String)
+        rows = rows.with_columns(name=text.zip_with(text.is_not_null(), registered))
+        ranges = in_domains(rows).filter(pl.col("eventType").is_in(_RANGE_TYPES))
+        return frame(
+            "ranges",
+            {
+                "name": ranges["name"],
+                "start_ns": ranges["start"],
+                "duration_ns": ranges["end"] - ranges["start"],
+                "thread": ranges["globalTid"],
+            },
+        )
+
+    def _gpu_rows(
+        self, table: str, *columns: str, optional: tuple[str, ...] = ()
+    ) -> "pl.DataFrame":
+        """Return rows of a table of GPU operations, with what of the optional columns it has."""
+        known = self._file.columns(table)
+        there = [name for name in optional if name in known and (self._joins or name != _NODE)]
+        joins = (_CORRELATION, *((_PROCESS,) if self._by_process else ())) if self._joins else ()
+        return _timed(self._file, table, (*_TIMES, *_PLACE, *joins, *columns, *there))
+
+    def _gpu_ops(
+        self, rows: "pl.DataFrame", kind: str, columns: dict[str, "pl.Series"]
+    ) -> "pl.DataFrame":
+        import polars as pl
+
+        common = {
+            "kind": pl.Series([kind], dtype=pl.Categorical).new_from_index(0, rows.height),
+            "start_ns": rows["start"],
+            "duration_ns": rows["end"] - rows["start"],
+            "device": rows["deviceId"],
+            "stream": rows["streamId"],
+        }
+        if self._joins:
+            common["correlation"] = self._correlation(rows, _PROCESS)
+        if _NODE in rows.columns:
+            common["graph_node"] = rows[_NODE]
+        return frame("gpu_ops", common | columns)
+
+    def _correlation(self, rows: "pl.DataFrame", process: str) -> "pl.Series":
+        """Return ids of 32 bits, with the process id above them where it is known.
+
+        A global id holds the process id in bits 24 to 47 (User Guide, "Common SQLite Examples").
+        """
+        import polars as pl
+
+        ids = pl.col(_CORRELATION)
+        if self._by_process:
+            ids += pl.col(process) // (1 << 24) % (1 << 24) * (1 << 32)
+        return rows.select(ids).to_series()
+
+
+def _timed(
+    file: SqliteFile, table: str, numbers: Iterable[str], texts: Columns | None = None
+) -> "pl.DataFrame":
+    """Return rows that really have a time, none if there is no such table.
+
+    Raises CaptureError for a row without a start, and one that ends before it starts or lasts
+    longer than 63 bits can say.
+    """
+    import polars as pl
+
+    columns: Columns = dict.fromkeys(numbers, "INTEGER") | dict(texts or {})
+    if not file.columns(table):
+        return pl.DataFrame(schema=dict.fromkeys(columns, pl.Int64))
+    rows = file.fetch(table, columns)
+    start, end = pl.col("start"), pl.col("end")
+    if rows["start"].null_count():
+        raise CaptureError(f"table {table} has a row without a start", where=file.path)
+    if rows.select(((end < start) | (end - start < 0)).any()).item():
+        raise CaptureError(f"table {table} has a row that ends before it starts", where=file.path)
+    # CUPTI writes start = end = 0 where it has no times (CUpti_ActivityKernel, "start").
+    return rows.filter((start != 0) | (end != 0))
+
+
+def _wrap(argv: Argv, out: Path, flags: tuple[str, ...]) -> Argv:
+    """Record only the workload's own profiler range; sampling off, as it needs privileges."""
+    return [
+        *("nsys", "profile", "--trace=cuda,nvtx,cublas", "--sample=none", "--cpuctxsw=none"),
+        *("--cuda-graph-trace=node", "--capture-range=cudaProfilerApi", "--capture-range-end=stop"),
+        *(*flags, "--force-overwrite=true", f"--output={out / _REPORT}", *argv),
+    ]
+
+
+def _export(out: Path) -> list[Argv]:
+    flags = ("--type=sqlite", "--force-overwrite=true", f"--output={out / _EXPORT}")
+    return [["nsys", "export", *flags, str(out / _REPORT)]]
+
+
+KIND = Kind("nsys", (_REPORT, _EXPORT), _wrap, _export, artifact=_EXPORT, read=read)

@@ -1,0 +1,23 @@
+"""The problem and run that a command line means."""
+
+from pathlib import Path
+
+from harness.cli import paths
+from harness.errors import UsageError
+from harness.problem import manifest
+from harness.problem.model import Problem
+from harness.store.run_folder import Run
+
+
+def problem_of(wanted: str) -> Problem:
+    """Return the problem of that number, name or folder."""
+    return manifest.find(paths.PROBLEMS, wanted)
+
+
+def chosen_run(wanted: str, run: Path | None) -> tuple[Problem, Run]:
+    """Return the problem and its run: the one given, else the newest."""
+    problem = problem_of(wanted)
+    found = Run.open(run) if run else Run.latest(paths.RUNS, problem.folder.name)
+    if found.provenance["problem"] != problem.folder.name:
+        raise UsageError(f"a run of {found.provenance['problem']}", where=found.folder)
+    return problem, found

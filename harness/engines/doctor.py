@@ -1,0 +1,69 @@
+"""What containers need: an engine that answers and builds, the GPU inside, profilers new enough."""
+
+import re
+
+from harness.engines import CHECKOUT
+from harness.engines.docker_cli import Client, Name, cdi_devices
+from harness.errors import ToolError
+from harness.machine.doctor import Check
+from harness.machine.target import Target
+
+_PINNED = re.compile(r"NSIGHT_IMAGE=nvidia/cuda:(\d+)\.(\d+)")
+
+
+def checks(target: Target, wanted: str) -> list[Check]:
+    """Return the checks of containers; only for the engine that is ``wanted`` can they fail."""
+    found = []
+    for name in ("docker", "podman"):
+        found += _engine(name, target, asked=wanted == name)
+    if target.gpu:
+        devices = ", ".join(cdi_devices())
+        remedy = (
+            "" if devices else "for podman: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
+        )
+        found.append(Check("CDI devices", bool(devices) or None, devices or "none", remedy))
+        found.append(_pinned(target))
+    return found
+
+
+def _engine(name: Name, target: Target, *, asked: bool) -> list[Check]:
+    failed = False if asked else None
+    try:
+        client = Client(name)
+        version = client.version()
+    except ToolError as error:
+        return [Check(name, failed, error.what, error.remedy)]
+    found = [Check(name, True, f"{version} ({client.program})")]
+    if target.gpu:
+        found.append(_gpu_inside(client, failed))
+    return found
+
+
+def _gpu_inside(client: Client, failed: bool | None) -> Check:
+    """Start nvidia-smi in an image that was built here; without one, say what is set up."""
+    title, remedy = f"GPU in {client.name}", "install the NVIDIA Container Toolkit"
+    try:
+        if not client.has_gpus():
+            return Check(title, failed, "the engine has no NVIDIA runtime and no CDI", remedy)
+        images = client.ask("images", "--format={{.Repository}}:{{.Tag}}", "worklogs/base")
+        if not images:
+            return Check(title, None, "set up; not tried, as no image is built yet")
+        gpu = "--gpus=all" if client.name == "docker" else "--device=nvidia.com/gpu=all"
+        run = ("run", "--rm", "--network=none", "--cap-drop=ALL", gpu)
+        seen = client.ask(*run, images.splitlines()[0], "nvidia-smi", "-L", deadline_s=60)
+    except ToolError as error:
+        return Check(title, failed, error.what, error.remedy or remedy)
+    return Check(title, True, seen.splitlines()[0])
+
+
+def _pinned(target: Target) -> Check:
+    """Compare the image's profilers with the driver: an older one misreads it or refuses."""
+    text = (CHECKOUT / "docker" / "Dockerfile").read_text(encoding="utf-8")
+    pinned = _PINNED.search(text)
+    if pinned is None or target.gpu is None:
+        return Check("profilers in the image", None, "not pinned by CUDA version")
+    ours = (int(pinned[1]), int(pinned[2]))
+    driver = tuple(int(part) for part in target.gpu.cuda.split("."))
+    found = f"of CUDA {ours[0]}.{ours[1]}, the driver is for {target.gpu.cuda}"
+    remedy = "" if ours >= driver else "build with --build-arg NSIGHT_IMAGE=… of a newer CUDA"
+    return Check("profilers in the image", ours >= driver or None, found, remedy)

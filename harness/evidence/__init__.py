@@ -1,0 +1,1 @@
+"""The waist: tables, provenance and subjects that everything after reads."""

@@ -1,0 +1,1 @@
+"""The door: a run, cell, report or capture file becomes evidence."""

@@ -1,0 +1,200 @@
+"""Two captures, cells, runs or reports side by side: what they are, and what changed."""
+
+import re
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.analysis import summary
+from harness.captures import conditions, sniff
+from harness.errors import CaptureError, UsageError
+from harness.evidence import tables as evidence
+from harness.evidence.tables import Tables
+from harness.extract import run as extraction
+from harness.problem.model import CaptureKind
+from harness.store import run_folder
+
+if TYPE_CHECKING:
+    from harness.analysis.diff.cells import CellDiff, FoldersDiff
+
+KINDS: tuple[CaptureKind, ...] = ("timing", "nsys", "torch", "ncu", "memory")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One side of a comparison: a label, its tables by capture kind, what it was made on.
+
+    ``run`` is the same for two cells of one run, whose rounds ran beside each other.
+    """
+
+    label: str
+    captures: dict[CaptureKind, Tables]
+    conditions: dict[CaptureKind, dict[str, str]]
+    run: str = ""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A run's or a report's evidence: its cells by (case, variant)."""
+
+    label: str
+    tables: Tables
+    origin: dict[str, Any]
+    cells: tuple[tuple[str, str], ...] = field(default=())
+
+    def subject(self, case: str, variant: str) -> Subject:
+        """Return one cell of it; UsageError if it has none such."""
+        import polars as pl
+
+        rows = self.tables["cells"].filter(
+            pl.col("case") == case, pl.col("variant") == variant, pl.col("status") == "ok"
+        )
+        if rows.is_empty():
+            there = ", ".join(f"{one}.{other}" for one, other in self.cells)
+            raise UsageError(
+                f"no finished cell of {case}.{variant}", where=self.label, remedy=f"it has: {there}"
+            )
+        captures: dict[CaptureKind, Tables] = {}
+        made: dict[CaptureKind, dict[str, str]] = {}
+        for kind in KINDS:
+            mine = rows.filter(pl.col("capture") == kind).sort("round")
+            names = mine["cell"].to_list() if kind == "timing" else mine["cell"].to_list()[:1]
+            if names:
+                captures[kind] = {
+                    name: table.filter(pl.col("cell").is_in(names))
+                    for name, table in self.tables.items()
+                }
+                made[kind] = self._conditions(names)
+        label = f"{self.label}:{case}.{variant}"
+        return Subject(label, captures, made, run=self.origin["run"]["id"])
+
+    def _conditions(self, names: list[str]) -> dict[str, str]:
+        target = self.origin["run"]["target"]
+        told = [cell for cell in self.origin["cells"] if cell["cell"] in names]
+        gpu = target["gpu"]
+        found = {"GPU": gpu["name"], "driver": gpu["driver"]} if gpu else {"CPU": target["cpu"]}
+        packages = {name: version for cell in told for name, version in cell["packages"].items()}
+        found |= {name: packages[name] for name in sorted(packages)}
+        clocks = [cell["seen"]["sm_mhz"]["median"] for cell in told if "sm_mhz" in cell["seen"]]
+        if clocks:
+            found["SM clock, MHz"] = _span(clocks)
+        return found | {"capture": _flags(told[0]["command"])}
+
+
+def _span(values: list[float]) -> str:
+    low, high = min(values), max(values)
+    return f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}"
+
+
+def _flags(argv: list[str]) -> str:
+    """Return the profiler's own part of a command, without the workload and the paths."""
+    until = next((at for at, word in enumerate(argv) if "python" in Path(word).name), len(argv))
+    kept = [word for word in argv[:until] if not re.search(r"[/\\]", word)]
+    return " ".join(kept) or "no profiler"
+
+
+def subject_or_folder(text: str) -> Subject | Folder:
+    """Return what ``text`` names: a capture file, a run or report folder, or PATH:CASE.VARIANT."""
+    path, _, cell = text.rpartition(":")
+    if not Path(text).exists() and path and Path(path).is_dir():
+        folder = _folder(Path(path))
+        wanted = [(case, variant) for case, variant in folder.cells if cell == f"{case}.{variant}"]
+        if wanted:
+            return folder.subject(*wanted[0])
+        case, _, variant = cell.partition(".")
+        return folder.subject(case, variant)
+    if Path(text).is_dir():
+        return _folder(Path(text))
+    return _file(Path(text))
+
+
+def _folder(path: Path) -> Folder:
+    if (path / "run.json").is_file():
+        run = run_folder.Run.open(path)
+        with tempfile.TemporaryDirectory(prefix="evidence-") as scratch:
+            tables = extraction.extract(run, Path(scratch) / "evidence")
+            origin = extraction.provenance(Path(scratch) / "evidence")
+    elif (path / "evidence").is_dir():
+        tables = evidence.load(path / "evidence")
+        origin = extraction.provenance(path / "evidence")
+    else:
+        raise UsageError(
+            "neither a run nor a report",
+            where=path,
+            remedy="a run has run.json, a report has evidence/",
+        )
+    finished = tables["cells"].filter(tables["cells"]["status"] == "ok")
+    cells = finished.select("case", "variant").unique(maintain_order=True).rows()
+    return Folder(str(path), tables, origin, tuple(cells))
+
+
+def _file(path: Path) -> Subject:
+    kind = sniff.kind_of(path)
+    with sniff.opened(path) as plain:
+        tables = summary.read(kind, plain, path)
+        try:
+            made = conditions.of(kind, plain, tables)
+        except CaptureError as error:  # of an unpacked copy: name the user's file
+            raise CaptureError(error.what, where=path, remedy=error.remedy) from error
+    named: CaptureKind = "nsys" if kind == "nsys-rep" else kind
+    whole = {name: tables.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
+    return Subject(str(path), {named: whole}, {named: made})
+
+
+def compare(a: Subject, b: Subject, ranges: str | None = None) -> "CellDiff":
+    """Return what changed from ``a`` to ``b`` in every kind of capture that both have."""
+    from harness.analysis.diff import cells
+
+    shared = [kind for kind in KINDS if kind in a.captures and kind in b.captures]
+    if not shared:
+        raise UsageError(
+            f"nothing to compare: {_kinds(a)} of the first, {_kinds(b)} of the second",
+            remedy="give two captures of one kind",
+        )
+    for one in (a, b) if ranges else ():
+        _has_range(one, str(ranges))
+    return cells.compare(
+        {kind: (a.captures[kind], b.captures[kind]) for kind in shared},
+        {kind: (a.conditions[kind], b.conditions[kind]) for kind in shared},
+        paired=bool(a.run) and a.run == b.run,
+        ranges=ranges,
+    )
+
+
+def _has_range(one: Subject, name: str) -> None:
+    from harness.analysis.diff.step_breakdown import unnumbered
+
+    for kind in ("nsys", "torch"):
+        if kind in one.captures:
+            there = unnumbered(one.captures[kind]["ranges"])["name"].unique().drop_nulls()
+            if name not in there:
+                known = ", ".join(sorted(there)[:8]) or "none"
+                remedy = f"there are: {known}"
+                raise UsageError(f"{kind} has no range {name!r}", where=one.label, remedy=remedy)
+
+
+def _kinds(one: Subject) -> str:
+    return " and ".join(one.captures)
+
+
+def compare_folders(a: Folder, b: Folder) -> "FoldersDiff":
+    """Return the unprofiled times of every cell that both have; UsageError if there is none."""
+    from harness.analysis.diff import timing
+    from harness.analysis.diff.cells import CellTimes, FoldersDiff
+
+    shared = [cell for cell in a.cells if cell in b.cells]
+    if not shared:
+        raise UsageError("the two have no variant and case in common")
+    paired = a.origin["run"]["id"] == b.origin["run"]["id"]
+    found = []
+    for case, variant in shared:
+        sides = [one.subject(case, variant).captures.get("timing") for one in (a, b)]
+        if sides[0] and sides[1]:
+            ratios = timing.compare(sides[0], sides[1], paired=paired)
+            found.append(CellTimes(case, variant, tuple(ratios)))
+    only = [
+        tuple(f"{case}.{variant}" for case, variant in one.cells if (case, variant) not in shared)
+        for one in (a, b)
+    ]
+    return FoldersDiff(tuple(found), only[0], only[1])

@@ -1,0 +1,130 @@
+"""What has to be in place for a run, as data: what was found and what to do about it."""
+
+import shutil
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from harness import process
+from harness.errors import ToolError
+from harness.machine.monitor import Monitor, summary
+from harness.machine.target import Target, Tool
+
+_ROOM_BYTES = 5 << 30
+_WATCHED_S = 0.6
+_HARMLESS = {"power cap", "sync boost"}  # a loaded GPU's own governor
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line: ``ok`` is None where the question does not arise here."""
+
+    name: str
+    ok: bool | None
+    found: str
+    remedy: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data."""
+        return asdict(self)
+
+
+def checks(target: Target) -> list[Check]:
+    """Return every check of this machine, in the order in which things fail."""
+    return [
+        _python(),
+        _gpu(target),
+        _profiler("nsys", target.nsys, target),
+        _nsys_import(target),
+        _profiler("ncu", target.ncu, target),
+        _counters(target),
+        _state(target),
+        _room(Path.cwd()),
+    ]
+
+
+def _python() -> Check:
+    found = sys.version.split()[0]
+    return Check("Python", sys.version_info >= (3, 11), found, "needs 3.11 or later")
+
+
+def _gpu(target: Target) -> Check:
+    if target.gpu is None:
+        return Check("GPU", None, "none: problems run on the CPU, at small shapes")
+    gpu = target.gpu
+    found = f"{gpu.name}, driver {gpu.driver}, CUDA {gpu.cuda}, {gpu.memory_bytes / 2**30:.0f} GiB"
+    return Check("GPU", True, found)
+
+
+def _profiler(name: str, tool: Tool | None, target: Target) -> Check:
+    if target.gpu is None:
+        return Check(name, None, tool.version if tool else "not installed; not needed on a CPU")
+    if tool is None:
+        return Check(name, False, "not found", f"install Nsight and put {name} on PATH")
+    # A profiler older than the driver's CUDA misreads it: CUDA 13 came with the 2025.3 tools.
+    old = int(target.gpu.cuda.split(".")[0]) >= 13 and _release(tool) < (2025, 3)
+    remedy = f"the driver is for CUDA {target.gpu.cuda}: install {name} 2025.3 or later"
+    return Check(name, not old, f"{tool.version} ({tool.path})", remedy if old else "")
+
+
+def _release(tool: Tool) -> tuple[int, int]:
+    year, release, *_ = tool.version.split(".")
+    return int(year), int(release)
+
+
+def _nsys_import(target: Target) -> Check:
+    if target.gpu is None or target.nsys is None:
+        return Check("nsys export", None, "not needed here")
+    try:
+        process.output([target.nsys.path, "export", "--help"])
+        importer = Path(target.nsys.path).resolve().parent / "QdstrmImporter"
+        missing = [
+            line.split()[0]
+            for line in (
+                process.output(["ldd", str(importer)]) if importer.is_file() else ""
+            ).splitlines()
+            if "not found" in line
+        ]
+    except ToolError as error:
+        return Check("nsys export", False, str(error), "reinstall Nsight Systems")
+    remedy = f"install the packages with {', '.join(missing)}" if missing else ""
+    return Check("nsys export", not missing, "works" if not missing else "cannot load", remedy)
+
+
+def _counters(target: Target) -> Check:
+    if target.gpu is None:
+        return Check("hardware counters", None, "no GPU")
+    if target.counters_restricted is None:
+        return Check("hardware counters", None, "/proc/driver/nvidia/params is not readable")
+    remedy = (
+        "load the driver with NVreg_RestrictProfilingToAdminUsers=0, or give ncu CAP_PERFMON "
+        "(driver 565 and later) or CAP_SYS_ADMIN"
+    )
+    restricted = target.counters_restricted
+    found = "for administrators only" if restricted else "for every user"
+    return Check("hardware counters", not restricted, found, remedy if restricted else "")
+
+
+def _state(target: Target) -> Check:
+    if target.gpu is None:
+        return Check("GPU state", None, "no GPU")
+    with Monitor(target.gpu.uuid) as monitor:
+        time.sleep(_WATCHED_S)
+    seen = summary(monitor.looks)
+    labels = {"sm_mhz": "SM {:.0f} MHz", "memory_mhz": "memory {:.0f} MHz", "power_w": "{:.0f} W"}
+    found = [label.format(seen[key]["median"]) for key, label in labels.items() if key in seen]
+    held = sorted(reason for reason in seen["throttle_reasons"] if reason not in _HARMLESS)
+    found.append(f"held back by {', '.join(held) or 'nothing'}")
+    remedy = "let it cool, and see nvidia-smi -q -d PERFORMANCE" if held else ""
+    if seen["others"]:
+        found.append(f"on the GPU, too: {', '.join(seen['others'])}")
+        remedy = remedy or "end them: cells measured beside them count as doubtful"
+    return Check("GPU state", not held and not seen["others"], ", ".join(found), remedy)
+
+
+def _room(folder: Path) -> Check:
+    free = shutil.disk_usage(folder).free
+    found = f"{free / 2**30:.0f} GiB free under {folder}"
+    return Check("disk", free >= _ROOM_BYTES, found, "" if free >= _ROOM_BYTES else "free 5 GiB")

@@ -1,0 +1,106 @@
+"""What one field of a manifest cannot say alone: that the names it uses are made somewhere."""
+
+import re
+from collections.abc import Iterator
+
+from harness.problem.model import Claim, Problem, Selection
+
+Mistake = tuple[tuple[str | int, ...], str]
+"""Where (the path of keys) and what."""
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
+
+
+def mistakes_in(problem: Problem) -> list[Mistake]:
+    """Return every reference that leads nowhere, in the order of the manifest's sections."""
+    return [*_names(problem), *_references(problem), *_metrics(problem), *_claims(problem)]
+
+
+def _names(problem: Problem) -> Iterator[Mistake]:
+    for section in ("environments", "variants", "cases", "metrics"):
+        for name in getattr(problem, section):
+            if not _NAME.fullmatch(name):
+                yield (section, name), "a name is lower-case letters, digits, '.', '_' and '-'"
+    if not re.fullmatch(r"\d+-[a-z0-9-]+", problem.folder.name):
+        yield (), f"the folder {problem.folder.name!r} is not named <number>-<name>"
+
+
+def _references(problem: Problem) -> Iterator[Mistake]:
+    for name, environment in problem.environments.items():
+        if environment.lock and not (problem.folder / environment.lock).is_file():
+            yield (
+                ("environments", name, "lock"),
+                f"no file {environment.lock!r} beside the manifest",
+            )
+    for name, variant in problem.variants.items():
+        if variant.environment not in problem.environments:
+            yield ("variants", name, "environment"), _unknown("environment", variant.environment)
+    if problem.baseline not in problem.variants:
+        yield ("baseline",), _unknown("variant", problem.baseline)
+    yield from _cells(problem)
+
+
+def _cells(problem: Problem) -> Iterator[Mistake]:
+    for kind, capture in problem.captures.items():
+        for case, variants in capture.cells.items():
+            if case not in problem.cases:
+                yield ("captures", kind, "cells", case), _unknown("case", case)
+            for index, name in enumerate([] if variants == "all" else variants):
+                if name not in problem.variants:
+                    yield ("captures", kind, "cells", case, index), _unknown("variant", name)
+
+
+def _metrics(problem: Problem) -> Iterator[Mistake]:
+    from harness.analysis.metrics import MEASURES
+
+    for name, metric in problem.metrics.items():
+        if metric.capture not in problem.captures:
+            yield ("metrics", name, "capture"), _unknown("capture", metric.capture)
+        known = MEASURES.get(metric.capture, ())
+        if metric.measure and metric.measure not in known:
+            there = ", ".join(known) or "none"
+            what = f"{metric.capture} has no measure {metric.measure!r}; there are: {there}"
+            yield ("metrics", name, "measure"), what
+
+
+def _claims(problem: Problem) -> Iterator[Mistake]:
+    seen: set[str] = set()
+    for index, claim in enumerate(problem.claims):
+        if claim.id in seen:
+            yield ("claims", index, "id"), f"duplicate name {claim.id!r}"
+        seen.add(claim.id)
+        yield from _claim(problem, index, claim)
+
+
+def _claim(problem: Problem, index: int, claim: Claim) -> Iterator[Mistake]:
+    for side, selection in (("of", claim.of), ("over", claim.over)):
+        if selection is None:
+            continue
+        whole = complete(claim, selection)
+        unknown = [
+            (key, value)
+            for key, value in (("variant", whole[0]), ("case", whole[1]), ("metric", whole[2]))
+            if (value or "").partition("@")[0] not in getattr(problem, f"{key}s")
+        ]
+        for key, value in unknown:
+            place = ("claims", index, "metric") if key == "metric" else ("claims", index, side, key)
+            yield place, "is missing" if value is None else _unknown(key, value)
+        if not unknown and not _made(problem, *whole):
+            what = f"no capture makes {whole[2]!r} of {whole[0]!r} in {whole[1]!r}"
+            yield ("claims", index, side), what
+
+
+def complete(claim: Claim, selection: Selection) -> tuple[str, str, str]:
+    """Return variant, case and metric of one side of a claim; ``over`` inherits from ``of``."""
+    variant = selection.variant or claim.of.variant
+    case = selection.case or claim.of.case
+    return variant, case, selection.metric or claim.metric  # type: ignore[return-value]  # checked at load
+
+
+def _made(problem: Problem, variant: str, case: str, metric: str) -> bool:
+    kind = problem.metric(metric).capture
+    return any(problem.covers(kind, variant, case, device) for device in ("cuda", "cpu"))
+
+
+def _unknown(kind: str, name: str) -> str:
+    return f"no {kind} {name!r}"

@@ -1,0 +1,204 @@
+"""Verdicts: an interval clear of its bound, or none."""
+
+import polars as pl
+import pytest
+
+from harness.analysis import claims
+from harness.analysis.metrics import Measured, Metrics
+from harness.evidence import tables as evidence
+from harness.problem.model import Bound, Problem
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bound", "verdict"),
+    [
+        (2.0, 2.2, {"above": 1.9}, "reproduced"),
+        (2.0, 2.2, {"above": 1.97}, "reproduced"),
+        (2.0, 2.2, {"above": 1.99}, "inconclusive"),  # clear, but by less than a hundredth
+        (2.0, 2.2, {"above": 2.21}, "inconclusive"),
+        (2.0, 2.2, {"above": 2.23}, "refuted"),
+        (2.0, 2.2, {"below": 2.23}, "reproduced"),
+        (2.0, 2.2, {"below": 1.99}, "inconclusive"),
+        (-2.2, -2.0, {"below": -1.97}, "reproduced"),
+        (-2.2, -2.0, {"below": -1.99}, "inconclusive"),
+        (2.0, 2.2, {"above": 2.1}, "inconclusive"),
+        (2.0, 2.2, {"above": 2.3}, "refuted"),
+        (2.0, 2.2, {"below": 2.3}, "reproduced"),
+        (2.0, 2.2, {"below": 2.1}, "inconclusive"),
+        (2.0, 2.2, {"below": 1.9}, "refuted"),
+        (2.0, 2.2, {"between": (1.9, 2.3)}, "reproduced"),
+        (2.0, 2.2, {"between": (2.1, 2.3)}, "inconclusive"),
+        (2.0, 2.2, {"between": (2.3, 2.4)}, "refuted"),
+        (8.0, 8.0, {"between": (8, 8)}, "reproduced"),
+        (7.0, 7.0, {"between": (8, 8)}, "refuted"),
+        (0.1 + 0.2, 0.1 + 0.2, {"between": (0.3, 0.3)}, "reproduced"),
+    ],
+)
+def test_a_verdict_needs_its_interval_clear_of_the_bound(
+    low: float, high: float, bound: dict[str, float], verdict: str
+) -> None:
+    measured = Measured("ms", value=(low + high) / 2, low=low, high=high)
+    assert claims.verdict(measured, Bound(**bound)) == verdict  # type: ignore[arg-type]
+
+
+def test_what_was_not_measured_is_never_zero() -> None:
+    assert claims.verdict(Measured("ms", why="not run"), Bound(below=1)) == "not measured"
+
+
+def tables(values: dict[str, list[list[float]]]) -> evidence.Tables:
+    """Evidence with wall times by variant and round."""
+    rounds = [
+        (f"small.{variant}.timing.r{number}", variant, number, of_round)
+        for variant, by_round in values.items()
+        for number, of_round in enumerate(by_round)
+    ]
+    cells = [
+        {"cell": cell, "variant": variant, "case": "small", "capture": "timing", "round": number}
+        | {"status": "ok", "reason": "", "wall_s": 1.0, "doubt": "", "sm_mhz": 1980.0}
+        for cell, variant, number, _ in rounds
+    ]
+    samples = [
+        {"cell": cell, "region": "r", "metric": "wall_time", "unit": "ms", "index": index}
+        | {"value": value, "mark": ""}
+        for cell, _, _, of_round in rounds
+        for index, value in enumerate(of_round)
+    ]
+    return {name: _empty(name) for name in evidence.SCHEMAS} | {
+        "cells": _table("cells", cells),
+        "samples": _table("samples", samples),
+    }
+
+
+def _table(name: str, rows: list[dict[str, object]]) -> pl.DataFrame:
+    columns = {key: [row.get(key) for row in rows] for key in evidence.SCHEMAS[name]}
+    cells = pl.Series("cell", [row["cell"] for row in rows], dtype=pl.String)
+    return evidence.frame(name, columns).insert_column(0, cells)
+
+
+def _empty(name: str) -> pl.DataFrame:
+    return evidence.empty(name).insert_column(0, pl.lit("").alias("cell"))
+
+
+def judged(example: Problem, values: dict[str, list[list[float]]]) -> claims.Judged:
+    return claims.judge(example, Metrics(example, tables(values)), "cpu")[0]
+
+
+def test_a_ratio_is_taken_and_judged(example: Problem) -> None:
+    one = judged(example, {"slow": [[4.0, 4.1, 3.9]], "fast": [[2.0, 2.0, 2.1]]})
+    assert one.verdict == "reproduced"
+    assert one.measured.value == pytest.approx(0.5)
+    assert one.measured.low <= 0.5 <= one.measured.high
+
+
+def test_a_side_that_did_not_run_is_named(example: Problem) -> None:
+    one = judged(example, {"slow": [[4.0]]})
+    assert (one.verdict, one.measured.why) == ("not measured", "fast: not run")
+    assert claims.exit_code([one]) == 3
+
+
+def test_exit_codes(example: Problem) -> None:
+    good = judged(example, {"slow": [[4.0]], "fast": [[2.0]]})
+    bad = judged(example, {"slow": [[2.0]], "fast": [[4.0]]})
+    assert (good.verdict, bad.verdict) == ("reproduced", "refuted")
+    assert claims.exit_code([good]) == 0
+    assert claims.exit_code([good, bad]) == 1
+    open_ = judged(example, {"slow": [[2.0, 2.1]], "fast": [[2.1, 2.0]]})
+    assert open_.verdict == "inconclusive"
+    assert claims.exit_code([good, open_]) == 0
+    assert claims.exit_code([good, open_], strict=True) == 1
+
+
+FAR_APART = {"slow": [[4.0, 4.1], [4.0, 4.1]], "fast": [[2.0, 2.0], [2.0, 2.01]]}
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("doubt", "power cap in 9 of 9 looks", "fast: power cap in 9 of 9 looks"),
+        ("sm_mhz", 1755.0, "fast: SM clock between rounds from 1755 to 1980 MHz"),
+    ],
+)
+def test_a_doubtful_round_decides_nothing(
+    example: Problem, column: str, value: object, told: str
+) -> None:
+    found = tables(FAR_APART)
+    assert claims.judge(example, Metrics(example, found), "cpu")[0].verdict == "reproduced"
+    second = pl.col("cell") == "small.fast.timing.r1"
+    found["cells"] = found["cells"].with_columns(
+        pl.when(second).then(pl.lit(value)).otherwise(pl.col(column)).alias(column)
+    )
+    one = claims.judge(example, Metrics(example, found), "cpu")[0]
+    assert (one.verdict, one.measured.doubt) == ("inconclusive", told)
+
+
+@pytest.mark.parametrize(
+    ("why", "lowest", "verdict"),
+    [
+        ("power cap in 9 of 9 looks", 1800.0, "reproduced"),
+        ("power cap in 9 of 9 looks", 900.0, "inconclusive"),  # 2.2 times the clock is not excluded
+        ("r1: sm clock drifted from 1980 to 1800 MHz", 1800.0, "reproduced"),
+        ("power cap in 9 of 9 looks", None, "inconclusive"),
+        ("on the GPU, too: a.out (process 7)", 1980.0, "inconclusive"),
+        ("r1: on the GPU, too: a.out (process 7)", 1980.0, "inconclusive"),
+        ("memory clock drifted from 2619 to 3201 MHz", 1980.0, "inconclusive"),
+    ],
+)
+def test_a_clock_in_doubt_decides_what_it_cannot_account_for(
+    example: Problem, why: str, lowest: float | None, verdict: str
+) -> None:
+    found = tables(FAR_APART)  # half the time, for a bound of 0.99
+    ends = {"sm_mhz_min": lowest, "sm_mhz_max": 1980.0, "doubt": why}
+    found["cells"] = found["cells"].with_columns(
+        *(
+            pl.lit(value).cast(found["cells"][name].dtype).alias(name)
+            for name, value in ends.items()
+        )
+    )
+    one = claims.judge(example, Metrics(example, found), "cpu")[0]
+    assert (one.verdict, bool(one.measured.doubt)) == (verdict, True)
+
+
+def test_a_ratio_that_one_process_measured_in_turn_bears_any_clock(example: Problem) -> None:
+    example.metrics["time"] = example.metrics["time"].model_copy(update={"paired": True})
+    found = tables(FAR_APART)
+    ends = {"sm_mhz_min": 900.0, "sm_mhz_max": 1980.0}
+    found["cells"] = found["cells"].with_columns(
+        *(pl.lit(value).alias(name) for name, value in ends.items())
+    )
+    for why, doubtful in (("power cap in 9 of 9 looks", False), ("on the GPU, too: a.out", True)):
+        found["cells"] = found["cells"].with_columns(pl.lit(why).alias("doubt"))
+        one = claims.judge(example, Metrics(example, found), "cpu")[0]
+        assert bool(one.measured.doubt) is doubtful
+        assert one.verdict == ("inconclusive" if doubtful else "reproduced")
+
+
+def test_a_sample_that_had_not_settled_counts_for_nothing(example: Problem) -> None:
+    found = tables({"slow": [[4.0, 4.0]], "fast": [[9.0, 2.0]]})
+    first = (pl.col("value") == 9.0).fill_null(False)
+    found["samples"] = found["samples"].with_columns(
+        pl.when(first).then(pl.lit("warm-up")).otherwise(pl.col("mark")).alias("mark")
+    )
+    metrics = Metrics(example, found)
+    assert metrics.get("time", "fast", "small").value == 2.0
+    assert metrics.samples("time", "fast", "small") == {0: [2.0]}
+
+
+@pytest.mark.parametrize(
+    ("start", "value"), [(None, 20 ** (1 / 3)), ("first", 5.0), ("later", 2.0)]
+)
+def test_the_start_that_fills_the_caches_can_be_told_from_the_later_ones(
+    example: Problem, start: str | None, value: float
+) -> None:
+    example.metrics["time"] = example.metrics["time"].model_copy(update={"start": start})
+    metrics = Metrics(example, tables({"slow": [[5.0], [2.0], [2.0]]}))
+    assert metrics.get("time", "slow", "small").value == pytest.approx(value)
+    once = Metrics(example, tables({"slow": [[5.0]]}))
+    told = once.get("time", "slow", "small")
+    assert told.why == ("no later start was run" if start == "later" else "")
+
+
+def test_what_was_sampled_once_is_no_count() -> None:
+    sampled = Measured("ms", value=2.0, low=2.0, high=2.0, rounds=1, samples=20)
+    assert claims.verdict(sampled, Bound(below=2.01)) == "inconclusive"
+    counted = Measured("kernels", value=2.0, low=2.0, high=2.0, rounds=1, samples=1)
+    assert claims.verdict(counted, Bound(below=2.0)) == "reproduced"

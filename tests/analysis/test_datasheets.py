@@ -1,0 +1,97 @@
+"""Peaks against each other, and against what units times clock make of them."""
+
+import pytest
+
+from harness.analysis import datasheets
+from harness.analysis.datasheets import Peaks
+
+NAMES = (
+    "NVIDIA H200",
+    "NVIDIA H100 80GB HBM3",
+    "NVIDIA A100-SXM4-80GB",
+    "NVIDIA A100-SXM4-40GB",
+    "NVIDIA A100 80GB PCIe",
+    "NVIDIA L40S",
+    "NVIDIA L4",
+    "NVIDIA A10",
+    "NVIDIA GeForce RTX 5090",
+    "NVIDIA GeForce RTX 4090",
+    "NVIDIA GeForce RTX 3090",
+)
+
+
+def known(name: str) -> Peaks:
+    found = datasheets.of(name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_gpu_is_found_by_its_name_with_a_source(name: str) -> None:
+    found = known(name)
+    assert found.name == name
+    assert found.source
+
+
+@pytest.mark.parametrize("name", ["NVIDIA H200 NVL", "NVIDIA H100 NVL", "h200", "Tesla T4", ""])
+def test_a_gpu_that_is_not_known_has_no_peaks(name: str) -> None:
+    assert datasheets.of(name) is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_half_the_bits_are_twice_the_rate(name: str) -> None:
+    found = known(name)
+    assert found.bf16 == found.fp16
+    assert found.bf16 is not None
+    assert found.tf32 == pytest.approx(found.bf16 / 2, rel=0.02)
+    if found.fp8 is not None:
+        assert found.fp8 == pytest.approx(2 * found.bf16, rel=0.005)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_matrix_units_outrun_vector_units(name: str) -> None:
+    found = known(name)
+    assert found.tf32 is not None
+    assert found.fp32 is not None
+    if "GeForce" in name:
+        assert found.fp32 == found.tf32
+    else:
+        assert found.fp32 < found.tf32
+
+
+@pytest.mark.parametrize(
+    ("name", "units", "flop", "mhz"),
+    [
+        ("NVIDIA H200", 132, 4096, 1830),
+        ("NVIDIA H100 80GB HBM3", 132, 4096, 1830),
+        ("NVIDIA A100-SXM4-80GB", 108, 2048, 1410),
+        ("NVIDIA A100-SXM4-40GB", 108, 2048, 1410),
+        ("NVIDIA A100 80GB PCIe", 108, 2048, 1410),
+        ("NVIDIA L40S", 142, 1024, 2520),
+        ("NVIDIA L4", 58, 1024, 2040),
+        ("NVIDIA A10", 72, 1024, 1695),
+        ("NVIDIA GeForce RTX 5090", 170, 512, 2407),
+        ("NVIDIA GeForce RTX 4090", 128, 512, 2520),
+        ("NVIDIA GeForce RTX 3090", 82, 512, 1695),
+    ],
+)
+def test_the_rate_is_that_of_all_units_at_the_boost_clock(
+    name: str, units: int, flop: int, mhz: int
+) -> None:
+    """Dense bf16: multiprocessors, floating-point operations of one per clock, clock."""
+    assert known(name).bf16 == pytest.approx(units * flop * mhz * 1e6 / 1e12, rel=0.01)
+
+
+def test_rates_are_asked_for_by_key() -> None:
+    found = known("NVIDIA A100-SXM4-80GB")
+    rates = {key: found.rate(key) for key in ("dram", "bf16", "fp16", "fp8", "tf32", "fp32")}
+    assert rates == {
+        "dram": 2039,
+        "bf16": 312,
+        "fp16": 312,
+        "fp8": None,
+        "tf32": 156,
+        "fp32": 19.5,
+    }
+    with pytest.raises(KeyError):
+        found.rate("int8")

@@ -1,0 +1,91 @@
+"""What a run's cells say of the conditions: doubts of a metric, notes for the reader."""
+
+from typing import Any
+
+import polars as pl
+
+from harness.analysis import reliability
+from harness.evidence import tables as evidence
+
+
+def cells(*rows: dict[str, Any]) -> pl.DataFrame:
+    given: list[dict[str, Any]] = [
+        {
+            "cell": f"small.{row.get('variant', 'a')}.timing.r{number}",
+            "variant": "a",
+            "case": "small",
+            "capture": "timing",
+            "round": number,
+            "status": "ok",
+            "doubt": "",
+            "retried": "",
+            "sm_mhz": 1980.0,
+            "idle_s": 0.1,
+        }
+        | row
+        for number, row in enumerate(rows)
+    ]
+    columns = {key: [row.get(key) for row in given] for key in evidence.SCHEMAS["cells"]}
+    names = pl.Series("cell", [row["cell"] for row in given])
+    return evidence.frame("cells", columns).insert_column(0, names)
+
+
+def samples(values: dict[tuple[str, str], float]) -> pl.DataFrame:
+    rows = list(values.items())
+    columns = {
+        "metric": [metric for (_, metric), _ in rows],
+        "value": [value for _, value in rows],
+        "mark": ["" for _ in rows],
+    }
+    names = pl.Series("cell", [cell for (cell, _), _ in rows], dtype=pl.String)
+    return evidence.frame("samples", columns).insert_column(0, names)
+
+
+def notes(found: pl.DataFrame, values: dict[tuple[str, str], float] | None = None) -> list[str]:
+    return reliability.notes({"cells": found, "samples": samples(values or {})})
+
+
+def test_quiet_rounds_have_no_doubt_and_no_note() -> None:
+    found = cells({}, {"sm_mhz": 1965.0}, {})
+    assert reliability.doubt(found) == ""
+    assert notes(found) == []
+
+
+def test_a_doubtful_round_makes_the_metric_doubtful() -> None:
+    found = cells({}, {"doubt": "power cap in 9 of 10 looks"}, {})
+    assert reliability.doubt(found) == "power cap in 9 of 10 looks"
+    assert notes(found) == ["small.a.timing.r1 doubtful: power cap in 9 of 10 looks"]
+
+
+def test_clocks_that_differ_between_rounds_are_told() -> None:
+    assert reliability.doubt(cells({}, {"sm_mhz": 1755.0})) == (
+        "SM clock between rounds from 1755 to 1980 MHz"
+    )
+
+
+def test_a_pause_a_retry_and_an_unwatched_cell_are_noted() -> None:
+    found = cells({"idle_s": None}, {"idle_s": 31.2}, {"retried": "x on the GPU"}, {"doubt": None})
+    assert notes(found) == [
+        "1 of 4 timing cells were not watched while they measured",
+        "small.a.timing.r2 run again, doubtful at first: x on the GPU",
+        "no cell ran for 31 s before small.a.timing.r1",
+    ]
+    assert reliability.doubt(found) == ""
+
+
+def test_a_variant_whose_gpu_waits_for_the_host_is_noted() -> None:
+    found = cells({"variant": "a"}, {"variant": "b"})
+    a, b = "small.a.timing.r0", "small.b.timing.r1"
+    told = notes(
+        found,
+        {(a, "wall_time"): 3.0, (a, "gpu_time"): 1.0, (b, "wall_time"): 1.1, (b, "gpu_time"): 1.0},
+    )
+    assert told == ["a in small is host-bound: 3.0 times its GPU time"]
+
+
+def test_a_doubt_about_one_region_is_none_about_another() -> None:
+    found = cells({"doubt": "m4096: power cap in 9 of 9 looks; on the GPU, too: other"}, {})
+    both = "m4096: power cap in 9 of 9 looks; on the GPU, too: other"
+    assert reliability.doubt(found) == both
+    assert reliability.doubt(found, "m4096") == both
+    assert reliability.doubt(found, "m1") == "on the GPU, too: other"

@@ -1,0 +1,210 @@
+"""The reader of ncu reports against ncu's own command line, and against cut and foreign files."""
+
+import csv
+import functools
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from harness.captures import sniff
+from harness.captures.ncu import read as ncu
+from harness.errors import CaptureError, ToolError
+from tests.support.paths import DATA
+
+DATA = DATA / "ncu"
+
+
+@pytest.fixture(scope="module")
+def report() -> Iterator[Path]:
+    with sniff.opened(DATA / "small.ncu-rep.zst") as plain:
+        yield plain
+
+
+@pytest.fixture(scope="module")
+def counters(report: Path) -> pl.DataFrame:
+    return ncu.read(report)["counters"].with_columns(
+        pl.col("name", "metric", "unit", "grid", "block").cast(pl.String)
+    )
+
+
+@pytest.fixture(scope="module")
+def printed() -> tuple[dict[str, str], list[dict[str, str]]]:
+    """What `ncu --page raw --csv` printed: units by column, then a row a launch."""
+    lines = (DATA / "small.csv").read_text().splitlines()
+    start = next(index for index, line in enumerate(lines) if line.startswith('"ID"'))
+    units, *rows = csv.DictReader(lines[start:])
+    return units, rows
+
+
+def bare(name: str) -> str:
+    """A name without what ncu's command line leaves out: torch's namespaces, casts of constants."""
+    return re.sub(r"\b(at|native)::|\((int|bool|unsigned long)\)", "", name)
+
+
+def test_launches_agree_with_ncu(counters: pl.DataFrame, printed) -> None:
+    _, rows = printed
+    ours = counters.unique("launch").sort("launch").select("name", "grid", "block").rows()
+    shape = str.maketrans({"(": "", ")": "", " ": ""})
+    assert [bare(name) for name, _, _ in ours] == [bare(row["Kernel Name"]) for row in rows]
+    assert [(grid, block) for _, grid, block in ours] == [
+        (row["Grid Size"].translate(shape), row["Block Size"].translate(shape)) for row in rows
+    ]
+
+
+def test_every_metric_agrees_with_ncu_to_the_last_digit(counters: pl.DataFrame, printed) -> None:
+    units, rows = printed
+    compared = 0
+    for launch, metric, unit, value in counters.select("launch", "metric", "unit", "value").rows():
+        text = rows[launch].get(metric, "").replace(",", "")
+        if not text:
+            continue
+        digits = len(text.partition(".")[2])
+        assert f"{value:.{digits}f}" == text, metric
+        assert unit == units[metric], metric
+        compared += 1
+    assert compared > 60 * len(rows)
+
+
+def message(content: bytes) -> bytes:
+    return len(content).to_bytes(4, "little") + content
+
+
+def field(number: int, value: int) -> bytes:
+    """A varint field of a protobuf message."""
+    out = [number << 3]
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+HEAD = b"NVR\0" + message(field(1, 7))
+
+
+def ends(report: bytes) -> Iterator[int]:
+    """Where the blocks end, found by a pattern for the fields that ncu writes around the size."""
+    at = len(HEAD)
+    while at < len(report):
+        size = int.from_bytes(report[at : at + 4], "little")
+        header = report[at + 4 : at + 4 + size]
+        payload = re.search(rb"\x28([\x80-\xff]*[\x00-\x7f])\x32", header)  # fields 5 and 6
+        assert payload is not None
+        bits = (byte & 0x7F for byte in reversed(payload[1]))
+        at += 4 + size + functools.reduce(lambda value, low: value << 7 | low, bits)
+        yield at
+
+
+def test_every_cut_is_refused_but_one_between_blocks_which_shows_in_the_count(
+    report: Path, tmp_path: Path
+) -> None:
+    whole = report.read_bytes()
+    between = [len(HEAD), *ends(whole)]
+    assert between[-1] == len(whole)
+    assert ncu.kernel_count(report) == 4
+    cut = tmp_path / "cut.ncu-rep"
+    step = len(whole) // 40
+    near = {end + by for end in between for by in (-1, 1, 4)}
+    lengths = {0, 1, 3, 4, 7, *range(40, len(whole), step), *near} - set(between)
+    with cut.open("wb") as file:
+        file.write(whole)
+        for length in sorted((n for n in lengths if n < len(whole)), reverse=True):
+            file.truncate(length)
+            with pytest.raises(CaptureError):
+                ncu.kernel_count(cut)
+    cut.write_bytes(whole[: between[-2]])
+    assert ncu.kernel_count(cut) == 3
+
+
+def test_replayed_ranges_and_graphs_count_and_have_no_shape(report: Path, tmp_path: Path) -> None:
+    whole = report.read_bytes()
+    session = whole[len(HEAD) : next(ends(whole))]
+    payload = message(field(1, 5) + field(2, 9))  # ThreadID and APICallID, which must be there
+    made = tmp_path / "ranges.ncu-rep"
+    blocks = [message(field(kind, 1) + field(5, len(payload))) + payload for kind in (7, 8, 9)]
+    made.write_bytes(HEAD + session + b"".join(blocks))
+    assert ncu.kernel_count(made) == 3
+    assert ncu.read(made)["counters"].is_empty()
+
+
+def test_a_report_of_no_kernels_is_refused(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.ncu-rep"
+    empty.write_bytes(HEAD)
+    with pytest.raises(CaptureError, match="no kernels were profiled"):
+        ncu.read(empty)
+
+
+def test_fewer_kernels_than_announced_are_refused(report: Path, tmp_path: Path) -> None:
+    more = tmp_path / "more.ncu-rep"
+    more.write_bytes(report.read_bytes() + message(field(2, 1) + field(5, 0)))
+    with pytest.raises(CaptureError, match="of 5 kernels are readable"):
+        ncu.read(more)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"NVR\0",
+        b"NVR\0\xff\xff\xff\xff",
+        b"PK\3\4",
+        b"x" * 99,
+        HEAD + message(b"\x80" * 12),
+        HEAD + message(b"\x0a\x7f"),
+        HEAD + message(b"\x0b"),
+        HEAD + message(b"\x09"),
+        HEAD + message(field(5, 1 << 63)),
+    ],
+)
+def test_other_and_damaged_files_are_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "other.ncu-rep"
+    path.write_bytes(content)
+    with pytest.raises(CaptureError):
+        ncu.kernel_count(path)
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("none", "", "pipe"):
+        with pytest.raises(CaptureError):
+            ncu.read(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("child", "told"),
+    [
+        ("kill -ABRT $$", "NVIDIA's reader failed: Aborted"),
+        ("echo no such module >&2; exit 3", "NVIDIA's reader failed: no such module"),
+        ("exec sleep 60", "NVIDIA's reader failed: no end within 1 s"),
+        ("exit 0", "no readable rows"),
+        ("echo '{' > $4", "no readable rows"),
+        ("echo '[1]' > $4", "no readable rows"),
+        (
+            """echo '{"name": "k", "grid": "", "block": "", "metrics": [[1, 2]]}' > $4""",
+            "no readable",
+        ),
+        (": > $4", "0 of 4 kernels are readable"),
+        ('yes \'{"name": 1, "grid": 1, "block": 1, "metrics": []}\' | head -9 > $4', "9 of 4"),
+    ],
+)
+def test_a_reader_that_dies_hangs_or_lies_is_told(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, child: str, told: str
+) -> None:
+    fake = tmp_path / "python"
+    fake.write_text(f"#!/bin/sh\n{child}\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(fake))
+    monkeypatch.setattr(ncu, "_DEADLINE_S", 1.0)
+    with pytest.raises(CaptureError, match=told):
+        ncu.read(report)
+
+
+def test_without_nvidias_reader_the_remedy_is_told(
+    report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    with pytest.raises(ToolError, match="pip install ncu-report"):
+        ncu.read(report)

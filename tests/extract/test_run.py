@@ -1,0 +1,140 @@
+"""Extraction: what was published is what is read, and what was announced is what is found."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from harness import files
+from harness.captures import sniff
+from harness.evidence import tables as evidence
+from harness.extract import run as extraction
+from harness.store import run_folder
+from tests.support.paths import DATA
+
+
+def cell(run: run_folder.Run, capture: str, artifacts: dict[str, Path], **more: Any) -> Path:
+    """Publish a cell with real artifacts, as `harness run` would."""
+    name = f"small.{more.get('variant', 'fast')}.{capture}.r0"
+    with files.atomic_folder(run.cell(name)) as out:
+        for artifact, source in artifacts.items():
+            shutil.copyfile(source, out / artifact)
+        record = {
+            "id": name,
+            "variant": "fast",
+            "case": "small",
+            "capture": capture,
+            "round": 0,
+            "status": "ok",
+            "reason": "",
+            "wall_s": 1.0,
+            "started": 1.0,
+            "command": {"argv": [], "env": {}},
+            "params": {},
+            "settings": {},
+            "gpu": None,
+            "seen": {"samples": 0, "throttle_reasons": {}},
+            "counted": {},
+            "workload": {"samples": [], "facts": [], "declared": {}, "packages": {}},
+            "artifacts": run_folder.fingerprint(out),
+        }
+        files.write_json(out / run_folder.RECORD, record | more)
+    return run.cell(name)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> run_folder.Run:
+    return run_folder.Run.create(tmp_path / "runs", "9-example", {"target": {"device": "cuda"}})
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    with sniff.opened(DATA / "nsys/streams.sqlite.zst") as plain:
+        return Path(shutil.copyfile(plain, tmp_path / "streams.sqlite"))
+
+
+def nsys_cell(run: run_folder.Run, export: Path, declared: dict[str, int]) -> Path:
+    report = DATA / "nsys/streams.nsys-rep"
+    workload = {"samples": [], "facts": [], "declared": declared, "packages": {}}
+    artifacts = {"trace.sqlite": export, "trace.nsys-rep": report}
+    return cell(run, "nsys", artifacts, workload=workload)
+
+
+def status(run: run_folder.Run, tmp_path: Path) -> tuple[str, str]:
+    cells = extraction.extract(run, tmp_path / "evidence")["cells"]
+    return cells["status"][0], cells["reason"][0]
+
+
+def test_a_whole_capture_becomes_tables_that_name_their_cell(
+    run: run_folder.Run, export: Path, tmp_path: Path
+) -> None:
+    nsys_cell(run, export, {"step": 3})
+    tables = extraction.extract(run, tmp_path / "evidence")
+    assert tables["cells"]["status"].to_list() == ["ok"]
+    assert tables["gpu_ops"]["cell"].unique().to_list() == ["small.fast.nsys.r0"]
+    assert list(tables) == list(evidence.SCHEMAS)
+
+
+def test_a_capture_with_fewer_steps_than_declared_is_unusable(
+    run: run_folder.Run, export: Path, tmp_path: Path
+) -> None:
+    nsys_cell(run, export, {"step": 4})
+    found = status(run, tmp_path)
+    assert found[0] == "unusable"
+    assert "3 ranges named 'step', but 4 were recorded" in found[1]
+
+
+def test_a_changed_byte_is_noticed_before_it_is_read(
+    run: run_folder.Run, export: Path, tmp_path: Path
+) -> None:
+    folder = nsys_cell(run, export, {"step": 3})
+    with (folder / "trace.sqlite").open("r+b") as file:
+        file.seek(5000)
+        file.write(b"\xff")
+    found = status(run, tmp_path)
+    assert found[0] == "unusable"
+    assert "changed since it was recorded" in found[1]
+
+
+def test_ncu_has_to_show_as_many_kernels_as_it_said(run: run_folder.Run, tmp_path: Path) -> None:
+    with sniff.opened(DATA / "ncu/small.ncu-rep.zst") as plain:
+        cell(run, "ncu", {"counters.ncu-rep": plain}, counted={"kernels": 99})
+    assert "but 99 were recorded" in status(run, tmp_path)[1]
+
+
+def test_of_two_records_the_newest_whole_one_counts(run: run_folder.Run, tmp_path: Path) -> None:
+    workload = {
+        "samples": [{"region": "r", "metric": "wall_time", "unit": "ms", "index": 0, "value": 7.0}],
+        "facts": [{"name": "weights", "unit": "weights", "value": 4.0, "text": None}],
+        "declared": {},
+        "packages": {},
+    }
+    folder = cell(run, "timing", {}, workload=workload)
+    failed = files.read_json(folder / run_folder.RECORD) | {"status": "failed", "started": 9.0}
+    files.write_json(
+        run.folder / "cells" / "small.fast.timing.r0-later" / run_folder.RECORD, failed
+    )
+    tables = extraction.extract(run, tmp_path / "evidence")
+    assert tables["cells"].height == 1
+    assert tables["samples"]["value"].to_list() == [7.0]
+    assert tables["facts"].filter(pl.col("name") == "weights")["value"].to_list() == [4.0]
+
+
+def test_evidence_of_another_version_is_refused(
+    run: run_folder.Run, export: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nsys_cell(run, export, {"step": 3})
+    extraction.extract(run, tmp_path / "evidence")
+    monkeypatch.setattr(evidence, "VERSION", 3)
+    with pytest.raises(evidence.EvidenceError, match=r"version 2, this harness reads 3"):
+        evidence.load(tmp_path / "evidence")
+
+
+def test_provenance_is_plain_json(run: run_folder.Run, export: Path, tmp_path: Path) -> None:
+    nsys_cell(run, export, {"step": 3})
+    extraction.extract(run, tmp_path / "evidence")
+    told = json.loads((tmp_path / "evidence" / extraction.PROVENANCE).read_text())
+    assert set(told["cells"][0]["artifacts"]) == {"trace.sqlite", "trace.nsys-rep"}

@@ -1,0 +1,119 @@
+"""Manifests: every mistake told at once with its line; what is right is read."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.errors import ManifestError, UsageError
+from harness.problem import manifest
+from tests.support.paths import ROOT
+
+PROBLEMS = ROOT / "problems"
+
+GOOD = """\
+title: A title
+summary: A summary
+environments:
+  plain: {}
+baseline: slow
+variants:
+  slow: {label: Slow, environment: plain}
+  fast: {label: Fast, environment: plain}
+cases:
+  small: {label: Small}
+captures:
+  timing: {}
+metrics:
+  time: {label: time, unit: ms, capture: timing, sample: wall_time}
+claims:
+  - id: faster
+    statement: Fast is faster.
+    metric: time
+    of: {variant: fast, case: small}
+    over: {variant: slow}
+    bound: {below: 1}
+"""
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    folder = tmp_path / "9-example"
+    folder.mkdir(exist_ok=True)
+    (folder / "problem.yaml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def refusal(tmp_path: Path, text: str) -> str:
+    with pytest.raises(ManifestError) as caught:
+        manifest.load(written(tmp_path, text))
+    told = str(caught.value)
+    assert "\n" not in told
+    assert "problem.yaml" in told
+    return told
+
+
+def test_a_good_manifest_is_read(tmp_path: Path) -> None:
+    found = manifest.load(written(tmp_path, GOOD))
+    assert (found.number, found.title, list(found.variants)) == (9, "A title", ["slow", "fast"])
+    assert found.covers("timing", "fast", "small", "cpu")
+    assert not found.covers("nsys", "fast", "small", "cuda")
+
+
+@pytest.mark.parametrize("folder", sorted(PROBLEMS.glob("*/")), ids=lambda folder: folder.name)
+def test_every_committed_manifest_is_read(folder: Path) -> None:
+    assert manifest.load(folder).claims
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("baseline: slow", "baseline: none", "line 5: baseline: no variant 'none'"),
+        ("environment: plain}\n  fast", "environment: bare}\n  fast", "no environment 'bare'"),
+        ("timing: {}", "timing: {setings: {}}", "line 12: captures.timing.setings: no such key"),
+        ("timing: {}", "timing: {cells: {big: all}}", "no case 'big'"),
+        ("timing: {}", "timing: {cells: {small: [quick]}}", "no variant 'quick'"),
+        ("timing: {}", "trace: {}", "captures.trace"),
+        ("unit: ms", "unit: 3", "line 14: metrics.time.unit"),
+        (
+            "sample: wall_time",
+            "sample: a, fact: b",
+            "exactly one of sample, fact, measure and counter",
+        ),
+        ("sample: wall_time", "counter: sm__cycles_active.avg", "a counter is of the capture ncu"),
+        ("sample: wall_time", "measure: speed", "timing has no measure 'speed'"),
+        ("metric: time", "metric: speed", "line 18: claims.0.metric: no metric 'speed'"),
+        ("below: 1", "below: 1, above: 2", "exactly one of above, below and between"),
+        ("below: 1", "between: [2, 1]", "lower end first"),
+        ("  fast: {", "  slow: {", "line 8: variants.slow: duplicate name, first on line 7"),
+        ("  plain: {}", "  plain: {lock: gone.lock}", "no file 'gone.lock'"),
+        ("title: A title", "title: [", "line"),
+        ("of: {variant: fast, case: small}", "of: {variant: fast}", "is missing"),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(tmp_path: Path, old: str, new: str, told: str) -> None:
+    assert told in refusal(tmp_path, GOOD.replace(old, new, 1))
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    text = GOOD.replace("baseline: slow", "baseline: none").replace("metric: time", "metric: mass")
+    told = refusal(tmp_path, text)
+    assert "no variant 'none'" in told
+    assert "no metric 'mass'" in told
+
+
+def test_a_claim_that_no_capture_can_settle(tmp_path: Path) -> None:
+    text = GOOD.replace("timing: {}", "timing: {cells: {small: [slow]}}")
+    assert "no capture makes 'time' of 'fast' in 'small'" in refusal(tmp_path, text)
+
+
+@pytest.mark.parametrize("text", ["", "- a", "a: b", "{" * 200, "a: &a [*a]", "\x00", "é: \udcff"])
+def test_what_is_no_manifest_at_all(tmp_path: Path, text: str) -> None:
+    folder = written(tmp_path, "")
+    (folder / "problem.yaml").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(ManifestError):
+        manifest.load(folder)
+
+
+def test_an_unknown_problem_lists_those_there_are() -> None:
+    with pytest.raises(UsageError, match=r"no problem .77.*1-torchao-float8"):
+        manifest.find(PROBLEMS, "77")
+    assert manifest.find(PROBLEMS, "1").folder.name == "1-torchao-float8"

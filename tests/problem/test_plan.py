@@ -1,0 +1,95 @@
+"""The plan: interleaved rounds, ids that change with their inputs, one tuning cell at a time."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from harness.errors import UsageError
+from harness.problem.manifest import find, load
+from harness.problem.model import Problem
+from harness.problem.plan import Selected, plan
+from tests.problem.test_manifest import GOOD, written
+from tests.support.paths import ROOT
+
+PROBLEMS = ROOT / "problems"
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return find(PROBLEMS, "1")
+
+
+def test_rounds_go_back_and_forth(problem: Problem) -> None:
+    selected = Selected(("bf16-eager", "f8-0.13.0-eager"), ("stack-m1",), ("timing",), rounds=3)
+    order = [(cell.round, cell.variant) for cell in plan(problem, selected, "cpu")]
+    forth = ["bf16-eager", "f8-0.13.0-eager"]
+    assert order == [
+        *((0, name) for name in forth),
+        *((1, name) for name in reversed(forth)),
+        *((2, name) for name in forth),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "of_capture", "counts"),
+    [
+        (None, "timing: {rounds: 4}", {"small": 4, "big": 2}),  # the case's beats the capture's
+        (None, "timing: {}", {"small": 5, "big": 2}),
+        (None, "timing: {rounds: 1}", {"small": 1, "big": 2}),  # also where it is more
+        (3, "timing: {rounds: 4}", {"small": 3, "big": 3}),
+        (1, "timing: {rounds: 4}", {"small": 1, "big": 1}),
+    ],
+)
+def test_what_is_asked_beats_the_case_and_that_the_capture(
+    tmp_path: Path, asked: int | None, of_capture: str, counts: dict[str, int]
+) -> None:
+    text = GOOD.replace("timing: {}", f"{of_capture}\n  torch: {{rounds: 3}}")
+    text = text.replace("{label: Small}", "{label: Small}\n  big: {label: Big, rounds: 2}")
+    cells = plan(load(written(tmp_path, text)), Selected(("fast",), rounds=asked), "cpu")
+    timing = Counter(cell.case for cell in cells if cell.capture == "timing")
+    assert timing == counts
+    for case, count in counts.items():
+        rounds = [cell.round for cell in cells if (cell.case, cell.capture) == (case, "timing")]
+        assert rounds == list(range(count))
+    # What is profiled is recorded once, whatever is asked.
+    profiled = [(cell.case, cell.round) for cell in cells if cell.capture == "torch"]
+    assert profiled == [("small", 0), ("big", 0)]
+
+
+def test_a_cpu_plan_has_no_gpu_captures_and_small_shapes(problem: Problem) -> None:
+    cells = plan(problem, Selected(), "cpu")
+    assert {cell.capture for cell in cells} == {"timing", "memory", "torch"}
+    assert not any(cell.variant in ("f8dq-compiled", "int4wo-compiled") for cell in cells)
+    assert {cell.params.get("width", 0) for cell in cells} <= {0, 512}
+
+
+def test_ids_are_unique_and_follow_their_inputs(problem: Problem) -> None:
+    cpu, again, cuda = (
+        [cell.id for cell in plan(problem, Selected(rounds=2), device)]
+        for device in ("cpu", "cpu", "cuda")
+    )
+    assert cpu == again
+    assert len(set(cpu)) == len(cpu)
+    assert not set(cpu) & set(cuda)
+
+
+def test_only_the_first_cell_that_tunes_is_alone(problem: Problem) -> None:
+    cells = plan(problem, Selected(("bf16-compiled", "bf16-eager"), ("stack-m1",)), "cuda")
+    alone = [(cell.variant, cell.capture) for cell in cells if cell.alone]
+    assert alone == [("bf16-compiled", "timing")]
+
+
+@pytest.mark.parametrize(
+    ("selected", "told"),
+    [
+        (Selected(variants=("fast",)), "no variant 'fast'.*there are: bf16-eager"),
+        (Selected(cases=("huge",)), "no case 'huge'"),
+        (Selected(captures=("vtune",)), "no capture 'vtune'"),
+        (Selected(captures=("ncu",)), "nothing to run on cpu"),
+        (Selected(rounds=0), "at least 1"),
+    ],
+)
+def test_what_cannot_be_planned(problem: Problem, selected: Selected, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        plan(problem, selected, "cpu")

@@ -1,0 +1,278 @@
+"""A GPU's ceilings: what is made of the rounds, for how long it is kept, and why there are none."""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import engines, files
+from harness.engines import Command, Options
+from harness.errors import ToolError
+from harness.machine.monitor import Look, Monitor
+from harness.machine.target import Target
+from harness.problem.model import Problem
+from harness.problem.plan import Cell
+from harness.run import calibrate
+from harness.run import execute as execution
+from tests.run.test_execute import Scripts
+
+pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
+
+Samples = dict[str, list[tuple[float, str]]]
+"""Value and mark of each sample, by metric."""
+
+
+class Played(Scripts):
+    """An engine whose cells leave what a calibration's would, by round; one not given fails."""
+
+    def __init__(self, *rounds: Samples | None) -> None:
+        super().__init__({})
+        self._rounds = rounds
+
+    def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
+        self.ran.append(cell.id)
+        given = self._rounds[cell.round]
+        if given is None:
+            return Command(["bash", "-c", f"echo no luck in {cell.round} >&2; exit 1"], {}, out)
+        samples = [
+            {"region": "ceilings", "metric": metric, "index": index, "value": value, "mark": mark}
+            for metric, values in given.items()
+            for index, (value, mark) in enumerate(values)
+        ]
+        left = json.dumps({"samples": samples, "facts": [], "declared": {}, "packages": {}})
+        return Command(["bash", "-c", 'echo "$LEFT" > workload.json'], {"LEFT": left}, out)
+
+
+def settled(*values: float) -> list[tuple[float, str]]:
+    return [(value, "") for value in values]
+
+
+STEADY: Samples = {"dram_read": settled(4000.0, 4100.0, 4200.0)}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where ceilings are kept; and whatever GPU this machine has is not looked at."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(execution, "Monitor", lambda _uuid: Monitor(None))
+    return tmp_path / "cache"
+
+
+def measured(target: Target, *rounds: Samples | None) -> calibrate.Ceilings:
+    return calibrate.measure(target, Played(*rounds), lambda *_: None)
+
+
+def only_file(cache: Path) -> Path:
+    (path,) = (path for path in cache.rglob("*") if path.is_file())
+    return path
+
+
+def other_driver(target: Target) -> Target:
+    assert target.gpu
+    return replace(target, gpu=replace(target.gpu, driver="590.2"))
+
+
+def test_a_ceiling_is_the_geometric_mean_of_the_rounds_medians(with_gpu: Target) -> None:
+    warm, far = (9000.0, "warm-up"), (9999.0, "outlier")
+    found = measured(
+        with_gpu,
+        {"dram_read": [warm, warm, warm, *settled(100.0, 102.0, 110.0)], "fp8": settled(7.0)},
+        {"dram_read": [warm, *settled(103.0, 105.0), far], "fp8": [warm]},
+        {"dram_read": [(1.0, "warm-up"), *settled(108.0)], "fp8": settled(9.0)},
+    )
+    rate = found.rates["dram_read"]
+    # Medians 102, 105 (what lies far off is kept) and 108.
+    assert rate["value"] == pytest.approx(math.cbrt(102 * 105 * 108))
+    assert (rate["unit"], rate["rounds"]) == ("GB/s", 3)
+    assert rate["low"] < 102
+    assert rate["high"] > 108
+    # A round in which nothing settled is no round; what was never sampled is no ceiling.
+    assert found.rates["fp8"]["value"] == pytest.approx(math.sqrt(7 * 9))
+    assert found.rates["fp8"]["rounds"] == 2
+    assert set(found.rates) == {"dram_read", "fp8"}
+
+
+def test_rounds_that_fail_leave_the_others(with_gpu: Target) -> None:
+    found = measured(with_gpu, None, STEADY, {"dram_read": settled(4300.0)})
+    read = found.rates["dram_read"]
+    assert (read["value"], read["rounds"]) == (pytest.approx(math.sqrt(4100 * 4300)), 2)
+
+
+def test_what_was_noticed_of_the_gpu_is_told_once(
+    with_gpu: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Capped(Monitor):
+        def __init__(self, _uuid: str | None) -> None:
+            super().__init__(None)
+            self.looks = [Look(0.0, {}, ("power cap",), ())]
+
+    monkeypatch.setattr(execution, "Monitor", Capped)
+    assert measured(with_gpu, STEADY, STEADY, STEADY).doubts == ["power cap in 1 of 1 looks"]
+
+
+def test_ceilings_are_kept_by_gpu_and_driver(cache: Path, with_gpu: Target) -> None:
+    assert calibrate.kept(with_gpu) is None
+    found = measured(with_gpu, STEADY, STEADY, STEADY)
+    assert (found.gpu, found.name, found.driver) == ("GPU-1234", "NVIDIA H200", "580.1")
+    assert calibrate.kept(with_gpu) == found
+    assert only_file(cache).name == "GPU-1234-580.1.json"
+    assert calibrate.kept(other_driver(with_gpu)) is None
+    assert with_gpu.gpu
+    another = replace(with_gpu, gpu=replace(with_gpu.gpu, uuid="GPU-5678"))
+    assert calibrate.kept(another) is None
+
+
+@pytest.mark.parametrize("unset", [True, False])
+def test_without_a_cache_folder_they_are_kept_under_home(
+    tmp_path: Path, with_gpu: Target, monkeypatch: pytest.MonkeyPatch, unset: bool
+) -> None:
+    if unset:
+        monkeypatch.delenv("XDG_CACHE_HOME")
+    else:
+        monkeypatch.setenv("XDG_CACHE_HOME", "")  # which XDG says is as good as unset
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    found = measured(with_gpu, STEADY, STEADY, STEADY)
+    assert only_file(tmp_path / "home" / ".cache" / "profiling-worklogs")
+    assert calibrate.kept(with_gpu) == found
+
+
+@pytest.mark.parametrize(
+    ("age", "fresh"),
+    [
+        (timedelta(hours=23, minutes=50), True),
+        (timedelta(hours=24, minutes=10), False),
+        (timedelta(minutes=-10), False),  # of a clock that was set back since
+    ],
+)
+def test_ceilings_last_a_day(cache: Path, with_gpu: Target, age: timedelta, fresh: bool) -> None:
+    measured(with_gpu, STEADY, STEADY, STEADY)
+    then = (datetime.now(UTC) - age).isoformat(timespec="seconds")
+    known = files.read_json(only_file(cache))
+    files.write_json(only_file(cache), known | {"measured": then})
+    assert (calibrate.kept(with_gpu) is not None) == fresh
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda text: text.replace('"version": 1,', '"version": 0,'),
+        lambda text: text.replace('"version": 1,', ""),
+        lambda text: text[: len(text) // 2],
+        lambda text: f"[{text}]",
+        lambda _text: "",
+    ],
+)
+def test_a_file_of_another_version_or_a_broken_one_is_as_none(
+    cache: Path, with_gpu: Target, changed: Callable[[str], str]
+) -> None:
+    measured(with_gpu, STEADY, STEADY, STEADY)
+    path = only_file(cache)
+    text = path.read_text(encoding="utf-8")
+    assert changed(text) != text
+    path.write_text(changed(text), encoding="utf-8")
+    assert calibrate.kept(with_gpu) is None
+
+
+def test_without_a_round_there_are_no_ceilings_and_nothing_is_kept(
+    cache: Path, with_gpu: Target
+) -> None:
+    with pytest.raises(ToolError, match=r"could not measure the ceilings \(no luck in 0\)"):
+        measured(with_gpu, None, None, None)
+    assert not cache.exists()
+
+
+class Ready:
+    """In place of ``engines.ready``: gives an engine, or says why it cannot."""
+
+    def __init__(self, engine: Played | ToolError) -> None:
+        self.engine = engine
+        self.asked: list[Any] = []
+
+    def __call__(
+        self,
+        wanted: str,
+        problem: Problem,
+        target: Target,
+        options: Options,
+        environments: list[str],
+        told: object,
+    ) -> tuple[str, Played]:
+        self.asked.append((wanted, problem.folder.name, environments))
+        if isinstance(self.engine, ToolError):
+            raise self.engine
+        return wanted, self.engine
+
+
+def at_hand(
+    target: Target, ready: Ready, monkeypatch: pytest.MonkeyPatch
+) -> tuple[dict[str, Any] | None, list[str]]:
+    monkeypatch.setattr(engines, "ready", ready)
+    told: list[str] = []
+    return calibrate.at_hand(target, "podman", Options(), told.append), told
+
+
+def test_a_run_measures_the_ceilings_once_a_day(
+    with_gpu: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready = Ready(Played(STEADY, STEADY, STEADY))
+    found, told = at_hand(with_gpu, ready, monkeypatch)
+    assert found
+    assert found["rates"]["dram_read"]["value"] == 4100.0
+    assert told == ["measuring this GPU's ceilings, once a day"]
+    assert at_hand(with_gpu, ready, monkeypatch) == (found, [])
+    assert ready.asked == [("podman", "0-ceilings", ["plain"])]
+    at_hand(other_driver(with_gpu), ready, monkeypatch)
+    assert len(ready.asked) == 2
+
+
+def test_without_a_gpu_no_engine_is_asked(
+    with_gpu: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready = Ready(Played(STEADY, STEADY, STEADY))
+    assert at_hand(replace(with_gpu, gpu=None), ready, monkeypatch) == (None, [])
+    assert ready.asked == []
+
+
+@pytest.mark.parametrize(
+    ("engine", "why"),
+    [
+        (ToolError("no answer", where="podman"), "podman: no answer"),
+        (Played(None, None, None), "could not measure the ceilings (no luck in 0)"),
+    ],
+)
+def test_a_run_goes_on_without_ceilings_and_tells_why(
+    with_gpu: Target, monkeypatch: pytest.MonkeyPatch, engine: Played | ToolError, why: str
+) -> None:
+    found, told = at_hand(with_gpu, Ready(engine), monkeypatch)
+    assert found is None
+    assert told[-1].startswith("ceilings not measured: ")
+    assert told[-1].endswith(why)
+
+
+@pytest.mark.parametrize("spoil", ["no rates", "no time", "a time without a zone"])
+def test_a_file_that_lacks_something_is_as_none(cache: Path, with_gpu: Target, spoil: str) -> None:
+    measured(with_gpu, STEADY, STEADY, STEADY)
+    path = only_file(cache)
+    known = json.loads(path.read_text())
+    if spoil == "no rates":
+        del known["rates"]
+    else:
+        known["measured"] = "soon" if spoil == "no time" else "2026-01-01T00:00:00"
+    path.write_text(json.dumps(known))
+    assert calibrate.kept(with_gpu) is None
+
+
+def test_what_cannot_be_kept_was_measured_all_the_same(cache: Path, with_gpu: Target) -> None:
+    cache.write_text("a file where the folder has to be")
+    assert measured(with_gpu, STEADY, STEADY, STEADY).rates["dram_read"]["value"] == 4100.0
+
+
+def test_processes_that_leave_no_samples_are_no_ceilings(cache: Path, with_gpu: Target) -> None:
+    with pytest.raises(ToolError, match="left no samples"):
+        measured(with_gpu, {}, {}, {})
+    assert not cache.exists()

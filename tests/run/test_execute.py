@@ -1,0 +1,194 @@
+"""Executing a plan with an engine of small scripts in place of torch."""
+
+import os
+import stat
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness import files
+from harness.engines import Command
+from harness.errors import CaptureError, ToolError, UsageError
+from harness.machine import target
+from harness.problem import manifest
+from harness.problem.plan import Cell, Selected, plan
+from harness.run import execute as execution
+from harness.store import run_folder
+from tests.problem.test_manifest import GOOD, written
+
+pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
+
+WELL = """echo '{"samples": [{"region": "r", "metric": "wall_time", "unit": "ms", "index": 0,
+ "value": 2.0}], "facts": [], "declared": {}, "packages": {}}' > "$OUT/workload.json" """
+
+
+class Scripts:
+    """An engine whose cells are shell scripts, by variant; counts what it ran and ended."""
+
+    keeps_caches = True
+
+    def __init__(self, scripts: dict[str, str]) -> None:
+        self.scripts = scripts
+        self.ran: list[str] = []
+        self.ended: list[str] = []
+        self.still = ""
+
+    def preparation(self, environments: list[str]) -> list[list[str]]:
+        return []
+
+    def prepare(self, environments: list[str], log: Path) -> None:
+        pass
+
+    def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
+        self.ran.append(cell.variant)
+        env = {"OUT": str(out), "SCRATCH": str(scratch), "TMPDIR": str(scratch)}
+        return Command(["bash", "-c", self.scripts[cell.variant]], env, out, cell.variant)
+
+    def afterwards(self, cell: Cell, out: Path) -> list[Command]:
+        return []
+
+    def begin(self, command: Command) -> None:
+        pass
+
+    def end(self, command: Command) -> str:
+        self.ended.append(command.name)
+        return self.still
+
+    def why(self, log: str) -> str:
+        return "the engine is down" if "cannot connect" in log else ""
+
+    def provenance(self) -> dict[str, object]:
+        return {"engine": "scripts", "where": "on host", "python": "", "locks": {}}
+
+
+class Bench:
+    """A problem, its plan, a run folder and an engine."""
+
+    def __init__(self, tmp_path: Path, slow: str, fast: str, rounds: int = 1) -> None:
+        self.problem = manifest.load(written(tmp_path, GOOD))
+        self.cells = plan(self.problem, Selected(rounds=rounds), "cpu")
+        self.engine = Scripts({"slow": slow, "fast": fast})
+        self.target = replace(target.detect(), gpu=None)
+        self.origin = execution.provenance(self.problem, self.target, self.engine, {"jobs": 1})
+        self.run = run_folder.Run.create(tmp_path / "runs", "9-example", self.origin)
+        self.told: list[str] = []
+
+    def execute(self, jobs: int = 1) -> dict[str, str]:
+        def note(cell: Cell, status: str, _seconds: float) -> None:
+            self.told.append(f"{cell.variant} {status}")
+
+        work = execution.Execution(self.problem, self.target, self.engine, self.run, note, jobs)
+        work.execute(self.cells)
+        return {record["variant"]: record["status"] for _, record in self.run.records()}
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "reason"),
+    [
+        ("echo out of memory >&2; exit 1", "failed", "out of memory"),
+        ("exit 0", "failed", "exited well but left no workload.json"),
+        ("kill -9 $$", "failed", ""),
+        ("echo '{' > $OUT/workload.json", "failed", "not readable as JSON"),
+        ("sleep 30", "timeout", ""),
+    ],
+)
+def test_a_cell_that_fails_is_recorded_and_the_rest_goes_on(
+    tmp_path: Path, script: str, status: str, reason: str
+) -> None:
+    bench = Bench(tmp_path, slow=script, fast=WELL)
+    bench.cells = [replace(cell, deadline_s=1.0) for cell in bench.cells]
+    assert bench.execute() == {"slow": status, "fast": "ok"}
+    record = next(record for _, record in bench.run.records() if record["variant"] == "slow")
+    assert reason in record["reason"]
+    assert record["workload"] == {}
+
+
+def test_what_fails_is_ended_and_what_ends_well_is_not(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, slow="echo cannot connect; echo See --help; exit 125", fast=WELL)
+    bench.engine.still = "container slow would not stop"
+    assert bench.execute() == {"slow": "failed", "fast": "ok"}
+    assert bench.engine.ended == ["slow"]
+    record = next(record for _, record in bench.run.records() if record["variant"] == "slow")
+    assert record["reason"] == "the engine is down; container slow would not stop"
+
+
+def test_users_of_a_node_share_the_lock(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        Bench(tmp_path, slow=WELL, fast=WELL).execute()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "harness-cpu.lock").stat().st_mode) == 0o666
+
+
+def test_a_lock_that_cannot_be_opened_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    bench = Bench(tmp_path, slow=WELL, fast=WELL)
+    monkeypatch.setattr("filelock.FileLock.acquire", denied)
+    with pytest.raises(ToolError, match=r"harness-cpu\.lock: not opened.*another user"):
+        bench.execute()
+
+
+def test_resume_runs_only_what_is_missing(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, slow='test -e "$SCRATCH/again" && ' + WELL, fast=WELL)
+    assert bench.execute() == {"slow": "failed", "fast": "ok"}
+    (bench.run.folder / "scratch" / "again").touch()
+    bench.engine.ran.clear()
+    assert bench.execute() == {"slow": "ok", "fast": "ok"}
+    assert bench.engine.ran == ["slow"]
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_an_interrupt_leaves_a_run_that_can_go_on(tmp_path: Path, jobs: int) -> None:
+    bench = Bench(tmp_path, slow=WELL, fast="sleep 60", rounds=1)
+    work = execution.Execution(
+        bench.problem, bench.target, bench.engine, bench.run, lambda *_: None, jobs
+    )
+    threading.Timer(1.0, work._stop.set).start()
+    with pytest.raises(KeyboardInterrupt):
+        work.execute(bench.cells)
+    assert {record["variant"] for _, record in bench.run.records()} == {"slow"}
+    assert not list((bench.run.folder / "cells").glob(".*"))
+    bench.engine.scripts["fast"] = WELL
+    assert bench.execute() == {"slow": "ok", "fast": "ok"}
+
+
+def test_only_one_run_holds_a_gpu(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, slow=WELL, fast=WELL)
+    with execution._gpu_to_ourselves(bench.target), pytest.raises(ToolError, match="another run"):
+        bench.execute()
+
+
+def test_an_artifact_that_changed_is_refused(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, slow=WELL + "; echo data > $OUT/data.txt", fast=WELL)
+    bench.execute()
+    path, record = next(one for one in bench.run.records() if one[1]["variant"] == "slow")
+    assert run_folder.verified(path, record, "data.txt").read_text() == "data\n"
+    (path / "data.txt").write_text("dada\n")
+    with pytest.raises(CaptureError, match="changed since it was recorded"):
+        run_folder.verified(path, record, "data.txt")
+
+
+def test_a_run_goes_on_only_on_the_same_kind_of_machine(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, slow=WELL, fast=WELL)
+    execution.resume(bench.run, bench.origin)
+    assert len(files.read_json(bench.run.folder / "run.json")["resumed"]) == 1
+    with pytest.raises(UsageError, match="the run's target is"):
+        other = replace(bench.target, cpu="another")
+        execution.resume(
+            bench.run, execution.provenance(bench.problem, other, bench.engine, {"jobs": 1})
+        )
+
+
+def test_what_a_dry_run_prints_does_the_cell(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, slow=WELL, fast=WELL)
+    lines = list(execution.pasteable(bench.engine, bench.target, bench.cells, []))
+    assert lines[0] == f"# {bench.cells[0].id}"
+    assert lines[1].startswith("mkdir -p ")
+    assert len(lines) == 2 * len(bench.cells)

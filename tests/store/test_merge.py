@@ -1,0 +1,98 @@
+"""Joining runs: whose cells count, what has to be the same, and that nothing half made is left."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import files
+from harness.errors import CaptureError, StoreError, UsageError
+from harness.store import merge, run_folder
+from tests.run.test_execute import WELL, Bench
+
+pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
+FAILS = "exit 1"
+
+
+def made(folder: Path, slow: str, fast: str, **other: Any) -> run_folder.Run:
+    """A run of both variants, with what is ``other`` in its provenance."""
+    folder.mkdir()
+    bench = Bench(folder, slow, fast)
+    bench.execute()
+    if other:
+        path = bench.run.folder / "run.json"
+        files.write_json(path, files.read_json(path) | other)
+    return bench.run
+
+
+def marked(name: str) -> str:
+    return WELL + f"; echo {name} > $OUT/data.txt"
+
+
+def held(run: run_folder.Run) -> dict[str, tuple[str, str]]:
+    """Status and mark of each variant's cell."""
+    found = {}
+    for folder, record in run.records():
+        data = folder / "data.txt"
+        told = data.read_text().strip() if data.exists() else ""
+        found[record["variant"]] = (record["status"], told)
+    return found
+
+
+def test_of_a_cell_the_first_run_counts_unless_it_failed_there(tmp_path: Path) -> None:
+    first = made(tmp_path / "a", marked("a"), FAILS)
+    second = made(tmp_path / "b", marked("b"), marked("b"))
+    run = merge.join([first, second], tmp_path / "runs")
+    assert held(run) == {"slow": ("ok", "a"), "fast": ("ok", "b")}
+    assert held(first) == {"slow": ("ok", "a"), "fast": ("failed", "")}
+    back = merge.join([second, first], tmp_path / "other")
+    assert held(back) == {"slow": ("ok", "b"), "fast": ("ok", "b")}
+
+
+def test_every_origin_is_kept(tmp_path: Path) -> None:
+    before = {"started": "earlier"}
+    first = made(tmp_path / "a", WELL, FAILS, resumed=[before])
+    second = made(tmp_path / "b", FAILS, WELL, started="later")
+    told = merge.join([first, second], tmp_path / "runs").provenance
+    assert [one["started"] for one in told["resumed"]] == ["earlier", "later"]
+    assert told["started"] == first.provenance["started"]
+    assert all("id" not in one and "resumed" not in one for one in told["resumed"])
+    assert run_folder.Run.open(tmp_path / "runs" / "9-example" / told["id"]).provenance == told
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({"problem": "8-other"}, "its problem is 8-other, the first run's 9-example"),
+        ({"sources_sha256": "0123"}, "its scripts is 0123"),
+        ({"target": {"name": "NVIDIA H100", "gpu": {"driver": "550.1"}}}, "H100, driver 550.1"),
+    ],
+)
+def test_runs_of_other_things_are_refused(tmp_path: Path, other: dict[str, Any], told: str) -> None:
+    first = made(tmp_path / "a", WELL, WELL)
+    second = made(tmp_path / "b", WELL, WELL, **other)
+    with pytest.raises(UsageError, match=told):
+        merge.join([first, second], tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_file_that_changed_leaves_no_run(tmp_path: Path) -> None:
+    runs = [made(tmp_path / name, marked(name), WELL) for name in ("a", "b")]
+    (folder,) = (folder for folder, record in runs[0].records() if record["variant"] == "slow")
+    (folder / "data.txt").write_text("changed")
+    with pytest.raises(CaptureError, match="changed since"):
+        merge.join(runs, tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_copy_that_fails_leaves_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [made(tmp_path / name, WELL, WELL) for name in ("a", "b")]
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copytree", full)
+    with pytest.raises(StoreError, match="No space left"):
+        merge.join(runs, tmp_path / "runs")
+    assert not list((tmp_path / "runs").glob("*/*"))
