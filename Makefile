@@ -1,7 +1,7 @@
 # One line a target: everything is decided by the harness. `make help` lists them.
 .DEFAULT_GOAL := help
 HARNESS := .venv/bin/harness
-.PHONY: help setup test report browse lint
+.PHONY: help setup test test-all report browse lint format
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -14,12 +14,18 @@ problem-%: setup ## run problem N here, judge its claims and write its worklog
 report: setup ## render every committed report again from its evidence
 	@$(HARNESS) report
 
-test: setup ## the whole test suite
-	@.venv/bin/python -m pytest -q
+test: setup ## the test suite without its slow lane
+	@.venv/bin/python -m pytest -q -n auto --dist worksteal -m "not slow"
+
+test-all: setup ## the whole test suite, as CI runs it
+	@.venv/bin/python -m pytest -q -n auto --dist worksteal
 
 lint: setup ## style and types
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
-	@.venv/bin/hadolint docker/Dockerfile problems/*/Dockerfile 
+	@.venv/bin/hadolint docker/Dockerfile problems/*/Dockerfile
+
+format: setup ## format the code, mend what ruff can mend
+	@.venv/bin/ruff check --fix-only . && .venv/bin/ruff format .
 
 browse: ## where the worklogs are
 	@echo reports/README.md
