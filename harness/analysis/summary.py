@@ -1,13 +1,9 @@
-"""One capture file on its own, read and analysed: the document that ``harness inspect`` shows."""
+"""One capture analysed on its own: the document that ``harness inspect`` shows."""
 
-import importlib
 import math
-from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.captures import sniff
 from harness.errors import CaptureError
 from harness.evidence.tables import Tables
 
@@ -16,28 +12,17 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 
-_READERS: Mapping[sniff.Kind, str] = {
-    "nsys": "nsys",
-    "nsys-rep": "nsys",
-    "torch": "torch",
-    "ncu": "ncu",
-    "memory": "memory",
-}
 
-
-def inspect(path: Path) -> Document:
-    """Return what the capture at ``path`` holds, as plain data whose names are whole.
+def document(kind: str, tables: Tables, label: str) -> Document:
+    """Return what a capture of ``kind`` holds, as plain data whose names are whole.
 
     ``kind`` says which keys there are. ``nsys`` and ``torch``: kernels, gpu, copies, ranges and
     (for torch) operators; ``ncu``: kernels, units; ``memory``: pools with their parts, live blocks,
     filled: pools at their peaks with the blocks that filled them, phases with their peaks, marks at
     their ends with pools and parts, sites, and limits: sentences on what the file cannot tell.
     Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured is None.
-    Raises CaptureError if the file cannot be used, ToolError if a program that it needs is absent.
+    Raises CaptureError that names ``label`` if a timeline holds neither GPU work nor ranges.
     """
-    kind = sniff.kind_of(path)
-    with sniff.opened(path) as plain:
-        tables = read(kind, plain, path, joins=False)
     if kind == "ncu":
         return _counters(_table(tables, "counters"))
     if kind == "memory":
@@ -45,28 +30,14 @@ def inspect(path: Path) -> Document:
     if kind == "torch":
         operators = _table(tables, "operators").sort("total_ns", descending=True, nulls_last=True)
         return _timeline("torch", tables) | {"operators": operators.to_dicts()}
-    document = _timeline("nsys", tables)
-    if document["gpu"]["span_ns"] is None and not document["ranges"]:
+    timeline = _timeline("nsys", tables)
+    if timeline["gpu"]["span_ns"] is None and not timeline["ranges"]:
         raise CaptureError(
             "no GPU work and no ranges in it",
-            where=path,
+            where=label,
             remedy="record with `--trace=cuda,nvtx` while the workload runs on the GPU",
         )
-    return document
-
-
-def read(kind: sniff.Kind, plain: Path, path: Path, *, joins: bool = True) -> Tables:
-    """Return the tables of a capture that lies unpacked at ``plain``; errors name ``path``.
-
-    ``joins=False`` leaves out what only tells which host call launched what.
-    """
-    reader = importlib.import_module(f"harness.captures.{_READERS[kind]}.read")
-    tables: Tables
-    try:
-        tables = reader.read(plain, joins=joins) if kind.startswith("nsys") else reader.read(plain)
-    except CaptureError as error:
-        raise CaptureError(error.what, where=path, remedy=error.remedy) from error
-    return tables
+    return timeline
 
 
 def _table(tables: Tables, name: str) -> "pl.DataFrame":

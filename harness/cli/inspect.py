@@ -30,8 +30,10 @@ def inspect(
     from harness.analysis import summary
     from harness.analysis.kernels import short_names
     from harness.cli import output
+    from harness.extract import sources
 
-    found = summary.inspect(file)
+    kind, tables = sources.capture(file, joins=False)
+    found = summary.document(kind, tables, str(file))
     if json:
         output.as_json(found)
         return

@@ -1,14 +1,16 @@
 """Two captures, cells, runs or reports side by side: what they are, and what changed."""
 
+import importlib
 import re
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.analysis import summary
 from harness.captures import conditions, sniff
 from harness.errors import CaptureError, UsageError
+from harness.evidence import provenance
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables
 from harness.extract import run as extraction
@@ -19,6 +21,15 @@ if TYPE_CHECKING:
     from harness.analysis.diff.cells import CellDiff, FoldersDiff
 
 KINDS: tuple[CaptureKind, ...] = ("timing", "nsys", "torch", "ncu", "memory")
+
+
+_READERS: Mapping[sniff.Kind, str] = {
+    "nsys": "nsys",
+    "nsys-rep": "nsys",
+    "torch": "torch",
+    "ncu": "ncu",
+    "memory": "memory",
+}
 
 
 @dataclass(frozen=True)
@@ -115,7 +126,7 @@ def _folder(path: Path) -> Folder:
         with tempfile.TemporaryDirectory(prefix="evidence-") as scratch:
             tables = extraction.extract(run, Path(scratch) / "evidence")
             origin = extraction.provenance(Path(scratch) / "evidence")
-    elif (path / "evidence").is_dir():
+    elif (path / "evidence" / provenance.FILE).is_file():
         tables = evidence.load(path / "evidence")
         origin = extraction.provenance(path / "evidence")
     else:
@@ -129,10 +140,34 @@ def _folder(path: Path) -> Folder:
     return Folder(str(path), tables, origin, tuple(cells))
 
 
+def capture(path: Path, *, joins: bool = True) -> tuple[CaptureKind, Tables]:
+    """Return kind and tables of the capture file at ``path``; ``joins`` as for :func:`read`.
+
+    Raises CaptureError if the file cannot be used, ToolError if a program that it needs is absent.
+    """
+    kind = sniff.kind_of(path)
+    with sniff.opened(path) as plain:
+        return "nsys" if kind == "nsys-rep" else kind, read(kind, plain, path, joins=joins)
+
+
+def read(kind: sniff.Kind, plain: Path, path: Path, *, joins: bool = True) -> Tables:
+    """Return the tables of a capture that lies unpacked at ``plain``; errors name ``path``.
+
+    ``joins=False`` leaves out what only tells which host call launched what.
+    """
+    reader = importlib.import_module(f"harness.captures.{_READERS[kind]}.read")
+    tables: Tables
+    try:
+        tables = reader.read(plain, joins=joins) if kind.startswith("nsys") else reader.read(plain)
+    except CaptureError as error:
+        raise CaptureError(error.what, where=path, remedy=error.remedy) from error
+    return tables
+
+
 def _file(path: Path) -> Subject:
     kind = sniff.kind_of(path)
     with sniff.opened(path) as plain:
-        tables = summary.read(kind, plain, path)
+        tables = read(kind, plain, path)
         try:
             made = conditions.of(kind, plain, tables)
         except CaptureError as error:  # of an unpacked copy: name the user's file

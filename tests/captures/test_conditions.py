@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from harness.analysis import summary
 from harness.captures import conditions, sniff
 from harness.captures.conditions import Conditions
 from harness.captures.formats.compressed import blocks
 from harness.errors import CaptureError
 from harness.evidence.tables import frame
+from harness.extract import sources
 from tests.support.paths import DATA
 
 EXPORTS = sorted((DATA / "nsys").glob("*.sqlite.zst"))
@@ -24,7 +24,7 @@ Tables = Mapping[str, tuple[str, Sequence[tuple[object, ...]]]]
 def told(path: Path) -> Conditions:
     kind = sniff.kind_of(path)
     with sniff.opened(path) as plain:
-        return conditions.of(kind, plain, summary.read(kind, plain, path))
+        return conditions.of(kind, plain, sources.read(kind, plain, path))
 
 
 def export(path: Path, tables: Tables) -> Path:

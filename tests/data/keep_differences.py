@@ -17,9 +17,9 @@ from pathlib import Path
 
 import zstandard
 
-from harness.analysis import summary
 from harness.captures import sniff
 from harness.captures.ncu import read as ncu
+from harness.extract import sources
 from harness.report.redact import without_environment
 
 NO_UUID = "00000000-0000-0000-0000-000000000000"
@@ -40,7 +40,7 @@ def keep(made: Path, kept: Path) -> None:
         else:
             _without_code(made, less)
         kind = sniff.kind_of(made)
-        before, after = (summary.read(kind, one, one) for one in (made, less))
+        before, after = (sources.read(kind, one, one) for one in (made, less))
         assert before.keys() == after.keys()
         assert all(before[name].equals(after[name]) for name in before)
         packed = zstandard.ZstdCompressor(level=LEVEL).compress(less.read_bytes())

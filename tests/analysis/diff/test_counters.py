@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis import summary
 from harness.analysis.counters import per_kernel
 from harness.analysis.diff import counters
 from harness.analysis.diff.counters import KernelCounters, slowest
 from harness.captures import sniff
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables, frame
+from harness.extract import sources
 from tests.support.paths import ROOT
 
 REPORT = ROOT / "reports" / "1-torchao-float8" / "nvidia-h200" / "evidence"
@@ -139,7 +139,7 @@ def test_kernels_of_one_side_and_the_largest_change_of_time_first() -> None:
 def real() -> dict[str, Tables]:
     path = ROOT / "tests" / "data" / "ncu" / "small.ncu-rep.zst"
     with sniff.opened(path) as plain:
-        found = {path.name: summary.read("ncu", plain, path)}
+        found = {path.name: sources.read("ncu", plain, path)}
     rows = evidence.load(REPORT)["counters"]
     for cell in rows["cell"].unique().sort()[::3]:
         found[cell] = {"counters": rows.filter(pl.col("cell") == cell)}

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis import summary
 from harness.analysis.diff import memory
 from harness.analysis.diff.memory import MemoryDiff, Pool
 from harness.captures import sniff
 from harness.evidence.tables import FREED_POOL, Tables
+from harness.extract import sources
 from tests.support.paths import DATA
 from tests.support.timelines import rows
 
@@ -165,7 +165,7 @@ def test_sites_sum_to_the_peak_of_each_phase(a: list[Held], b: list[Held]) -> No
 def test_real_captures_against_themselves_and_against_nothing(name: str) -> None:
     path = DATA / name
     with sniff.opened(path) as plain:
-        one = summary.read("memory", plain, path)
+        one = sources.read("memory", plain, path)
     assert changed(memory.compare(one, one)) == {}
     found = memory.compare(capture(), one)
     assert (

@@ -1,0 +1,126 @@
+"""The records of where evidence comes from: old ones are read, damaged ones are named."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from harness import files
+from harness.errors import CaptureError, EvidenceError, StoreError
+from harness.evidence import provenance
+from tests.support.paths import ROOT
+
+PUBLISHED = sorted((ROOT / "reports").glob("*/*/evidence"))
+TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
+
+
+def fits(value: Any, schema: dict[str, Any], known: dict[str, Any]) -> bool:
+    """Return whether ``value`` is what a JSON schema of pydantic's asks for."""
+    if "$ref" in schema:
+        return fits(value, known[schema["$ref"].rpartition("/")[2]], known)
+    if "anyOf" in schema:
+        return any(fits(value, option, known) for option in schema["anyOf"])
+    if "enum" in schema:
+        return value in schema["enum"]
+    kind = schema.get("type")
+    if kind == "array":
+        return isinstance(value, list) and all(fits(it, schema["items"], known) for it in value)
+    if kind == "object":
+        if not isinstance(value, dict) or not set(schema.get("required", ())) <= set(value):
+            return False
+        others = schema.get("additionalProperties", True)
+        return all(
+            fits(it, schema.get("properties", {}).get(key, others), known)
+            for key, it in value.items()
+            if key in schema.get("properties", {}) or isinstance(others, dict)
+        )
+    return kind is None or isinstance(value, TYPES[kind])
+
+
+@pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.parts[-3])
+def test_every_published_report_is_read_with_nothing_lost(folder: Path, tmp_path: Path) -> None:
+    written = json.loads((folder / provenance.FILE).read_text())
+    origin = provenance.load(folder)
+    assert origin.gpus == {cell["cell"]: cell["gpu"] for cell in written["cells"]}
+    assert [one.started for one in origin.run.origins] == [
+        written["run"]["started"],
+        *(one["started"] for one in written["run"]["resumed"]),
+    ]
+    provenance.save(tmp_path, origin.run, list(origin.cells))
+    assert provenance.load(tmp_path) == origin
+    again = json.loads((tmp_path / provenance.FILE).read_text())
+    for old, new in zip(written["cells"], again["cells"], strict=True):
+        assert {key: new[key] for key in old if key != "seen"} == {
+            key: value for key, value in old.items() if key != "seen"
+        }
+        assert {key: new["seen"][key] for key in old["seen"]} == old["seen"]
+
+
+@pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.parts[-3])
+def test_the_exported_schema_fits_every_published_report(folder: Path) -> None:
+    schema = provenance.EvidenceProvenance.model_json_schema()
+    written = json.loads((folder / provenance.FILE).read_text())
+    assert fits(written, schema, schema["$defs"])
+    written["cells"][0]["wall_s"] = "long"
+    assert not fits(written, schema, schema["$defs"])
+
+
+def test_unknown_keys_survive_reading_and_writing(tmp_path: Path) -> None:
+    written = json.loads((PUBLISHED[0] / provenance.FILE).read_text())
+    written["run"]["weather"] = {"sky": "clear"}
+    files.write_json(tmp_path / provenance.FILE, written)
+    origin = provenance.load(tmp_path)
+    provenance.save(tmp_path, origin.run, list(origin.cells))
+    again = json.loads((tmp_path / provenance.FILE).read_text())
+    assert again["run"]["weather"] == {"sky": "clear"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "named"),
+    [
+        (("run", "target", "gpu", "driver"), 580, "run.target.gpu.driver"),
+        (("cells", 3, "wall_s"), "12", "cells.3.wall_s"),
+        (("cells", 3, "seen", "samples"), None, "cells.3.seen.samples"),
+        (("cells",), {}, "cells"),
+    ],
+)
+def test_a_wrong_type_is_one_line_with_file_and_key(
+    tmp_path: Path, keys: tuple[str | int, ...], value: object, named: str
+) -> None:
+    written = json.loads((PUBLISHED[0] / provenance.FILE).read_text())
+    holder = written
+    for key in keys[:-1]:
+        holder = holder[key]
+    holder[keys[-1]] = value
+    files.write_json(tmp_path / provenance.FILE, written)
+    with pytest.raises(EvidenceError) as error:
+        provenance.load(tmp_path)
+    assert error.value.exit_code == 2
+    assert str(error.value).startswith(f"{tmp_path / provenance.FILE}: {named}: ")
+    assert "\n" not in str(error.value)
+
+
+def test_a_key_that_is_missing_is_named(tmp_path: Path) -> None:
+    files.write_json(tmp_path / provenance.FILE, {"run": {"version": 1, "id": "1"}, "cells": []})
+    with pytest.raises(EvidenceError, match=r"provenance\.json: run\.problem: Field required"):
+        provenance.load(tmp_path)
+
+
+def test_no_json_and_no_file_and_a_later_version_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match="no evidence here"):
+        provenance.load(tmp_path)
+    (tmp_path / provenance.FILE).write_text("{")
+    with pytest.raises(StoreError, match="not readable as JSON"):
+        provenance.load(tmp_path)
+    written = json.loads((PUBLISHED[0] / provenance.FILE).read_text())
+    files.write_json(tmp_path / provenance.FILE, written | {"version": 99})
+    with pytest.raises(EvidenceError, match="version 99, this harness reads 1"):
+        provenance.load(tmp_path)
+
+
+def test_a_record_cannot_be_changed() -> None:
+    origin = provenance.load(PUBLISHED[0])
+    with pytest.raises(ValidationError, match="frozen"):
+        origin.run.id = "another"
