@@ -272,8 +272,6 @@ def test_a_larger_factor_only_ever_takes_a_verdict_back(
 ) -> None:
     ends = value / (1 + width), value * (1 + width)
     found = Measured("×", value, *ends, 5, 50, clock_factor=factor)
-        "×", value, value / (1 + width), value * (1 + width), 5, 50, clock_factor=factor
-    )
     for bound in (SAME, ABOVE, BELOW):
         before = claims.verdict(found, bound)
         after = claims.verdict(replace(found, clock_factor=factor * more), bound)
