@@ -3,6 +3,7 @@
 import typer
 
 from harness.cli.calibrate import calibrate
+from harness.cli.captures import app as captures
 from harness.cli.clean import clean
 from harness.cli.diff import diff
 from harness.cli.doctor import doctor
@@ -31,3 +32,4 @@ app.command()(doctor)
 app.command()(calibrate)
 app.command()(clean)
 app.command()(schema)
+app.add_typer(captures, name="captures")

@@ -6,3 +6,5 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 PROBLEMS = CHECKOUT / "problems"
 RUNS = CHECKOUT / "runs"
 REPORTS = CHECKOUT / "reports"
+CAPTURES = CHECKOUT / ".captures"
+"""Captures that reports keep outside git, by content."""

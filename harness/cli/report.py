@@ -35,6 +35,9 @@ def extract(
 def report(
     problem: Annotated[str | None, typer.Argument(help="All committed reports if absent.")] = None,
     run: RunOption = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace a report that holds more than the run.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Write a run's worklog; without a problem, render every report again from its evidence."""
@@ -42,17 +45,23 @@ def report(
     from harness.cli.resolve import chosen_run, problem_of
     from harness.report import index, publish
 
+    lost = ""
     if problem is None:
         folders = index.reports(paths.REPORTS)
         for folder in folders:
             publish.render(problem_of(folder.parent.name), folder)
     else:
-        folders = [publish.publish(*chosen_run(problem, run), paths.REPORTS)]
+        published = publish.publish(
+            *chosen_run(problem, run), paths.REPORTS, paths.CAPTURES, replace=replace
+        )
+        folders, lost = [published.folder], published.loss
     index.write(paths.REPORTS)
     worklogs = [str(folder / "README.md") for folder in folders]
     if json:
-        output.as_json({"worklogs": worklogs})
+        output.as_json({"worklogs": worklogs, "partial": lost})
         return
+    if lost:
+        print(f"partial, beside the report: {output.plain(lost)} (--replace replaces it)")
     for worklog in worklogs:
         print(f"worklog: {worklog}")
 

@@ -1,15 +1,25 @@
 """Reports: every committed one renders again byte for byte from its evidence."""
 
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from harness.errors import HarnessError, ManifestError
+from harness import files
+from harness.captures import sniff
+from harness.errors import CaptureError, HarnessError, ManifestError
+from harness.evidence import capture_list
+from harness.evidence.capture_list import KeptCapture
 from harness.extract import run as extraction
 from harness.problem import manifest
-from harness.report import index, publish
-from tests.support.paths import ROOT
+from harness.problem.model import Problem
+from harness.report import index, kept_captures, publish
+from harness.store import capture_store
+from harness.store.run_folder import Run
+from tests.extract.test_run import cell
+from tests.problem.test_manifest import GOOD, written
+from tests.support.paths import DATA, ROOT
 
 REPORTS = index.reports(ROOT / "reports")
 COMMITTED = [folder for folder in REPORTS if folder.name != "cpu"]
@@ -41,7 +51,9 @@ def test_what_is_linked_is_there_and_small_enough(folder: Path) -> None:
     text = (folder / "README.md").read_text()
     for link in re.findall(r"\]\(([^)#][^)]*)\)", text):
         assert link.startswith("https://") or (folder / link).exists(), link
-    assert sum(path.stat().st_size for path in (folder / "captures").iterdir()) <= 8_000_000
+    size = sum(path.stat().st_size for path in (folder / "captures").iterdir())
+    listed = (folder / "evidence" / capture_list.NAME).exists()
+    assert size <= (kept_captures.GIT_BYTES if listed else 8_000_000)
 
 
 def test_a_template_that_asks_for_what_is_not_there_is_told(tmp_path: Path) -> None:
@@ -63,3 +75,170 @@ def test_every_figure_in_the_evidence_names_its_gpu() -> None:
         run = extraction.provenance(folder / "evidence")["run"]
         assert run["target"]["device"] == "cuda"
         assert run["target"]["name"] in (folder / "README.md").read_text()
+
+
+TARGET = {"slug": "gpu", "name": "a GPU", "device": "cuda"}
+PAGE = "Opened on this page: `captures/small.slow.trace.json.gz`.\n"
+
+RunOf = Callable[..., Run]
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> Problem:
+    captures = "captures:\n  timing: {}\n  torch: {}\n  nsys: {}\n"
+    folder = written(tmp_path, GOOD.replace("captures:\n  timing: {}\n", captures))
+    (folder / "worklog.md.j2").write_text(PAGE, encoding="utf-8")
+    return manifest.load(folder)
+
+
+@pytest.fixture
+def run_of(tmp_path: Path) -> Iterator[RunOf]:
+    """A function that makes a run: each named variant timed, traced and exported by nsys."""
+
+    def made(name: str, *variants: str, profiled: bool = True) -> Run:
+        run = Run.create(tmp_path / name, "9-example", {"target": TARGET, "started": "2026-01-01"})
+        for variant in variants:
+            cell(run, "timing", {}, variant=variant)
+            if profiled:
+                trace = DATA / "torch" / ("streams" if variant == "slow" else "graph")
+                cell(
+                    run, "torch", {"trace.json.gz": trace.with_suffix(".json.gz")}, variant=variant
+                )
+                report = DATA / "nsys/streams.nsys-rep"
+                exported = {"trace.sqlite": export, "trace.nsys-rep": report}
+                cell(run, "nsys", exported, variant=variant)
+        return run
+
+    with sniff.opened(DATA / "nsys/streams.sqlite.zst") as export:
+        yield made
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def listed(report: Path) -> dict[str, KeptCapture]:
+    captures = capture_list.read(report / "evidence")
+    assert captures
+    return {capture.name: capture for capture in captures.captures}
+
+
+def test_a_run_with_fewer_cells_is_written_beside_the_report(
+    problem: Problem, run_of: RunOf, tmp_path: Path
+) -> None:
+    reports, store = tmp_path / "reports", tmp_path / "store"
+    whole = publish.publish(problem, run_of("whole", "slow", "fast"), reports, store)
+    assert whole == publish.Published(reports / "9-example" / "gpu")
+    before = content(whole.folder)
+    part = run_of("part", "fast")
+    partial = publish.publish(problem, part, reports, store)
+    assert partial.folder.name == "gpu.partial"
+    assert partial.loss == (
+        "3 of the report's 6 cells (no small.slow.nsys.r0 and 2 more),"
+        " 2 of the report's 4 captures (no small.slow.trace.json.gz and 1 more)"
+    )
+    assert content(whole.folder) == before
+    assert index.reports(reports) == [whole.folder]
+    replaced = publish.publish(problem, part, reports, store, replace=True)
+    assert replaced == publish.Published(whole.folder)
+    assert set(listed(replaced.folder)) == {
+        "small.fast.trace.json.gz",
+        "small.fast.trace.sqlite.zst",
+    }
+
+
+def test_a_run_with_as_many_cells_replaces_the_report(
+    problem: Problem, run_of: RunOf, tmp_path: Path
+) -> None:
+    reports, store = tmp_path / "reports", tmp_path / "store"
+    publish.publish(problem, run_of("part", "fast"), reports, store)
+    more = publish.publish(problem, run_of("whole", "fast", "slow"), reports, store)
+    assert more.loss == ""
+    assert len(listed(more.folder)) == 4
+    assert [path.name for path in more.folder.parent.iterdir()] == ["gpu"]
+
+
+def test_a_report_whose_evidence_is_damaged_is_not_replaced(
+    problem: Problem, run_of: RunOf, tmp_path: Path
+) -> None:
+    reports, store = tmp_path / "reports", tmp_path / "store"
+    run = run_of("run", "fast", profiled=False)
+    standing = publish.publish(problem, run, reports, store).folder
+    (standing / "evidence" / capture_list.NAME).write_text('{"version": 9, "captures": []}')
+    again = publish.publish(problem, run, reports, store)
+    assert again.folder.name == "gpu.partial"
+    assert "cannot be compared" in again.loss
+    assert "version" in again.loss
+
+
+def test_a_report_changes_as_a_whole_or_not_at_all(
+    problem: Problem, run_of: RunOf, tmp_path: Path
+) -> None:
+    reports, store = tmp_path / "reports", tmp_path / "store"
+    publish.publish(problem, run_of("first", "fast"), reports, store)
+    before = content(reports)
+    run = run_of("second", "fast", "slow")
+    (problem.folder / "worklog.md.j2").write_text("{{ nothing.of.that }}")
+    with pytest.raises(HarnessError, match=r"worklog.md.j2"):
+        publish.publish(problem, run, reports, store)
+    (problem.folder / "worklog.md.j2").write_text(PAGE)
+    code = cell(run, "timing", {"output_code.py": Path(__file__)}, variant="fast")
+    (code / "output_code.py").write_text("another code")
+    with pytest.raises(CaptureError, match="changed since it was recorded"):
+        publish.publish(problem, run, reports, store)
+    assert content(reports) == before
+    assert [path.name for path in (reports / "9-example").iterdir()] == ["gpu"]
+
+
+def test_no_capture_of_an_unusable_cell_is_kept(
+    problem: Problem, run_of: RunOf, tmp_path: Path
+) -> None:
+    run = run_of("run", "fast", "slow")
+    trace = run.folder / "cells" / "small.slow.torch.r0" / "trace.json.gz"
+    trace.write_bytes(trace.read_bytes() + b"\0")
+    report = publish.publish(problem, run, tmp_path / "reports", tmp_path / "store").folder
+    assert "small.fast.trace.json.gz" in listed(report)
+    assert "small.slow.trace.json.gz" not in listed(report)
+
+
+def test_captures_beyond_the_limit_go_to_the_store(
+    problem: Problem, run_of: RunOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports, store = tmp_path / "reports", tmp_path / "store"
+    run = run_of("run", "slow", "fast")
+    sizes = {
+        name: capture.bytes
+        for name, capture in listed(publish.publish(problem, run, reports, store).folder).items()
+    }
+    assert not store.exists()
+    named = "small.slow.trace.json.gz"
+    assert sizes[named] > sizes["small.fast.trace.json.gz"]  # the page opens the larger one
+    monkeypatch.setattr(kept_captures, "GIT_BYTES", sizes[named])
+    report = publish.publish(problem, run, reports, store).folder
+    assert [path.name for path in (report / "captures").iterdir()] == [named]
+    captures = listed(report)
+    assert captures.keys() == sizes.keys()
+    for name, capture in captures.items():
+        place = store / capture_store.relative(capture.sha256)
+        path = report / "captures" / name if capture.in_git else place
+        assert (files.sha256(path), path.stat().st_size) == (capture.sha256, capture.bytes)
+        assert capture.in_git == (name == named)
+        origin = run.folder / "cells" / capture.cell / capture.artifact
+        assert files.sha256(origin) == capture.artifact_sha256
+
+
+def test_kept_captures_are_the_same_bytes_each_time(
+    problem: Problem, run_of: RunOf, tmp_path: Path
+) -> None:
+    run = run_of("run", "slow")
+    first, second = (
+        publish.publish(problem, run, tmp_path / name, tmp_path / "store").folder
+        for name in ("first", "second")
+    )
+    assert content(first / "captures") == content(second / "captures")
+    assert listed(first) == listed(second)
+    assert any(name.endswith(".sqlite.zst") for name in listed(first))

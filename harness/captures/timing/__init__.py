@@ -1,1 +1,0 @@
-"""Unprofiled runs: the workload takes its own time, sample by sample."""

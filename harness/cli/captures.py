@@ -1,0 +1,92 @@
+"""``harness captures``: copy the captures that git has no room for to and from a shared store."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from harness.evidence.capture_list import KeptCapture
+    from harness.store.capture_store import Transfer
+
+app = typer.Typer(
+    help="Copy reports' captures that git has no room for: 0 all there, 1 some missing.",
+    no_args_is_help=True,
+)
+JsonOption = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
+
+
+@app.command()
+def push(
+    destination: Annotated[
+        str, typer.Argument(metavar="DEST", help="A folder, or a URL that fsspec opens.")
+    ],
+    json: JsonOption = False,
+) -> None:
+    """Copy the captures of every report from .captures/ to DEST; each copy is read back."""
+    from harness.cli import paths
+    from harness.report import index
+    from harness.store import capture_store
+
+    captures = _listed(index.reports(paths.REPORTS))
+    _show(capture_store.push(captures, paths.CAPTURES, destination), json=json)
+
+
+@app.command()
+def fetch(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="What DEST was to `push`.")],
+    report: Annotated[
+        Path | None, typer.Option("--report", help="A report's folder; every report if absent.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Copy reports' captures from SRC to .captures/; size and sha256 are checked on arrival."""
+    from harness.cli import paths
+    from harness.report import index
+    from harness.store import capture_store
+
+    folders = index.reports(paths.REPORTS) if report is None else [report]
+    captures = _listed(folders)
+    _show(capture_store.fetch(captures, source, paths.CAPTURES), json=json)
+
+
+def _listed(reports: list[Path]) -> list["KeptCapture"]:
+    """Return the captures outside git that reports list; older reports list none."""
+    from harness.errors import UsageError
+    from harness.evidence import capture_list
+
+    captures = []
+    for report in reports:
+        if not (report / "evidence").is_dir():
+            raise UsageError("not a report: it has no evidence folder", where=report)
+        listed = capture_list.read(report / "evidence")
+        captures += [capture for capture in listed.captures if not capture.in_git] if listed else []
+    return captures
+
+
+def _show(transfer: "Transfer", *, json: bool) -> None:
+    """Print what became of each capture and end with the exit code."""
+    from harness.cli import output
+
+    if json:
+        output.as_json(
+            {
+                "copied": [_row(capture) for capture in transfer.copied],
+                "already_there": [_row(capture) for capture in transfer.already_there],
+                "missing": [
+                    {**_row(capture), "reason": reason} for capture, reason in transfer.missing
+                ],
+            }
+        )
+    else:
+        for capture in transfer.copied:
+            print(f"copied: {capture.name} {capture.sha256}")
+        for capture, reason in transfer.missing:
+            print(f"missing: {capture.name} {capture.sha256}: {output.plain(reason)}")
+        counts = (len(transfer.copied), len(transfer.already_there), len(transfer.missing))
+        print("{} copied, {} already there, {} missing".format(*counts))
+    raise typer.Exit(1 if transfer.missing else 0)
+
+
+def _row(capture: "KeptCapture") -> dict[str, str | int]:
+    return {"name": capture.name, "sha256": capture.sha256, "bytes": capture.bytes}

@@ -1,0 +1,120 @@
+"""``harness captures push|fetch`` as a user meets them."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from harness import files
+from harness.cli import paths
+from harness.cli.app import app
+from harness.errors import EvidenceError, UsageError
+from harness.evidence import capture_list
+from harness.evidence.capture_list import CaptureList, KeptCapture
+from harness.store import capture_store
+
+OUTSIDE = {"a.trace.sqlite.zst": b"first", "b.trace.sqlite.zst": b"second"}
+
+
+def harness(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["captures", *arguments])
+
+
+@pytest.fixture
+def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with one report: one capture in git, two in the local store."""
+    monkeypatch.setattr(paths, "REPORTS", tmp_path / "reports")
+    monkeypatch.setattr(paths, "CAPTURES", tmp_path / ".captures")
+    folder = tmp_path / "reports" / "9-example" / "gpu"
+    (folder / "evidence").mkdir(parents=True)
+    (folder / "evidence" / "provenance.json").write_text("{}")
+    captures = []
+    for name, content in {"c.memory.json.gz": b"third", **OUTSIDE}.items():
+        source = tmp_path / "source"
+        source.write_bytes(content)
+        sha256 = files.sha256(source)
+        captures.append(
+            KeptCapture(
+                name=name,
+                sha256=sha256,
+                bytes=len(content),
+                in_git=name not in OUTSIDE,
+                cell="small.fast.nsys.r0",
+                artifact="trace.sqlite",
+                artifact_sha256=sha256,
+                artifact_bytes=len(content),
+            )
+        )
+        if name in OUTSIDE:
+            capture_store.add(paths.CAPTURES, source, sha256)
+    capture_list.write(folder / "evidence", CaptureList(captures=tuple(captures)))
+    return folder
+
+
+def test_captures_go_to_a_folder_and_back(report: Path, tmp_path: Path) -> None:
+    remote = tmp_path / "remote"
+    pushed = harness("push", str(remote))
+    assert pushed.exit_code == 0
+    assert pushed.stdout.splitlines()[-1] == "2 copied, 0 already there, 0 missing"
+    assert sorted(path.read_bytes() for path in remote.rglob("*/*")) == [b"first", b"second"]
+    shutil.rmtree(paths.CAPTURES)
+    fetched = harness("fetch", str(remote), "--report", str(report))
+    assert fetched.exit_code == 0
+    assert fetched.stdout.splitlines()[-1] == "2 copied, 0 already there, 0 missing"
+    for path in paths.CAPTURES.rglob("*/*"):
+        assert files.sha256(path) == path.name
+    again = json.loads(harness("fetch", str(remote), "--json").stdout)
+    assert {capture["name"] for capture in again["already_there"]} == OUTSIDE.keys()
+
+
+@pytest.mark.usefixtures("report")
+def test_a_missing_capture_is_one_line_and_exit_1(tmp_path: Path) -> None:
+    remote = tmp_path / "remote"
+    harness("push", str(remote))
+    shutil.rmtree(paths.CAPTURES)
+    (lost,) = (path for path in remote.rglob("*/*") if path.read_bytes() == b"first")
+    lost.unlink()
+    fetched = harness("fetch", str(remote))
+    assert fetched.exit_code == 1
+    (line,) = (line for line in fetched.stdout.splitlines() if line.startswith("missing: "))
+    assert line == f"missing: a.trace.sqlite.zst {lost.name}: missing at {remote}"
+    as_json = harness("fetch", str(remote), "--json")
+    assert as_json.exit_code == 1
+    assert [capture["name"] for capture in json.loads(as_json.stdout)["missing"]] == [
+        "a.trace.sqlite.zst"
+    ]
+
+
+def test_a_report_older_than_the_list_has_nothing_to_fetch(report: Path, tmp_path: Path) -> None:
+    (report / "evidence" / capture_list.NAME).unlink()
+    fetched = harness("fetch", str(tmp_path), "--report", str(report))
+    assert (fetched.exit_code, fetched.stdout) == (0, "0 copied, 0 already there, 0 missing\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"version": 2, "captures": []}', "version"),
+        ('{"version": 1, "captures": [{"name": "../a"}]}', "captures.0.name"),
+        ('{"version": 1', "captures.json"),
+    ],
+)
+def test_a_damaged_list_is_bad_input(report: Path, tmp_path: Path, text: str, reason: str) -> None:
+    (report / "evidence" / capture_list.NAME).write_text(text)
+    error = harness("fetch", str(tmp_path)).exception
+    assert isinstance(error, EvidenceError)
+    assert error.exit_code == 2
+    assert reason in str(error)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("fetch", "/nowhere"), ("push", "cloud://bucket"), ("fetch", ".", "--report", "/nowhere")],
+)
+@pytest.mark.usefixtures("report")
+def test_bad_input_is_exit_2(arguments: tuple[str, ...]) -> None:
+    error = harness(*arguments).exception
+    assert isinstance(error, UsageError)
+    assert error.exit_code == 2
