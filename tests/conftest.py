@@ -8,7 +8,7 @@ from hypothesis import settings
 from harness.machine.target import Gpu, Target
 from harness.problem import manifest
 from harness.problem.model import Problem
-from tests.problem.test_manifest import GOOD, written
+from tests.support.manifests import GOOD, written
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("untimed", deadline=None)

@@ -49,9 +49,7 @@ PERMITTED = {
 """Imports (file, file) that are right although their rooms are apart."""
 
 PENDING = {
-    ("harness.analysis.summary", "harness.captures*"),  # inspect reads through its own door
     ("harness.problem.checks", "harness.analysis.*"),  # the names of measures
-    ("harness.engines.*", "harness.captures.kinds"),  # until kinds are declarations
     ("harness.report.*", "harness.extract.run"),  # the provenance of a report
     ("harness.report.*", "harness.report.publish"),
 }

@@ -19,7 +19,7 @@ _VERDICTS: dict[Side, Verdict] = {
 
 
 @dataclass(frozen=True)
-class Judged:
+class ClaimResult:
     """A claim, what was measured for it, and what follows."""
 
     claim: Claim
@@ -27,22 +27,22 @@ class Judged:
     verdict: Verdict
 
 
-def judge(problem: Problem, metrics: Metrics, device: Device) -> list[Judged]:
+def judge(problem: Problem, metrics: Metrics, device: Device) -> list[ClaimResult]:
     """Return every claim of the problem with its verdict, in the manifest's order."""
     return [_judge(claim, metrics, device) for claim in problem.claims]
 
 
-def _judge(claim: Claim, metrics: Metrics, device: Device) -> Judged:
+def _judge(claim: Claim, metrics: Metrics, device: Device) -> ClaimResult:
     if claim.needs and claim.needs != device:
         needed = claim.needs.upper()
-        return Judged(claim, Measured("", why=f"needs {needed}"), "not measured")
+        return ClaimResult(claim, Measured("", why=f"needs {needed}"), "not measured")
     variant, case, metric = complete(claim, claim.of)
     if claim.over is None:
         measured = metrics.get(metric, variant, case)
     else:
         other_variant, other_case, other_metric = complete(claim, claim.over)
         measured = metrics.ratio((metric, variant, case), (other_metric, other_variant, other_case))
-    return Judged(claim, measured, verdict(measured, claim.bound))
+    return ClaimResult(claim, measured, verdict(measured, claim.bound))
 
 
 def verdict(measured: Measured, bound: Bound) -> Verdict:
@@ -54,11 +54,11 @@ def verdict(measured: Measured, bound: Bound) -> Verdict:
     """
     if measured.value is None or measured.low is None or measured.high is None:
         return "not measured"
-    if math.isinf(measured.room):
+    if math.isinf(measured.clock_factor):
         return "inconclusive"
     shown = (measured.low, measured.high)
     sampled = measured.samples > measured.rounds or measured.low < measured.high
-    ends = [_widened(one, measured.room) for one in (shown, measured.sure or shown)]
+    ends = [_widened(one, measured.clock_factor) for one in (shown, measured.ci99 or shown)]
     return _VERDICTS[decide(ends[0], ends[1], limits(bound), sampled=sampled)]
 
 
@@ -77,7 +77,7 @@ def limits(bound: Bound) -> tuple[float, float]:
     return least, most
 
 
-def exit_code(judged: list[Judged], *, strict: bool = False) -> int:
+def exit_code(judged: list[ClaimResult], *, strict: bool = False) -> int:
     """Return 1 if a claim is refuted (``strict``: or inconclusive), 3 if none was measured, 0."""
     failing = {"refuted", "inconclusive"} if strict else {"refuted"}
     if any(one.verdict in failing for one in judged):

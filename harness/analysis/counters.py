@@ -1,5 +1,7 @@
 """The counters of Nsight Compute that a kernel is first judged by, one row a profiled launch."""
 
+import math
+
 import polars as pl
 
 # Column to (Nsight Compute's metric, unit to convert to). A metric is absent where the section that
@@ -65,6 +67,21 @@ def per_kernel(counters: pl.DataFrame) -> pl.DataFrame:
             *("tensor_pct", "occupancy_pct", "registers", "waves"),
         )
     )
+
+
+def of_longest_kernel(counters: pl.DataFrame) -> dict[str, float]:
+    """Return every metric of the longest profiled kernel, under Nsight Compute's name and unit.
+
+    Empty where any kernel's time was not measured: another could be longer. What is no finite
+    number is left out.
+    """
+    kernels = per_kernel(counters)
+    if kernels.is_empty() or kernels["time_ns"].null_count():
+        return {}
+    (launch,) = kernels.sort("time_ns", "launch", descending=[True, False])["launch"][:1]
+    rows = counters.filter(pl.col("launch") == launch).unique("metric", keep="first")
+    values = rows.select(pl.col("metric").cast(pl.String), "value").drop_nulls().iter_rows()
+    return {metric: value for metric, value in values if math.isfinite(value)}
 
 
 def _value(metric: str, unit: str) -> pl.Expr:

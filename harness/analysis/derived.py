@@ -3,7 +3,6 @@
 Each returns a float in the unit its docstring names, or None where the capture does not hold it.
 """
 
-import math
 from collections.abc import Callable
 
 import polars as pl
@@ -62,22 +61,6 @@ def kernel_time(tables: Tables) -> float | None:
     """Milliseconds of the profiled step's kernels, one at a time and caches flushed before each."""
     total = _total(per_kernel(tables["counters"])["time_ns"])
     return None if total is None else total / 1e6
-
-
-def counter(tables: Tables, name: str) -> float | None:
-    """Return Nsight Compute's metric ``name`` of the longest of the step's kernels, in its unit.
-
-    None where a kernel's time or the metric was not measured, or is no finite number.
-    """
-    kernels = per_kernel(tables["counters"])
-    if kernels.is_empty() or kernels["time_ns"].null_count():
-        return None
-    (launch,) = kernels.sort("time_ns", "launch", descending=[True, False])["launch"][:1]
-    rows = tables["counters"].filter(
-        pl.col("launch") == launch, pl.col("metric").cast(pl.String) == name
-    )
-    value = rows["value"][0] if rows.height else None
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _total(column: pl.Series) -> float | None:

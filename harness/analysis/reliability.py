@@ -33,7 +33,7 @@ def doubt(cells: "pl.DataFrame", region: str | None = None) -> str:
     return "; ".join(found)
 
 
-def clock_room(cells: "pl.DataFrame", highest: float | None, region: str | None = None) -> float:
+def clock_factor(cells: "pl.DataFrame", highest: float | None, region: str | None = None) -> float:
     """Return by which factor the SM clock alone may have moved these cells' times, at least 1.
 
     A kernel takes at most as much longer as the clock is lower: here lower than ``highest``, in

@@ -35,14 +35,14 @@ For so few rounds a bootstrap-t is far too wide: its resamples are few, and ofte
 class Interval:
     """A value with the ends of its 95 % interval, and the number of rounds that it comes from.
 
-    ``sure``: the ends of the 99 % interval, which a verdict asks for as well.
+    ``ci99``: the ends of the 99 % interval, which a verdict asks for as well.
     """
 
     value: float
     low: float
     high: float
     rounds: int
-    sure: tuple[float, float]
+    ci99: tuple[float, float]
 
 
 def estimate(rounds: Rounds) -> Interval:
@@ -95,24 +95,24 @@ def unpaired_ratio(of: Rounds, over: Rounds) -> Interval:
         first, second = ([one for values in side.values() for one in values] for side in (of, over))
         return _ratio_within(first, second)
     logs = [[math.log(median(values)) for values in side.values()] for side in (of, over)]
-    shown, sure = (students_t.difference(logs[1], logs[0], level) for level in (_SHOWN, _SURE))
+    shown, ci99 = (students_t.difference(logs[1], logs[0], level) for level in (_SHOWN, _SURE))
     low, value, high = (math.exp(one) for one in (shown.low, shown.value, shown.high))
-    ends = (math.exp(sure.low), math.exp(sure.high))
+    ends = (math.exp(ci99.low), math.exp(ci99.high))
     return Interval(value, low, high, min(map(len, logs)), ends)
 
 
 def _over_rounds(values: Sequence[float]) -> Interval:
     """Return the mean of one value a round, and intervals of the same width to both sides."""
     mean, error = _mean_and_error(values)
-    shown, sure = (point * error for point in _points(values)) if error > 0 else (0.0, 0.0)
-    ends = (mean - sure, mean + sure)
+    shown, ci99 = (point * error for point in _points(values)) if error > 0 else (0.0, 0.0)
+    ends = (mean - ci99, mean + ci99)
     return Interval(mean, mean - shown, mean + shown, len(values), ends)
 
 
 def _exponential(found: Interval) -> Interval:
     """Return the interval of what ``found`` is the logarithm of."""
     low, value, high, least, most = (
-        math.exp(one) for one in (found.low, found.value, found.high, *found.sure)
+        math.exp(one) for one in (found.low, found.value, found.high, *found.ci99)
     )
     return Interval(value, low, high, found.rounds, (least, most))
 
@@ -135,8 +135,8 @@ def _points(values: Sequence[float]) -> tuple[float, float]:
     drawn = (_mean_and_error(draw.choices(values, k=count)) for _ in range(_RESAMPLES))
     # A resample of one value many times has no error of its own, and says nothing.
     scores = sorted(abs(other - mean) / error for other, error in drawn if error > 0)
-    shown, sure = (scores[math.ceil(level * len(scores)) - 1] for level in (_SHOWN, _SURE))
-    return shown, sure
+    shown, ci99 = (scores[math.ceil(level * len(scores)) - 1] for level in (_SHOWN, _SURE))
+    return shown, ci99
 
 
 def _within(samples: Sequence[float]) -> Interval:

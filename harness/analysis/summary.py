@@ -4,6 +4,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from harness.captures.registry import KINDS
 from harness.errors import CaptureError
 from harness.evidence.tables import Tables
 
@@ -23,14 +24,19 @@ def document(kind: str, tables: Tables, label: str) -> Document:
     Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured is None.
     Raises CaptureError that names ``label`` if a timeline holds neither GPU work nor ranges.
     """
-    if kind == "ncu":
-        return _counters(_table(tables, "counters"))
-    if kind == "memory":
-        return _memory(tables)
-    if kind == "torch":
-        operators = _table(tables, "operators").sort("total_ns", descending=True, nulls_last=True)
-        return _timeline("torch", tables) | {"operators": operators.to_dicts()}
-    timeline = _timeline("nsys", tables)
+    summarise = KINDS[kind].summarise
+    return {"kind": kind, **(summarise(tables, label) if summarise else {})}
+
+
+def torch_trace(tables: Tables, _label: str) -> Document:
+    """Return the timeline of a trace and its operators."""
+    operators = _table(tables, "operators").sort("total_ns", descending=True, nulls_last=True)
+    return _timeline(tables) | {"operators": operators.to_dicts()}
+
+
+def nsys_export(tables: Tables, label: str) -> Document:
+    """Return the timeline of an export; CaptureError if it has neither GPU work nor ranges."""
+    timeline = _timeline(tables)
     if timeline["gpu"]["span_ns"] is None and not timeline["ranges"]:
         raise CaptureError(
             "no GPU work and no ranges in it",
@@ -47,7 +53,7 @@ def _table(tables: Tables, name: str) -> "pl.DataFrame":
     return tables[name] if name in tables else empty(name)
 
 
-def _timeline(kind: str, tables: Tables) -> Document:
+def _timeline(tables: Tables) -> Document:
     from harness.analysis import timeline
 
     gpu_ops = _table(tables, "gpu_ops")
@@ -56,7 +62,6 @@ def _timeline(kind: str, tables: Tables) -> Document:
     for device in devices:
         del device["devices"]
     return {
-        "kind": kind,
         "kernels": timeline.kernel_table(gpu_ops).to_dicts(),
         "gpu": found | {"devices": devices},
         "copies": timeline.copy_table(gpu_ops).to_dicts(),
@@ -64,18 +69,19 @@ def _timeline(kind: str, tables: Tables) -> Document:
     }
 
 
-def _counters(counters: "pl.DataFrame") -> Document:
+def counters(tables: Tables, _label: str) -> Document:
+    """Return the profiled kernels with their metrics, and each metric's unit."""
     import polars as pl
 
     from harness.analysis.counters import per_kernel
 
+    rows = _table(tables, "counters")
     metrics: dict[int, dict[str, float | None]] = {}
-    for launch, metric, value in counters.select("launch", "metric", "value").iter_rows():
+    for launch, metric, value in rows.select("launch", "metric", "value").iter_rows():
         metrics.setdefault(launch, {})[metric] = _finite(value)
-    units = counters.group_by("metric").agg(pl.col("unit").first()).sort("metric")
-    kernels = per_kernel(counters).rename({"time_ns": "duration_ns"})
+    units = rows.group_by("metric").agg(pl.col("unit").first()).sort("metric")
+    kernels = per_kernel(rows).rename({"time_ns": "duration_ns"})
     return {
-        "kind": "ncu",
         "kernels": [
             {key: _finite(value) for key, value in row.items()}
             | {"metrics": metrics[row["launch"]]}
@@ -85,7 +91,8 @@ def _counters(counters: "pl.DataFrame") -> Document:
     }
 
 
-def _memory(tables: Tables) -> Document:
+def memory_snapshot(tables: Tables, _label: str) -> Document:
+    """Return pools, live blocks, peaks, phases, marks, sites and what the snapshot lacks."""
     from harness.analysis import memory
     from harness.evidence.tables import SCHEMAS
 
@@ -93,7 +100,6 @@ def _memory(tables: Tables) -> Document:
     by_peak = ["peak_bytes", "bytes"]
     sites = found["memory_sites"].sort(by_peak, descending=True, nulls_last=True)
     return {
-        "kind": "memory",
         "pools": memory.pools(found).to_dicts(),
         "live": found["memory_live"].sort("bytes", descending=True, maintain_order=True).to_dicts(),
         "filled": _filled(found),

@@ -12,14 +12,14 @@ THRESHOLD = 0.01
 _EXACT = 1e-9  # relative room for rounding where a bound is met exactly
 
 
-def decide(shown: Ends, sure: Ends, bound: Ends, *, sampled: bool = True) -> Side:
+def decide(shown: Ends, ci99: Ends, bound: Ends, *, sampled: bool = True) -> Side:
     """Return whether a value lies inside of a bound, by its 95 % interval and its 99 % one.
 
     Of what was sampled, the first has to be clear by THRESHOLD and the second clear at all. What
     was counted meets a bound exactly; bounds are inclusive and may be infinite.
     """
     clear = THRESHOLD if sampled else -_EXACT
-    sides = {_side(shown, bound, clear), _side(sure, bound, min(clear, 0.0))}
+    sides = {_side(shown, bound, clear), _side(ci99, bound, min(clear, 0.0))}
     return sides.pop() if len(sides) == 1 else "undecided"
 
 

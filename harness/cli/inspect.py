@@ -15,8 +15,6 @@ _MOST_FILLING = 5  # stacks of a pool
 _MOST_FRAMES = 2
 _MOST_POOLS = 3  # of a phase
 _MOST_MARKED = 100
-_BESIDE_NAME = {"ncu": 74}  # columns that a table of kernels needs beside their names
-_BESIDE_NAME_ELSE = 67
 
 
 def inspect(
@@ -29,22 +27,25 @@ def inspect(
     """Show what a capture holds: kernels, copies, idle time, ranges, counters or memory."""
     from harness.analysis import summary
     from harness.analysis.kernels import short_names
+    from harness.captures.registry import KINDS
     from harness.cli import output
     from harness.extract import sources
 
-    kind, tables = sources.capture(file, joins=False)
-    found = summary.document(kind, tables, str(file))
+    name, tables = sources.capture(file, joins=False)
+    found = summary.document(name, tables, str(file))
     if json:
         output.as_json(found)
         return
     names = [kernel["name"] for kernel in found.get("kernels", [])]
+    kind = KINDS[name]
     width = shutil.get_terminal_size((100, 24)).columns
-    room = max(100, width) - _BESIDE_NAME.get(found["kind"], _BESIDE_NAME_ELSE)
-    shown = {} if full_names else short_names(names, room)
-    {"ncu": _counters, "memory": _memory}.get(found["kind"], _timeline)(found, shown)
+    shown = {} if full_names else short_names(names, max(100, width) - kind.beside_names)
+    if kind.show:
+        kind.show(found, shown)
 
 
-def _timeline(found: dict[str, Any], shown: dict[str, str]) -> None:
+def show_timeline(found: dict[str, Any], shown: dict[str, str]) -> None:
+    """Print GPU activity, kernels, copies and ranges; operators where no GPU work was recorded."""
     gpu = found["gpu"]
     if gpu["span_ns"] is None:
         print("No GPU work in this capture.")
@@ -57,11 +58,13 @@ def _timeline(found: dict[str, Any], shown: dict[str, str]) -> None:
         _print("Operators", found.get("operators", []), _OPERATOR)
 
 
-def _counters(found: dict[str, Any], shown: dict[str, str]) -> None:
+def show_counters(found: dict[str, Any], shown: dict[str, str]) -> None:
+    """Print the profiled kernels."""
     _print("Profiled kernels", found["kernels"], _kernel_name(shown) | _COUNTER)
 
 
-def _memory(found: dict[str, Any], _shown: dict[str, str]) -> None:
+def show_memory(found: dict[str, Any], _shown: dict[str, str]) -> None:
+    """Print pools, live blocks, peaks, phases and sites, and what the file cannot tell."""
     from harness.cli import output
 
     _print("Pools, and what their reserved bytes are", found["pools"], _POOL)

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.captures.kinds import KINDS
+from harness.captures.registry import KINDS
 from harness.engines import CHECKOUT, Command, Options, cell_input
 from harness.engines.docker_cli import LABEL, MOST_TASKS, Client, Name, cdi_devices, explained
 from harness.engines.image import builds
@@ -172,7 +172,7 @@ class Container:
         return Command(call, {}, out, name, None if caller else _NOBODY)
 
     def _rights(self, cell: Cell) -> list[str]:
-        needed = self._counter_rights() if KINDS[cell.capture].tool == "ncu" else []
+        needed = self._counter_rights() if KINDS[cell.capture].reads_counters else []
         return ["--cap-drop=ALL", *(f"--cap-add={name}" for name in needed)]
 
     def _counter_rights(self) -> list[str]:

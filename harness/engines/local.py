@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from harness import files, process
-from harness.captures.kinds import KINDS
+from harness.captures.registry import KINDS
 from harness.engines import CHECKOUT, Command, Options, cell_input
 from harness.errors import ToolError
 from harness.machine.target import Target

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from harness import files
-from harness.captures.kinds import KINDS
+from harness.captures.kind import Counts
+from harness.captures.registry import KINDS
 from harness.errors import CaptureError, HarnessError
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables
@@ -104,7 +105,9 @@ def _cell(path: Path, record: dict[str, Any]) -> Tables:
         run_folder.verified(path, record, name)
     if kind.read and kind.artifact:
         read = kind.read(path / kind.artifact)
-        _agree(record, read, path / kind.artifact)
+        if kind.check:
+            counts = Counts(workload["declared"], record.get("counted", {}))
+            kind.check(counts, read, path / kind.artifact)
         tables |= read
     return tables
 
@@ -113,26 +116,6 @@ def _rows(table: str, rows: list[dict[str, Any]]) -> Any:
     return evidence.frame(
         table, {column: [row.get(column) for row in rows] for column in evidence.SCHEMAS[table]}
     )
-
-
-def _agree(record: dict[str, Any], read: Tables, path: Path) -> None:
-    """Compare what was read with what the workload and the profiler say there has to be."""
-    import polars as pl
-
-    if record["capture"] in ("torch", "nsys"):
-        for name, count in record["workload"]["declared"].items():
-            found = read["ranges"].filter(pl.col("name").cast(pl.String) == name).height
-            _same(path, f"ranges named {name!r}", count, found)
-    if record["capture"] == "nsys" and read["gpu_ops"].is_empty():
-        raise CaptureError("holds no GPU work although steps ran", where=path)
-    if record["capture"] == "ncu":
-        found = read["counters"]["launch"].n_unique()
-        _same(path, "profiled kernels", record["counted"]["kernels"], found)
-
-
-def _same(path: Path, what: str, declared: int, found: int) -> None:
-    if declared != found:
-        raise CaptureError(f"{found} {what}, but {declared} were recorded", where=path)
 
 
 def _told(name: str, record: dict[str, Any]) -> dict[str, Any]:

@@ -1,35 +1,23 @@
 """Two captures, cells, runs or reports side by side: what they are, and what changed."""
 
-import importlib
 import re
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.captures import conditions, sniff
+from harness.captures import sniff
+from harness.captures.kind import Kind
+from harness.captures.registry import by_cost, filling, unprofiled
 from harness.errors import CaptureError, UsageError
 from harness.evidence import provenance
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables
 from harness.extract import run as extraction
-from harness.problem.model import CaptureKind
 from harness.store import run_folder
 
 if TYPE_CHECKING:
     from harness.analysis.diff.cells import CellDiff, FoldersDiff
-
-KINDS: tuple[CaptureKind, ...] = ("timing", "nsys", "torch", "ncu", "memory")
-
-
-_READERS: Mapping[sniff.Kind, str] = {
-    "nsys": "nsys",
-    "nsys-rep": "nsys",
-    "torch": "torch",
-    "ncu": "ncu",
-    "memory": "memory",
-}
 
 
 @dataclass(frozen=True)
@@ -40,8 +28,8 @@ class Subject:
     """
 
     label: str
-    captures: dict[CaptureKind, Tables]
-    conditions: dict[CaptureKind, dict[str, str]]
+    captures: dict[str, Tables]
+    conditions: dict[str, dict[str, str]]
     run: str = ""
 
 
@@ -66,17 +54,17 @@ class Folder:
             raise UsageError(
                 f"no finished cell of {case}.{variant}", where=self.label, remedy=f"it has: {there}"
             )
-        captures: dict[CaptureKind, Tables] = {}
-        made: dict[CaptureKind, dict[str, str]] = {}
-        for kind in KINDS:
-            mine = rows.filter(pl.col("capture") == kind).sort("round")
-            names = mine["cell"].to_list() if kind == "timing" else mine["cell"].to_list()[:1]
+        captures: dict[str, Tables] = {}
+        made: dict[str, dict[str, str]] = {}
+        for kind in by_cost():
+            names = rows.filter(pl.col("capture") == kind.name).sort("round")["cell"].to_list()
+            names = names if kind.unprofiled else names[:1]
             if names:
-                captures[kind] = {
+                captures[kind.name] = {
                     name: table.filter(pl.col("cell").is_in(names))
                     for name, table in self.tables.items()
                 }
-                made[kind] = self._conditions(names)
+                made[kind.name] = self._conditions(names)
         label = f"{self.label}:{case}.{variant}"
         return Subject(label, captures, made, run=self.origin["run"]["id"])
 
@@ -140,28 +128,28 @@ def _folder(path: Path) -> Folder:
     return Folder(str(path), tables, origin, tuple(cells))
 
 
-def capture(path: Path, *, joins: bool = True) -> tuple[CaptureKind, Tables]:
+def capture(path: Path, *, joins: bool = True) -> tuple[str, Tables]:
     """Return kind and tables of the capture file at ``path``; ``joins`` as for :func:`read`.
 
     Raises CaptureError if the file cannot be used, ToolError if a program that it needs is absent.
     """
     kind = sniff.kind_of(path)
     with sniff.opened(path) as plain:
-        return "nsys" if kind == "nsys-rep" else kind, read(kind, plain, path, joins=joins)
+        return kind.name, read(kind, plain, path, joins=joins)
 
 
-def read(kind: sniff.Kind, plain: Path, path: Path, *, joins: bool = True) -> Tables:
+def read(kind: Kind, plain: Path, path: Path, *, joins: bool = True) -> Tables:
     """Return the tables of a capture that lies unpacked at ``plain``; errors name ``path``.
 
     ``joins=False`` leaves out what only tells which host call launched what.
     """
-    reader = importlib.import_module(f"harness.captures.{_READERS[kind]}.read")
-    tables: Tables
+    reader = kind.read if joins or kind.read_brief is None else kind.read_brief
+    if reader is None:
+        raise CaptureError(f"{kind.title}: in no file", where=path)
     try:
-        tables = reader.read(plain, joins=joins) if kind.startswith("nsys") else reader.read(plain)
+        return reader(plain)
     except CaptureError as error:
         raise CaptureError(error.what, where=path, remedy=error.remedy) from error
-    return tables
 
 
 def _file(path: Path) -> Subject:
@@ -169,19 +157,19 @@ def _file(path: Path) -> Subject:
     with sniff.opened(path) as plain:
         tables = read(kind, plain, path)
         try:
-            made = conditions.of(kind, plain, tables)
+            made = kind.conditions(plain, tables) if kind.conditions else {}
         except CaptureError as error:  # of an unpacked copy: name the user's file
             raise CaptureError(error.what, where=path, remedy=error.remedy) from error
-    named: CaptureKind = "nsys" if kind == "nsys-rep" else kind
     whole = {name: tables.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
-    return Subject(str(path), {named: whole}, {named: made})
+    return Subject(str(path), {kind.name: whole}, {kind.name: made})
 
 
 def compare(a: Subject, b: Subject, ranges: str | None = None) -> "CellDiff":
     """Return what changed from ``a`` to ``b`` in every kind of capture that both have."""
     from harness.analysis.diff import cells
 
-    shared = [kind for kind in KINDS if kind in a.captures and kind in b.captures]
+    names = [kind.name for kind in by_cost()]
+    shared = [name for name in names if name in a.captures and name in b.captures]
     if not shared:
         raise UsageError(
             f"nothing to compare: {_kinds(a)} of the first, {_kinds(b)} of the second",
@@ -200,7 +188,7 @@ def compare(a: Subject, b: Subject, ranges: str | None = None) -> "CellDiff":
 def _has_range(one: Subject, name: str) -> None:
     from harness.analysis.diff.step_breakdown import unnumbered
 
-    for kind in ("nsys", "torch"):
+    for kind in filling("ranges"):
         if kind in one.captures:
             there = unnumbered(one.captures[kind]["ranges"])["name"].unique().drop_nulls()
             if name not in there:
@@ -224,7 +212,7 @@ def compare_folders(a: Folder, b: Folder) -> "FoldersDiff":
     paired = a.origin["run"]["id"] == b.origin["run"]["id"]
     found = []
     for case, variant in shared:
-        sides = [one.subject(case, variant).captures.get("timing") for one in (a, b)]
+        sides = [one.subject(case, variant).captures.get(unprofiled()) for one in (a, b)]
         if sides[0] and sides[1]:
             ratios = timing.compare(sides[0], sides[1], paired=paired)
             found.append(CellTimes(case, variant, tuple(ratios)))

@@ -1,11 +1,29 @@
 """What a ``problem.yaml`` says, as models."""
 
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 
-CaptureKind = Literal["timing", "torch", "nsys", "ncu", "memory"]
+from harness.captures.registry import KINDS, filling
+
+
+def _known(kind: str) -> str:
+    if kind not in KINDS:
+        raise ValueError(f"no kind of capture {kind!r}; there are: {', '.join(KINDS)}")
+    return kind
+
+
+CaptureKind = Annotated[
+    str, AfterValidator(_known), WithJsonSchema({"type": "string", "enum": list(KINDS)})
+]
 Device = Literal["cuda", "cpu"]
 Name = str
 
@@ -94,8 +112,8 @@ class Metric(_Model):
         sources = (self.sample, self.fact, self.measure, self.counter)
         if sum(source is not None for source in sources) != 1:
             raise ValueError("give exactly one of sample, fact, measure and counter")
-        if self.counter and self.capture != "ncu":
-            raise ValueError("a counter is of the capture ncu")
+        if self.counter and self.capture not in filling("counters"):
+            raise ValueError(f"a counter is of the capture {' or '.join(filling('counters'))}")
         return self
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.claims import Judged, limits
+from harness.analysis.claims import ClaimResult, limits
 from harness.analysis.diff import cells, gpu
 from harness.analysis.diff.gpu import GpuDiff
 from harness.analysis.metrics import Measured, Metrics
@@ -27,7 +27,7 @@ class Worklog:
         self,
         problem: Problem,
         metrics: Metrics,
-        judged: list[Judged],
+        judged: list[ClaimResult],
         origin: dict[str, Any],
         tables: Tables,
     ) -> None:
@@ -112,7 +112,7 @@ class Worklog:
         rows = [self._claim_row(one) for one in self._judged]
         return table(head, rows, numeric_from=len(head))
 
-    def refuted(self) -> list[Judged]:
+    def refuted(self) -> list[ClaimResult]:
         """Return the claims that the evidence refutes."""
         return [one for one in self._judged if one.verdict == "refuted"]
 
@@ -319,7 +319,7 @@ class Worklog:
         ]
         return table(["", ""], rows, numeric_from=2)
 
-    def _claim_row(self, one: Judged) -> list[str]:
+    def _claim_row(self, one: ClaimResult) -> list[str]:
         cells = sorted({cell.rsplit(".", 1)[0] for cell in one.measured.cells})
         found = one.measured
         shown = f"{NOT_MEASURED}: {found.why}" if found.value is None else measured(found)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import __version__, files, process
-from harness.captures.kinds import KINDS
+from harness.captures.registry import KINDS
 from harness.engines import CHECKOUT, Command, Engine, lock_name
 from harness.errors import HarnessError, StoreError, ToolError, UsageError
 from harness.machine.monitor import Monitor, summary

@@ -79,7 +79,7 @@ def _empty(name: str) -> pl.DataFrame:
     return evidence.empty(name).insert_column(0, pl.lit("").alias("cell"))
 
 
-def judged(example: Problem, values: dict[str, list[list[float]]]) -> claims.Judged:
+def judged(example: Problem, values: dict[str, list[list[float]]]) -> claims.ClaimResult:
     return claims.judge(example, Metrics(example, tables(values)), "cpu")[0]
 
 

@@ -4,8 +4,7 @@ import csv
 
 import pytest
 
-from harness.analysis.counters import per_kernel
-from harness.analysis.derived import counter
+from harness.analysis.counters import of_longest_kernel, per_kernel
 from harness.evidence.tables import empty, frame
 from tests.support.paths import DATA
 
@@ -76,15 +75,15 @@ def test_what_was_not_measured_is_null():
 
 def test_a_counter_is_of_the_longest_kernel():
     """Launch 3 takes 41.44 µs of the four; its figures are ncu's own."""
-    tables = {"counters": real_counters()}
-    assert counter(tables, "launch__waves_per_multiprocessor") == 0.65
-    assert counter(tables, "launch__registers_per_thread") == 80
-    assert counter(tables, "no__such_metric") is None
-    assert counter({"counters": empty("counters")}, "launch__registers_per_thread") is None
+    values = of_longest_kernel(real_counters())
+    assert values["launch__waves_per_multiprocessor"] == 0.65
+    assert values["launch__registers_per_thread"] == 80
+    assert "no__such_metric" not in values
+    assert of_longest_kernel(empty("counters")) == {}
 
 
 def test_a_counter_of_kernels_without_a_time_or_that_is_no_number_is_not_measured():
     untimed = counters((0, "gpu__time_duration.sum", "ns", 5.0), (1, "a", "", 1.0))
-    assert counter({"counters": untimed}, "a") is None
+    assert of_longest_kernel(untimed) == {}
     broken = counters((0, "gpu__time_duration.sum", "ns", 5.0), (0, "a", "", float("nan")))
-    assert counter({"counters": broken}, "a") is None
+    assert of_longest_kernel(broken) == {"gpu__time_duration.sum": 5.0}

@@ -87,11 +87,11 @@ def test_a_difference_has_to_exceed_that_of_the_gpus(
     example: Problem, factor: float, bound: Bound, alone: str, two: str
 ) -> None:
     one = measured(example, scaled(factor), FLAT, apart(5, SLOW))
-    assert (claims.verdict(one, bound), one.doubt, one.room) == (alone, "", 1.0)
+    assert (claims.verdict(one, bound), one.doubt, one.clock_factor) == (alone, "", 1.0)
     other = measured(example, scaled(factor), FLAT, apart(5, SLOW, FAST))
     assert claims.verdict(other, bound) == two
     assert other.doubt == "timed on 2 GPUs whose ceilings differ by up to 5.0 %"
-    assert (other.value, other.low, other.sure) == (one.value, one.low, one.sure)
+    assert (other.value, other.low, other.ci99) == (one.value, one.low, one.ci99)
 
 
 def test_the_same_thing_on_two_gpus_is_never_called_different(example: Problem) -> None:
@@ -104,7 +104,7 @@ def test_the_same_thing_on_two_gpus_is_never_called_different(example: Problem) 
     for _ in range(60):
         sides = [[process(slower) for _ in range(5)] for slower in (1.05, 1.0)]
         found = measured(example, *sides, apart(5, SLOW, FAST))
-        assert claims.verdict(replace(found, room=1.0), ABOVE) == "reproduced"
+        assert claims.verdict(replace(found, clock_factor=1.0), ABOVE) == "reproduced"
         called += {claims.verdict(found, bound) for bound in (ABOVE, BELOW)} != {"inconclusive"}
     assert called == 0
 
@@ -124,7 +124,7 @@ def test_where_no_two_gpus_are_known_nothing_is_decided(
     example: Problem, ceilings: Mapping[str, Mapping[str, float]]
 ) -> None:
     found = measured(example, scaled(9.0), FLAT, apart(5, SLOW, FAST), ceilings)
-    assert (claims.verdict(found, ABOVE), found.room) == ("inconclusive", math.inf)
+    assert (claims.verdict(found, ABOVE), found.clock_factor) == ("inconclusive", math.inf)
     assert found.doubt == "timed on 2 GPUs whose ceilings are not all known"
     alone = measured(example, scaled(9.0), FLAT, apart(5, SLOW), ceilings)
     assert (claims.verdict(alone, ABOVE), alone.doubt) == ("reproduced", "")
@@ -137,7 +137,7 @@ def test_an_unknown_gpu_may_be_as_far_from_the_known_as_these_are_apart(
     ceilings = {FAST: CEILINGS[FAST], SLOW: CEILINGS[SLOW], "GPU-unknown": missing}
     for factor, verdict in ((1.08, "inconclusive"), (1.2, "reproduced")):
         found = measured(example, scaled(factor), FLAT, apart(5, "GPU-unknown", FAST), ceilings)
-        assert found.room == pytest.approx(1.05**2)
+        assert found.clock_factor == pytest.approx(1.05**2)
         assert claims.verdict(found, ABOVE) == verdict
     assert found.doubt == (
         "timed on 2 GPUs whose ceilings are not all known; others differ by up to 5.0 %"
@@ -145,14 +145,14 @@ def test_an_unknown_gpu_may_be_as_far_from_the_known_as_these_are_apart(
 
 
 @pytest.mark.parametrize(
-    ("sample", "room"), [("gpu_time", 1.0), ("gpu_time_cold", 1.0), ("wall_time", 1.3)]
+    ("sample", "factor"), [("gpu_time", 1.0), ("gpu_time_cold", 1.0), ("wall_time", 1.3)]
 )
 def test_the_host_counts_where_it_is_in_the_time(
-    example: Problem, sample: str, room: float
+    example: Problem, sample: str, factor: float
 ) -> None:
     times(example, sample=sample)
     found = measured(example, FLAT, FLAT, apart(5, HOST, FAST))
-    assert found.room == pytest.approx(room)
+    assert found.clock_factor == pytest.approx(factor)
     assert found.doubt.startswith("timed on 2 GPUs")
 
 
@@ -165,11 +165,11 @@ def test_the_host_counts_where_it_is_in_one_of_the_times(example: Problem) -> No
     found = tables(cells=rows, samples=taken, ceilings=known)
     metrics = Metrics(example, found, {rows[0]["cell"]: FAST, rows[1]["cell"]: HOST})
     ratio = metrics.ratio(("time", "fast", "small"), ("latency", "slow", "small"))
-    assert ratio.room == pytest.approx(1.3)
+    assert ratio.clock_factor == pytest.approx(1.3)
 
 
 @pytest.mark.parametrize(
-    ("ran", "room", "gpus"),
+    ("ran", "factor", "gpus"),
     [
         (([FAST, SLOW], [FAST, SLOW]), 1.0, 0),  # each round on one GPU
         (([FAST, SLOW], [SLOW, FAST]), 1.05, 2),
@@ -180,11 +180,11 @@ def test_the_host_counts_where_it_is_in_one_of_the_times(example: Problem) -> No
     ],
 )
 def test_what_counts_is_the_gpus_of_each_round(
-    example: Problem, ran: tuple[list[str], list[str]], room: float, gpus: int
+    example: Problem, ran: tuple[list[str], list[str]], factor: float, gpus: int
 ) -> None:
     sides = [FLAT[: len(on)] for on in ran]
     found = measured(example, sides[0], sides[1], ran)
-    assert found.room == pytest.approx(room)
+    assert found.clock_factor == pytest.approx(factor)
     assert found.doubt.startswith(f"timed on {gpus} GPUs" if gpus else "")
     assert bool(found.doubt) is bool(gpus)
 
@@ -194,10 +194,10 @@ def test_sides_without_a_common_round_are_compared_by_the_first_of_each(example:
     taken = [row for of in rows for row in samples(of, "gpu_time", 1.0, 1.1)]
     known = [ceiling(gpu, *rate) for gpu in (FAST, SLOW) for rate in CEILINGS[gpu].items()]
     found = tables(cells=rows, samples=taken, ceilings=known)
-    for ran, room in (((FAST, SLOW, FAST, SLOW), 1.0), ((FAST, FAST, SLOW, FAST), 1.05)):
+    for ran, factor in (((FAST, SLOW, FAST, SLOW), 1.0), ((FAST, FAST, SLOW, FAST), 1.05)):
         gpus = {row["cell"]: gpu for row, gpu in zip(rows, ran, strict=True)}
         sides = (("time", "fast", "small"), ("time", "slow", "small"))
-        assert Metrics(example, found, gpus).ratio(*sides).room == pytest.approx(room)
+        assert Metrics(example, found, gpus).ratio(*sides).clock_factor == pytest.approx(factor)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_what_one_gpu_counted_or_compared_needs_no_room(
 ) -> None:
     times(example, **update)
     found = measured(example, scaled(1.03), FLAT, apart(5, SLOW, FAST), {})
-    assert (found.room, found.doubt) == (1.0, "")
+    assert (found.clock_factor, found.doubt) == (1.0, "")
     assert claims.verdict(found, ABOVE) == "reproduced"
 
 
@@ -224,13 +224,13 @@ def test_nor_does_a_time_over_what_was_counted_or_a_single_value(example: Proble
     metrics = Metrics(example, found, {rows[0]["cell"]: FAST, rows[1]["cell"]: SLOW})
     per = metrics.ratio(("time", "fast", "small"), ("counted", "slow", "small"))
     alone = metrics.get("time", "fast", "small")
-    assert (per.room, per.doubt, alone.room, alone.doubt) == (1.0, "", 1.0, "")
+    assert (per.clock_factor, per.doubt, alone.clock_factor, alone.doubt) == (1.0, "", 1.0, "")
 
 
 def test_room_for_the_clock_and_for_the_gpus_are_both_given(example: Problem) -> None:
     slowed = {"doubt": "power cap in 9 of 9 looks", "sm_mhz_min": 1800.0, "sm_mhz_max": 1980.0}
     found = measured(example, FLAT, FLAT, apart(5, SLOW, FAST), **slowed)
-    assert found.room == pytest.approx(1.05 * 1980 / 1800)
+    assert found.clock_factor == pytest.approx(1.05 * 1980 / 1800)
     assert found.doubt.endswith("; timed on 2 GPUs whose ceilings differ by up to 5.0 %")
 
 
@@ -240,7 +240,7 @@ def test_cells_of_no_gpu_are_of_one(example: Problem) -> None:
     sides = (("time", "fast", "small"), ("time", "slow", "small"))
     for gpus in (None, {row["cell"]: None for row in rows}):
         found = Metrics(example, tables(cells=rows, samples=taken), gpus).ratio(*sides)
-        assert (found.room, found.doubt) == (1.0, "")
+        assert (found.clock_factor, found.doubt) == (1.0, "")
 
 
 rates = st.lists(st.floats(0.5, 2.0), min_size=4, max_size=4)
@@ -260,18 +260,19 @@ def test_no_step_made_of_what_ceilings_hold_up_differs_by_more_than_they(
     took = [sum(part / rate for part, rate in zip(parts, of, strict=True)) for of in (one, other)]
     ratio = took[0] / took[1]
     both = itertools.permutations((FAST, SLOW))
-    room, again = (reliability.apart({pair}, ceilings, ["wall_time"])[1] for pair in both)
-    assert room == again >= 1
-    assert max(ratio, 1 / ratio) <= room * (1 + 1e-9)
-    assert reliability.apart({(FAST, SLOW)}, ceilings, ["gpu_time"])[1] <= room
+    factor, again = (reliability.apart({pair}, ceilings, ["wall_time"])[1] for pair in both)
+    assert factor == again >= 1
+    assert max(ratio, 1 / ratio) <= factor * (1 + 1e-9)
+    assert reliability.apart({(FAST, SLOW)}, ceilings, ["gpu_time"])[1] <= factor
 
 
 @given(st.floats(0.5, 2.0), st.floats(0, 0.2), st.floats(1.0, 2.0), st.floats(1.0, 2.0))
-def test_more_room_only_ever_takes_a_verdict_back(
-    value: float, width: float, room: float, more: float
+def test_a_larger_factor_only_ever_takes_a_verdict_back(
+    value: float, width: float, factor: float, more: float
 ) -> None:
-    found = Measured("×", value, value / (1 + width), value * (1 + width), 5, 50, room=room)
+    ends = value / (1 + width), value * (1 + width)
+    found = Measured("×", value, *ends, 5, 50, clock_factor=factor)
     for bound in (SAME, ABOVE, BELOW):
         before = claims.verdict(found, bound)
-        after = claims.verdict(replace(found, room=room * more), bound)
+        after = claims.verdict(replace(found, clock_factor=factor * more), bound)
         assert after in (before, "inconclusive")

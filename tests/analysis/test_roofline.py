@@ -10,7 +10,7 @@ from harness.analysis.metrics import Metrics
 from harness.analysis.roofline import Point, Roof
 from harness.problem import manifest
 from harness.problem.model import Problem
-from tests.problem.test_manifest import GOOD, written
+from tests.support.manifests import GOOD, written
 from tests.support.small_evidence import Row, cell, samples, tables
 
 ROOF = Roof("a roof", gb_s=2000.0, tflop_s=500.0)

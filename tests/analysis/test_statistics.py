@@ -75,7 +75,7 @@ def different(found: Interval) -> bool:
         found.high,
         rounds=found.rounds,
         samples=10 * SAMPLES,
-        sure=found.sure,
+        ci99=found.ci99,
     )
     rules = (Bound(above=1), Bound(below=1))
     return any(claims.verdict(measured, bound) == "refuted" for bound in rules)
@@ -97,7 +97,7 @@ def test_with_five_rounds_intervals_cover_at_least_as_often_as_they_say(process:
     draw = random.Random(9)
     found = [ratio(*interleaved(draw, process, 1.0, rounds=5)) for _ in range(TRIALS)]
     assert sum(one.low <= 1 <= one.high for one in found) >= 0.93 * TRIALS
-    assert sum(one.sure[0] <= 1 <= one.sure[1] for one in found) >= 0.985 * TRIALS
+    assert sum(one.ci99[0] <= 1 <= one.ci99[1] for one in found) >= 0.985 * TRIALS
     assert sum(map(different, found)) <= 0.01 * TRIALS
 
 
@@ -121,7 +121,7 @@ def test_intervals_of_a_value_cover_the_truth_and_are_positive(process: Process)
     found = [estimate({n: process(draw, n) for n in range(5)}) for _ in range(TRIALS)]
     assert 0.93 <= sum(one.low <= 1 <= one.high for one in found) / TRIALS <= 0.97
     wild = estimate({0: [17.0], 1: [171.0], 2: [320.0]})
-    assert 0 < wild.sure[0] < wild.low < wild.value < wild.high
+    assert 0 < wild.ci99[0] < wild.low < wild.value < wild.high
 
 
 def test_pairing_by_round_takes_out_what_a_round_has_in_common() -> None:
@@ -153,7 +153,7 @@ def test_few_rounds_get_students_intervals(count: int, t: float, sure: float) ->
     assert math.log(found.value) == pytest.approx(mean)
     assert math.log(found.high / found.value) == pytest.approx(t * error)
     assert math.log(found.value / found.low) == pytest.approx(t * error)
-    ends = [math.log(one) for one in found.sure]
+    ends = [math.log(one) for one in found.ci99]
     assert ends == pytest.approx([mean - sure * error, mean + sure * error])
 
 
@@ -189,7 +189,7 @@ def test_a_ratio_of_what_is_not_positive_is_refused() -> None:
 
 def test_none_of_a_count_is_no_share_of_another() -> None:
     found = ratio({0: [0.0]}, {0: [5.0]})
-    assert (found.low, found.value, found.high, found.sure) == (0, 0, 0, (0, 0))
+    assert (found.low, found.value, found.high, found.ci99) == (0, 0, 0, (0, 0))
 
 
 def apart(draw: random.Random, factor: float, rounds: int) -> tuple[Rounds, Rounds]:
@@ -205,7 +205,7 @@ def test_unpaired_intervals_cover_the_truth_and_the_same_thing_twice_is_not_call
     draw = random.Random(17)
     found = [unpaired_ratio(*apart(draw, 1.0, 5)) for _ in range(TRIALS)]
     assert 0.93 <= sum(one.low <= 1 <= one.high for one in found) / TRIALS <= 0.97
-    assert 0.98 <= sum(one.sure[0] <= 1 <= one.sure[1] for one in found) / TRIALS <= 0.999
+    assert 0.98 <= sum(one.ci99[0] <= 1 <= one.ci99[1] for one in found) / TRIALS <= 0.999
     assert sum(map(different, found)) <= 0.015 * TRIALS
 
 
@@ -227,7 +227,7 @@ def test_unpaired_ends_are_welchs_by_hand() -> None:
     reach = (math.log(found.high) - 3) / math.sqrt(10 / 3)
     assert 3.182 < reach < 4.303
     assert math.log(found.low) == pytest.approx(3 - reach * math.sqrt(10 / 3))
-    assert found.sure[0] < found.low < found.high < found.sure[1]
+    assert found.ci99[0] < found.low < found.high < found.ci99[1]
 
 
 def test_unpaired_rounds_of_one_number_share_no_luck() -> None:
@@ -257,7 +257,7 @@ def test_one_process_on_a_side_is_resampled_within(rounds: tuple[int, int]) -> N
     )
     found = unpaired_ratio(of, over)
     assert found.rounds == 1
-    assert found.sure[0] <= found.low < found.value < found.high <= found.sure[1]
+    assert found.ci99[0] <= found.low < found.value < found.high <= found.ci99[1]
     assert found.high - found.low < 0.05
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from harness.captures import conditions, sniff
-from harness.captures.conditions import Conditions
+from harness.captures import sniff
 from harness.captures.formats.compressed import blocks
+from harness.captures.kind import Kind
+from harness.captures.registry import KINDS
 from harness.errors import CaptureError
-from harness.evidence.tables import frame
+from harness.evidence import tables as evidence
 from harness.extract import sources
 from tests.support.paths import DATA
 
@@ -21,10 +22,14 @@ EXPORTS = sorted((DATA / "nsys").glob("*.sqlite.zst"))
 Tables = Mapping[str, tuple[str, Sequence[tuple[object, ...]]]]
 
 
-def told(path: Path) -> Conditions:
+def conditions(kind: Kind, path: Path, tables: evidence.Tables) -> dict[str, str]:
+    return kind.conditions(path, tables) if kind.conditions else {}
+
+
+def conditions_of(path: Path) -> dict[str, str]:
     kind = sniff.kind_of(path)
     with sniff.opened(path) as plain:
-        return conditions.of(kind, plain, sources.read(kind, plain, path))
+        return conditions(kind, plain, sources.read(kind, plain, path))
 
 
 def export(path: Path, tables: Tables) -> Path:
@@ -52,15 +57,15 @@ def test_an_export_is_told_as_sqlite_itself_reads_it(path: Path, tmp_path: Path)
     }
     truth = {what: connection.execute(query).fetchone()[0] for what, query in expected.items()}
     connection.close()
-    assert conditions.of("nsys", database, {}) == truth
-    assert told(path) == truth
+    assert conditions(KINDS["nsys"], database, {}) == truth
+    assert conditions_of(path) == truth
     assert truth["GPU"].startswith("NVIDIA")
 
 
-def test_gpus_of_several_kinds_are_all_told(tmp_path: Path) -> None:
+def test_gpus_of_several_kinds_are_all_conditions_of(tmp_path: Path) -> None:
     names: list[tuple[object, ...]] = [("NVIDIA L4",), ("NVIDIA H200",), ("NVIDIA L4",), (None,)]
     path = export(tmp_path / "a.sqlite", {"TARGET_INFO_GPU": ("name TEXT", names)})
-    assert conditions.of("nsys", path, {}) == {"GPU": "NVIDIA H200, NVIDIA L4"}
+    assert conditions(KINDS["nsys"], path, {}) == {"GPU": "NVIDIA H200, NVIDIA L4"}
 
 
 ODD: dict[str, Tables] = {
@@ -83,7 +88,7 @@ ODD: dict[str, Tables] = {
 
 @pytest.mark.parametrize("tables", ODD.values(), ids=ODD)
 def test_what_an_export_does_not_tell_is_not_there(tables: Tables, tmp_path: Path) -> None:
-    assert conditions.of("nsys", export(tmp_path / "odd.sqlite", tables), {}) == {}
+    assert conditions(KINDS["nsys"], export(tmp_path / "odd.sqlite", tables), {}) == {}
 
 
 def test_a_view_in_place_of_a_table_is_refused(tmp_path: Path) -> None:
@@ -93,14 +98,14 @@ def test_a_view_in_place_of_a_table_is_refused(tmp_path: Path) -> None:
     connection.commit()
     connection.close()
     with pytest.raises(CaptureError, match="TARGET_INFO_GPU is no table"):
-        conditions.of("nsys", path, {})
+        conditions(KINDS["nsys"], path, {})
 
 
 @pytest.mark.parametrize("name", ["streams", "graph", "memset_overlap"])
 def test_a_trace_names_its_gpu(name: str) -> None:
     path = DATA / "torch" / f"{name}.json.gz"
     whole = json.loads(b"".join(blocks(path, 1 << 20)))
-    assert told(path) == {"GPU": whole["deviceProperties"][0]["name"]}
+    assert conditions_of(path) == {"GPU": whole["deviceProperties"][0]["name"]}
 
 
 @pytest.mark.parametrize("wrap", [bytes, gzip.compress, zstandard.compress])
@@ -122,7 +127,7 @@ def test_traces_with_and_without_properties(
     path = tmp_path / "trace.json"
     assert callable(wrap)
     path.write_bytes(wrap(text.encode()))
-    assert conditions.of("torch", path, {}) == ({"GPU": "NVIDIA A100"} if expected else {})
+    assert conditions(KINDS["torch"], path, {}) == ({"GPU": "NVIDIA A100"} if expected else {})
 
 
 @pytest.mark.parametrize(
@@ -139,18 +144,21 @@ def test_traces_with_and_without_properties(
 def test_hostile_properties_tell_nothing(text: bytes, tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     path.write_bytes(text)
-    assert conditions.of("torch", path, {}) == {}
+    assert conditions(KINDS["torch"], path, {}) == {}
 
 
 def test_bytes_that_are_no_utf_8_are_replaced(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     path.write_bytes(b'{"deviceProperties": [{"name": "GPU \xff"}]}')
-    assert conditions.of("torch", path, {}) == {"GPU": "GPU \N{REPLACEMENT CHARACTER}"}
+    assert conditions(KINDS["torch"], path, {}) == {"GPU": "GPU \N{REPLACEMENT CHARACTER}"}
 
 
 def test_a_report_of_counters_tells_the_chips_properties() -> None:
     # The H200 that it was made on: compute capability 9.0, 132 multiprocessors.
-    assert told(DATA / "ncu/small.ncu-rep.zst") == {"compute capability": "9.0", "SMs": "132"}
+    assert conditions_of(DATA / "ncu/small.ncu-rep.zst") == {
+        "compute capability": "9.0",
+        "SMs": "132",
+    }
 
 
 @pytest.mark.parametrize(
@@ -170,13 +178,13 @@ def test_a_report_of_counters_tells_the_chips_properties() -> None:
     ],
 )
 def test_counters_without_the_attributes(
-    metrics: dict[str, float], expected: Conditions, tmp_path: Path
+    metrics: dict[str, float], expected: dict[str, str], tmp_path: Path
 ) -> None:
     columns = {"metric": list(metrics), "value": list(metrics.values())}
-    tables = {"counters": frame("counters", columns)}
-    assert conditions.of("ncu", tmp_path / "absent", tables) == expected
+    tables = {"counters": evidence.frame("counters", columns)}
+    assert conditions(KINDS["ncu"], tmp_path / "absent", tables) == expected
 
 
 @pytest.mark.parametrize("name", ["graph.pickle.zst", "stack_013_eager.json.gz"])
 def test_a_memory_snapshot_tells_nothing(name: str) -> None:
-    assert told(DATA / "memory" / name) == {}
+    assert conditions_of(DATA / "memory" / name) == {}

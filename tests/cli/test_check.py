@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from harness.store import run_folder
-from tests.extract.test_run import cell
-from tests.problem.test_manifest import GOOD, written
+from tests.support.manifests import GOOD, written
+from tests.support.run_cells import cell
 
 
 def checked(problem: Path, run: run_folder.Run) -> dict[str, Any]:

@@ -38,9 +38,8 @@ def rows(name):
 def fake_reader(monkeypatch, kind, **tables):
     """Let the reader of ``kind`` return tables made of columns, in place of any file's content."""
     made = {name: frame(name, columns) for name, columns in tables.items()}
-    monkeypatch.setitem(
-        sys.modules, f"harness.captures.{kind}.read", SimpleNamespace(read=lambda _path, **_: made)
-    )
+    module = SimpleNamespace(read=lambda _path: made, read_brief=lambda _path: made)
+    monkeypatch.setitem(sys.modules, f"harness.captures.{kind}.read", module)
 
 
 @pytest.mark.parametrize("name", ["streams", "graph_node", "graph_level", "memset_overlap"])

@@ -3,7 +3,6 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -14,35 +13,7 @@ from harness.evidence import tables as evidence
 from harness.extract import run as extraction
 from harness.store import run_folder
 from tests.support.paths import DATA
-
-
-def cell(run: run_folder.Run, capture: str, artifacts: dict[str, Path], **more: Any) -> Path:
-    """Publish a cell with real artifacts, as `harness run` would."""
-    name = f"small.{more.get('variant', 'fast')}.{capture}.r0"
-    with files.atomic_folder(run.cell(name)) as out:
-        for artifact, source in artifacts.items():
-            shutil.copyfile(source, out / artifact)
-        record = {
-            "id": name,
-            "variant": "fast",
-            "case": "small",
-            "capture": capture,
-            "round": 0,
-            "status": "ok",
-            "reason": "",
-            "wall_s": 1.0,
-            "started": 1.0,
-            "command": {"argv": [], "env": {}},
-            "params": {},
-            "settings": {},
-            "gpu": None,
-            "seen": {"samples": 0, "throttle_reasons": {}},
-            "counted": {},
-            "workload": {"samples": [], "facts": [], "declared": {}, "packages": {}},
-            "artifacts": run_folder.fingerprint(out),
-        }
-        files.write_json(out / run_folder.RECORD, record | more)
-    return run.cell(name)
+from tests.support.run_cells import cell
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from harness.errors import UsageError
 from harness.problem.manifest import find, load
 from harness.problem.model import Problem
 from harness.problem.plan import Selected, plan
-from tests.problem.test_manifest import GOOD, written
+from tests.support.manifests import GOOD, written
 from tests.support.paths import ROOT
 
 PROBLEMS = ROOT / "problems"

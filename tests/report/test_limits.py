@@ -12,7 +12,7 @@ from harness.problem import manifest
 from harness.problem.model import Problem
 from harness.report import limits
 from harness.report.worklog import Worklog
-from tests.problem.test_manifest import GOOD, written
+from tests.support.manifests import GOOD, written
 from tests.support.small_evidence import Row, ceiling, cell, samples, tables
 
 

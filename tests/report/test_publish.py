@@ -17,9 +17,9 @@ from harness.problem.model import Problem
 from harness.report import index, kept_captures, publish
 from harness.store import capture_store
 from harness.store.run_folder import Run
-from tests.extract.test_run import cell
-from tests.problem.test_manifest import GOOD, written
+from tests.support.manifests import GOOD, written
 from tests.support.paths import DATA, ROOT
+from tests.support.run_cells import cell
 
 REPORTS = index.reports(ROOT / "reports")
 COMMITTED = [folder for folder in REPORTS if folder.name != "cpu"]

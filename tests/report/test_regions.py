@@ -8,7 +8,7 @@ from harness.analysis.metrics import Metrics
 from harness.problem import manifest
 from harness.problem.model import Problem
 from harness.report import regions
-from tests.problem.test_manifest import GOOD, written
+from tests.support.manifests import GOOD, written
 from tests.support.small_evidence import Row, cell, samples, tables
 
 PLACE = ("fast", "small")

@@ -19,7 +19,7 @@ from harness.problem.model import Problem
 from harness.problem.plan import Cell
 from harness.run import calibrate
 from harness.run import execute as execution
-from tests.run.test_execute import Scripts
+from tests.support.bench import Scripts
 
 pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
 

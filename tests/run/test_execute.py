@@ -9,79 +9,12 @@ from pathlib import Path
 import pytest
 
 from harness import files
-from harness.engines import Command
 from harness.errors import CaptureError, ToolError, UsageError
-from harness.machine import target
-from harness.problem import manifest
-from harness.problem.plan import Cell, Selected, plan
 from harness.run import execute as execution
 from harness.store import run_folder
-from tests.problem.test_manifest import GOOD, written
+from tests.support.bench import WELL, Bench
 
 pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
-
-WELL = """echo '{"samples": [{"region": "r", "metric": "wall_time", "unit": "ms", "index": 0,
- "value": 2.0}], "facts": [], "declared": {}, "packages": {}}' > "$OUT/workload.json" """
-
-
-class Scripts:
-    """An engine whose cells are shell scripts, by variant; counts what it ran and ended."""
-
-    keeps_caches = True
-
-    def __init__(self, scripts: dict[str, str]) -> None:
-        self.scripts = scripts
-        self.ran: list[str] = []
-        self.ended: list[str] = []
-        self.still = ""
-
-    def preparation(self, environments: list[str]) -> list[list[str]]:
-        return []
-
-    def prepare(self, environments: list[str], log: Path) -> None:
-        pass
-
-    def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
-        self.ran.append(cell.variant)
-        env = {"OUT": str(out), "SCRATCH": str(scratch), "TMPDIR": str(scratch)}
-        return Command(["bash", "-c", self.scripts[cell.variant]], env, out, cell.variant)
-
-    def afterwards(self, cell: Cell, out: Path) -> list[Command]:
-        return []
-
-    def begin(self, command: Command) -> None:
-        pass
-
-    def end(self, command: Command) -> str:
-        self.ended.append(command.name)
-        return self.still
-
-    def why(self, log: str) -> str:
-        return "the engine is down" if "cannot connect" in log else ""
-
-    def provenance(self) -> dict[str, object]:
-        return {"engine": "scripts", "where": "on host", "python": "", "locks": {}}
-
-
-class Bench:
-    """A problem, its plan, a run folder and an engine."""
-
-    def __init__(self, tmp_path: Path, slow: str, fast: str, rounds: int = 1) -> None:
-        self.problem = manifest.load(written(tmp_path, GOOD))
-        self.cells = plan(self.problem, Selected(rounds=rounds), "cpu")
-        self.engine = Scripts({"slow": slow, "fast": fast})
-        self.target = replace(target.detect(), gpu=None)
-        self.origin = execution.provenance(self.problem, self.target, self.engine, {"jobs": 1})
-        self.run = run_folder.Run.create(tmp_path / "runs", "9-example", self.origin)
-        self.told: list[str] = []
-
-    def execute(self, jobs: int = 1) -> dict[str, str]:
-        def note(cell: Cell, status: str, _seconds: float) -> None:
-            self.told.append(f"{cell.variant} {status}")
-
-        work = execution.Execution(self.problem, self.target, self.engine, self.run, note, jobs)
-        work.execute(self.cells)
-        return {record["variant"]: record["status"] for _, record in self.run.records()}
 
 
 @pytest.mark.parametrize(

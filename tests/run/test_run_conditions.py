@@ -14,7 +14,7 @@ from harness.machine.monitor import Look, Monitor
 from harness.machine.target import Target
 from harness.problem.plan import Cell
 from harness.run import execute as execution
-from tests.run.test_execute import WELL, Bench
+from tests.support.bench import WELL, Bench
 
 pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
 

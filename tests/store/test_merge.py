@@ -9,7 +9,7 @@ import pytest
 from harness import files
 from harness.errors import CaptureError, StoreError, UsageError
 from harness.store import merge, run_folder
-from tests.run.test_execute import WELL, Bench
+from tests.support.bench import WELL, Bench
 
 pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
 FAILS = "exit 1"

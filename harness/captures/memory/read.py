@@ -5,7 +5,6 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.captures.kind import Kind
 from harness.errors import CaptureError
 from harness.evidence.tables import Tables, frame
 
@@ -35,15 +34,15 @@ def read(path: Path) -> Tables:
 
     Raises CaptureError for what is no snapshot, or whose history and totals contradict each other.
     """
-    from harness.captures.memory import event_pools
-    from harness.captures.memory import levels as memory_levels
-    from harness.captures.memory import live as memory_live
-    from harness.captures.memory import peaks as memory_peaks
-    from harness.captures.memory import pools as memory_pools
-    from harness.captures.memory import snapshot as memory_snapshot
+    from harness.captures.memory.event_pools import of_events
+    from harness.captures.memory.levels import by_pool
+    from harness.captures.memory.live import live
+    from harness.captures.memory.peaks import peaks
+    from harness.captures.memory.pools import mark_parts, parts, pools
+    from harness.captures.memory.snapshot import load
     from harness.captures.memory.stacks import Stacks
 
-    snapshot = memory_snapshot.load(path)
+    snapshot = load(path)
     events, phases = snapshot.events, _phases(snapshot)
     more_allocated = [_ALLOCATED.get(e.action, 0) * snapshot.rounded(e.size) for e in events]
     more_reserved = [_RESERVED.get(event.action, 0) * event.size for event in events]
@@ -63,20 +62,18 @@ def read(path: Path) -> Tables:
         },
     )
     names = Stacks(path)
-    of_events = event_pools.of_events(snapshot, more_allocated, more_reserved)
-    levels = memory_levels.by_pool(snapshot.segments, of_events, more_allocated, more_reserved)
+    pool_of = of_events(snapshot, more_allocated, more_reserved)
+    levels = by_pool(snapshot.segments, pool_of, more_allocated, more_reserved)
     return {
-        "memory_pools": memory_pools.pools(snapshot.segments),
-        "memory_parts": memory_pools.parts(snapshot.segments),
+        "memory_pools": pools(snapshot.segments),
+        "memory_parts": parts(snapshot.segments),
         "memory_by_pool": levels,
-        "memory_live": memory_live.live(path, snapshot.segments, names),
-        "memory_pool_peaks": memory_peaks.peaks(
-            path, events, of_events, more_allocated, levels, names
-        ),
+        "memory_live": live(path, snapshot.segments, names),
+        "memory_pool_peaks": peaks(path, events, pool_of, more_allocated, levels, names),
         "memory_timeline": timeline,
         "memory_sites": _sites(path, snapshot, phases, allocated, names),
         "memory_marks": _marks(snapshot.marks),
-        "memory_mark_parts": memory_pools.mark_parts(snapshot.marks),
+        "memory_mark_parts": mark_parts(snapshot.marks),
     }
 
 
@@ -158,6 +155,3 @@ def _peaks(phases: Phases, allocated: list[int]) -> dict[str | None, int]:
         if phase not in peaks or allocated[index] > allocated[peaks[phase]]:
             peaks[phase] = index
     return peaks
-
-
-KIND = Kind(leaves=("memory.json.gz",), artifact="memory.json.gz", read=read)

@@ -1,7 +1,7 @@
 r"""Nsight Compute's reports: hardware counters by profiled launch.
 
 NVIDIA's reader opens a cut report without a word and shows fewer kernels, and it can abort. So the
-file's own framing is walked first, the reader runs in a child process (:mod:`.ncu_child`), and it
+file's own framing is walked first, the reader runs in a child process (:mod:`.child`), and it
 has to find as many results as the framing announces. A report that was cut exactly between two
 blocks is whole by its framing: what the workload launched has to be counted as well.
 
@@ -13,7 +13,6 @@ as a little-endian uint32.
 import importlib.util
 import json
 import os
-import re
 import signal
 import sys
 import tempfile
@@ -21,7 +20,6 @@ from pathlib import Path
 from typing import IO
 
 from harness import process
-from harness.captures.kind import Argv, Kind
 from harness.errors import CaptureError, ToolError
 from harness.evidence.tables import Tables, frame
 
@@ -84,7 +82,6 @@ METRICS = (
 )
 """The metrics that are kept, as fnmatch patterns: names differ between architectures."""
 
-_REPORT = "counters.ncu-rep"
 _MAGIC = b"NVR\0"
 _RESULT_COUNTS = (2, 7, 8, 9)
 """BlockHeader's NumResults, NumRangeResults, NumCmdlistResults and NumGraphResults."""
@@ -233,19 +230,3 @@ def _columns(path: Path, rows: Path) -> tuple[dict[str, list[object]], int]:
     except (OSError, ValueError, LookupError, TypeError):
         raise CaptureError("NVIDIA's reader left no readable rows", where=path) from None
     return columns, launches
-
-
-def _wrap(argv: Argv, out: Path, flags: tuple[str, ...]) -> Argv:
-    """Read counters inside the workload's own range; the card's clocks stay as they are."""
-    return [
-        *("ncu", "--clock-control=none", "--profile-from-start=off", "--config-file=off"),
-        *(*flags, "--force-overwrite", f"--export={out / _REPORT}", *argv),
-    ]
-
-
-def _counted(log: str) -> dict[str, int]:
-    """Return how many kernels ncu says it profiled."""
-    return {"kernels": len(re.findall(r"^==PROF== Profiling ", log, re.MULTILINE))}
-
-
-KIND = Kind("ncu", (_REPORT,), _wrap, counted=_counted, artifact=_REPORT, read=read)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.captures.formats.sqlite_file import Columns, SqliteFile, opened
-from harness.captures.kind import Argv, Kind
 from harness.captures.nsys.names import COPY_KINDS, MEMORY_KINDS, in_domains, named, shape
 from harness.errors import CaptureError
 from harness.evidence.tables import Tables, empty, frame
@@ -17,7 +16,6 @@ from harness.evidence.tables import Tables, empty, frame
 if TYPE_CHECKING:
     import polars as pl
 
-_REPORT, _EXPORT = "trace.nsys-rep", "trace.sqlite"
 _KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
 _COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
 _MEMSETS = "CUPTI_ACTIVITY_KIND_MEMSET"
@@ -49,6 +47,11 @@ def read(path: Path, *, joins: bool = True) -> Tables:
         if not file.columns("StringIds") or not any(map(file.columns, _MARKS)):
             raise CaptureError("an SQLite file, but no export of Nsight Systems", where=path)
         return _Export(file, joins=joins).tables()
+
+
+def read_brief(path: Path) -> Tables:
+    """Return the same without what only tells which host call launched what, half the file."""
+    return read(path, joins=False)
 
 
 class _Export:
@@ -218,20 +221,3 @@ def _timed(
         raise CaptureError(f"table {table} has a row that ends before it starts", where=file.path)
     # CUPTI writes start = end = 0 where it has no times (CUpti_ActivityKernel, "start").
     return rows.filter((start != 0) | (end != 0))
-
-
-def _wrap(argv: Argv, out: Path, flags: tuple[str, ...]) -> Argv:
-    """Record only the workload's own profiler range; sampling off, as it needs privileges."""
-    return [
-        *("nsys", "profile", "--trace=cuda,nvtx,cublas", "--sample=none", "--cpuctxsw=none"),
-        *("--cuda-graph-trace=node", "--capture-range=cudaProfilerApi", "--capture-range-end=stop"),
-        *(*flags, "--force-overwrite=true", f"--output={out / _REPORT}", *argv),
-    ]
-
-
-def _export(out: Path) -> list[Argv]:
-    flags = ("--type=sqlite", "--force-overwrite=true", f"--output={out / _EXPORT}")
-    return [["nsys", "export", *flags, str(out / _REPORT)]]
-
-
-KIND = Kind("nsys", (_REPORT, _EXPORT), _wrap, _export, artifact=_EXPORT, read=read)

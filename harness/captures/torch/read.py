@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from harness.captures.kind import Kind
 from harness.errors import CaptureError
 from harness.evidence.tables import Tables
 
@@ -26,6 +25,3 @@ def read(path: Path) -> Tables:
         return builder.tables()
     except CaptureError as error:
         raise CaptureError(error.what, where=path, remedy=error.remedy) from error
-
-
-KIND = Kind(leaves=("trace.json.gz",), artifact="trace.json.gz", read=read)

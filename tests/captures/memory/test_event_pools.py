@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from harness.captures.memory import read as memory
 from harness.evidence.tables import FREED_POOL
-from tests.captures.memory.test_levels import A, B, adds_up, levels, standing
-from tests.captures.memory.test_pools import JSONS, written
 from tests.support.allocator import POOLS, Allocator, steps
+from tests.support.snapshots import JSONS, A, B, adds_up, levels, standing, written
 
 DEFAULT, ONE, TWO = POOLS.values()
 

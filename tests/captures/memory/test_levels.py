@@ -1,7 +1,6 @@
 """Pools over the history: planted ones, real ones, and histories that no allocator made."""
 
 import time
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -12,46 +11,24 @@ from hypothesis import strategies as st
 
 from harness.captures.memory import read as memory
 from harness.evidence.tables import FREED_POOL
-from tests.captures.memory.test_pools import JSONS, PICKLES, tables_of, written
+from tests.support.snapshots import (
+    JSONS,
+    PICKLES,
+    A,
+    B,
+    adds_up,
+    levels,
+    standing,
+    tables_of,
+    written,
+)
 
 POOLS = {(0, 0): "default", (0, 1): "graph pool (0, 1)", (0, 2): "graph pool (0, 2)"}
 DEFAULT, ONE, TWO = POOLS.values()
-A, B = 1 << 20, 1 << 30
 
 
 def event(action: str, addr: int | None, size: int) -> dict[str, Any]:
     return {"action": action, "addr": addr, "size": size}
-
-
-def standing(address: int | None, total: int, allocated: int, pool: Any, **more: Any) -> Any:
-    made = {"total_size": total, "allocated_size": allocated, "segment_pool_id": list(pool)}
-    return made | ({} if address is None else {"address": address}) | more
-
-
-def levels(tables: Any, column: str = "reserved_bytes") -> dict[int, dict[str, int]]:
-    """Return the level of every pool by event, filled forward from the rows' changes."""
-    by_event = defaultdict(list)
-    for index, pool, allocated, reserved in tables["memory_by_pool"].rows():
-        by_event[index].append((pool, {"allocated_bytes": allocated, "reserved_bytes": reserved}))
-    level: dict[str, int] = {}
-    found = {}
-    for index in range(-1, tables["memory_timeline"].height):
-        level |= {pool: both[column] for pool, both in by_event[index]}
-        found[index] = dict(level)
-    return found
-
-
-def adds_up(tables: Any) -> None:
-    """Check at each event that the pools are the whole, and at the end that they are the pools."""
-    for column in ("allocated_bytes", "reserved_bytes"):
-        found = levels(tables, column)
-        for index, told in enumerate(tables["memory_timeline"][column]):
-            assert sum(found[index].values()) == told
-            assert min(found[index].values()) >= 0
-        last = found[max(found)]
-        for pool, _, reserved, allocated in tables["memory_pools"].rows():
-            assert last.pop(pool, 0) == (reserved if column == "reserved_bytes" else allocated)
-        assert not any(last.values())  # of segments that were freed nothing is left
 
 
 def read(tmp_path: Path, history: list[Any], *segments: Any) -> Any:

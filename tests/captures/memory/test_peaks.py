@@ -13,9 +13,8 @@ from harness.captures.memory import peaks as memory_peaks
 from harness.captures.memory import read as memory
 from harness.errors import CaptureError
 from harness.evidence.tables import FREED_POOL
-from tests.captures.memory.test_levels import A, B, standing
-from tests.captures.memory.test_pools import JSONS, PICKLES, frames, tables_of, written
 from tests.support.allocator import POOLS, Allocator, steps
+from tests.support.snapshots import JSONS, PICKLES, A, B, frames, standing, tables_of, written
 
 DEFAULT, ONE, TWO = POOLS.values()
 UNKNOWN = "unknown (no stack recorded)"

@@ -1,7 +1,6 @@
 """Pools and their parts at the snapshot, and live blocks, against sums by hand."""
 
 import json
-import pickle
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.captures import sniff
 from harness.captures.formats import pickle_guard
 from harness.captures.formats.compressed import blocks as unpacked
 from harness.captures.memory import live as memory_live
@@ -18,36 +16,16 @@ from harness.captures.memory import read as memory
 from harness.captures.memory import snapshot as memory_snapshot
 from harness.errors import CaptureError
 from tests.support.paths import ROOT
+from tests.support.snapshots import JSONS, PICKLES, frames, tables_of, written
 
 DATA = ROOT / "tests" / "data"
-PICKLES = [DATA / "memory/graph.pickle.zst", *sorted((DATA / "differences").glob("*.pickle"))]
-JSONS = [
-    DATA / "memory/stack_013_eager.json.gz",
-    *sorted((ROOT / "reports").glob("*/nvidia-*/captures/*.memory.json.gz")),
-]
 MIB = 1 << 20
 TORCH = "/v/lib/python3.12/site-packages/torch/nn/modules/module.py"
-
-
-def written(tmp_path: Path, snapshot: Any, kind: str = "json") -> Path:
-    path = tmp_path / f"memory.{kind}"
-    data = json.dumps(snapshot).encode() if kind == "json" else pickle.dumps(snapshot)
-    path.write_bytes(data)
-    return path
 
 
 def raw(path: Path) -> Any:
     data = b"".join(unpacked(path, 1 << 20))
     return pickle_guard.load(data, path) if data[:1] == b"\x80" else json.loads(data)
-
-
-def tables_of(path: Path) -> Any:
-    with sniff.opened(path) as plain:
-        return memory.read(plain)
-
-
-def frames(*lines: str) -> list[dict[str, Any]]:
-    return [{"filename": line, "line": 1 + at, "name": "f"} for at, line in enumerate(lines)]
 
 
 def block(size: int, asked: int | None, state: str = "active_allocated", *lines: str) -> Any:

@@ -2,19 +2,21 @@
 
 import ctypes
 import importlib
-import re
+import math
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
-from tests.support.paths import ROOT
+from harness.problem.manifest import find
+from harness.problem.model import Problem
+from tests.support.hgemm import COUNTED, FOLDER, TOLD
 
-FOLDER = ROOT / "problems/4-custom-hgemm"
 MODULES = (
     "step",
     "steps",
@@ -83,20 +85,6 @@ extern "C" int c_copies(const element* a, const element* b, int row0, int column
 """What all threads of a block copy for a whole tile; each step to a stage of its own."""
 
 
-def source(name: str) -> str:
-    """Return a kernel's source without comments, in it the files of kernels/ that it includes."""
-    found: set[str] = set()
-
-    def read(name: str) -> str:
-        if name in found:
-            return ""
-        found.add(name)
-        text = re.sub(r"//.*", "", (FOLDER / "kernels" / name).read_text(encoding="utf-8"))
-        return re.sub(r'^#include "(.+)"$', lambda line: read(line[1]), text, flags=re.MULTILINE)
-
-    return read(name)
-
-
 @pytest.fixture(scope="package")
 def module() -> Iterator[Callable[[str], ModuleType]]:
     """The problem's scripts are found as they find each other: in their own folder."""
@@ -127,6 +115,68 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., ctypes.CDL
         return compiled(folder, COPIES, folder, **macros)
 
     return build
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return find(FOLDER.parent, "4")
+
+
+@pytest.fixture
+def contest(
+    module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> ModuleType:
+    """The problem's module; whatever it would ask the GPU is answered at once."""
+    loaded, checking, timing, building = map(module, ("contest", "checking", "timing", "build"))
+    sanitize = module("sanitize")
+
+    def errors(_run: object, _element: str, shape: tuple[int, int, int]) -> Any:
+        return checking.Errors(shape, 1e-3, 1e-3, 1e-3, 0.1, 0.1, "")
+
+    def interleaved(runs: Any, _sets: Any, turns: int, _monitor: Any, batch_ms: float) -> Any:
+        watt = 700.0 if batch_ms > 200 else math.nan
+        return {
+            name: timing.Series(
+                name,
+                us=[200.0 + at] * turns,
+                mhz=[COUNTED] * turns,
+                nvml_mhz=[TOLD] * turns,
+                watt=[watt] * turns,
+            )
+            for at, name in enumerate(runs)
+        }
+
+    def build(step: Any, element: str, _cache: Path) -> Any:
+        return building.Built(step.name, element, tmp_path, 168, 0, 0, 0, 1, ())
+
+    def contender(name: str, *_: Any) -> tuple[Any, str]:
+        return (lambda *_: None), f"what {name} is"
+
+    def sanitized(steps: list[Any], *_: Any) -> list[Any]:
+        return [
+            sanitize.Finding(step.name, tool, 0, "")
+            for step in steps
+            for tool in sanitize.SUMMARIES
+        ]
+
+    monkeypatch.setattr(sanitize, "sanitized", sanitized)
+    monkeypatch.setattr(sanitize.shutil, "which", lambda name: f"/usr/bin/{name}")
+    played = {
+        "prepare": lambda: None,
+        "buffers": lambda *_: [("a", "b", "c")] * 2,
+        "contender": contender,
+        "errors": errors,
+        "chained": lambda *_: 0,
+        "overflow": lambda _: 0.0,
+        "interleaved": interleaved,
+        "build": build,
+        "kernel_names": lambda *_: "nvjet",
+        "flop_per_cycle": lambda: 132 * 4096.0,
+        "Monitor": lambda: None,
+    }
+    for name, instead in played.items():
+        monkeypatch.setattr(loaded, name, instead)
+    return loaded
 
 
 def compiled(folder: Path, source: str, headers: Path, **macros: int) -> ctypes.CDLL:

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.problems.hgemm.conftest import FOLDER
+from tests.support.hgemm import FOLDER
 
 TIMED = {"kind": "time", "shape": [64, 64, 64], "us": [1.0], "step": "torch"}
 

@@ -1,118 +1,16 @@
 """What a cell states, with the GPU's part played: every metric that a claim names is among it."""
 
-import contextlib
 import importlib
-import math
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 from harness.problem.checks import complete
-from harness.problem.manifest import find
 from harness.problem.model import Problem, Selection
 from harness.problem.plan import Selected, plan
-from tests.problems.hgemm.conftest import FOLDER
-
-TURNS = 21
-COUNTED, TOLD = 1900.0, 1755.0
-"""MHz: as the multiprocessors counted, as NVML told."""
-
-
-class Cell:
-    """What a workload sees of its cell, kept."""
-
-    def __init__(self, params: dict[str, Any]) -> None:
-        self.params = params
-        self.facts: dict[str, float | str] = {}
-        self.samples: dict[tuple[str, str], list[float]] = {}
-        self.measured: list[str] = []
-        self.alone = 0
-
-    def fact(self, name: str, value: float | str, unit: str = "") -> None:
-        assert name not in self.facts
-        assert isinstance(unit, str)
-        self.facts[name] = value
-
-    def sample(self, name: str, metric: str, unit: str, values: list[float]) -> None:
-        assert unit
-        assert all(map(math.isfinite, values))
-        assert (name, metric) not in self.samples
-        self.samples[name, metric] = values
-
-    @contextlib.contextmanager
-    def exclusively(self) -> Iterator[None]:
-        self.alone += 1
-        yield
-        self.alone -= 1
-
-    def measure(self, name: str, step: Callable[[], object]) -> None:
-        step()
-        self.measured.append(name)
-
-
-@pytest.fixture(scope="module")
-def problem() -> Problem:
-    return find(FOLDER.parent, "4")
-
-
-@pytest.fixture
-def contest(
-    module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> ModuleType:
-    """The problem's module; whatever it would ask the GPU is answered at once."""
-    loaded, checking, timing, building = map(module, ("contest", "checking", "timing", "build"))
-    sanitize = module("sanitize")
-
-    def errors(_run: object, _element: str, shape: tuple[int, int, int]) -> Any:
-        return checking.Errors(shape, 1e-3, 1e-3, 1e-3, 0.1, 0.1, "")
-
-    def interleaved(runs: Any, _sets: Any, turns: int, _monitor: Any, batch_ms: float) -> Any:
-        watt = 700.0 if batch_ms > 200 else math.nan
-        return {
-            name: timing.Series(
-                name,
-                us=[200.0 + at] * turns,
-                mhz=[COUNTED] * turns,
-                nvml_mhz=[TOLD] * turns,
-                watt=[watt] * turns,
-            )
-            for at, name in enumerate(runs)
-        }
-
-    def build(step: Any, element: str, _cache: Path) -> Any:
-        return building.Built(step.name, element, tmp_path, 168, 0, 0, 0, 1, ())
-
-    def contender(name: str, *_: Any) -> tuple[Any, str]:
-        return (lambda *_: None), f"what {name} is"
-
-    def sanitized(steps: list[Any], *_: Any) -> list[Any]:
-        return [
-            sanitize.Finding(step.name, tool, 0, "")
-            for step in steps
-            for tool in sanitize.SUMMARIES
-        ]
-
-    monkeypatch.setattr(sanitize, "sanitized", sanitized)
-    monkeypatch.setattr(sanitize.shutil, "which", lambda name: f"/usr/bin/{name}")
-    played = {
-        "prepare": lambda: None,
-        "buffers": lambda *_: [("a", "b", "c")] * 2,
-        "contender": contender,
-        "errors": errors,
-        "chained": lambda *_: 0,
-        "overflow": lambda _: 0.0,
-        "interleaved": interleaved,
-        "build": build,
-        "kernel_names": lambda *_: "nvjet",
-        "flop_per_cycle": lambda: 132 * 4096.0,
-        "Monitor": lambda: None,
-    }
-    for name, instead in played.items():
-        monkeypatch.setattr(loaded, name, instead)
-    return loaded
+from tests.support.hgemm import COUNTED, TOLD, TURNS, Cell
 
 
 def run(contest: ModuleType, problem: Problem, variant: str, case: str, capture: str) -> Cell:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.problems.hgemm.conftest import FOLDER
+from tests.support.hgemm import FOLDER
 
 SHAPE = (1024, 1024, 1024)
 SLOW, FAST = "t128x128_k2_s5", "t128x64_k2_s8"

@@ -10,7 +10,7 @@ from harness.captures.ncu.read import METRICS
 from harness.problem.manifest import find
 from harness.problem.model import Problem
 from harness.problem.plan import Selected, plan
-from tests.problems.hgemm.conftest import FOLDER
+from tests.support.hgemm import FOLDER
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.problems.hgemm.ring import Barrier, Setup, run
+from tests.support.ring import Barrier, Setup, run
 
 CLUSTERS = [(1, 1), (2, 1), (1, 2)]
 
@@ -57,7 +57,7 @@ def test_consumers_that_take_turns_multiply_every_tile_once(
 
 def test_the_model_sees_that_nobody_waits_for_his_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second consumer's first wait would be over at once: it is rounds of the ring ahead."""
-    from tests.problems.hgemm import ring
+    from tests.support import ring
 
     monkeypatch.setattr(ring.Cluster, "my_turn", lambda *_: lambda: True)
     with pytest.raises(AssertionError):
@@ -69,7 +69,7 @@ def test_the_model_sees_a_barrier_that_counts_only_its_own_block(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The classic mistake with multicast: a stage free here, still read in the peer."""
-    from tests.problems.hgemm import ring
+    from tests.support import ring
 
     def own_only(self: ring.Cluster, stage: int, rank: int) -> None:
         self.rings[rank][stage].readers -= 1

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.problems.hgemm.conftest import FOLDER
-from tests.problems.hgemm.test_contest import Cell
 from tests.support.cuda_driver import Driver
+from tests.support.hgemm import FOLDER, Cell
 
 MEMCHECK = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
 RACECHECK = (

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.problems.hgemm.conftest import FOLDER, source
+from tests.support.hgemm import FOLDER, source
 
 LET_START, WAIT = "let_next_start();", "wait_for_previous();"
 SHAPES = [(1, 8), (128, 256), (129, 264), (1000, 1000), (4096, 4096), (24576, 768), (5000, 2568)]

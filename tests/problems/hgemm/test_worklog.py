@@ -17,11 +17,8 @@ from harness.problem.model import Problem
 from harness.problem.plan import Cell as Planned
 from harness.problem.plan import Selected, plan
 from harness.report.worklog import Worklog, render
-from tests.problems.hgemm import test_contest as played
-from tests.problems.hgemm.conftest import FOLDER
+from tests.support.hgemm import FOLDER, Cell
 from tests.support.small_evidence import Row, ceiling, tables
-
-contest, problem = played.contest, played.problem  # fixtures
 
 SLOWNESS = {
     "p": [12, 5, 4, 3, 3, 2.8, 2, 1.8, 1.75],
@@ -64,9 +61,9 @@ def play(
     return contest
 
 
-def workload(contest: ModuleType, planned: Planned) -> played.Cell:
+def workload(contest: ModuleType, planned: Planned) -> Cell:
     """Return what a cell states and samples; the layers' own are made up."""
-    cell = played.Cell(planned.params)
+    cell = Cell(planned.params)
     if planned.params["workload"] == "sizes":
         contest.sizes(cell)
     elif planned.params["workload"] == "sanitize":

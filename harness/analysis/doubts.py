@@ -1,0 +1,68 @@
+"""Why a metric's times are doubtful, and the factor by which the reasons may have moved them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from harness.analysis import reliability
+from harness.analysis.cell_tables import CellTables
+from harness.problem.model import Metric
+
+Place = tuple[Metric, str, str]
+"""A metric, a variant and a case."""
+
+
+class Doubts:
+    """The doubts about the cells of one evidence.
+
+    ``gpus``: the GPU that each cell ran on; a cell that it lacks ran on the same as the others.
+    """
+
+    def __init__(self, cells: CellTables, gpus: Mapping[str, str | None]) -> None:
+        self._cells = cells
+        self._gpus = gpus
+        self._of_cells = cache(self._compute)
+
+    def of(
+        self, sides: Sequence[Place], rounds: Sequence[tuple[int, int]] = ()
+    ) -> tuple[str, float]:
+        """Return the doubt about a value, or about the ratio of two sides' ``rounds``; its factor.
+
+        The factor is at least 1, and infinite where it is not known.
+        """
+        reasons, factors = [], [1.0]
+        for metric, variant, case in sides:
+            if not metric.sample:
+                continue  # counts and sizes do not depend on clocks
+            why, factor = self._of_cells(metric.capture, variant, case, metric.region)
+            if not why or (metric.paired and factor < math.inf):
+                continue  # a paired metric compares times of one clock
+            reasons.append(f"{variant}: {why}")
+            factors.append(factor)
+        why, factor = self._of_gpus(sides, rounds)
+        reasons += [why] if why else []
+        return "; ".join(reasons), max(factors) * factor
+
+    def _compute(
+        self, capture: str, variant: str, case: str, region: str | None
+    ) -> tuple[str, float]:
+        """Return the doubt about the cells of one variant and case, and the clock's factor."""
+        cells = self._cells.repeats(capture, variant, case).usable
+        why = reliability.doubt(cells, region)
+        if not why:
+            return "", 1.0
+        return why, reliability.clock_factor(cells, self._cells.highest_clock, region)
+
+    def _of_gpus(
+        self, sides: Sequence[Place], rounds: Sequence[tuple[int, int]]
+    ) -> tuple[str, float]:
+        """Return the doubt that comes from sides that ran on different GPUs, and its factor."""
+        if not rounds or not all(metric.sample and not metric.paired for metric, _, _ in sides):
+            return "", 1.0  # a single value, or one that a GPU counted or compared by itself
+        first, second = (
+            dict(self._cells.repeats(metric.capture, variant, case).cells)
+            for metric, variant, case in sides
+        )
+        pairs = {(self._gpus.get(first[a]), self._gpus.get(second[b])) for a, b in rounds}
+        samples = [metric.sample for metric, _, _ in sides]
+        return reliability.apart(pairs, self._cells.whole["ceilings"], samples)

@@ -1,0 +1,22 @@
+"""Counts that a capture has to hold, compared with what was read from it."""
+
+from pathlib import Path
+
+from harness.captures.kind import Counts
+from harness.errors import CaptureError
+from harness.evidence.tables import Tables
+
+
+def declared_ranges(counts: Counts, tables: Tables, path: Path) -> None:
+    """Compare the ranges of each name with how often the workload declared it."""
+    import polars as pl
+
+    for name, declared in counts.declared.items():
+        read = tables["ranges"].filter(pl.col("name").cast(pl.String) == name).height
+        same(path, f"ranges named {name!r}", declared, read)
+
+
+def same(path: Path, what: str, recorded: int, read: int) -> None:
+    """Raise CaptureError if the number read differs from the number recorded."""
+    if recorded != read:
+        raise CaptureError(f"{read} {what}, but {recorded} were recorded", where=path)

@@ -1,0 +1,39 @@
+"""The kind ``memory``: a snapshot of torch's allocator with its history, recorded by the probe."""
+
+import re
+
+from harness.captures.kind import Format, Kept, Kind, Lazy
+
+_SNAPSHOT = "memory.json.gz"
+
+KIND = Kind(
+    name="memory",
+    title="a torch memory snapshot (.pickle or .json)",
+    cost=4,
+    formats=(
+        # torch's own file is a pickle of protocol 2 to 5, the probe's JSON of the same structure.
+        Format(re.compile(rb"\x80[\x02-\x05]"), plain_name="memory"),
+        Format(
+            re.compile(rb'\s*\{\s*"(?:segments|device_traces|totals|phases)"'), plain_name="memory"
+        ),
+    ),
+    leaves=(_SNAPSHOT,),
+    artifact=_SNAPSHOT,
+    read=Lazy("harness.captures.memory.read:read"),
+    fills=(
+        "memory_pools",
+        "memory_parts",
+        "memory_by_pool",
+        "memory_live",
+        "memory_pool_peaks",
+        "memory_timeline",
+        "memory_sites",
+        "memory_marks",
+        "memory_mark_parts",
+    ),
+    measures={"transient_bytes": Lazy("harness.analysis.derived:transient_bytes")},
+    compared_by="memory_pools",
+    summarise=Lazy("harness.analysis.summary:memory_snapshot"),
+    show=Lazy("harness.cli.inspect:show_memory"),
+    kept=(Kept(_SNAPSHOT, rank=0),),
+)

@@ -1,0 +1,23 @@
+"""What a report of Nsight Compute says of the GPU: the chip's properties, not its name."""
+
+from pathlib import Path
+
+from harness.evidence.tables import Tables
+
+_COUNT_OF_SMS = "device__attribute_multiprocessor_count"
+_CAPABILITY = "device__attribute_compute_capability_"
+
+
+def conditions(_path: Path, tables: Tables) -> dict[str, str]:
+    """Return compute capability and number of SMs, where the attributes were recorded."""
+    import polars as pl
+
+    rows = tables["counters"].with_columns(pl.col("metric").cast(pl.String))
+    first = dict(rows.group_by("metric").agg(pl.col("value").first()).iter_rows())
+    major, minor = (first.get(f"{_CAPABILITY}{part}") for part in ("major", "minor"))
+    values = {}
+    if major is not None and minor is not None:
+        values["compute capability"] = f"{major:.0f}.{minor:.0f}"
+    if first.get(_COUNT_OF_SMS):
+        values["SMs"] = f"{first[_COUNT_OF_SMS]:.0f}"
+    return values

@@ -1,0 +1,20 @@
+"""How a workload runs under Nsight Compute, and how many kernels that says it profiled."""
+
+import re
+from pathlib import Path
+
+from harness.captures.kind import Argv
+from harness.captures.ncu.kind import REPORT
+
+
+def wrap(argv: Argv, out: Path, flags: tuple[str, ...]) -> Argv:
+    """Read counters inside the workload's own range; the card's clocks stay as they are."""
+    return [
+        *("ncu", "--clock-control=none", "--profile-from-start=off", "--config-file=off"),
+        *(*flags, "--force-overwrite", f"--export={out / REPORT}", *argv),
+    ]
+
+
+def counted(log: str) -> dict[str, int]:
+    """Return how many kernels ncu says it profiled."""
+    return {"kernels": len(re.findall(r"^==PROF== Profiling ", log, re.MULTILINE))}

@@ -1,0 +1,47 @@
+"""The kind ``nsys``: a report of Nsight Systems and its SQLite export."""
+
+import re
+
+from harness.captures.kind import Format, Kept, Kind, Lazy
+
+REPORT, EXPORT = "trace.nsys-rep", "trace.sqlite"
+
+KIND = Kind(
+    name="nsys",
+    title="an Nsight Systems export (.sqlite) or report (.nsys-rep)",
+    cost=1,
+    formats=(
+        Format(re.compile(rb"SQLite format 3\0"), plain_name=EXPORT),
+        Format(
+            re.compile(rb"NVIDIA Tegra Profiler Report"),
+            plain_name=REPORT,
+            export=Lazy("harness.captures.nsys.export:export"),
+        ),
+    ),
+    tool="nsys",
+    leaves=(REPORT, EXPORT),
+    wrap=Lazy("harness.captures.nsys.record:wrap"),
+    after=Lazy("harness.captures.nsys.record:after"),
+    artifact=EXPORT,
+    read=Lazy("harness.captures.nsys.read:read"),
+    read_brief=Lazy("harness.captures.nsys.read:read_brief"),
+    fills=("gpu_ops", "api_calls", "ranges"),
+    check=Lazy("harness.captures.nsys.check:check"),
+    conditions=Lazy("harness.captures.nsys.conditions:conditions"),
+    measures={
+        "kernels_per_step": Lazy("harness.analysis.derived:kernels_per_step"),
+        "gpu_busy_per_step": Lazy("harness.analysis.derived:gpu_busy_per_step"),
+        "gpu_idle_share": Lazy("harness.analysis.derived:gpu_idle_share"),
+    },
+    compared_by="gpu_ops",
+    summarise=Lazy("harness.analysis.summary:nsys_export"),
+    show=Lazy("harness.cli.inspect:show_timeline"),
+    kept=(
+        Kept(
+            EXPORT,
+            rank=3,
+            compressed=True,
+            redact=Lazy("harness.report.redact:without_environment"),
+        ),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Unprofiled runs: the workload takes its own time, sample by sample."""

@@ -1,0 +1,11 @@
+"""The kind ``timing``: no profiler and no file; its numbers are the workload's samples."""
+
+from harness.captures.kind import Kind
+
+KIND = Kind(
+    name="timing",
+    title="unprofiled times",
+    cost=0,
+    unprofiled=True,
+    compared_by="samples",
+)

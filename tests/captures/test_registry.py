@@ -1,0 +1,83 @@
+"""The registry: every function that a kind names exists, and data alone is loaded to know it."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+
+import pytest
+
+from harness.captures import sniff
+from harness.captures.kind import Kind, Lazy, load
+from harness.captures.registry import KINDS, by_cost, filling, profiled, tools, unprofiled
+from harness.evidence.tables import SCHEMAS
+from tests.support.paths import DATA, ROOT
+
+FILES = {
+    "torch": "torch/graph.json.gz",
+    "nsys": "nsys/streams.sqlite.zst",
+    "ncu": "ncu/small.ncu-rep.zst",
+    "memory": "memory/graph.pickle.zst",
+}
+
+
+def functions(kind: Kind) -> Iterator[str]:
+    """Yield the "module:function" of every function that a kind names."""
+    values = [getattr(kind, field.name) for field in fields(kind)]
+    values += kind.measures.values()
+    values += [format_.export for format_ in kind.formats]
+    values += [kept.redact for kept in kind.kept]
+    yield from (value.reference for value in values if isinstance(value, Lazy))
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_every_function_that_a_kind_names_exists(kind: Kind) -> None:
+    for reference in functions(kind):
+        assert callable(load(reference)), reference
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_a_kind_lies_in_the_folder_of_its_name(kind: Kind) -> None:
+    folder = ROOT / "harness/captures" / kind.name
+    assert load(f"harness.captures.{kind.name}.kind:KIND") is kind
+    assert (folder / "kind.py").is_file()
+
+
+@pytest.mark.parametrize(("name", "file"), FILES.items())
+def test_a_reader_fills_the_tables_that_its_kind_declares(name: str, file: str) -> None:
+    kind = KINDS[name]
+    assert kind.read is not None
+    with sniff.opened(DATA / file) as plain:
+        assert set(kind.read(plain)) == set(kind.fills)
+
+
+def test_what_kinds_declare_is_what_the_others_know() -> None:
+    for kind in KINDS.values():
+        assert set(kind.fills) <= SCHEMAS.keys()
+        assert kind.compared_by in {*kind.fills, "samples"}
+        assert kind.artifact is None or kind.artifact in kind.leaves
+        assert {kept.name for kept in kind.kept} <= set(kind.leaves)
+    assert len({kind.cost for kind in KINDS.values()}) == len(KINDS)
+
+
+def test_kinds_are_found_by_role() -> None:
+    assert by_cost()[0].name == unprofiled() == "timing"
+    assert profiled() == ("torch", "nsys", "ncu", "memory")
+    assert filling("gpu_ops") == ("nsys", "torch")
+    assert filling("counters") == ("ncu",)
+    assert filling("samples") == ()
+    assert tools() == ("nsys", "ncu")
+
+
+def test_the_registry_loads_names_and_no_code() -> None:
+    code = (
+        "import sys, harness.captures.registry\n"
+        "files = {name for name in sys.modules if name.startswith('harness.captures.')}\n"
+        "print(*sorted(name for name in files if name.count('.') > 2))\n"
+        "print(*{'polars', 'pydantic', 'harness.evidence', 'harness.analysis'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, check=False, capture_output=True, text=True
+    )
+    kinds = sorted(f"harness.captures.{name}.kind" for name in KINDS)
+    assert done.stdout == f"{' '.join(kinds)}\n\n", done.stderr

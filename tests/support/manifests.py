@@ -1,0 +1,35 @@
+"""A small problem's manifest, and a problem's folder that holds it."""
+
+from pathlib import Path
+
+GOOD = """\
+title: A title
+summary: A summary
+environments:
+  plain: {}
+baseline: slow
+variants:
+  slow: {label: Slow, environment: plain}
+  fast: {label: Fast, environment: plain}
+cases:
+  small: {label: Small}
+captures:
+  timing: {}
+metrics:
+  time: {label: time, unit: ms, capture: timing, sample: wall_time}
+claims:
+  - id: faster
+    statement: Fast is faster.
+    metric: time
+    of: {variant: fast, case: small}
+    over: {variant: slow}
+    bound: {below: 1}
+"""
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    """Write a manifest into the folder of problem 9 and return that folder."""
+    folder = tmp_path / "9-example"
+    folder.mkdir(exist_ok=True)
+    (folder / "problem.yaml").write_text(text, encoding="utf-8")
+    return folder
