@@ -79,15 +79,16 @@ def check(
     from harness.analysis.metrics import Metrics
     from harness.cli import output
     from harness.cli.resolve import chosen_run
+    from harness.evidence import provenance
     from harness.extract import run as extraction
     from harness.report.numbers import measured
 
     chosen, made = chosen_run(problem, run)
     tables = extraction.extract(made, made.folder / "evidence")
     noticed = reliability.notes(tables)
-    origin = extraction.provenance(made.folder / "evidence")
-    metrics = Metrics(chosen, tables, extraction.gpus(origin))
-    judged = claims.judge(chosen, metrics, origin["run"]["target"]["device"])
+    origin = provenance.load(made.folder / "evidence")
+    metrics = Metrics(chosen, tables, origin.gpus)
+    judged = claims.judge(chosen, metrics, origin.run.target.device)
     if json:
         output.as_json(
             [

@@ -18,6 +18,6 @@ def chosen_run(wanted: str, run: Path | None) -> tuple[Problem, Run]:
     """Return the problem and its run: the one given, else the newest."""
     problem = problem_of(wanted)
     found = Run.open(run) if run else Run.latest(paths.RUNS, problem.folder.name)
-    if found.provenance["problem"] != problem.folder.name:
-        raise UsageError(f"a run of {found.provenance['problem']}", where=found.folder)
+    if found.provenance.problem != problem.folder.name:
+        raise UsageError(f"a run of {found.provenance.problem}", where=found.folder)
     return problem, found

@@ -44,6 +44,7 @@ def run(
     from harness.cli import output, paths
     from harness.cli.progress import Progress
     from harness.errors import UsageError
+    from harness.evidence.provenance import Origin
     from harness.machine import target
     from harness.problem import manifest
     from harness.problem.plan import Selected, plan
@@ -73,7 +74,8 @@ def run(
     arguments["lock_clocks_mhz"] = lock_clocks
     origin = execution.provenance(chosen, here, made, arguments)
     if lock_clocks is None:
-        origin["ceilings"] = calibrate.at_hand(here, name, options, say)
+        ceilings = calibrate.at_hand(here, name, options, say)
+        origin = Origin.model_validate(dict(origin) | {"ceilings": ceilings})
     elif here.gpu:
         say("no ceilings: they are measured at other clocks than those held now")
     if resume:
@@ -86,7 +88,7 @@ def run(
         work.execute(cells)
     if json:
         kept = ("id", "variant", "case", "capture", "round", "status", "reason", "wall_s")
-        cells_told = [{key: record[key] for key in kept} for _, record in folder.records()]
+        cells_told = [{key: getattr(record, key) for key in kept} for _, record in folder.records()]
         output.as_json(
             {"run": str(folder.folder), "engine": name, "told": told, "cells": cells_told}
         )

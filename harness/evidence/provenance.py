@@ -184,11 +184,11 @@ class Artifact(Record):
 class Sample(Record):
     """One repeated measurement; ``mark`` says whether it is a warm-up or an outlier."""
 
-    region: str
     metric: str
-    unit: str
-    index: int
     value: float
+    region: str | None = None
+    unit: str | None = None
+    index: int | None = None
     mark: str | None = None
 
 
@@ -216,16 +216,22 @@ class Fact(Record):
     text: str | None = None
 
 
+_Unnamed = Annotated[tuple[float, float], Strict(strict=False)]
+_Named = Annotated[tuple[float, float, str], Strict(strict=False)]
+Window = _Named | _Unnamed
+"""Start and end in seconds since the epoch; region, which an earlier harness did not record."""
+
+
 class WorkloadRecord(Record):
     """What the workload's process wrote (``workload.json``).
 
-    ``windows`` are start and end of each measurement in seconds since the epoch, with its region.
+    ``windows`` are the stretches of time in which it measured.
     ``declared`` counts the ranges by name that a profiler's capture has to hold.
     """
 
     samples: Many[Sample] = ()
     sampling: Many[Sampling] = ()
-    windows: Many[Annotated[tuple[float, float, str], Strict(strict=False)]] = ()
+    windows: Many[Window] = ()
     facts: Many[Fact] = ()
     declared: dict[str, int] = {}
     packages: dict[str, str] = {}

@@ -1,18 +1,21 @@
 """From a run's captures to evidence: every artifact checked, every count compared, then read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from harness import files
 from harness.captures.kind import Counts
 from harness.captures.registry import KINDS
-from harness.errors import CaptureError, HarnessError
+from harness.errors import CaptureError
+from harness.evidence import provenance
 from harness.evidence import tables as evidence
+from harness.evidence.provenance import CellProvenance, CellRecord, Fact, Provenance, Record
 from harness.evidence.tables import Tables
 from harness.store import run_folder
 
-PROVENANCE = "provenance.json"
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def extract(run: run_folder.Run, folder: Path) -> Tables:
@@ -25,119 +28,109 @@ def extract(run: run_folder.Run, folder: Path) -> Tables:
     parts: dict[str, list[pl.DataFrame]] = {name: [] for name in evidence.SCHEMAS}
     cells = []
     for path, record in _newest(run):
-        name = f"{record['case']}.{record['variant']}.{record['capture']}.r{record['round']}"
+        tables: Tables = {}
         try:
-            read = _cell(path, record) if record["status"] == "ok" else {}
+            tables = _cell(path, record) if record.ok else {}
         except CaptureError as error:
-            read, record["status"], record["reason"] = {}, "unusable", str(error)
-        for table, rows in read.items():
-            parts[table].append(rows.insert_column(0, pl.lit(name).alias("cell")))
-        parts["cells"].append(_named(name, _row(record)))
-        cells.append(_told(name, record))
-    parts["ceilings"] += [_named("", rows) for rows in _ceilings(run.provenance)]
+            record = record.model_copy(update={"status": "unusable", "reason": str(error)})
+        for table, rows in tables.items():
+            parts[table].append(_named(record.name, rows))
+        parts["cells"].append(_named(record.name, _row(record)))
+        cells.append(CellProvenance.of(record))
+    origin = run.provenance
+    parts["ceilings"] += [_named("", rows) for rows in _ceilings(origin)]
     tables = {name: pl.concat(rows) for name, rows in parts.items() if rows}
     with files.atomic_folder(folder) as building:
         evidence.save(building, tables)
-        files.write_json(building / PROVENANCE, {"run": run.provenance, "cells": cells})
+        provenance.save(building, origin, cells)
     return evidence.load(folder)
 
 
-def _newest(run: run_folder.Run) -> list[tuple[Path, dict[str, Any]]]:
+def _newest(run: run_folder.Run) -> list[tuple[Path, CellRecord]]:
     """Return one record a variant, case, capture and round: the newest that is whole, if any is."""
-    best: dict[tuple[str, ...], tuple[Path, dict[str, Any]]] = {}
+    best: dict[tuple[str, ...], tuple[Path, CellRecord]] = {}
     for path, record in run.records():
-        key = tuple(str(record[part]) for part in ("case", "variant", "capture", "round"))
-        known = best.get(key)
-        if known is None or _rank(record) > _rank(known[1]):
+        key = record.case, record.variant, record.capture, str(record.round)
+        if key not in best or _rank(record) > _rank(best[key][1]):
             best[key] = (path, record)
     return [best[key] for key in sorted(best)]
 
 
-def _rank(record: dict[str, Any]) -> tuple[bool, float]:
-    return record["status"] == "ok", record["started"]
+def _rank(record: CellRecord) -> tuple[bool, float]:
+    return record.ok, record.started
 
 
-def _named(name: str, rows: Any) -> Any:
+def _named(name: str, rows: "pl.DataFrame") -> "pl.DataFrame":
     import polars as pl
 
     return rows.insert_column(0, pl.lit(name).alias("cell"))
 
 
-def _row(record: dict[str, Any]) -> Any:
+def _row(record: CellRecord) -> "pl.DataFrame":
     """Return a cell's own row. Runs of an earlier harness were not watched as they measured."""
-    names = ("variant", "case", "capture", "round", "status", "reason", "wall_s")
-    known = {key: [record[key]] for key in names}
-    if record.get("doubts") is not None:
-        known |= {
-            "doubt": ["; ".join(record["doubts"])],
-            "retried": ["; ".join(record["retried"])],
-            **{
-                f"sm_mhz{ending}": [record["seen"].get("sm_mhz", {}).get(which)]
-                for ending, which in (("", "median"), ("_min", "min"), ("_max", "max"))
-            },
-            "idle_s": [record["idle_s"]],
+    columns: dict[str, list[object]] = {
+        "variant": [record.variant],
+        "case": [record.case],
+        "capture": [record.capture],
+        "round": [record.round],
+        "status": [record.status],
+        "reason": [record.reason],
+        "wall_s": [record.wall_s],
+    }
+    if record.doubts is not None:
+        clock = record.seen.sm_mhz
+        columns |= {
+            "doubt": ["; ".join(record.doubts)],
+            "retried": ["; ".join(record.retried)],
+            "sm_mhz": [clock and clock.median],
+            "sm_mhz_min": [clock and clock.min],
+            "sm_mhz_max": [clock and clock.max],
+            "idle_s": [record.idle_s],
         }
-    return evidence.frame("cells", known)
+    return evidence.frame("cells", columns)
 
 
-def _ceilings(origin: dict[str, Any]) -> Iterator[Any]:
+def _ceilings(origin: Provenance) -> Iterator["pl.DataFrame"]:
     """Yield the ceilings of each GPU that the run was begun or gone on with, once."""
-    known = [one["ceilings"] for one in (origin, *origin.get("resumed", [])) if one.get("ceilings")]
-    for found in {one["gpu"]: one for one in known}.values():
-        rows = [{"gpu": found["gpu"], "name": name, **it} for name, it in found["rates"].items()]
-        yield _rows("ceilings", rows)
+    by_gpu = {call.ceilings.gpu: call.ceilings for call in origin.origins if call.ceilings}
+    for ceilings in by_gpu.values():
+        rates = ceilings.rates
+        columns: dict[str, list[object]] = {
+            "gpu": [ceilings.gpu] * len(rates),
+            "name": list(rates),
+        }
+        for column in ("unit", "value", "low", "high", "rounds"):
+            columns[column] = [getattr(rate, column) for rate in rates.values()]
+        yield evidence.frame("ceilings", columns)
 
 
-def _cell(path: Path, record: dict[str, Any]) -> Tables:
+def _cell(path: Path, record: CellRecord) -> Tables:
     """Return a cell's tables; CaptureError if it is not what was published or declared."""
-    workload = record["workload"]
+    workload = record.workload
     declared = [
-        {"name": f"declared {name}", "unit": "ranges", "value": float(count), "text": None}
-        for name, count in workload["declared"].items()
+        Fact(name=f"declared {name}", unit="ranges", value=float(count))
+        for name, count in workload.declared.items()
     ]
     tables = {
-        "samples": _rows("samples", workload["samples"]),
-        "sampling": _rows("sampling", workload.get("sampling", [])),
-        "facts": _rows("facts", [*workload["facts"], *declared]),
+        "samples": _rows("samples", workload.samples),
+        "sampling": _rows("sampling", workload.sampling),
+        "facts": _rows("facts", [*workload.facts, *declared]),
     }
-    kind = KINDS[record["capture"]]
+    kind = KINDS.get(record.capture)
+    if kind is None:
+        raise CaptureError(f"this harness reads no capture {record.capture!r}", where=path)
     for name in kind.leaves:
         run_folder.verified(path, record, name)
     if kind.read and kind.artifact:
         read = kind.read(path / kind.artifact)
         if kind.check:
-            counts = Counts(workload["declared"], record.get("counted", {}))
-            kind.check(counts, read, path / kind.artifact)
+            kind.check(Counts(workload.declared, record.counted), read, path / kind.artifact)
         tables |= read
     return tables
 
 
-def _rows(table: str, rows: list[dict[str, Any]]) -> Any:
+def _rows(table: str, records: Sequence[Record]) -> "pl.DataFrame":
     return evidence.frame(
-        table, {column: [row.get(column) for row in rows] for column in evidence.SCHEMAS[table]}
+        table,
+        {column: [getattr(it, column) for it in records] for column in evidence.SCHEMAS[table]},
     )
-
-
-def _told(name: str, record: dict[str, Any]) -> dict[str, Any]:
-    """Return what the report says of a cell: all but the numbers that are tables now."""
-    kept = ("status", "reason", "wall_s", "started", "gpu", "seen", "params", "settings")
-    return {
-        "cell": name,
-        **{key: record[key] for key in kept},
-        "command": record["command"]["argv"],
-        "packages": record["workload"].get("packages", {}),
-        "artifacts": record["artifacts"],
-    }
-
-
-def gpus(origin: dict[str, Any]) -> dict[str, str | None]:
-    """Return the GPU that each cell ran on, None on a CPU; ``origin``: from :func:`provenance`."""
-    return {cell["cell"]: cell["gpu"] for cell in origin["cells"]}
-
-
-def provenance(folder: Path) -> dict[str, Any]:
-    """Return what :func:`extract` noted of where the evidence comes from."""
-    try:
-        return files.read_json(folder / PROVENANCE)
-    except HarnessError as error:
-        raise CaptureError("no evidence here", where=folder, remedy="harness extract") from error

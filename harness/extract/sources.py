@@ -2,9 +2,10 @@
 
 import re
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.captures import sniff
 from harness.captures.kind import Kind
@@ -12,6 +13,7 @@ from harness.captures.registry import by_cost, filling, unprofiled
 from harness.errors import CaptureError, UsageError
 from harness.evidence import provenance
 from harness.evidence import tables as evidence
+from harness.evidence.provenance import EvidenceProvenance
 from harness.evidence.tables import Tables
 from harness.extract import run as extraction
 from harness.store import run_folder
@@ -39,7 +41,7 @@ class Folder:
 
     label: str
     tables: Tables
-    origin: dict[str, Any]
+    origin: EvidenceProvenance
     cells: tuple[tuple[str, str], ...] = field(default=())
 
     def subject(self, case: str, variant: str) -> Subject:
@@ -66,19 +68,19 @@ class Folder:
                 }
                 made[kind.name] = self._conditions(names)
         label = f"{self.label}:{case}.{variant}"
-        return Subject(label, captures, made, run=self.origin["run"]["id"])
+        return Subject(label, captures, made, run=self.origin.run.id)
 
     def _conditions(self, names: list[str]) -> dict[str, str]:
-        target = self.origin["run"]["target"]
-        told = [cell for cell in self.origin["cells"] if cell["cell"] in names]
-        gpu = target["gpu"]
-        found = {"GPU": gpu["name"], "driver": gpu["driver"]} if gpu else {"CPU": target["cpu"]}
-        packages = {name: version for cell in told for name, version in cell["packages"].items()}
-        found |= {name: packages[name] for name in sorted(packages)}
-        clocks = [cell["seen"]["sm_mhz"]["median"] for cell in told if "sm_mhz" in cell["seen"]]
+        target = self.origin.run.target
+        cells = [cell for cell in self.origin.cells if cell.cell in names]
+        gpu = target.gpu
+        known = {"GPU": gpu.name, "driver": gpu.driver} if gpu else {"CPU": target.cpu or ""}
+        packages = {name: version for cell in cells for name, version in cell.packages.items()}
+        known |= {name: packages[name] for name in sorted(packages)}
+        clocks = [cell.seen.sm_mhz.median for cell in cells if cell.seen.sm_mhz]
         if clocks:
-            found["SM clock, MHz"] = _span(clocks)
-        return found | {"capture": _flags(told[0]["command"])}
+            known["SM clock, MHz"] = _span(clocks)
+        return known | {"capture": _flags(cells[0].command)}
 
 
 def _span(values: list[float]) -> str:
@@ -86,7 +88,7 @@ def _span(values: list[float]) -> str:
     return f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}"
 
 
-def _flags(argv: list[str]) -> str:
+def _flags(argv: Sequence[str]) -> str:
     """Return the profiler's own part of a command, without the workload and the paths."""
     until = next((at for at, word in enumerate(argv) if "python" in Path(word).name), len(argv))
     kept = [word for word in argv[:until] if not re.search(r"[/\\]", word)]
@@ -113,10 +115,10 @@ def _folder(path: Path) -> Folder:
         run = run_folder.Run.open(path)
         with tempfile.TemporaryDirectory(prefix="evidence-") as scratch:
             tables = extraction.extract(run, Path(scratch) / "evidence")
-            origin = extraction.provenance(Path(scratch) / "evidence")
+            origin = provenance.load(Path(scratch) / "evidence")
     elif (path / "evidence" / provenance.FILE).is_file():
         tables = evidence.load(path / "evidence")
-        origin = extraction.provenance(path / "evidence")
+        origin = provenance.load(path / "evidence")
     else:
         raise UsageError(
             "neither a run nor a report",
@@ -209,7 +211,7 @@ def compare_folders(a: Folder, b: Folder) -> "FoldersDiff":
     shared = [cell for cell in a.cells if cell in b.cells]
     if not shared:
         raise UsageError("the two have no variant and case in common")
-    paired = a.origin["run"]["id"] == b.origin["run"]["id"]
+    paired = a.origin.run.id == b.origin.run.id
     found = []
     for case, variant in shared:
         sides = [one.subject(case, variant).captures.get(unprofiled()) for one in (a, b)]

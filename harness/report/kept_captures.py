@@ -74,17 +74,17 @@ def _sources(run: run_folder.Run, cells: Collection[str]) -> list[_Source]:
     """
     best: dict[str, tuple[tuple[int, int, float], _Source]] = {}
     for folder, record in run.records():
-        case, variant, capture = record["case"], record["variant"], record["capture"]
-        cell = f"{case}.{variant}.{capture}.r{record['round']}"
-        if record["status"] != "ok" or cell not in cells:
+        case, variant, capture = record.case, record.variant, record.capture
+        cell = record.name
+        if not record.ok or cell not in cells:
             continue
-        order = (_CAPTURES.index(capture), record["round"], -record["started"])
-        for artifact in _KEPT.keys() & record["artifacts"].keys():
+        order = (_CAPTURES.index(capture), record.round, -record.started)
+        for artifact in _KEPT.keys() & record.artifacts.keys():
             name = files.safe_name(f"{case}.{variant}.{artifact}{_KEPT[artifact]}")
             if name not in best or order < best[name][0]:
                 path = run_folder.verified(folder, record, artifact)
-                recorded = record["artifacts"][artifact]
-                source = _Source(path, name, cell, recorded["sha256"], recorded["bytes"])
+                recorded = record.artifacts[artifact]
+                source = _Source(path, name, cell, recorded.sha256, recorded.bytes)
                 best[name] = (order, source)
     return [source for _, (_, source) in sorted(best.items())]
 

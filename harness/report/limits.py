@@ -6,7 +6,6 @@ from typing import Any
 from harness.analysis import datasheets, reliability, roofline
 from harness.analysis.metrics import Metrics
 from harness.evidence.tables import Tables
-from harness.extract import run as extraction
 from harness.problem.model import Problem
 from harness.report import plots
 from harness.report.ceilings import table_of
@@ -88,7 +87,7 @@ def timed_on(tables: Tables, origin: dict[str, Any], case: str) -> Markdown:
     """Return which GPU timed which variants of a case, nothing where one timed them all."""
     import polars as pl
 
-    gpus = extraction.gpus(origin)
+    gpus = {cell["cell"]: cell["gpu"] for cell in origin["cells"]}
     timed = tables["cells"].filter(
         pl.col("case") == case, pl.col("capture") == "timing", pl.col("status") == "ok"
     )

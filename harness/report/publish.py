@@ -7,6 +7,7 @@ from pathlib import Path
 from harness import files
 from harness.analysis import claims
 from harness.analysis.metrics import Metrics
+from harness.evidence import provenance
 from harness.evidence import tables as evidence
 from harness.extract import run as extraction
 from harness.problem.model import Problem
@@ -33,7 +34,7 @@ def publish(
     the report that stands, the new one is written beside it unless ``replace`` is set. ``store``
     takes the captures that git has no room for.
     """
-    target = reports / problem.folder.name / files.safe_name(run.provenance["target"]["slug"])
+    target = reports / problem.folder.name / files.safe_name(run.provenance.target.slug)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
         built = Path(scratch) / target.name
@@ -52,10 +53,12 @@ def publish(
 def render(problem: Problem, folder: Path) -> None:
     """Write worklog and figures from the evidence that stands in ``folder``."""
     tables = evidence.load(folder / "evidence")
-    origin = extraction.provenance(folder / "evidence")
-    metrics = Metrics(problem, tables, extraction.gpus(origin))
-    judged = claims.judge(problem, metrics, origin["run"]["target"]["device"])
-    worklog = Worklog(problem, metrics, judged, origin, tables)
+    origin = provenance.load(folder / "evidence")
+    metrics = Metrics(problem, tables, origin.gpus)
+    judged = claims.judge(problem, metrics, origin.run.target.device)
+    worklog = Worklog(
+        problem, metrics, judged, origin.model_dump(mode="json", exclude_unset=True), tables
+    )
     text = render_template(problem.folder / "worklog.md.j2", worklog)
     with files.atomic_folder(folder / "figures") as building:
         for name, svg in worklog.figures.items():

@@ -13,6 +13,7 @@ from harness import engines, files
 from harness.analysis import statistics
 from harness.engines import CHECKOUT
 from harness.errors import HarnessError, StoreError, ToolError
+from harness.evidence.provenance import CellRecord
 from harness.machine.target import Target
 from harness.problem import manifest
 from harness.problem.model import Problem
@@ -122,14 +123,14 @@ def cells_of(problem: Problem, target: Target) -> list[Cell]:
     return plan(problem, Selected(), target.device)
 
 
-def _ceilings(problem: Problem, target: Target, records: list[dict[str, Any]]) -> Ceilings:
-    well = [record for record in records if record["status"] == "ok"]
+def _ceilings(problem: Problem, target: Target, records: list[CellRecord]) -> Ceilings:
+    well = [record for record in records if record.ok]
     if not well or target.gpu is None:
-        why = records[0]["reason"] if records else "needs a GPU"
+        why = records[0].reason if records else "needs a GPU"
         raise ToolError("could not measure the ceilings", where="calibration", remedy=why)
     rates = {}
     for name, metric in problem.metrics.items():
-        rounds = {record["round"]: _settled(record, str(metric.sample)) for record in well}
+        rounds = {record.round: _settled(record, str(metric.sample)) for record in well}
         rounds = {number: values for number, values in rounds.items() if values}
         if rounds:
             it = statistics.estimate(rounds)
@@ -143,15 +144,15 @@ def _ceilings(problem: Problem, target: Target, records: list[dict[str, Any]]) -
         driver=target.gpu.driver,
         measured=datetime.now(UTC).isoformat(timespec="seconds"),
         rates=rates,
-        doubts=sorted({doubt for record in well for doubt in record["doubts"] or []}),
+        doubts=sorted({doubt for record in well for doubt in record.doubts or ()}),
     )
 
 
-def _settled(record: dict[str, Any], metric: str) -> list[float]:
+def _settled(record: CellRecord, metric: str) -> list[float]:
     return [
-        sample["value"]
-        for sample in record["workload"]["samples"]
-        if sample["metric"] == metric and sample["mark"] != "warm-up"
+        sample.value
+        for sample in record.workload.samples
+        if sample.metric == metric and sample.mark != "warm-up"
     ]
 
 

@@ -17,7 +17,15 @@ from typing import Any
 from harness import __version__, files, process
 from harness.captures.registry import KINDS
 from harness.engines import CHECKOUT, Command, Engine, lock_name
-from harness.errors import HarnessError, StoreError, ToolError, UsageError
+from harness.errors import EvidenceError, HarnessError, StoreError, ToolError, UsageError
+from harness.evidence.provenance import (
+    CellRecord,
+    CommandRecord,
+    GpuSummary,
+    Origin,
+    WorkloadRecord,
+    read,
+)
 from harness.machine.monitor import Monitor, summary
 from harness.machine.stability import by_region
 from harness.machine.target import Target
@@ -74,7 +82,7 @@ class Execution:
     def execute(self, cells: list[Cell]) -> None:
         """Run what is not finished yet. Tuning cells come first when cells share the GPU."""
         todo = [cell for cell in cells if not self.run.finished(cell.id)]
-        ends = [record["started"] + record["wall_s"] for _, record in self.run.records()]
+        ends = [record.started + record.wall_s for _, record in self.run.records()]
         self._pauses.since = max(ends, default=None)
         for cell in todo:
             self._caches.setdefault((cell.variant, cell.case), threading.Lock())
@@ -111,10 +119,10 @@ class Execution:
         with self._caches[cell.variant, cell.case]:
             self.report(cell, "running", 0.0)
             record = self._publish(cell)
-        reason = f": {record['reason']}" if record["reason"] else ""
-        self.report(cell, record["status"] + reason, record["wall_s"])
+        reason = f": {record.reason}" if record.reason else ""
+        self.report(cell, record.status + reason, record.wall_s)
 
-    def _publish(self, cell: Cell) -> dict[str, Any]:
+    def _publish(self, cell: Cell) -> CellRecord:
         scratch = self.run.folder / "scratch"
         (scratch / "tmp" / cell.id).mkdir(parents=True, exist_ok=True)
         (scratch / "locks").mkdir(exist_ok=True)
@@ -123,27 +131,28 @@ class Execution:
         try:
             with files.atomic_folder(self.run.cell(cell.id)) as out:
                 record = self._record(cell, out, scratch)
-                if record["doubts"] and not cell.paired:
+                if record.doubts and not cell.paired:
                     record = self._again(cell, out, scratch, record)
-                files.write_json(out / run_folder.RECORD, record)
+                files.write_json(out / run_folder.RECORD, record.as_json())
         finally:
             for left in ("", ".first", ".second"):
                 shutil.rmtree(scratch / "tmp" / f"{cell.id}{left}", ignore_errors=True)
         return record
 
-    def _again(self, cell: Cell, out: Path, scratch: Path, first: dict[str, Any]) -> dict[str, Any]:
+    def _again(self, cell: Cell, out: Path, scratch: Path, first: CellRecord) -> CellRecord:
         """Run a cell a second and last time; what the first left is kept aside for if it fails."""
         aside = scratch / "tmp" / f"{cell.id}.first"
         _move(out, aside)
         record = self._record(cell, out, scratch)
-        if record["status"] == "ok":
+        if record.ok:
             shutil.rmtree(aside)
-            return {**record, "retried": first["doubts"]}
+            return record.model_copy(update={"retried": first.doubts})
         _move(out, scratch / "tmp" / f"{cell.id}.second")
         _move(aside, out)
-        return {**first, "retried": [f"the second try {record['status']}: {record['reason']}"]}
+        failure = f"the second try {record.status}: {record.reason}"
+        return first.model_copy(update={"retried": (failure,)})
 
-    def _record(self, cell: Cell, out: Path, scratch: Path) -> dict[str, Any]:
+    def _record(self, cell: Cell, out: Path, scratch: Path) -> CellRecord:
         command = self.engine.command(cell, out, scratch)
         uuid = self.target.gpu.uuid if self.target.gpu else None
         started = time.time()
@@ -153,35 +162,35 @@ class Execution:
         if done.status == "interrupted":
             raise KeyboardInterrupt  # nothing of this cell is published; --resume runs it again
         kind = KINDS[cell.capture]
-        reason, workload = done.detail, dict[str, Any]()
+        reason, workload = done.detail, WorkloadRecord()
         if done.status == "ok":
             reason, workload = self._left(cell, out)
         status = "failed" if done.status == "ok" and reason else done.status
-        windows = workload.get("windows", [])
+        windows = workload.windows
         judged = cell.capture == "timing" and status == "ok" and uuid is not None
-        return {
-            "id": cell.id,
-            "variant": cell.variant,
-            "case": cell.case,
-            "capture": cell.capture,
-            "round": cell.round,
-            "status": status,
-            "reason": reason,
-            "returncode": done.returncode,
-            "wall_s": round(done.wall_s, 3),
-            "started": round(started, 3),
-            "command": _portable(command, out),
-            "params": cell.params,
-            "settings": cell.settings,
-            "gpu": uuid,
-            "idle_s": idle,
-            "seen": summary(monitor.during(windows)),
-            "doubts": by_region(windows, monitor.during) if judged else [],
-            "retried": [],
-            "counted": kind.counted(log.read_text(encoding="utf-8", errors="replace")),
-            "workload": workload,
-            "artifacts": run_folder.fingerprint(out),
-        }
+        doubts = by_region(windows, monitor.during) if judged else []
+        return CellRecord(
+            id=cell.id,
+            variant=cell.variant,
+            case=cell.case,
+            capture=cell.capture,
+            round=cell.round,
+            status=status,
+            reason=reason,
+            returncode=done.returncode,
+            wall_s=round(done.wall_s, 3),
+            started=round(started, 3),
+            command=_portable(command, out),
+            params=cell.params,
+            settings=cell.settings,
+            gpu=uuid,
+            idle_s=idle,
+            seen=GpuSummary.model_validate(summary(monitor.during(windows))),
+            doubts=None if doubts is None else tuple(doubts),
+            counted=kind.counted(log.read_text(encoding="utf-8", errors="replace")),
+            workload=workload,
+            artifacts=run_folder.fingerprint(out),
+        )
 
     def _supervised(
         self, command: Command, out: Path, deadline_s: float, log: Path
@@ -208,16 +217,16 @@ class Execution:
         detail = "; ".join(filter(None, (said or done.detail, still)))
         return replace(done, detail=detail)
 
-    def _left(self, cell: Cell, out: Path) -> tuple[str, dict[str, Any]]:
+    def _left(self, cell: Cell, out: Path) -> tuple[str, WorkloadRecord]:
         """Return what is wrong with what a cell left, if anything, and what its workload said."""
         reason = self._afterwards(cell, out)
         reason = reason or _missing(out, (WORKLOAD, *KINDS[cell.capture].leaves))
         if reason:
-            return reason, {}
+            return reason, WorkloadRecord()
         try:
-            workload = files.read_json(out / WORKLOAD)
-        except StoreError as error:
-            return error.what, {}
+            workload = read(WorkloadRecord, out / WORKLOAD)
+        except (EvidenceError, StoreError) as error:
+            return error.what, WorkloadRecord()
         (out / WORKLOAD).unlink()
         return "", workload
 
@@ -232,10 +241,10 @@ class Execution:
 
 def provenance(
     problem: Problem, target: Target, engine: Engine, arguments: dict[str, Any]
-) -> dict[str, Any]:
+) -> Origin:
     """Return what a run has to say of where it comes from."""
     manifest = (problem.folder / MANIFEST).read_bytes()
-    return {
+    record = {
         "problem": problem.folder.name,
         "harness": __version__,
         "git": _git(problem.folder),
@@ -246,6 +255,7 @@ def provenance(
         "arguments": arguments,
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
+    return Origin.model_validate(record)
 
 
 def pasteable(
@@ -288,16 +298,16 @@ def _missing(out: Path, names: tuple[str, ...]) -> str:
     return f"exited well but left no {', '.join(gone)}" if gone else ""
 
 
-def _portable(command: Command, out: Path) -> dict[str, Any]:
+def _portable(command: Command, out: Path) -> CommandRecord:
     """Return a command without this machine's paths, which say nothing elsewhere."""
 
     def told(text: str) -> str:
         return text.replace(str(out), "$OUT").replace(str(CHECKOUT), "$CHECKOUT")
 
-    return {
-        "argv": [told(argument) for argument in command.argv],
-        "env": {name: told(value) for name, value in command.env.items()},
-    }
+    return CommandRecord(
+        argv=tuple(told(argument) for argument in command.argv),
+        env={name: told(value) for name, value in command.env.items()},
+    )
 
 
 def _git(folder: Path) -> dict[str, Any]:
@@ -329,11 +339,9 @@ def _gpu_to_ourselves(target: Target) -> Iterator[None]:
         ) from None
 
 
-def resume(run: run_folder.Run, origin: dict[str, Any]) -> None:
+def resume(run: run_folder.Run, origin: Origin) -> None:
     """Note in the run that it goes on here, if it can: same problem, GPU model and driver."""
     known = run.provenance
     for what, then, now in run_folder.differing(known, origin):
         raise UsageError(f"the run's {what} is {then}, here it is {now}", where=run.folder)
-    files.write_json(
-        run.folder / "run.json", {**known, "resumed": [*known.get("resumed", []), origin]}
-    )
+    run.note(known.model_copy(update={"resumed": (*known.resumed, origin)}))

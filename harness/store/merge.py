@@ -1,54 +1,57 @@
 """Runs of one problem that several GPUs of one model made beside each other, joined into one."""
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from harness import files
 from harness.errors import UsageError
+from harness.evidence.provenance import CellRecord, Origin
 from harness.store.run_folder import Run, differing, verified
 
-_KEY = ("variant", "case", "capture", "round")
-_OWN = ("version", "id", "resumed")
 
-
-def join(given: Sequence[Run], runs: Path) -> Run:
-    """Return a new run with the cells of all ``given``; they stay as they are.
+def join(runs: Sequence[Run], folder: Path) -> Run:
+    """Return a new run in ``folder`` with the cells of all ``runs``; they stay as they are.
 
     Of a cell that several hold, the first's counts; one that ran well counts before one that did
     not. Raises UsageError if the runs are not of the same problem and scripts, on the same model
     of GPU with the same driver; CaptureError if a file of a cell is not what was recorded.
     """
-    first, *others = (one.provenance for one in given)
-    for one, origin in zip(given[1:], others, strict=True):
-        for what, theirs, its in differing(first, origin, scripts="sources_sha256"):
-            told = f"not joined: its {what} is {its}, the first run's {theirs}"
-            raise UsageError(told, where=one.folder)
-    whole = [known for origin in (first, *others) for known in (origin, *origin.get("resumed", []))]
-    resumed = [{key: value for key, value in one.items() if key not in _OWN} for one in whole[1:]]
-    kept = {key: value for key, value in first.items() if key not in _OWN}
-    counting = list(_cells(given))
-    for folder, record in counting:
-        for name in record["artifacts"]:
-            verified(folder, record, name)
-    made = Run.create(runs, first["problem"], kept | {"resumed": resumed})
+    provenances = [run.provenance for run in runs]
+    first = provenances[0]
+    for run, other in zip(runs[1:], provenances[1:], strict=True):
+        for what, theirs, its in differing(first, other, scripts=True):
+            difference = f"not joined: its {what} is {its}, the first run's {theirs}"
+            raise UsageError(difference, where=run.folder)
+    origins = [_alone(origin) for provenance in provenances for origin in provenance.origins]
+    cells = _counting(runs)
+    for source, record in cells:
+        for name in record.artifacts:
+            verified(source, record, name)
+    joined = Run.create(folder, first.problem, origins[0])
+    joined.note(joined.provenance.model_copy(update={"resumed": tuple(origins[1:])}))
     try:
-        with files.atomic_folder(made.folder / "cells") as cells:
-            for folder, _ in counting:
-                shutil.copytree(folder, cells / folder.name)
+        with files.atomic_folder(joined.folder / "cells") as copies:
+            for source, _ in cells:
+                shutil.copytree(source, copies / source.name)
     except BaseException:
-        shutil.rmtree(made.folder, ignore_errors=True)
+        shutil.rmtree(joined.folder, ignore_errors=True)
         raise
-    return made
+    return joined
 
 
-def _cells(given: Sequence[Run]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield folder and record of each cell that counts."""
-    found: dict[tuple[Any, ...], tuple[Path, dict[str, Any]]] = {}
-    for run in given:
+def _alone(origin: Origin) -> Origin:
+    """Return an origin without the version, id and further origins that a whole run has."""
+    known = {key: value for key, value in origin if key not in ("version", "id", "resumed")}
+    return Origin.model_validate(known)
+
+
+def _counting(runs: Iterable[Run]) -> list[tuple[Path, CellRecord]]:
+    """Return folder and record of each cell that counts."""
+    counting: dict[tuple[str, str, str, int], tuple[Path, CellRecord]] = {}
+    for run in runs:
         for folder, record in run.records():
-            key = tuple(record[name] for name in _KEY)
-            if key not in found or (record["status"] == "ok" != found[key][1]["status"]):
-                found[key] = folder, record
-    yield from found.values()
+            key = record.variant, record.case, record.capture, record.round
+            if key not in counting or (record.ok and not counting[key][1].ok):
+                counting[key] = folder, record
+    return list(counting.values())

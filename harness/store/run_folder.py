@@ -6,15 +6,15 @@ runs/<problem>/<run>/cells/<cell>/       one folder a cell, published whole
     log.txt, trace.sqlite …              what it left
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from harness import files
 from harness.errors import CaptureError, StoreError
+from harness.evidence import provenance as waist
+from harness.evidence.provenance import VERSION, Artifact, CellRecord, Origin, Provenance, Target
 
-VERSION = 1
 RECORD = "cell.json"
 
 
@@ -25,13 +25,14 @@ class Run:
         self.folder = folder
 
     @classmethod
-    def create(cls, runs: Path, problem: str, provenance: dict[str, Any]) -> "Run":
+    def create(cls, runs: Path, problem: str, origin: Origin) -> "Run":
         """Make a new run folder, named by the time it began (UTC)."""
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         run = cls(runs / files.safe_name(problem) / stamp)
         if run.folder.exists():
             raise StoreError("a run began here within this second", where=run.folder)
-        files.write_json(run.folder / "run.json", {"version": VERSION, "id": stamp, **provenance})
+        provenance = Provenance.model_validate(dict(origin) | {"version": VERSION, "id": stamp})
+        run.note(provenance)
         return run
 
     @classmethod
@@ -40,9 +41,10 @@ class Run:
         run = cls(folder.resolve())
         if not (folder / "run.json").is_file():
             raise StoreError("not a run folder: it has no run.json", where=folder)
-        if run.provenance.get("version") != VERSION:
+        version = files.read_json(folder / "run.json").get("version")
+        if version != VERSION:
             raise StoreError(
-                f"run of version {run.provenance.get('version')}, this harness reads {VERSION}",
+                f"run of version {version}, this harness reads {VERSION}",
                 where=folder,
                 remedy="use the harness that made it",
             )
@@ -51,17 +53,21 @@ class Run:
     @classmethod
     def latest(cls, runs: Path, problem: str) -> "Run":
         """Open the newest run of a problem."""
-        found = sorted((runs / problem).glob("*/run.json"))
-        if not found:
+        folders = sorted((runs / problem).glob("*/run.json"))
+        if not folders:
             raise StoreError(
                 f"no run of {problem}", where=runs, remedy=f"make one: harness run {problem}"
             )
-        return cls.open(found[-1].parent)
+        return cls.open(folders[-1].parent)
 
     @property
-    def provenance(self) -> dict[str, Any]:
-        """Return run.json."""
-        return files.read_json(self.folder / "run.json")
+    def provenance(self) -> Provenance:
+        """Return run.json; StoreError or EvidenceError if it is damaged."""
+        return waist.read(Provenance, self.folder / "run.json")
+
+    def note(self, provenance: Provenance) -> None:
+        """Write run.json."""
+        files.write_json(self.folder / "run.json", provenance.as_json())
 
     def cell(self, cell_id: str) -> Path:
         """Return where a cell is published."""
@@ -70,50 +76,49 @@ class Run:
     def finished(self, cell_id: str) -> bool:
         """Return whether a cell ran to its end and was published."""
         record = self.cell(cell_id) / RECORD
-        return record.is_file() and files.read_json(record)["status"] == "ok"
+        return record.is_file() and waist.read(CellRecord, record).ok
 
-    def records(self) -> Iterator[tuple[Path, dict[str, Any]]]:
+    def records(self) -> Iterator[tuple[Path, CellRecord]]:
         """Yield folder and record of each published cell, by name."""
         for path in sorted((self.folder / "cells").glob(f"*/{RECORD}")):
-            yield path.parent, files.read_json(path)
+            yield path.parent, waist.read(CellRecord, path)
 
 
 def differing(
-    one: Mapping[str, Any], other: Mapping[str, Any], **also: str
-) -> Iterator[tuple[str, Any, Any]]:
-    """Yield what keeps two provenances from being of one run, and what each says of it.
+    one: Origin, other: Origin, *, scripts: bool = False
+) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yield each thing that keeps two origins from being of one run, with what both say of it.
 
-    That is the problem, the target with its GPU's driver, and ``also``: what, and under which key.
+    That is the problem, with ``scripts`` its scripts' sha256, and the target with its GPU's driver.
     """
-    for what, key in {"problem": "problem", **also, "target": "target"}.items():
-        then, now = (_named(known[key]) for known in (one, other))
+    pairs = {"problem": (one.problem, other.problem)}
+    sources = {"scripts": (one.sources_sha256, other.sources_sha256)} if scripts else {}
+    targets = {"target": (_named(one.target), _named(other.target))}
+    for what, (then, now) in {**pairs, **sources, **targets}.items():
         if then != now:
             yield what, then, now
 
 
-def _named(value: Any) -> str:
-    """Return what has to be the same of a target: its name, and its GPU's driver."""
-    if not isinstance(value, dict):
-        return str(value)
-    return f"{value['name']}, driver {(value['gpu'] or {}).get('driver')}"
+def _named(target: Target) -> str:
+    return f"{target.name}, driver {target.gpu.driver if target.gpu else None}"
 
 
-def fingerprint(folder: Path) -> dict[str, dict[str, Any]]:
+def fingerprint(folder: Path) -> dict[str, Artifact]:
     """Return sha256 and size in bytes of each file in a cell's folder, by name."""
     return {
-        path.name: {"sha256": files.sha256(path), "bytes": path.stat().st_size}
+        path.name: Artifact(sha256=files.sha256(path), bytes=path.stat().st_size)
         for path in sorted(folder.iterdir())
         if path.is_file() and path.name != RECORD
     }
 
 
-def verified(folder: Path, record: dict[str, Any], name: str) -> Path:
+def verified(folder: Path, record: CellRecord, name: str) -> Path:
     """Return the path of an artifact after checking that it still is what was published."""
     path = folder / name
-    known = record["artifacts"].get(name)
+    known = record.artifacts.get(name)
     if known is None or not path.is_file():
         raise CaptureError("the cell left no such file", where=path)
-    if path.stat().st_size != known["bytes"] or files.sha256(path) != known["sha256"]:
+    if path.stat().st_size != known.bytes or files.sha256(path) != known.sha256:
         raise CaptureError(
             "changed since it was recorded (size or sha256 differs)",
             where=path,

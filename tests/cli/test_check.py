@@ -10,6 +10,7 @@ import pytest
 
 from harness.store import run_folder
 from tests.support.manifests import GOOD, written
+from tests.support.origins import origin
 from tests.support.run_cells import cell
 
 
@@ -45,9 +46,9 @@ def test_a_gain_that_the_gpus_account_for_is_not_reproduced(
         {"gpu": gpu, "rates": {"bf16": {"unit": "TFLOP/s", "value": rate}}}
         for gpu, rate in (("GPU-1", 800.0), ("GPU-2", 840.0))
     ]
-    origin = {"problem": "9-example", "target": {"device": "cuda"}}
-    origin |= {"ceilings": known[0], "resumed": [{"ceilings": known[1]}]}
-    run = run_folder.Run.create(tmp_path / "runs", "9-example", origin)
+    run = run_folder.Run.create(tmp_path / "runs", "9-example", origin(ceilings=known[0]))
+    resumed = (origin(ceilings=known[1]),)
+    run.note(run.provenance.model_copy(update={"resumed": resumed}))
     for variant, gpu, value in (("slow", gpus[0], 1.03), ("fast", gpus[1], 1.0)):
         samples = [
             {"region": "r", "metric": "wall_time", "unit": "ms", "index": index, "value": value}

@@ -144,7 +144,7 @@ def ran(
     cells = plan(problem, selected, "cpu")
     cells = [replace(cell, deadline_s=deadline_s) for cell in cells]
     execution.Execution(problem, where, made, run, lambda *_: None).execute(cells)
-    return run, {record["id"]: record for _, record in run.records()}
+    return run, {record.id: record for _, record in run.records()}
 
 
 def test_a_cell_may_write_its_output_and_nothing_else(
@@ -152,8 +152,8 @@ def test_a_cell_may_write_its_output_and_nothing_else(
 ) -> None:
     run, records = ran(name, looking, tmp_path / "runs", ("look",))
     (record,) = records.values()
-    assert record["status"] == "ok", record["reason"]
-    facts = {one["name"]: one["value"] for one in record["workload"]["facts"]}  # type: ignore[index]
+    assert record.status == "ok", record.reason
+    facts = {fact.name: fact.value for fact in record.workload.facts}
     assert facts == {
         "uid": 1000 if os.getuid() == 0 else os.getuid(),
         "capabilities": 0,
@@ -168,7 +168,7 @@ def test_a_cell_may_write_its_output_and_nothing_else(
         "writes_out": 1,
         "writes_tmp": 1,
     }
-    engine = run.provenance["engine"]
+    engine = run.provenance.engine.as_json()
     assert (engine["where"], engine["engine"]) == ("in container", name)
     assert engine["image_digest"].startswith("sha256:")
     assert engine["image"].startswith("worklogs/9-look:")
@@ -179,7 +179,7 @@ def test_a_cell_that_overstays_is_stopped_and_removed(
 ) -> None:
     start = time.monotonic()
     _, records = ran(name, looking, tmp_path / "runs", ("sleep",), deadline_s=6)
-    assert [record["status"] for record in records.values()] == ["timeout"]
+    assert [record.status for record in records.values()] == ["timeout"]
     assert time.monotonic() - start < 60
 
 
@@ -187,7 +187,7 @@ def test_a_cell_that_takes_too_much_memory_fails_alone(
     name: str, looking: Problem, tmp_path: Path
 ) -> None:
     _, records = ran(name, looking, tmp_path / "runs", ("eat", "look"))
-    assert {record["variant"]: record["status"] for record in records.values()} == {
+    assert {record.variant: record.status for record in records.values()} == {
         "eat": "failed",
         "look": "ok",
     }
@@ -225,7 +225,7 @@ def test_a_killed_harness_leaves_a_container_that_clean_finds_and_a_run_that_goe
     (looking.folder / "awake").touch()
     subprocess.run([*call, *asked, "--resume", str(run)], cwd=CHECKOUT, check=True)
     records = [record for _, record in run_folder.Run.open(run).records()]
-    assert {record["variant"]: record["status"] for record in records} == {
+    assert {record.variant: record.status for record in records} == {
         "look": "ok",
         "sleep": "ok",
     }
@@ -248,7 +248,7 @@ def test_a_container_that_somebody_kills_is_a_failed_cell(
     killer.start()
     _, records = ran(name, looking, tmp_path / "runs", ("sleep",))
     killer.join()
-    assert [record["status"] for record in records.values()] == ["failed"]
+    assert [record.status for record in records.values()] == ["failed"]
 
 
 def test_problem_1_measures_in_a_container_what_it_measures_on_the_host(
@@ -265,7 +265,7 @@ def test_problem_1_measures_in_a_container_what_it_measures_on_the_host(
         selected = Selected(("f8-0.13.0-eager",), ("stack-m1",), rounds=1)
         cells = plan(problem, selected, "cpu")
         execution.Execution(problem, where, made, run, lambda *_: None).execute(cells)
-        failed = [record["reason"] for _, record in run.records() if record["status"] != "ok"]
+        failed = [record.reason for _, record in run.records() if record.status != "ok"]
         assert failed == []
         extraction.extract(run, tmp_path / f"{engine}-evidence")
         tables[engine] = evidence.load(tmp_path / f"{engine}-evidence")

@@ -9,16 +9,18 @@ import pytest
 
 from harness import files
 from harness.captures import sniff
+from harness.evidence import provenance
 from harness.evidence import tables as evidence
 from harness.extract import run as extraction
 from harness.store import run_folder
+from tests.support.origins import origin
 from tests.support.paths import DATA
 from tests.support.run_cells import cell
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> run_folder.Run:
-    return run_folder.Run.create(tmp_path / "runs", "9-example", {"target": {"device": "cuda"}})
+    return run_folder.Run.create(tmp_path / "runs", "9-example", origin())
 
 
 @pytest.fixture
@@ -107,5 +109,5 @@ def test_evidence_of_another_version_is_refused(
 def test_provenance_is_plain_json(run: run_folder.Run, export: Path, tmp_path: Path) -> None:
     nsys_cell(run, export, {"step": 3})
     extraction.extract(run, tmp_path / "evidence")
-    told = json.loads((tmp_path / "evidence" / extraction.PROVENANCE).read_text())
+    told = json.loads((tmp_path / "evidence" / provenance.FILE).read_text())
     assert set(told["cells"][0]["artifacts"]) == {"trace.sqlite", "trace.nsys-rep"}

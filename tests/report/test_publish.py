@@ -9,15 +9,15 @@ import pytest
 from harness import files
 from harness.captures import sniff
 from harness.errors import CaptureError, HarnessError, ManifestError
-from harness.evidence import capture_list
+from harness.evidence import capture_list, provenance
 from harness.evidence.capture_list import KeptCapture
-from harness.extract import run as extraction
 from harness.problem import manifest
 from harness.problem.model import Problem
 from harness.report import index, kept_captures, publish
 from harness.store import capture_store
 from harness.store.run_folder import Run
 from tests.support.manifests import GOOD, written
+from tests.support.origins import origin
 from tests.support.paths import DATA, ROOT
 from tests.support.run_cells import cell
 
@@ -72,9 +72,9 @@ def test_a_template_that_asks_for_what_is_not_there_is_told(tmp_path: Path) -> N
 
 def test_every_figure_in_the_evidence_names_its_gpu() -> None:
     for folder in COMMITTED:
-        run = extraction.provenance(folder / "evidence")["run"]
-        assert run["target"]["device"] == "cuda"
-        assert run["target"]["name"] in (folder / "README.md").read_text()
+        run = provenance.load(folder / "evidence").run
+        assert run.target.device == "cuda"
+        assert run.target.name in (folder / "README.md").read_text()
 
 
 TARGET = {"slug": "gpu", "name": "a GPU", "device": "cuda"}
@@ -96,7 +96,7 @@ def run_of(tmp_path: Path) -> Iterator[RunOf]:
     """A function that makes a run: each named variant timed, traced and exported by nsys."""
 
     def made(name: str, *variants: str, profiled: bool = True) -> Run:
-        run = Run.create(tmp_path / name, "9-example", {"target": TARGET, "started": "2026-01-01"})
+        run = Run.create(tmp_path / name, "9-example", origin(target=TARGET, started="2026-01-01"))
         for variant in variants:
             cell(run, "timing", {}, variant=variant)
             if profiled:

@@ -10,6 +10,7 @@ import pytest
 
 from harness import files
 from harness.errors import CaptureError, ToolError, UsageError
+from harness.evidence.provenance import WorkloadRecord
 from harness.run import execute as execution
 from harness.store import run_folder
 from tests.support.bench import WELL, Bench
@@ -33,9 +34,9 @@ def test_a_cell_that_fails_is_recorded_and_the_rest_goes_on(
     bench = Bench(tmp_path, slow=script, fast=WELL)
     bench.cells = [replace(cell, deadline_s=1.0) for cell in bench.cells]
     assert bench.execute() == {"slow": status, "fast": "ok"}
-    record = next(record for _, record in bench.run.records() if record["variant"] == "slow")
-    assert reason in record["reason"]
-    assert record["workload"] == {}
+    record = next(record for _, record in bench.run.records() if record.variant == "slow")
+    assert reason in record.reason
+    assert record.workload == WorkloadRecord()
 
 
 def test_what_fails_is_ended_and_what_ends_well_is_not(tmp_path: Path) -> None:
@@ -43,8 +44,8 @@ def test_what_fails_is_ended_and_what_ends_well_is_not(tmp_path: Path) -> None:
     bench.engine.still = "container slow would not stop"
     assert bench.execute() == {"slow": "failed", "fast": "ok"}
     assert bench.engine.ended == ["slow"]
-    record = next(record for _, record in bench.run.records() if record["variant"] == "slow")
-    assert record["reason"] == "the engine is down; container slow would not stop"
+    record = next(record for _, record in bench.run.records() if record.variant == "slow")
+    assert record.reason == "the engine is down; container slow would not stop"
 
 
 def test_users_of_a_node_share_the_lock(tmp_path: Path) -> None:
@@ -86,7 +87,7 @@ def test_an_interrupt_leaves_a_run_that_can_go_on(tmp_path: Path, jobs: int) -> 
     threading.Timer(1.0, work._stop.set).start()
     with pytest.raises(KeyboardInterrupt):
         work.execute(bench.cells)
-    assert {record["variant"] for _, record in bench.run.records()} == {"slow"}
+    assert {record.variant for _, record in bench.run.records()} == {"slow"}
     assert not list((bench.run.folder / "cells").glob(".*"))
     bench.engine.scripts["fast"] = WELL
     assert bench.execute() == {"slow": "ok", "fast": "ok"}
@@ -101,7 +102,7 @@ def test_only_one_run_holds_a_gpu(tmp_path: Path) -> None:
 def test_an_artifact_that_changed_is_refused(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slow=WELL + "; echo data > $OUT/data.txt", fast=WELL)
     bench.execute()
-    path, record = next(one for one in bench.run.records() if one[1]["variant"] == "slow")
+    path, record = next(one for one in bench.run.records() if one[1].variant == "slow")
     assert run_folder.verified(path, record, "data.txt").read_text() == "data\n"
     (path / "data.txt").write_text("dada\n")
     with pytest.raises(CaptureError, match="changed since it was recorded"):

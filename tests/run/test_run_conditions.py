@@ -58,7 +58,7 @@ def one_cell(tmp_path: Path, target: Target, script: str = WELL) -> Bench:
 def recorded(bench: Bench) -> dict[str, Any]:
     bench.execute()
     ((_, record),) = bench.run.records()
-    return record
+    return record.as_json()
 
 
 def test_a_doubtful_cell_runs_again_and_the_first_doubt_is_kept(

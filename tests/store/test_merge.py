@@ -10,9 +10,11 @@ from harness import files
 from harness.errors import CaptureError, StoreError, UsageError
 from harness.store import merge, run_folder
 from tests.support.bench import WELL, Bench
+from tests.support.origins import TARGET, origin
 
 pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
 FAILS = "exit 1"
+H100 = TARGET | {"name": "NVIDIA H100", "gpu": {"name": "NVIDIA H100", "driver": "550.1"}}
 
 
 def made(folder: Path, slow: str, fast: str, **other: Any) -> run_folder.Run:
@@ -36,7 +38,7 @@ def held(run: run_folder.Run) -> dict[str, tuple[str, str]]:
     for folder, record in run.records():
         data = folder / "data.txt"
         told = data.read_text().strip() if data.exists() else ""
-        found[record["variant"]] = (record["status"], told)
+        found[record.variant] = (record.status, told)
     return found
 
 
@@ -51,14 +53,15 @@ def test_of_a_cell_the_first_run_counts_unless_it_failed_there(tmp_path: Path) -
 
 
 def test_every_origin_is_kept(tmp_path: Path) -> None:
-    before = {"started": "earlier"}
+    before = origin(started="earlier").as_json()
     first = made(tmp_path / "a", WELL, FAILS, resumed=[before])
     second = made(tmp_path / "b", FAILS, WELL, started="later")
-    told = merge.join([first, second], tmp_path / "runs").provenance
-    assert [one["started"] for one in told["resumed"]] == ["earlier", "later"]
-    assert told["started"] == first.provenance["started"]
-    assert all("id" not in one and "resumed" not in one for one in told["resumed"])
-    assert run_folder.Run.open(tmp_path / "runs" / "9-example" / told["id"]).provenance == told
+    joined = merge.join([first, second], tmp_path / "runs").provenance
+    assert [call.started for call in joined.resumed] == ["earlier", "later"]
+    assert joined.started == first.provenance.started
+    whole = files.read_json(tmp_path / "runs" / "9-example" / joined.id / "run.json")
+    assert all("id" not in call and "resumed" not in call for call in whole["resumed"])
+    assert run_folder.Run.open(tmp_path / "runs" / "9-example" / joined.id).provenance == joined
 
 
 @pytest.mark.parametrize(
@@ -66,7 +69,7 @@ def test_every_origin_is_kept(tmp_path: Path) -> None:
     [
         ({"problem": "8-other"}, "its problem is 8-other, the first run's 9-example"),
         ({"sources_sha256": "0123"}, "its scripts is 0123"),
-        ({"target": {"name": "NVIDIA H100", "gpu": {"driver": "550.1"}}}, "H100, driver 550.1"),
+        ({"target": H100}, "H100, driver 550.1"),
     ],
 )
 def test_runs_of_other_things_are_refused(tmp_path: Path, other: dict[str, Any], told: str) -> None:
@@ -79,7 +82,7 @@ def test_runs_of_other_things_are_refused(tmp_path: Path, other: dict[str, Any],
 
 def test_a_file_that_changed_leaves_no_run(tmp_path: Path) -> None:
     runs = [made(tmp_path / name, marked(name), WELL) for name in ("a", "b")]
-    (folder,) = (folder for folder, record in runs[0].records() if record["variant"] == "slow")
+    (folder,) = (folder for folder, record in runs[0].records() if record.variant == "slow")
     (folder / "data.txt").write_text("changed")
     with pytest.raises(CaptureError, match="changed since"):
         merge.join(runs, tmp_path / "runs")

@@ -72,4 +72,4 @@ class Bench:
 
         work = execution.Execution(self.problem, self.target, self.engine, self.run, note, jobs)
         work.execute(self.cells)
-        return {record["variant"]: record["status"] for _, record in self.run.records()}
+        return {record.variant: record.status for _, record in self.run.records()}

@@ -31,7 +31,9 @@ def cell(run: run_folder.Run, capture: str, artifacts: dict[str, Path], **more: 
             "seen": {"samples": 0, "throttle_reasons": {}},
             "counted": {},
             "workload": {"samples": [], "facts": [], "declared": {}, "packages": {}},
-            "artifacts": run_folder.fingerprint(out),
+            "artifacts": {
+                artifact: known.as_json() for artifact, known in run_folder.fingerprint(out).items()
+            },
         }
         files.write_json(out / run_folder.RECORD, record | more)
     return run.cell(name)
