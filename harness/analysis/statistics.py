@@ -12,6 +12,8 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import chain
 from statistics import median
 
 from harness.analysis import students_t
@@ -20,15 +22,11 @@ Rounds = Mapping[int, Sequence[float]]
 """Samples by the number of their round."""
 
 _RESAMPLES = 999
-_SHOWN, _SURE = 0.95, 0.99
+_CI95, _CI99 = 0.95, 0.99  # levels: the interval that is shown, the one a verdict asks for too
 _SEED = 20251114  # fixed, so that a report renders the same twice
-_STUDENT = {
-    _SHOWN: {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447},
-    _SURE: {2: 63.657, 3: 9.925, 4: 5.841, 5: 4.604, 6: 4.032, 7: 3.707},
-}
-"""Two-sided points of Student's t by number of rounds (one degree of freedom fewer).
-
-For so few rounds a bootstrap-t is far too wide: its resamples are few, and often nearly alike."""
+_FEW = 7
+"""Rounds up to which Student's t is used: of so few a bootstrap-t has few resamples, often nearly
+alike, and is far too wide."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def estimate(rounds: Rounds) -> Interval:
     medians = [median(samples) for samples in rounds.values()]
     if min(medians) <= 0 or len(set(medians)) == 1:
         return _over_rounds(medians)
-    return _exponential(_over_rounds([math.log(one) for one in medians]))
+    return _exponential(_over_rounds([math.log(value) for value in medians]))
 
 
 def ratio(of: Rounds, over: Rounds) -> Interval:
@@ -66,55 +64,55 @@ def ratio(of: Rounds, over: Rounds) -> Interval:
     have to be positive, ValueError otherwise; of one round, the upper ones may be zero, as a count
     of conflicts may.
     """
-    compared = [(of[one], over[other]) for one, other in pairs(of, over)]
-    least = min(min(first) for first, _ in compared)
-    none = least == 0 and len(compared) == 1
-    if min(min(second) for _, second in compared) <= 0 or (least <= 0 and not none):
+    compared = [(of[first], over[second]) for first, second in pairs(of, over)]
+    least = min(min(upper) for upper, _ in compared)
+    may_be_zero = least == 0 and len(compared) == 1
+    if min(min(lower) for _, lower in compared) <= 0 or (least <= 0 and not may_be_zero):
         raise ValueError("a ratio of times or sizes that are not positive")
     if len(compared) == 1:
         return _ratio_within(*compared[0])
-    logs = [math.log(median(first) / median(second)) for first, second in compared]
+    logs = [math.log(median(upper) / median(lower)) for upper, lower in compared]
     return _exponential(_over_rounds(logs))
 
 
 def pairs(of: Rounds, over: Rounds) -> list[tuple[int, int]]:
     """Return which round of ``of`` a ratio compares with which of ``over``."""
     shared = sorted(set(of) & set(over))
-    return [(one, one) for one in shared] or [(min(of), min(over))]
+    return [(number, number) for number in shared] or [(min(of), min(over))]
 
 
 def unpaired_ratio(of: Rounds, over: Rounds) -> Interval:
-    """Return the same where the sides' rounds did not run beside each other: Welch's interval.
+    """Return median(of) / median(over) of sides whose rounds did not run beside each other.
 
-    Of logarithms of the rounds' medians. With fewer than two rounds on a side its samples are
-    resampled, and the interval is of one process a side.
+    The interval is Welch's, of the logarithms of the rounds' medians. With fewer than two rounds on
+    a side its samples are resampled, and the interval is of one process a side. ValueError where
+    any value is not positive.
     """
     if min(value for side in (of, over) for values in side.values() for value in values) <= 0:
         raise ValueError("a ratio of times or sizes that are not positive")
     if min(len(of), len(over)) < 2:
-        first, second = ([one for values in side.values() for one in values] for side in (of, over))
-        return _ratio_within(first, second)
+        upper, lower = ([*chain.from_iterable(side.values())] for side in (of, over))
+        return _ratio_within(upper, lower)
     logs = [[math.log(median(values)) for values in side.values()] for side in (of, over)]
-    shown, ci99 = (students_t.difference(logs[1], logs[0], level) for level in (_SHOWN, _SURE))
-    low, value, high = (math.exp(one) for one in (shown.low, shown.value, shown.high))
-    ends = (math.exp(ci99.low), math.exp(ci99.high))
-    return Interval(value, low, high, min(map(len, logs)), ends)
+    ci95, ci99 = (students_t.difference(logs[1], logs[0], level) for level in (_CI95, _CI99))
+    rounds = min(map(len, logs))
+    return _exponential(Interval(ci95.value, ci95.low, ci95.high, rounds, (ci99.low, ci99.high)))
 
 
 def _over_rounds(values: Sequence[float]) -> Interval:
     """Return the mean of one value a round, and intervals of the same width to both sides."""
     mean, error = _mean_and_error(values)
-    shown, ci99 = (point * error for point in _points(values)) if error > 0 else (0.0, 0.0)
-    ends = (mean - ci99, mean + ci99)
-    return Interval(mean, mean - shown, mean + shown, len(values), ends)
+    reach95, reach99 = (point * error for point in _points(values)) if error > 0 else (0.0, 0.0)
+    ci99 = (mean - reach99, mean + reach99)
+    return Interval(mean, mean - reach95, mean + reach95, len(values), ci99)
 
 
-def _exponential(found: Interval) -> Interval:
-    """Return the interval of what ``found`` is the logarithm of."""
-    low, value, high, least, most = (
-        math.exp(one) for one in (found.low, found.value, found.high, *found.ci99)
+def _exponential(logarithm: Interval) -> Interval:
+    """Return the interval of a value from the interval of its logarithm."""
+    low, value, high, least, most = map(
+        math.exp, (logarithm.low, logarithm.value, logarithm.high, *logarithm.ci99)
     )
-    return Interval(value, low, high, found.rounds, (least, most))
+    return Interval(value, low, high, logarithm.rounds, (least, most))
 
 
 def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
@@ -128,35 +126,47 @@ def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
 def _points(values: Sequence[float]) -> tuple[float, float]:
     """Return how many standard errors the 95 % and the 99 % interval reach to each side."""
     count = len(values)
-    if count in _STUDENT[_SHOWN]:
-        return _STUDENT[_SHOWN][count], _STUDENT[_SURE][count]
+    if count <= _FEW:
+        return _of_few(_CI95, count), _of_few(_CI99, count)
     mean = math.fsum(values) / count
     draw = random.Random(_SEED)  # noqa: S311 - statistics, not secrets
     drawn = (_mean_and_error(draw.choices(values, k=count)) for _ in range(_RESAMPLES))
     # A resample of one value many times has no error of its own, and says nothing.
     scores = sorted(abs(other - mean) / error for other, error in drawn if error > 0)
-    shown, ci99 = (scores[math.ceil(level * len(scores)) - 1] for level in (_SHOWN, _SURE))
-    return shown, ci99
+    point95, point99 = (scores[math.ceil(level * len(scores)) - 1] for level in (_CI95, _CI99))
+    return point95, point99
+
+
+@cache
+def _of_few(level: float, count: int) -> float:
+    """Return Student's point for a number of rounds, with the three decimals that tables print.
+
+    The committed reports were rendered with those.
+    """
+    return round(students_t.point(level, count - 1), 3)
 
 
 def _within(samples: Sequence[float]) -> Interval:
+    """Return the median of one round's samples; its interval is of resampled medians."""
     draw = random.Random(_SEED)  # noqa: S311 - statistics, not secrets
     medians = sorted(median(draw.choices(samples, k=len(samples))) for _ in range(_RESAMPLES))
-    return Interval(median(samples), *_ends(medians, _SHOWN), 1, _ends(medians, _SURE))
+    return Interval(median(samples), *_ends(medians, _CI95), 1, _ends(medians, _CI99))
 
 
 def _ratio_within(of: Sequence[float], over: Sequence[float]) -> Interval:
+    """Return the ratio of two rounds' medians; its interval is of resampled ratios."""
     draw = random.Random(_SEED)  # noqa: S311 - statistics, not secrets
 
-    def once() -> float:
-        first, second = (median(draw.choices(side, k=len(side))) for side in (of, over))
-        return first / second
+    def resampled() -> float:
+        upper, lower = (median(draw.choices(side, k=len(side))) for side in (of, over))
+        return upper / lower
 
-    ratios = sorted(once() for _ in range(_RESAMPLES))
+    ratios = sorted(resampled() for _ in range(_RESAMPLES))
     value = median(of) / median(over)
-    return Interval(value, *_ends(ratios, _SHOWN), 1, _ends(ratios, _SURE))
+    return Interval(value, *_ends(ratios, _CI95), 1, _ends(ratios, _CI99))
 
 
 def _ends(ordered: Sequence[float], level: float) -> tuple[float, float]:
+    """Return the ends of the middle ``level`` of sorted values."""
     cut = round((1 - level) / 2 * len(ordered))
     return ordered[cut], ordered[-cut - 1]

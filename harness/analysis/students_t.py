@@ -19,7 +19,7 @@ class Difference:
         return self.low > bound or self.high < -bound
 
     def times(self, factor: float) -> "Difference":
-        """Return it for ``factor`` times as much."""
+        """Return the difference of ``factor`` times the means."""
         return Difference(self.value * factor, self.low * factor, self.high * factor)
 
 
@@ -71,9 +71,9 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
 def _fraction(a: float, b: float, x: float) -> float:
     """Return the continued fraction of the beta function (A. and S. 26.5.8).
 
-    From its far end, ever further out until that makes no difference.
+    Evaluated backwards from ever more terms, until more of them change nothing.
     """
-    found, terms = 0.0, 16
+    previous, terms = 0.0, 16
     while True:
         value = 1.0
         for step in range(terms, 0, -1):
@@ -83,6 +83,6 @@ def _fraction(a: float, b: float, x: float) -> float:
             else:
                 term = half * (b - half) / ((a + 2 * half - 1) * (a + 2 * half))
             value = 1 + term * x / value
-        if abs(value - found) <= 1e-13 * abs(value):
+        if abs(value - previous) <= 1e-13 * abs(value):
             return 1 / value
-        found, terms = value, 2 * terms
+        previous, terms = value, 2 * terms

@@ -1,4 +1,4 @@
-"""The one rule by which an interval decides: docs/statistics.md, "The verdict"."""
+"""The verdict: on which side of a bound an interval lies (docs/statistics.md, "The verdict")."""
 
 import math
 from typing import Literal
@@ -7,24 +7,24 @@ Ends = tuple[float, float]
 Side = Literal["inside", "outside", "undecided"]
 
 THRESHOLD = 0.01
-"""By how much of itself a sampled value has to be clear of a bound: less is nothing to act on."""
+"""Share of itself by which a sampled value must be clear of a bound; less is nothing to act on."""
 
-_EXACT = 1e-9  # relative room for rounding where a bound is met exactly
+_EXACT = 1e-9  # relative tolerance for rounding where a bound is met exactly
 
 
-def decide(shown: Ends, ci99: Ends, bound: Ends, *, sampled: bool = True) -> Side:
+def decide(ci95: Ends, ci99: Ends, bound: Ends, *, sampled: bool = True) -> Side:
     """Return whether a value lies inside of a bound, by its 95 % interval and its 99 % one.
 
-    Of what was sampled, the first has to be clear by THRESHOLD and the second clear at all. What
-    was counted meets a bound exactly; bounds are inclusive and may be infinite.
+    A sampled value's 95 % interval has to be clear of the bound by THRESHOLD, its 99 % one clear at
+    all. A counted value meets a bound exactly. Bounds are inclusive and may be infinite.
     """
     clear = THRESHOLD if sampled else -_EXACT
-    sides = {_side(shown, bound, clear), _side(ci99, bound, min(clear, 0.0))}
+    sides = {_side(ci95, bound, clear), _side(ci99, bound, min(clear, 0.0))}
     return sides.pop() if len(sides) == 1 else "undecided"
 
 
 def _side(ends: Ends, bound: Ends, clear: float) -> Side:
-    """Return what one interval says of a bound."""
+    """Return on which side of a bound one interval lies."""
     (low, high), (least, most) = ends, bound
     if _beyond(low, least, clear) and _beyond(most, high, clear):
         return "inside"
@@ -37,5 +37,5 @@ def _beyond(more: float, less: float, clear: float, *, strict: bool = False) -> 
     """Return whether ``more`` exceeds ``less`` by ``clear`` of the greater of them, in size."""
     if math.isinf(more) or math.isinf(less):
         return more > less
-    room = (abs(clear) if strict else clear) * max(abs(more), abs(less))
-    return more > less + room if strict else more >= less + room
+    margin = (abs(clear) if strict else clear) * max(abs(more), abs(less))
+    return more > less + margin if strict else more >= less + margin
