@@ -100,10 +100,9 @@ def run_of(tmp_path: Path) -> Iterator[RunOf]:
         for variant in variants:
             cell(run, "timing", {}, variant=variant)
             if profiled:
-                trace = DATA / "torch" / ("streams" if variant == "slow" else "graph")
-                cell(
-                    run, "torch", {"trace.json.gz": trace.with_suffix(".json.gz")}, variant=variant
-                )
+                trace = {"slow": "streams", "fast": "graph"}[variant]
+                traced = {"trace.json.gz": DATA / f"torch/{trace}.json.gz"}
+                cell(run, "torch", traced, variant=variant)
                 report = DATA / "nsys/streams.nsys-rep"
                 exported = {"trace.sqlite": export, "trace.nsys-rep": report}
                 cell(run, "nsys", exported, variant=variant)

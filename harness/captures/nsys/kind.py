@@ -41,7 +41,7 @@ KIND = Kind(
             EXPORT,
             rank=3,
             compressed=True,
-            redact=Lazy("harness.report.redact:without_environment"),
+            redact=Lazy("harness.captures.nsys.redact:without_environment"),
         ),
     ),
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import zstandard
 
 from harness.captures.nsys import read as nsys
-from harness.report import redact
+from harness.captures.nsys import redact
 from tests.support.paths import DATA
 
 EXPORT = DATA / "nsys/streams.sqlite.zst"
