@@ -1,47 +1,38 @@
 """``harness calibrate``: measure what this GPU reaches at most."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from harness.cli import engine_options
+
 
 def calibrate(
-    engine: Annotated[str, typer.Option(help="auto, local, docker or podman.")] = "auto",
-    python: Annotated[Path | None, typer.Option(help="An interpreter that has torch.")] = None,
-    wheels: Annotated[
-        Path | None,
-        typer.Option(exists=True, file_okay=False, help="Install from this folder, offline."),
-    ] = None,
-    image: Annotated[str | None, typer.Option(help="Run in this image, and build none.")] = None,
-    mount: Annotated[
-        list[Path] | None, typer.Option(help="Show this host folder to containers, read only.")
-    ] = None,
+    engine: engine_options.Engine = "auto",
+    python: engine_options.Python = None,
+    wheels: engine_options.Wheels = None,
+    image: engine_options.Image = None,
+    mount: engine_options.Mounts = None,
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Measure this GPU's ceilings now and keep them for a day, beside the datasheet's peaks."""
-    from harness import engines
     from harness.cli import output
     from harness.cli.progress import Progress
-    from harness.errors import ToolError
-    from harness.machine import target
     from harness.report.ceilings import table_of
     from harness.run import calibrate as calibration
 
-    here = target.detect()
-    if here.gpu is None:
-        raise ToolError("no GPU here, so it has no ceilings", remedy="see harness doctor")
-    options = engines.Options(python, wheels, image, tuple(mount or ()))
-    quiet = (lambda _: None) if json else print
-    made = calibration.ready(here, engine, options, quiet)
-    with Progress(calibration.cells(here), quiet=json) as progress:
-        found = calibration.measure(here, made, progress.told)
+    options = engine_options.options(python, wheels, image, mount)
+    node = calibration.node_with_gpu(engine, options)
+    built = calibration.ready(node, engine, options, (lambda _: None) if json else print)
+    with Progress(len(calibration.cells(node.target)), quiet=json) as progress:
+        ceilings = calibration.measure(built, progress.notify)
     if json:
-        output.as_json(found.as_dict())
+        output.as_json(ceilings.as_json())
         return
-    shown = table_of(here.gpu.name, {found.gpu: found.rates})
-    output.table(shown.head, shown.rows)
-    if shown.source:
-        print(f"datasheet: {shown.source}")
-    for doubt in found.doubts:
+    rates = {name: rate.as_json() for name, rate in ceilings.rates.items()}
+    table = table_of(str(ceilings.name), {ceilings.gpu: rates})
+    output.table(table.head, table.rows)
+    if table.source:
+        print(f"datasheet: {table.source}")
+    for doubt in ceilings.doubts:
         print(f"noticed: {doubt}")

@@ -24,12 +24,12 @@ def push(
     json: JsonOption = False,
 ) -> None:
     """Copy the captures of every report from .captures/ to DEST; each copy is read back."""
-    from harness.cli import paths
+    from harness import checkout
     from harness.report import index
     from harness.store import capture_store
 
-    captures = _listed(index.reports(paths.REPORTS))
-    _show(capture_store.push(captures, paths.CAPTURES, destination), json=json)
+    captures = _listed(index.reports(checkout.reports()))
+    _show(capture_store.push(captures, checkout.captures(), destination), json=json)
 
 
 @app.command()
@@ -41,13 +41,13 @@ def fetch(
     json: JsonOption = False,
 ) -> None:
     """Copy reports' captures from SRC to .captures/; size and sha256 are checked on arrival."""
-    from harness.cli import paths
+    from harness import checkout
     from harness.report import index
     from harness.store import capture_store
 
-    folders = index.reports(paths.REPORTS) if report is None else [report]
+    folders = index.reports(checkout.reports()) if report is None else [report]
     captures = _listed(folders)
-    _show(capture_store.fetch(captures, source, paths.CAPTURES), json=json)
+    _show(capture_store.fetch(captures, source, checkout.captures()), json=json)
 
 
 def _listed(reports: list[Path]) -> list["KeptCapture"]:

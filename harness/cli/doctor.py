@@ -4,28 +4,29 @@ from typing import Annotated
 
 import typer
 
+from harness.cli import engine_options
+
 
 def doctor(
     engine: Annotated[
-        str, typer.Option(help="Fail if this engine cannot work: auto, local, docker or podman.")
+        str, typer.Option(help=f"Fail if this engine cannot work: {engine_options.NAMES}.")
     ] = "auto",
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Check this machine: GPU, profilers, counters, engines, disk; each with its remedy."""
-    from harness import engines
     from harness.cli import output
-    from harness.engines import doctor
-    from harness.machine import doctor as checking
-    from harness.machine import target
+    from harness.engines import choose
+    from harness.engines.doctor import checks
+    from harness.engines.options import Options
 
-    engines.known(engine)
-    here = target.detect()
-    checks = [*checking.checks(here), *doctor.checks(here, engine)]
+    node = choose.node_of(engine, Options())
+    lines = checks(node, engine)
     if json:
-        output.as_json({"checks": [check.as_dict() for check in checks], "target": here.as_dict()})
+        target = node.target.as_dict()
+        output.as_json({"checks": [line.as_dict() for line in lines], "target": target})
     else:
         words = {True: "ok", False: "NO", None: "–"}
-        rows = [(words[check.ok], check.name, check.found, check.remedy) for check in checks]
+        rows = [(words[line.ok], line.name, line.found, line.remedy) for line in lines]
         output.table(("", "what", "found", "remedy"), rows)
-    if any(check.ok is False for check in checks):
+    if any(line.ok is False for line in lines):
         raise typer.Exit(1)

@@ -11,14 +11,15 @@ def join(
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Join runs of one problem that several GPUs of one model made; of a cell the first counts."""
-    from harness.cli import output, paths
+    from harness import checkout
+    from harness.cli import output
     from harness.errors import UsageError
     from harness.store import merge
     from harness.store.run_folder import Run
 
     if len(runs) < 2:
         raise UsageError("one run alone is joined already", remedy="give two run folders or more")
-    made = merge.join([Run.open(folder) for folder in runs], paths.RUNS)
+    made = merge.join([Run.open(folder) for folder in runs], checkout.runs())
     cells = sum(1 for _ in made.records())
     if json:
         output.as_json({"run": str(made.folder), "cells": cells})

@@ -9,11 +9,11 @@ def list_problems(
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """List the problems with their variants, cases and captures."""
+    from harness import checkout
     from harness.cli import output
-    from harness.cli.paths import PROBLEMS
     from harness.problem.manifest import MANIFEST, load
 
-    problems = [load(path.parent) for path in sorted(PROBLEMS.glob(f"*/{MANIFEST}"))]
+    problems = [load(path.parent) for path in sorted(checkout.problems().glob(f"*/{MANIFEST}"))]
     if json:
         output.as_json(
             [

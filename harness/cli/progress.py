@@ -33,8 +33,8 @@ class Progress:
         if self._status:
             self._status.stop()
 
-    def told(self, cell: Cell, status: str, seconds: float) -> None:
-        """Take note of a cell that starts or ended."""
+    def notify(self, cell: Cell, status: str, seconds: float) -> None:
+        """Show that a cell starts ("running") or how it ended."""
         name = f"{cell.case} {cell.variant} {cell.capture} round {cell.round}"
         with self._lock:
             if status == "running":

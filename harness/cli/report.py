@@ -41,21 +41,22 @@ def report(
     json: JsonOption = False,
 ) -> None:
     """Write a run's worklog; without a problem, render every report again from its evidence."""
-    from harness.cli import output, paths
+    from harness import checkout
+    from harness.cli import output
     from harness.cli.resolve import chosen_run, problem_of
     from harness.report import index, publish
 
     lost = ""
     if problem is None:
-        folders = index.reports(paths.REPORTS)
+        folders = index.reports(checkout.reports())
         for folder in folders:
             publish.render(problem_of(folder.parent.name), folder)
     else:
         published = publish.publish(
-            *chosen_run(problem, run), paths.REPORTS, paths.CAPTURES, replace=replace
+            *chosen_run(problem, run), checkout.reports(), checkout.captures(), replace=replace
         )
         folders, lost = [published.folder], published.loss
-    index.write(paths.REPORTS)
+    index.write(checkout.reports())
     worklogs = [str(folder / "README.md") for folder in folders]
     if json:
         output.as_json({"worklogs": worklogs, "partial": lost})

@@ -1,9 +1,14 @@
 """``harness run``: execute a problem's cells on this machine."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from harness.cli import engine_options
+
+if TYPE_CHECKING:
+    from harness.run.session import Work
 
 _SOME_FAILED = 4
 
@@ -18,19 +23,12 @@ def run(
     rounds: Annotated[
         int | None, typer.Option(help="Times that each timing cell runs, if not the problem's.")
     ] = None,
-    engine: Annotated[str, typer.Option(help="auto, local, docker or podman.")] = "auto",
-    python: Annotated[Path | None, typer.Option(help="An interpreter that has torch.")] = None,
-    wheels: Annotated[
-        Path | None,
-        typer.Option(exists=True, file_okay=False, help="Install from this folder, offline."),
-    ] = None,
-    build_arg: Annotated[
-        list[str] | None, typer.Option(help="NAME=VALUE for the base image's build.")
-    ] = None,
-    image: Annotated[str | None, typer.Option(help="Run in this image, and build none.")] = None,
-    mount: Annotated[
-        list[Path] | None, typer.Option(help="Show this host folder to containers, read only.")
-    ] = None,
+    engine: engine_options.Engine = "auto",
+    python: engine_options.Python = None,
+    wheels: engine_options.Wheels = None,
+    build_arg: engine_options.BuildArguments = None,
+    image: engine_options.Image = None,
+    mount: engine_options.Mounts = None,
     jobs: Annotated[int, typer.Option(help="Cells that set up side by side; one measures.")] = 1,
     lock_clocks: Annotated[
         int | None, typer.Option(help="Hold the SM clock at so many MHz; undone at the end.", min=1)
@@ -40,59 +38,33 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Run a problem's cells, each in a process of its own; exit code 4 if some of them failed."""
-    from harness import engines
-    from harness.cli import output, paths
     from harness.cli.progress import Progress
-    from harness.errors import UsageError
-    from harness.evidence.provenance import Origin
-    from harness.machine import target
-    from harness.problem import manifest
-    from harness.problem.plan import Selected, plan
-    from harness.run import calibrate
-    from harness.run import execute as execution
-    from harness.store import run_folder
+    from harness.problem.plan import Selected
+    from harness.run.session import Request, session
 
-    chosen = manifest.find(paths.PROBLEMS, problem)
-    here = target.detect()
-    if lock_clocks is not None and here.gpu is None:
-        raise UsageError("--lock-clocks needs a GPU", remedy="leave it out on a CPU")
+    options = engine_options.options(python, wheels, image, mount, build_arg)
     selected = Selected(tuple(variant or ()), tuple(case or ()), tuple(capture or ()), rounds)
-    cells = plan(chosen, selected, here.device)
-    environments = sorted({cell.environment for cell in cells})
-    options = engines.Options(python, wheels, image, tuple(mount or ()), tuple(build_arg or ()))
+    asked = session(Request(problem, selected, engine, options, jobs, lock_clocks, resume))
     if dry_run:
-        would, _ = engines.choose(engine, here)[0]
-        made = engines.make(would, chosen, here, options)
-        for line in execution.pasteable(made, here, cells, environments):
+        for line in asked.pasteable():
             print(line)
         return
-    told: list[str] = []
-    say = told.append if json else print
-    name, made = engines.ready(engine, chosen, here, options, environments, say)
-    cells = plan(chosen, selected, here.device, caches=made.keeps_caches)
-    arguments = {"rounds": rounds, "jobs": jobs, "engine": name, "cells": len(cells)}
-    arguments["lock_clocks_mhz"] = lock_clocks
-    origin = execution.provenance(chosen, here, made, arguments)
-    if lock_clocks is None:
-        ceilings = calibrate.at_hand(here, name, options, say)
-        origin = Origin.model_validate(dict(origin) | {"ceilings": ceilings})
-    elif here.gpu:
-        say("no ceilings: they are measured at other clocks than those held now")
-    if resume:
-        folder = run_folder.Run.open(resume)
-        execution.resume(folder, origin)
-    else:
-        folder = run_folder.Run.create(paths.RUNS, chosen.folder.name, origin)
-    with Progress(len(cells), quiet=json) as progress:
-        work = execution.Execution(chosen, here, made, folder, progress.told, jobs, lock_clocks)
-        work.execute(cells)
+    messages: list[str] = []
+    work = asked.install(messages.append if json else print)
+    with Progress(len(work.cells), quiet=json) as progress:
+        work.execute(progress.notify)
     if json:
-        kept = ("id", "variant", "case", "capture", "round", "status", "reason", "wall_s")
-        cells_told = [{key: getattr(record, key) for key in kept} for _, record in folder.records()]
-        output.as_json(
-            {"run": str(folder.folder), "engine": name, "told": told, "cells": cells_told}
-        )
+        _print_json(work, messages)
     else:
-        print(f"run: {folder.folder}")
+        print(f"run: {work.run.folder}")
     if progress.failed:
         raise typer.Exit(_SOME_FAILED)
+
+
+def _print_json(work: "Work", messages: list[str]) -> None:
+    from harness.cli import output
+
+    kept = ("id", "variant", "case", "capture", "round", "status", "reason", "wall_s")
+    cells = [{key: getattr(record, key) for key in kept} for _, record in work.run.records()]
+    folder = str(work.run.folder)
+    output.as_json({"run": folder, "engine": work.engine_name, "told": messages, "cells": cells})

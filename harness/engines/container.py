@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.captures.registry import KINDS
-from harness.engines import CHECKOUT, Command, Options, cell_input
+from harness.checkout import CHECKOUT
 from harness.engines.docker_cli import LABEL, MOST_TASKS, Client, Name, cdi_devices, explained
+from harness.engines.engine import Command, Node, OnHost, cell_input
 from harness.engines.image import builds
 from harness.engines.local import Local, lock_hashes
+from harness.engines.options import Options
 from harness.errors import ToolError, UsageError
-from harness.machine.target import Target
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
 
@@ -37,28 +38,28 @@ class Mount:
         )
 
 
-class Container:
-    """Runs each cell in a container of its own; the name says whose program starts it."""
+class Container(OnHost):
+    """Runs each cell in a container of its own; ``name`` is the program that starts it."""
 
     keeps_caches = False
 
-    def __init__(self, problem: Problem, target: Target, options: Options, name: Name) -> None:
+    def __init__(self, problem: Problem, node: Node, options: Options, name: Name) -> None:
         if options.python and not options.image:
             raise UsageError(
                 "--python is an interpreter of the host",
                 remedy="name the --image to run it in, and --mount what it needs",
             )
         self._problem = problem
-        self._target = target
+        self.node = node
         self._options = options
         self._client = Client(name)
-        self._host = Local(problem, target, options) if options.python else None
-        self._builds = () if options.image else builds(problem.folder, target, options)
+        self._host = Local(problem, node, options) if options.python else None
+        self._builds = () if options.image else builds(problem.folder, node.target, options)
         # Once: a tag is a hash of files, and all cells of a run have the same image.
         self.image = options.image or [build.tag for build in self._builds][-1]
 
     def preparation(self, environments: list[str]) -> list[list[str]]:
-        """Return the commands that build what does not stand yet; contexts are put in place."""
+        """Return the commands that build the missing images, after filling their build contexts."""
         if self._host:
             return self._host.preparation(environments)
         missing = [build for build in self._builds if not self._client.image_digest(build.tag)]
@@ -80,10 +81,10 @@ class Container:
             build.make(self._client, log)
 
     def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
-        """Return the client's process; the container has the name that ``end`` stops it by."""
+        """Return the program's process; its container has the name that ``end`` stops it by."""
         overlay = self._overlay(cell.environment)
         env = {
-            "HARNESS_CELL": cell_input(cell, self._target, _OUT, _LOCKS),
+            "HARNESS_CELL": cell_input(cell, self.node.target, _OUT, _LOCKS),
             "PYTHONPATH": ":".join(filter(None, (_SOURCE, overlay))),
             "TORCHINDUCTOR_CACHE_DIR": "/tmp/inductor",  # noqa: S108 - the container's own
             "TRITON_CACHE_DIR": "/tmp/triton",  # noqa: S108
@@ -109,19 +110,19 @@ class Container:
         return commands
 
     def begin(self, command: Command) -> None:
-        """Remove the container of that name that a crash may have left."""
+        """Remove the container of that name, if a crash left it."""
         self._client.remove(command.name)
 
     def end(self, command: Command) -> str:
         """Stop and remove the cell's container; return why it is still there."""
         return self._client.end(command.name)
 
-    def why(self, log: str) -> str:
-        """Return what a failed cell's log says of the engine."""
+    def why(self, command: Command, log: str) -> str:  # noqa: ARG002
+        """Return the engine's trouble that a failed cell's log shows, with its remedy."""
         return explained(log)
 
     def provenance(self) -> dict[str, object]:
-        """Return engine, image by digest, what it was made of and what it may do."""
+        """Return the engine, the image by digest, its locks and what its containers may do."""
         packages = "a folder of wheels" if self._options.wheels else "the configured index"
         return {
             "engine": self._client.name,
@@ -144,24 +145,24 @@ class Container:
         env: dict[str, str],
         argv: list[str],
     ) -> Command:
-        """Return the client's call for a container that may do no more than ``flags`` say."""
+        """Return the program's call for a container with no rights beyond those in ``flags``."""
         mounts = [*mounts, Mount(out, _OUT, writable=True), *self._host_mounts()]
         home = {"HOME": "/tmp", "TMPDIR": "/tmp", "USER": "worklogs", "PYTHONUNBUFFERED": "1"}  # noqa: S108
         if self._host:  # its programs are the host's, so they are found as there
-            given = ("PATH", "LD_LIBRARY_PATH")
-            home |= {key: os.environ[key] for key in given if key in os.environ}
-        room = self._target.memory_bytes // 10 * 9
+            inherited = ("PATH", "LD_LIBRARY_PATH")
+            home |= {key: os.environ[key] for key in inherited if key in os.environ}
+        memory = self.node.target.memory_bytes // 10 * 9
         caller, group = _caller()
-        # What root starts would be root inside, so for root it is the image's own user.
+        # A container that root starts would run as root, so it takes the image's own user.
         uid, gid = (caller, group) if caller else (_NOBODY, _NOBODY)
         rootless = self._client.name == "podman" and caller
         call = [
             *(self._client.program, "run", "--rm", "--init", "--pull=never", f"--name={name}"),
             *(f"--label={LABEL}={os.getpid()}", "--network=none", "--read-only"),
             *(f"--user={uid}:{gid}", *(["--userns=keep-id"] if rootless else [])),
-            f"--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size={room}",
+            f"--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size={memory}",
             *("--security-opt=no-new-privileges", f"--pids-limit={MOST_TASKS}"),
-            *(f"--memory={room}", "--shm-size=1g", "--ulimit=core=0"),
+            *(f"--memory={memory}", "--shm-size=1g", "--ulimit=core=0"),
             *(*self._client.limits(), "--stop-timeout=5"),
             *flags,
             *(mount.flag() for mount in mounts),
@@ -177,13 +178,13 @@ class Container:
 
     def _counter_rights(self) -> list[str]:
         """Return the capabilities that hardware counters need under this driver's settings."""
-        if not self._target.counters_restricted or self._target.gpu is None:
+        if not self.node.target.counters_restricted or self.node.target.gpu is None:
             return []
-        driver = int(self._target.gpu.driver.split(".")[0])
+        driver = int(self.node.target.gpu.driver.split(".")[0])
         return ["PERFMON"] if driver >= _PERFMON_DRIVER else ["SYS_ADMIN"]
 
     def _gpu_flags(self) -> list[str]:
-        gpu = self._target.gpu
+        gpu = self.node.target.gpu
         if gpu is None:
             return []
         if self._client.name == "docker":
@@ -194,9 +195,9 @@ class Container:
         return [f"--device=nvidia.com/gpu={name}", *chosen]
 
     def _host_mounts(self) -> list[Mount]:
-        """Return what the caller names and, of the host's interpreter, the overlays."""
+        """Return the caller's mounts and, for the host's interpreter, its overlays."""
         folders = [*self._options.mounts, *([self._host.store] if self._host else [])]
-        # Under the name that was given, which PATH may hold, also where that is a link.
+        # Mounted under the caller's name for it, which PATH may hold, even if that is a link.
         return [Mount(path.resolve(), str(path.absolute())) for path in dict.fromkeys(folders)]
 
     def _overlay(self, environment: str) -> str:
@@ -215,12 +216,12 @@ def _caller() -> tuple[int, int]:
 class Docker(Container):
     """Containers of Docker."""
 
-    def __init__(self, problem: Problem, target: Target, options: Options) -> None:
-        super().__init__(problem, target, options, "docker")
+    def __init__(self, problem: Problem, node: Node, options: Options) -> None:
+        super().__init__(problem, node, options, "docker")
 
 
 class Podman(Container):
     """Containers of podman, with or without root."""
 
-    def __init__(self, problem: Problem, target: Target, options: Options) -> None:
-        super().__init__(problem, target, options, "podman")
+    def __init__(self, problem: Problem, node: Node, options: Options) -> None:
+        super().__init__(problem, node, options, "podman")

@@ -1,29 +1,32 @@
-"""What containers need: an engine that answers and builds, the GPU inside, profilers new enough."""
+"""Checks of a machine for an engine: the machine's own, then those of the container engines."""
 
 import re
 
-from harness.engines import CHECKOUT
+from harness.checkout import CHECKOUT
 from harness.engines.docker_cli import Client, Name, cdi_devices
+from harness.engines.engine import Node
 from harness.errors import ToolError
+from harness.machine import doctor as machine
 from harness.machine.doctor import Check
 from harness.machine.target import Target
 
 _PINNED = re.compile(r"NSIGHT_IMAGE=nvidia/cuda:(\d+)\.(\d+)")
 
 
-def checks(target: Target, wanted: str) -> list[Check]:
-    """Return the checks of containers; only for the engine that is ``wanted`` can they fail."""
-    found = []
+def checks(node: Node, wanted: str) -> list[Check]:
+    """Return the checks of a node; those of a container engine fail only if it is ``wanted``."""
+    target = node.target
+    lines = machine.checks(target, node.monitor())
     for name in ("docker", "podman"):
-        found += _engine(name, target, asked=wanted == name)
+        lines += _engine(name, target, asked=wanted == name)
     if target.gpu:
         devices = ", ".join(cdi_devices())
         remedy = (
             "" if devices else "for podman: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
         )
-        found.append(Check("CDI devices", bool(devices) or None, devices or "none", remedy))
-        found.append(_pinned(target))
-    return found
+        lines.append(Check("CDI devices", bool(devices) or None, devices or "none", remedy))
+        lines.append(_pinned(target))
+    return lines
 
 
 def _engine(name: Name, target: Target, *, asked: bool) -> list[Check]:
@@ -33,10 +36,10 @@ def _engine(name: Name, target: Target, *, asked: bool) -> list[Check]:
         version = client.version()
     except ToolError as error:
         return [Check(name, failed, error.what, error.remedy)]
-    found = [Check(name, True, f"{version} ({client.program})")]
+    lines = [Check(name, True, f"{version} ({client.program})")]
     if target.gpu:
-        found.append(_gpu_inside(client, failed))
-    return found
+        lines.append(_gpu_inside(client, failed))
+    return lines
 
 
 def _gpu_inside(client: Client, failed: bool | None) -> Check:
@@ -58,8 +61,10 @@ def _gpu_inside(client: Client, failed: bool | None) -> Check:
 
 def _pinned(target: Target) -> Check:
     """Compare the image's profilers with the driver: an older one misreads it or refuses."""
-    text = (CHECKOUT / "docker" / "Dockerfile").read_text(encoding="utf-8")
-    pinned = _PINNED.search(text)
+    dockerfile = CHECKOUT / "docker" / "Dockerfile"
+    if not dockerfile.is_file():
+        return Check("profilers in the image", None, f"no {dockerfile}")
+    pinned = _PINNED.search(dockerfile.read_text(encoding="utf-8"))
     if pinned is None or target.gpu is None:
         return Check("profilers in the image", None, "not pinned by CUDA version")
     ours = (int(pinned[1]), int(pinned[2]))

@@ -4,15 +4,15 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness import files, process
-from harness.engines import CHECKOUT, Options
+from harness.checkout import CHECKOUT
 from harness.engines.docker_cli import Client, explained
 from harness.engines.local import CPU_TORCH
-from harness.errors import ToolError, UsageError
+from harness.engines.options import Options
+from harness.errors import ToolError
 from harness.machine.target import Target
 
 _BUILD_DEADLINE_S = 7200
@@ -46,7 +46,7 @@ class Build:
         return CHECKOUT / ".envs" / "images" / re.sub(r"\W", "-", self.tag)
 
     def stage(self) -> None:
-        """Fill the context: only what the image is made of, never the checkout."""
+        """Fill the context with the image's own files; the rest of the checkout stays out."""
         with files.atomic_folder(self.context) as folder:
             for name, path in self.sources.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -58,18 +58,25 @@ class Build:
 
     def argv(self, client: Client) -> list[str]:
         """Return the build's command; secrets and proxies are the caller's own."""
-        given = [f"--build-arg={name}={value}" for name, value in sorted(self.arguments.items())]
-        given += [f"--build-arg={name}" for name in _PROXIES if name in os.environ]
-        # Wheels are all it needs: then nothing may come from anywhere else.
+        arguments = [
+            f"--build-arg={name}={value}" for name, value in sorted(self.arguments.items())
+        ]
+        arguments += [f"--build-arg={name}" for name in _PROXIES if name in os.environ]
+        # With wheels the build needs no network, so it gets none.
         network = ["--network=none"] if self.wheels else []
         return [
             *("env", "DOCKER_BUILDKIT=1", client.program, "build", f"--tag={self.tag}", *network),
             *client.build_flags(),
-            *(f"--file={self.context / self.dockerfile}", *given, *_secrets(), str(self.context)),
+            *(
+                f"--file={self.context / self.dockerfile}",
+                *arguments,
+                *_secrets(),
+                str(self.context),
+            ),
         ]
 
     def make(self, client: Client, log: Path) -> None:
-        """Build it unless it is there; ToolError with the engine's reason."""
+        """Build the image unless the engine has it; ToolError with the engine's reason."""
         if client.image_digest(self.tag):
             return
         self.stage()
@@ -84,8 +91,8 @@ class Build:
         finally:
             shutil.rmtree(self.context, ignore_errors=True)
         if done.status != "ok":
-            said = log.read_text(encoding="utf-8", errors="replace")
-            why = explained(said) or done.detail
+            text = log.read_text(encoding="utf-8", errors="replace")
+            why = explained(text) or done.detail
             raise ToolError(f"building {self.tag} {done.status}: {why}", where=log)
 
 
@@ -106,39 +113,29 @@ def builds(folder: Path, target: Target, options: Options) -> tuple[Build, ...]:
         f"docker/{name}": docker / name for name in ("Dockerfile", "install-locked", "tools.lock")
     }
     sources |= {f"requirements/{path.name}": path for path in sorted(locks.glob("torch-*.lock"))}
-    base = Build(
-        "base", sources, "docker/Dockerfile", torch | dict(_pairs(options.build_arguments)), wheels
-    )
+    base = Build("base", sources, "docker/Dockerfile", torch | options.named_arguments(), wheels)
     own = {"Dockerfile": folder / "Dockerfile"}
     own |= {f"env/{path.name}": path for path in sorted((folder / "env").glob("*.lock"))}
-    given = {"NVCC": "with" if target.gpu else "without"} | dict(_pairs(options.build_arguments))
-    arguments = {"BASE": base.tag} | _declared(folder / "Dockerfile", given)
+    offered = {"NVCC": "with" if target.gpu else "without"} | options.named_arguments()
+    arguments = {"BASE": base.tag} | _declared(folder / "Dockerfile", offered)
     return base, Build(folder.name, own, "Dockerfile", arguments, wheels)
 
 
 def _declared(dockerfile: Path, arguments: dict[str, str]) -> dict[str, str]:
-    """Return those of ``arguments`` that a problem's Dockerfile asks for."""
+    """Return the ``arguments`` that a problem's Dockerfile declares."""
     text = dockerfile.read_text(encoding="utf-8")
-    asked = set(re.findall(r"^ARG (\w+)", text, re.MULTILINE))
-    return {name: value for name, value in arguments.items() if name in asked - {"BASE"}}
-
-
-def _pairs(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for argument in arguments:
-        name, given, value = argument.partition("=")
-        if not given or not name.isidentifier():
-            raise UsageError(f"--build-arg {argument!r} is not NAME=VALUE")
-        yield name, value
+    declared = set(re.findall(r"^ARG (\w+)", text, re.MULTILINE))
+    return {name: value for name, value in arguments.items() if name in declared - {"BASE"}}
 
 
 def _secrets() -> list[str]:
-    """Return what stays out of every layer: a CA bundle, and the lines that name an index."""
-    found = {
+    """Return the build's secrets, which stay in no layer: a CA bundle, the lines of an index."""
+    secrets = {
         "ca": os.environ.get("SSL_CERT_FILE") or os.environ.get("PIP_CERT"),
         "index": os.environ.get("WORKLOGS_INDEX"),
     }
     return [
         f"--secret=id={name},src={path}"
-        for name, path in found.items()
+        for name, path in secrets.items()
         if path and Path(path).is_file()
     ]

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from harness import files, process
 from harness.captures.registry import KINDS
-from harness.engines import CHECKOUT, Command, Options, cell_input
+from harness.checkout import CHECKOUT
+from harness.engines.engine import Command, Node, OnHost, cell_input
+from harness.engines.options import Options
 from harness.errors import ToolError
-from harness.machine.target import Target
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
 
@@ -21,20 +22,20 @@ _INSTALL_DEADLINE_S = 3600
 Commands = Callable[[Path], list[list[str]]]
 
 
-class Local:
+class Local(OnHost):
     """Runs each cell under ``--python``, or under an interpreter that it builds from the locks."""
 
     keeps_caches = True
 
-    def __init__(self, problem: Problem, target: Target, options: Options) -> None:
+    def __init__(self, problem: Problem, node: Node, options: Options) -> None:
         self._problem = problem
-        self._target = target
+        self.node = node
         self._wheels = options.wheels.resolve() if options.wheels else None
-        self._given = options.python
+        self._interpreter = options.python
         self.store = CHECKOUT / ".envs"
 
     def preparation(self, environments: list[str]) -> list[list[str]]:
-        """Return the pip commands for what does not stand yet."""
+        """Return the pip commands for the environments that are not installed yet."""
         return [
             argv
             for folder, commands in self._installs(environments)
@@ -70,7 +71,7 @@ class Local:
         overlay = self.overlay(cell.environment)
         cache = scratch / "cache" / files.safe_name(cell.variant)
         env = {
-            "HARNESS_CELL": cell_input(cell, self._target, str(out), str(scratch / "locks")),
+            "HARNESS_CELL": cell_input(cell, self.node.target, str(out), str(scratch / "locks")),
             "PYTHONPATH": ":".join(str(path) for path in (CHECKOUT, overlay) if path),
             "PYTHONUNBUFFERED": "1",
             "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
@@ -86,29 +87,30 @@ class Local:
         return [Command(argv, {}, out) for argv in KINDS[cell.capture].after(out)]
 
     def begin(self, command: Command) -> None:
-        """Nothing stands in the way of a process."""
+        """Do nothing: an earlier process cannot be in the way of another."""
 
     def end(self, command: Command) -> str:  # noqa: ARG002
-        """Return nothing: a process and its descendants end with the deadline."""
+        """Return nothing: ``harness.process`` has ended the process and its descendants."""
         return ""
 
-    def why(self, log: str) -> str:  # noqa: ARG002
-        """Return nothing: no engine stands between."""
+    def why(self, command: Command, log: str) -> str:  # noqa: ARG002
+        """Return nothing: a process of the host fails for its own reasons only."""
         return ""
 
     def provenance(self) -> dict[str, object]:
         """Return interpreter, package source and the hash of each environment's lock."""
+        source = "given with --python" if self._interpreter else f"built from {self._lock.name}"
         return {
             "engine": "local",
             "where": "on host",
-            "python": "given with --python" if self._given else f"built from {self._lock.name}",
+            "python": source,
             "packages_from": "a folder of wheels" if self._wheels else "the configured index",
             "locks": lock_hashes(self._problem),
         }
 
     @property
     def _lock(self) -> Path:
-        return _LOCKS / f"torch-{'gpu' if self._target.gpu else 'cpu'}.lock"
+        return _LOCKS / f"torch-{'gpu' if self.node.target.gpu else 'cpu'}.lock"
 
     @property
     def _base(self) -> Path:
@@ -117,7 +119,7 @@ class Local:
 
     @property
     def _python(self) -> Path:
-        return self._given or self._base / "bin" / "python"
+        return self._interpreter or self._base / "bin" / "python"
 
     def overlay(self, environment: str) -> Path | None:
         """Return the folder of an environment's packages, None for the bare interpreter."""
@@ -127,8 +129,8 @@ class Local:
         return self.store / f"{environment}-{_hash(self._problem.folder / lock)[:12]}"
 
     def _installs(self, environments: list[str]) -> Iterator[tuple[Path, Commands]]:
-        """Yield each folder that has to stand and the commands that fill it."""
-        if self._given is None:
+        """Yield each folder that the cells need, and the commands that fill it."""
+        if self._interpreter is None:
             yield self._base, self._base_commands
         for name in environments:
             overlay = self.overlay(name)
@@ -142,7 +144,7 @@ class Local:
             [sys.executable, "-m", "venv", str(folder)],
             [*pip, *self._index, "--require-hashes", "-r", str(self._lock)],
         ]
-        if not self._target.gpu:
+        if not self.node.target.gpu:
             commands.append([*pip, *self._index, "--no-deps", CPU_TORCH])
         # A build for GPUs, where pip found no other, lacks its libraries.
         return [*commands, [str(folder / "bin" / "python"), "-c", "import torch"]]

@@ -55,10 +55,10 @@ def main(uuid: str, mhz: int) -> None:
         try:
             handle = _lock(library, uuid, mhz)
         except ToolError as error:
-            _tell(f"{_FAILED}{error}")
+            _write(f"{_FAILED}{error}")
             return
         try:
-            _tell(_LOCKED)
+            _write(_LOCKED)
             sys.stdin.buffer.read()
         finally:
             _reset(library, handle, uuid)
@@ -68,10 +68,10 @@ def _await_lock(guardian: "subprocess.Popen[str]", uuid: str) -> None:
     assert guardian.stdout is not None  # noqa: S101 - for the type checker: it is a pipe
     if not select.select([guardian.stdout], [], [], _DEADLINE_S)[0]:
         raise ToolError(f"no lock within {_DEADLINE_S:.0f} s", where=uuid, remedy=_WITHOUT)
-    said = guardian.stdout.readline().strip()
-    if said.startswith(_FAILED):
-        raise ToolError(said.removeprefix(_FAILED))
-    if said != _LOCKED:
+    answer = guardian.stdout.readline().strip()
+    if answer.startswith(_FAILED):
+        raise ToolError(answer.removeprefix(_FAILED))
+    if answer != _LOCKED:
         raise ToolError("what should lock its clock ended early", where=uuid, remedy=_WITHOUT)
 
 
@@ -83,8 +83,14 @@ def _release(guardian: "subprocess.Popen[str]", uuid: str) -> None:
         raise ToolError("its clock may still be locked", where=uuid, remedy=_by_hand(uuid))
 
 
-def _lock(library: Any, uuid: str, mhz: int) -> Any:
-    """Lock the clock and return the GPU's handle; ToolError if nothing was locked."""
+def check(uuid: str, mhz: int) -> None:
+    """Raise ToolError if the GPU is not found or offers no SM clock of ``mhz``; lock nothing."""
+    with target.nvml() as library:
+        _handle(library, uuid, mhz)
+
+
+def _handle(library: Any, uuid: str, mhz: int) -> Any:
+    """Return the handle of the GPU; ToolError if it is not found or offers no clock of ``mhz``."""
     if library is None:
         raise ToolError("no NVIDIA driver answers", where=uuid, remedy=_WITHOUT)
     try:
@@ -93,9 +99,15 @@ def _lock(library: Any, uuid: str, mhz: int) -> Any:
         raise ToolError(f"no such GPU: {error}", where=uuid, remedy="nvidia-smi -L") from None
     offered = _offered(library, handle)
     if offered and mhz not in offered:
-        nearest = min(offered, key=lambda one: abs(one - mhz))
+        nearest = min(offered, key=lambda clock: abs(clock - mhz))
         remedy = f"the nearest that it has: --lock-clocks {nearest}"
         raise ToolError(f"its SM clock cannot be {mhz} MHz", where=uuid, remedy=remedy)
+    return handle
+
+
+def _lock(library: Any, uuid: str, mhz: int) -> Any:
+    """Lock the clock and return the GPU's handle; ToolError if nothing was locked."""
+    handle = _handle(library, uuid, mhz)
     try:
         library.nvmlDeviceSetGpuLockedClocks(handle, mhz, mhz)
     except library.NVMLError_NoPermission:
@@ -122,12 +134,14 @@ def _reset(library: Any, handle: Any, uuid: str) -> None:
     try:
         library.nvmlDeviceResetGpuLockedClocks(handle)
     except library.NVMLError as error:
-        told = ToolError(f"its clock is still locked: {error}", where=uuid, remedy=_by_hand(uuid))
+        trouble = ToolError(
+            f"its clock is still locked: {error}", where=uuid, remedy=_by_hand(uuid)
+        )
         # To stderr, which is the harness's own: someone may read it after a kill.
-        raise SystemExit(str(told)) from None
+        raise SystemExit(str(trouble)) from None
 
 
-def _tell(line: str) -> None:
+def _write(line: str) -> None:
     # Not print: with the harness gone, Python's own flush of stdout would fail at exit.
     with contextlib.suppress(BrokenPipeError):
         os.write(sys.stdout.fileno(), f"{line}\n".encode())

@@ -1,4 +1,4 @@
-"""What has to be in place for a run, as data: what was found and what to do about it."""
+"""Checks of what a run needs, as data: the state of each thing, and its remedy."""
 
 import shutil
 import sys
@@ -12,14 +12,14 @@ from harness.errors import ToolError
 from harness.machine.monitor import Monitor, summary
 from harness.machine.target import Target, Tool
 
-_ROOM_BYTES = 5 << 30
-_WATCHED_S = 0.6
+_DISK_BYTES = 5 << 30
+_MONITORED_S = 0.6
 _HARMLESS = {"power cap", "sync boost"}  # a loaded GPU's own governor
 
 
 @dataclass(frozen=True)
 class Check:
-    """One line: ``ok`` is None where the question does not arise here."""
+    """The outcome of a check; ``ok`` is None where it does not apply here."""
 
     name: str
     ok: bool | None
@@ -31,8 +31,11 @@ class Check:
         return asdict(self)
 
 
-def checks(target: Target) -> list[Check]:
-    """Return every check of this machine, in the order in which things fail."""
+def checks(target: Target, monitor: Monitor) -> list[Check]:
+    """Return every check of a machine, in the order in which things fail.
+
+    ``monitor`` has not started yet; it samples the GPU for 0.6 s.
+    """
     return [
         _python(),
         _gpu(target),
@@ -40,8 +43,8 @@ def checks(target: Target) -> list[Check]:
         _nsys_import(target),
         _profiler("ncu", target.ncu, target),
         _counters(target),
-        _state(target),
-        _room(Path.cwd()),
+        _state(target, monitor),
+        _disk(Path.cwd()),
     ]
 
 
@@ -107,24 +110,24 @@ def _counters(target: Target) -> Check:
     return Check("hardware counters", not restricted, found, remedy if restricted else "")
 
 
-def _state(target: Target) -> Check:
+def _state(target: Target, monitor: Monitor) -> Check:
     if target.gpu is None:
         return Check("GPU state", None, "no GPU")
-    with Monitor(target.gpu.uuid) as monitor:
-        time.sleep(_WATCHED_S)
-    seen = summary(monitor.looks)
+    with monitor:
+        time.sleep(_MONITORED_S)
+    state = summary(monitor.samples)
     labels = {"sm_mhz": "SM {:.0f} MHz", "memory_mhz": "memory {:.0f} MHz", "power_w": "{:.0f} W"}
-    found = [label.format(seen[key]["median"]) for key, label in labels.items() if key in seen]
-    held = sorted(reason for reason in seen["throttle_reasons"] if reason not in _HARMLESS)
-    found.append(f"held back by {', '.join(held) or 'nothing'}")
+    facts = [label.format(state[key]["median"]) for key, label in labels.items() if key in state]
+    held = sorted(reason for reason in state["throttle_reasons"] if reason not in _HARMLESS)
+    facts.append(f"held back by {', '.join(held) or 'nothing'}")
     remedy = "let it cool, and see nvidia-smi -q -d PERFORMANCE" if held else ""
-    if seen["others"]:
-        found.append(f"on the GPU, too: {', '.join(seen['others'])}")
+    if state["others"]:
+        facts.append(f"on the GPU, too: {', '.join(state['others'])}")
         remedy = remedy or "end them: cells measured beside them count as doubtful"
-    return Check("GPU state", not held and not seen["others"], ", ".join(found), remedy)
+    return Check("GPU state", not held and not state["others"], ", ".join(facts), remedy)
 
 
-def _room(folder: Path) -> Check:
+def _disk(folder: Path) -> Check:
     free = shutil.disk_usage(folder).free
     found = f"{free / 2**30:.0f} GiB free under {folder}"
-    return Check("disk", free >= _ROOM_BYTES, found, "" if free >= _ROOM_BYTES else "free 5 GiB")
+    return Check("disk", free >= _DISK_BYTES, found, "" if free >= _DISK_BYTES else "free 5 GiB")

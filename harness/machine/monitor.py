@@ -32,10 +32,11 @@ Windows = Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True)
-class Look:
-    """What NVML said at one time; a figure that it refused is not there.
+class GpuSample:
+    """The GPU's state at a time in seconds since the epoch; figures that NVML refuses are absent.
 
-    ``others`` are compute processes that are no cell's, None where they cannot be told.
+    ``reasons`` are why its clocks are lowered. ``others`` are compute processes that are no cell's,
+    None where NVML does not list them.
     """
 
     at: float
@@ -45,14 +46,14 @@ class Look:
 
 
 class Monitor:
-    """Looks at one GPU twenty times a second between ``__enter__`` and ``__exit__``; sets nothing.
+    """Samples one GPU twenty times a second between ``__enter__`` and ``__exit__``; sets nothing.
 
-    Without a GPU there are no looks.
+    Without a GPU there are no samples.
     """
 
     def __init__(self, uuid: str | None) -> None:
         self._uuid = uuid
-        self.looks: list[Look] = []
+        self.samples: list[GpuSample] = []
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -66,14 +67,14 @@ class Monitor:
         if self._uuid:
             self._thread.join(timeout=5)
 
-    def during(self, windows: Windows) -> list[Look]:
-        """Return the looks within ``windows``, all of them if there are none."""
+    def during(self, windows: Windows) -> list[GpuSample]:
+        """Return the samples within ``windows``; all samples if there are no windows."""
         if not windows:
-            return self.looks
+            return self.samples
         return [
-            look
-            for look in self.looks
-            if any(start <= look.at <= end for start, end, *_ in windows)
+            sample
+            for sample in self.samples
+            if any(start <= sample.at <= end for start, end, *_ in windows)
         ]
 
     def _watch(self) -> None:
@@ -83,7 +84,7 @@ class Monitor:
             try:
                 handle = library.nvmlDeviceGetHandleByUUID(self._uuid)
             except library.NVMLError:
-                return  # no looks: the cell counts as not watched
+                return  # no samples: the cell counts as not watched
             queries: dict[str, Callable[[], float]] = {
                 "sm_mhz": lambda: library.nvmlDeviceGetClockInfo(handle, 1),
                 "memory_mhz": lambda: library.nvmlDeviceGetClockInfo(handle, 2),
@@ -93,28 +94,37 @@ class Monitor:
             known: dict[int, str | None] = {}
             while not self._stop.is_set():
                 at = time.time()
-                figures = {name: asked(library, query) for name, query in queries.items()}
-                told = {name: value for name, value in figures.items() if value is not None}
+                answers = {name: asked(library, query) for name, query in queries.items()}
+                figures = {name: value for name, value in answers.items() if value is not None}
                 others = _others(library, handle, known)
-                self.looks.append(Look(at, told, _reasons(library, handle), others))
+                self.samples.append(GpuSample(at, figures, _reasons(library, handle), others))
                 self._stop.wait(_PERIOD_S)
 
 
-def summary(looks: Sequence[Look]) -> dict[str, Any]:
+def summary(samples: Sequence[GpuSample]) -> dict[str, Any]:
     """Return min, median and max of each figure, how often a reason held, and foreign processes."""
-    names = {name for look in looks for name in look.figures}
-    seen = {name: [look.figures[name] for look in looks if name in look.figures] for name in names}
-    figures = {
-        name: {"min": min(seen[name]), "median": median(seen[name]), "max": max(seen[name])}
-        for name in sorted(names)
+    values = {
+        name: [sample.figures[name] for sample in samples if name in sample.figures]
+        for name in sorted({name for sample in samples for name in sample.figures})
     }
-    held = Counter(reason for look in looks for reason in look.reasons if reason not in _BENIGN)
-    others = sorted({other for look in looks for other in look.others or ()})
-    return {"samples": len(looks), **figures, "throttle_reasons": dict(held), "others": others}
+    figures = {
+        name: {"min": min(series), "median": median(series), "max": max(series)}
+        for name, series in values.items()
+    }
+    reasons = Counter(
+        reason for sample in samples for reason in sample.reasons if reason not in _BENIGN
+    )
+    others = sorted({other for sample in samples for other in sample.others or ()})
+    return {
+        "samples": len(samples),
+        **figures,
+        "throttle_reasons": dict(reasons),
+        "others": others,
+    }
 
 
 def asked(library: Any, query: Callable[[], float]) -> float | None:
-    """Return what a query says, None where this GPU or driver refuses it."""
+    """Return the answer of a query, None where this GPU or driver refuses it."""
     try:
         return float(query())
     except library.NVMLError:
@@ -122,24 +132,25 @@ def asked(library: Any, query: Callable[[], float]) -> float | None:
 
 
 def _reasons(library: Any, handle: Any) -> tuple[str, ...]:
-    held = asked(library, lambda: library.nvmlDeviceGetCurrentClocksEventReasons(handle))
-    return tuple(name for bit, name in _REASONS.items() if int(held or 0) & bit)
+    bits = asked(library, lambda: library.nvmlDeviceGetCurrentClocksEventReasons(handle))
+    return tuple(name for bit, name in _REASONS.items() if int(bits or 0) & bit)
 
 
 def _others(library: Any, handle: Any, known: dict[int, str | None]) -> tuple[str, ...] | None:
     """Return the compute processes on the GPU that no harness started; None if NVML refuses.
 
-    ``known`` keeps what was found of a process: its name, None if it is one of ours.
+    ``known`` keeps each process's name by its number, None for a process of a cell.
     """
     try:
-        processes = [one.pid for one in library.nvmlDeviceGetComputeRunningProcesses(handle)]
+        running = library.nvmlDeviceGetComputeRunningProcesses(handle)
     except library.NVMLError:
         return None
-    for pid in processes:
-        if pid not in known:
-            known[pid] = _foreign(Path(f"/proc/{pid}"))
-    found = [known[pid] for pid in processes]
-    return tuple(sorted(name for name in found if name))
+    names = []
+    for process in running:
+        if process.pid not in known:
+            known[process.pid] = _foreign(Path(f"/proc/{process.pid}"))
+        names.append(known[process.pid])
+    return tuple(sorted(name for name in names if name))
 
 
 def _foreign(process: Path) -> str | None:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness import files
-from harness.cli import paths
+from harness import checkout, files
 from harness.cli.app import app
 from harness.errors import EvidenceError, UsageError
 from harness.evidence import capture_list
@@ -25,8 +24,8 @@ def harness(*arguments: str) -> Result:
 @pytest.fixture
 def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout with one report: one capture in git, two in the local store."""
-    monkeypatch.setattr(paths, "REPORTS", tmp_path / "reports")
-    monkeypatch.setattr(paths, "CAPTURES", tmp_path / ".captures")
+    monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
+    (tmp_path / "problems").mkdir()
     folder = tmp_path / "reports" / "9-example" / "gpu"
     (folder / "evidence").mkdir(parents=True)
     (folder / "evidence" / "provenance.json").write_text("{}")
@@ -48,7 +47,7 @@ def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             )
         )
         if name in OUTSIDE:
-            capture_store.add(paths.CAPTURES, source, sha256)
+            capture_store.add(checkout.captures(), source, sha256)
     capture_list.write(folder / "evidence", CaptureList(captures=tuple(captures)))
     return folder
 
@@ -59,11 +58,11 @@ def test_captures_go_to_a_folder_and_back(report: Path, tmp_path: Path) -> None:
     assert pushed.exit_code == 0
     assert pushed.stdout.splitlines()[-1] == "2 copied, 0 already there, 0 missing"
     assert sorted(path.read_bytes() for path in remote.rglob("*/*")) == [b"first", b"second"]
-    shutil.rmtree(paths.CAPTURES)
+    shutil.rmtree(checkout.captures())
     fetched = harness("fetch", str(remote), "--report", str(report))
     assert fetched.exit_code == 0
     assert fetched.stdout.splitlines()[-1] == "2 copied, 0 already there, 0 missing"
-    for path in paths.CAPTURES.rglob("*/*"):
+    for path in checkout.captures().rglob("*/*"):
         assert files.sha256(path) == path.name
     again = json.loads(harness("fetch", str(remote), "--json").stdout)
     assert {capture["name"] for capture in again["already_there"]} == OUTSIDE.keys()
@@ -73,7 +72,7 @@ def test_captures_go_to_a_folder_and_back(report: Path, tmp_path: Path) -> None:
 def test_a_missing_capture_is_one_line_and_exit_1(tmp_path: Path) -> None:
     remote = tmp_path / "remote"
     harness("push", str(remote))
-    shutil.rmtree(paths.CAPTURES)
+    shutil.rmtree(checkout.captures())
     (lost,) = (path for path in remote.rglob("*/*") if path.read_bytes() == b"first")
     lost.unlink()
     fetched = harness("fetch", str(remote))

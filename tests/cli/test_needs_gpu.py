@@ -18,8 +18,8 @@ def harness(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-# An engine that there is not: should the GPU's absence go unnoticed, nothing is built or run.
-NOWHERE = ("--engine", "cloud")
+# An interpreter that does not exist: should the GPU's absence go unnoticed, nothing is installed.
+NOWHERE = ("--engine", "local", "--python", "/nowhere/python")
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,16 @@ from pathlib import Path
 import pytest
 
 from harness import process
-from harness.engines import CHECKOUT, Command, Engine, Options, choose, container, docker_cli, make
+from harness.checkout import CHECKOUT
+from harness.engines import container, docker_cli
+from harness.engines.choose import choose, make
 from harness.engines.docker_cli import Client, cdi_devices, explained
+from harness.engines.engine import Command, Engine
 from harness.engines.image import builds
+from harness.engines.options import Options
 from harness.errors import ToolError, UsageError
 from harness.machine import target
+from harness.machine.host import Host
 from harness.machine.target import Gpu, Target
 from harness.problem import manifest
 from harness.problem.plan import Cell, Selected, plan
@@ -50,7 +55,7 @@ def here(*, gpu: bool = True, restricted: bool | None = False, driver: str = "58
 
 
 def engine(name: str, where: Target, options: Options = Options()) -> Engine:  # noqa: B008
-    return make(name, manifest.find(CHECKOUT / "problems", "1"), where, options)
+    return make(name, manifest.find(CHECKOUT / "problems", "1"), Host(where), options)
 
 
 def cell(capture: str, variant: str = "f8-0.13.0-eager") -> Cell:

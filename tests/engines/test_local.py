@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 
 from harness import files
-from harness.engines import CHECKOUT, ENGINES, Options, choose, make, ready
+from harness.checkout import CHECKOUT
+from harness.engines import ENGINES
+from harness.engines.choose import choose, make, ready
 from harness.engines.local import Local
+from harness.engines.options import Options
 from harness.errors import ToolError, UsageError
 from harness.machine import target
+from harness.machine.host import Host
 from harness.machine.target import Gpu, Target
 from harness.problem import manifest
 from harness.problem.plan import Cell, Selected, plan
@@ -27,7 +31,7 @@ def here() -> Target:
 @pytest.fixture
 def engine(here: Target) -> Local:
     problem = manifest.find(CHECKOUT / "problems", "1")
-    made = make("local", problem, here, Options(python=Path("/opt/python")))
+    made = make("local", problem, Host(here), Options(python=Path("/opt/python")))
     assert isinstance(made, Local)
     return made
 
@@ -78,7 +82,7 @@ def test_caches_are_the_variants_own_and_scratch_the_cells(engine: Local) -> Non
 def test_without_a_network_everything_comes_from_the_wheels(here: Target) -> None:
     problem = manifest.find(CHECKOUT / "problems", "1")
     options = Options(python=Path("/opt/python"), wheels=Path("/wheels"))
-    engine = make("local", problem, here, options)
+    engine = make("local", problem, Host(here), options)
     engine.store = Path("/nowhere")  # type: ignore[attr-defined]  # as on a fresh machine
     (argv,) = engine.preparation(["torchao-0.13.0"])
     assert argv[:4] == ["/opt/python", "-m", "pip", "install"]
@@ -94,7 +98,7 @@ def test_an_install_that_fails_leaves_no_environment(
     failing.write_text("#!/bin/sh\necho no such wheel >&2; exit 1\n")
     failing.chmod(0o755)
     problem = manifest.find(CHECKOUT / "problems", "1")
-    engine = make("local", problem, here, Options(python=failing))
+    engine = make("local", problem, Host(here), Options(python=failing))
     monkeypatch.setattr(engine, "store", tmp_path / "envs")
     with pytest.raises(ToolError, match=r"no such wheel.*--wheels"):
         engine.prepare(["torchao-0.13.0"], tmp_path / "log.txt")
@@ -102,7 +106,7 @@ def test_an_install_that_fails_leaves_no_environment(
 
 
 def test_auto_says_what_it_chose_and_why(here: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.engines._answering", lambda **_: [])
+    monkeypatch.setattr("harness.engines.choose._answering", lambda **_: [])
     assert choose("auto", here) == [("local", "auto chose the local engine: a local NVIDIA H200")]
     assert "no GPU here" in choose("auto", replace(here, gpu=None))[0][1]
 
@@ -114,20 +118,20 @@ def test_auto_goes_on_to_the_next_engine_and_says_what_kept_the_first(
         def prepare(self, environments: list[str], log: Path) -> None:
             raise ToolError("no registry")
 
-    monkeypatch.setattr("harness.engines._answering", lambda **_: ["docker"])
+    monkeypatch.setattr("harness.engines.choose._answering", lambda **_: ["docker"])
     monkeypatch.setitem(ENGINES, "docker", "tests.engines.test_local:Broken")
     monkeypatch.setattr("tests.engines.test_local.Broken", Broken, raising=False)
     problem = manifest.find(CHECKOUT / "problems", "1")
     told: list[str] = []
     options = Options(python=tmp_path / "python")
-    name, _ = ready("auto", problem, here, options, ["plain"], told.append)
+    name, _ = ready("auto", problem, Host(here), options, ["plain"], told.append)
     assert name == "local"
     assert told == [
         "auto passed docker over: no registry",
         "auto chose the local engine: a local NVIDIA H200",
     ]
     with pytest.raises(ToolError, match="no registry"):
-        ready("docker", problem, here, options, ["plain"], told.append)
+        ready("docker", problem, Host(here), options, ["plain"], told.append)
 
 
 def test_an_engine_that_does_not_exist_is_told(here: Target) -> None:

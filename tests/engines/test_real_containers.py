@@ -19,16 +19,22 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from harness.engines import CHECKOUT, Engine, Options, make
+from harness.checkout import CHECKOUT
+from harness.engines.choose import make
 from harness.engines.docker_cli import Client
+from harness.engines.engine import Engine
+from harness.engines.options import Options
 from harness.errors import ToolError
 from harness.evidence import tables as evidence
+from harness.evidence.provenance import Arguments, CellRecord
 from harness.extract import run as extraction
 from harness.machine import target
+from harness.machine.host import Host
 from harness.problem import manifest
 from harness.problem.model import Problem
 from harness.problem.plan import Selected, plan
-from harness.run import execute as execution
+from harness.run import provenance
+from harness.run.execute import Execution
 from harness.store import run_folder
 
 MANIFEST = """\
@@ -129,21 +135,21 @@ def engine_of(name: str, problem: Problem, where: target.Target) -> Engine:
     arguments = (f"BASE_IMAGE={os.environ['WORKLOGS_TEST_BASE']}",)
     wheels = Path(os.environ["WORKLOGS_TEST_WHEELS"])
     options = Options(wheels=wheels if name != "local" else None, build_arguments=arguments)
-    return make(name, problem, where, options)
+    return make(name, problem, Host(where), options)
 
 
 def ran(
     name: str, problem: Problem, runs: Path, variants: tuple[str, ...], deadline_s: float = 120
-) -> tuple[run_folder.Run, dict[str, dict[str, object]]]:
+) -> tuple[run_folder.Run, dict[str, CellRecord]]:
     where = replace(target.detect(), gpu=None, memory_bytes=4 << 30)
     made = engine_of(name, problem, where)
     made.prepare([], runs.parent / "install.txt")
-    origin = execution.provenance(problem, where, made, {"jobs": 1})
+    origin = provenance.origin_of(problem, made, Arguments(jobs=1))
     run = run_folder.Run.create(runs, problem.folder.name, origin)
     selected = Selected(variants=variants, cases=tuple(problem.cases)[:1], rounds=1)
     cells = plan(problem, selected, "cpu")
     cells = [replace(cell, deadline_s=deadline_s) for cell in cells]
-    execution.Execution(problem, where, made, run, lambda *_: None).execute(cells)
+    Execution(made, run, lambda *_: None).execute(cells)
     return run, {record.id: record for _, record in run.records()}
 
 
@@ -196,8 +202,10 @@ def test_a_cell_that_takes_too_much_memory_fails_alone(
 CLI = """
 import sys
 from pathlib import Path
-from harness.cli import main, places
-places.RUNS = Path(sys.argv.pop(1))
+from harness import checkout
+from harness.cli import main
+runs = Path(sys.argv.pop(1))
+checkout.runs = lambda: runs
 main()
 """
 
@@ -260,11 +268,11 @@ def test_problem_1_measures_in_a_container_what_it_measures_on_the_host(
         where = replace(target.detect(), gpu=None)
         made = engine_of(engine, problem, where)
         made.prepare(["torchao-0.13.0"], tmp_path / "install.txt")
-        origin = execution.provenance(problem, where, made, {"jobs": 1})
+        origin = provenance.origin_of(problem, made, Arguments(jobs=1))
         run = run_folder.Run.create(tmp_path / engine, problem.folder.name, origin)
         selected = Selected(("f8-0.13.0-eager",), ("stack-m1",), rounds=1)
         cells = plan(problem, selected, "cpu")
-        execution.Execution(problem, where, made, run, lambda *_: None).execute(cells)
+        Execution(made, run, lambda *_: None).execute(cells)
         failed = [record.reason for _, record in run.records() if record.status != "ok"]
         assert failed == []
         extraction.extract(run, tmp_path / f"{engine}-evidence")

@@ -1,4 +1,4 @@
-"""What the looks at a GPU make doubtful, and what they do not."""
+"""Which samples of a GPU make a measurement doubtful, and which do not."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from harness.machine import monitor
-from harness.machine.monitor import Look, summary
+from harness.machine.monitor import GpuSample, summary
 from harness.machine.stability import by_region, doubts
 
 
-def looks(
+def samples(
     clocks: list[float],
     reasons: tuple[str, ...] = (),
     others: tuple[str, ...] | None = (),
-) -> list[Look]:
+) -> list[GpuSample]:
     return [
-        Look(float(at), {"sm_mhz": mhz, "memory_mhz": 3201.0}, reasons, others)
+        GpuSample(float(at), {"sm_mhz": mhz, "memory_mhz": 3201.0}, reasons, others)
         for at, mhz in enumerate(clocks)
     ]
 
@@ -26,34 +26,34 @@ STEADY = [1980.0] * 10
 
 @pytest.mark.parametrize("clocks", [STEADY, [1980.0, 1965.0] * 5, [345.0, *STEADY]])
 def test_steady_clocks_are_no_doubt(clocks: list[float]) -> None:
-    assert doubts(looks(clocks, ("idle", "applications clocks"))) == []
+    assert doubts(samples(clocks, ("idle", "applications clocks"))) == []
 
 
 def test_a_drift_within_the_measurement_is_told() -> None:
-    (told,) = doubts(looks([1980.0] * 5 + [1755.0] * 5)) or []
+    (told,) = doubts(samples([1980.0] * 5 + [1755.0] * 5)) or []
     assert told == "sm clock drifted from 1980 to 1755 MHz"
 
 
 @pytest.mark.parametrize("reason", ["power cap", "power brake", "thermal slowdown (hardware)"])
 def test_a_slowdown_that_held_is_told_and_a_passing_one_is_not(reason: str) -> None:
-    assert doubts(looks(STEADY, (reason,))) == [f"{reason} in 10 of 10 looks"]
-    assert doubts([*looks([1980.0] * 99), *looks([1980.0], (reason,))]) == []
+    assert doubts(samples(STEADY, (reason,))) == [f"{reason} in 10 of 10 looks"]
+    assert doubts([*samples([1980.0] * 99), *samples([1980.0], (reason,))]) == []
 
 
 def test_another_process_on_the_gpu_is_told() -> None:
-    assert doubts(looks(STEADY, others=("python3 (process 7)",))) == [
+    assert doubts(samples(STEADY, others=("python3 (process 7)",))) == [
         "on the GPU, too: python3 (process 7)"
     ]
 
 
-def test_who_cannot_be_told_apart_is_no_doubt_and_no_look_is_no_verdict() -> None:
-    assert doubts(looks(STEADY, others=None)) == []
+def test_who_cannot_be_told_apart_is_no_doubt_and_no_sample_is_no_verdict() -> None:
+    assert doubts(samples(STEADY, others=None)) == []
     assert doubts([]) is None
 
 
 def test_only_what_was_seen_while_it_measured_counts() -> None:
     watch = monitor.Monitor(None)
-    watch.looks = looks([345.0] * 5 + [1980.0] * 5 + [345.0] * 5)
+    watch.samples = samples([345.0] * 5 + [1980.0] * 5 + [345.0] * 5)
     within = watch.during([(5.0, 9.5)])
     assert summary(within)["sm_mhz"] == {"min": 1980.0, "median": 1980.0, "max": 1980.0}
     assert doubts(within) == []
@@ -79,11 +79,11 @@ def test_a_cells_process_is_known_by_its_environment(
     assert monitor._foreign(process) == told
 
 
-def test_of_several_regions_each_is_judged_by_its_own_looks() -> None:
-    seen = [*looks(STEADY), *looks(STEADY, ("power cap",))]
-    seen = [replace(look, at=float(at)) for at, look in enumerate(seen)]
+def test_of_several_regions_each_is_judged_by_its_own_samples() -> None:
+    seen = [*samples(STEADY), *samples(STEADY, ("power cap",))]
+    seen = [replace(sample, at=float(at)) for at, sample in enumerate(seen)]
     watch = monitor.Monitor(None)
-    watch.looks = seen
+    watch.samples = seen
     windows = [[0, 9, "m1"], [10, 19, "m4096"]]
     assert by_region(windows, watch.during) == ["m4096: power cap in 10 of 10 looks"]
     assert by_region([[0, 19, "forward"]], watch.during) == doubts(seen)

@@ -90,7 +90,7 @@ def test_the_monitor_sees_clocks_and_leaves_out_what_is_refused() -> None:
         pass
     with Monitor("GPU-00") as monitor:
         monitor._stop.wait(0.3)
-    seen = summary(monitor.looks)
+    seen = summary(monitor.samples)
     assert seen["sm_mhz"] == {"min": 1980, "median": 1980, "max": 1980}
     assert seen["power_w"]["max"] == 700
     assert "temperature_c" not in seen
@@ -112,7 +112,7 @@ def test_a_profiler_older_than_the_driver_is_told_with_its_remedy() -> None:
     from dataclasses import replace
 
     here = replace(target.detect(), nsys=Tool("/bin/nsys", "2024.6.2"), counters_restricted=True)
-    found = {check.name: check for check in doctor.checks(here)}
+    found = {check.name: check for check in doctor.checks(here, Monitor(None))}
     assert found["nsys"].ok is False
     assert "2025.3 or later" in found["nsys"].remedy
     assert found["hardware counters"].ok is False

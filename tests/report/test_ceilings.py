@@ -1,6 +1,5 @@
 """The table of ceilings: a column a GPU, shares of the datasheet, labels of the calibration."""
 
-from harness.problem import manifest
 from harness.report.ceilings import LABELS, Rates, table_of
 from harness.report.numbers import number
 from harness.run import calibrate
@@ -14,7 +13,7 @@ def rates(bf16: float) -> Rates:
 
 
 def test_the_labels_are_those_of_the_calibration() -> None:
-    problem = manifest.load(calibrate._PROBLEM)
+    problem = calibrate.problem()
     assert {name: metric.label for name, metric in problem.metrics.items()} == LABELS
 
 

@@ -10,15 +10,19 @@ from typing import Any
 
 import pytest
 
-from harness import engines, files
-from harness.engines import Command, Options
+from harness import files
+from harness.engines import choose
+from harness.engines.engine import Command, Node
+from harness.engines.options import Options
 from harness.errors import ToolError
-from harness.machine.monitor import Look, Monitor
+from harness.evidence.provenance import Ceilings
+from harness.machine.host import Host
+from harness.machine.monitor import GpuSample
 from harness.machine.target import Target
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
 from harness.run import calibrate
-from harness.run import execute as execution
+from tests.run.test_run_conditions import Watched
 from tests.support.bench import Scripts
 
 pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
@@ -30,18 +34,25 @@ Samples = dict[str, list[tuple[float, str]]]
 class Played(Scripts):
     """An engine whose cells leave what a calibration's would, by round; one not given fails."""
 
-    def __init__(self, *rounds: Samples | None) -> None:
-        super().__init__({})
+    def __init__(self, node: Node, *rounds: Samples | None) -> None:
+        super().__init__({}, node)
         self._rounds = rounds
 
     def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
         self.ran.append(cell.id)
-        given = self._rounds[cell.round]
-        if given is None:
+        metrics = self._rounds[cell.round]
+        if metrics is None:
             return Command(["bash", "-c", f"echo no luck in {cell.round} >&2; exit 1"], {}, out)
         samples = [
-            {"region": "ceilings", "metric": metric, "index": index, "value": value, "mark": mark}
-            for metric, values in given.items()
+            {
+                "region": "ceilings",
+                "metric": metric,
+                "unit": "",
+                "index": index,
+                "value": value,
+                "mark": mark,
+            }
+            for metric, values in metrics.items()
             for index, (value, mark) in enumerate(values)
         ]
         left = json.dumps({"samples": samples, "facts": [], "declared": {}, "packages": {}})
@@ -57,14 +68,18 @@ STEADY: Samples = {"dram_read": settled(4000.0, 4100.0, 4200.0)}
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where ceilings are kept; and whatever GPU this machine has is not looked at."""
+    """Where ceilings are kept."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(execution, "Monitor", lambda _uuid: Monitor(None))
     return tmp_path / "cache"
 
 
-def measured(target: Target, *rounds: Samples | None) -> calibrate.Ceilings:
-    return calibrate.measure(target, Played(*rounds), lambda *_: None)
+def node(target: Target, samples: list[GpuSample] | None = None) -> Watched:
+    """A machine whose GPU gives the same samples to each of up to nine attempts."""
+    return Watched(target, [samples or []] * 9)
+
+
+def measured(target: Target, *rounds: Samples | None) -> Ceilings:
+    return calibrate.measure(Played(node(target), *rounds), lambda *_: None)
 
 
 def only_file(cache: Path) -> Path:
@@ -87,32 +102,26 @@ def test_a_ceiling_is_the_geometric_mean_of_the_rounds_medians(with_gpu: Target)
     )
     rate = found.rates["dram_read"]
     # Medians 102, 105 (what lies far off is kept) and 108.
-    assert rate["value"] == pytest.approx(math.cbrt(102 * 105 * 108))
-    assert (rate["unit"], rate["rounds"]) == ("GB/s", 3)
-    assert rate["low"] < 102
-    assert rate["high"] > 108
+    assert rate.value == pytest.approx(math.cbrt(102 * 105 * 108))
+    assert (rate.unit, rate.rounds) == ("GB/s", 3)
+    assert (rate.low or 0) < 102
+    assert (rate.high or 0) > 108
     # A round in which nothing settled is no round; what was never sampled is no ceiling.
-    assert found.rates["fp8"]["value"] == pytest.approx(math.sqrt(7 * 9))
-    assert found.rates["fp8"]["rounds"] == 2
+    assert found.rates["fp8"].value == pytest.approx(math.sqrt(7 * 9))
+    assert found.rates["fp8"].rounds == 2
     assert set(found.rates) == {"dram_read", "fp8"}
 
 
 def test_rounds_that_fail_leave_the_others(with_gpu: Target) -> None:
     found = measured(with_gpu, None, STEADY, {"dram_read": settled(4300.0)})
     read = found.rates["dram_read"]
-    assert (read["value"], read["rounds"]) == (pytest.approx(math.sqrt(4100 * 4300)), 2)
+    assert (read.value, read.rounds) == (pytest.approx(math.sqrt(4100 * 4300)), 2)
 
 
-def test_what_was_noticed_of_the_gpu_is_told_once(
-    with_gpu: Target, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Capped(Monitor):
-        def __init__(self, _uuid: str | None) -> None:
-            super().__init__(None)
-            self.looks = [Look(0.0, {}, ("power cap",), ())]
-
-    monkeypatch.setattr(execution, "Monitor", Capped)
-    assert measured(with_gpu, STEADY, STEADY, STEADY).doubts == ["power cap in 1 of 1 looks"]
+def test_a_doubt_of_several_rounds_is_listed_once(with_gpu: Target) -> None:
+    capped = node(with_gpu, [GpuSample(0.0, {}, ("power cap",), ())])
+    ceilings = calibrate.measure(Played(capped, STEADY, STEADY, STEADY), lambda *_: None)
+    assert ceilings.doubts == ("power cap in 1 of 1 looks",)
 
 
 def test_ceilings_are_kept_by_gpu_and_driver(cache: Path, with_gpu: Target) -> None:
@@ -187,7 +196,7 @@ def test_without_a_round_there_are_no_ceilings_and_nothing_is_kept(
 
 
 class Ready:
-    """In place of ``engines.ready``: gives an engine, or says why it cannot."""
+    """In place of ``choose.ready``: gives an engine, or says why it cannot."""
 
     def __init__(self, engine: Played | ToolError) -> None:
         self.engine = engine
@@ -197,10 +206,10 @@ class Ready:
         self,
         wanted: str,
         problem: Problem,
-        target: Target,
+        node: Node,
         options: Options,
         environments: list[str],
-        told: object,
+        notify: object,
     ) -> tuple[str, Played]:
         self.asked.append((wanted, problem.folder.name, environments))
         if isinstance(self.engine, ToolError):
@@ -210,19 +219,19 @@ class Ready:
 
 def at_hand(
     target: Target, ready: Ready, monkeypatch: pytest.MonkeyPatch
-) -> tuple[dict[str, Any] | None, list[str]]:
-    monkeypatch.setattr(engines, "ready", ready)
-    told: list[str] = []
-    return calibrate.at_hand(target, "podman", Options(), told.append), told
+) -> tuple[Ceilings | None, list[str]]:
+    monkeypatch.setattr(choose, "ready", ready)
+    messages: list[str] = []
+    return calibrate.at_hand(Host(target), "podman", Options(), messages.append), messages
 
 
 def test_a_run_measures_the_ceilings_once_a_day(
     with_gpu: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ready = Ready(Played(STEADY, STEADY, STEADY))
+    ready = Ready(Played(node(with_gpu), STEADY, STEADY, STEADY))
     found, told = at_hand(with_gpu, ready, monkeypatch)
     assert found
-    assert found["rates"]["dram_read"]["value"] == 4100.0
+    assert found.rates["dram_read"].value == 4100.0
     assert told == ["measuring this GPU's ceilings, once a day"]
     assert at_hand(with_gpu, ready, monkeypatch) == (found, [])
     assert ready.asked == [("podman", "0-ceilings", ["plain"])]
@@ -233,22 +242,24 @@ def test_a_run_measures_the_ceilings_once_a_day(
 def test_without_a_gpu_no_engine_is_asked(
     with_gpu: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ready = Ready(Played(STEADY, STEADY, STEADY))
+    ready = Ready(Played(node(with_gpu), STEADY, STEADY, STEADY))
     assert at_hand(replace(with_gpu, gpu=None), ready, monkeypatch) == (None, [])
     assert ready.asked == []
 
 
 @pytest.mark.parametrize(
-    ("engine", "why"),
+    ("error", "why"),
     [
         (ToolError("no answer", where="podman"), "podman: no answer"),
-        (Played(None, None, None), "could not measure the ceilings (no luck in 0)"),
+        (None, "could not measure the ceilings (no luck in 0)"),
     ],
 )
 def test_a_run_goes_on_without_ceilings_and_tells_why(
-    with_gpu: Target, monkeypatch: pytest.MonkeyPatch, engine: Played | ToolError, why: str
+    with_gpu: Target, monkeypatch: pytest.MonkeyPatch, error: ToolError | None, why: str
 ) -> None:
-    found, told = at_hand(with_gpu, Ready(engine), monkeypatch)
+    found, told = at_hand(
+        with_gpu, Ready(error or Played(node(with_gpu), None, None, None)), monkeypatch
+    )
     assert found is None
     assert told[-1].startswith("ceilings not measured: ")
     assert told[-1].endswith(why)
@@ -269,7 +280,7 @@ def test_a_file_that_lacks_something_is_as_none(cache: Path, with_gpu: Target, s
 
 def test_what_cannot_be_kept_was_measured_all_the_same(cache: Path, with_gpu: Target) -> None:
     cache.write_text("a file where the folder has to be")
-    assert measured(with_gpu, STEADY, STEADY, STEADY).rates["dram_read"]["value"] == 4100.0
+    assert measured(with_gpu, STEADY, STEADY, STEADY).rates["dram_read"].value == 4100.0
 
 
 def test_processes_that_leave_no_samples_are_no_ceilings(cache: Path, with_gpu: Target) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from harness import files
 from harness.errors import CaptureError, ToolError, UsageError
-from harness.evidence.provenance import WorkloadRecord
-from harness.run import execute as execution
+from harness.evidence.provenance import Arguments, WorkloadRecord
+from harness.run import dry_run, provenance
 from harness.store import run_folder
 from tests.support.bench import WELL, Bench
 
@@ -48,7 +48,7 @@ def test_what_fails_is_ended_and_what_ends_well_is_not(tmp_path: Path) -> None:
     assert record.reason == "the engine is down; container slow would not stop"
 
 
-def test_users_of_a_node_share_the_lock(tmp_path: Path) -> None:
+def test_users_of_a_machine_share_the_lock(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
         Bench(tmp_path, slow=WELL, fast=WELL).execute()
@@ -80,11 +80,9 @@ def test_resume_runs_only_what_is_missing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_an_interrupt_leaves_a_run_that_can_go_on(tmp_path: Path, jobs: int) -> None:
-    bench = Bench(tmp_path, slow=WELL, fast="sleep 60", rounds=1)
-    work = execution.Execution(
-        bench.problem, bench.target, bench.engine, bench.run, lambda *_: None, jobs
-    )
-    threading.Timer(1.0, work._stop.set).start()
+    bench = Bench(tmp_path, slow=WELL, fast="sleep 60")
+    work = bench.execution(jobs)
+    threading.Timer(1.0, work.interrupt).start()
     with pytest.raises(KeyboardInterrupt):
         work.execute(bench.cells)
     assert {record.variant for _, record in bench.run.records()} == {"slow"}
@@ -95,7 +93,7 @@ def test_an_interrupt_leaves_a_run_that_can_go_on(tmp_path: Path, jobs: int) -> 
 
 def test_only_one_run_holds_a_gpu(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slow=WELL, fast=WELL)
-    with execution._gpu_to_ourselves(bench.target), pytest.raises(ToolError, match="another run"):
+    with bench.engine.node.hold_gpu(), pytest.raises(ToolError, match="another run"):
         bench.execute()
 
 
@@ -111,18 +109,18 @@ def test_an_artifact_that_changed_is_refused(tmp_path: Path) -> None:
 
 def test_a_run_goes_on_only_on_the_same_kind_of_machine(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slow=WELL, fast=WELL)
-    execution.resume(bench.run, bench.origin)
+    cpu = bench.engine.node.target
+    provenance.check_resumable(bench.run, bench.problem, cpu)
+    origin = provenance.origin_of(bench.problem, bench.engine, Arguments(jobs=1))
+    provenance.note_resumed(bench.run, origin)
     assert len(files.read_json(bench.run.folder / "run.json")["resumed"]) == 1
     with pytest.raises(UsageError, match="the run's target is"):
-        other = replace(bench.target, cpu="another")
-        execution.resume(
-            bench.run, execution.provenance(bench.problem, other, bench.engine, {"jobs": 1})
-        )
+        provenance.check_resumable(bench.run, bench.problem, replace(cpu, cpu="another"))
 
 
 def test_what_a_dry_run_prints_does_the_cell(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slow=WELL, fast=WELL)
-    lines = list(execution.pasteable(bench.engine, bench.target, bench.cells, []))
+    lines = list(dry_run.pasteable(bench.engine, bench.cells, []))
     assert lines[0] == f"# {bench.cells[0].id}"
     assert lines[1].startswith("mkdir -p ")
     assert len(lines) == 2 * len(bench.cells)

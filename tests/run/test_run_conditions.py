@@ -1,7 +1,6 @@
 """What a run notes of the conditions of its cells: a doubtful one runs again, pauses are told."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,49 +8,43 @@ from typing import Any
 import pytest
 
 from harness import files
-from harness.engines import Command
-from harness.machine.monitor import Look, Monitor
+from harness.engines.engine import Command
+from harness.machine.host import Host
+from harness.machine.monitor import GpuSample, Monitor
 from harness.machine.target import Target
 from harness.problem.plan import Cell
-from harness.run import execute as execution
+from harness.run import attempt, pauses
 from tests.support.bench import WELL, Bench
 
 pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
 
-Watch = Callable[..., list[list[Look]]]
+Samples = list[GpuSample]
 
 
-def looks(count: int, *reasons: str) -> list[Look]:
-    return [Look(float(at), {"sm_mhz": 1980.0}, reasons, ()) for at in range(count)]
+def samples(count: int, *reasons: str) -> Samples:
+    return [GpuSample(float(at), {"sm_mhz": 1980.0}, reasons, ()) for at in range(count)]
 
 
-QUIET = looks(10)
-CAPPED = looks(10, "power cap")
+QUIET = samples(10)
+CAPPED = samples(10, "power cap")
 WHY = ["power cap in 10 of 10 looks"]
 
 
-@pytest.fixture
-def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
-    """Have each try of a cell seen as given, in turn; returns what is left. One more fails."""
+@dataclass(frozen=True)
+class Watched(Host):
+    """A machine whose monitors see these samples, one list for each attempt at a cell."""
 
-    def play(*tries: list[Look]) -> list[list[Look]]:
-        left = list(tries)
+    attempts: list[Samples] = field(default_factory=list)
 
-        class Played(Monitor):
-            def __init__(self, _uuid: str | None) -> None:
-                super().__init__(None)
-                self.looks = left.pop(0)
-
-        monkeypatch.setattr(execution, "Monitor", Played)
-        return left
-
-    return play
+    def monitor(self) -> Monitor:
+        monitor = Monitor(None)
+        monitor.samples = self.attempts.pop(0)
+        return monitor
 
 
-def one_cell(tmp_path: Path, target: Target, script: str = WELL) -> Bench:
-    bench = Bench(tmp_path, slow=script, fast=WELL)
+def one_cell(tmp_path: Path, target: Target, *attempts: Samples, script: str = WELL) -> Bench:
+    bench = Bench(tmp_path, slow=script, fast=WELL, node=Watched(target, list(attempts)))
     bench.cells = [cell for cell in bench.cells if cell.variant == "slow"]
-    bench.target = target
     return bench
 
 
@@ -62,32 +55,25 @@ def recorded(bench: Bench) -> dict[str, Any]:
 
 
 def test_a_doubtful_cell_runs_again_and_the_first_doubt_is_kept(
-    tmp_path: Path, with_gpu: Target, watch: Watch
+    tmp_path: Path, with_gpu: Target
 ) -> None:
-    left = watch(CAPPED, QUIET)
-    bench = one_cell(tmp_path, with_gpu)
+    bench = one_cell(tmp_path, with_gpu, CAPPED, QUIET)
     record = recorded(bench)
-    assert (record["doubts"], record["retried"], left) == ([], WHY, [])
+    assert (record["doubts"], record["retried"]) == ([], WHY)
     assert record["seen"]["throttle_reasons"] == {}
     assert bench.engine.ran == ["slow", "slow"]
-    assert bench.told == ["slow running", "slow ok"]
+    assert bench.notes == ["slow running", "slow ok"]
 
 
-def test_what_stays_doubtful_is_not_run_a_third_time(
-    tmp_path: Path, with_gpu: Target, watch: Watch
-) -> None:
-    watch(CAPPED, looks(8, "power cap"), QUIET)
-    bench = one_cell(tmp_path, with_gpu)
+def test_what_stays_doubtful_is_not_run_a_third_time(tmp_path: Path, with_gpu: Target) -> None:
+    bench = one_cell(tmp_path, with_gpu, CAPPED, samples(8, "power cap"), QUIET)
     record = recorded(bench)
     assert (record["doubts"], record["retried"]) == (["power cap in 8 of 8 looks"], WHY)
     assert bench.engine.ran == ["slow", "slow"]
 
 
-def test_what_compares_within_itself_is_not_run_again(
-    tmp_path: Path, with_gpu: Target, watch: Watch
-) -> None:
-    watch(CAPPED)
-    bench = one_cell(tmp_path, with_gpu)
+def test_what_compares_within_itself_is_not_run_again(tmp_path: Path, with_gpu: Target) -> None:
+    bench = one_cell(tmp_path, with_gpu, CAPPED)
     bench.cells = [replace(cell, paired=True) for cell in bench.cells]
     record = recorded(bench)
     assert (record["doubts"], record["retried"]) == (WHY, [])
@@ -102,10 +88,9 @@ def test_what_compares_within_itself_is_not_run_again(
     ],
 )
 def test_a_cell_without_a_doubt_runs_once(
-    tmp_path: Path, with_gpu: Target, watch: Watch, seen: list[Look], doubts: list[str] | None
+    tmp_path: Path, with_gpu: Target, seen: Samples, doubts: list[str] | None
 ) -> None:
-    watch(seen)
-    bench = one_cell(tmp_path, with_gpu)
+    bench = one_cell(tmp_path, with_gpu, seen)
     record = recorded(bench)
     assert (record["doubts"], record["retried"]) == (doubts, [])
     assert bench.engine.ran == ["slow"]
@@ -113,15 +98,13 @@ def test_a_cell_without_a_doubt_runs_once(
 
 @pytest.mark.parametrize("why", ["it failed", "it is profiled", "there is no GPU"])
 def test_only_times_that_were_measured_on_a_gpu_are_doubted(
-    tmp_path: Path, with_gpu: Target, watch: Watch, why: str
+    tmp_path: Path, with_gpu: Target, why: str
 ) -> None:
-    watch(CAPPED)
     script = "exit 1" if why == "it failed" else WELL + "; echo x > $OUT/memory.json.gz"
-    bench = one_cell(tmp_path, with_gpu, script)
+    machine = replace(with_gpu, gpu=None) if why == "there is no GPU" else with_gpu
+    bench = one_cell(tmp_path, machine, CAPPED, script=script)
     if why == "it is profiled":
         bench.cells = [replace(cell, capture="memory") for cell in bench.cells]
-    if why == "there is no GPU":
-        bench.target = replace(with_gpu, gpu=None)
     record = recorded(bench)
     assert record["status"] == ("failed" if why == "it failed" else "ok")
     assert (record["doubts"], record["retried"]) == ([], [])
@@ -129,24 +112,22 @@ def test_only_times_that_were_measured_on_a_gpu_are_doubted(
 
 
 def test_what_was_seen_outside_the_measurement_is_no_doubt(
-    tmp_path: Path, with_gpu: Target, watch: Watch
+    tmp_path: Path, with_gpu: Target
 ) -> None:
-    measuring = [replace(look, at=look.at + 100) for look in QUIET]
-    watch([*CAPPED, *measuring])
-    script = WELL.replace('"facts"', '"windows": [[100, 109]], "facts"')
-    record = recorded(one_cell(tmp_path, with_gpu, script))
+    measuring = [replace(sample, at=sample.at + 100) for sample in QUIET]
+    script = WELL.replace('"facts"', '"windows": [[100, 109, "r"]], "facts"')
+    record = recorded(one_cell(tmp_path, with_gpu, [*CAPPED, *measuring], script=script))
     assert record["doubts"] == []
     assert record["seen"]["samples"] == 10
 
 
 def test_a_second_try_that_fails_leaves_the_first_and_its_doubts(
-    tmp_path: Path, with_gpu: Target, watch: Watch
+    tmp_path: Path, with_gpu: Target
 ) -> None:
-    watch(CAPPED, QUIET)
     mark = "$SCRATCH/again"
     second = f"test ! -e {mark} || {{ echo no luck >&2; exit 3; }}"
     first = f"touch {mark}; mkdir $OUT/kept; echo 1 > $OUT/kept/one"
-    bench = one_cell(tmp_path, with_gpu, f"{second}; {first}; {WELL}")
+    bench = one_cell(tmp_path, with_gpu, CAPPED, QUIET, script=f"{second}; {first}; {WELL}")
     record = recorded(bench)
     assert (record["status"], record["doubts"]) == ("ok", WHY)
     assert record["retried"] == ["the second try failed: no luck"]
@@ -155,11 +136,10 @@ def test_a_second_try_that_fails_leaves_the_first_and_its_doubts(
     assert not list((bench.run.folder / "scratch" / "tmp").iterdir())
 
 
-def test_nothing_of_the_first_try_is_left(tmp_path: Path, with_gpu: Target, watch: Watch) -> None:
-    watch(CAPPED, QUIET)
+def test_nothing_of_the_first_try_is_left(tmp_path: Path, with_gpu: Target) -> None:
     mark = "$SCRATCH/again"
     script = f"test -e {mark} || echo x > $OUT/first.txt; touch {mark}; {WELL}"
-    bench = one_cell(tmp_path, with_gpu, script)
+    bench = one_cell(tmp_path, with_gpu, CAPPED, QUIET, script=script)
     record = recorded(bench)
     assert set(record["artifacts"]) == {"log.txt"}
     assert not (bench.run.cell(record["id"]) / "first.txt").exists()
@@ -172,18 +152,18 @@ class Clock:
         self.now = 1000.0
         self.between, self.within = 7.5, 100.0
         self._bench = bench
-        monkeypatch.setattr(execution, "time", SimpleNamespace(time=lambda: self.now))
+        monkeypatch.setattr(pauses, "time", SimpleNamespace(time=lambda: self.now))
+        monkeypatch.setattr(attempt, "time", SimpleNamespace(time=lambda: self.now))
         monkeypatch.setattr(bench.engine, "begin", self._begin)
 
     def execute(self, cells: list[Cell]) -> list[float | None]:
         """Run cells and return their pauses, in the order that they ran."""
         bench = self._bench
-        work = execution.Execution(bench.problem, bench.target, bench.engine, bench.run, self._told)
-        work.execute(cells)
+        bench.execution(notify=self._notify).execute(cells)
         paths = [bench.run.cell(cell.id) / "cell.json" for cell in cells]
         return [files.read_json(path)["idle_s"] for path in paths]
 
-    def _told(self, _cell: Cell, status: str, _seconds: float) -> None:
+    def _notify(self, _cell: Cell, status: str, _seconds: float) -> None:
         if status == "running":
             self.now += self.between
 
@@ -213,23 +193,22 @@ def test_a_run_that_goes_on_has_paused_since_its_last_cell(
 
 
 def test_a_second_try_has_its_own_pause(
-    tmp_path: Path, with_gpu: Target, watch: Watch, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, with_gpu: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watch(CAPPED, QUIET)
-    bench = one_cell(tmp_path, with_gpu)
+    bench = one_cell(tmp_path, with_gpu, CAPPED, QUIET)
     assert Clock(bench, monkeypatch).execute(bench.cells) == [0.0]
 
 
 def test_beside_another_cell_there_is_no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(now=1000.0)
-    monkeypatch.setattr(execution, "time", SimpleNamespace(time=lambda: clock.now))
-    pauses = execution._Pauses()
-    with pauses.ended():
+    monkeypatch.setattr(pauses, "time", SimpleNamespace(time=lambda: clock.now))
+    between = pauses.Pauses()
+    with between.ended():
         pass
     clock.now += 5
-    with pauses.ended() as alone, pauses.ended() as beside:
+    with between.ended() as alone, between.ended() as beside:
         pass
     clock.now += 2
-    with pauses.ended() as after:
+    with between.ended() as after:
         pass
     assert (alone, beside, after) == (5.0, 0.0, 2.0)

@@ -3,11 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
-from harness.engines import Command
+from harness.engines.engine import Command, Node
+from harness.evidence.provenance import Arguments
 from harness.machine import target
+from harness.machine.host import Host
 from harness.problem import manifest
 from harness.problem.plan import Cell, Selected, plan
-from harness.run import execute as execution
+from harness.run import provenance
+from harness.run.execute import Execution, Notify
 from harness.store import run_folder
 from tests.support.manifests import GOOD, written
 
@@ -15,12 +18,17 @@ WELL = """echo '{"samples": [{"region": "r", "metric": "wall_time", "unit": "ms"
  "value": 2.0}], "facts": [], "declared": {}, "packages": {}}' > "$OUT/workload.json" """
 
 
+def on_cpu() -> Host:
+    return Host(replace(target.detect(), gpu=None))
+
+
 class Scripts:
     """An engine whose cells are shell scripts, by variant; counts what it ran and ended."""
 
     keeps_caches = True
 
-    def __init__(self, scripts: dict[str, str]) -> None:
+    def __init__(self, scripts: dict[str, str], node: Node) -> None:
+        self.node = node
         self.scripts = scripts
         self.ran: list[str] = []
         self.ended: list[str] = []
@@ -47,7 +55,7 @@ class Scripts:
         self.ended.append(command.name)
         return self.still
 
-    def why(self, log: str) -> str:
+    def why(self, command: Command, log: str) -> str:
         return "the engine is down" if "cannot connect" in log else ""
 
     def provenance(self) -> dict[str, object]:
@@ -57,19 +65,22 @@ class Scripts:
 class Bench:
     """A problem, its plan, a run folder and an engine."""
 
-    def __init__(self, tmp_path: Path, slow: str, fast: str, rounds: int = 1) -> None:
+    def __init__(
+        self, tmp_path: Path, slow: str, fast: str, node: Node | None = None, rounds: int = 1
+    ) -> None:
         self.problem = manifest.load(written(tmp_path, GOOD))
         self.cells = plan(self.problem, Selected(rounds=rounds), "cpu")
-        self.engine = Scripts({"slow": slow, "fast": fast})
-        self.target = replace(target.detect(), gpu=None)
-        self.origin = execution.provenance(self.problem, self.target, self.engine, {"jobs": 1})
-        self.run = run_folder.Run.create(tmp_path / "runs", "9-example", self.origin)
-        self.told: list[str] = []
+        self.engine = Scripts({"slow": slow, "fast": fast}, node or on_cpu())
+        origin = provenance.origin_of(self.problem, self.engine, Arguments(jobs=1))
+        self.run = run_folder.Run.create(tmp_path / "runs", "9-example", origin)
+        self.notes: list[str] = []
+
+    def execution(self, jobs: int = 1, notify: Notify = lambda *_: None) -> Execution:
+        return Execution(self.engine, self.run, notify, jobs)
 
     def execute(self, jobs: int = 1) -> dict[str, str]:
         def note(cell: Cell, status: str, _seconds: float) -> None:
-            self.told.append(f"{cell.variant} {status}")
+            self.notes.append(f"{cell.variant} {status}")
 
-        work = execution.Execution(self.problem, self.target, self.engine, self.run, note, jobs)
-        work.execute(self.cells)
+        self.execution(jobs, note).execute(self.cells)
         return {record.variant: record.status for _, record in self.run.records()}

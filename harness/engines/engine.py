@@ -1,0 +1,138 @@
+"""What every engine can do, and the machine that it supplies."""
+
+import json
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from harness import files
+from harness.engines.options import Options
+from harness.machine.monitor import Monitor
+from harness.machine.target import Target
+from harness.problem.model import Problem
+from harness.problem.plan import Cell
+
+
+@dataclass(frozen=True)
+class Command:
+    """A process: its arguments, what it adds to the allow-listed environment, its folder.
+
+    ``name`` is the container's, empty for a process of the host. ``owner`` is the user id that the
+    output folder has to belong to, where that is not the caller's.
+    """
+
+    argv: list[str]
+    env: dict[str, str]
+    cwd: Path
+    name: str = ""
+    owner: int | None = None
+
+
+class Node(Protocol):
+    """The machine that an engine's cells run on: its target, and how its GPU is watched and held.
+
+    ``harness.machine.host.Host`` is this machine.
+    """
+
+    @property
+    def target(self) -> Target:
+        """Return what the machine is."""
+        ...
+
+    def monitor(self) -> Monitor:
+        """Return a monitor of the GPU that cells use; without a GPU it takes no samples."""
+        ...
+
+    def hold_gpu(self) -> AbstractContextManager[None]:
+        """Keep other runs off the GPU meanwhile; ToolError if another run holds it."""
+        ...
+
+    def check_clock(self, mhz: int) -> None:
+        """Raise UsageError without a GPU, ToolError if its SM clock cannot be held at ``mhz``."""
+        ...
+
+    def hold_clock(self, mhz: int) -> AbstractContextManager[None]:
+        """Hold the GPU's SM clock at ``mhz`` meanwhile; ToolError if the GPU refuses."""
+        ...
+
+
+class Engine(Protocol):
+    """Runs cells on a node; with ``keeps_caches`` a cell finds the kernels that earlier ones tuned.
+
+    An engine is made of a problem, its node and its options.
+    """
+
+    keeps_caches: bool
+    node: Node
+
+    def __init__(self, problem: Problem, node: Node, options: Options) -> None: ...
+
+    @classmethod
+    def find_node(cls, options: Options) -> Node:
+        """Return the machine that cells would run on; nothing is built or started for that."""
+        ...
+
+    def preparation(self, environments: list[str]) -> list[list[str]]:
+        """Return the commands that would build what is missing for these environments."""
+        ...
+
+    def prepare(self, environments: list[str], log: Path) -> None:
+        """Build what is missing; ToolError if that fails."""
+        ...
+
+    def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
+        """Return the process that runs ``cell`` and leaves its files in ``out``."""
+        ...
+
+    def afterwards(self, cell: Cell, out: Path) -> list[Command]:
+        """Return the processes that turn the profiler's report into files that need no profiler."""
+        ...
+
+    def begin(self, command: Command) -> None:
+        """Remove whatever an earlier run left in the way of a command that is about to run."""
+        ...
+
+    def end(self, command: Command) -> str:
+        """Stop everything of a command that still runs; return why something could not be."""
+        ...
+
+    def why(self, command: Command, log: str) -> str:
+        """Return the engine's own reason that a command failed; empty if it has none."""
+        ...
+
+    def provenance(self) -> dict[str, object]:
+        """Return where cells ran: interpreter, locks, where packages came from."""
+        ...
+
+
+class OnHost:
+    """An engine whose node is this machine."""
+
+    @classmethod
+    def find_node(cls, options: Options) -> Node:  # noqa: ARG003 - another engine's may depend on it
+        """Return this machine."""
+        from harness.machine.host import Host
+
+        return Host.detect()
+
+
+def cell_input(cell: Cell, target: Target, out: str, locks: str) -> str:
+    """Return the JSON that tells a workload its cell, with paths as the workload sees them."""
+    content = {
+        "variant": cell.variant,
+        "case": cell.case,
+        "capture": cell.capture,
+        "device": target.device,
+        "params": cell.params,
+        "settings": cell.settings,
+        "out": out,
+        "lock": f"{locks}/{lock_name(target)}",
+        "alone": cell.alone,
+    }
+    return json.dumps(content)
+
+
+def lock_name(target: Target) -> str:
+    """Return the name of the lock under which cells measure: one for each GPU."""
+    return f"{files.safe_name(target.gpu.uuid if target.gpu else 'cpu')}.lock"

@@ -1,0 +1,43 @@
+"""The machine that the harness runs on, as a node of the engines whose cells run here."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from harness.errors import UsageError
+from harness.machine import clock_lock, gpu_lock, target
+from harness.machine.monitor import Monitor
+from harness.machine.target import Target
+
+
+@dataclass(frozen=True)
+class Host:
+    """The machine of this process; a ``harness.engines.engine.Node``."""
+
+    target: Target
+
+    @classmethod
+    def detect(cls) -> "Host":
+        """Ask this machine what it is."""
+        return cls(target.detect())
+
+    def monitor(self) -> Monitor:
+        """Return a monitor of the GPU; without a GPU it takes no samples."""
+        return Monitor(self.target.gpu.uuid if self.target.gpu else None)
+
+    def hold_gpu(self) -> AbstractContextManager[None]:
+        """Keep other runs off the GPU, or off the CPU where there is no GPU."""
+        return gpu_lock.held(self.target.gpu.uuid if self.target.gpu else "cpu")
+
+    def check_clock(self, mhz: int) -> None:
+        """Raise UsageError without a GPU, ToolError if it does not offer ``mhz``."""
+        clock_lock.check(self._uuid, mhz)
+
+    def hold_clock(self, mhz: int) -> AbstractContextManager[None]:
+        """Hold the GPU's SM clock at ``mhz``, and undo that however the run ends."""
+        return clock_lock.locked(self._uuid, mhz)
+
+    @property
+    def _uuid(self) -> str:
+        if self.target.gpu is None:
+            raise UsageError("--lock-clocks needs a GPU", remedy="leave it out on a CPU")
+        return self.target.gpu.uuid

@@ -1,0 +1,140 @@
+"""One attempt at a cell: its process, the profiler's export, and the record of both."""
+
+import os
+import threading
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from harness import process
+from harness.captures.registry import KINDS
+from harness.checkout import CHECKOUT
+from harness.engines.engine import Command, Engine
+from harness.errors import EvidenceError, StoreError, ToolError
+from harness.evidence import provenance
+from harness.evidence.provenance import (
+    CellRecord,
+    CommandRecord,
+    GpuSummary,
+    WorkloadRecord,
+)
+from harness.machine.monitor import summary
+from harness.machine.stability import by_region
+from harness.probe.names import RECORD as WORKLOAD
+from harness.problem.plan import Cell
+from harness.run.pauses import Pauses
+from harness.store import run_folder
+
+_EXPORT_DEADLINE_S = 600
+_LOG = "log.txt"
+
+
+@dataclass
+class Attempts:
+    """Runs a cell once on an engine; ``stop`` interrupts the cells that run."""
+
+    engine: Engine
+    pauses: Pauses
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def record(self, cell: Cell, out: Path, scratch: Path) -> CellRecord:
+        """Run a cell into ``out``; return its record. KeyboardInterrupt if it was interrupted."""
+        command = self.engine.command(cell, out, scratch)
+        started = time.time()
+        with self.pauses.ended() as idle, self.engine.node.monitor() as monitor:
+            done = self._supervised(command, out, cell.deadline_s, out / _LOG)
+        if done.status == "interrupted":
+            raise KeyboardInterrupt  # nothing of this cell is published; --resume runs it again
+        workload = WorkloadRecord()
+        if done.status == "ok":
+            mistake, workload = self._results(cell, out)
+            done = replace(done, status="failed" if mistake else "ok", detail=mistake)
+        gpu = self.engine.node.target.gpu
+        timed = KINDS[cell.capture].unprofiled and done.status == "ok" and gpu is not None
+        log = (out / _LOG).read_text(encoding="utf-8", errors="replace")
+        doubts = by_region(workload.windows, monitor.during) if timed else []
+        return CellRecord(
+            id=cell.id,
+            variant=cell.variant,
+            case=cell.case,
+            capture=cell.capture,
+            round=cell.round,
+            status=done.status,
+            reason=done.detail,
+            returncode=done.returncode,
+            wall_s=round(done.wall_s, 3),
+            started=round(started, 3),
+            command=_portable(command, out),
+            params=cell.params,
+            settings=cell.settings,
+            gpu=gpu.uuid if gpu else None,
+            idle_s=idle,
+            seen=GpuSummary.model_validate(summary(monitor.during(workload.windows))),
+            doubts=doubts if doubts is None else tuple(doubts),
+            counted=KINDS[cell.capture].counted(log),
+            workload=workload,
+            artifacts=run_folder.fingerprint(out),
+        )
+
+    def _supervised(
+        self, command: Command, out: Path, deadline_s: float, log: Path
+    ) -> process.Outcome:
+        """Run a command to its end; however it ends, nothing of it runs on."""
+        self.engine.begin(command)
+        if command.owner is not None:
+            os.chown(out, command.owner, command.owner)
+        done = process.Outcome("failed", None, 0.0, "")
+        try:
+            done = process.run(
+                command.argv,
+                cwd=command.cwd,
+                env=process.environment(command.env),
+                log=log,
+                deadline_s=deadline_s,
+                stop=self.stop,
+            )
+        except ToolError as error:
+            return replace(done, detail=str(error))
+        finally:
+            still_running = self.engine.end(command) if done.status != "ok" else ""
+        why = self.engine.why(command, process.tail(log)) if done.status == "failed" else ""
+        detail = "; ".join(filter(None, (why or done.detail, still_running)))
+        return replace(done, detail=detail)
+
+    def _results(self, cell: Cell, out: Path) -> tuple[str, WorkloadRecord]:
+        """Return the mistake in a cell's results, empty if there is none, and the workload's."""
+        mistake = self._export(cell, out)
+        mistake = mistake or _missing(out, (WORKLOAD, *KINDS[cell.capture].leaves))
+        if mistake:
+            return mistake, WorkloadRecord()
+        try:
+            workload = provenance.read(WorkloadRecord, out / WORKLOAD)
+        except (StoreError, EvidenceError) as error:
+            return f"{WORKLOAD}: {error.what}", WorkloadRecord()
+        (out / WORKLOAD).unlink()
+        return "", workload
+
+    def _export(self, cell: Cell, out: Path) -> str:
+        """Turn the profiler's report into files that need no profiler; return what went wrong."""
+        for command in self.engine.afterwards(cell, out):
+            done = self._supervised(command, out, _EXPORT_DEADLINE_S, out / "export.txt")
+            if done.status != "ok":
+                return f"the profiler's export {done.status}: {done.detail}"
+        return ""
+
+
+def _missing(out: Path, names: tuple[str, ...]) -> str:
+    gone = [name for name in names if not (out / name).is_file() or not (out / name).stat().st_size]
+    return f"exited well but left no {', '.join(gone)}" if gone else ""
+
+
+def _portable(command: Command, out: Path) -> CommandRecord:
+    """Return a command without this machine's paths, which mean nothing elsewhere."""
+
+    def portable(text: str) -> str:
+        return text.replace(str(out), "$OUT").replace(str(CHECKOUT), "$CHECKOUT")
+
+    return CommandRecord(
+        argv=tuple(portable(argument) for argument in command.argv),
+        env={name: portable(value) for name, value in command.env.items()},
+    )

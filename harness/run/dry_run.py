@@ -1,0 +1,35 @@
+"""A plan as shell lines that can be pasted."""
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.checkout import CHECKOUT
+from harness.engines.engine import Engine
+from harness.problem.plan import Cell
+from harness.run.execute import locks
+
+
+def pasteable(engine: Engine, cells: list[Cell], environments: list[str]) -> Iterator[str]:
+    """Yield the shell lines that build what is missing and run each cell."""
+    for argv in engine.preparation(environments):
+        yield shlex.join(argv)
+    folder = CHECKOUT / "runs" / "by-hand"
+    for cell in cells:
+        yield f"# {cell.id}"
+        yield _line(engine, cell, folder / cell.id, folder / "scratch")
+
+
+def _line(engine: Engine, cell: Cell, out: Path, scratch: Path) -> str:
+    command = engine.command(cell, out, scratch)
+    temporary = [command.env["TMPDIR"]] if "TMPDIR" in command.env else []
+    before = [
+        ["mkdir", "-p", str(out), str(scratch / "locks"), *temporary],
+        ["touch", *map(str, locks(scratch, engine.node.target))],
+    ]
+    if command.owner is not None:
+        before.append(["chown", str(command.owner), str(out)])
+    env = " ".join(f"{name}={shlex.quote(value)}" for name, value in command.env.items())
+    run = f"(cd {shlex.quote(str(command.cwd))} && {env} {shlex.join(command.argv)})"
+    after = [shlex.join(export.argv) for export in engine.afterwards(cell, out)]
+    return " && ".join([*map(shlex.join, before), run, *after])

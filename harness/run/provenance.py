@@ -1,0 +1,58 @@
+"""The origin of a run: what was asked for, the software, the machine; and how a run goes on."""
+
+import hashlib
+import time
+from pathlib import Path
+
+from harness import __version__, process
+from harness.engines.engine import Engine
+from harness.errors import HarnessError, UsageError
+from harness.evidence.provenance import Arguments, Ceilings, Git, Origin
+from harness.evidence.provenance import Engine as EngineRecord
+from harness.evidence.provenance import Target as TargetRecord
+from harness.machine.target import Target
+from harness.problem.manifest import MANIFEST
+from harness.problem.model import Problem
+from harness.problem.plan import source_hash
+from harness.store import run_folder
+
+
+def origin_of(
+    problem: Problem, engine: Engine, arguments: Arguments, ceilings: Ceilings | None = None
+) -> Origin:
+    """Return the origin of a run that begins now."""
+    manifest = (problem.folder / MANIFEST).read_bytes()
+    return Origin(
+        problem=problem.folder.name,
+        harness=__version__,
+        git=_git(problem.folder),
+        manifest_sha256=hashlib.sha256(manifest).hexdigest(),
+        sources_sha256=source_hash(problem.folder),
+        target=TargetRecord.model_validate(engine.node.target.as_dict()),
+        engine=EngineRecord.model_validate(engine.provenance()),
+        arguments=arguments,
+        started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        ceilings=ceilings,
+    )
+
+
+def check_resumable(run: run_folder.Run, problem: Problem, target: Target) -> None:
+    """Raise UsageError unless the run is of this problem, on this model of GPU and this driver."""
+    here = Origin(problem=problem.folder.name, target=TargetRecord.model_validate(target.as_dict()))
+    for name, recorded, actual in run_folder.differing(run.provenance, here):
+        raise UsageError(f"the run's {name} is {recorded}, here it is {actual}", where=run.folder)
+
+
+def note_resumed(run: run_folder.Run, origin: Origin) -> None:
+    """Record in the run that it goes on with ``origin``."""
+    record = run.provenance
+    run.note(record.model_copy(update={"resumed": (*record.resumed, origin)}))
+
+
+def _git(folder: Path) -> Git:
+    try:
+        commit = process.output(["git", "rev-parse", "HEAD"], cwd=folder)
+        changes = process.output(["git", "status", "--porcelain"], cwd=folder)
+    except HarnessError:
+        return Git()
+    return Git(commit=commit, changed=bool(changes))
