@@ -1,5 +1,7 @@
 """Peaks against each other, and against what units times clock make of them."""
 
+import tomllib
+
 import pytest
 
 from harness.analysis import datasheets
@@ -20,17 +22,30 @@ NAMES = (
 )
 
 
+UNITS = ("bf16", "fp16", "fp8", "tf32", "fp32")
+
+
 def known(name: str) -> Peaks:
-    found = datasheets.of(name)
-    assert found is not None
-    return found
+    peaks = datasheets.of(name)
+    assert peaks is not None
+    return peaks
+
+
+def test_a_row_of_the_file_gives_memory_units_and_a_source() -> None:
+    sheets = tomllib.loads(datasheets.DATASHEETS.read_text(encoding="utf-8"))
+    assert sheets.keys() == set(NAMES)
+    for name, row in sheets.items():
+        source = row.pop("source")
+        assert "datasheet" in source or "white paper" in source, name
+        assert {"dram_gb_s"} < row.keys() <= {"dram_gb_s", *UNITS}, name
+        assert all(isinstance(rate, int | float) and rate > 0 for rate in row.values()), name
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_gpu_is_found_by_its_name_with_a_source(name: str) -> None:
-    found = known(name)
-    assert found.name == name
-    assert found.source
+    peaks = known(name)
+    assert peaks.name == name
+    assert peaks.source
 
 
 @pytest.mark.parametrize("name", ["NVIDIA H200 NVL", "NVIDIA H100 NVL", "h200", "Tesla T4", ""])
@@ -40,23 +55,23 @@ def test_a_gpu_that_is_not_known_has_no_peaks(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_half_the_bits_are_twice_the_rate(name: str) -> None:
-    found = known(name)
-    assert found.bf16 == found.fp16
-    assert found.bf16 is not None
-    assert found.tf32 == pytest.approx(found.bf16 / 2, rel=0.02)
-    if found.fp8 is not None:
-        assert found.fp8 == pytest.approx(2 * found.bf16, rel=0.005)
+    peaks = known(name)
+    assert peaks.bf16 == peaks.fp16
+    assert peaks.bf16 is not None
+    assert peaks.tf32 == pytest.approx(peaks.bf16 / 2, rel=0.02)
+    if peaks.fp8 is not None:
+        assert peaks.fp8 == pytest.approx(2 * peaks.bf16, rel=0.005)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_matrix_units_outrun_vector_units(name: str) -> None:
-    found = known(name)
-    assert found.tf32 is not None
-    assert found.fp32 is not None
+    peaks = known(name)
+    assert peaks.tf32 is not None
+    assert peaks.fp32 is not None
     if "GeForce" in name:
-        assert found.fp32 == found.tf32
+        assert peaks.fp32 == peaks.tf32
     else:
-        assert found.fp32 < found.tf32
+        assert peaks.fp32 < peaks.tf32
 
 
 @pytest.mark.parametrize(
@@ -83,8 +98,8 @@ def test_the_rate_is_that_of_all_units_at_the_boost_clock(
 
 
 def test_rates_are_asked_for_by_key() -> None:
-    found = known("NVIDIA A100-SXM4-80GB")
-    rates = {key: found.rate(key) for key in ("dram", "bf16", "fp16", "fp8", "tf32", "fp32")}
+    peaks = known("NVIDIA A100-SXM4-80GB")
+    rates = {key: peaks.rate(key) for key in ("dram", "bf16", "fp16", "fp8", "tf32", "fp32")}
     assert rates == {
         "dram": 2039,
         "bf16": 312,
@@ -94,4 +109,4 @@ def test_rates_are_asked_for_by_key() -> None:
         "fp32": 19.5,
     }
     with pytest.raises(KeyError):
-        found.rate("int8")
+        peaks.rate("int8")
