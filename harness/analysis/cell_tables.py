@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from harness.analysis.counters import of_longest_kernel
+from harness.captures.registry import unprofiled
 from harness.evidence.tables import Tables
 
 
@@ -132,7 +133,9 @@ class CellTables:
 
     @cached_property
     def _regions(self) -> dict[str, set[str]]:
-        timing = self.whole["cells"].filter(pl.col("capture") == "timing").select("cell", "case")
+        timing = (
+            self.whole["cells"].filter(pl.col("capture") == unprofiled()).select("cell", "case")
+        )
         rows = self.whole["samples"].select("cell", "region").unique().join(timing, on="cell")
         regions: dict[str, set[str]] = {}
         for case, region in rows.select("case", "region").iter_rows():

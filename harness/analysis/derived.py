@@ -1,17 +1,13 @@
-"""What can be read off one cell's capture: functions of its tables, by capture kind and name.
+"""What can be read off one cell's capture: the measures that kinds offer, functions of its tables.
 
 Each returns a float in the unit its docstring names, or None where the capture does not hold it.
 """
-
-from collections.abc import Callable
 
 import polars as pl
 
 from harness.analysis import timeline
 from harness.analysis.counters import per_kernel
 from harness.evidence.tables import Tables
-
-Measure = Callable[[Tables], float | None]
 
 _DECLARED = "declared "
 
@@ -82,18 +78,3 @@ def transient_bytes(tables: Tables) -> float | None:
     before = rows.filter(pl.col("index") < inside["index"].min())["allocated_bytes"]
     start = before[-1] if len(before) else 0
     return float(inside["allocated_bytes"].max() - start)  # type: ignore[operator]  # integers
-
-
-MEASURES: dict[str, dict[str, Measure]] = {
-    "torch": {
-        "kernels_per_step": kernels_per_step,
-        "gpu_busy_per_step": gpu_busy_per_step,
-    },
-    "nsys": {
-        "kernels_per_step": kernels_per_step,
-        "gpu_busy_per_step": gpu_busy_per_step,
-        "gpu_idle_share": gpu_idle_share,
-    },
-    "ncu": {"dram_bytes": dram_bytes, "kernel_time": kernel_time},
-    "memory": {"transient_bytes": transient_bytes},
-}

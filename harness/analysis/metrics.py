@@ -10,17 +10,10 @@ from typing import NamedTuple
 
 from harness.analysis import statistics
 from harness.analysis.statistics import Interval
+from harness.captures.registry import KINDS, filling, unprofiled
 from harness.errors import EvidenceError
 from harness.evidence.tables import Tables
 from harness.problem.model import Metric, Problem
-
-MEASURES: dict[str, tuple[str, ...]] = {
-    "torch": ("kernels_per_step", "gpu_busy_per_step"),
-    "nsys": ("kernels_per_step", "gpu_busy_per_step", "gpu_idle_share"),
-    "ncu": ("dram_bytes", "kernel_time"),
-    "memory": ("transient_bytes",),
-}
-"""What can be measured on a capture, for manifests to be checked without the tables' library."""
 
 
 @dataclass(frozen=True)
@@ -118,13 +111,13 @@ class Metrics:
 
     def text(self, fact: str, variant: str, case: str) -> str | None:
         """Return what a variant's timing cell states in words; None if it does not."""
-        cells = self._cells.repeats("timing", variant, case).cells
+        cells = self._cells.repeats(unprofiled(), variant, case).cells
         return self._cells.text(cells[0][1], fact) if cells else None
 
     def overhead(self, kind: str, variant: str, case: str) -> float | None:
         """Return how many times as long a step took under a capture as without; None if unknown."""
         latency = Metric.model_validate(
-            {"label": "latency", "unit": "ms", "capture": "timing", "sample": "latency"}
+            {"label": "latency", "unit": "ms", "capture": unprofiled(), "sample": "latency"}
         )
         medians = []
         for metric in (latency.model_copy(update={"capture": kind}), latency):
@@ -138,6 +131,11 @@ class Metrics:
         """Return the tables of the first usable cell of that capture, None if there is none."""
         cells = self._cells.repeats(kind, variant, case).cells
         return self._cells.of(cells[0][1]) if cells else None
+
+    def capture_with(self, table: str, variant: str, case: str) -> Tables | None:
+        """Return the tables of the cheapest usable capture whose kind fills ``table``, or None."""
+        captures = (self.capture_of(kind, variant, case) for kind in filling(table))
+        return next((tables for tables in captures if tables is not None), None)
 
     def _definition(self, name: str) -> Metric:
         try:
@@ -182,9 +180,7 @@ class Metrics:
             return self._cells.fact(cell, f"{metric.fact}{ending}")
         if metric.counter:
             return self._cells.counters(cell).get(metric.counter)
-        from harness.analysis import derived
-
-        return derived.MEASURES[metric.capture][str(metric.measure)](self._cells.of(cell))
+        return KINDS[metric.capture].measures[str(metric.measure)](self._cells.of(cell))
 
 
 def _measured(

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from harness.captures.registry import unprofiled
 from harness.evidence.tables import Tables
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def notes(tables: Tables) -> list[str]:
     """Return, a line each, what was noticed over all timing cells of a run."""
     import polars as pl
 
-    timing = tables["cells"].filter(pl.col("capture") == "timing", pl.col("status") == "ok")
+    timing = tables["cells"].filter(pl.col("capture") == unprofiled(), pl.col("status") == "ok")
     return [*_watching(timing), *_pauses(timing), *_host_bound(timing, tables["samples"])]
 
 

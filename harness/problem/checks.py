@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from harness.captures.registry import KINDS
 from harness.problem.model import Claim, Problem, Selection
 
 Mistake = tuple[tuple[str | int, ...], str]
@@ -51,12 +52,10 @@ def _cells(problem: Problem) -> Iterator[Mistake]:
 
 
 def _metrics(problem: Problem) -> Iterator[Mistake]:
-    from harness.analysis.metrics import MEASURES
-
     for name, metric in problem.metrics.items():
         if metric.capture not in problem.captures:
             yield ("metrics", name, "capture"), _unknown("capture", metric.capture)
-        known = MEASURES.get(metric.capture, ())
+        known = KINDS[metric.capture].measures
         if metric.measure and metric.measure not in known:
             there = ", ".join(known) or "none"
             what = f"{metric.capture} has no measure {metric.measure!r}; there are: {there}"

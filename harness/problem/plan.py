@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from harness.captures.registry import KINDS
 from harness.errors import UsageError
 from harness.problem.model import CaptureKind, Device, Problem
 
@@ -59,7 +60,7 @@ def plan(
     sources = source_hash(problem.folder)
     chosen = [kind for kind in problem.captures if kind in (selected.captures or problem.captures)]
     cells = []
-    for kind in sorted(chosen, key=lambda kind: kind != "timing"):
+    for kind in sorted(chosen, key=lambda kind: not KINDS[kind].unprofiled):
         rounds = [_rounds(problem, selected, kind, case) for case in problem.cases]
         for number in range(max(rounds)):
             cells += _round(problem, selected, device, kind, number, sources)
@@ -92,7 +93,7 @@ def _round(
 
 def _rounds(problem: Problem, selected: Selected, kind: CaptureKind, case: str) -> int:
     """Return in how many processes a cell is repeated: what is profiled is recorded once."""
-    if kind != "timing":
+    if not KINDS[kind].unprofiled:
         return 1
     return selected.rounds or problem.cases[case].rounds or problem.captures[kind].rounds
 

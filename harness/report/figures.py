@@ -5,6 +5,7 @@ from typing import Any
 
 from harness.analysis.metrics import Measured, Metrics
 from harness.analysis.statistics import Rounds
+from harness.captures.registry import filling, unprofiled
 from harness.problem.model import Problem
 from harness.report import plots
 from harness.report.numbers import measured, number
@@ -111,7 +112,7 @@ def operator_rows(metrics: Metrics, variant: str, case: str) -> list[list[str]]:
 
     from harness.analysis import derived, timeline
 
-    tables = metrics.capture_of("torch", variant, case)
+    tables = metrics.capture_with("operators", variant, case)
     name = None if tables is None else derived.region(tables)
     if tables is None or name is None:
         return []
@@ -138,7 +139,7 @@ def counter_rows(metrics: Metrics, variant: str, case: str) -> list[list[str]]:
     from harness.analysis.counters import per_kernel
     from harness.analysis.kernels import short_names
 
-    tables = metrics.capture_of("ncu", variant, case)
+    tables = metrics.capture_with("counters", variant, case)
     if tables is None:
         return []
     columns = ("time_ns", "dram_bytes", "dram_pct", "sm_pct", "occupancy_pct", "waves")
@@ -171,7 +172,7 @@ def memory(metrics: Metrics, variant: str, case: str) -> str | None:
 
     from harness.analysis import memory as analysis
 
-    tables = metrics.capture_of("memory", variant, case)
+    tables = metrics.capture_with("memory_timeline", variant, case)
     if tables is None or tables["memory_timeline"].is_empty():
         return None
     timeline = tables["memory_timeline"].sort("index")
@@ -281,7 +282,9 @@ def _target(target: dict[str, Any], gpu: dict[str, Any] | None) -> str:
 def _clocks(cells: list[dict[str, Any]]) -> list[list[str]]:
     """Return what was seen of clocks, power and temperature while timing cells ran."""
     seen = [
-        cell["seen"] for cell in cells if ".timing." in cell["cell"] and cell["seen"]["samples"]
+        cell["seen"]
+        for cell in cells
+        if f".{unprofiled()}." in cell["cell"] and cell["seen"]["samples"]
     ]
     rows = []
     for key, label, unit in (
@@ -304,7 +307,7 @@ def _kernels(metrics: Metrics, variant: str, case: str) -> tuple[Any, int] | Non
     """Return the kernel table of the measured region and its number of steps."""
     from harness.analysis import derived, timeline
 
-    for kind in ("nsys", "torch"):
+    for kind in filling("gpu_ops"):
         tables = metrics.capture_of(kind, variant, case)
         if tables is None or tables["gpu_ops"].is_empty():
             continue

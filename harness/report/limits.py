@@ -5,6 +5,7 @@ from typing import Any
 
 from harness.analysis import datasheets, reliability, roofline
 from harness.analysis.metrics import Metrics
+from harness.captures.registry import profiled, unprofiled
 from harness.evidence.tables import Tables
 from harness.problem.model import Problem
 from harness.report import plots
@@ -12,7 +13,6 @@ from harness.report.ceilings import table_of
 from harness.report.escape import Markdown, table
 from harness.report.numbers import NOT_MEASURED, number
 
-_PROFILED = ("torch", "nsys", "ncu", "memory")
 _MOST_NOTES = 8
 
 
@@ -74,13 +74,13 @@ def overhead(problem: Problem, metrics: Metrics, case: str) -> Markdown:
     """Return, a row a variant, how many times as long a step took under each capture."""
     rows = []
     for name, variant in problem.variants.items():
-        found = [metrics.overhead(kind, name, case) for kind in _PROFILED]
+        found = [metrics.overhead(kind, name, case) for kind in profiled()]
         if any(found):
             told = ["–" if value is None else f"{number(value)}×" for value in found]
             rows.append([variant.label, *told])
     if not rows:
         return Markdown(f"*Cost of the captures: {NOT_MEASURED} on this target.*")
-    return table(["variant", *_PROFILED], rows)
+    return table(["variant", *profiled()], rows)
 
 
 def timed_on(tables: Tables, origin: dict[str, Any], case: str) -> Markdown:
@@ -89,7 +89,7 @@ def timed_on(tables: Tables, origin: dict[str, Any], case: str) -> Markdown:
 
     gpus = {cell["cell"]: cell["gpu"] for cell in origin["cells"]}
     timed = tables["cells"].filter(
-        pl.col("case") == case, pl.col("capture") == "timing", pl.col("status") == "ok"
+        pl.col("case") == case, pl.col("capture") == unprofiled(), pl.col("status") == "ok"
     )
     by_gpu: dict[str, dict[str, None]] = {}
     for cell, variant in timed.select("cell", "variant").iter_rows():

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from harness.analysis import datasheets
 from harness.analysis.metrics import Metrics
+from harness.captures.registry import unprofiled
 from harness.problem.model import Problem
 from harness.report import figures
 from harness.report.numbers import measured
@@ -16,7 +17,7 @@ Place = tuple[str, str]
 
 def names(metrics: Metrics, place: Place, only: Sequence[str] = ()) -> list[str]:
     """Return the regions of a timing cell, or those of ``only``, in the order of its statements."""
-    tables = metrics.capture_of("timing", *place)
+    tables = metrics.capture_of(unprofiled(), *place)
     if tables is None:
         return []
     found = tables["samples"]["region"].unique(maintain_order=True)

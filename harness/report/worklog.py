@@ -12,6 +12,7 @@ from harness.analysis.claims import ClaimResult, limits
 from harness.analysis.diff import cells, gpu
 from harness.analysis.diff.gpu import GpuDiff
 from harness.analysis.metrics import Measured, Metrics
+from harness.captures.registry import filling
 from harness.evidence.tables import Tables
 from harness.problem.model import Claim, Problem
 from harness.report import difference, figures, memory, plots, regions, sweep
@@ -180,14 +181,14 @@ class Worklog:
 
     def filled(self, variant: str, case: str) -> Markdown:
         """Return what filled the graphs' pools of a variant at their peaks, by allocation site."""
-        found = self._metrics.capture_of("memory", variant, case)
+        found = self._metrics.capture_with("memory_pools", variant, case)
         if found is None:
             return Markdown(f"*{variant}: {NOT_MEASURED} on this target.*")
         return memory.filled(found)
 
     def memory_changed(self, a: str, b: str, case: str) -> Markdown:
         """Return which allocation sites differ at the peaks of two variants' pools of graphs."""
-        sides = [self._metrics.capture_of("memory", variant, case) for variant in (a, b)]
+        sides = [self._metrics.capture_with("memory_pools", variant, case) for variant in (a, b)]
         if not sides[0] or not sides[1]:
             return Markdown(f"*{a} against {b}: {NOT_MEASURED} on this target.*")
         return memory.changed(sides[0], sides[1])
@@ -298,15 +299,15 @@ class Worklog:
 
     def limits_changed(self, a: str, b: str, case: str) -> Markdown:
         """Return the counters that explain a change of variant ``a`` to ``b``, kernel by kernel."""
-        sides = [self._metrics.capture_of("ncu", variant, case) for variant in (a, b)]
+        sides = [self._metrics.capture_with("counters", variant, case) for variant in (a, b)]
         if not sides[0] or not sides[1]:
             return Markdown(f"*{a} against {b}: {NOT_MEASURED} on this target.*")
         return difference.markdown(difference.counters(sides[0], sides[1]), level=4)
 
     def _changed(self, a: str, b: str, case: str) -> GpuDiff | None:
-        for kind in cells.TIMELINES:
+        for kind in filling("gpu_ops"):
             sides = [self._metrics.capture_of(kind, variant, case) for variant in (a, b)]
-            if sides[0] and sides[1] and not cells.refused(kind, sides[0], sides[1]):
+            if sides[0] and sides[1] and not cells.refused("gpu_ops", sides[0], sides[1]):
                 return gpu.compare(sides[0], sides[1])
         return None
 

@@ -83,7 +83,7 @@ def memory(by_pool: Any = None) -> str | None:
         "memory_timeline": frame("memory_timeline", timeline),
         "memory_by_pool": empty("memory_by_pool"),
     } | (by_pool or {})
-    metrics: Any = SimpleNamespace(capture_of=lambda *_: tables)
+    metrics: Any = SimpleNamespace(capture_with=lambda *_: tables)
     return figures.memory(metrics, "a", "b")
 
 

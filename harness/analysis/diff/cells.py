@@ -2,26 +2,32 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from harness.analysis.diff import counters, gpu, memory, timing
 from harness.analysis.diff.counters import KernelCounters
 from harness.analysis.diff.gpu import GpuDiff
 from harness.analysis.diff.memory import MemoryDiff
 from harness.analysis.diff.timing import Ratio
+from harness.captures.registry import KINDS, by_cost
 from harness.evidence.tables import Tables
-from harness.problem.model import CaptureKind
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_TIMES, _GPU_WORK, _COUNTERS, _MEMORY = "samples", "gpu_ops", "counters", "memory_pools"
+_ROWS = {_GPU_WORK: "GPU work", _COUNTERS: "profiled kernel"}
+"""Table to what a row of it is, in messages."""
 
 Both = tuple[Tables, Tables]
 Made = tuple[Mapping[str, str], Mapping[str, str]]
-
-TIMELINES: tuple[CaptureKind, ...] = ("nsys", "torch")  # the one that costs less first
 
 
 @dataclass(frozen=True)
 class Condition:
     """Something that two sides were made with, where it differs or one side does not tell."""
 
-    kind: CaptureKind
+    kind: str
     what: str
     a: str
     b: str
@@ -38,7 +44,7 @@ class CellDiff:
     refused: tuple[str, ...]
     timing: tuple[Ratio, ...] = ()
     gpu: GpuDiff | None = None
-    gpu_kind: CaptureKind | None = None
+    gpu_kind: str | None = None
     counters: tuple[KernelCounters, ...] = ()
     memory: MemoryDiff | None = None
 
@@ -62,8 +68,8 @@ class FoldersDiff:
 
 
 def compare(
-    captures: Mapping[CaptureKind, Both],
-    made: Mapping[CaptureKind, Made],
+    captures: Mapping[str, Both],
+    made: Mapping[str, Made],
     *,
     paired: bool,
     ranges: str | None = None,
@@ -73,23 +79,29 @@ def compare(
     ``paired``: timed in one run, in rounds beside each other. ``ranges``: the steps' name.
     """
     differing = [one for kind in captures for one in _differing(kind, *made[kind])]
-    not_compared = {kind: why for kind, both in captures.items() if (why := refused(kind, *both))}
-    usable = {kind: both for kind, both in captures.items() if kind not in not_compared}
-    timeline = next((kind for kind in TIMELINES if kind in usable), None)
+    not_compared = {
+        kind: why
+        for kind, both in captures.items()
+        if (why := refused(KINDS[kind].compared_by, *both))
+    }
+    # Of the kinds that are compared by one table, the cheapest that both sides have.
+    by_table: dict[str | None, str] = {}
+    for kind in by_cost():
+        if kind.name in captures and kind.name not in not_compared:
+            by_table.setdefault(kind.compared_by, kind.name)
+    sides = {table: captures[name] for table, name in by_table.items()}
     return CellDiff(
         tuple(differing),
         tuple(f"{kind}: {why}" for kind, why in not_compared.items()),
-        timing=tuple(timing.compare(*usable["timing"], paired=paired))
-        if "timing" in usable
-        else (),
-        gpu=gpu.compare(*usable[timeline], ranges) if timeline else None,
-        gpu_kind=timeline,
-        counters=tuple(counters.compare(*usable["ncu"])) if "ncu" in usable else (),
-        memory=memory.compare(*usable["memory"]) if "memory" in usable else None,
+        timing=tuple(timing.compare(*sides[_TIMES], paired=paired)) if _TIMES in sides else (),
+        gpu=gpu.compare(*sides[_GPU_WORK], ranges) if _GPU_WORK in sides else None,
+        gpu_kind=by_table.get(_GPU_WORK),
+        counters=tuple(counters.compare(*sides[_COUNTERS])) if _COUNTERS in sides else (),
+        memory=memory.compare(*sides[_MEMORY]) if _MEMORY in sides else None,
     )
 
 
-def _differing(kind: CaptureKind, a: Mapping[str, str], b: Mapping[str, str]) -> list[Condition]:
+def _differing(kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[Condition]:
     unknown = "not told"
     return [
         Condition(kind, what, a.get(what, unknown), b.get(what, unknown))
@@ -98,20 +110,24 @@ def _differing(kind: CaptureKind, a: Mapping[str, str], b: Mapping[str, str]) ->
     ]
 
 
-def refused(kind: CaptureKind, a: Tables, b: Tables) -> str:
-    """Return why two captures of a kind cannot be compared, "" if they can."""
-    needed = {"nsys": "gpu_ops", "torch": "gpu_ops", "ncu": "counters", "memory": "memory_pools"}
-    table = needed.get(kind, "samples")
-    column = {"gpu_ops": "duration_ns"}.get(table)  # null where the profiler had no time
-    rows = {side: tables[table] for side, tables in (("first", a), ("second", b))}
-    empty = [
+def refused(table: str | None, a: Tables, b: Tables) -> str:
+    """Return why two captures cannot be compared by a table, "" if they can."""
+    if table is None:
+        return "captures of this kind are not compared"
+    lacking = [
         side
-        for side, one in rows.items()
-        if (one.drop_nulls(["start_ns", column]) if column else one).is_empty()
+        for side, tables in (("first", a), ("second", b))
+        if _measured(table, tables).is_empty()
     ]
-    if empty:
-        what = {"gpu_ops": "GPU work", "counters": "profiled kernel"}.get(table, "measurement")
-        return f"no {what} in the {' and the '.join(empty)}"
-    if kind == "ncu" and not set(a[table]["metric"].unique()) & set(b[table]["metric"].unique()):
+    if lacking:
+        return f"no {_ROWS.get(table, 'measurement')} in the {' and the '.join(lacking)}"
+    metrics = [set(tables[table]["metric"].unique()) for tables in (a, b) if table == _COUNTERS]
+    if metrics and metrics[0].isdisjoint(metrics[1]):
         return "no metric that both have"
     return ""
+
+
+def _measured(table: str, tables: Tables) -> "pl.DataFrame":
+    """Return the rows of a table that can be compared: GPU work has its times."""
+    rows = tables[table]
+    return rows.drop_nulls(["start_ns", "duration_ns"]) if table == _GPU_WORK else rows
