@@ -98,6 +98,8 @@ class Container(OnHost):
             Mount(self._problem.folder.resolve(), _PROBLEM),
             Mount(locks, _LOCKS),
         ]
+        if self._problem.workloads:
+            mounts.append(Mount(self._problem.shared.resolve(), f"{_SOURCE}/workloads"))
         flags = [*self._rights(cell), *self._gpu_flags()]
         return self._command(name, out, flags, mounts, env, argv)
 

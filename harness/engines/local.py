@@ -69,10 +69,12 @@ class Local(OnHost):
     def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
         """Return the cell's process; its caches are its variant's, its scratch files its own."""
         overlay = self.overlay(cell.environment)
+        # As ``workloads``, the folder's name, whatever else lies beside it.
+        shared = self._problem.shared.resolve().parent if self._problem.workloads else None
         cache = scratch / "cache" / files.safe_name(cell.variant)
         env = {
             "HARNESS_CELL": cell_input(cell, self.node.target, str(out), str(scratch / "locks")),
-            "PYTHONPATH": ":".join(str(path) for path in (CHECKOUT, overlay) if path),
+            "PYTHONPATH": ":".join(str(path) for path in (CHECKOUT, shared, overlay) if path),
             "PYTHONUNBUFFERED": "1",
             "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
             "TRITON_CACHE_DIR": str(cache / "triton"),

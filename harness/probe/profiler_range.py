@@ -1,6 +1,7 @@
 """The measured region: what the profilers record, and marks that all of them show."""
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,10 +45,23 @@ def profiled(capture: str, device: str, out: Path) -> Iterator[None]:
 
 
 def packages() -> dict[str, str]:
-    """Return name and version of the packages that this process really imported."""
-    found = {"python": sys.version.split()[0]}
-    for name in ("torch", "torchao", "gemlite", "triton", "numpy"):
+    """Return name and version of the packages that this process imported.
+
+    They are Python, torch, triton and numpy, and what the cell's environment lays over them.
+    """
+    versions = {"python": sys.version.split()[0]}
+    for name in ("torch", *_overlaid(), "triton", "numpy"):
         module = sys.modules.get(name)
         if module is not None:
-            found[name] = str(getattr(module, "__version__", "unknown"))
-    return found
+            versions[name] = str(getattr(module, "__version__", "unknown"))
+    return versions
+
+
+def _overlaid() -> list[str]:
+    """Return the distributions that pip put into a folder of ``PYTHONPATH``, as modules' names."""
+    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return sorted(
+        path.name.partition("-")[0]
+        for folder in filter(None, folders)
+        for path in Path(folder).glob("*.dist-info")
+    )

@@ -33,6 +33,9 @@ def _references(problem: Problem) -> Iterator[Mistake]:
                 ("environments", name, "lock"),
                 f"no file {environment.lock!r} beside the manifest",
             )
+    for index, name in enumerate(problem.workloads):
+        if not (problem.shared / name).is_file():
+            yield ("workloads", index), f"no file {name!r} in {problem.shared.name}/"
     for name, variant in problem.variants.items():
         if variant.environment not in problem.environments:
             yield ("variants", name, "environment"), _unknown("environment", variant.environment)

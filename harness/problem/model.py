@@ -177,6 +177,14 @@ class Problem(_Model):
     metrics: dict[Name, Metric]
     claims: list[Claim]
     references: dict[Name, Reference] = {}
+    workloads: list[str] = Field(
+        [], description="files of problems/workloads/ that its scripts import, such as decoder.py"
+    )
+    keep: list[str] = Field(
+        [],
+        description="artifacts of its own that a report keeps beside the captures' own, of one "
+        "timing cell a variant and case",
+    )
 
     _folder: Path = Path()
 
@@ -184,6 +192,18 @@ class Problem(_Model):
     def folder(self) -> Path:
         """Return the problem's folder."""
         return self._folder
+
+    @property
+    def scripts(self) -> list[Path]:
+        """Return the files that a cell runs and reads: its folder's, then the shared workloads."""
+        kinds = ("py", "cu", "cuh", "json")
+        own = [path for kind in kinds for path in sorted(self._folder.glob(f"**/*.{kind}"))]
+        return own + [self.shared / name for name in self.workloads]
+
+    @property
+    def shared(self) -> Path:
+        """Return the folder of workloads that several problems use."""
+        return self._folder.parent / "workloads"
 
     def lie_in(self, folder: Path) -> None:
         """Say which folder the manifest was read from."""

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from harness.captures.registry import KINDS
@@ -57,7 +56,7 @@ def plan(
     variants. Profiled captures are made once. ``caches``: cells find what earlier ones tuned.
     """
     _known(problem, selected)
-    sources = source_hash(problem.folder)
+    sources = source_hash(problem)
     chosen = [kind for kind in problem.captures if kind in (selected.captures or problem.captures)]
     cells = []
     for kind in sorted(chosen, key=lambda kind: not KINDS[kind].unprofiled):
@@ -142,11 +141,10 @@ def _alone(problem: Problem, cells: list[Cell], *, caches: bool) -> list[Cell]:
     return marked
 
 
-def source_hash(folder: Path) -> str:
-    """Return a hash of the scripts that a problem's cells run, and of what these read."""
+def source_hash(problem: Problem) -> str:
+    """Return a sha256 of every script and data file that the problem's cells run or read."""
     digest = hashlib.sha256()
-    kinds = ("py", "cu", "cuh", "json")
-    for path in (path for kind in kinds for path in sorted(folder.glob(f"**/*.{kind}"))):
+    for path in problem.scripts:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 

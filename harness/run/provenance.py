@@ -27,7 +27,7 @@ def origin_of(
         harness=__version__,
         git=_git(problem.folder),
         manifest_sha256=hashlib.sha256(manifest).hexdigest(),
-        sources_sha256=source_hash(problem.folder),
+        sources_sha256=source_hash(problem),
         target=TargetRecord.model_validate(engine.node.target.as_dict()),
         engine=EngineRecord.model_validate(engine.provenance()),
         arguments=arguments,

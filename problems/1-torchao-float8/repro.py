@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 
 import torch
-from decoder import SHAPES, build
 from torch import Tensor, nn
 from variants import emulate, quantise, stored_bytes, tune_coordinates
+from workloads.decoder import SHAPES, build
 
 from harness.probe.cell import Cell
 
@@ -75,7 +75,7 @@ def decoder(cell: Cell) -> None:
     prompt_length, new_tokens = cell.params["prompt"], cell.params["new_tokens"]
     context = -(-(prompt_length + new_tokens) // 8) * 8
     with cell.phase("load"):
-        model = build(cell.params["model"], context, cell.device)
+        model = build(cell.params["model"], context, cell.device, cache="split")
         prompt = torch.randint(
             SHAPES[cell.params["model"]].vocabulary, (1, prompt_length), device=cell.device
         )

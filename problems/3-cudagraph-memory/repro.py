@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 from accounting import per_node
-from decoder import SHAPES, build
 from ledger import Ledger
 from manual import Recorded, chain
 from torch import Tensor, nn
 from variants import MODES, graphed, prepare, quantise
+from workloads.decoder import SHAPES, build
 
 from harness.probe.cell import Cell
 
@@ -63,7 +63,7 @@ def decoder(cell: Cell) -> None:
     length, everything = cell.params["prompt"], cell.params.get("all_graphed", False)
     ledger = begin(cell, expected=2 if everything else 1)
     with cell.phase("load"):
-        model = build(cell.params["model"], -(-(length + 1) // 8) * 8, cell.device)
+        model = build(cell.params["model"], -(-(length + 1) // 8) * 8, cell.device, cache="stacked")
         vocabulary = SHAPES[cell.params["model"]].vocabulary
         prompt = torch.randint(vocabulary, (1, length), device=cell.device)
         positions = torch.arange(length, device=cell.device)

@@ -97,6 +97,7 @@ def test_a_cell_in_docker_is_exactly_this() -> None:
         f"--mount=type=bind,source={CHECKOUT}/harness,target=/work/source/harness,readonly",
         f"--mount=type=bind,source={PROBLEM},target=/work/problem,readonly",
         "--mount=type=bind,source=/runs/r1/scratch/locks,target=/work/locks,readonly",
+        f"--mount=type=bind,source={PROBLEM.parent}/workloads,target=/work/source/workloads,readonly",
         "--mount=type=bind,source=/runs/r1/cells/.c,target=/out",
         *("--env=HOME=/tmp", "--env=TMPDIR=/tmp", "--env=USER=worklogs"),
         "--env=PYTHONUNBUFFERED=1",

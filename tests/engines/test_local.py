@@ -79,6 +79,16 @@ def test_caches_are_the_variants_own_and_scratch_the_cells(engine: Local) -> Non
         assert env["f8-0.13.0-eager"][name] != env["f8-0.14.1-eager"][name]
 
 
+def test_a_problem_finds_the_workloads_that_it_shares(here: Target) -> None:
+    paths = {}
+    for number in ("1", "2"):
+        problem = manifest.find(CHECKOUT / "problems", number)
+        local = make("local", problem, here, Options(python=Path("/opt/python")))
+        planned = plan(problem, Selected((problem.baseline,), captures=("timing",)), "cuda")[0]
+        paths[number] = local.command(planned, OUT, SCRATCH).env["PYTHONPATH"]
+    assert paths == {"1": f"{CHECKOUT}:{CHECKOUT / 'problems'}", "2": str(CHECKOUT)}
+
+
 def test_without_a_network_everything_comes_from_the_wheels(here: Target) -> None:
     problem = manifest.find(CHECKOUT / "problems", "1")
     options = Options(python=Path("/opt/python"), wheels=Path("/wheels"))

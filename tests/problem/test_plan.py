@@ -74,6 +74,19 @@ def test_ids_are_unique_and_follow_their_inputs(problem: Problem) -> None:
     assert not set(cpu) & set(cuda)
 
 
+def test_a_shared_workload_is_an_input_of_the_problems_that_use_it(tmp_path: Path) -> None:
+    shared = tmp_path / "workloads" / "decoder.py"
+    shared.parent.mkdir()
+    ids = {}
+    for content in ("a = 1", "a = 2"):
+        shared.write_text(content)
+        for head in ("", "workloads: [decoder.py]\n"):
+            cells = plan(load(written(tmp_path, head + GOOD)), Selected(), "cpu")
+            ids[content, bool(head)] = [cell.id for cell in cells]
+    assert ids["a = 1", False] == ids["a = 2", False]
+    assert not set(ids["a = 1", True]) & set(ids["a = 2", True])
+
+
 def test_only_the_first_cell_that_tunes_is_alone(problem: Problem) -> None:
     cells = plan(problem, Selected(("bf16-compiled", "bf16-eager"), ("stack-m1",)), "cuda")
     alone = [(cell.variant, cell.capture) for cell in cells if cell.alone]

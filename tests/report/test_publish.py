@@ -60,6 +60,7 @@ def test_a_template_that_asks_for_what_is_not_there_is_told(tmp_path: Path) -> N
     folder = COMMITTED[0]
     copy = tmp_path / folder.parent.name
     shutil.copytree(ROOT / "problems" / folder.parent.name, copy)
+    shutil.copytree(ROOT / "problems" / "workloads", tmp_path / "workloads")
     (copy / "worklog.md.j2").write_text('{{ w.m("speed", "bf16-eager", "stack-m1") }}')
     shutil.copytree(folder / "evidence", tmp_path / "report" / "evidence")
     with pytest.raises(HarnessError, match="no metric 'speed'"):

@@ -1,9 +1,12 @@
 """A Llama-shaped decoder: real dimensions, random weights made on the device, nothing downloaded.
 
-Fused QKV, a static KV cache, one token a step; dimensions are of the published configurations.
+The layout (fused QKV, static KV cache, decode of one token as one graph) follows GPT-Fast, which
+the published figures were made with (github.com/pytorch-labs/gpt-fast). Dimensions are those of the
+models' published configurations. Weights and caches are bfloat16, the tables of RoPE float32.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - torch's own convention
@@ -12,7 +15,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Shape:
-    """Dimensions of a decoder, in elements."""
+    """Dimensions of a decoder, in elements; ``head`` is the width of one attention head."""
 
     layers: int
     width: int
@@ -27,6 +30,12 @@ class Shape:
         return self.width // self.heads
 
 
+CacheLayout = Literal["split", "stacked"]
+"""Keys and values in two buffers a layer, each written and read by kernels of its own, or in one.
+
+The layouts compute the same and differ in launches and in storages, which is what problems count.
+"""
+
 SHAPES = {
     "llama-3.1-8b": Shape(32, 4096, 32, 8, 14336, 128256),
     "llama-3.2-3b": Shape(28, 3072, 24, 8, 8192, 128256),
@@ -34,25 +43,62 @@ SHAPES = {
 }
 
 
+class SplitCache(nn.Module):
+    """Keys and values of every position, each [1, kv_heads, context, head]."""
+
+    def __init__(self, shape: Shape, context: int) -> None:
+        super().__init__()
+        for name in ("keys", "values"):
+            empty = torch.zeros(1, shape.kv_heads, context, shape.head, dtype=torch.bfloat16)
+            self.register_buffer(name, empty, persistent=False)
+
+    def store(self, k: Tensor, v: Tensor, position: Tensor) -> None:
+        """Write k and v, [1, T, kv_heads, head], at ``position``, [T]."""
+        self.keys[:, :, position] = k.transpose(1, 2)
+        self.values[:, :, position] = v.transpose(1, 2)
+
+    def repeated(self, times: int) -> tuple[Tensor, Tensor]:
+        """Return all keys and all values, [1, times * kv_heads, context, head]."""
+        keys = self.keys.repeat_interleave(times, dim=1)
+        return keys, self.values.repeat_interleave(times, dim=1)
+
+
+class StackedCache(nn.Module):
+    """Keys, then values of every position, [2, 1, kv_heads, context, head]."""
+
+    def __init__(self, shape: Shape, context: int) -> None:
+        super().__init__()
+        empty = torch.zeros(2, 1, shape.kv_heads, context, shape.head, dtype=torch.bfloat16)
+        self.register_buffer("both", empty, persistent=False)
+
+    def store(self, k: Tensor, v: Tensor, position: Tensor) -> None:
+        """Write k and v, [1, T, kv_heads, head], at ``position``, [T]."""
+        self.both[0, :, :, position] = k.transpose(1, 2)
+        self.both[1, :, :, position] = v.transpose(1, 2)
+
+    def repeated(self, times: int) -> tuple[Tensor, Tensor]:
+        """Return all keys and all values, [1, times * kv_heads, context, head]."""
+        keys, values = self.both.repeat_interleave(times, dim=2)
+        return keys, values
+
+
 class Attention(nn.Module):
     """Grouped-query attention over a static key-value cache."""
 
-    def __init__(self, shape: Shape, context: int) -> None:
+    def __init__(self, shape: Shape, context: int, cache: CacheLayout) -> None:
         super().__init__()
         self.shape = shape
         self.qkv = linear(shape.width, shape.width + 2 * shape.kv_heads * shape.head)
         self.out = linear(shape.width, shape.width)
-        cache = torch.zeros(2, 1, shape.kv_heads, context, shape.head, dtype=torch.bfloat16)
-        self.register_buffer("cache", cache, persistent=False)
+        self.cache = (SplitCache if cache == "split" else StackedCache)(shape, context)
 
     def forward(self, x: Tensor, rope: Tensor, mask: Tensor, position: Tensor) -> Tensor:
         """x: [1, T, width]; rope: [T, head/2, 2]; mask: [1, 1, T, context]; position: [T]."""
         s, tokens = self.shape, x.shape[1]
         heads = self.qkv(x).view(1, tokens, s.heads + 2 * s.kv_heads, s.head)
         q, k, v = heads.split([s.heads, s.kv_heads, s.kv_heads], dim=2)
-        self.cache[0, :, :, position] = rotate(k, rope).transpose(1, 2)
-        self.cache[1, :, :, position] = v.transpose(1, 2)
-        keys, values = self.cache.repeat_interleave(s.heads // s.kv_heads, dim=2)
+        self.cache.store(rotate(k, rope), v, position)
+        keys, values = self.cache.repeated(s.heads // s.kv_heads)
         q = rotate(q, rope).transpose(1, 2)
         y = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
         return self.out(y.transpose(1, 2).reshape(1, tokens, s.width))
@@ -61,9 +107,9 @@ class Attention(nn.Module):
 class Block(nn.Module):
     """Pre-norm attention and SwiGLU feed-forward."""
 
-    def __init__(self, shape: Shape, context: int) -> None:
+    def __init__(self, shape: Shape, context: int, cache: CacheLayout) -> None:
         super().__init__()
-        self.attention = Attention(shape, context)
+        self.attention = Attention(shape, context, cache)
         self.attention_norm = nn.RMSNorm(shape.width, eps=1e-5, dtype=torch.bfloat16)
         self.feed_norm = nn.RMSNorm(shape.width, eps=1e-5, dtype=torch.bfloat16)
         self.gate = linear(shape.width, shape.hidden)
@@ -80,10 +126,10 @@ class Block(nn.Module):
 class Decoder(nn.Module):
     """Token ids in, logits of the last position out."""
 
-    def __init__(self, shape: Shape, context: int) -> None:
+    def __init__(self, shape: Shape, context: int, cache: CacheLayout) -> None:
         super().__init__()
         self.embedding = nn.Embedding(shape.vocabulary, shape.width, dtype=torch.bfloat16)
-        self.blocks = nn.ModuleList(Block(shape, context) for _ in range(shape.layers))
+        self.blocks = nn.ModuleList(Block(shape, context, cache) for _ in range(shape.layers))
         self.norm = nn.RMSNorm(shape.width, eps=1e-5, dtype=torch.bfloat16)
         self.head = linear(shape.width, shape.vocabulary)
         causal = torch.ones(context, context, dtype=torch.bool)
@@ -101,7 +147,7 @@ class Decoder(nn.Module):
 
 
 def linear(inputs: int, outputs: int) -> nn.Linear:
-    """Return a linear layer as this decoder has them."""
+    """Return a bfloat16 linear layer without a bias."""
     return nn.Linear(inputs, outputs, bias=False, dtype=torch.bfloat16)
 
 
@@ -121,10 +167,10 @@ def rotate(x: Tensor, rope: Tensor) -> Tensor:
     return torch.stack([real, imaginary], dim=-1).flatten(-2).to(x.dtype)
 
 
-def build(name: str, context: int, device: str) -> Decoder:
-    """Return a bfloat16 decoder with random weights made on ``device``; tables stay float32."""
+def build(name: str, context: int, device: str, cache: CacheLayout) -> Decoder:
+    """Return the decoder ``name`` with random weights made on ``device``, for inference."""
     with torch.device("meta"):
-        model = Decoder(SHAPES[name], context)
+        model = Decoder(SHAPES[name], context, cache)
     model = model.to_empty(device=device)
     for parameter in model.parameters():
         if parameter.dim() == 1:
@@ -132,7 +178,8 @@ def build(name: str, context: int, device: str) -> Decoder:
         else:
             nn.init.normal_(parameter, std=0.02)
     for block in model.blocks:
-        block.attention.cache.zero_()
+        for buffer in block.attention.cache.buffers():
+            buffer.zero_()
     model.causal.fill_(True).tril_()
     model.rope.copy_(rotations(context, SHAPES[name].head))
     return model.eval().requires_grad_(False)
