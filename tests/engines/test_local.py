@@ -83,7 +83,7 @@ def test_a_problem_finds_the_workloads_that_it_shares(here: Target) -> None:
     paths = {}
     for number in ("1", "2"):
         problem = manifest.find(CHECKOUT / "problems", number)
-        local = make("local", problem, here, Options(python=Path("/opt/python")))
+        local = make("local", problem, Host(here), Options(python=Path("/opt/python")))
         planned = plan(problem, Selected((problem.baseline,), captures=("timing",)), "cuda")[0]
         paths[number] = local.command(planned, OUT, SCRATCH).env["PYTHONPATH"]
     assert paths == {"1": f"{CHECKOUT}:{CHECKOUT / 'problems'}", "2": str(CHECKOUT)}
