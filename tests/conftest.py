@@ -1,5 +1,7 @@
 """Fixtures that several tests share."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,11 +10,37 @@ from hypothesis import settings
 from harness.machine.target import Gpu, Target
 from harness.problem import manifest
 from harness.problem.model import Problem
+from tests.support.guard import sitecustomize
 from tests.support.manifests import GOOD, written
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+sitecustomize.install()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def refused_installers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Watch for package installers, here and in every Python below; notes are in this file."""
+    refused = tmp_path_factory.getbasetemp() / "refused-installers"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKLOGS_REFUSED", str(refused))
+        patch.setenv("PYTHONPATH", str(Path(sitecustomize.__file__).parent), prepend=os.pathsep)
+        yield refused
+
+
+@pytest.fixture(autouse=True)
+def no_installer(
+    request: pytest.FixtureRequest, refused_installers: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """A test that starts a package installer fails, unless its marker ``installs`` says it may."""
+    if request.node.get_closest_marker("installs"):
+        monkeypatch.delenv("WORKLOGS_REFUSED")
+    yield
+    if refused_installers.exists():
+        lines = refused_installers.read_text(encoding="utf-8")
+        refused_installers.unlink()
+        pytest.fail(f"starts a package installer:\n{lines}", pytrace=False)
 
 
 @pytest.fixture

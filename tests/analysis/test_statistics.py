@@ -81,6 +81,7 @@ def different(found: Interval) -> bool:
     return any(claims.verdict(measured, bound) == "refuted" for bound in rules)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("process", PROCESSES)
 def test_intervals_cover_the_truth_and_the_same_thing_twice_is_not_called_different(
     process: Process,
@@ -92,6 +93,7 @@ def test_intervals_cover_the_truth_and_the_same_thing_twice_is_not_called_differ
     assert sum(map(different, found)) <= 0.01 * TRIALS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("process", PROCESSES)
 def test_with_five_rounds_intervals_cover_at_least_as_often_as_they_say(process: Process) -> None:
     draw = random.Random(9)
@@ -115,6 +117,7 @@ def test_the_centre_is_the_geometric_mean_of_the_rounds_medians() -> None:
     assert (exact.low, exact.value, exact.high) == (3, 3, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("process", [noise, autocorrelated, unsteady])
 def test_intervals_of_a_value_cover_the_truth_and_are_positive(process: Process) -> None:
     draw = random.Random(11)
@@ -199,6 +202,7 @@ def apart(draw: random.Random, factor: float, rounds: int) -> tuple[Rounds, Roun
     return {key: [factor * one for one in values] for key, values in first.items()}, second
 
 
+@pytest.mark.slow
 def test_unpaired_intervals_cover_the_truth_and_the_same_thing_twice_is_not_called_different() -> (
     None
 ):

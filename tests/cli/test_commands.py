@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.cli.app import app
+from tests.support import reports
 from tests.support.paths import ROOT
 
 
@@ -61,7 +63,13 @@ def test_a_dry_run_prints_a_command_for_every_cell() -> None:
     assert done.stdout.count("HARNESS_CELL=") == len(cells)
 
 
-def test_reports_are_named_as_json() -> None:
-    told = json.loads(harness("report", "--json").stdout)
-    assert all(Path(path).is_file() for path in told["worklogs"])
-    assert told["worklogs"]
+@pytest.mark.slow
+def test_reports_are_named_as_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = reports.copied("3-cudagraph-memory", tmp_path)
+    monkeypatch.setattr("harness.cli.paths.REPORTS", tmp_path)
+    app(["report", "--json"], standalone_mode=False)
+    assert json.loads(capsys.readouterr().out)["worklogs"] == [str(copy / "README.md")]
+    assert (copy / "README.md").is_file()
+    assert copy.name in (tmp_path / "README.md").read_text()

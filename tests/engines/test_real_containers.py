@@ -37,6 +37,8 @@ from harness.run import provenance
 from harness.run.execute import Execution
 from harness.store import run_folder
 
+pytestmark = [pytest.mark.slow, pytest.mark.installs]
+
 MANIFEST = """\
 title: What a container may do
 summary: Looks around from inside.

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.support import build_cache
+
 NVCC = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on PATH")
 
 SPILLS = """ptxas info    : 0 bytes gmem
@@ -30,8 +32,9 @@ def building(module: Callable[[str], ModuleType]) -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cubins")
+def cache() -> Path:
+    """Cubins of all runs: `build` calls each after all that it is made of."""
+    return build_cache.of_compiler("nvcc")
 
 
 def test_ptxas_report_is_read(building: ModuleType) -> None:
@@ -99,6 +102,7 @@ def test_a_cubin_is_called_after_all_sources_and_whether_it_starts_early(
 
 
 @NVCC
+@pytest.mark.slow
 @pytest.mark.parametrize("element", ["bf16", "fp16"])
 def test_every_step_builds(
     building: ModuleType, module: Callable[[str], ModuleType], cache: Path, element: str
@@ -142,6 +146,7 @@ def test_the_counters_build_and_fill_a_multiprocessor(
 
 
 @NVCC
+@pytest.mark.slow
 def test_portable_steps_build_for_ampere(
     building: ModuleType, module: Callable[[str], ModuleType], cache: Path
 ) -> None:
