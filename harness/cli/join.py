@@ -19,7 +19,8 @@ def join(
 
     if len(runs) < 2:
         raise UsageError("one run alone is joined already", remedy="give two run folders or more")
-    made = merge.join([Run.open(folder) for folder in runs], checkout.runs())
+    target = checkout.runs()
+    made = merge.join([Run.open(folder) for folder in runs], target)
     cells = sum(1 for _ in made.records())
     if json:
         output.as_json({"run": str(made.folder), "cells": cells})

@@ -1,0 +1,101 @@
+"""A request: all of it is checked before anything is installed or written."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import checkout, files
+from harness.engines import choose
+from harness.engines.options import Options
+from harness.errors import HarnessError
+from harness.machine.host import Host
+from harness.problem.plan import Selected
+from harness.run.session import Request, session
+from tests.support.bench import WELL, Bench, on_cpu
+from tests.support.manifests import GOOD, written
+
+pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
+
+
+@pytest.fixture(autouse=True)
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with one problem on a machine without a GPU, where nothing may be built."""
+
+    def built(*_: object) -> None:
+        pytest.fail("built an engine")
+
+    folder = tmp_path / "house"
+    (folder / "problems").mkdir(parents=True)
+    written(folder / "problems", GOOD)
+    monkeypatch.setattr(checkout, "CHECKOUT", folder)
+    monkeypatch.setattr(choose, "ready", built)
+    monkeypatch.setattr(Host, "detect", on_cpu)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("asked", "mistake"),
+    [
+        ({"problem": "77"}, "no problem '77'"),
+        ({"engine": "cloud"}, "no engine 'cloud' (there are: auto, local, docker, podman)"),
+        ({"selected": Selected(variants=("fastest",))}, "no variant 'fastest'"),
+        ({"selected": Selected(cases=("huge",))}, "no case 'huge'"),
+        ({"selected": Selected(captures=("movie",))}, "no capture 'movie'"),
+        ({"selected": Selected(rounds=0)}, "--rounds has to be at least 1"),
+        ({"jobs": 0}, "--jobs has to be at least 1"),
+        ({"lock_mhz": 1500}, "--lock-clocks needs a GPU"),
+        ({"resume": Path("/nowhere")}, "/nowhere: not a run folder"),
+        ({"options": Options(python=Path("/nowhere/python"))}, "/nowhere/python: --python is no"),
+        ({"options": Options(wheels=Path("/nowhere"))}, "/nowhere: --wheels is no folder"),
+        ({"options": Options(mounts=(Path("/nowhere"),))}, "/nowhere: --mount does not exist"),
+        ({"options": Options(build_arguments=("X",))}, "--build-arg 'X' is not NAME=VALUE"),
+    ],
+)
+def test_a_mistake_is_found_before_anything_is_written(
+    house: Path, asked: dict[str, Any], mistake: str
+) -> None:
+    before = sorted(house.rglob("*"))
+    with pytest.raises(HarnessError, match=re.escape(mistake)):
+        session(replace(Request("9", engine="local"), **asked))
+    assert sorted(house.rglob("*")) == before
+
+
+def test_an_engine_whose_program_is_absent_is_found_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(HarnessError, match="podman: not found on PATH"):
+        session(Request("9", engine="podman"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "mistake"),
+    [
+        ({"problem": "8-other"}, "the run's problem is 8-other, here it is 9-example"),
+        ({"target": {"name": "another CPU"}}, "the run's target is another CPU, driver None, here"),
+        ({"target": 5}, "target: "),
+    ],
+)
+def test_a_run_of_something_else_does_not_go_on(
+    tmp_path: Path, changed: dict[str, Any], mistake: str
+) -> None:
+    run = Bench(tmp_path, slow=WELL, fast=WELL).run
+    path = run.folder / "run.json"
+    record = files.read_json(path)
+    if isinstance(changed.get("target"), dict):
+        changed = {"target": record["target"] | changed["target"]}
+    files.write_json(path, record | changed)
+    content = path.read_text()
+    with pytest.raises(HarnessError, match=mistake):
+        session(Request("9", engine="local", resume=run.folder))
+    assert path.read_text() == content
+
+
+def test_a_request_that_can_be_met_says_what_it_means(tmp_path: Path) -> None:
+    run = Bench(tmp_path, slow=WELL, fast=WELL).run
+    asked = Request("9", Selected(variants=("slow",), rounds=2), "local", resume=run.folder)
+    understood = session(asked)
+    assert [cell.variant for cell in understood.cells] == ["slow", "slow"]
+    assert understood.environments == ["plain"]
+    assert understood.resumed is not None

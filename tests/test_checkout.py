@@ -1,0 +1,74 @@
+"""The harness installed apart from the repository: what works there, and what it says it lacks."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.checkout import VARIABLE
+from tests.support.paths import DATA, ROOT
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds the package alone, as site-packages does."""
+    folder = tmp_path_factory.mktemp("site-packages")
+    unused = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "harness", folder / "harness", ignore=unused)
+    return folder
+
+
+def harness(installed: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    env = {"PATH": os.environ["PATH"], "HOME": str(installed), "COLUMNS": "200", **variables}
+    argv = [sys.executable, "-m", "harness", *arguments]
+    return subprocess.run(
+        argv, cwd=installed, env=env, check=False, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("list",),
+        ("run", "1"),
+        ("check", "1"),
+        ("report",),
+        ("report", "1"),
+        ("join", "a", "b"),
+        ("captures", "push", "elsewhere"),
+    ],
+)
+def test_a_command_that_needs_the_problems_says_so_in_one_line(
+    installed: Path, arguments: tuple[str, ...]
+) -> None:
+    before = sorted(path for path in installed.rglob("*") if "__pycache__" not in path.parts)
+    done = harness(installed, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert "needs a problems folder" in line
+    assert f"clone the repository and run it there, or set {VARIABLE} to the clone" in line
+    after = sorted(path for path in installed.rglob("*") if "__pycache__" not in path.parts)
+    assert after == before
+
+
+def test_a_capture_is_inspected_and_compared_without_a_checkout(installed: Path) -> None:
+    capture = str(next(DATA.rglob("*.memory*.gz"), None) or next(DATA.rglob("*.json.gz")))
+    inspected = harness(installed, "inspect", capture, "--json")
+    assert inspected.returncode == 0, inspected.stderr
+    compared = harness(installed, "diff", capture, capture, "--json")
+    assert compared.returncode == 0, compared.stderr
+
+
+def test_the_doctor_examines_the_machine_without_a_checkout(installed: Path) -> None:
+    done = harness(installed, "doctor", "--json")
+    assert done.returncode in (0, 1)
+    assert done.stderr == ""
+
+
+def test_the_variable_names_the_clone(installed: Path) -> None:
+    done = harness(installed, "list", "--json", **{VARIABLE: str(ROOT)})
+    assert done.returncode == 0, done.stderr
+    assert "1-torchao-float8" in done.stdout
