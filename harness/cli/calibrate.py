@@ -24,7 +24,7 @@ def calibrate(
     options = engine_options.options(python, wheels, image, mount)
     node = calibration.node_with_gpu(engine, options)
     built = calibration.ready(node, engine, options, (lambda _: None) if json else print)
-    with Progress(len(calibration.cells(node.target)), quiet=json) as progress:
+    with Progress(calibration.cells(node.target), quiet=json) as progress:
         ceilings = calibration.measure(built, progress.notify)
     if json:
         output.as_json(ceilings.as_json())

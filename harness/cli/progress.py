@@ -1,56 +1,130 @@
-"""Progress of a run: a live line on a terminal, plain lines elsewhere."""
+"""Progress of a run: a bar with an estimate on a terminal, a plain line for each cell elsewhere."""
 
 import threading
 import time
+from collections.abc import Mapping, Sequence
+from statistics import mean
 from typing import Self
 
+from rich import progress as rich_progress
 from rich.console import Console
-from rich.status import Status
+from rich.text import Text
 
 from harness.problem.plan import Cell
+from harness.run.durations import Key, key_of
+
+
+class Estimate:
+    """Estimates the seconds that a run has left; ``expected`` are durations of earlier runs.
+
+    A cell without an earlier duration is expected to take the mean of this run's cells, and nothing
+    is estimated while that is unknown. ``jobs`` cells run side by side.
+    """
+
+    def __init__(self, cells: Sequence[Cell], expected: Mapping[Key, float], jobs: int = 1) -> None:
+        self._expected = expected
+        self._waiting = {cell.id: key_of(cell) for cell in cells}
+        self._running: dict[str, tuple[Key, float]] = {}
+        self._durations: list[float] = []
+        self._jobs = jobs
+
+    def start(self, cell: Cell, now: float) -> None:
+        """Note that a cell starts at ``now``, in seconds of any clock."""
+        self._running[cell.id] = self._waiting.pop(cell.id), now
+
+    def end(self, cell: Cell, seconds: float) -> None:
+        """Note that a cell ended after ``seconds``."""
+        del self._running[cell.id]
+        self._durations.append(seconds)
+
+    def left(self, now: float) -> float | None:
+        """Return the seconds from ``now`` to the end of the run, None if they are unknown."""
+        ahead = [self._duration(key) for key in self._waiting.values()]
+        for key, started in self._running.values():
+            duration = self._duration(key)
+            ahead.append(None if duration is None else max(0.0, duration - (now - started)))
+        if any(seconds is None for seconds in ahead):
+            return None
+        return sum(seconds or 0.0 for seconds in ahead) / self._jobs
+
+    def _duration(self, key: Key) -> float | None:
+        return self._expected.get(key, mean(self._durations) if self._durations else None)
 
 
 class Progress:
-    """Counts cells and guesses the time left from those done."""
+    """Shows each cell of a run as it ends, and counts the failed ones."""
 
-    def __init__(self, total: int, *, quiet: bool = False) -> None:
-        self._total = total
+    def __init__(
+        self,
+        cells: Sequence[Cell],
+        expected: Mapping[Key, float] | None = None,
+        *,
+        jobs: int = 1,
+        quiet: bool = False,
+        console: Console | None = None,
+    ) -> None:
+        self._total = len(cells)
         self._done = 0
-        self._start = time.monotonic()
         self._lock = threading.Lock()
         self._running: list[str] = []
-        self._console = Console(highlight=False, quiet=quiet)
-        self._status: Status | None = None
+        self._estimate = Estimate(cells, expected or {}, jobs)
+        self._console = console or Console(highlight=False, quiet=quiet)
+        self._bar = rich_progress.Progress(
+            rich_progress.BarColumn(),
+            rich_progress.MofNCompleteColumn(),
+            rich_progress.TimeElapsedColumn(),
+            _Left(self._estimate, self._lock),
+            rich_progress.TextColumn("{task.description}", markup=False),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task("", total=self._total)
         self.failed = 0
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._status = self._console.status("starting")
-            self._status.start()
+        self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._status:
-            self._status.stop()
+        self._bar.stop()
 
     def notify(self, cell: Cell, status: str, seconds: float) -> None:
-        """Show that a cell starts ("running") or how it ended."""
+        """Show that a cell starts ("running") or how it ended, with its reason and seconds."""
         name = f"{cell.case} {cell.variant} {cell.capture} round {cell.round}"
         with self._lock:
             if status == "running":
                 self._running.append(name)
+                self._estimate.start(cell, time.monotonic())
             else:
                 self._running.remove(name)
+                self._estimate.end(cell, seconds)
                 self._done += 1
                 self.failed += status != "ok"
                 line = f"[{self._done}/{self._total}] {name}: {status}, {seconds:.1f} s"
                 self._console.print(line, markup=False, soft_wrap=True)
-            if self._status:
-                self._status.update(f"{'; '.join(self._running)}; {self._left()}")
+            running = "; ".join(self._running)
+        self._bar.update(self._task, completed=self._done, description=running)
 
-    def _left(self) -> str:
-        if not self._done:
-            return f"{self._total} to go"
-        spent = time.monotonic() - self._start
-        left = spent / self._done * (self._total - self._done)
-        return f"about {left / 60:.0f} min left"
+
+class _Left(rich_progress.ProgressColumn):
+    """The estimate of the time that is left."""
+
+    def __init__(self, estimate: Estimate, lock: threading.Lock) -> None:
+        super().__init__()
+        self._estimate = estimate
+        self._lock = lock
+
+    def render(self, task: rich_progress.Task) -> Text:  # noqa: ARG002 - rich's signature
+        with self._lock:
+            seconds = self._estimate.left(time.monotonic())
+        return Text("" if seconds is None else f"about {left_in_words(seconds)} left")
+
+
+def left_in_words(seconds: float) -> str:
+    """Return a duration as a reader wants it of an estimate: "40 s", "12 min" or "3 h 5 min"."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"

@@ -51,7 +51,7 @@ def run(
         return
     messages: list[str] = []
     work = asked.install(messages.append if json else print)
-    with Progress(len(work.cells), quiet=json) as progress:
+    with Progress(work.cells, work.durations(), jobs=jobs, quiet=json) as progress:
         work.execute(progress.notify)
     if json:
         _print_json(work, messages)

@@ -14,6 +14,7 @@ from harness.problem import manifest
 from harness.problem.model import Problem
 from harness.problem.plan import Cell, Selected, plan
 from harness.run import calibrate, dry_run, provenance
+from harness.run.durations import Key, earlier
 from harness.run.execute import Execution, Notify, unfinished
 from harness.store.run_folder import Run
 
@@ -99,6 +100,11 @@ class Work:
     engine: Engine
     run: Run
     cells: list[Cell]
+
+    def durations(self) -> dict[Key, float]:
+        """Return the seconds that the same cells took in earlier runs on this model of machine."""
+        problem, target = self.run.provenance.problem, self.engine.node.target.name
+        return earlier(checkout.runs(), problem, target, self.cells)
 
     def execute(self, notify: Notify) -> None:
         """Run the cells; those that fail are recorded and the rest goes on."""
