@@ -91,8 +91,9 @@ class Kind:
     profiler ``tool`` and ``after(out)`` the commands that turn its report into files that need no
     profiler; ``leaves`` are the files that must exist then, and ``counted(log)`` returns what the
     profiler says that it recorded. ``reads_counters``: needs the driver's permission for hardware
-    counters. ``unprofiled``: nothing watches the workload, so its times are the times; planned
-    first, repeated in rounds, and judged by what the GPU monitor saw.
+    counters. ``export_check(program)`` returns whether the installed program can export, and the
+    remedy, empty if it can. ``unprofiled``: nothing watches the workload, so its times are the
+    times; planned first, repeated in rounds, and judged by what the GPU monitor saw.
 
     Reading: ``read(path)`` turns ``artifact`` into the tables it ``fills``; ``read_brief(path)``
     leaves out what only joins rows of several tables. ``check(counts, tables, path)`` raises
@@ -117,6 +118,7 @@ class Kind:
 
     tool: str | None = None
     reads_counters: bool = False
+    export_check: Lazy[[str], tuple[str, str]] | None = None
     leaves: tuple[str, ...] = ()
     wrap: Lazy[[Argv, Path, tuple[str, ...]], Argv] = Lazy("harness.captures.kind:unwrapped")
     after: Lazy[[Path], list[Argv]] = Lazy("harness.captures.kind:no_exports")

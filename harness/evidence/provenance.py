@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Strict, ValidationError
+from pydantic import BaseModel, ConfigDict, Strict, ValidationError, model_validator
 
 from harness import files
+from harness.captures.registry import tools
 from harness.errors import CaptureError, EvidenceError
 
 VERSION = 1
@@ -54,7 +55,10 @@ class Tool(Record):
 
 
 class Target(Record):
-    """The machine that a run was made on; ``slug`` names its folder under reports/."""
+    """The machine that a run was made on; ``slug`` names its folder under reports/.
+
+    ``tools`` are the profilers' programs by name, None where one was not installed.
+    """
 
     name: str
     slug: str
@@ -64,9 +68,18 @@ class Target(Record):
     cores: int | None = None
     memory_bytes: int | None = None
     system: str | None = None
-    nsys: Tool | None = None
-    ncu: Tool | None = None
+    tools: dict[str, Tool | None] = {}
     counters_restricted: bool | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _tools_in_one(cls, value: Any) -> Any:
+        """Gather the tools that an earlier harness recorded as fields of the target."""
+        if not isinstance(value, Mapping) or "tools" in value:
+            return value
+        fields = {name: value[name] for name in tools() if name in value}
+        rest = {key: item for key, item in value.items() if key not in fields}
+        return rest | {"tools": fields}
 
 
 class Git(Record):

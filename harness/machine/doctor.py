@@ -3,12 +3,13 @@
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import process
-from harness.errors import ToolError
+from harness.captures.kind import Kind
+from harness.captures.registry import KINDS
 from harness.machine.monitor import Monitor, summary
 from harness.machine.target import Target, Tool
 
@@ -39,9 +40,7 @@ def checks(target: Target, monitor: Monitor) -> list[Check]:
     return [
         _python(),
         _gpu(target),
-        _profiler("nsys", target.nsys, target),
-        _nsys_import(target),
-        _profiler("ncu", target.ncu, target),
+        *_profilers(target),
         _counters(target),
         _state(target, monitor),
         _disk(Path.cwd()),
@@ -61,6 +60,14 @@ def _gpu(target: Target) -> Check:
     return Check("GPU", True, found)
 
 
+def _profilers(target: Target) -> Iterator[Check]:
+    for kind in KINDS.values():
+        if kind.tool:
+            tool = target.tools[kind.tool]
+            yield _profiler(kind.tool, tool, target)
+            yield from _export(kind, tool, target)
+
+
 def _profiler(name: str, tool: Tool | None, target: Target) -> Check:
     if target.gpu is None:
         return Check(name, None, tool.version if tool else "not installed; not needed on a CPU")
@@ -77,23 +84,16 @@ def _release(tool: Tool) -> tuple[int, int]:
     return int(year), int(release)
 
 
-def _nsys_import(target: Target) -> Check:
-    if target.gpu is None or target.nsys is None:
-        return Check("nsys export", None, "not needed here")
-    try:
-        process.output([target.nsys.path, "export", "--help"])
-        importer = Path(target.nsys.path).resolve().parent / "QdstrmImporter"
-        missing = [
-            line.split()[0]
-            for line in (
-                process.output(["ldd", str(importer)]) if importer.is_file() else ""
-            ).splitlines()
-            if "not found" in line
-        ]
-    except ToolError as error:
-        return Check("nsys export", False, str(error), "reinstall Nsight Systems")
-    remedy = f"install the packages with {', '.join(missing)}" if missing else ""
-    return Check("nsys export", not missing, "works" if not missing else "cannot load", remedy)
+def _export(kind: Kind, tool: Tool | None, target: Target) -> Iterator[Check]:
+    """Yield whether the profiler's own export works, if the kind needs one."""
+    if kind.export_check is None:
+        return
+    name = f"{kind.tool} export"
+    if target.gpu is None or tool is None:
+        yield Check(name, None, "not needed here")
+        return
+    finding, remedy = kind.export_check(tool.path)
+    yield Check(name, not remedy, finding, remedy)
 
 
 def _counters(target: Target) -> Check:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness import process
+from harness.captures.registry import tools
 from harness.errors import ToolError
 
 _PROFILER_FOLDERS = (
@@ -45,6 +46,7 @@ class Tool:
 class Target:
     """The machine that a run is made on; ``gpu`` is the one that work will use, if there is one.
 
+    ``tools`` are the profilers' programs by name, None where one is not installed.
     ``counters_restricted`` is the driver's RmProfilingAdminOnly, None where it cannot be read.
     """
 
@@ -53,8 +55,7 @@ class Target:
     cores: int
     memory_bytes: int
     system: str
-    nsys: Tool | None
-    ncu: Tool | None
+    tools: dict[str, Tool | None]
     counters_restricted: bool | None
 
     @property
@@ -86,8 +87,7 @@ def detect() -> Target:
         cores=os.cpu_count() or 1,
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         system=f"{_distribution()}, kernel {platform.release()}",
-        nsys=_tool("nsys"),
-        ncu=_tool("ncu"),
+        tools={name: _tool(name) for name in tools()},
         counters_restricted=_restricted(Path("/proc/driver/nvidia/params")),
     )
 

@@ -236,9 +236,9 @@ def conditions(origin: dict[str, Any]) -> list[list[str]]:
     made = [run, *run.get("resumed", [])]
     gpu = target["gpu"]
     rows = [["target", _target(target, gpu)], ["host", f"{target['cpu']}, {target['system']}"]]
-    for tool in ("nsys", "ncu"):
-        if target[tool]:
-            rows.append([tool, target[tool]["version"]])
+    for name, tool in target["tools"].items():
+        if tool:
+            rows.append([name, tool["version"]])
     packages = sorted(
         {f"{name} {v}" for cell in origin["cells"] for name, v in cell["packages"].items()}
     )

@@ -111,7 +111,11 @@ def test_the_counter_permission_is_read_from_the_driver(tmp_path: Path) -> None:
 def test_a_profiler_older_than_the_driver_is_told_with_its_remedy() -> None:
     from dataclasses import replace
 
-    here = replace(target.detect(), nsys=Tool("/bin/nsys", "2024.6.2"), counters_restricted=True)
+    here = replace(
+        target.detect(),
+        tools={"nsys": Tool("/bin/nsys", "2024.6.2"), "ncu": None},
+        counters_restricted=True,
+    )
     found = {check.name: check for check in doctor.checks(here, Monitor(None))}
     assert found["nsys"].ok is False
     assert "2025.3 or later" in found["nsys"].remedy

@@ -35,3 +35,17 @@ def export(path: Path, report: Path, folder: Path) -> Path:
             f"nsys export: {outcome.status}: {outcome.detail}", where=path, remedy=_REMEDY
         )
     return database
+
+
+def check(program: str) -> tuple[str, str]:
+    """Return whether the program at this path can export, and the remedy, empty if it can."""
+    try:
+        process.output([program, "export", "--help"])
+        importer = Path(program).resolve().parent / "QdstrmImporter"
+        libraries = process.output(["ldd", str(importer)]) if importer.is_file() else ""
+    except ToolError as error:
+        return str(error), "reinstall Nsight Systems"
+    missing = [line.split()[0] for line in libraries.splitlines() if "not found" in line]
+    if missing:
+        return "cannot load", f"install the packages with {', '.join(missing)}"
+    return "works", ""

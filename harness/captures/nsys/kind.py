@@ -19,6 +19,7 @@ KIND = Kind(
         ),
     ),
     tool="nsys",
+    export_check=Lazy("harness.captures.nsys.export:check"),
     leaves=(REPORT, EXPORT),
     wrap=Lazy("harness.captures.nsys.record:wrap"),
     after=Lazy("harness.captures.nsys.record:after"),
