@@ -1,0 +1,142 @@
+"""Documentation held to the code: the glossary's words, and the links and paths of pages."""
+
+import inspect
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from pydantic import BaseModel
+
+from harness.captures.registry import KINDS
+from harness.cli.app import app
+from harness.evidence.tables import SCHEMAS
+from harness.problem import model
+from tests.support.paths import ROOT
+
+GLOSSARY = ROOT / "docs" / "glossary.md"
+PAGES = sorted(
+    path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")] if path.is_file()
+)
+
+SELF_EVIDENT = {
+    # manifest
+    *("title", "summary", "label", "id", "unit", "source", "software", "columns", "rows"),
+    # command line
+    *("--json", "--markdown", "--python"),
+    # evidence
+    *("name", "text", "value", "count", "bytes", "index", "status", "seconds", "gpu", "device"),
+    "thread",
+}
+"""Words that mean what any reader takes them for."""
+
+
+@cache
+def glossary() -> dict[str, str]:
+    """Return the meaning of every word; a row may define several words."""
+    words: dict[str, str] = {}
+    for line in GLOSSARY.read_text(encoding="utf-8").splitlines():
+        row = re.fullmatch(r"\| (.+) \| (.+) \|", line)
+        if row is None or row[1] in ("word", "---"):
+            continue
+        for word in row[1].split(", "):
+            name = word.strip("`")
+            assert name not in words, f"{name} is defined twice"
+            words[name] = row[2]
+    return words
+
+
+def manifest_words() -> set[str]:
+    models = [
+        member
+        for _, member in inspect.getmembers(model, inspect.isclass)
+        if issubclass(member, BaseModel) and member.__module__ == model.__name__
+    ]
+    return {name for member in models for name in member.model_fields}
+
+
+def command_words(command: Any = None, path: tuple[str, ...] = ("harness",)) -> set[str]:
+    """Return the commands, each with the names it is called by, and their options."""
+    command = command or typer.main.get_command(app)
+    words = {
+        option for parameter in command.params for option in parameter.opts if option[:1] == "-"
+    }
+    commands = getattr(command, "commands", {})
+    if not commands:
+        words.add(" ".join(path))
+    for name, child in commands.items():
+        words |= command_words(child, (*path, name))
+    return words
+
+
+def evidence_words() -> set[str]:
+    return {*SCHEMAS, *(column for columns in SCHEMAS.values() for column in columns)}
+
+
+def kind_words() -> set[str]:
+    return {*KINDS, *(measure for kind in KINDS.values() for measure in kind.measures)}
+
+
+WORDS = {
+    "manifest": manifest_words,
+    "command line": command_words,
+    "evidence": evidence_words,
+    "kinds": kind_words,
+}
+
+
+@pytest.mark.parametrize("origin", WORDS)
+def test_every_word_is_defined(origin: str) -> None:
+    assert sorted(WORDS[origin]() - glossary().keys() - SELF_EVIDENT) == []
+
+
+def test_every_defined_word_is_used() -> None:
+    names = set().union(*(words() for words in WORDS.values()))
+    sources = [*(ROOT / "harness").rglob("*.py"), *PAGES, *(ROOT / "problems").glob("*/*.md.j2")]
+    text = " ".join(
+        " ".join(path.read_text(encoding="utf-8").lower().split())
+        for path in sources
+        if path != GLOSSARY
+    )
+    unused = [
+        word
+        for word in glossary().keys() - names
+        if not re.search(rf"(?<!\w){re.escape(word.lower())}s?(?!\w)", text)
+    ]
+    assert unused == []
+
+
+def test_no_self_evident_word_is_idle() -> None:
+    names = set().union(*(words() for words in WORDS.values()))
+    assert sorted(SELF_EVIDENT - names) == []
+    assert sorted(SELF_EVIDENT & glossary().keys()) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_links_to_exists(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if re.match(r"https?://|mailto:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target), link
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_path_that_a_page_names_exists(page: Path) -> None:
+    named = re.findall(
+        r"(?<![\w/.<-])(?:harness|problems|tests|benchmarks|docker|scripts|docs|requirements)"
+        r"(?:/[\w.+-]++)++/?+(?![\w/*<…])",
+        page.read_text(encoding="utf-8"),
+    )
+    assert [path for path in named if not (ROOT / path.rstrip(".")).exists()] == []
