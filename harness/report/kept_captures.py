@@ -17,12 +17,12 @@ from harness.captures.kind import Kept
 from harness.captures.registry import KINDS
 from harness.evidence import capture_list
 from harness.evidence.capture_list import CaptureList, KeptCapture
+from harness.problem.model import Problem
 from harness.store import capture_store, run_folder
 
 GIT_BYTES = 4_000_000
 """What the captures of one report may take in git."""
 
-_OF_PROBLEM = ("output_code.py",)
 _OF_PROBLEM_RANK = 2
 """A problem's own artifacts come between the text captures and the binary ones."""
 
@@ -41,7 +41,14 @@ class _Source:
     bytes: int
 
 
-def keep(run: run_folder.Run, cells: Collection[str], page: str, report: Path, store: Path) -> None:
+def keep(
+    problem: Problem,
+    run: run_folder.Run,
+    cells: Collection[str],
+    page: str,
+    report: Path,
+    store: Path,
+) -> None:
     """Write the captures of a report and their list; what exceeds ``GIT_BYTES`` goes to ``store``.
 
     ``cells`` names the cells whose artifacts count, ``page`` is the report's text. Raises
@@ -50,7 +57,7 @@ def keep(run: run_folder.Run, cells: Collection[str], page: str, report: Path, s
     folder = report / "captures"
     folder.mkdir()
     with tempfile.TemporaryDirectory(prefix="captures-") as scratch:
-        sources = _sources(run, cells)
+        sources = _sources(problem, run, cells)
         captures = [_prepared(source, Path(scratch)) for source in sources]
         ranks = {source.name: source.kept.rank for source in sources}
         in_git = _fitting(captures, ranks, named=set(_LINK.findall(page)))
@@ -66,14 +73,14 @@ def keep(run: run_folder.Run, cells: Collection[str], page: str, report: Path, s
     capture_list.write(report / "evidence", CaptureList(captures=tuple(captures)))
 
 
-def _sources(run: run_folder.Run, cells: Collection[str]) -> list[_Source]:
+def _sources(problem: Problem, run: run_folder.Run, cells: Collection[str]) -> list[_Source]:
     """Return one artifact of each case, variant and file name, in the order of kept names.
 
     The kind that slows the workload least and the first round count; of a cell that was run again,
     the newest record.
     """
     best: dict[str, tuple[tuple[int, int, float], _Source]] = {}
-    own = tuple(Kept(name, _OF_PROBLEM_RANK, compressed=True) for name in _OF_PROBLEM)
+    own = tuple(Kept(name, _OF_PROBLEM_RANK, compressed=True) for name in problem.keep)
     for folder, record in run.records():
         if not record.ok or record.name not in cells:
             continue

@@ -41,7 +41,7 @@ def publish(
         tables = extraction.extract(run, built / "evidence")
         render(problem, built)
         page = (built / "README.md").read_text(encoding="utf-8")
-        kept_captures.keep(run, completeness.measured(tables), page, built, store)
+        kept_captures.keep(problem, run, completeness.measured(tables), page, built, store)
         loss = "" if replace else completeness.loss(target, built)
         folder = target.with_name(target.name + index.PARTIAL) if loss else target
         with files.atomic_folder(folder) as building:

@@ -8,6 +8,7 @@ import pytest
 
 from harness import files
 from harness.captures import sniff
+from harness.captures.formats.compressed import blocks
 from harness.errors import CaptureError, HarnessError, ManifestError
 from harness.evidence import capture_list, provenance
 from harness.evidence.capture_list import KeptCapture
@@ -87,7 +88,8 @@ RunOf = Callable[..., Run]
 @pytest.fixture
 def problem(tmp_path: Path) -> Problem:
     captures = "captures:\n  timing: {}\n  torch: {}\n  nsys: {}\n"
-    folder = written(tmp_path, GOOD.replace("captures:\n  timing: {}\n", captures))
+    text = GOOD.replace("captures:\n  timing: {}\n", captures) + "keep: [output_code.py]\n"
+    folder = written(tmp_path, text)
     (folder / "worklog.md.j2").write_text(PAGE, encoding="utf-8")
     return manifest.load(folder)
 
@@ -242,3 +244,21 @@ def test_kept_captures_are_the_same_bytes_each_time(
     assert content(first / "captures") == content(second / "captures")
     assert listed(first) == listed(second)
     assert any(name.endswith(".sqlite.zst") for name in listed(first))
+
+
+def test_of_a_problem_s_own_artifacts_one_a_variant_is_kept(
+    problem: Problem, run_of: RunOf, tmp_path: Path
+) -> None:
+    run = run_of("run", profiled=False)
+    code = tmp_path / "code.py"
+    for round_, kind in ((0, "torch"), (1, "timing"), (0, "timing")):
+        code.write_text(f"{kind} {round_}")
+        artifacts = {"output_code.py": code}
+        if kind == "torch":
+            artifacts["trace.json.gz"] = DATA / "torch/streams.json.gz"
+        folder = cell(run, kind, artifacts, round=round_)
+        folder.rename(folder.with_name(f"{kind}-{round_}"))
+    report = publish.publish(problem, run, tmp_path / "reports", tmp_path / "store").folder
+    assert list(listed(report)) == ["small.fast.output_code.py.zst", "small.fast.trace.json.gz"]
+    plain = b"".join(blocks(report / "captures" / "small.fast.output_code.py.zst", 100))
+    assert plain == b"timing 0"
