@@ -56,7 +56,6 @@ PENDING = {
 """Imports that are wrong and have to go; nothing is added here."""
 
 LONG = {
-    "analysis.metrics.Metrics",
     "engines.container.Container",
     "probe.cell.Cell",
     "report.worklog.Worklog",

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
+from harness.analysis import intervals
+
 GAPS_KEPT = 5
 
 
@@ -137,18 +139,8 @@ def _activity(timed: pl.DataFrame) -> Activity:
     # What an interval shares with any earlier one ends where it ends or the farthest of them does.
     shared = ops.select("start_ns", end_ns=pl.min_horizontal("end_ns", "reach_ns")).slice(1)
     span = int(ops["end_ns"].max() - ops["start_ns"][0])
-    busy = _union(ops)
-    return Activity(timed.height, span, busy, span - busy, _union(shared), _longest_gaps(ops))
-
-
-def _union(intervals: pl.DataFrame) -> int:
-    """Return the length of the union of intervals sorted by start; one that is empty adds none."""
-    return int(intervals.select(_fresh(pl.col("end_ns").cum_max().shift(1)).sum()).item())
-
-
-def _fresh(reach: pl.Expr) -> pl.Expr:
-    """Return what an interval covers beyond ``reach``, the farthest end of those before it."""
-    return (pl.col("end_ns") - pl.max_horizontal("start_ns", reach)).clip(lower_bound=0)
+    busy, overlap = (intervals.length(intervals.union(rows)) for rows in (ops, shared))
+    return Activity(timed.height, span, busy, span - busy, overlap, _longest_gaps(ops))
 
 
 def _longest_gaps(ops: pl.DataFrame) -> tuple[Gap, ...]:
@@ -232,23 +224,19 @@ def step_activity(
     operations launched in it, ``kernels`` and ``graphs`` their numbers, 0 where there were none.
     """
     start, end = pl.col("start_ns"), pl.col("end_ns")
-    fresh = _fresh(end.cum_max().shift(1).over("step"))
     launched = gpu_ops_in_ranges(gpu_ops, api_calls, ranges, name)
-    work = (
-        launched.with_columns((start + pl.col("duration_ns")).alias("end_ns"))
-        .sort("step", "start_ns")
-        .with_columns(fresh.alias("fresh_ns"))
-        .group_by("step")
-        .agg(
-            (pl.col("kind") == "kernel").sum().cast(pl.Int64).alias("kernels"),
-            (pl.col("kind") == "graph").sum().cast(pl.Int64).alias("graphs"),
-            pl.col("fresh_ns").sum().alias("busy_ns"),
-        )
+    numbers = launched.group_by("step").agg(
+        (pl.col("kind") == "kernel").sum().cast(pl.Int64).alias("kernels"),
+        (pl.col("kind") == "graph").sum().cast(pl.Int64).alias("graphs"),
     )
+    ended = launched.with_columns((start + pl.col("duration_ns")).alias("end_ns"))
+    stretches = intervals.union(ended, by="step")
+    busy = stretches.group_by("step").agg((end - start).sum().alias("busy_ns"))
     return (
         steps(ranges, name)
         .select("step", (end - start).alias("host_ns"))
-        .join(work, on="step", how="left", maintain_order="left")
+        .join(numbers, on="step", how="left", maintain_order="left")
+        .join(busy, on="step", how="left", maintain_order="left")
         .with_columns(pl.col("kernels", "graphs", "busy_ns").fill_null(0))
     )
 

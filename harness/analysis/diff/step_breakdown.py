@@ -16,7 +16,7 @@ from itertools import accumulate, pairwise
 
 import polars as pl
 
-from harness.analysis import timeline
+from harness.analysis import intervals, timeline
 from harness.analysis.diff.paths import with_paths
 from harness.evidence.tables import Tables
 
@@ -77,12 +77,12 @@ def steps(tables: Tables, name: str | None = None) -> Steps:
         windows = [(windows[0][0], max(end for _, end in windows))]
         inside = inside.with_columns(pl.lit(0, pl.Int64).alias("step"))
     calls = _of_launchers(calls, inside)
-    host = [_union(_spans(calls.filter(kind))) for kind in _kinds_of_call()]
+    host = [intervals.union(_spans(calls.filter(kind))).rows() for kind in _kinds_of_call()]
     others = ranges.filter(pl.col("name").cast(pl.String) != (name or ""))
     inside = with_paths(inside.cast({"name": pl.String}), calls, others)
     by_step = inside.partition_by("step", as_dict=True)
     found = [
-        _step(window, _spans(by_step[(at,)]) if (at,) in by_step else [], host)
+        _step(window, _spans(by_step.get((at,), inside.clear())), host)
         for at, window in enumerate(windows)
     ]
     return Steps(name or "", tuple(found), inside)
@@ -132,33 +132,20 @@ def _windows(spans: Sequence[Span], ops: pl.DataFrame) -> list[Span]:
     ]
 
 
-def _step(window: Span, ops: Sequence[Span], host: Sequence[Sequence[Span]]) -> Step:
-    busy = _union(ops)
-    shared = sum(end - start for start, end in ops) - sum(end - start for start, end in busy)
-    edges = [window[0], *(edge for span in busy for edge in span), window[1]]
+def _step(window: Span, ops: pl.DataFrame, host: Sequence[Sequence[Span]]) -> Step:
+    busy = intervals.union(ops)
+    shared = intervals.length(ops) - intervals.length(busy)
+    edges = [window[0], *(edge for span in busy.rows() for edge in span), window[1]]
     gaps = [(edges[at], edges[at + 1]) for at in range(0, len(edges), 2)]
     waited, called = (_common(gaps, spans) for spans in host)
     idle = sum(end - start for start, end in gaps)
     return Step(window[1] - window[0], shared, (idle - called, called - waited, waited))
 
 
-def _spans(rows: pl.DataFrame) -> list[Span]:
-    """Return start and end of calls or operations, by start."""
-    timed = rows.drop_nulls(["start_ns", "duration_ns"]).sort("start_ns")
+def _spans(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return start_ns and end_ns of the calls or operations that were timed."""
     end = pl.col("start_ns") + pl.col("duration_ns")
-    return timed.select("start_ns", end.alias("end_ns")).rows()
-
-
-def _union(spans: Sequence[Span]) -> list[Span]:
-    """Return the stretches that any of ``spans``, sorted by start, covers."""
-    joined: list[Span] = []
-    for start, end in spans:
-        if joined and start <= joined[-1][1]:
-            if end > joined[-1][1]:
-                joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
-    return joined
+    return rows.drop_nulls(["start_ns", "duration_ns"]).select("start_ns", end.alias("end_ns"))
 
 
 def _common(gaps: Sequence[Span], spans: Sequence[Span]) -> int:

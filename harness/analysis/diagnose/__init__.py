@@ -1,0 +1,42 @@
+"""What makes a subject slow, concluded from its evidence: one file a finding, one line here.
+
+A rule is a function of a subject's tables that yields a Finding for each cause that the evidence
+bears out. Its file imports :class:`Finding` from here.
+"""
+
+import importlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from harness.evidence.tables import Tables
+
+RULES: tuple[str, ...] = ()
+"""Every rule as "module:function", in the order in which findings are listed."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A cause, the evidence that it rests on, and the next thing to look at.
+
+    ``cause`` and ``look_at`` are sentences. ``evidence`` names metrics with their values, or rows
+    of tables, one a line: never empty.
+    """
+
+    cause: str
+    evidence: tuple[str, ...]
+    look_at: str
+
+
+Rule = Callable[[Tables], Iterable[Finding]]
+
+
+def diagnose(tables: Tables) -> list[Finding]:
+    """Return what every rule finds in a subject's tables, in the order of RULES."""
+    return [finding for rule in RULES for finding in _load(rule)(tables)]
+
+
+def _load(reference: str) -> Rule:
+    """Return the function that "module:function" names."""
+    module, _, function = reference.partition(":")
+    rule: Rule = getattr(importlib.import_module(module), function)
+    return rule

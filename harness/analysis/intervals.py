@@ -1,0 +1,31 @@
+"""The union of intervals of time: operations overlap, so their summed durations are no time."""
+
+import polars as pl
+
+
+def union(intervals: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
+    """Return the disjoint stretches that intervals cover, by their start: start_ns and end_ns.
+
+    ``intervals``: columns start_ns and end_ns, in any order; empty ones cover nothing, and what
+    touches is one stretch. ``by``: a column whose values are kept apart; first of the result.
+    """
+    keys = [by] if by else []
+    rows = intervals.select(*keys, "start_ns", "end_ns").filter(
+        pl.col("end_ns") > pl.col("start_ns")
+    )
+    # How far the intervals up to each row reach: a gap follows where the next one starts later.
+    rows = rows.sort(*keys, "start_ns").with_columns(_within(pl.col("end_ns").cum_max(), by))
+    opens = pl.col("start_ns") > _within(pl.col("end_ns").shift(1), by)
+    rows = rows.with_columns(opens.fill_null(value=True).alias("opens"))
+    closes = rows.select(_within(pl.col("opens").shift(-1), by).fill_null(value=True)).to_series()
+    starts = rows.filter("opens").select(*keys, "start_ns")
+    return starts.with_columns(rows.filter(closes)["end_ns"])
+
+
+def length(intervals: pl.DataFrame) -> int:
+    """Return how long intervals are together, in ns; of a union, the time that it covers."""
+    return int((intervals["end_ns"] - intervals["start_ns"]).sum())
+
+
+def _within(expression: pl.Expr, by: str | None) -> pl.Expr:
+    return expression.over(by) if by else expression

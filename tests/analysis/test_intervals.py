@@ -1,0 +1,42 @@
+"""Unions of intervals against the nanoseconds that they cover, counted one by one."""
+
+from itertools import pairwise
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.analysis import intervals
+
+INTERVALS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(-3, 12)))
+"""Group, start and duration; some last no time, or less."""
+
+
+def frame(rows: list[tuple[int, int, int]]) -> pl.DataFrame:
+    names = {"step": pl.Int64, "start_ns": pl.Int64, "duration_ns": pl.Int64}
+    table = pl.DataFrame(rows, schema=names, orient="row")
+    return table.with_columns(end_ns=pl.col("start_ns") + pl.col("duration_ns"))
+
+
+def covered(rows: list[tuple[int, int, int]]) -> set[int]:
+    return {at for _, start, duration in rows for at in range(start, start + duration)}
+
+
+@given(INTERVALS)
+def test_a_union_covers_each_nanosecond_once_in_separate_stretches(
+    rows: list[tuple[int, int, int]],
+) -> None:
+    union = intervals.union(frame(rows))
+    stretches = union.rows()
+    instants = [at for start, end in stretches for at in range(start, end)]
+    assert len(instants) == len(set(instants)) == intervals.length(union)
+    assert set(instants) == covered(rows)
+    assert all(end < start for (_, end), (start, _) in pairwise(stretches))
+
+
+@given(INTERVALS)
+def test_groups_are_kept_apart(rows: list[tuple[int, int, int]]) -> None:
+    union = intervals.union(frame(rows), by="step")
+    for step in range(3):
+        alone = intervals.union(frame([row for row in rows if row[0] == step]))
+        assert union.filter(pl.col("step") == step).drop("step").equals(alone)
