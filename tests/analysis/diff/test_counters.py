@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from harness.analysis.counters import per_kernel
 from harness.analysis.diff import counters
 from harness.analysis.diff.counters import KernelCounters, slowest
-from harness.captures import sniff
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables, frame
 from harness.extract import sources
@@ -138,8 +137,7 @@ def test_kernels_of_one_side_and_the_largest_change_of_time_first() -> None:
 
 def real() -> dict[str, Tables]:
     path = ROOT / "tests" / "data" / "ncu" / "small.ncu-rep.zst"
-    with sniff.opened(path) as plain:
-        found = {path.name: sources.read("ncu", plain, path)}
+    found = {path.name: sources.capture(path)[1]}
     rows = evidence.load(REPORT)["counters"]
     for cell in rows["cell"].unique().sort()[::3]:
         found[cell] = {"counters": rows.filter(pl.col("cell") == cell)}

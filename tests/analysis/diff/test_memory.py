@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from harness.analysis.diff import memory
 from harness.analysis.diff.memory import MemoryDiff, Pool
-from harness.captures import sniff
 from harness.evidence.tables import FREED_POOL, Tables
 from harness.extract import sources
 from tests.support.paths import DATA
@@ -163,9 +162,7 @@ def test_sites_sum_to_the_peak_of_each_phase(a: list[Held], b: list[Held]) -> No
 
 @pytest.mark.parametrize("name", ["graph.pickle.zst", "stack_013_eager.json.gz"])
 def test_real_captures_against_themselves_and_against_nothing(name: str) -> None:
-    path = DATA / name
-    with sniff.opened(path) as plain:
-        one = sources.read("memory", plain, path)
+    one = sources.capture(DATA / name)[1]
     assert changed(memory.compare(one, one)) == {}
     found = memory.compare(capture(), one)
     assert (
