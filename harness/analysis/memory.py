@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from harness.analysis.units import size
 from harness.evidence.tables import FREED_POOL, Tables
 
 _OUTSIDE = (
@@ -150,13 +151,6 @@ def limits(tables: Tables) -> list[str]:
             " other."
         )
     return [sentence for sentence in found if sentence]
-
-
-def size(count: int) -> str:
-    """Return bytes in the largest decimal unit that they have one of."""
-    power = min(3, (len(str(abs(count))) - 1) // 3)
-    unit = ("B", "kB", "MB", "GB")[power]
-    return f"{count / 1000**power:,.{2 if power else 0}f} {unit}"
 
 
 def _outside(tables: Tables) -> str:

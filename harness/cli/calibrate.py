@@ -18,7 +18,7 @@ def calibrate(
     """Measure this GPU's ceilings now and keep them for a day, beside the datasheet's peaks."""
     from harness.cli import output
     from harness.cli.progress import Progress
-    from harness.report.ceilings import table_of
+    from harness.report.sections.ceilings import ceiling_table
     from harness.run import calibrate as calibration
 
     options = engine_options.options(python, wheels, image, mount)
@@ -30,7 +30,7 @@ def calibrate(
         output.as_json(ceilings.as_json())
         return
     rates = {name: rate.as_json() for name, rate in ceilings.rates.items()}
-    table = table_of(str(ceilings.name), {ceilings.gpu: rates})
+    table = ceiling_table(str(ceilings.name), {ceilings.gpu: rates})
     output.table(table.head, table.rows)
     if table.source:
         print(f"datasheet: {table.source}")

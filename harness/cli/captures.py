@@ -67,6 +67,7 @@ def _listed(reports: list[Path]) -> list["KeptCapture"]:
 def _show(transfer: "Transfer", *, json: bool) -> None:
     """Print what became of each capture and end with the exit code."""
     from harness.cli import output
+    from harness.report.escape import printable
 
     if json:
         output.as_json(
@@ -82,7 +83,7 @@ def _show(transfer: "Transfer", *, json: bool) -> None:
         for capture in transfer.copied:
             print(f"copied: {capture.name} {capture.sha256}")
         for capture, reason in transfer.missing:
-            print(f"missing: {capture.name} {capture.sha256}: {output.plain(reason)}")
+            print(f"missing: {capture.name} {capture.sha256}: {printable(reason)}")
         counts = (len(transfer.copied), len(transfer.already_there), len(transfer.missing))
         print("{} copied, {} already there, {} missing".format(*counts))
     raise typer.Exit(1 if transfer.missing else 0)

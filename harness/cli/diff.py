@@ -22,7 +22,7 @@ def diff(
     from harness.errors import UsageError
     from harness.extract import sources as sources
     from harness.report import difference
-    from harness.report.escape import escape
+    from harness.report.escape import escape, printable
 
     if json and markdown:
         raise UsageError("--json and --markdown exclude each other")
@@ -46,12 +46,12 @@ def diff(
         labels = f"A: {escape(first.label)}  \nB: {escape(second.label)}"
         print(f"{labels}\n\n{difference.markdown(shown)}")
         return
-    print(f"A: {output.plain(first.label)}\nB: {output.plain(second.label)}\n")
+    print(f"A: {printable(first.label)}\nB: {printable(second.label)}\n")
     for section in shown:
         if section.rows:
             output.table(section.head, section.rows, section.title)
         elif section.title:
             print(section.title)
         for line in section.lines:
-            print(output.plain(line))
+            print(printable(line))
         print()

@@ -65,7 +65,7 @@ def show_counters(found: dict[str, Any], shown: dict[str, str]) -> None:
 
 def show_memory(found: dict[str, Any], _shown: dict[str, str]) -> None:
     """Print pools, live blocks, peaks, phases and sites, and what the file cannot tell."""
-    from harness.cli import output
+    from harness.report.escape import printable
 
     _print("Pools, and what their reserved bytes are", found["pools"], _POOL)
     _print("Live blocks", found["live"], _LIVE, _MOST_LIVE)
@@ -78,7 +78,7 @@ def show_memory(found: dict[str, Any], _shown: dict[str, str]) -> None:
     _print("Allocation sites", found["sites"], _SITE, _MOST_SITES)
     print("What this file cannot tell:")
     for sentence in found["limits"]:
-        print(f"- {output.plain(sentence)}")
+        print(f"- {printable(sentence)}")
 
 
 def _filling(pool: dict[str, Any]) -> list[dict[str, Any]]:
@@ -169,7 +169,7 @@ def _bytes(key: str) -> Cell:
     """Print a size in the largest decimal unit that it has one of."""
 
     def cell(row: dict[str, Any]) -> str:
-        from harness.analysis.memory import size
+        from harness.analysis.units import size
 
         return _NOT_MEASURED if row.get(key) is None else size(row[key])
 

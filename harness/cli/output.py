@@ -5,18 +5,13 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+from harness.report.escape import printable
 
 
 def as_json(value: object) -> None:
     """Print ``value`` as JSON on stdout."""
     json.dump(value, sys.stdout, indent=2, ensure_ascii=True, allow_nan=False)
     print()
-
-
-def plain(text: str) -> str:
-    """Return ``text`` with control, direction-changing and unpaired characters replaced."""
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
@@ -26,7 +21,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -
     from rich.table import Table
     from rich.text import Text
 
-    cells = [[plain(cell) for cell in row] for row in rows]
+    cells = [[printable(cell) for cell in row] for row in rows]
     drawn = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
     for index, name in enumerate(head):
         told = [row[index] for row in cells if row[index]]

@@ -45,6 +45,7 @@ def report(
     from harness.cli import output
     from harness.cli.resolve import chosen_run, problem_of
     from harness.report import index, publish
+    from harness.report.escape import printable
 
     lost = ""
     if problem is None:
@@ -62,7 +63,7 @@ def report(
         output.as_json({"worklogs": worklogs, "partial": lost})
         return
     if lost:
-        print(f"partial, beside the report: {output.plain(lost)} (--replace replaces it)")
+        print(f"partial, beside the report: {printable(lost)} (--replace replaces it)")
     for worklog in worklogs:
         print(f"worklog: {worklog}")
 
@@ -82,6 +83,7 @@ def check(
     from harness.cli.resolve import chosen_run
     from harness.evidence import provenance
     from harness.extract import run as extraction
+    from harness.report.escape import printable
     from harness.report.numbers import measured
 
     chosen, made = chosen_run(problem, run)
@@ -119,7 +121,7 @@ def check(
         ]
         output.table(("claim", "verdict", "measured", "doubt"), rows)
         for note in noticed:
-            print(f"noticed: {output.plain(note)}")
+            print(f"noticed: {printable(note)}")
     raise typer.Exit(claims.exit_code(judged, strict=strict))
 
 

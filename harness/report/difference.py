@@ -12,7 +12,7 @@ from harness.analysis.diff.timing import Ratio
 from harness.analysis.kernels import short_name
 from harness.evidence.tables import Tables
 from harness.report.escape import Markdown, escape, table
-from harness.report.numbers import number
+from harness.report.numbers import number, size
 
 _MOST_ROWS = 15
 _MOST_KERNELS, _MOST_METRICS = 4, 12
@@ -30,102 +30,80 @@ class Section:
     lines: list[str] = field(default_factory=list)
 
 
-def sections(found: CellDiff) -> list[Section]:
-    """Return a whole difference, what it was made on first."""
-    every = [_conditions(found), *([_times(found.timing)] if found.timing else [])]
-    if found.gpu:
-        every.append(gpu_time(found.gpu, found.gpu_kind or ""))
-    if found.counters:
-        every += _kernels(found.counters)
-    return every + (memory(found.memory) if found.memory else [])
+def sections(diff: CellDiff) -> list[Section]:
+    """Return a whole difference: conditions, times, GPU time, counters, memory."""
+    every = [_conditions(diff), *([_times(diff.timing)] if diff.timing else [])]
+    if diff.gpu:
+        every.append(gpu_time(diff.gpu, diff.gpu_kind or ""))
+    if diff.counters:
+        every += _kernels(diff.counters)
+    return every + (memory(diff.memory) if diff.memory else [])
 
 
-def markdown(given: Iterable[Section], level: int = 2) -> Markdown:
-    """Return sections as Markdown under headings of ``level``; one without a title has none."""
+def markdown(sections: Iterable[Section], level: int = 2) -> Markdown:
+    """Return sections as Markdown under headings of ``level``; without a title, no heading."""
     parts = []
-    for one in given:
-        parts.append(Markdown(f"{'#' * level} {escape(one.title)}") if one.title else "")
-        parts.append(table(one.head, one.rows) if one.rows else "")
-        parts += [escape(line) for line in one.lines]
+    for section in sections:
+        parts.append(Markdown(f"{'#' * level} {escape(section.title)}") if section.title else "")
+        parts.append(table(section.head, section.rows) if section.rows else "")
+        parts += [escape(line) for line in section.lines]
     return Markdown("\n\n".join(part for part in parts if part))
 
 
-def _conditions(found: CellDiff) -> Section:
-    rows = [[one.kind, one.what, one.a, one.b] for one in found.differing]
-    lines = [f"Not compared: {why}." for why in found.refused]
+def _conditions(diff: CellDiff) -> Section:
+    rows = [
+        [condition.kind, condition.what, condition.a, condition.b] for condition in diff.differing
+    ]
+    lines = [f"Not compared: {why}." for why in diff.refused]
     if not rows:
         lines.insert(0, "Nothing differs in what is known of how the two were made.")
     return Section("Made differently", ["capture", "what", "A", "B"], rows, lines)
 
 
-def _times(found: Sequence[Ratio]) -> Section:
-    rows = [
-        [
-            f"{one.metric} of {one.region}",
-            f"{number(one.a)} {one.unit}",
-            f"{number(one.b)} {one.unit}",
-            f"{number(one.ratio.value)}× [{number(one.ratio.low)}, {number(one.ratio.high)}]",
-            one.verdict,
-        ]
-        for one in found
-    ]
-    rounds = min(one.ratio.rounds for one in found)
+def _times(ratios: Sequence[Ratio]) -> Section:
+    rows = [[f"{ratio.metric} of {ratio.region}", *_ratio_cells(ratio)] for ratio in ratios]
+    rounds = min(ratio.ratio.rounds for ratio in ratios)
     lines = [] if rounds > 1 else ["One process a side: another one may differ by more."]
     return Section("Unprofiled times", ["time", "A", "B", "B / A", "B is"], rows, lines)
 
 
-def folders(found: FoldersDiff) -> Section:
+def folders(diff: FoldersDiff) -> Section:
     """Return the times of every cell that two runs or reports share."""
     rows = [
-        [
-            f"{cell.case}.{cell.variant}",
-            one.metric,
-            f"{number(one.a)} {one.unit}",
-            f"{number(one.b)} {one.unit}",
-            f"{number(one.ratio.value)}× [{number(one.ratio.low)}, {number(one.ratio.high)}]",
-            one.verdict,
-        ]
-        for cell in found.cells
-        for one in cell.timing
+        [f"{cell.case}.{cell.variant}", ratio.metric, *_ratio_cells(ratio)]
+        for cell in diff.cells
+        for ratio in cell.timing
     ]
     lines = [
         f"Only in {side}: {', '.join(names)}."
-        for side, names in (("A", found.only_a), ("B", found.only_b))
+        for side, names in (("A", diff.only_a), ("B", diff.only_b))
         if names
     ]
     return Section("Unprofiled times", ["cell", "time", "A", "B", "B / A", "B is"], rows, lines)
 
 
-def gpu_time(found: GpuDiff, kind: str) -> Section:
-    """Return the parts of a step, those that changed first; their changes sum to the whole."""
-    per = 1e3 * found.steps
-    change = found.b_ns - found.a_ns
-    ranked = sorted(found.rows, key=lambda row: -abs(row.delta_ns))
-    shown = [row for row in ranked if row.change not in ("unchanged", "not judged")][:_MOST_ROWS]
-    shown += [row for row in ranked if row.change == "not judged"][: _MOST_ROWS - len(shown)]
-    rows = [
-        [
-            _label(row),
-            row.change,
-            _part(row.a, found.a_ns, found.steps),
-            _part(row.b, found.b_ns, found.steps),
-            _signed(row.delta_ns / per),
-            _ends(row),
-            "; ".join(row.why) or "–",
-        ]
-        for row in shown
+def _ratio_cells(ratio: Ratio) -> list[str]:
+    """Return the times of A and B, their ratio with its interval, and the verdict."""
+    interval = ratio.ratio
+    return [
+        f"{number(ratio.a)} {ratio.unit}",
+        f"{number(ratio.b)} {ratio.unit}",
+        f"{number(interval.value)}× [{number(interval.low)}, {number(interval.high)}]",
+        ratio.verdict,
     ]
-    rest = [row for row in found.rows if row not in shown]
+
+
+def gpu_time(diff: GpuDiff, kind: str) -> Section:
+    """Return the parts of a step, those that changed first; their changes sum to the whole."""
+    shown = _shown(diff)
+    rest = [row for row in diff.rows if row not in shown]
+    rows = [_part_row(row, diff) for row in shown]
     if rest:
-        totals = [sum(row.a.total_ns for row in rest), sum(row.b.total_ns for row in rest)]
         unit = "part" if len(rest) == 1 else "parts"
-        told = [
-            _time(totals[0] / per),
-            _time(totals[1] / per),
-            _signed((totals[1] - totals[0]) / per),
-        ]
-        rows.append([f"{len(rest)} other {unit}", "within noise", *told, "–", "–"])
-    whole = [_time(found.a_ns / per), _time(found.b_ns / per), _signed(change / per)]
+        totals = (sum(row.a.total_ns for row in rest), sum(row.b.total_ns for row in rest))
+        label = f"{len(rest)} other {unit}"
+        rows.append([label, "within noise", *_times_of(totals, diff.steps), "–", "–"])
+    whole = _times_of((diff.a_ns, diff.b_ns), diff.steps)
     rows.append(["whole step", "", *whole, "–", "–"])
     head = [
         "part",
@@ -136,41 +114,45 @@ def gpu_time(found: GpuDiff, kind: str) -> Section:
         "99 % interval",
         "what differs",
     ]
-    steps = f"The last {found.steps} steps" if found.steps > 1 else "One step"
-    named = " and ".join(dict.fromkeys(one or "the whole capture" for one in found.ranges))
-    lines = [f"{steps} of {kind} ({named}); the changes sum to the whole, to the nanosecond."]
+    return Section("GPU time of a step", head, rows, _step_lines(diff, shown, kind))
+
+
+def _shown(diff: GpuDiff) -> list[Row]:
+    """Return the rows to show: those that changed, then those that were not judged."""
+    ranked = sorted(diff.rows, key=lambda row: -abs(row.delta_ns))
+    shown = [row for row in ranked if row.change not in ("unchanged", "not judged")][:_MOST_ROWS]
+    return shown + [row for row in ranked if row.change == "not judged"][: _MOST_ROWS - len(shown)]
+
+
+def _part_row(row: Row, diff: GpuDiff) -> list[str]:
+    return [
+        part_label(row),
+        row.change,
+        _part(row.a, diff.a_ns, diff.steps),
+        _part(row.b, diff.b_ns, diff.steps),
+        signed_us(row.delta_ns / 1e3 / diff.steps),
+        _ends(row),
+        "; ".join(row.why) or "–",
+    ]
+
+
+def _times_of(totals_ns: tuple[int, int], steps: int) -> list[str]:
+    """Return A's and B's µs a step, and the change."""
+    a, b = totals_ns
+    per = 1e3 * steps
+    return [time_us(a / per), time_us(b / per), signed_us((b - a) / per)]
+
+
+def _step_lines(diff: GpuDiff, shown: list[Row], kind: str) -> list[str]:
+    """Return what was compared, and what the words of the shown rows mean."""
+    steps = f"The last {diff.steps} steps" if diff.steps > 1 else "One step"
+    ranges = " and ".join(dict.fromkeys(name or "the whole capture" for name in diff.ranges))
+    lines = [f"{steps} of {kind} ({ranges}); the changes sum to the whole, to the nanosecond."]
     if any(row.change.endswith("here") for row in shown):
         lines.append("Here: in these two processes; another pair may differ otherwise.")
     if any(row.change == "not judged" for row in shown):
         lines.append("Not judged: seen too few times for an interval.")
-    return Section("GPU time of a step", head, rows, lines)
-
-
-def bars(found: GpuDiff, a: str = "A", b: str = "B", most: int = 10) -> list[dict[str, object]]:
-    """Return the rows of a waterfall from A's step to B's, in µs; small parts are one bar.
-
-    ``a`` and ``b`` name the two totals.
-    """
-    per = 1e3 * found.steps
-    ranked = sorted(found.rows, key=lambda row: -abs(row.delta_ns))
-    shown = [row for row in ranked[:most] if row.change != "unchanged"]
-    parts = [(_label(row), row.delta_ns / per) for row in shown]
-    rest = sum(row.delta_ns for row in found.rows if row not in shown)
-    if len(shown) < len(found.rows):
-        parts.append((f"{len(found.rows) - len(shown)} other parts", rest / per))
-    at = found.a_ns / per
-    rows: list[dict[str, object]] = [_bar(a, 0.0, at, total=True)]
-    for place, (label, change) in enumerate(parts, start=1):
-        # Bars of one label would be one bar.
-        same = label in (a, b) or sum(label == other for other, _ in parts) > 1
-        rows.append(_bar(f"{label} ({place})" if same else label, at, at + change))
-        at += change
-    return [*rows, _bar(b, 0.0, at, total=True)]
-
-
-def _bar(label: str, start: float, end: float, *, total: bool = False) -> dict[str, object]:
-    shown = _time(end) if total else _signed(end - start)
-    return {"label": label, "start": start, "end": end, "shown": f"{shown} µs", "total": total}
+    return lines
 
 
 def counters(a: Tables, b: Tables) -> list[Section]:
@@ -178,39 +160,44 @@ def counters(a: Tables, b: Tables) -> list[Section]:
     return _kernels(compare(a, b))
 
 
-def _kernels(found: Sequence[KernelCounters]) -> list[Section]:
-    told = [_kernel(one) for one in slowest(found, _MOST_KERNELS)]
+def _kernels(kernels: Sequence[KernelCounters]) -> list[Section]:
+    changed = [_kernel(kernel) for kernel in slowest(kernels, _MOST_KERNELS)]
     same = "No kernel's time under Nsight Compute changed by more than a hundredth of all."
-    return told or [Section("Counters", lines=[same])]
+    return changed or [Section("Counters", lines=[same])]
 
 
-def _kernel(found: KernelCounters) -> Section:
-    """Return what Nsight Compute's counters say of one kernel."""
-    names = [", ".join(map(short_name, side)) or "nothing" for side in (found.a, found.b)]
+def _kernel(kernel: KernelCounters) -> Section:
+    """Return the section of one kernel: its times, the factors of their ratio, its counters."""
+    names = [", ".join(map(short_name, side)) or "nothing" for side in (kernel.a, kernel.b)]
     title = names[0] if names[0] == names[1] else _ARROW.join(names)
-    times = _ARROW.join(f"{number(value / 1e3)} µs" for value in found.time_ns)
+    times = _ARROW.join(f"{number(value / 1e3)} µs" for value in kernel.time_ns)
     lines = [f"All its launches under Nsight Compute: {times}."]
-    for one in found.factors:
-        ratio = one.amount_ratio / one.rate_ratio
+    for factor in kernel.factors:
+        ratio = factor.amount_ratio / factor.rate_ratio
         lines.append(
-            f"A launch takes {number(ratio)}× as long: {number(one.amount_ratio)}× the {one.amount}"
-            f" at {number(one.rate_ratio)}× the {one.rate}."
+            f"A launch takes {number(ratio)}× as long:"
+            f" {number(factor.amount_ratio)}× the {factor.amount}"
+            f" at {number(factor.rate_ratio)}× the {factor.rate}."
         )
     rows = [
-        [one.metric, f"{number(one.a)} {one.unit}".strip(), f"{number(one.b)} {one.unit}".strip()]
-        for one in found.metrics[:_MOST_METRICS]
+        [
+            metric.metric,
+            f"{number(metric.a)} {metric.unit}".strip(),
+            f"{number(metric.b)} {metric.unit}".strip(),
+        ]
+        for metric in kernel.metrics[:_MOST_METRICS]
     ]
     return Section(f"Counters: {title}", ["metric", "A", "B"], rows, lines)
 
 
-def memory(found: MemoryDiff) -> list[Section]:
+def memory(diff: MemoryDiff) -> list[Section]:
     """Return pools, then for each phase and graph's pool the sites that changed most."""
-    pools = [[one.pool, *_sizes(one.reserved), *_sizes(one.allocated)] for one in found.pools]
+    pools = [[pool.pool, *_sizes(pool.reserved), *_sizes(pool.allocated)] for pool in diff.pools]
     head = ["pool", "reserved, A", "B", "change", "allocated, A", "B", "change"]
     alike: dict[str, list[str]] = {}
     tables: dict[str, list[list[str]]] = {}
-    for phase in found.phases:
-        rows = _phase(found, phase)
+    for phase in diff.phases:
+        rows = _phase(diff, phase)
         alike.setdefault(str(rows), []).append(phase or "no phase")
         tables[str(rows)] = rows
     first = [Section("Memory by pool", head, pools)] if pools else []
@@ -223,19 +210,20 @@ def memory(found: MemoryDiff) -> list[Section]:
     ]
 
 
-def _phase(found: MemoryDiff, phase: str) -> list[list[str]]:
-    mine = [one for one in found.sites if one.phase == phase and one.delta]
-    if not mine:
+def _phase(diff: MemoryDiff, phase: str) -> list[list[str]]:
+    sites = [site for site in diff.sites if site.phase == phase and site.delta]
+    if not sites:
         return []
-    rows = [[one.site, *_sizes(one.bytes)] for one in mine[:_MOST_SITES]]
-    rest = mine[_MOST_SITES:]
+    rows = [[site.site, *_sizes(site.bytes)] for site in sites[:_MOST_SITES]]
+    rest = sites[_MOST_SITES:]
     if rest:
-        both = (sum(one.bytes[0] for one in rest), sum(one.bytes[1] for one in rest))
+        both = (sum(site.bytes[0] for site in rest), sum(site.bytes[1] for site in rest))
         rows.append([f"{len(rest)} other sites", *_sizes(both)])
-    return [*rows, ["all that was held at the peak", *_sizes(found.peak(phase))]]
+    return [*rows, ["all that was held at the peak", *_sizes(diff.peak(phase))]]
 
 
-def _label(row: Row) -> str:
+def part_label(row: Row) -> str:
+    """Return the label of a part of a step: kernels by their short names, of A and of B."""
     if row.kind != "kernel":
         return row.label
     sides = [", ".join(map(short_name, side.names)) for side in (row.a, row.b) if side.names]
@@ -244,32 +232,28 @@ def _label(row: Row) -> str:
 
 def _part(side: Side, whole_ns: int, steps: int) -> str:
     """Return a side's µs a step with its launches and its share of the step."""
-    told = [f"{100 * side.total_ns / whole_ns:.1f} %"] if whole_ns else []
+    details = [f"{100 * side.total_ns / whole_ns:.1f} %"] if whole_ns else []
     if side.count:
-        told.insert(0, f"{side.count / steps:.6g}×")
-    return f"{_time(side.total_ns / steps / 1e3)} ({', '.join(told)})"
+        details.insert(0, f"{side.count / steps:.6g}×")
+    return f"{time_us(side.total_ns / steps / 1e3)} ({', '.join(details)})"
 
 
 def _ends(row: Row) -> str:
     if row.difference is None:
         return "–"
-    return f"[{_signed(row.difference.low / 1e3)}, {_signed(row.difference.high / 1e3)}]"
+    return f"[{signed_us(row.difference.low / 1e3)}, {signed_us(row.difference.high / 1e3)}]"
 
 
-def _time(value: float) -> str:
+def time_us(value: float) -> str:
+    """Return a time in µs, to the nanosecond."""
     return f"{value:.3f}"
 
 
-def _signed(value: float) -> str:
+def signed_us(value: float) -> str:
+    """Return a change in µs with its sign, to the nanosecond."""
     return f"{value:+.3f}"
 
 
 def _sizes(both: tuple[int, int]) -> list[str]:
-    return [_size(both[0]), _size(both[1]), _size(both[1] - both[0], sign="+")]
-
-
-def _size(value: int, sign: str = "") -> str:
-    for scale, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if abs(value) >= scale:
-            return f"{value / scale:{sign}.4g} {unit}"
-    return f"{value:{sign}d} B" if value else "0 B"
+    a, b = both
+    return [size(a), size(b), size(b - a, signed=True)]

@@ -7,9 +7,9 @@ would vanish and the second split a row.
 import re
 
 _SPECIAL = re.compile(r"[&<>\"'|`*_\[\]!\\~#$]")
-_UNPRINTABLE = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_INVISIBLE = re.compile(r"[\u200b-\u200f]")
+"""Characters without a width: on a page, names that differ by one would look alike."""
 
 
 class Markdown(str):
@@ -18,10 +18,15 @@ class Markdown(str):
     __slots__ = ()
 
 
+def printable(text: str) -> str:
+    """Return ``text`` with control, direction-changing and unpaired characters replaced."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def escape(text: str) -> Markdown:
     """Return ``text`` as Markdown that shows exactly it: specials as numeric character entities."""
-    printable = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-    return Markdown(_SPECIAL.sub(lambda found: f"&#{ord(found[0])};", printable))
+    visible = _INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", printable(text))
+    return Markdown(_SPECIAL.sub(lambda match: f"&#{ord(match[0])};", visible))
 
 
 def finalize(value: object) -> object:

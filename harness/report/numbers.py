@@ -1,9 +1,9 @@
 """How a measured number is printed: four significant digits, its unit, its interval."""
 
 from harness.analysis.metrics import Measured
+from harness.analysis.units import byte_unit
 from harness.report.escape import Markdown
 
-_BYTES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 NOT_MEASURED = "not measured"
 
 
@@ -18,18 +18,25 @@ def number(value: float) -> str:
     return _grouped(int(float(rounded))) if 1e4 <= abs(value) < 1e9 else rounded
 
 
-def measured(found: Measured, *, interval: bool = True) -> Markdown:
+def size(count: int, *, signed: bool = False) -> str:
+    """Return bytes in the largest decimal unit that fits; ``signed``: an increase has a plus."""
+    scale, unit = byte_unit(count)
+    sign = "+" if signed and count > 0 else ""
+    return f"{sign}{number(count / scale)} {unit}"
+
+
+def measured(metric: Measured, *, interval: bool = True) -> Markdown:
     """Return a metric as "1.494 ms [1.493, 1.495]", or that it was not measured.
 
     Bytes are in the largest decimal unit that fits, times of less than a millisecond in µs, clocks
     in MHz.
     """
-    if found.value is None or found.low is None or found.high is None:
+    if metric.value is None or metric.low is None or metric.high is None:
         return Markdown(NOT_MEASURED)
-    scale, unit = _scaled(found)
-    text = f"{number(found.value / scale)}{_spaced(unit)}"
-    if interval and found.samples > 1 and found.low != found.high:
-        text += f" [{number(found.low / scale)}, {number(found.high / scale)}]"
+    scale, unit = _scaled(metric.value, metric.unit)
+    text = f"{number(metric.value / scale)}{_spaced(unit)}"
+    if interval and metric.samples > 1 and metric.low != metric.high:
+        text += f" [{number(metric.low / scale)}, {number(metric.high / scale)}]"
     return Markdown(text)
 
 
@@ -37,15 +44,15 @@ def _grouped(whole: int) -> str:
     return f"{whole:,}" if abs(whole) >= 100_000 else str(whole)
 
 
-def _scaled(found: Measured) -> tuple[float, str]:
-    if found.unit == "B" and found.value is not None:
-        size = abs(found.value)
-        return next((pair for pair in _BYTES if size >= pair[0]), _BYTES[-1])
-    if found.unit == "ms" and found.value is not None and 0 < abs(found.value) < 1:
+def _scaled(value: float, unit: str) -> tuple[float, str]:
+    """Return the unit to print ``value`` in, after how many of ``unit`` it is."""
+    if unit == "B":
+        return byte_unit(value)
+    if unit == "ms" and 0 < abs(value) < 1:
         return 1e-3, "µs"
-    if found.unit == "Hz":
+    if unit == "Hz":
         return 1e6, "MHz"
-    return 1.0, found.unit
+    return 1.0, unit
 
 
 def _spaced(unit: str) -> str:

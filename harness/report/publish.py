@@ -12,7 +12,7 @@ from harness.evidence import tables as evidence
 from harness.extract import run as extraction
 from harness.problem.model import Problem
 from harness.report import completeness, index, kept_captures
-from harness.report.worklog import Worklog
+from harness.report.page import Page
 from harness.report.worklog import render as render_template
 from harness.store import run_folder
 
@@ -56,11 +56,9 @@ def render(problem: Problem, folder: Path) -> None:
     origin = provenance.load(folder / "evidence")
     metrics = Metrics(problem, tables, origin.gpus)
     judged = claims.judge(problem, metrics, origin.run.target.device)
-    worklog = Worklog(
-        problem, metrics, judged, origin.model_dump(mode="json", exclude_unset=True), tables
-    )
-    text = render_template(problem.folder / "worklog.md.j2", worklog)
+    page = Page(problem, metrics, judged, origin, tables)
+    text = render_template(problem.folder / "worklog.md.j2", page)
     with files.atomic_folder(folder / "figures") as building:
-        for name, svg in worklog.figures.items():
+        for name, svg in page.figures.items():
             (building / name).write_text(svg, encoding="utf-8")
     files.write_text(folder / "README.md", text)

@@ -1,6 +1,5 @@
 """A difference as tables and bars: whole sums, and names that are shown and never interpreted."""
 
-import re
 from collections.abc import Sequence
 
 import pytest
@@ -9,13 +8,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from harness.analysis.diff import gpu, memory
-from harness.analysis.diff.aggregate import Side, of_times
 from harness.analysis.diff.cells import CellDiff, CellTimes, Condition, FoldersDiff
-from harness.analysis.diff.gpu import GpuDiff, Row
 from harness.analysis.diff.timing import Ratio
 from harness.analysis.statistics import Interval
-from harness.report import difference, plots
+from harness.report import difference
 from harness.report.difference import Section
+from tests.support.diffs import kernel_diff
 from tests.support.timelines import Op, rows, timeline
 
 HOSTILE = ["a|b", "<b>bold</b>", "`code`", "**x**", "[l](javascript:alert(1))", "k\n| row |"]
@@ -24,22 +22,6 @@ HOSTILE = ["a|b", "<b>bold</b>", "`code`", "**x**", "[l](javascript:alert(1))", 
 def rendered(sections: Sequence[Section]) -> str:
     text = difference.markdown(sections)
     return str(MarkdownIt("commonmark", {"html": True}).enable("table").render(text))
-
-
-def made(deltas: Sequence[int], a_ns: int = 100_000, steps: int = 1) -> GpuDiff:
-    """Return a difference of kernels that changed by so many ns each."""
-    parts = [
-        Row(
-            "kernel",
-            f"k{place}",
-            Side(names=(f"k{place}",), count=1, total_ns=a_ns, by_step=(a_ns,)),
-            Side(names=(f"k{place}",), count=1, total_ns=a_ns + delta, by_step=(a_ns + delta,)),
-            "changed" if delta else "unchanged",
-        )
-        for place, delta in enumerate(deltas)
-    ]
-    total = a_ns * len(deltas)
-    return GpuDiff(("", ""), steps, total, total + sum(deltas), tuple(parts))
 
 
 def column(section: Section, place: int) -> list[float]:
@@ -94,27 +76,27 @@ def test_names_from_captures_are_shown_as_they_are(name: str) -> None:
 @settings(max_examples=50)
 @given(st.lists(st.integers(-100_000, 10**6), min_size=1, max_size=40), st.integers(1, 9))
 def test_the_rows_sum_to_the_whole(deltas: list[int], steps: int) -> None:
-    found = made(deltas, steps=steps)
-    section = difference.gpu_time(found, "nsys")
+    diff = kernel_diff(deltas, steps=steps)
+    section = difference.gpu_time(diff, "nsys")
     *parts, whole = section.rows
     assert whole[0] == "whole step"
     assert len(section.rows) <= 17
     shown = Section("", rows=parts)
-    for place, total in ((2, found.a_ns), (3, found.b_ns), (4, found.b_ns - found.a_ns)):
+    for place, total in ((2, diff.a_ns), (3, diff.b_ns), (4, diff.b_ns - diff.a_ns)):
         assert float(whole[place]) == pytest.approx(total / 1e3 / steps, abs=6e-4)
         # Each number is rounded to a nanosecond.
         assert sum(column(shown, place)) == pytest.approx(float(whole[place]), abs=1e-3 * 18)
 
 
 def test_what_changed_most_comes_first_and_what_did_not_is_one_row() -> None:
-    section = difference.gpu_time(made([1_000, 0, -5_000, 0, 2_000]), "torch")
+    section = difference.gpu_time(kernel_diff([1_000, 0, -5_000, 0, 2_000]), "torch")
     assert [row[0] for row in section.rows] == ["k2", "k4", "k0", "2 other parts", "whole step"]
     assert column(section, 4) == [-5, 2, 1, 0, -2]
     assert section.lines[0].startswith("One step of torch (the whole capture)")
 
 
 def test_fewer_rows_than_changes_say_how_many_are_left_out() -> None:
-    section = difference.gpu_time(made(range(1_000, 21_000, 1_000)), "nsys")
+    section = difference.gpu_time(kernel_diff(range(1_000, 21_000, 1_000)), "nsys")
     assert [row[0] for row in section.rows[-2:]] == ["5 other parts", "whole step"]
     assert section.rows[0][0] == "k19"
     # What is left out changed as well: it is not to be called unchanged.
@@ -159,54 +141,3 @@ def test_folders_list_cells_and_what_only_one_has() -> None:
     section = difference.folders(FoldersDiff(cells, ("c.x", "c.y"), ()))
     assert [row[:2] for row in section.rows] == [["c.v", "latency"], ["c.v", "gpu_time"]]
     assert section.lines == ["Only in A: c.x, c.y."]
-
-
-@settings(max_examples=50)
-@given(st.lists(st.integers(-100_000, 10**6), min_size=1, max_size=30), st.integers(1, 12))
-def test_bars_go_from_the_total_of_a_to_that_of_b(deltas: list[int], most: int) -> None:
-    found = made(deltas)
-    first, *parts, last = difference.bars(found, most=most)
-    assert (first["label"], last["label"]) == ("A", "B")
-    assert (first["start"], last["start"]) == (0, 0)
-    assert first["end"] == pytest.approx(found.a_ns / 1e3)
-    assert last["end"] == pytest.approx(found.b_ns / 1e3)
-    at = first["end"]
-    for bar in parts:
-        assert bar["start"] == at
-        at = bar["end"]
-    assert at == last["end"]
-    assert len(parts) <= most + 1
-    labels = [bar["label"] for bar in (first, *parts, last)]
-    assert len(set(labels)) == len(labels)
-
-
-def test_bars_of_one_label_are_kept_apart() -> None:
-    twin = Row("gap", "idle", of_times([1_000]), of_times([4_000]), "changed")
-    found = GpuDiff(("", ""), 1, 2_000, 8_000, (twin, twin))
-    labels = [bar["label"] for bar in difference.bars(found)]
-    assert labels == ["A", "idle (1)", "idle (2)", "B"]
-
-
-def test_a_kernel_called_like_a_total_is_a_bar_of_its_own() -> None:
-    twin = Row("gap", "B", of_times([1_000]), of_times([4_000]), "changed")
-    labels = [bar["label"] for bar in difference.bars(GpuDiff(("", ""), 1, 1_000, 4_000, (twin,)))]
-    assert len(set(labels)) == 3
-
-
-def test_the_waterfall_draws_every_bar_and_no_nan() -> None:
-    bars = difference.bars(made([3_000, -2_000, 0, 0]))
-    svg = plots.waterfall(bars, "µs a step")
-    assert svg.startswith("<svg")
-    assert "NaN" not in svg
-    for bar in bars:
-        assert f">{bar['label']}</text>" in svg
-        assert f">{bar['shown']}</text>" in svg
-    assert len(re.findall(r'aria-roledescription="bar"', svg)) == len(bars)
-
-
-@pytest.mark.parametrize("deltas", [[0], [0, 0], [-100_000], [5]])
-def test_a_waterfall_of_hardly_anything(deltas: list[int]) -> None:
-    svg = plots.waterfall(difference.bars(made(deltas)), "µs a step")
-    assert "NaN" not in svg
-    assert ">A</text>" in svg
-    assert ">B</text>" in svg

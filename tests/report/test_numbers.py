@@ -3,7 +3,7 @@
 import pytest
 
 from harness.analysis.metrics import Measured
-from harness.report.numbers import NOT_MEASURED, measured
+from harness.report.numbers import NOT_MEASURED, measured, number, size
 
 
 def printed(unit: str, value: float, low: float, high: float, samples: int = 5) -> str:
@@ -40,3 +40,17 @@ def test_what_was_sampled_once_has_no_interval() -> None:
 
 def test_what_was_not_measured_is_said_so() -> None:
     assert measured(Measured("ms", why="not run")) == NOT_MEASURED
+
+
+def test_a_number_has_four_digits_and_no_exponent_where_people_read_it() -> None:
+    texts = {0.0: "0", 8.0: "8", 70340.26: "70340", 999999.0: "999,999", 1234567.0: "1,235,000"}
+    texts |= {0.9292: "0.9292", 12.3456: "12.35", -70340.26: "-70340", 0.00059190: "0.0005919"}
+    texts |= {2.5e9: "2.5e+09", 1e-7: "1e-07"}
+    assert {value: number(value) for value in texts} == texts
+
+
+def test_a_size_is_in_the_largest_unit_and_a_change_has_its_sign() -> None:
+    sizes = {0: "0 B", 999: "999 B", 1_000: "1 kB", -33_554_432: "-33.55 MB", 17 * 10**9: "17 GB"}
+    assert {count: size(count) for count in sizes} == sizes
+    changes = {0: "0 B", 7: "+7 B", 16_384: "+16.38 kB", -5 * 10**6: "-5 MB"}
+    assert {count: size(count, signed=True) for count in changes} == changes

@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from harness import files
 from harness.analysis.claims import judge
 from harness.analysis.metrics import Metrics
+from harness.evidence import provenance
 from harness.evidence.tables import Tables
 from harness.problem.model import Problem
 from harness.problem.plan import Cell as Planned
 from harness.problem.plan import Selected, plan
-from harness.report.worklog import Worklog, render
+from harness.report.page import Page
+from harness.report.worklog import render
 from tests.support.hgemm import FOLDER, Cell
 from tests.support.small_evidence import Row, ceiling, tables
 
@@ -24,7 +25,7 @@ SLOWNESS = {
     "p": [12, 5, 4, 3, 3, 2.8, 2, 1.8, 1.75],
     "h": [2.4, 1.7, 1.4, 1.2, 1.1, 1.05, 1, 0.98, 0.99, 0.97, 1.3],
 }
-PROVENANCE = FOLDER.parents[1] / "reports/2-gemlite-autotune/nvidia-h200/evidence/provenance.json"
+PROVENANCE = FOLDER.parents[1] / "reports/2-gemlite-autotune/nvidia-h200/evidence"
 ALSO = {
     "gpu__time_duration.sum": "ns",
     "dram__bytes_read.sum": "byte",
@@ -119,9 +120,8 @@ def evidence(play: ModuleType, problem: Problem) -> Tables:
 def test_everything_is_told(problem: Problem, evidence: Tables) -> None:
     metrics = Metrics(problem, evidence)
     judged = judge(problem, metrics, "cuda")
-    origin = files.read_json(PROVENANCE)
-    worklog = Worklog(problem, metrics, judged, origin, evidence)
-    text = render(FOLDER / "worklog.md.j2", worklog)
+    page = Page(problem, metrics, judged, provenance.load(PROVENANCE), evidence)
+    text = render(FOLDER / "worklog.md.j2", page)
     missing = [line for line in text.splitlines() if "not measured" in line]
     # The timelines of Nsight Systems were not planted, so neither are their kernels.
     assert [one for one in missing if "Published" not in one] == [
@@ -142,7 +142,7 @@ def test_everything_is_told(problem: Problem, evidence: Tables) -> None:
         r"^\| torch\.mm \| 7\d\d\.\d TFLOP/s .*\| 100% .*\| – \| – \| 7\d\.\d % \|$", table, re.M
     )
     assert re.search(r"^\| h7: tiles in groups \| .* \| 10\d(\.\d+)?% \[", table, re.M)
-    assert set(worklog.figures) == {
+    assert set(page.figures) == {
         *("ladder-4096.svg", "share-of-tensor-rate.svg", "roofline-4096.svg")
     }
-    assert all("NaN" not in svg for svg in worklog.figures.values())
+    assert all("NaN" not in svg for svg in page.figures.values())

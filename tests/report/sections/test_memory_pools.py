@@ -1,4 +1,4 @@
-"""What a worklog says of memory captures: of real ones, whose sums are taken here by hand."""
+"""The pools of real memory captures, whose sums are taken here by hand."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 from harness.captures.memory import read as reader
 from harness.evidence.tables import Tables, empty, frame
-from harness.report import figures, memory
+from harness.report.sections.memory_pools import changed_table, filled_table
 from tests.support.paths import ROOT
 
 CAPTURES = ROOT / "reports/3-cudagraph-memory/nvidia-h200/captures"
@@ -33,19 +33,19 @@ def size(text: str) -> float:
 
 
 def test_what_filled_a_graphs_pool_adds_up_to_what_it_reserved(sides: list[Tables]) -> None:
-    told = rows(memory.filled(sides[1]))
-    assert told[0][0] == "graph pool (0, 1), reserved then"
-    assert told[-1][0] == "nothing"
-    assert sum(size(row[2]) for row in told[1:]) == pytest.approx(size(told[0][2]), rel=1e-3)
+    lines = rows(filled_table(sides[1]))
+    assert lines[0][0] == "graph pool (0, 1), reserved then"
+    assert lines[-1][0] == "nothing"
+    assert sum(size(row[2]) for row in lines[1:]) == pytest.approx(size(lines[0][2]), rel=1e-3)
     # A weight is 4096 x 4096: three matrices of float32, one of bf16, and a workspace of 32 MiB.
-    large = [size(row[2]) for row in told[1:-1] if size(row[2]) > 1e6]
+    large = [size(row[2]) for row in lines[1:-1] if size(row[2]) > 1e6]
     assert large == pytest.approx([67.11e6] * 3 + [33.55e6] * 2)
 
 
 def test_the_lines_that_write_a_weight_out_are_what_two_graphs_differ_in(
     sides: list[Tables],
 ) -> None:
-    text = memory.changed(*sides)
+    text = changed_table(*sides)
     assert re.findall("#+ (.*)", text) == ["Memory at the peak of graph pool (0, 1)"]
     *differing, whole = rows(text)
     assert len(differing) == 4
@@ -55,8 +55,8 @@ def test_the_lines_that_write_a_weight_out_are_what_two_graphs_differ_in(
 
 def test_captures_without_graphs_have_neither() -> None:
     none = reader.read(CAPTURES / "stack-single.f8-0.13.0-eager.memory.json.gz")
-    assert not rows(memory.filled(none))
-    assert not memory.changed(none, none)
+    assert not rows(filled_table(none))
+    assert not changed_table(none, none)
 
 
 def test_blocks_that_no_history_counts_are_unknown_in_number() -> None:
@@ -69,15 +69,8 @@ def test_blocks_that_no_history_counts_are_unknown_in_number() -> None:
         "memory_by_pool": frame("memory_by_pool", levels),
         "memory_pool_peaks": frame("memory_pool_peaks", held),
     }
-    assert rows(memory.filled(tables))[1:] == [
+    assert rows(filled_table(tables))[1:] == [
         ["unknown", "unknown", "7 B"],
         ["a.py:1 f", "1", "2 B"],
         ["nothing", "", "1 B"],
     ]
-
-
-def test_phases_that_lie_close_share_a_name() -> None:
-    begun = [("import", 0), ("load", 10), ("eager", 500), ("record", 510), ("run", 990)]
-    told = figures._named(begun, 1000)
-    assert [one["index"] for one in told] == [0, 10, 500, 510, 990]
-    assert [one["shown"] for one in told] == ["import, load", "", "eager, record", "", "run"]

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.metrics import Metrics
 from harness.problem import manifest
 from harness.problem.model import Problem
-from harness.report import regions
+from harness.report.sections import regions
 from tests.support.manifests import GOOD, written
+from tests.support.pages import page, rows_of
 from tests.support.small_evidence import Row, cell, samples, tables
 
 PLACE = ("fast", "small")
@@ -44,17 +44,18 @@ def table(
     problem: Problem, gpu: str = "NVIDIA H200", only: tuple[str, ...] = ()
 ) -> tuple[list[str], list[list[str]]]:
     rows, facts = measured()
-    found = tables(cells=[cell("fast"), cell("fast", 1)], samples=rows, facts=facts)
-    return regions.table_of(
-        problem,
-        Metrics(problem, found),
-        gpu,
-        PLACE,
-        ["rate", "rate@slow", "size"],
-        facts=["how"],
-        only=only,
-        peak=("rate", "bf16"),
+    evidence = tables(cells=[cell("fast"), cell("fast", 1)], samples=rows, facts=facts)
+    head, *cells = rows_of(
+        regions.regions(
+            page(problem, evidence, gpu),
+            *PLACE,
+            ["rate", "rate@slow", "size"],
+            facts=["how"],
+            only=only,
+            peak=("rate", "bf16"),
+        )
     )
+    return head, cells
 
 
 def test_a_row_a_region_in_the_order_of_the_cell(problem: Problem) -> None:
@@ -74,14 +75,17 @@ def test_some_regions_and_an_unknown_peak(problem: Problem) -> None:
 
 def test_regions_are_drawn_with_the_baseline_among_them(problem: Problem) -> None:
     rows, _ = measured()
-    metrics = Metrics(problem, tables(cells=[cell("fast"), cell("fast", 1)], samples=rows))
-    svg = regions.bars(problem, metrics, "rate", PLACE, ("slow", "fast"))
-    assert svg is not None
-    assert "494.7" in svg
-    assert "other" not in svg
-    assert regions.bars(problem, metrics, "rate", PLACE, ("gone",)) is None
-    assert regions.bars(problem, metrics, "rate", ("slow", "small"), ()) is None
+    drawn = page(problem, tables(cells=[cell("fast"), cell("fast", 1)], samples=rows))
+    shown = regions.region_bars(drawn, "figure", "rate", PLACE, "caption", ("slow", "fast"))
+    assert shown == "![rate, small](figures/figure.svg)\n\n*caption*"
+    assert "494.7" in drawn.figures["figure.svg"]
+    assert "other" not in drawn.figures["figure.svg"]
+    for place, only in ((PLACE, ("gone",)), (("slow", "small"), ())):
+        shown = regions.region_bars(drawn, "none", "rate", place, "caption", only)
+        assert shown == "*rate, small: not measured on this target.*"
+    assert list(drawn.figures) == ["figure.svg"]
 
 
 def test_what_was_not_run_has_no_rows(problem: Problem) -> None:
-    assert regions.names(Metrics(problem, tables()), PLACE) == []
+    shown = regions.regions(page(problem, tables()), *PLACE, ["rate"])
+    assert shown == "*small: not measured on this target.*"

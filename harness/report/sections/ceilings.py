@@ -1,11 +1,14 @@
-"""The table of what GPUs reach at most, measured and promised: in worklogs and `calibrate`."""
+"""The highest rates of a GPU, measured on it and promised: for worklogs and `calibrate`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from harness.analysis import datasheets
+from harness.evidence.tables import Tables
+from harness.report.escape import Markdown, table
 from harness.report.numbers import number
+from harness.report.page import Page, not_measured
 
 LABELS = {
     "dram_copy": "memory bandwidth, read + written",
@@ -28,7 +31,7 @@ LABELS = {
 }
 _PEAK_OF = {"dram_copy": "dram", "dram_read": "dram", "bf16_sustained": "bf16"}
 """Which of the datasheet's peaks a ceiling is a share of, where its name is not the peak's."""
-_WITHOUT = frozenset(LABELS) - {*_PEAK_OF, "bf16", "fp16", "fp8", "tf32", "fp32"}
+_WITHOUT_PEAK = frozenset(LABELS) - {*_PEAK_OF, "bf16", "fp16", "fp8", "tf32", "fp32"}
 
 Rates = Mapping[str, Mapping[str, Any]]
 """Ceiling to unit, value, low and high (95 %)."""
@@ -36,14 +39,24 @@ Rates = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class CeilingTable:
-    """Head and rows of text, and where the datasheet's column is from ("" if it is unknown)."""
+    """Head and rows of text, and the source of the datasheet's column, "" if it is unknown."""
 
     head: list[str]
     rows: list[list[str]]
     source: str
 
 
-def table_of(gpu_name: str, by_gpu: Mapping[str, Rates]) -> CeilingTable:
+def ceilings(page: Page) -> Markdown:
+    """Return the ceilings of the GPUs that a run used, beside the datasheet's peaks."""
+    by_gpu = _by_gpu(page.tables)
+    if not by_gpu:
+        return not_measured("Ceilings")
+    shown = ceiling_table(page.target.name, by_gpu)
+    cited = f"\n\n*Datasheet: {shown.source}.*" if shown.source else ""
+    return Markdown(f"{table(shown.head, shown.rows)}{cited}")
+
+
+def ceiling_table(gpu_name: str, by_gpu: Mapping[str, Rates]) -> CeilingTable:
     """Return a row a ceiling, a column a GPU of one model, the datasheet's peak and the best share.
 
     A ceiling that a GPU lacks, or the datasheet does not give, is a dash.
@@ -51,15 +64,18 @@ def table_of(gpu_name: str, by_gpu: Mapping[str, Rates]) -> CeilingTable:
     sheet = datasheets.of(gpu_name)
     rows = []
     for key, label in LABELS.items():
-        found = [rates[key] for rates in by_gpu.values() if key in rates]
-        if not found:
+        rates = [gpu_rates.get(key) for gpu_rates in by_gpu.values()]
+        known = [rate for rate in rates if rate is not None]
+        if not known:
             continue
-        unit, best = found[0]["unit"], max(one["value"] for one in found)
-        peak = None if sheet is None or key in _WITHOUT else sheet.rate(_PEAK_OF.get(key, key))
+        best = max(rate["value"] for rate in known)
+        peak = None
+        if sheet is not None and key not in _WITHOUT_PEAK:
+            peak = sheet.rate(_PEAK_OF.get(key, key))
         rows.append(
             [
-                f"{label}, {unit}",
-                *(_told(rates.get(key)) for rates in by_gpu.values()),
+                f"{label}, {known[0]['unit']}",
+                *(_cell(rate) for rate in rates),
                 "–" if peak is None else f"{peak:g}",
                 "–" if peak is None else f"{100 * best / peak:.1f} %",
             ]
@@ -67,12 +83,19 @@ def table_of(gpu_name: str, by_gpu: Mapping[str, Rates]) -> CeilingTable:
     many = len(by_gpu) > 1
     columns = [f"measured on {gpu[:12]}…" if many else "measured" for gpu in by_gpu]
     share = "best share" if many else "share"
-    return CeilingTable(
-        ["ceiling", *columns, "datasheet", share], rows, sheet.source if sheet else ""
-    )
+    head = ["ceiling", *columns, "datasheet", share]
+    return CeilingTable(head, rows, sheet.source if sheet else "")
 
 
-def _told(found: Mapping[str, Any] | None) -> str:
-    if found is None:
+def _cell(rate: Mapping[str, Any] | None) -> str:
+    if rate is None:
         return "–"
-    return f"{number(found['value'])} [{number(found['low'])}, {number(found['high'])}]"
+    return f"{number(rate['value'])} [{number(rate['low'])}, {number(rate['high'])}]"
+
+
+def _by_gpu(tables: Tables) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return unit, value, low and high by GPU and ceiling."""
+    rates: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in tables["ceilings"].iter_rows(named=True):
+        rates.setdefault(row["gpu"], {})[row["name"]] = row
+    return rates

@@ -1,7 +1,6 @@
 """The table of ceilings: a column a GPU, shares of the datasheet, labels of the calibration."""
 
-from harness.report.ceilings import LABELS, Rates, table_of
-from harness.report.numbers import number
+from harness.report.sections.ceilings import LABELS, Rates, ceiling_table
 from harness.run import calibrate
 
 
@@ -18,7 +17,7 @@ def test_the_labels_are_those_of_the_calibration() -> None:
 
 
 def test_one_gpu_has_one_column_and_its_share_of_the_datasheet() -> None:
-    shown = table_of("NVIDIA H200", {"GPU-one": rates(791.52)})
+    shown = ceiling_table("NVIDIA H200", {"GPU-one": rates(791.52)})
     assert shown.head == ["ceiling", "measured", "datasheet", "share"]
     assert shown.rows == [
         ["bf16 matrix product, TFLOP/s", "791.5 [790.5, 792.5]", "989.4", "80.0 %"],
@@ -29,20 +28,15 @@ def test_one_gpu_has_one_column_and_its_share_of_the_datasheet() -> None:
 
 def test_of_two_gpus_the_better_one_counts_and_what_one_lacks_is_a_dash() -> None:
     second = {"bf16": rates(494.7)["bf16"]}
-    shown = table_of("NVIDIA H200", {"GPU-11111111-a": rates(692.58), "GPU-22222222-b": second})
+    shown = ceiling_table(
+        "NVIDIA H200", {"GPU-11111111-a": rates(692.58), "GPU-22222222-b": second}
+    )
     assert shown.head[1:3] == ["measured on GPU-11111111…", "measured on GPU-22222222…"]
     assert shown.rows[0][-1] == "70.0 %"
     assert shown.rows[1][2] == "–"
 
 
 def test_a_gpu_without_a_datasheet_has_neither_peak_nor_source() -> None:
-    shown = table_of("Tesla T4", {"GPU-one": rates(50)})
+    shown = ceiling_table("Tesla T4", {"GPU-one": rates(50)})
     assert [row[-2:] for row in shown.rows] == [["–", "–"], ["–", "–"]]
     assert shown.source == ""
-
-
-def test_a_number_has_four_digits_and_no_exponent_where_people_read_it() -> None:
-    told = {0.0: "0", 8.0: "8", 70340.26: "70340", 999999.0: "999,999", 1234567.0: "1,235,000"}
-    told |= {0.9292: "0.9292", 12.3456: "12.35", -70340.26: "-70340", 0.00059190: "0.0005919"}
-    told |= {2.5e9: "2.5e+09", 1e-7: "1e-07"}
-    assert {value: number(value) for value in told} == told

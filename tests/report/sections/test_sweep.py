@@ -6,7 +6,9 @@ import pytest
 from harness.analysis.metrics import Metrics
 from harness.evidence import tables as evidence
 from harness.problem import manifest
-from harness.report import sweep
+from harness.report.page import Page
+from harness.report.sections import sweep
+from tests.support.pages import page
 from tests.support.paths import ROOT
 
 EVIDENCE = ROOT / "reports/2-gemlite-autotune/nvidia-h200/evidence"
@@ -22,6 +24,11 @@ def tables() -> evidence.Tables:
 @pytest.fixture(scope="module")
 def metrics(tables: evidence.Tables) -> Metrics:
     return Metrics(manifest.find(ROOT / "problems", "2"), tables)
+
+
+@pytest.fixture(scope="module")
+def whole(tables: evidence.Tables) -> Page:
+    return page(manifest.find(ROOT / "problems", "2"), tables)
 
 
 def by_hand(tables: evidence.Tables, variant: str, region: str) -> float:
@@ -63,7 +70,7 @@ def test_a_share_is_of_whichever_limit_takes_longer(
         name: float(rows["value"].max())  # type: ignore[arg-type]
         for (name,), rows in tables["ceilings"].partition_by("name", as_dict=True).items()
     }
-    rows = {row[0]: row[1] for row in sweep.shares(metrics, tables, CASE, ["bf16"], HOW)}
+    rows = {row[0]: row[1] for row in sweep.share_rows(metrics, tables, CASE, ["bf16"], HOW)}
     memory_ms = (2 * 4096 * 4096 + 2 * (4096 + 4096)) / best["dram_read"] / 1e6
     arithmetic_ms = 2 * 4096**3 / best["bf16"] / 1e9
     small = 100 * memory_ms / by_hand(tables, "bf16", "m1")
@@ -74,15 +81,15 @@ def test_a_share_is_of_whichever_limit_takes_longer(
 
 
 def test_without_ceilings_or_samples_there_is_a_dash(
-    metrics: Metrics, tables: evidence.Tables
+    metrics: Metrics, tables: evidence.Tables, whole: Page
 ) -> None:
     bare = tables | {"ceilings": tables["ceilings"].clear()}
-    assert {row[1] for row in sweep.shares(metrics, bare, CASE, ["bf16"], HOW)} == {"–"}
-    assert {row[1] for row in sweep.shares(metrics, tables, CASE, ["w4-max"], HOW)} == {"–"}
+    assert {row[1] for row in sweep.share_rows(metrics, bare, CASE, ["bf16"], HOW)} == {"–"}
+    assert {row[1] for row in sweep.share_rows(metrics, tables, CASE, ["w4-max"], HOW)} == {"–"}
     rows = sweep.table_rows(metrics, "gpu_time_cold", CASE, ["w4-max"], [])
     assert {row[1] for row in rows} == {"not measured"}
-    assert sweep.draw(metrics._problem, metrics, "gpu_time_cold", CASE, ["w4-max"]) is None
-    svg = sweep.draw(metrics._problem, metrics, "gpu_time_cold", CASE, ["bf16"])
+    assert sweep.draw_sweep(whole, "gpu_time_cold", CASE, ["w4-max"]) is None
+    svg = sweep.draw_sweep(whole, "gpu_time_cold", CASE, ["bf16"])
     assert svg is not None
     assert "µs" in svg
     assert "NaN" not in svg

@@ -1,0 +1,44 @@
+"""What the sections of one worklog read, and the figures that they draw."""
+
+from dataclasses import dataclass, field
+
+from harness.analysis.claims import ClaimResult
+from harness.analysis.metrics import Metrics
+from harness.evidence.provenance import EvidenceProvenance, Target
+from harness.evidence.tables import Tables
+from harness.problem.model import Problem
+from harness.report.escape import Markdown
+from harness.report.numbers import NOT_MEASURED
+
+
+@dataclass(frozen=True)
+class Page:
+    """The problem, its evidence and claims; ``figures`` maps file names to SVG text."""
+
+    problem: Problem
+    metrics: Metrics
+    results: list[ClaimResult]
+    provenance: EvidenceProvenance
+    tables: Tables
+    figures: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def target(self) -> Target:
+        """Return the machine that the run was made on."""
+        return self.provenance.run.target
+
+    def figure(self, name: str, alt: str, svg: str | None, caption: str) -> Markdown:
+        """Keep a figure as ``name``.svg and return the Markdown that shows it above its caption.
+
+        Without ``svg`` return a line that says that ``alt`` was not measured.
+        """
+        if svg is None:
+            return not_measured(alt)
+        self.figures[f"{name}.svg"] = svg
+        return Markdown(f"![{alt}](figures/{name}.svg)\n\n*{caption}*")
+
+
+def not_measured(subject: str = "") -> Markdown:
+    """Return the line that stands where a section has nothing to show."""
+    text = f"{subject}: {NOT_MEASURED}" if subject else NOT_MEASURED.capitalize()
+    return Markdown(f"*{text} on this target.*")

@@ -1,0 +1,62 @@
+"""The claims of a worklog: the line of verdicts that it begins with, and the table of all."""
+
+from collections import Counter
+
+from harness.analysis.claims import ClaimResult, limits
+from harness.analysis.metrics import Measured
+from harness.problem.model import Claim
+from harness.report.escape import Markdown, escape, table
+from harness.report.numbers import NOT_MEASURED, measured, number
+from harness.report.page import Page
+
+
+def verdict_line(page: Page) -> Markdown:
+    """Return the first line: the target, how many claims have each verdict, the day."""
+    counts: Counter[str] = Counter(result.verdict for result in page.results)
+    parts = [f"{counts['reproduced']} of {len(page.results)} claims reproduced"]
+    others = ("refuted", "inconclusive", "not measured")
+    parts += [f"{counts[verdict]} {verdict}" for verdict in others if counts[verdict]]
+    day = (page.provenance.run.started or "")[:10]
+    return Markdown(f"**On {page.target.name}: {', '.join(parts)}.** Measured {day}.")
+
+
+def claims(page: Page) -> Markdown:
+    """Return the table of claims: id, statement, bound, measured value, verdict, source cells."""
+    head = ["claim", "statement", "bound", "measured", "verdict", "from"]
+    rows = [_row(result) for result in page.results]
+    return table(head, rows, numeric_from=len(head))
+
+
+def refuted(page: Page) -> list[ClaimResult]:
+    """Return the claims that the evidence refutes."""
+    return [result for result in page.results if result.verdict == "refuted"]
+
+
+def _row(result: ClaimResult) -> list[str]:
+    value = result.measured
+    statement = result.claim.statement
+    if result.verdict == "refuted" and result.claim.otherwise:
+        statement = f"{statement} In truth {result.claim.otherwise.strip()}"
+    mark: str = "**refuted**" if result.verdict == "refuted" else result.verdict
+    if value.doubt:
+        mark = f"{mark}: {escape(value.doubt)}"
+    return [
+        Markdown(f"`{result.claim.id}`"),
+        statement,
+        _bound(result.claim, value),
+        f"{NOT_MEASURED}: {value.why}" if value.value is None else measured(value),
+        Markdown(mark),
+        ", ".join(sorted({cell.rsplit(".", 1)[0] for cell in value.cells})) or "–",
+    ]
+
+
+def _bound(claim: Claim, value: Measured) -> str:
+    """Return a claim's bound in words, in the unit of the measured value."""
+    unit = f" {value.unit}" if value.unit and value.unit != "×" else value.unit
+    least, most = limits(claim.bound)
+    if claim.bound.between:
+        exact = least == most
+        return f"{number(least)}{unit}" if exact else f"{number(least)} to {number(most)}{unit}"
+    return (
+        f"≥ {number(least)}{unit}" if claim.bound.above is not None else f"≤ {number(most)}{unit}"
+    )

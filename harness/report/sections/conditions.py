@@ -1,0 +1,160 @@
+"""The conditions of a run: target, software, clocks, samples, and what was noticed."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from harness.analysis import reliability
+from harness.captures import registry
+from harness.evidence.provenance import CellProvenance, Engine, Origin, Provenance, Target
+from harness.evidence.tables import Tables
+from harness.report.escape import Markdown, table
+from harness.report.numbers import number
+from harness.report.page import Page
+
+_MOST_NOTES = 8
+_WATCHED = (
+    ("sm_mhz", "SM clock seen", "MHz"),
+    ("memory_mhz", "memory clock seen", "MHz"),
+    ("power_w", "power seen", "W"),
+    ("temperature_c", "temperature seen", "°C"),
+)
+"""Readings of the monitor: key, label and unit."""
+
+
+def conditions(page: Page) -> Markdown:
+    """Return the table of what the figures were made on and with, and what was noticed."""
+    run, cells = page.provenance.run, page.provenance.cells
+    rows = [
+        *_target_rows(run.target),
+        _packages(cells),
+        *_clock_rows(cells),
+        *(_engine_rows(run.engine) if run.engine else []),
+        *_cell_rows(run.arguments.jobs or 1, cells),
+        *_source_rows(run),
+        *sampling_rows(page.tables),
+        *noticed_rows(page.tables),
+    ]
+    return table(["", ""], rows, numeric_from=2)
+
+
+def timed_on(page: Page, case: str) -> Markdown:
+    """Return which GPU timed which variants of a case, nothing where one GPU timed them all."""
+    import polars as pl
+
+    gpus = page.provenance.gpus
+    unprofiled = pl.col("capture") == registry.unprofiled()
+    timed = page.tables["cells"].filter(
+        pl.col("case") == case, unprofiled, pl.col("status") == "ok"
+    )
+    by_gpu: dict[str, dict[str, None]] = {}
+    for cell, variant in timed.select("cell", "variant").iter_rows():
+        by_gpu.setdefault(gpus[cell] or "CPU", {})[variant] = None
+    if len(by_gpu) < 2:
+        return Markdown("")
+    parts = "; ".join(f"{', '.join(variants)} ({gpu[:12]}…)" for gpu, variants in by_gpu.items())
+    return Markdown(
+        f"*Timed on {len(by_gpu)} GPUs of this model, so ratios across hold what these differ by"
+        f" as well: {parts}.*"
+    )
+
+
+def _target_rows(target: Target) -> list[list[str]]:
+    rows = [["target", _target(target)], ["host", f"{target.cpu}, {target.system}"]]
+    return rows + [[name, tool.version] for name, tool in target.tools.items() if tool]
+
+
+def _target(target: Target) -> str:
+    gpu = target.gpu
+    if gpu is None:
+        return f"{target.cpu}, {target.cores} cores"
+    memory = "" if gpu.memory_bytes is None else f"{gpu.memory_bytes / 2**30:.0f} GiB, "
+    return f"{gpu.name}, {memory}driver {gpu.driver}, CUDA {gpu.cuda}"
+
+
+def _packages(cells: Sequence[CellProvenance]) -> list[str]:
+    packages = {f"{name} {version}" for cell in cells for name, version in cell.packages.items()}
+    return ["packages as imported", ", ".join(sorted(packages))]
+
+
+def _clock_rows(cells: Sequence[CellProvenance]) -> list[list[str]]:
+    """Return what was seen of clocks, power and temperature while unprofiled cells ran."""
+    kind = registry.unprofiled()
+    seen = [cell.seen for cell in cells if f".{kind}." in cell.cell and cell.seen.samples]
+    rows = []
+    for key, label, unit in _WATCHED:
+        readings = [spread for summary in seen if (spread := getattr(summary, key)) is not None]
+        if readings:
+            low = min(spread.min for spread in readings)
+            high = max(spread.max for spread in readings)
+            rows.append([label, f"{number(low)} to {number(high)} {unit} in {kind} cells"])
+    if seen:
+        reasons = sorted({reason for summary in seen for reason in summary.throttle_reasons})
+        rows.append(["clocks held back by", ", ".join(reasons) or "nothing seen"])
+    return rows
+
+
+def _engine_rows(engine: Engine) -> list[list[str]]:
+    rows = [["where", f"{engine.where}, {engine.engine} engine, {engine.python}"]]
+    if engine.image:
+        rows.append(["image", f"{engine.image}, {engine.image_digest}"])
+        rights = ", ".join(engine.capabilities) or "none"
+        rows.append(["rights of a container", f"{engine.version}; capabilities: {rights}"])
+    return rows + [
+        [f"lock of {name}", f"sha256 {digest[:16]}…"] for name, digest in engine.locks.items()
+    ]
+
+
+def _cell_rows(jobs: int, cells: Sequence[CellProvenance]) -> list[list[str]]:
+    """Return rows on how many cells ran, side by side, on how many GPUs, and failed."""
+    rows = []
+    if jobs > 1:
+        rows.append(["cells side by side", f"{jobs} set up at once; each measured alone"])
+    gpus = {cell.gpu for cell in cells}
+    if len(gpus) > 1:
+        rows.append(["GPUs", f"{len(gpus)} of this model; provenance.json tells which ran what"])
+    failed = [cell for cell in cells if cell.status != "ok"]
+    return [*rows, ["cells", f"{len(cells)}, of which {len(failed)} failed"]]
+
+
+def _source_rows(run: Provenance) -> list[list[str]]:
+    """Return rows on the harness, manifest and sources that a run and its resumptions used."""
+    return [
+        ["harness", "; ".join(dict.fromkeys(_harness(origin) for origin in run.origins))],
+        ["manifest", _digest(run.manifest_sha256)],
+        ["sources", _digest(run.sources_sha256)],
+    ]
+
+
+def _digest(sha256: str | None) -> str:
+    return f"sha256 {sha256[:16]}…" if sha256 else "not recorded"
+
+
+def _harness(origin: Origin) -> str:
+    commit = origin.git.commit or "not in a git checkout"
+    changed = " with uncommitted changes" if origin.git.changed else ""
+    return f"{origin.harness}, commit {commit}{changed}"
+
+
+def sampling_rows(tables: Tables) -> list[list[str]]:
+    """Return rows on what ended the series of samples, and how many were left out or far off."""
+    rows = tables["sampling"]
+    if rows.is_empty():
+        return []
+    reasons = Counter(rows["stopped"].to_list())
+    ended = ", ".join(f"{count} by {reason}" for reason, count in reasons.most_common())
+    taken, warmup, outliers = (int(rows[name].sum()) for name in ("taken", "warmup", "outliers"))
+    return [
+        ["series of samples", f"{rows.height}, ended {ended}"],
+        ["samples", f"{taken}, of which {warmup} left out as warm-up; {outliers} far off and kept"],
+    ]
+
+
+def noticed_rows(tables: Tables) -> list[list[str]]:
+    """Return a row for each of the first eight notes on GPU and run, and one that counts more."""
+    notes = reliability.notes(tables)
+    rows = [["noticed", note] for note in notes[:_MOST_NOTES]]
+    if len(notes) > _MOST_NOTES:
+        rows.append(
+            ["noticed", f"and {len(notes) - _MOST_NOTES} more, which `harness check` tells"]
+        )
+    return rows

@@ -1,0 +1,70 @@
+"""The pools of CUDA graphs at their peaks: which code filled them, and which code differs."""
+
+from dataclasses import replace
+
+from harness.analysis import memory
+from harness.analysis.diff import memory as memory_diff
+from harness.analysis.units import size
+from harness.evidence.tables import GRAPH_POOL, Tables
+from harness.report import difference
+from harness.report.escape import Markdown, table
+from harness.report.page import Page, not_measured
+
+_MOST_SITES = 8
+
+
+def filled(page: Page, variant: str, case: str) -> Markdown:
+    """Return the table of what filled a variant's graph pools at their peaks."""
+    tables = page.metrics.capture_with("memory_pool_peaks", variant, case)
+    return not_measured(variant) if tables is None else filled_table(tables)
+
+
+def changed(page: Page, a: str, b: str, case: str) -> Markdown:
+    """Return the allocation sites that differ at the peaks of two variants' graph pools."""
+    sides = [page.metrics.capture_with("memory_pool_peaks", variant, case) for variant in (a, b)]
+    if not sides[0] or not sides[1]:
+        return not_measured(f"{a} against {b}")
+    return changed_table(sides[0], sides[1])
+
+
+def filled_table(tables: Tables) -> Markdown:
+    """Return what each graph pool held at its peak, by allocation site, and its unused bytes."""
+    rows = []
+    for pool in memory.pool_peaks(tables).iter_rows(named=True):
+        if pool["pool"].startswith(GRAPH_POOL):
+            rows.append([f"{pool['pool']}, reserved then", "", size(pool["reserved_bytes"])])
+            rows += _site_rows(tables, pool["pool"])
+            rows.append(["nothing", "", size(pool["unused_bytes"])])
+    return table(["site", "blocks", "bytes"], rows)
+
+
+def changed_table(a: Tables, b: Tables) -> Markdown:
+    """Return which sites differ at the peaks of two captures' graph pools."""
+    diff = memory_diff.compare(a, b)
+    graphs = tuple(site for site in diff.sites if site.phase.startswith(GRAPH_POOL))
+    return difference.markdown(difference.memory(replace(diff, pools=(), sites=graphs)), level=4)
+
+
+def _site_rows(tables: Tables, pool: str) -> list[list[str]]:
+    """Return a row a site of a pool, most bytes first, those after the eighth as one row."""
+    import polars as pl
+
+    sites = (
+        tables["memory_pool_peaks"]
+        .filter(pl.col("pool") == pool)
+        .group_by("site", maintain_order=True)
+        .agg(
+            pl.col("bytes").sum(),
+            pl.col("count").sum(),
+            pl.col("count").null_count().alias("uncounted"),
+        )
+        .sort("bytes", "site", descending=[True, False])
+    )
+    rows = [
+        [site, "unknown" if uncounted else str(count), size(held)]
+        for site, held, count, uncounted in sites.head(_MOST_SITES).iter_rows()
+    ]
+    rest = sites.slice(_MOST_SITES)
+    if rest.height:
+        rows.append([f"{rest.height} other sites", "", size(sum(rest["bytes"]))])
+    return rows

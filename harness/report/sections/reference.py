@@ -1,0 +1,15 @@
+"""Figures that others published, with their source: beside the measured ones, never among them."""
+
+from harness.report.escape import Markdown, table
+from harness.report.page import Page
+
+
+def reference(page: Page, name: str) -> Markdown:
+    """Return the table of published figures that the manifest calls ``name``, and its source."""
+    published = page.problem.references[name]
+    rows = [
+        [f"{value:g}" if isinstance(value, float) else str(value or "–") for value in row]
+        for row in published.rows
+    ]
+    source = f"{published.source}. {published.gpu}; {published.software}."
+    return Markdown(f"{table(published.columns, rows)}\n\n*Published, not measured here: {source}*")

@@ -1,0 +1,90 @@
+"""A cell that measures several things in turn: a row a region instead of a row a variant."""
+
+from collections.abc import Sequence
+
+from harness.analysis import datasheets
+from harness.analysis.metrics import Metrics
+from harness.captures import registry
+from harness.problem.model import Problem
+from harness.report.escape import Markdown, table
+from harness.report.numbers import measured
+from harness.report.page import Page, not_measured
+from harness.report.sections.bars import Bar, draw_bars
+
+_NONE = "–"
+
+Place = tuple[str, str]
+"""A variant and a case."""
+
+
+def regions(
+    page: Page,
+    variant: str,
+    case: str,
+    metrics: Sequence[str],
+    facts: Sequence[str] = (),
+    only: Sequence[str] = (),
+    peak: tuple[str, str] | None = None,
+) -> Markdown:
+    """Return the table of a cell: a row a region; metrics, then facts, then a share of a peak.
+
+    A column METRIC@REGION shows that region in every row. ``facts`` are shown as the text that the
+    cell stated for the region, ``only`` leaves other regions out, and ``peak`` is a rate and the
+    kind of arithmetic whose peak on the target's datasheet it is divided by.
+    """
+    place = (variant, case)
+    head = ["", *(_title(page.problem, name) for name in metrics), *facts]
+    head += ["of the datasheet's peak"] if peak else []
+    rows = []
+    for region in names(page.metrics, place, only):
+        columns = [name if "@" in name else f"{name}@{region}" for name in metrics]
+        values = [page.metrics.get(name, *place) for name in columns]
+        cells: list[str] = [_NONE if value.value is None else measured(value) for value in values]
+        cells += [page.metrics.text(f"{fact}.{region}", *place) or _NONE for fact in facts]
+        cells += [_share(page, place, region, *peak)] if peak else []
+        rows.append([_label(page.problem, region), *cells])
+    return table(head, rows) if rows else not_measured(case)
+
+
+def region_bars(
+    page: Page, name: str, metric: str, place: Place, caption: str, only: Sequence[str]
+) -> Markdown:
+    """Draw a metric of a cell's regions, the baseline's value as a line."""
+    problem = page.problem
+    entries = [
+        Bar(_label(problem, region), f"{metric}@{region}", *place, region == problem.baseline)
+        for region in names(page.metrics, place, only)
+    ]
+    alt = f"{problem.metric(metric).label}, {place[1]}"
+    return page.figure(name, alt, draw_bars(page, metric, entries), caption)
+
+
+def names(metrics: Metrics, place: Place, only: Sequence[str] = ()) -> list[str]:
+    """Return the regions of a timing cell in the order in which it ran them.
+
+    ``only``: those among these; all if it is empty.
+    """
+    tables = metrics.capture_of(registry.unprofiled(), *place)
+    if tables is None:
+        return []
+    every = tables["samples"]["region"].unique(maintain_order=True)
+    return [region for region in every if not only or region in only]
+
+
+def _label(problem: Problem, region: str) -> str:
+    """Return the label of the variant that a region is named after, or the region's name."""
+    variant = problem.variants.get(region)
+    return variant.label if variant else region
+
+
+def _title(problem: Problem, column: str) -> str:
+    name, _, region = column.partition("@")
+    label = problem.metric(name).label
+    return f"{label}, {_label(problem, region)}" if region else label
+
+
+def _share(page: Page, place: Place, region: str, rate: str, kind: str) -> str:
+    sheet = datasheets.of(page.target.name)
+    value = page.metrics.get(f"{rate}@{region}", *place).value
+    peak = sheet.rate(kind) if sheet else None
+    return f"{100 * value / peak:.1f} %" if value and peak else _NONE

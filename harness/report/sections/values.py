@@ -1,0 +1,36 @@
+"""Single values in a worklog's text: a metric, a ratio, a fact, what an interval covers."""
+
+from harness.report.numbers import NOT_MEASURED, measured
+from harness.report.page import Page
+
+
+def metric(page: Page, name: str, variant: str, case: str, *, interval: bool = True) -> str:
+    """Return a metric with its unit and, unless ``interval`` is false, its 95 % interval."""
+    return measured(page.metrics.get(name, variant, case), interval=interval)
+
+
+def ratio(
+    page: Page, name: str, of: str, over: str, case: str, over_metric: str | None = None
+) -> str:
+    """Return a metric of variant ``of`` over that of ``over``, or over ``over_metric`` of it."""
+    below = (over_metric or name, over, case)
+    return measured(page.metrics.ratio((name, of, case), below))
+
+
+def has(page: Page, name: str, variant: str, case: str) -> bool:
+    """Return whether a metric was measured."""
+    return page.metrics.get(name, variant, case).value is not None
+
+
+def fact(page: Page, name: str, variant: str, case: str) -> str:
+    """Return the text that a variant's timing cell stated as the fact ``name``."""
+    return page.metrics.text(name, variant, case) or NOT_MEASURED
+
+
+def repeats(page: Page, name: str, variant: str, case: str) -> str:
+    """Return a phrase on what a metric's interval covers: samples, and processes if several."""
+    value = page.metrics.get(name, variant, case)
+    samples = f"{value.samples} samples"
+    if value.rounds > 1:
+        return f"{samples} in {value.rounds} processes, run in turn with the other variants"
+    return f"{samples} of one process; another process may differ by more"

@@ -1,0 +1,42 @@
+"""The table of a case: a row a variant, a column a metric."""
+
+from collections import Counter
+
+from harness.report.escape import Markdown, table
+from harness.report.numbers import NOT_MEASURED, measured
+from harness.report.page import Page, not_measured
+from harness.report.sections import values
+
+
+def variants(page: Page, case: str, metrics: list[str], ratio: str = "") -> Markdown:
+    """Return the table of a case, baseline first; a variant that was not measured has no row.
+
+    ``ratio``: a metric whose ratio over the baseline's is the last column.
+    """
+    problem = page.problem
+    base = problem.baseline
+    order = [base, *(name for name in problem.variants if name != base)]
+    head = ["variant", *_labels(page, metrics)]
+    if ratio:
+        head.append(f"{problem.metric(ratio).label}, over {base}")
+    rows: list[list[str]] = []
+    for name in order:
+        cells: list[str] = [measured(page.metrics.get(metric, name, case)) for metric in metrics]
+        if all(cell == NOT_MEASURED for cell in cells):
+            continue
+        if ratio:
+            cells.append(values.ratio(page, ratio, name, base, case))
+        rows.append([problem.variants[name].label, *cells])
+    return table(head, rows) if rows else not_measured()
+
+
+def _labels(page: Page, metrics: list[str]) -> list[str]:
+    """Return the metrics' labels, with the region where several metrics have the same label."""
+    definitions = [page.problem.metric(name) for name in metrics]
+    counts = Counter(metric.label for metric in definitions)
+    return [
+        f"{metric.label}, {metric.region}"
+        if counts[metric.label] > 1 and metric.region
+        else metric.label
+        for metric in definitions
+    ]

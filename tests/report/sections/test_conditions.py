@@ -1,0 +1,86 @@
+"""The conditions of a run: which GPU, which engine, how many samples, what was noticed."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness.evidence.provenance import Arguments, Engine, Git
+from harness.problem.model import Problem
+from harness.report.sections import conditions
+from tests.support.pages import page, rows_of
+from tests.support.small_evidence import Row, cell, tables
+
+
+def test_which_gpu_timed_what_is_said_where_it_was_not_one(example: Problem) -> None:
+    def shown(*timed: tuple[Row, str]) -> str:
+        gpus = {row["cell"]: gpu for row, gpu in timed}
+        evidence = tables(cells=[row for row, _ in timed])
+        return conditions.timed_on(page(example, evidence, gpus=gpus), "small")
+
+    first, second = "GPU-01234567-first", "GPU-89abcdef-second"
+    alone = [
+        (cell("slow"), first),
+        (cell("fast"), first),
+        (cell("fast", capture="ncu"), second),
+        (cell("odd", status="failed"), second),
+        (cell("other", case="large"), second),
+    ]
+    assert shown(*alone) == ""
+    text = shown(*alone, (cell("slow", 1), first), (cell("third"), second))
+    assert text.startswith("*Timed on 2 GPUs of this model")
+    assert text.endswith(": slow, fast (GPU-01234567…); third (GPU-89abcdef…).*")
+
+
+def test_a_run_of_an_engine_and_a_container_is_described(example: Problem) -> None:
+    shown = page(example, tables())
+    engine = Engine(
+        engine="docker",
+        where="in a container",
+        python="3.11",
+        image="nvcr.io/nvidia/pytorch:25.03",
+        image_digest="sha256:abc",
+        version="27.0",
+        locks={"plain": "0123456789abcdef0123"},
+    )
+    jobs = Arguments(jobs=4)
+    commit = Git(commit="abc123", changed=True)
+    run = shown.provenance.run.model_copy(
+        update={"engine": engine, "arguments": jobs, "git": commit, "harness": "1.0"}
+    )
+    provenance = shown.provenance.model_copy(update={"run": run})
+    rows = dict(rows_of(conditions.conditions(replace(shown, provenance=provenance))))
+    assert rows["where"] == "in a container, docker engine, 3.11"
+    assert rows["rights of a container"] == "27.0; capabilities: none"
+    assert rows["lock of plain"] == "sha256 0123456789abcdef…"
+    assert rows["cells side by side"].startswith("4 set up at once")
+    assert rows["harness"] == "1.0, commit abc123 with uncommitted changes"
+    assert "nsys" not in rows
+
+
+def test_samples_are_counted_over_all_series() -> None:
+    def series(stopped: str, taken: int, warmup: int, outliers: int) -> Row:
+        counts = {"taken": taken, "warmup": warmup, "outliers": outliers}
+        return {"cell": "small.slow.timing.r0", "stopped": stopped} | counts
+
+    evidence = tables(
+        sampling=[
+            series("samples", 200, 7, 2),
+            series("half-width", 40, 0, 1),
+            series("half-width", 60, 5, 0),
+        ]
+    )
+    ended, taken = (text for _, text in conditions.sampling_rows(evidence))
+    assert ended == "3, ended 2 by half-width, 1 by samples"
+    assert taken == "300, of which 12 left out as warm-up; 3 far off and kept"
+    assert conditions.sampling_rows(tables()) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "more"), [(0, []), (8, []), (9, ["and 1 more"]), (12, ["and 4 more"])]
+)
+def test_of_many_notes_eight_are_shown_and_the_others_counted(count: int, more: list[str]) -> None:
+    doubtful = [cell("slow", number, doubt="power cap") for number in range(count)]
+    shown = [note for _, note in conditions.noticed_rows(tables(cells=[cell("fast"), *doubtful]))]
+    notes = [f"small.slow.timing.r{number} doubtful: power cap" for number in range(min(count, 8))]
+    assert shown[: len(notes)] == notes
+    assert [note.split(",")[0] for note in shown[len(notes) :]] == more

@@ -1,0 +1,52 @@
+"""Pages made by hand: a problem and its evidence, on a target that has only a name."""
+
+from collections.abc import Mapping
+from html import unescape
+
+from harness.analysis.metrics import Metrics
+from harness.evidence.provenance import (
+    CellProvenance,
+    EvidenceProvenance,
+    GpuSummary,
+    Provenance,
+    Target,
+)
+from harness.evidence.tables import Tables
+from harness.problem.model import Problem
+from harness.report.page import Page
+
+
+def page(
+    problem: Problem,
+    tables: Tables,
+    target: str = "a GPU",
+    gpus: Mapping[str, str | None] | None = None,
+) -> Page:
+    """Return a page without claims; ``gpus``: the GPU that each cell ran on."""
+    place = Target(name=target, slug="target", device="cuda")
+    run = Provenance(version=1, id="now", problem=problem.folder.name, target=place)
+    cells = tuple(cell(name, gpu) for name, gpu in (gpus or {}).items())
+    provenance = EvidenceProvenance(run=run, cells=cells)
+    return Page(problem, Metrics(problem, tables, gpus), [], provenance, tables)
+
+
+def cell(name: str, gpu: str | None) -> CellProvenance:
+    """Return the provenance of a cell that ran well, unwatched."""
+    return CellProvenance(
+        cell=name,
+        status="ok",
+        reason="",
+        wall_s=1.0,
+        started=0.0,
+        seen=GpuSummary(samples=0),
+        gpu=gpu,
+    )
+
+
+def rows_of(markdown: str) -> list[list[str]]:
+    """Return the cells of a Markdown table as they are shown, its head first."""
+    lines = [line for line in markdown.splitlines() if line.startswith("|")]
+    head, _, *rows = (
+        [unescape(cell.strip()) for cell in line.strip("|").split(" |")] for line in lines
+    )
+    return [head, *rows]
