@@ -22,8 +22,7 @@ from harness.machine.target import Target
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
 from harness.run import calibrate
-from tests.run.test_run_conditions import Watched
-from tests.support.bench import Scripts
+from tests.support.bench import Scripts, Watched
 
 pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
 

@@ -1,6 +1,6 @@
 """What a run notes of the conditions of its cells: a doubtful one runs again, pauses are told."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,12 +9,11 @@ import pytest
 
 from harness import files
 from harness.engines.engine import Command
-from harness.machine.host import Host
-from harness.machine.monitor import GpuSample, Monitor
+from harness.machine.monitor import GpuSample
 from harness.machine.target import Target
 from harness.problem.plan import Cell
 from harness.run import attempt, pauses
-from tests.support.bench import WELL, Bench
+from tests.support.bench import WELL, Bench, Watched
 
 pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
 
@@ -28,18 +27,6 @@ def samples(count: int, *reasons: str) -> Samples:
 QUIET = samples(10)
 CAPPED = samples(10, "power cap")
 WHY = ["power cap in 10 of 10 looks"]
-
-
-@dataclass(frozen=True)
-class Watched(Host):
-    """A machine whose monitors see these samples, one list for each attempt at a cell."""
-
-    attempts: list[Samples] = field(default_factory=list)
-
-    def monitor(self) -> Monitor:
-        monitor = Monitor(None)
-        monitor.samples = self.attempts.pop(0)
-        return monitor
 
 
 def one_cell(tmp_path: Path, target: Target, *attempts: Samples, script: str = WELL) -> Bench:

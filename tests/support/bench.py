@@ -1,12 +1,13 @@
 """A plan that is executed with shell scripts in place of a workload."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.engines.engine import Command, Node
 from harness.evidence.provenance import Arguments
 from harness.machine import target
 from harness.machine.host import Host
+from harness.machine.monitor import GpuSample, Monitor
 from harness.problem import manifest
 from harness.problem.plan import Cell, Selected, plan
 from harness.run import provenance
@@ -84,3 +85,15 @@ class Bench:
 
         self.execution(jobs, note).execute(self.cells)
         return {record.variant: record.status for _, record in self.run.records()}
+
+
+@dataclass(frozen=True)
+class Watched(Host):
+    """A machine whose monitors see these samples, one list for each attempt at a cell."""
+
+    attempts: list[list[GpuSample]] = field(default_factory=list)
+
+    def monitor(self) -> Monitor:
+        monitor = Monitor(None)
+        monitor.samples = self.attempts.pop(0)
+        return monitor
