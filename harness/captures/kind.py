@@ -4,12 +4,13 @@ Functions are named as "module:function" and imported at their first call. So ev
 a kind: it learns names from it, and loads no reader, no analysis and no library of tables.
 """
 
-import importlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+
+from harness.references import resolve
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,12 +23,6 @@ Tables = dict[str, "pl.DataFrame"]
 """Evidence tables by name, as in harness.evidence.tables."""
 
 
-def load(reference: str) -> Any:
-    """Return the attribute that "module:attribute" names, importing its module."""
-    module, _, attribute = reference.partition(":")
-    return getattr(importlib.import_module(module), attribute)
-
-
 @dataclass(frozen=True)
 class Lazy(Generic[P, R_co]):
     """A function by its "module:function"; calling it imports the module."""
@@ -36,7 +31,7 @@ class Lazy(Generic[P, R_co]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Load the function, call it and return its result."""
-        result: R_co = load(self.reference)(*args, **kwargs)
+        result: R_co = resolve(self.reference)(*args, **kwargs)
         return result
 
 

@@ -5,14 +5,15 @@ Every room may import this file: it and the files it loads (``captures/kind.py``
 imported when it is called.
 """
 
-from harness.captures.kind import Kind, load
+from harness.captures.kind import Kind
+from harness.references import resolve
 
 _KINDS: tuple[Kind, ...] = (
-    load("harness.captures.timing.kind:KIND"),
-    load("harness.captures.torch.kind:KIND"),
-    load("harness.captures.nsys.kind:KIND"),
-    load("harness.captures.ncu.kind:KIND"),
-    load("harness.captures.memory.kind:KIND"),
+    resolve("harness.captures.timing.kind:KIND"),
+    resolve("harness.captures.torch.kind:KIND"),
+    resolve("harness.captures.nsys.kind:KIND"),
+    resolve("harness.captures.ncu.kind:KIND"),
+    resolve("harness.captures.memory.kind:KIND"),
 )
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
 """Name to kind, in the order in which tables list them."""

@@ -1,7 +1,6 @@
 """Which engine runs a problem: the one asked for, or the first of "auto" that can be built."""
 
 import contextlib
-import importlib
 from collections.abc import Callable
 
 from harness.checkout import CHECKOUT
@@ -11,6 +10,7 @@ from harness.engines.options import Options
 from harness.errors import ToolError, UsageError
 from harness.machine.target import Target
 from harness.problem.model import Problem
+from harness.references import resolve
 
 
 def known(wanted: str) -> None:
@@ -80,8 +80,7 @@ def make(name: str, problem: Problem, node: Node, options: Options) -> Engine:
 
 
 def _class(name: str) -> type[Engine]:
-    module, _, attribute = ENGINES[name].partition(":")
-    engine: type[Engine] = getattr(importlib.import_module(module), attribute)
+    engine: type[Engine] = resolve(ENGINES[name])
     return engine
 
 

@@ -1,4 +1,4 @@
-"""A difference as sections of tables and lines: for the terminal, for Markdown, for worklogs."""
+"""A difference as sections of tables and lines, for `harness diff` and for worklogs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Text from captures made safe for Markdown: what a name says is shown and never interpreted.
+"""Makes text from captures safe: a name is shown and never interpreted.
 
 Kernel names hold ``<float>``, ``|`` and backticks; with HTML enabled, as on every forge, the first
 would vanish and the second split a row.
@@ -24,7 +24,7 @@ def printable(text: str) -> str:
 
 
 def escape(text: str) -> Markdown:
-    """Return ``text`` as Markdown that shows exactly it: specials as numeric character entities."""
+    """Return ``text`` as Markdown that shows it: special characters become numeric entities."""
     visible = _INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", printable(text))
     return Markdown(_SPECIAL.sub(lambda match: f"&#{ord(match[0])};", visible))
 

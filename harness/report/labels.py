@@ -1,4 +1,4 @@
-"""Where labels go beside points that lie close together: pixels in, pixels out."""
+"""Places labels beside points that lie close together; all lengths are in pixels."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -14,7 +14,7 @@ def beside(points: Sequence[Spot], height: float, line: float, near: float) -> l
     stand in one column right of the group, at least ``line`` pixels apart, from top to bottom in
     the points' order and as close to them as that allows, between 0 and ``height``.
     """
-    order = sorted(range(len(points)), key=lambda one: points[one][0])
+    order = sorted(range(len(points)), key=lambda index: points[index][0])
     groups = [order[:1]]
     for before, after in pairwise(order):
         if points[after][0] - points[before][0] > near:
@@ -22,28 +22,27 @@ def beside(points: Sequence[Spot], height: float, line: float, near: float) -> l
         groups[-1].append(after)
     placed: dict[int, Spot] = {}
     for group in groups:
-        column = max((points[one][0] for one in group), default=0.0) + line
-        down = sorted(group, key=lambda one: points[one][1])
-        for one, top in zip(
-            down, _apart([points[one][1] for one in down], height, line), strict=True
-        ):
-            placed[one] = (column, top)
-    return [placed[one] for one in range(len(points))]
+        column = max((points[index][0] for index in group), default=0.0) + line
+        down = sorted(group, key=lambda index: points[index][1])
+        tops = _apart([points[index][1] for index in down], height, line)
+        placed |= {index: (column, top) for index, top in zip(down, tops, strict=True)}
+    return [placed[index] for index in range(len(points))]
 
 
 def _apart(tops: Sequence[float], height: float, line: float) -> list[float]:
     """Return rising ``tops`` pushed apart: those too close share a block around their middle."""
-    blocks: list[list[float]] = []  # the middle of a block, and how many lines it holds
+    blocks: list[list[float]] = []  # the middle of a block, and its number of lines
     for top in tops:
         blocks.append([_inside(top, 1, height, line), 1])
         while len(blocks) > 1 and _touch(blocks[-2], blocks[-1], line):
-            (middle, count), (other, more) = blocks[-2:]
-            both = (middle * count + other * more) / (count + more)
-            blocks[-2:] = [[_inside(both, count + more, height, line), count + more]]
+            (upper, above), (lower, below) = blocks[-2:]
+            count = above + below
+            middle = (upper * above + lower * below) / count
+            blocks[-2:] = [[_inside(middle, count, height, line), count]]
     return [
-        middle + (number - (count - 1) / 2) * line
+        middle + (place - (count - 1) / 2) * line
         for middle, count in blocks
-        for number in range(int(count))
+        for place in range(int(count))
     ]
 
 

@@ -1,4 +1,4 @@
-"""How a measured number is printed: four significant digits, its unit, its interval."""
+"""Prints measured numbers: four significant digits, the unit, the interval."""
 
 from harness.analysis.metrics import Measured
 from harness.analysis.units import byte_unit
@@ -45,7 +45,7 @@ def _grouped(whole: int) -> str:
 
 
 def _scaled(value: float, unit: str) -> tuple[float, str]:
-    """Return the unit to print ``value`` in, after how many of ``unit`` it is."""
+    """Return the unit in which to print ``value``, after the number of ``unit`` that it equals."""
     if unit == "B":
         return byte_unit(value)
     if unit == "ms" and 0 < abs(value) < 1:

@@ -5,10 +5,10 @@ Nothing is computed in a template, and no number stands in it.
 
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from harness.references import resolve
 from harness.report.page import Page
 from harness.report.sections import SECTIONS
 
@@ -26,8 +26,7 @@ class Worklog:
         """Return the section called ``name``; AttributeError if the registry has none."""
         if name not in SECTIONS:
             raise AttributeError(f"a worklog has no section {name!r}")
-        module, _, function = SECTIONS[name].partition(":")
-        return partial(getattr(import_module(module), function), self._page)
+        return partial(resolve(SECTIONS[name]), self._page)
 
 
 def render(template: Path, page: Page) -> str:

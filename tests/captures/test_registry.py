@@ -8,9 +8,10 @@ from dataclasses import fields
 import pytest
 
 from harness.captures import sniff
-from harness.captures.kind import Kind, Lazy, load
+from harness.captures.kind import Kind, Lazy
 from harness.captures.registry import KINDS, by_cost, filling, profiled, tools, unprofiled
 from harness.evidence.tables import SCHEMAS
+from harness.references import resolve
 from tests.support.paths import DATA, ROOT
 
 FILES = {
@@ -33,13 +34,13 @@ def functions(kind: Kind) -> Iterator[str]:
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_every_function_that_a_kind_names_exists(kind: Kind) -> None:
     for reference in functions(kind):
-        assert callable(load(reference)), reference
+        assert callable(resolve(reference)), reference
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_a_kind_lies_in_the_folder_of_its_name(kind: Kind) -> None:
     folder = ROOT / "harness/captures" / kind.name
-    assert load(f"harness.captures.{kind.name}.kind:KIND") is kind
+    assert resolve(f"harness.captures.{kind.name}.kind:KIND") is kind
     assert (folder / "kind.py").is_file()
 
 

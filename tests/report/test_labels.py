@@ -36,13 +36,13 @@ def test_no_two_labels_of_a_column_touch_or_leave_or_change_order(points: list[S
     placed = beside(points, HEIGHT, LINE, NEAR)
     assert len(placed) == len(points)
     for column in {left for left, _ in placed}:
-        mine = sorted(one for one in range(len(points)) if placed[one][0] == column)
-        tops = sorted(placed[one][1] for one in mine)
+        members = [index for index in range(len(points)) if placed[index][0] == column]
+        tops = sorted(placed[index][1] for index in members)
         assert all(below - above >= LINE - 1e-6 for above, below in pairwise(tops))
         assert min(tops) >= -1e-6
         assert max(tops) <= HEIGHT + 1e-6
-        by_label = sorted(mine, key=lambda one: placed[one][1])
-        heights = [points[one][1] for one in by_label]
+        by_label = sorted(members, key=lambda index: placed[index][1])
+        heights = [points[index][1] for index in by_label]
         assert heights == sorted(heights)
 
 

@@ -4,11 +4,11 @@ A rule is a function of a subject's tables that yields a Finding for each cause 
 bears out. Its file imports :class:`Finding` from here.
 """
 
-import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from harness.evidence.tables import Tables
+from harness.references import resolve
 
 RULES: tuple[str, ...] = ()
 """Every rule as "module:function", in the order in which findings are listed."""
@@ -32,11 +32,5 @@ Rule = Callable[[Tables], Iterable[Finding]]
 
 def diagnose(tables: Tables) -> list[Finding]:
     """Return what every rule finds in a subject's tables, in the order of RULES."""
-    return [finding for rule in RULES for finding in _load(rule)(tables)]
-
-
-def _load(reference: str) -> Rule:
-    """Return the function that "module:function" names."""
-    module, _, function = reference.partition(":")
-    rule: Rule = getattr(importlib.import_module(module), function)
-    return rule
+    rules: list[Rule] = [resolve(reference) for reference in RULES]
+    return [finding for rule in rules for finding in rule(tables)]

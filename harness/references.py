@@ -1,0 +1,10 @@
+"""What a registry names as "module:attribute": imported when it is asked for, not before."""
+
+import importlib
+from typing import Any
+
+
+def resolve(reference: str) -> Any:
+    """Return the attribute that "module:attribute" names, importing its module."""
+    module, _, attribute = reference.partition(":")
+    return getattr(importlib.import_module(module), attribute)
