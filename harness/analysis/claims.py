@@ -20,7 +20,7 @@ _VERDICTS: dict[Side, Verdict] = {
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim, what was measured for it, and what follows."""
+    """A claim, the value measured for it, and the verdict."""
 
     claim: Claim
     measured: Measured
@@ -46,26 +46,26 @@ def _judge(claim: Claim, metrics: Metrics, device: Device) -> ClaimResult:
 
 
 def verdict(measured: Measured, bound: Bound) -> Verdict:
-    """Return what the intervals say of a bound, by the rule of :mod:`harness.analysis.verdict`.
+    """Return the verdict on a bound, by the rule of :mod:`harness.analysis.verdict`.
 
-    What was timed on a GPU that was slowed down or drifting has to decide it at any clock that was
-    seen, and what was timed on two GPUs by more than these differ; what was timed on a shared one
-    decides nothing.
+    Intervals are widened by ``clock_factor`` first: times of a GPU whose clock was low or drifted
+    have to decide at any clock that was seen, and times of two GPUs by more than the GPUs differ.
+    Times of a GPU that others used decide nothing.
     """
     if measured.value is None or measured.low is None or measured.high is None:
         return "not measured"
     if math.isinf(measured.clock_factor):
         return "inconclusive"
-    shown = (measured.low, measured.high)
+    ci95 = (measured.low, measured.high)
     sampled = measured.samples > measured.rounds or measured.low < measured.high
-    ends = [_widened(one, measured.clock_factor) for one in (shown, measured.ci99 or shown)]
+    ends = [_widened(interval, measured.clock_factor) for interval in (ci95, measured.ci99 or ci95)]
     return _VERDICTS[decide(ends[0], ends[1], limits(bound), sampled=sampled)]
 
 
-def _widened(ends: tuple[float, float], room: float) -> tuple[float, float]:
-    """Return an interval with room for what may have moved the value by a factor."""
+def _widened(ends: tuple[float, float], factor: float) -> tuple[float, float]:
+    """Return an interval widened by ``factor`` to both sides."""
     low, high = ends
-    return min(low / room, low * room), max(high / room, high * room)
+    return min(low / factor, low * factor), max(high / factor, high * factor)
 
 
 def limits(bound: Bound) -> tuple[float, float]:
@@ -77,9 +77,9 @@ def limits(bound: Bound) -> tuple[float, float]:
     return least, most
 
 
-def exit_code(judged: list[ClaimResult], *, strict: bool = False) -> int:
+def exit_code(results: list[ClaimResult], *, strict: bool = False) -> int:
     """Return 1 if a claim is refuted (``strict``: or inconclusive), 3 if none was measured, 0."""
     failing = {"refuted", "inconclusive"} if strict else {"refuted"}
-    if any(one.verdict in failing for one in judged):
+    if any(result.verdict in failing for result in results):
         return 1
-    return 3 if all(one.verdict == "not measured" for one in judged) else 0
+    return 3 if all(result.verdict == "not measured" for result in results) else 0

@@ -63,13 +63,13 @@ _FUNCTION_RULES = [(family, re.compile(pattern, re.IGNORECASE)) for family, patt
 
 def family(name: str) -> str:
     """Return the family that a kernel's name shows it to be of, ``"other"`` when it shows none."""
-    for found, pattern in _NAME_RULES:
+    for group, pattern in _NAME_RULES:
         if pattern.search(name):
-            return found
+            return group
     function, functor = bare(name)
-    for found, pattern in _FUNCTION_RULES:
+    for group, pattern in _FUNCTION_RULES:
         if pattern.search(f"{function} {functor}"):
-            return found
+            return group
     return "other"
 
 

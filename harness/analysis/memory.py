@@ -1,4 +1,4 @@
-"""What one memory capture tells of its pools and phases, and what it cannot tell."""
+"""The pools and phases of one memory capture, and the limits of what the capture shows."""
 
 import polars as pl
 
@@ -16,12 +16,12 @@ def pools(tables: Tables) -> pl.DataFrame:
 
     Columns after memory_pools' own are named as the parts; null where a part was not recorded.
     """
-    found = tables["memory_pools"]
+    rows = tables["memory_pools"]
     parts = tables["memory_parts"]
     for part in parts["part"].unique(maintain_order=True):
-        mine = parts.filter(pl.col("part") == part).select("pool", pl.col("bytes").alias(part))
-        found = found.join(mine, on="pool", how="left", maintain_order="left")
-    return found.sort("reserved_bytes", descending=True, nulls_last=True)
+        sizes = parts.filter(pl.col("part") == part).select("pool", pl.col("bytes").alias(part))
+        rows = rows.join(sizes, on="pool", how="left", maintain_order="left")
+    return rows.sort("reserved_bytes", descending=True, nulls_last=True)
 
 
 def peaks(timeline: pl.DataFrame) -> pl.DataFrame:
@@ -45,12 +45,12 @@ def mark_pools(tables: Tables) -> pl.DataFrame:
     """
     parts = tables["memory_mark_parts"]
     keys = ["index", "pool"]
-    found = parts.group_by(keys).agg(pl.col("bytes").sum().alias("reserved_bytes"))
+    rows = parts.group_by(keys).agg(pl.col("bytes").sum().alias("reserved_bytes"))
     for part in parts["part"].unique(maintain_order=True):
-        mine = parts.filter(pl.col("part") == part).select(*keys, pl.col("bytes").alias(part))
-        found = found.join(mine, on=keys, how="left")
+        sizes = parts.filter(pl.col("part") == part).select(*keys, pl.col("bytes").alias(part))
+        rows = rows.join(sizes, on=keys, how="left")
     most = pl.col("reserved_bytes").max().over("pool")
-    return found.sort("index", most, "pool", descending=[False, True, False])
+    return rows.sort("index", most, "pool", descending=[False, True, False])
 
 
 def pool_peaks(tables: Tables) -> pl.DataFrame:
@@ -81,8 +81,8 @@ def highest(timeline: pl.DataFrame, columns: list[str], points: int) -> pl.DataF
     Of each stretch the peak is kept, so that a spike of one event stays visible.
     """
     stretches = _stretches(timeline, points).group_by("stretch", maintain_order=True)
-    found = stretches.agg(pl.col("index").first(), pl.col(*columns).max())
-    return found.select("index", *columns)
+    rows = stretches.agg(pl.col("index").first(), pl.col(*columns).max())
+    return rows.select("index", *columns)
 
 
 def stacked(timeline: pl.DataFrame, levels: pl.DataFrame, points: int, pools: int) -> pl.DataFrame:
@@ -135,22 +135,24 @@ def _stretches(timeline: pl.DataFrame, points: int) -> pl.DataFrame:
 
 
 def limits(tables: Tables) -> list[str]:
-    """Return sentences on what this capture cannot tell; each only where it applies."""
-    told = (_outside, _freed, _before, _live, _filled, _parts)
-    found = [one(tables) for one in told]
+    """Return sentences on what this capture does not show; each only where it applies."""
+    checks = (_outside, _freed, _before, _live, _filled, _parts)
+    sentences = [check(tables) for check in checks]
     timeline = tables["memory_timeline"]
     if timeline.is_empty():
-        found.append("No history: it was not recorded, so peaks and allocation sites are missing.")
+        sentences.append(
+            "No history: it was not recorded, so peaks and allocation sites are missing."
+        )
     elif timeline["phase"].null_count() == timeline.height:
-        found.append(
+        sentences.append(
             "No phases: torch does not mark them, a capture made by `harness run` has them."
         )
     if not timeline.is_empty() and tables["memory_by_pool"].is_empty():
-        found.append(
+        sentences.append(
             "No pools over time: addresses of events or segments are missing or contradict each"
             " other."
         )
-    return [sentence for sentence in found if sentence]
+    return [sentence for sentence in sentences if sentence]
 
 
 def _outside(tables: Tables) -> str:

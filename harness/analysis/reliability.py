@@ -1,4 +1,4 @@
-"""What was noticed of the conditions: why times are doubtful, and what a reader should know."""
+"""How reliable a run's times are: doubts about a metric, and notes on the run for the reader."""
 
 import math
 import re
@@ -24,23 +24,23 @@ _REGION = re.compile(r"([A-Za-z]+\d+): ")  # before a doubt, in a cell that meas
 def doubt(cells: "pl.DataFrame", region: str | None = None) -> str:
     """Return why the times of these cells of one variant and case are doubtful, if they are.
 
-    ``cells``: rows of the evidence table, one a round. ``region``: what concerns another region of
-    a cell that measures several is left out.
+    ``cells``: rows of the evidence table, one a round. ``region``: of a cell that measures several
+    regions, doubts about the others are left out.
     """
-    found = _told(cells, region)
+    reasons = _noticed(cells, region)
     clocks = cells["sm_mhz"].drop_nulls().to_list()
     if clocks and max(clocks) - min(clocks) > _DRIFT * max(clocks):
-        found.append(f"SM clock between rounds from {min(clocks):.0f} to {max(clocks):.0f} MHz")
-    return "; ".join(found)
+        reasons.append(f"SM clock between rounds from {min(clocks):.0f} to {max(clocks):.0f} MHz")
+    return "; ".join(reasons)
 
 
 def clock_factor(cells: "pl.DataFrame", highest: float | None, region: str | None = None) -> float:
-    """Return by which factor the SM clock alone may have moved these cells' times, at least 1.
+    """Return the factor by which the SM clock may have moved these cells' times, at least 1.
 
-    A kernel takes at most as much longer as the clock is lower: here lower than ``highest``, in
-    MHz, the highest clock seen. Infinite where more than the clock is in doubt, or it was not seen.
+    A kernel slows down at most as much as the clock does: here from ``highest``, in MHz, the
+    highest clock seen. Infinite where more than the clock is in doubt, or the clock was not seen.
     """
-    if not all(map(_of_the_clock, _told(cells, region))):
+    if not all(map(_of_the_clock, _noticed(cells, region))):
         return math.inf
     lowest = cells["sm_mhz_min"].drop_nulls().to_list()
     if highest is None or len(lowest) < cells.height or not all(lowest):
@@ -53,25 +53,25 @@ def apart(
     ceilings: "pl.DataFrame",
     samples: Collection[str | None],
 ) -> tuple[str, float]:
-    """Return why a ratio of times is doubtful by its GPUs alone, and by which factor it may be off.
+    """Return why a ratio of times of two GPUs is doubtful, and the factor it may be off by.
 
     ``pairs``: the two sides' GPUs in each round; ``ceilings``: rows of the evidence table;
-    ``samples``: what was timed. The factor is at least 1, and infinite where no two GPUs' ceilings
-    are known.
+    ``samples``: the sampled metrics. The factor is at least 1, and infinite where no two GPUs'
+    ceilings are known.
     """
     unlike = [pair for pair in pairs if pair[0] != pair[1]]
     if not unlike:
         return "", 1.0
-    rates = _rates(ceilings, host=not all(one in _GPU_TIMES for one in samples))
+    rates = _rates(ceilings, host=not all(sample in _GPU_TIMES for sample in samples))
     # The ratio is a mean over rounds: it is off by no more than the round whose GPUs differ most.
-    room = max(_differ(rates.get(one, {}), rates.get(other, {})) for one, other in unlike)
-    told = f"timed on {len({gpu for pair in unlike for gpu in pair})} GPUs"
-    if math.isinf(room):
-        # What is not known of a GPU: as far beyond the known ones as these are apart.
+    factor = max(_differ(rates.get(first, {}), rates.get(second, {})) for first, second in unlike)
+    where = f"timed on {len({gpu for pair in unlike for gpu in pair})} GPUs"
+    if math.isinf(factor):
+        # A GPU of unknown ceilings may lie as far beyond the known GPUs as these are apart.
         widest = _widest(rates.values())
         others = "" if math.isinf(widest) else f"; others differ by up to {_percent(widest)}"
-        return f"{told} whose ceilings are not all known{others}", widest**2
-    return f"{told} whose ceilings differ by up to {_percent(room)}", room
+        return f"{where} whose ceilings are not all known{others}", widest**2
+    return f"{where} whose ceilings differ by up to {_percent(factor)}", factor
 
 
 def _percent(factor: float) -> str:
@@ -79,38 +79,38 @@ def _percent(factor: float) -> str:
 
 
 def _widest(rates: Collection[Mapping[str, float]]) -> float:
-    """Return by which factor any two GPUs of which all ceilings are known differ at most."""
-    apart = [_differ(one, other) for one, other in combinations(rates, 2)]
-    return max((factor for factor in apart if math.isfinite(factor)), default=math.inf)
+    """Return the factor by which any two GPUs differ at most, of those whose ceilings are known."""
+    factors = [_differ(first, second) for first, second in combinations(rates, 2)]
+    return max((factor for factor in factors if math.isfinite(factor)), default=math.inf)
 
 
 def _rates(ceilings: "pl.DataFrame", *, host: bool) -> dict[str | None, dict[str, float]]:
     """Return ceilings by GPU and name: all, or those that the host has no part in."""
-    found: dict[str | None, dict[str, float]] = {}
+    rates: dict[str | None, dict[str, float]] = {}
     for gpu, name, value in ceilings.select("gpu", "name", "value").iter_rows():
         if value and (host or not name.startswith(_OF_THE_HOST)):
-            found.setdefault(gpu, {})[name] = value
-    return found
+            rates.setdefault(gpu, {})[name] = value
+    return rates
 
 
-def _differ(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    """Return by which factor two GPUs' ceilings differ at most.
+def _differ(first: Mapping[str, float], second: Mapping[str, float]) -> float:
+    """Return the factor by which two GPUs' ceilings differ at most.
 
     Each part of a step is held up by one of them, so all of it differs by no more.
     """
-    if not one or one.keys() != other.keys():
+    if not first or first.keys() != second.keys():
         return math.inf
-    return max(max(value / other[name], other[name] / value) for name, value in one.items())
+    return max(max(value / second[name], second[name] / value) for name, value in first.items())
 
 
-def _told(cells: "pl.DataFrame", region: str | None) -> list[str]:
-    """Return what was noticed of cells, each once; of another region than ``region`` nothing."""
-    told = [why for reasons in cells["doubt"].drop_nulls() for why in reasons.split("; ") if why]
-    return [why for why in dict.fromkeys(told) if _concerns(why, region)]
+def _noticed(cells: "pl.DataFrame", region: str | None) -> list[str]:
+    """Return each doubt about cells once, without those about a region other than ``region``."""
+    doubts = [why for doubt in cells["doubt"].drop_nulls() for why in doubt.split("; ") if why]
+    return [why for why in dict.fromkeys(doubts) if _concerns(why, region)]
 
 
 def _of_the_clock(why: str) -> bool:
-    """Return whether a doubt is that the SM clock was low, whatever held it back, or moved."""
+    """Return whether a doubt is about the SM clock: low, for whatever reason, or drifting."""
     return not _REGION.sub("", why, count=1).startswith(_OF_OTHERS)
 
 
@@ -120,7 +120,7 @@ def _concerns(why: str, region: str | None) -> bool:
 
 
 def notes(tables: Tables) -> list[str]:
-    """Return, a line each, what was noticed over all timing cells of a run."""
+    """Return notes on all timing cells of a run, a line each."""
     import polars as pl
 
     timing = tables["cells"].filter(pl.col("capture") == unprofiled(), pl.col("status") == "ok")
@@ -131,10 +131,10 @@ def _watching(timing: "pl.DataFrame") -> Iterator[str]:
     unwatched = timing["doubt"].null_count()
     if unwatched:
         yield f"{unwatched} of {timing.height} timing cells were not watched while they measured"
-    for column, told in (("doubt", "doubtful"), ("retried", "run again, doubtful at first")):
+    for column, state in (("doubt", "doubtful"), ("retried", "run again, doubtful at first")):
         for cell, why in timing.select("cell", column).iter_rows():
             if why:
-                yield f"{cell} {told}: {why}"
+                yield f"{cell} {state}: {why}"
 
 
 def _pauses(timing: "pl.DataFrame") -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The roofline: what a workload's bytes and operations let a GPU reach at most.
+"""The roofline: the rate that a workload's bytes and operations let a GPU reach at most.
 
 Williams, Waterman and Patterson, "Roofline", CACM 52(4), 2009.
 """
@@ -30,7 +30,7 @@ class Roof:
 
 @dataclass(frozen=True)
 class Point:
-    """What a variant reached: FLOP a byte of device memory, and TFLOP/s."""
+    """The rate that a variant reached: FLOP a byte of device memory, and TFLOP/s."""
 
     variant: str
     intensity: float
@@ -39,25 +39,25 @@ class Point:
 
 def best(tables: Tables) -> dict[str, float]:
     """Return the highest value of each ceiling over the GPUs of a run, by name."""
-    found: dict[str, float] = {}
+    highest: dict[str, float] = {}
     for name, value in tables["ceilings"].select("name", "value").iter_rows():
-        found[name] = max(value, found.get(name, value))
-    return found
+        highest[name] = max(value, highest.get(name, value))
+    return highest
 
 
 def roofs(ceilings: dict[str, float], sheet: Peaks | None, kind: str) -> list[Roof]:
-    """Return the roof measured on this GPU and the datasheet's, those that are known.
+    """Return the roofs that are known: the one measured on this GPU, then the datasheet's.
 
     ``ceilings``: measured value by name, GB/s and TFLOP/s. ``kind``: "bf16", "fp8" …
     """
-    found = []
+    known = []
     if "dram_read" in ceilings and kind in ceilings:
-        best = max(ceilings["dram_read"], ceilings.get("dram_copy", 0.0))
-        found.append(Roof("measured on this GPU", best, ceilings[kind]))
+        bandwidth = max(ceilings["dram_read"], ceilings.get("dram_copy", 0.0))
+        known.append(Roof("measured on this GPU", bandwidth, ceilings[kind]))
     rate = sheet.rate(kind) if sheet else None
     if sheet and rate:
-        found.append(Roof("datasheet", sheet.dram_gb_s, rate))
-    return found
+        known.append(Roof("datasheet", sheet.dram_gb_s, rate))
+    return known
 
 
 def point(
@@ -69,7 +69,7 @@ def point(
     flop: float,
     within: str | None = None,
 ) -> Point | None:
-    """Return where a variant lies, None if its time (ms) or its bytes were not measured.
+    """Return the point of a variant, None if its time (ms) or its bytes were not measured.
 
     ``flop``: operations of a step. ``bytes_moved``: a metric of a step's bytes of device memory.
     ``within``: the variant that timed all of them in turn, each as a region of its own.

@@ -24,9 +24,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -
     cells = [[printable(cell) for cell in row] for row in rows]
     drawn = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
     for index, name in enumerate(head):
-        told = [row[index] for row in cells if row[index]]
-        numeric = all(re.fullmatch(r"[-–\d][\d.,x×% ]*\D{0,6}", cell) for cell in told)
-        drawn.add_column(name, justify="right" if numeric and told else "left", overflow="fold")
+        filled = [row[index] for row in cells if row[index]]
+        numeric = all(re.fullmatch(r"[-–\d][\d.,x×% ]*\D{0,6}", cell) for cell in filled)
+        drawn.add_column(name, justify="right" if numeric and filled else "left", overflow="fold")
     for row in cells:
         drawn.add_row(*(Text(cell) for cell in row))
     console = Console()

@@ -1,4 +1,4 @@
-"""What each of two captures has of one row of a difference."""
+"""One capture's side of each row of a difference: operations summed by name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Side:
     """One capture's part of a row, over all steps that are compared; times in ns.
 
     ``by_step`` sums to ``total_ns``; an overlap counts negative. ``each`` holds every launch's
-    duration where there are too few steps to tell how they vary. ``shapes`` are those of SHAPES
+    duration where the steps are too few to show how they vary. ``shapes``: the values of SHAPES
     that the commonest launch has.
     """
 
@@ -31,19 +31,19 @@ class Side:
 
 
 def of_times(by_step: Sequence[int]) -> Side:
-    """Return a side that is no operation's: an overlap, a gap."""
+    """Return the side of an overlap or a gap, from its time in each step."""
     return Side(total_ns=sum(by_step), by_step=tuple(by_step))
 
 
-def by_name(one: Steps, kinds: Sequence[str]) -> dict[str, Side]:
-    """Return name to side for the operations of these kinds."""
-    ops = one.ops.filter(pl.col("kind").is_in(kinds))
+def by_name(breakdown: Steps, kinds: Sequence[str]) -> dict[str, Side]:
+    """Return the side of each operation of these kinds, by name."""
+    ops = breakdown.ops.filter(pl.col("kind").is_in(kinds))
     times: dict[str, list[int]] = {}
     for name, step, total in (
         ops.group_by("name", "step").agg(pl.col("duration_ns").sum()).iter_rows()
     ):
-        times.setdefault(name, [0] * len(one.steps))[step] = total
-    few = len(one.steps) < LEAST
+        times.setdefault(name, [0] * len(breakdown.steps))[step] = total
+    few = len(breakdown.steps) < LEAST
     rows = ops.group_by("name").agg(
         pl.len().alias("count"),
         pl.col("duration_ns") if few else pl.col("duration_ns").head(0),
@@ -64,28 +64,28 @@ def by_name(one: Steps, kinds: Sequence[str]) -> dict[str, Side]:
     }
 
 
-def launched(one: Steps, kinds: Sequence[str]) -> list[Launched]:
+def launched(breakdown: Steps, kinds: Sequence[str]) -> list[Launched]:
     """Return the operations of these kinds as they are matched: how often, when, in which range."""
-    ops = one.ops.filter(pl.col("kind").is_in(kinds)).sort("step", "start_ns")
+    ops = breakdown.ops.filter(pl.col("kind").is_in(kinds)).sort("step", "start_ns")
     order = ops.with_columns(pl.int_range(pl.len()).over("step").alias("order"))
-    found = order.group_by("name", maintain_order=True).agg(
+    rows = order.group_by("name", maintain_order=True).agg(
         pl.len(), pl.col("order").min(), pl.col("path").drop_nulls().unique()
     )
     return [
         Launched(name, count, order, frozenset(paths))
-        for name, count, order, paths in found.iter_rows()
+        for name, count, order, paths in rows.iter_rows()
     ]
 
 
 def together(sides: Sequence[Side], steps: int) -> Side:
-    """Return several sides as one; none gives an empty one of ``steps`` steps."""
+    """Return the sum of several sides; of none, an empty side of ``steps`` steps."""
     if len(sides) == 1:
         return sides[0]
-    by_step = tuple(sum(one.by_step[at] for one in sides) for at in range(steps))
-    sizes = [one.bytes for one in sides if one.bytes is not None]
+    by_step = tuple(sum(side.by_step[at] for side in sides) for at in range(steps))
+    sizes = [side.bytes for side in sides if side.bytes is not None]
     return Side(
-        names=tuple(name for one in sides for name in one.names),
-        count=sum(one.count for one in sides),
+        names=tuple(name for side in sides for name in side.names),
+        count=sum(side.count for side in sides),
         total_ns=sum(by_step),
         by_step=by_step,
         bytes=sum(sizes) if sizes else None,

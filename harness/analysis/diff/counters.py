@@ -34,7 +34,7 @@ LIMITS = (
 """Metrics that name a hardware limit, in the order in which an engineer asks for them."""
 
 _IDLE = ("launch__block_dim", "launch__grid_dim", "launch__cluster", "device__attribute")
-"""Prefixes of what is told better by another metric, or is no property of the kernel."""
+"""Prefixes of metrics that repeat another metric, or are no property of the kernel."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class MetricChange:
 
     @property
     def rank(self) -> tuple[int, float, str]:
-        """Return its place: what limits a kernel first, then what changed most.
+        """Return the sort key: metrics that limit a kernel first, then the largest change.
 
-        A share changes by points, all else by the logarithm of its ratio; what was nothing or
-        becomes nothing ranks as e times as much.
+        A share changes by points, any other metric by the logarithm of its ratio; a change from or
+        to zero ranks as a factor of e.
         """
         if self.unit == "%":
             size = abs(self.b - self.a) / 100
@@ -91,34 +91,40 @@ class KernelCounters:
 def compare(a: Tables, b: Tables) -> list[KernelCounters]:
     """Return every kernel of both sides, the largest change of time first."""
     sides = [_by_kernel(tables) for tables in (a, b)]
-    found = []
+    kernels = []
     for match in matches(*(_launched(side) for side in sides)):
-        mine = [sides[0][one.name] for one in match.a]
-        theirs = [sides[1][one.name] for one in match.b]
-        names = tuple(one.name for one in match.a), tuple(one.name for one in match.b)
-        launches = sum(len(one["time"]) for one in mine), sum(len(one["time"]) for one in theirs)
-        times = sum(sum(one["time"]) for one in mine), sum(sum(one["time"]) for one in theirs)
-        if len(mine) == len(theirs) == 1:
-            factors, metrics = _factors(mine[0], theirs[0]), _metrics(a, b, mine[0], theirs[0])
-            found.append(KernelCounters(*names, launches, times, factors, metrics))
+        before = [sides[0][kernel.name] for kernel in match.a]
+        after = [sides[1][kernel.name] for kernel in match.b]
+        names = tuple(kernel.name for kernel in match.a), tuple(kernel.name for kernel in match.b)
+        launches = (
+            sum(len(kernel["time"]) for kernel in before),
+            sum(len(kernel["time"]) for kernel in after),
+        )
+        times = (
+            sum(sum(kernel["time"]) for kernel in before),
+            sum(sum(kernel["time"]) for kernel in after),
+        )
+        if len(before) == len(after) == 1:
+            factors, metrics = _factors(before[0], after[0]), _metrics(a, b, before[0], after[0])
+            kernels.append(KernelCounters(*names, launches, times, factors, metrics))
         else:
-            found.append(KernelCounters(*names, launches, times))
-    return sorted(found, key=lambda one: -abs(one.time_ns[1] - one.time_ns[0]))
+            kernels.append(KernelCounters(*names, launches, times))
+    return sorted(kernels, key=lambda kernel: -abs(kernel.time_ns[1] - kernel.time_ns[0]))
 
 
 def _by_kernel(tables: Tables) -> dict[str, Values]:
     """Return kernel to metric to values, one a launch; "time" and "bytes" are ns and bytes."""
-    found: dict[str, Values] = {}
+    kernels: dict[str, Values] = {}
     for row in per_kernel(tables["counters"]).iter_rows(named=True):
-        mine = found.setdefault(row["name"], {"time": [], "bytes": []})
-        mine["time"].append(row["time_ns"] or 0.0)
+        values = kernels.setdefault(row["name"], {"time": [], "bytes": []})
+        values["time"].append(row["time_ns"] or 0.0)
         if row["dram_bytes"] is not None:
-            mine["bytes"].append(row["dram_bytes"])
+            values["bytes"].append(row["dram_bytes"])
     rows = tables["counters"].sort("launch").cast({"name": pl.String, "metric": pl.String})
     for name, metric, value in rows.select("name", "metric", "value").iter_rows():
         if value is not None and math.isfinite(value):
-            found[name].setdefault(metric, []).append(value)
-    return found
+            kernels[name].setdefault(metric, []).append(value)
+    return kernels
 
 
 def _launched(side: Mapping[str, Values]) -> list[Launched]:
@@ -131,34 +137,34 @@ def _launched(side: Mapping[str, Values]) -> list[Launched]:
 def _factors(a: Values, b: Values) -> tuple[Factors, ...]:
     """Return the time ratio by bytes over bandwidth, and by instructions over their rate."""
     medians = [{key: median(values) for key, values in side.items() if values} for side in (a, b)]
-    found = []
+    factors = []
     if all(side.get("time") and side.get("bytes") for side in medians):
         moved = medians[1]["bytes"] / medians[0]["bytes"]
         took = medians[1]["time"] / medians[0]["time"]
-        found.append(Factors("DRAM bytes", moved, "DRAM bandwidth", moved / took))
+        factors.append(Factors("DRAM bytes", moved, "DRAM bandwidth", moved / took))
     if all(side.get("time") and side.get(_IPC) and side.get(_CLOCK) for side in medians):
         issued = medians[1][_IPC] * medians[1][_CLOCK] / (medians[0][_IPC] * medians[0][_CLOCK])
         took = medians[1]["time"] / medians[0]["time"]
-        found.append(Factors("instructions", took * issued, "instructions per second", issued))
-    return tuple(found)
+        factors.append(Factors("instructions", took * issued, "instructions per second", issued))
+    return tuple(factors)
 
 
 def _metrics(first: Tables, second: Tables, a: Values, b: Values) -> tuple[MetricChange, ...]:
     units = _units(first) | _units(second)
     shared = [name for name in units if name in a and name in b and not name.startswith(_IDLE)]
     level = level_of_each(len(shared))
-    found = [
+    changes = [
         MetricChange(
             name, units[name], median(a[name]), median(b[name]), difference(a[name], b[name], level)
         )
         for name in shared
     ]
-    changed = [one for one in found if _differs(one)]
-    return tuple(sorted(changed, key=lambda one: one.rank))
+    changed = [change for change in changes if _differs(change)]
+    return tuple(sorted(changed, key=lambda change: change.rank))
 
 
-def _differs(one: MetricChange) -> bool:
-    return one.a != one.b if one.difference is None else one.difference.clear_of(0)
+def _differs(change: MetricChange) -> bool:
+    return change.a != change.b if change.difference is None else change.difference.clear_of(0)
 
 
 def _units(tables: Tables) -> dict[str, str]:
@@ -166,7 +172,9 @@ def _units(tables: Tables) -> dict[str, str]:
     return {str(metric): unit or "" for metric, unit in rows.iter_rows()}
 
 
-def slowest(found: Sequence[KernelCounters], most: int) -> list[KernelCounters]:
+def slowest(kernels: Sequence[KernelCounters], most: int) -> list[KernelCounters]:
     """Return the kernels whose change is more than a hundredth of A's time, the largest first."""
-    least = THRESHOLD * sum(one.time_ns[0] for one in found)
-    return [one for one in found if abs(one.time_ns[1] - one.time_ns[0]) > least][:most]
+    least = THRESHOLD * sum(kernel.time_ns[0] for kernel in kernels)
+    return [kernel for kernel in kernels if abs(kernel.time_ns[1] - kernel.time_ns[0]) > least][
+        :most
+    ]

@@ -16,11 +16,11 @@ from harness.evidence.tables import Tables
 Kind = Literal["kernel", "copy", "overlap", "gap"]
 Exact = Literal["unchanged", "changed", "added", "removed", "split", "merged"]
 Change = Exact | Literal["slower here", "faster here", "not judged"]
-"""What became of a part. Exact is what rests on names, counts, shapes, bytes and streams.
+"""How a part changed. An Exact change shows in names, counts, shapes, bytes or streams.
 
-"slower here": the same launches, clearly slower than in this other process; with one process a side
-nothing tells whether another pair would differ as much, so it is not called changed. "not judged":
-seen too few times to tell even that.
+"slower here": the same launches, clearly slower than in this other process. With one process a side
+nobody knows whether another pair would differ as much, so the part is not called changed. "not
+judged": seen too few times to say even that.
 """
 _KERNELS, _COPIES = ("kernel", "graph"), ("copy", "memset")
 _GAPS = {
@@ -65,43 +65,45 @@ class GpuDiff:
 def compare(a: Tables, b: Tables, name: str | None = None) -> GpuDiff:
     """Return what changed from ``a`` to ``b`` within the steps that ranges ``name`` mark.
 
-    Both have to hold GPU work: :func:`harness.analysis.diff.cells.refused` tells.
+    Both have to hold GPU work: ask :func:`harness.analysis.diff.cells.refused` first.
     """
     whole = [step_breakdown.steps(tables, name) for tables in (a, b)]
-    count = min(len(one.steps) for one in whole)
+    count = min(len(side.steps) for side in whole)
     if count > LEAST:
         count -= 1  # the first recorded step pays for the profiler's own warm-up
-    first, second = (one.last(count) for one in whole)
-    found = [*_rows("kernel", first, second), *_rows("copy", first, second), *_rest(first, second)]
-    total_a, total_b = (sum(step.length_ns for step in one.steps) for one in (first, second))
-    rows = _judged(found, count, THRESHOLD * total_a / count)
-    return GpuDiff((first.ranges, second.ranges), count, total_a, total_b, rows)
+    first, second = (side.last(count) for side in whole)
+    rows = [*_rows("kernel", first, second), *_rows("copy", first, second), *_rest(first, second)]
+    total_a, total_b = (sum(step.length_ns for step in side.steps) for side in (first, second))
+    judged = _judged(rows, count, THRESHOLD * total_a / count)
+    return GpuDiff((first.ranges, second.ranges), count, total_a, total_b, judged)
 
 
 def _rows(
     kind: Literal["kernel", "copy"], a: step_breakdown.Steps, b: step_breakdown.Steps
 ) -> list[Row]:
-    kinds, match = (_KERNELS, matches) if kind == "kernel" else (_COPIES, _by_direction)
-    before, after = (aggregate.by_name(one, kinds) for one in (a, b))
+    kinds, matching = (_KERNELS, matches) if kind == "kernel" else (_COPIES, _by_direction)
+    before, after = (aggregate.by_name(side, kinds) for side in (a, b))
     rows = []
-    for found in match(aggregate.launched(a, kinds), aggregate.launched(b, kinds)):
-        mine = aggregate.together([before[one.name] for one in found.a], len(a.steps))
-        theirs = aggregate.together([after[one.name] for one in found.b], len(a.steps))
-        label, why = (mine.names or theirs.names)[0], reasons(mine, theirs, len(a.steps))
-        rows.append(Row(kind, label, mine, theirs, _change(mine, theirs), why))
+    for match in matching(aggregate.launched(a, kinds), aggregate.launched(b, kinds)):
+        first = aggregate.together([before[kernel.name] for kernel in match.a], len(a.steps))
+        second = aggregate.together([after[kernel.name] for kernel in match.b], len(a.steps))
+        label, why = (first.names or second.names)[0], reasons(first, second, len(a.steps))
+        rows.append(Row(kind, label, first, second, _change(first, second), why))
     return rows
 
 
 def _by_direction(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
     """Match copies by name, else by direction: pageable memory made pinned is one copy changed."""
-    left = [one for one in a if one.name not in {other.name for other in b}]
-    free = [other for other in b if other.name not in {one.name for one in a}]
-    found = [Match((one,), (other,)) for one in a for other in b if one.name == other.name]
-    for one in left:
-        alike = [other for other in free if _direction(other) == _direction(one)][:1]
-        free = [other for other in free if other not in alike]
-        found.append(Match((one,), tuple(alike)))
-    return found + [Match((), (other,)) for other in free]
+    left = [copy for copy in a if copy.name not in {candidate.name for candidate in b}]
+    free = [candidate for candidate in b if candidate.name not in {copy.name for copy in a}]
+    matched = [
+        Match((copy,), (candidate,)) for copy in a for candidate in b if copy.name == candidate.name
+    ]
+    for copy in left:
+        alike = [candidate for candidate in free if _direction(candidate) == _direction(copy)][:1]
+        free = [candidate for candidate in free if candidate not in alike]
+        matched.append(Match((copy,), tuple(alike)))
+    return matched + [Match((), (candidate,)) for candidate in free]
 
 
 def _direction(copy: Launched) -> str:
@@ -109,17 +111,19 @@ def _direction(copy: Launched) -> str:
 
 
 def _rest(a: step_breakdown.Steps, b: step_breakdown.Steps) -> list[Row]:
-    """Return what no operation accounts for: the overlap, and the gaps by what the host did."""
-    streams = [one.ops["stream"].n_unique() for one in (a, b)]
+    """Return the rows of no operation: the overlap, and the gaps by what the host did."""
+    streams = [side.ops["stream"].n_unique() for side in (a, b)]
     why = (f"streams {streams[0]} → {streams[1]}",) if streams[0] != streams[1] else ()
-    mine, theirs = (aggregate.of_times([-step.overlap_ns for step in one.steps]) for one in (a, b))
+    before, after = (
+        aggregate.of_times([-step.overlap_ns for step in side.steps]) for side in (a, b)
+    )
     change: Change = "changed" if why else "unchanged"
-    rows = [Row("overlap", "operations at the same time", mine, theirs, change, why)]
+    rows = [Row("overlap", "operations at the same time", before, after, change, why)]
     for at, gap in enumerate(step_breakdown.GAPS):
-        mine, theirs = (
-            aggregate.of_times([step.gaps_ns[at] for step in one.steps]) for one in (a, b)
+        before, after = (
+            aggregate.of_times([step.gaps_ns[at] for step in side.steps]) for side in (a, b)
         )
-        rows.append(Row("gap", _GAPS[gap], mine, theirs, "unchanged"))
+        rows.append(Row("gap", _GAPS[gap], before, after, "unchanged"))
     return [row for row in rows if row.a.total_ns or row.b.total_ns or row.why]
 
 
@@ -133,22 +137,22 @@ def _change(a: Side, b: Side) -> Change:
 
 
 def _judged(rows: Sequence[Row], steps: int, threshold_ns: float) -> tuple[Row, ...]:
-    """Return the rows with their intervals: what is the same by name may still be slower."""
+    """Return the rows with their intervals: a part unchanged by name may still be slower."""
     level = level_of_each(len(rows))
     return tuple(_judge(row, steps, threshold_ns, level) for row in rows)
 
 
 def _judge(row: Row, steps: int, threshold_ns: float, level: float) -> Row:
-    found = difference(row.a.by_step, row.b.by_step, level)
-    if found is None and row.a.count == row.b.count:
+    interval = difference(row.a.by_step, row.b.by_step, level)
+    if interval is None and row.a.count == row.b.count:
         each = difference(row.a.each, row.b.each, level)
-        found = each.times(row.a.count / steps) if each else None
+        interval = each.times(row.a.count / steps) if each else None
     if row.change != "unchanged":
-        return replace(row, difference=found)
-    if found is None:
+        return replace(row, difference=interval)
+    if interval is None:
         return replace(row, change="not judged" if row.delta_ns else "unchanged")
-    if not found.clear_of(threshold_ns):
-        return replace(row, difference=found)
+    if not interval.clear_of(threshold_ns):
+        return replace(row, difference=interval)
     return replace(
-        row, change="slower here" if found.value > 0 else "faster here", difference=found
+        row, change="slower here" if interval.value > 0 else "faster here", difference=interval
     )

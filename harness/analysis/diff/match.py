@@ -1,4 +1,4 @@
-"""Which kernels of one capture are which of another's: by name, then by stem, then by place."""
+"""Pairs the kernels of two captures: by name, then by stem, then by place in the step."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -35,79 +35,83 @@ class Match:
 def matches(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
     """Return every kernel of both sides in exactly one match, in the order of launch.
 
-    First equal names, then equal stems. What is left is matched between the same neighbours: one
-    with one that is launched as often or is of its family; one with several that are launched as
-    often is split, the reverse merged.
+    First equal names, then equal stems. The others are matched between the same neighbours: a
+    kernel with a kernel that is launched as often or is of its family; one kernel with several that
+    are launched as often is split, the reverse merged.
     """
-    found = [Match((one,), (other,)) for one, other in _equal(a, b)]
-    found += _by_stem(*_left(a, b, found))
-    windows = _windows(*_left(a, b, found), found)
+    matched = [Match((kernel,), (candidate,)) for kernel, candidate in _equal(a, b)]
+    matched += _by_stem(*_left(a, b, matched))
+    windows = _windows(*_left(a, b, matched), matched)
     for before, after in windows:
-        found += _between(before, after)
-    return sorted(found, key=lambda match: min(one.order for one in (*match.a, *match.b)))
+        matched += _between(before, after)
+    return sorted(matched, key=lambda match: min(kernel.order for kernel in (*match.a, *match.b)))
 
 
 def _equal(a: Iterable[Launched], b: Iterable[Launched]) -> Iterator[tuple[Launched, Launched]]:
-    there = {one.name: one for one in b}
-    return ((one, there[one.name]) for one in a if one.name in there)
+    by_name = {kernel.name: kernel for kernel in b}
+    return ((kernel, by_name[kernel.name]) for kernel in a if kernel.name in by_name)
 
 
 def _left(
-    a: Iterable[Launched], b: Iterable[Launched], found: Iterable[Match]
+    a: Iterable[Launched], b: Iterable[Launched], matched: Iterable[Match]
 ) -> tuple[list[Launched], list[Launched]]:
-    """Return what no match holds yet, in order of launch."""
-    known = list(found)
-    taken_a = {one.name for match in known for one in match.a}
-    taken_b = {one.name for match in known for one in match.b}
-    order = lambda one: one.order  # noqa: E731 - a key
+    """Return the kernels that no match holds yet, in order of launch."""
+    known = list(matched)
+    taken_a = {kernel.name for match in known for kernel in match.a}
+    taken_b = {kernel.name for match in known for kernel in match.b}
+    order = lambda kernel: kernel.order  # noqa: E731 - a key
     return (
-        sorted((one for one in a if one.name not in taken_a), key=order),
-        sorted((one for one in b if one.name not in taken_b), key=order),
+        sorted((kernel for kernel in a if kernel.name not in taken_a), key=order),
+        sorted((kernel for kernel in b if kernel.name not in taken_b), key=order),
     )
 
 
 def _by_stem(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
-    found = []
-    for shared in dict.fromkeys(stem(one.name) for one in a):
-        mine = [one for one in a if stem(one.name) == shared]
-        theirs = [one for one in b if stem(one.name) == shared]
-        found += _closest(mine, theirs)
-    return found
+    matched = []
+    for shared in dict.fromkeys(stem(kernel.name) for kernel in a):
+        of_a = [kernel for kernel in a if stem(kernel.name) == shared]
+        of_b = [kernel for kernel in b if stem(kernel.name) == shared]
+        matched += _closest(of_a, of_b)
+    return matched
 
 
 def _closest(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
-    """Match one with one as far as they go: shared ranges first, equal counts, then the order."""
-    told_by_range = any(one.paths & other.paths for one in a for other in b)
-    if not told_by_range and [one.count for one in a] == [one.count for one in b]:
-        return [Match((one,), (other,)) for one, other in zip(a, b, strict=True)]
-    found, free = [], list(b)
-    for one in a:
+    """Match kernels in pairs: by shared ranges first, then equal counts, then the order."""
+    told_by_range = any(kernel.paths & candidate.paths for kernel in a for candidate in b)
+    if not told_by_range and [kernel.count for kernel in a] == [kernel.count for kernel in b]:
+        return [Match((kernel,), (candidate,)) for kernel, candidate in zip(a, b, strict=True)]
+    matched, free = [], list(b)
+    for kernel in a:
         if free:
-            other = min(free, key=lambda other: _distance(one, other))
-            free.remove(other)
-            found.append(Match((one,), (other,)))
-    return found
+            candidate = min(free, key=lambda candidate: _distance(kernel, candidate))
+            free.remove(candidate)
+            matched.append(Match((kernel,), (candidate,)))
+    return matched
 
 
-def _distance(one: Launched, other: Launched) -> tuple[bool, bool, float]:
+def _distance(kernel: Launched, candidate: Launched) -> tuple[bool, bool, float]:
     return (
-        not one.paths & other.paths,
-        one.count != other.count,
-        abs(one.order - other.order),
+        not kernel.paths & candidate.paths,
+        kernel.count != candidate.count,
+        abs(kernel.order - candidate.order),
     )
 
 
 def _windows(
-    a: Sequence[Launched], b: Sequence[Launched], found: Sequence[Match]
+    a: Sequence[Launched], b: Sequence[Launched], matched: Sequence[Match]
 ) -> list[tuple[list[Launched], list[Launched]]]:
-    """Return what is left, grouped by the match that comes before it on its own side."""
+    """Return the unmatched kernels, grouped by the match that comes before them on their side."""
     grouped: dict[int, tuple[list[Launched], list[Launched]]] = {}
-    for one in a:
-        before = _latest([max(other.order for other in match.a) for match in found], one.order)
-        grouped.setdefault(before, ([], []))[0].append(one)
-    for one in b:
-        before = _latest([max(other.order for other in match.b) for match in found], one.order)
-        grouped.setdefault(before, ([], []))[1].append(one)
+    for kernel in a:
+        before = _latest(
+            [max(neighbour.order for neighbour in match.a) for match in matched], kernel.order
+        )
+        grouped.setdefault(before, ([], []))[0].append(kernel)
+    for kernel in b:
+        before = _latest(
+            [max(neighbour.order for neighbour in match.b) for match in matched], kernel.order
+        )
+        grouped.setdefault(before, ([], []))[1].append(kernel)
     return list(grouped.values())
 
 
@@ -118,23 +122,27 @@ def _latest(orders: Sequence[float], order: float) -> int:
 
 
 def _between(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
-    """Match what stands between the same neighbours."""
-    if a and b and 1 in (len(a), len(b)) and len({one.count for one in (*a, *b)}) == 1:
+    """Match the kernels that stand between the same neighbours."""
+    if a and b and 1 in (len(a), len(b)) and len({kernel.count for kernel in (*a, *b)}) == 1:
         return [Match(tuple(a), tuple(b))]  # replaced, split or merged
-    found: list[Match] = []
+    matched: list[Match] = []
     free = list(b)
-    for one in a:
-        alike = [other for other in free if _alike(one, other)]
+    for kernel in a:
+        alike = [candidate for candidate in free if _alike(kernel, candidate)]
         if alike:
-            other = min(alike, key=lambda other: _distance(one, other))
-            free.remove(other)
-            found.append(Match((one,), (other,)))
-    rest = [one for one in a if not any(one in match.a for match in found)]
-    if found and rest and free and len(rest) != len(free):
-        return found + _between(rest, free)
-    return found + [Match((one,), ()) for one in rest] + [Match((), (one,)) for one in free]
+            candidate = min(alike, key=lambda candidate: _distance(kernel, candidate))
+            free.remove(candidate)
+            matched.append(Match((kernel,), (candidate,)))
+    rest = [kernel for kernel in a if not any(kernel in match.a for match in matched)]
+    if matched and rest and free and len(rest) != len(free):
+        return matched + _between(rest, free)
+    return (
+        matched
+        + [Match((kernel,), ()) for kernel in rest]
+        + [Match((), (kernel,)) for kernel in free]
+    )
 
 
-def _alike(one: Launched, other: Launched) -> bool:
-    kind = family(one.name)
-    return kind != "other" and kind == family(other.name)
+def _alike(kernel: Launched, candidate: Launched) -> bool:
+    kind = family(kernel.name)
+    return kind != "other" and kind == family(candidate.name)

@@ -47,13 +47,13 @@ class MemoryDiff:
 
     def peak(self, phase: str) -> tuple[int, int]:
         """Return the bytes asked for that were held at a phase's peak."""
-        mine = [one.bytes for one in self.sites if one.phase == phase]
-        return sum(a for a, _ in mine), sum(b for _, b in mine)
+        sizes = [site.bytes for site in self.sites if site.phase == phase]
+        return sum(a for a, _ in sizes), sum(b for _, b in sizes)
 
     @property
     def phases(self) -> tuple[str, ...]:
         """Return the phases in the order of the first capture, then the second."""
-        return tuple(dict.fromkeys(one.phase for one in self.sites))
+        return tuple(dict.fromkeys(site.phase for site in self.sites))
 
 
 def compare(a: Tables, b: Tables) -> MemoryDiff:
@@ -68,8 +68,8 @@ def compare(a: Tables, b: Tables) -> MemoryDiff:
     ]
     sites = [_sites(tables) for tables in (a, b)]
     phases = list(dict.fromkeys(phase for side in sites for phase, _ in side))
-    found = [one for phase in phases for one in _phase(phase, *sites)]
-    ranked = sorted(found, key=lambda one: (phases.index(one.phase), -abs(one.delta)))
+    changes = [change for phase in phases for change in _phase(phase, *sites)]
+    ranked = sorted(changes, key=lambda change: (phases.index(change.phase), -abs(change.delta)))
     return MemoryDiff(tuple(both), tuple(ranked))
 
 
@@ -94,24 +94,24 @@ def _held(rows: pl.DataFrame, where: str, size: str) -> Sites:
 
 
 def _phase(phase: str, a: Sites, b: Sites) -> list[Site]:
-    mine = {site: value for (where, site), value in a.items() if where == phase}
-    theirs = {site: value for (where, site), value in b.items() if where == phase}
-    found = [
-        _site(phase, site, mine.pop(site), theirs.pop(site)) for site in [*mine] if site in theirs
+    before = {site: value for (where, site), value in a.items() if where == phase}
+    after = {site: value for (where, site), value in b.items() if where == phase}
+    changes = [
+        _site(phase, site, before.pop(site), after.pop(site)) for site in [*before] if site in after
     ]
-    moved = _by_function(theirs)
-    for function, sites in _by_function(mine).items():
-        for site, other in zip(sites, moved.get(function, []), strict=False):
-            found.append(_site(phase, other, mine.pop(site), theirs.pop(other)))
-    found += [_site(phase, site, value, (0, 0)) for site, value in mine.items()]
-    return found + [_site(phase, site, (0, 0), value) for site, value in theirs.items()]
+    moved = _by_function(after)
+    for function, sites in _by_function(before).items():
+        for site, site_of_b in zip(sites, moved.get(function, []), strict=False):
+            changes.append(_site(phase, site_of_b, before.pop(site), after.pop(site_of_b)))
+    changes += [_site(phase, site, value, (0, 0)) for site, value in before.items()]
+    return changes + [_site(phase, site, (0, 0), value) for site, value in after.items()]
 
 
 def _by_function(sites: Mapping[str, object]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    grouped: dict[str, list[str]] = {}
     for site in sites:
-        found.setdefault(_LINE.sub("", site), []).append(site)
-    return found
+        grouped.setdefault(_LINE.sub("", site), []).append(site)
+    return grouped
 
 
 def _site(phase: str, site: str, a: tuple[int, int], b: tuple[int, int]) -> Site:

@@ -18,7 +18,7 @@ _SPACE = re.compile(r"_{2,}")
 
 
 def stem(name: str) -> str:
-    """Return what is left of a kernel's name once all that tuning and compiling vary is gone.
+    """Return a kernel's name without the parts that tuning and compiling vary.
 
     Template arguments, parameters, tile shapes, running numbers and hashes go; the functor that
     tells one launch of a generic kernel from another stays.

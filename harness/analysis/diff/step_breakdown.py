@@ -81,11 +81,11 @@ def steps(tables: Tables, name: str | None = None) -> Steps:
     others = ranges.filter(pl.col("name").cast(pl.String) != (name or ""))
     inside = with_paths(inside.cast({"name": pl.String}), calls, others)
     by_step = inside.partition_by("step", as_dict=True)
-    found = [
+    breakdowns = [
         _step(window, _spans(by_step.get((at,), inside.clear())), host)
         for at, window in enumerate(windows)
     ]
-    return Steps(name or "", tuple(found), inside)
+    return Steps(name or "", tuple(breakdowns), inside)
 
 
 def unnumbered(ranges: pl.DataFrame) -> pl.DataFrame:
@@ -102,7 +102,7 @@ def _marked(ranges: pl.DataFrame, name: str | None) -> tuple[str | None, pl.Data
     names = plain["name"].unique(maintain_order=True).drop_nulls()
     if "ProfilerStep" in names:
         return "ProfilerStep", plain
-    marks = [one for one in names if one.startswith("step:")]
+    marks = [mark for mark in names if mark.startswith("step:")]
     return (marks[0] if len(marks) == 1 else None), plain
 
 
@@ -114,7 +114,7 @@ def _of_launchers(calls: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
 
 
 def _kinds_of_call() -> Iterator[pl.Expr]:
-    """Yield which calls are waiting, and which are any."""
+    """Yield the filter of calls that wait for the GPU, then the filter of all calls."""
     waits = pl.col("name").cast(pl.String).str.contains(_SYNC)
     yield waits
     yield pl.lit(value=True)
@@ -122,8 +122,8 @@ def _kinds_of_call() -> Iterator[pl.Expr]:
 
 def _windows(spans: Sequence[Span], ops: pl.DataFrame) -> list[Span]:
     end = pl.col("start_ns") + pl.col("duration_ns")
-    found = ops.group_by("step").agg(pl.col("start_ns").min(), end.max().alias("end_ns"))
-    ends = {step: (start, end) for step, start, end in found.iter_rows()}
+    extents = ops.group_by("step").agg(pl.col("start_ns").min(), end.max().alias("end_ns"))
+    ends = {step: (start, end) for step, start, end in extents.iter_rows()}
     if not spans:
         return list(ends.values())
     return [

@@ -29,32 +29,32 @@ class Ratio:
 
 
 def compare(a: Tables, b: Tables, *, paired: bool) -> list[Ratio]:
-    """Return the metrics that both sides sampled; each tables' ``cell`` is a round of its own.
+    """Return the metrics that both sides sampled; each ``cell`` of the tables is one round.
 
-    ``paired``: the sides' rounds with one number ran beside each other, so luck is shared.
+    ``paired``: rounds of the same number ran beside each other, so they share their luck.
     """
     sides = [_rounds(tables) for tables in (a, b)]
-    found = []
+    ratios = []
     for key in [key for key in sides[0] if key in sides[1]]:
         of, over = sides[1][key], sides[0][key]
         if min(value for side in (of, over) for values in side.values() for value in values) <= 0:
             continue
         ratio = statistics.ratio(of, over) if paired else statistics.unpaired_ratio(of, over)
         values = statistics.estimate(over).value, statistics.estimate(of).value
-        found.append(Ratio(*key, *values, ratio, _verdict(key[2], ratio)))
-    return found
+        ratios.append(Ratio(*key, *values, ratio, _verdict(key[2], ratio)))
+    return ratios
 
 
 def _rounds(tables: Tables) -> dict[tuple[str, str, str], Rounds]:
     """Return region, metric and unit to samples by round, warm-up left out."""
     rounds = dict(tables["cells"].select("cell", "round").iter_rows())
-    found: dict[tuple[str, str, str], dict[int, list[float]]] = {}
+    samples: dict[tuple[str, str, str], dict[int, list[float]]] = {}
     settled = tables["samples"].filter(pl.col("mark").fill_null("") != "warm-up").sort("index")
     columns = ("cell", "region", "metric", "unit", "value")
     for cell, region, metric, unit, value in settled.select(columns).iter_rows():
-        by_round = found.setdefault((region, metric, unit), {})
+        by_round = samples.setdefault((region, metric, unit), {})
         by_round.setdefault(rounds[cell], []).append(value)
-    return dict(found)
+    return dict(samples)
 
 
 def _verdict(unit: str, ratio: Interval) -> Verdict:
