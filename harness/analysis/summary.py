@@ -28,6 +28,18 @@ def document(kind: str, tables: Tables, label: str) -> Document:
     return {"kind": kind, **(summarise(tables, label) if summarise else {})}
 
 
+def samples(tables: Tables, _label: str) -> Document:
+    """Return the median of each metric over its settled samples of all rounds."""
+    import polars as pl
+
+    rows = _table(tables, "samples").filter(pl.col("mark").fill_null("") != "warm-up")
+    rounds = pl.col("cell").n_unique() if "cell" in rows.columns else pl.lit(1)
+    by_metric = rows.group_by("region", "metric", "unit", maintain_order=True).agg(
+        rounds=rounds, count=pl.len(), median=pl.col("value").median()
+    )
+    return {"samples": by_metric.to_dicts()}
+
+
 def torch_trace(tables: Tables, _label: str) -> Document:
     """Return the timeline of a trace and its operators."""
     operators = _table(tables, "operators").sort("total_ns", descending=True, nulls_last=True)

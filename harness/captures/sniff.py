@@ -14,25 +14,30 @@ _ZSTD, _GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
 _HEAD_BYTES = 4096
 _MOST_BYTES = 16 << 30  # of what a compressed capture may unpack to
 
+Recognised = tuple[Kind, Format]
+
 
 def kind_of(path: Path) -> Kind:
     """Return the kind of the capture at ``path``, by what it holds, not by its name.
 
     Raises CaptureError if it is missing, no regular file, empty, unreadable or of no known kind.
     """
-    return _recognised(path)[0]
+    return recognised(path)[0]
 
 
 @contextlib.contextmanager
-def opened(path: Path, most_bytes: int = _MOST_BYTES) -> Iterator[Path]:
+def opened(
+    path: Path, most_bytes: int = _MOST_BYTES, *, form: Format | None = None
+) -> Iterator[Path]:
     """Yield the path that the reader of ``path``'s kind can open, for as long as it is read.
 
     That is ``path`` itself if it is not compressed, or if the kind's reader unpacks as it goes.
     Otherwise it is unpacked into a private temporary folder; a format that needs an export is
-    exported there. Raises CaptureError if ``path`` is not a capture, is damaged or unpacks to more
-    than ``most_bytes``, ToolError if an export's program is absent or fails.
+    exported there. ``form`` is the file's format if it was sniffed before. Raises CaptureError if
+    ``path`` is not a capture, is damaged or unpacks to more than ``most_bytes``, ToolError if an
+    export's program is absent or fails.
     """
-    _, format_ = _recognised(path)
+    format_ = form or recognised(path)[1]
     compressed = _is_compressed(path)
     if format_.export is None and (format_.unpacks_itself or not compressed):
         yield path
@@ -46,8 +51,11 @@ def opened(path: Path, most_bytes: int = _MOST_BYTES) -> Iterator[Path]:
         yield format_.export(path, plain, folder) if format_.export else plain
 
 
-def _recognised(path: Path) -> tuple[Kind, Format]:
-    """Return the kind and the format whose signature the file's first bytes match."""
+def recognised(path: Path) -> Recognised:
+    """Return the kind and the format whose signature the file's first bytes match.
+
+    Raises CaptureError as :func:`kind_of` does.
+    """
     head = next(blocks(path, _HEAD_BYTES), b"")
     if not head:
         raise CaptureError("empty file", where=path)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-_SIDE = "A capture file, a run or report folder, or FOLDER:CASE.VARIANT."
+_SIDE = "A capture file, a folder of them, a run or report folder, or FOLDER:CASE.VARIANT."
 
 
 def diff(
@@ -18,29 +18,31 @@ def diff(
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Say what changed from A to B, in parts that sum to the whole change."""
+    from harness.analysis.diff import compare
     from harness.cli import output
     from harness.errors import UsageError
-    from harness.extract import sources as sources
+    from harness.evidence.subject import CaptureFiles, Folder
+    from harness.extract import door
     from harness.report import difference
     from harness.report.escape import escape, printable
 
     if json and markdown:
         raise UsageError("--json and --markdown exclude each other")
-    sides = [sources.subject_or_folder(one) for one in (a, b)]
-    first, second = sides
-    if isinstance(first, sources.Folder) and isinstance(second, sources.Folder):
-        folders = sources.compare_folders(first, second)
-        made, shown = asdict(folders), [difference.folders(folders)]
-    elif isinstance(first, sources.Folder) or isinstance(second, sources.Folder):
+    sides = [door.opened(side) for side in (a, b)]
+    first, second = (side.subject() if isinstance(side, CaptureFiles) else side for side in sides)
+    if isinstance(first, Folder) and isinstance(second, Folder):
+        folders = compare.compare_folders(first, second)
+        document, shown = asdict(folders), [difference.folders(folders)]
+    elif isinstance(first, Folder) or isinstance(second, Folder):
         raise UsageError(
             "one side is a whole run or report, the other is not",
             remedy="name a cell of it: FOLDER:CASE.VARIANT",
         )
     else:
-        found = sources.compare(first, second, ranges)
-        made, shown = asdict(found), difference.sections(found)
+        change = compare.compare(first, second, ranges)
+        document, shown = asdict(change), difference.sections(change)
     if json:
-        output.as_json({"a": first.label, "b": second.label, **made})
+        output.as_json({"a": first.label, "b": second.label, **document})
         return
     if markdown:
         labels = f"A: {escape(first.label)}  \nB: {escape(second.label)}"

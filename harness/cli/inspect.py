@@ -1,11 +1,14 @@
-"""``harness inspect``: what one capture file holds."""
+"""``harness inspect``: what a capture file, a cell, a run or a report holds."""
 
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from harness.evidence.subject import Folder
 
 _NOT_MEASURED = "\N{EN DASH}"
 _MOST_ROWS = 30
@@ -18,7 +21,13 @@ _MOST_MARKED = 100
 
 
 def inspect(
-    file: Annotated[Path, typer.Argument(help="A capture of nsys, ncu, torch.profiler or memory.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A capture of nsys, ncu, torch.profiler or memory, a folder of them,"
+            " a run or report folder, or FOLDER:CASE.VARIANT."
+        ),
+    ],
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     full_names: Annotated[
         bool, typer.Option("--full-names", help="Print kernel names whole.")
@@ -26,22 +35,68 @@ def inspect(
 ) -> None:
     """Show what a capture holds: kernels, copies, idle time, ranges, counters or memory."""
     from harness.analysis import summary
+    from harness.cli import output
+    from harness.evidence.subject import CaptureFiles, Folder
+    from harness.extract import door
+    from harness.report.escape import printable
+
+    subject = door.opened(str(file), brief=True)
+    if isinstance(subject, Folder):
+        _cells(subject, json=json)
+        return
+    files = subject.files if isinstance(subject, CaptureFiles) else (subject,)
+    refused = subject.refused if isinstance(subject, CaptureFiles) else ()
+    documents = [
+        (each.label, summary.document(kind, tables, each.label))
+        for each in files
+        for kind, tables in each.captures.items()
+    ]
+    if json:
+        several = [{"label": label, **document} for label, document in documents]
+        several += [{"label": error.where, "error": str(error)} for error in refused]
+        output.as_json(several if len(several) > 1 else documents[0][1])
+        return
+    for label, document in documents:
+        if len(documents) > 1:
+            print(f"{printable(label)}: {document['kind']}\n")
+        _show(document, full_names=full_names)
+    for error in refused:
+        print(f"not read: {printable(str(error))}")
+
+
+def _show(document: dict[str, Any], *, full_names: bool) -> None:
     from harness.analysis.kernels import short_names
     from harness.captures.registry import KINDS
-    from harness.cli import output
-    from harness.extract import sources
 
-    name, tables = sources.capture(file, joins=False)
-    found = summary.document(name, tables, str(file))
-    if json:
-        output.as_json(found)
-        return
-    names = [kernel["name"] for kernel in found.get("kernels", [])]
-    kind = KINDS[name]
+    kind = KINDS[document["kind"]]
+    names = [kernel["name"] for kernel in document.get("kernels", [])]
     width = shutil.get_terminal_size((100, 24)).columns
     shown = {} if full_names else short_names(names, max(100, width) - kind.beside_names)
     if kind.show:
-        kind.show(found, shown)
+        kind.show(document, shown)
+
+
+def _cells(folder: "Folder", *, json: bool) -> None:
+    """Print the finished cells of a run or a report, and how to name one of them."""
+    from harness.cli import output
+    from harness.report.escape import printable
+
+    rows = [(case, variant, folder.captures(case, variant)) for case, variant in folder.cells]
+    origin = folder.origin.run
+    if json:
+        cells = [dict(zip(("case", "variant", "captures"), row, strict=True)) for row in rows]
+        output.as_json({"label": folder.label, "run": origin.id, "cells": cells})
+        return
+    print(f"{origin.problem}, run {origin.id} on {origin.target.name}\n")
+    output.table(("case", "variant", "captures"), [(*row[:2], ", ".join(row[2])) for row in rows])
+    if rows:
+        cell = f"{folder.label}:{rows[0][0]}.{rows[0][1]}"
+        print(f"one cell: harness inspect {printable(cell)}")
+
+
+def show_samples(document: dict[str, Any], _shown: dict[str, str]) -> None:
+    """Print the median of each unprofiled metric."""
+    _print("Unprofiled metrics", document["samples"], _SAMPLES)
 
 
 def show_timeline(found: dict[str, Any], shown: dict[str, str]) -> None:
@@ -191,6 +246,14 @@ def _shape(key: str) -> Cell:
     return cell
 
 
+_SAMPLES: dict[str, Cell] = {
+    "region": _text("region"),
+    "metric": _text("metric"),
+    "rounds": _number("rounds"),
+    "samples": _number("count"),
+    "median": _number("median", 1, 4),
+    "unit": _text("unit"),
+}
 _GPU: dict[str, Cell] = {
     "device": lambda row: str(row.get("device", "all")),
     "span ms": _number("span_ns", 1e6, 3),

@@ -1,12 +1,20 @@
 """``harness report``, ``extract``, ``check``: from captures to tables, verdicts and a worklog."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from harness.analysis.claims import ClaimResult
+    from harness.evidence.tables import Tables
+
 RunOption = Annotated[
     Path | None, typer.Option("--run", help="A run folder; the newest if absent.")
+]
+ReportOption = Annotated[
+    Path | None,
+    typer.Option("--report", help="A report's folder; the published one if there is no run."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 
@@ -35,28 +43,35 @@ def extract(
 def report(
     problem: Annotated[str | None, typer.Argument(help="All committed reports if absent.")] = None,
     run: RunOption = None,
+    report: ReportOption = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace a report that holds more than the run.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Write a run's worklog; without a problem, render every report again from its evidence."""
+    """Write a run's worklog; without a run, render a report again from its evidence."""
     from harness import checkout
     from harness.cli import output
-    from harness.cli.resolve import chosen_run, problem_of
+    from harness.cli.resolve import problem_of, run_or_report
     from harness.report import index, publish
     from harness.report.escape import printable
+    from harness.store.run_folder import Run
 
     lost = ""
-    if problem is None:
+    if problem is None and report is None:
         folders = index.reports(checkout.reports())
         for folder in folders:
             publish.render(problem_of(folder.parent.name), folder)
     else:
-        published = publish.publish(
-            *chosen_run(problem, run), checkout.reports(), checkout.captures(), replace=replace
-        )
-        folders, lost = [published.folder], published.loss
+        study, source = run_or_report(problem, run, report)
+        if isinstance(source, Run):
+            published = publish.publish(
+                study, source, checkout.reports(), checkout.captures(), replace=replace
+            )
+            folders, lost = [published.folder], published.loss
+        else:
+            publish.render(study, source)
+            folders = [source]
     index.write(checkout.reports())
     worklogs = [str(folder / "README.md") for folder in folders]
     if json:
@@ -69,60 +84,77 @@ def report(
 
 
 def check(
-    problem: Annotated[str, typer.Argument(help="Number, name or folder of the problem.")],
+    problem: Annotated[
+        str | None, typer.Argument(help="Number, name or folder; the report's if absent.")
+    ] = None,
     run: RunOption = None,
+    report: ReportOption = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Let an inconclusive claim fail as well.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Judge a run's claims: exit 0 if none is refuted, 1 if one is, 3 if none could be measured."""
-    from harness.analysis import claims, reliability
+    """Judge claims: exit 0 if none is refuted, 1 if one is, 3 if none could be measured.
+
+    Judges the run given, the report given, the newest run, or else the published report.
+    """
+    from harness.analysis import claims
     from harness.analysis.metrics import Metrics
     from harness.cli import output
-    from harness.cli.resolve import chosen_run
-    from harness.evidence import provenance
-    from harness.extract import run as extraction
+    from harness.cli.resolve import run_or_report
+    from harness.extract import door
+    from harness.report.escape import printable
+    from harness.store.run_folder import Run
+
+    study, source = run_or_report(problem, run, report)
+    if isinstance(source, Run):
+        evidence = door.run(source, source.folder / "evidence")
+    else:
+        evidence = door.report(source)
+    metrics = Metrics(study, evidence.tables, evidence.origin.gpus)
+    results = claims.judge(study, metrics, evidence.origin.run.target.device)
+    if json:
+        output.as_json([_result(result) for result in results])
+    else:
+        kind = "run" if isinstance(source, Run) else "report"
+        print(f"judged: {kind} {printable(evidence.label)}")
+        _print_results(results, evidence.tables)
+    raise typer.Exit(claims.exit_code(results, strict=strict))
+
+
+def _result(result: "ClaimResult") -> dict[str, object]:
+    measured = result.measured
+    return {
+        "id": result.claim.id,
+        "verdict": result.verdict,
+        "statement": result.claim.statement,
+        "value": measured.value,
+        "low": measured.low,
+        "high": measured.high,
+        "unit": measured.unit,
+        "why": measured.why,
+        "doubt": measured.doubt,
+    }
+
+
+def _print_results(results: list["ClaimResult"], tables: "Tables") -> None:
+    from harness.analysis import reliability
+    from harness.cli import output
     from harness.report.escape import printable
     from harness.report.numbers import measured
 
-    chosen, made = chosen_run(problem, run)
-    tables = extraction.extract(made, made.folder / "evidence")
-    noticed = reliability.notes(tables)
-    origin = provenance.load(made.folder / "evidence")
-    metrics = Metrics(chosen, tables, origin.gpus)
-    judged = claims.judge(chosen, metrics, origin.run.target.device)
-    if json:
-        output.as_json(
-            [
-                {
-                    "id": one.claim.id,
-                    "verdict": one.verdict,
-                    "statement": one.claim.statement,
-                    "value": one.measured.value,
-                    "low": one.measured.low,
-                    "high": one.measured.high,
-                    "unit": one.measured.unit,
-                    "why": one.measured.why,
-                    "doubt": one.measured.doubt,
-                }
-                for one in judged
-            ]
+    rows = [
+        (
+            result.claim.id,
+            result.verdict,
+            result.measured.why or measured(result.measured),
+            result.measured.doubt,
         )
-    else:
-        rows = [
-            (
-                one.claim.id,
-                one.verdict,
-                one.measured.why or measured(one.measured),
-                one.measured.doubt,
-            )
-            for one in judged
-        ]
-        output.table(("claim", "verdict", "measured", "doubt"), rows)
-        for note in noticed:
-            print(f"noticed: {printable(note)}")
-    raise typer.Exit(claims.exit_code(judged, strict=strict))
+        for result in results
+    ]
+    output.table(("claim", "verdict", "measured", "doubt"), rows)
+    for note in reliability.notes(tables):
+        print(f"noticed: {printable(note)}")
 
 
 def schema() -> None:

@@ -1,4 +1,4 @@
-"""The problem and run that a command line means."""
+"""The problem, the run or the published report that a command line means."""
 
 from pathlib import Path
 
@@ -21,3 +21,59 @@ def chosen_run(wanted: str, run: Path | None) -> tuple[Problem, Run]:
     if chosen.provenance.problem != problem.folder.name:
         raise UsageError(f"a run of {chosen.provenance.problem}", where=chosen.folder)
     return problem, chosen
+
+
+def run_or_report(
+    wanted: str | None, run: Path | None, report: Path | None
+) -> tuple[Problem, Run | Path]:
+    """Return the problem with its run, or with the folder of its report.
+
+    That is ``run`` or ``report`` if given, else the problem's newest run, else its published
+    report. Without ``wanted``, ``report`` tells the problem. Raises UsageError if what is given
+    does not fit together, StoreError if the problem has neither a run nor a report.
+    """
+    if run and report:
+        raise UsageError("--run and --report exclude each other")
+    if report:
+        return _problem_of_report(wanted, report), report
+    if wanted is None:
+        raise UsageError("no problem named", remedy="give its number, or a report with --report")
+    problem = problem_of(wanted)
+    name = problem.folder.name
+    published = [] if run or Run.folders(checkout.runs(), name) else _published(name)
+    return (problem, _of_this_machine(published)) if published else chosen_run(wanted, run)
+
+
+def _problem_of_report(wanted: str | None, report: Path) -> Problem:
+    from harness.extract import door
+
+    name = door.provenance_of(report).run.problem
+    problem = problem_of(wanted or name)
+    if problem.folder.name != name:
+        raise UsageError(f"a report of {name}", where=report)
+    return problem
+
+
+def _published(problem: str) -> list[Path]:
+    """Return the folders of a problem's reports, one a target."""
+    from harness.report import index
+
+    return [folder for folder in index.reports(checkout.reports()) if folder.parent.name == problem]
+
+
+def _of_this_machine(reports: list[Path]) -> Path:
+    """Return the only report, else that of this machine's target; UsageError without any."""
+    from harness.machine import target
+
+    if len(reports) == 1:
+        return reports[0]
+    here = target.detect().slug
+    for report in reports:
+        if report.name == here:
+            return report
+    names = ", ".join(report.name for report in reports)
+    raise UsageError(
+        f"reports of {len(reports)} targets and none of {here}: {names}",
+        where=reports[0].parent,
+        remedy="name one with --report DIR",
+    )

@@ -53,12 +53,17 @@ class Run:
     @classmethod
     def latest(cls, runs: Path, problem: str) -> "Run":
         """Open the newest run of a problem."""
-        folders = sorted((runs / problem).glob("*/run.json"))
+        folders = cls.folders(runs, problem)
         if not folders:
             raise StoreError(
                 f"no run of {problem}", where=runs, remedy=f"make one: harness run {problem}"
             )
-        return cls.open(folders[-1].parent)
+        return cls.open(folders[-1])
+
+    @classmethod
+    def folders(cls, runs: Path, problem: str) -> list[Path]:
+        """Return the folders of a problem's runs, the oldest first."""
+        return sorted(path.parent for path in (runs / problem).glob("*/run.json"))
 
     @property
     def provenance(self) -> Provenance:

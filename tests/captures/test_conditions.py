@@ -15,7 +15,7 @@ from harness.captures.kind import Kind
 from harness.captures.registry import KINDS
 from harness.errors import CaptureError
 from harness.evidence import tables as evidence
-from harness.extract import sources
+from harness.extract import door
 from tests.support.paths import DATA
 
 EXPORTS = sorted((DATA / "nsys").glob("*.sqlite.zst"))
@@ -29,7 +29,7 @@ def conditions(kind: Kind, path: Path, tables: evidence.Tables) -> dict[str, str
 def conditions_of(path: Path) -> dict[str, str]:
     kind = sniff.kind_of(path)
     with sniff.opened(path) as plain:
-        return conditions(kind, plain, sources.read(kind, plain, path))
+        return conditions(kind, plain, door.read(kind, plain))
 
 
 def export(path: Path, tables: Tables) -> Path:

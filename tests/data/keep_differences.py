@@ -16,11 +16,11 @@ from contextlib import closing
 from pathlib import Path
 
 import zstandard
+from harness.report.redact import without_environment
 
 from harness.captures import sniff
 from harness.captures.ncu import read as ncu
-from harness.extract import sources
-from harness.report.redact import without_environment
+from harness.extract import door
 
 NO_UUID = "00000000-0000-0000-0000-000000000000"
 SOURCES, PAYLOAD_SIZE = 1, 5  # of a BlockHeader: see harness.captures.ncu.read
@@ -40,7 +40,7 @@ def keep(made: Path, kept: Path) -> None:
         else:
             _without_code(made, less)
         kind = sniff.kind_of(made)
-        before, after = (sources.read(kind, one, one) for one in (made, less))
+        before, after = (door.read(kind, one) for one in (made, less))
         assert before.keys() == after.keys()
         assert all(before[name].equals(after[name]) for name in before)
         packed = zstandard.ZstdCompressor(level=LEVEL).compress(less.read_bytes())

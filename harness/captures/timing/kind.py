@@ -1,6 +1,6 @@
 """The kind ``timing``: no profiler and no file; its numbers are the workload's samples."""
 
-from harness.captures.kind import Kind
+from harness.captures.kind import Kind, Lazy
 
 KIND = Kind(
     name="timing",
@@ -8,4 +8,6 @@ KIND = Kind(
     cost=0,
     unprofiled=True,
     compared_by="samples",
+    summarise=Lazy("harness.analysis.summary:samples"),
+    show=Lazy("harness.cli.inspect:show_samples"),
 )

@@ -10,11 +10,13 @@ from functools import cache
 import polars as pl
 import pytest
 
+from harness.analysis.diff import compare
 from harness.analysis.diff.cells import CellDiff
 from harness.analysis.diff.counters import KernelCounters, slowest
 from harness.analysis.diff.gpu import GpuDiff, Row
+from harness.evidence.subject import Subject
 from harness.evidence.tables import Tables
-from harness.extract import sources as sources
+from harness.extract import door
 from tests.support.paths import DATA
 
 DATA = DATA / "differences"
@@ -61,9 +63,9 @@ FROM_SAME = [
 
 
 @cache
-def subject(name: str, kind: str) -> sources.Subject:
-    found = sources.subject_or_folder(str(DATA / f"{name}.{kind}"))
-    assert isinstance(found, sources.Subject)
+def subject(name: str, kind: str) -> Subject:
+    found = door.opened(str(DATA / f"{name}.{kind}"))
+    assert isinstance(found, Subject)
     return found
 
 
@@ -74,7 +76,7 @@ def tables(name: str, kind: str) -> Tables:
 
 @cache
 def differ(a: str, b: str, kind: str) -> CellDiff:
-    return sources.compare(subject(a, kind), subject(b, kind))
+    return compare.compare(subject(a, kind), subject(b, kind))
 
 
 def gpu_of(found: CellDiff) -> GpuDiff:

@@ -12,7 +12,7 @@ from harness.analysis.diff import counters
 from harness.analysis.diff.counters import KernelCounters, slowest
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables, frame
-from harness.extract import sources
+from harness.extract import door
 from tests.support.paths import ROOT
 
 REPORT = ROOT / "reports" / "1-torchao-float8" / "nvidia-h200" / "evidence"
@@ -137,7 +137,7 @@ def test_kernels_of_one_side_and_the_largest_change_of_time_first() -> None:
 
 def real() -> dict[str, Tables]:
     path = ROOT / "tests" / "data" / "ncu" / "small.ncu-rep.zst"
-    found = {path.name: sources.capture(path)[1]}
+    found = {path.name: door.capture(path).captures["ncu"]}
     rows = evidence.load(REPORT)["counters"]
     for cell in rows["cell"].unique().sort()[::3]:
         found[cell] = {"counters": rows.filter(pl.col("cell") == cell)}

@@ -14,7 +14,7 @@ from harness.analysis.diff.gpu import GpuDiff, Row
 from harness.captures import sniff
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables
-from harness.extract import sources
+from harness.extract import door
 from tests.support.paths import ROOT
 from tests.support.timelines import Op, timeline
 
@@ -197,7 +197,7 @@ def real() -> dict[str, Tables]:
     data = ROOT / "tests" / "data"
     for path in [*data.glob("nsys/*.sqlite.zst"), *data.glob("torch/*.json.gz")]:
         with sniff.opened(path) as plain:
-            read = sources.read(sniff.kind_of(path), plain, path)
+            read = door.read(sniff.kind_of(path), plain)
         found[path.name] = {name: read.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
     for folder in sorted((ROOT / "reports").glob("*/nvidia-*/evidence")):
         tables = evidence.load(folder)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from harness.analysis.diff import memory
 from harness.analysis.diff.memory import MemoryDiff, Pool
 from harness.evidence.tables import FREED_POOL, Tables
-from harness.extract import sources
+from harness.extract import door
 from tests.support.paths import DATA
 from tests.support.timelines import rows
 
@@ -162,7 +162,7 @@ def test_sites_sum_to_the_peak_of_each_phase(a: list[Held], b: list[Held]) -> No
 
 @pytest.mark.parametrize("name", ["graph.pickle.zst", "stack_013_eager.json.gz"])
 def test_real_captures_against_themselves_and_against_nothing(name: str) -> None:
-    one = sources.capture(DATA / name)[1]
+    one = door.capture(DATA / name).captures["memory"]
     assert changed(memory.compare(one, one)) == {}
     found = memory.compare(capture(), one)
     assert (

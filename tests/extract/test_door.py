@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 import zstandard
 
+from harness.analysis.diff import compare
 from harness.errors import CaptureError, HarnessError, UsageError
 from harness.evidence import tables as evidence
-from harness.extract import sources as sources
-from harness.extract.sources import Folder, Subject
+from harness.evidence.subject import Folder, Subject
+from harness.extract import door
 from tests.support.paths import ROOT
 
 DATA = ROOT / "tests" / "data"
@@ -28,13 +29,13 @@ FILES = {
 
 
 def subject(text: object) -> Subject:
-    found = sources.subject_or_folder(str(text))
+    found = door.opened(str(text))
     assert isinstance(found, Subject)
     return found
 
 
 def folder(path: Path) -> Folder:
-    found = sources.subject_or_folder(str(path))
+    found = door.opened(str(path))
     assert isinstance(found, Folder)
     return found
 
@@ -54,7 +55,7 @@ def test_a_file_is_one_capture_of_its_kind(name: str, kind: str) -> None:
     (tables,) = found.captures.values()
     assert list(tables) == list(evidence.SCHEMAS)
     assert any(not table.is_empty() for table in tables.values())
-    diff = sources.compare(found, found)
+    diff = compare.compare(found, found)
     assert (diff.differing, diff.refused) == ((), ())
 
 
@@ -81,7 +82,7 @@ def test_a_cell_of_a_report_has_every_capture_of_it_and_all_rounds_of_its_times(
 
 def test_two_cells_of_one_report_say_what_differs_in_packages() -> None:
     a, b = (subject(f"{REPORT}:stack-m1.{name}") for name in ("f8-0.13.0-eager", "f8-0.18.0-eager"))
-    diff = sources.compare(a, b)
+    diff = compare.compare(a, b)
     assert {(one.a, one.b) for one in diff.differing if one.what == "torchao"} == {
         ("0.13.0", "0.18.0")
     }
@@ -97,7 +98,7 @@ def test_two_cells_of_one_report_say_what_differs_in_packages() -> None:
 
 def test_a_cell_against_a_file_has_what_both_have() -> None:
     cell, file = subject(f"{REPORT}:stack-m1.bf16-eager"), subject(DATA / "torch/streams.json.gz")
-    diff = sources.compare(cell, file)
+    diff = compare.compare(cell, file)
     assert (diff.gpu_kind, diff.timing, diff.counters, diff.memory) == ("torch", (), (), None)
 
 
@@ -106,7 +107,7 @@ def test_a_cell_against_a_file_has_what_both_have() -> None:
 )
 def test_an_unknown_cell_is_told_with_those_that_there_are(cell: str) -> None:
     with pytest.raises(HarnessError) as error:
-        sources.subject_or_folder(f"{REPORT}:{cell}")
+        door.opened(f"{REPORT}:{cell}")
     assert error.value.exit_code == 2
     if ":" not in cell:
         assert "stack-m1.bf16-eager" in str(error.value)
@@ -117,10 +118,10 @@ def test_what_is_no_capture_run_or_report_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no capture")
     for text in (tmp_path / "absent", f"{tmp_path}/absent:a.b", tmp_path / "notes.txt"):
         with pytest.raises(CaptureError) as error:
-            sources.subject_or_folder(str(text))
+            door.opened(str(text))
         assert str(text) in str(error.value)
     with pytest.raises(UsageError, match="neither a run nor a report"):
-        sources.subject_or_folder(str(tmp_path))
+        door.opened(str(tmp_path))
 
 
 def test_a_file_whose_name_has_a_colon_is_a_file(tmp_path: Path) -> None:
@@ -133,7 +134,7 @@ def test_a_damaged_capture_is_told_by_the_users_name_of_it(tmp_path: Path) -> No
     path = tmp_path / "cut.sqlite.zst"
     path.write_bytes((DATA / "nsys/streams.sqlite.zst").read_bytes()[:9000])
     with pytest.raises(CaptureError) as error:
-        sources.subject_or_folder(str(path))
+        door.opened(str(path))
     assert error.value.where == str(path)
 
 
@@ -149,14 +150,14 @@ def test_an_odd_export_is_told_by_the_users_name_of_it(tmp_path: Path) -> None:
     path = tmp_path / "odd.gz"
     path.write_bytes(gzip.compress(database.read_bytes(), 1))
     with pytest.raises(CaptureError, match="no table but a view") as error:
-        sources.subject_or_folder(str(path))
+        door.opened(str(path))
     assert error.value.where == str(path)
 
 
 def test_captures_of_different_kinds_are_refused() -> None:
     a, b = subject(DATA / "memory/graph.pickle.zst"), subject(DATA / "ncu/small.ncu-rep.zst")
     with pytest.raises(UsageError, match=r"memory of the first, ncu of the second .*one kind"):
-        sources.compare(a, b)
+        compare.compare(a, b)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +179,7 @@ def test_an_empty_capture_is_not_compared_and_it_is_told_why(
         ((none, whole), "in the first"),
         ((none, none), "in the first and the second"),
     ):
-        diff = sources.compare(*sides)
+        diff = compare.compare(*sides)
         assert diff.refused == (f"{kind}: {what} {told}",)
         assert (diff.gpu, diff.counters, diff.memory) == (None, (), None)
 
@@ -189,18 +190,18 @@ def test_operations_that_are_not_timed_are_no_gpu_work() -> None:
     tables = dict(whole.captures["torch"])
     tables["gpu_ops"] = tables["gpu_ops"].with_columns(duration_ns=pl.lit(None, pl.Int64))
     untimed = Subject("untimed", {"torch": tables}, whole.conditions)
-    assert sources.compare(whole, untimed).refused == ("torch: no GPU work in the second",)
+    assert compare.compare(whole, untimed).refused == ("torch: no GPU work in the second",)
 
 
 def test_a_range_that_neither_capture_has_is_refused() -> None:
     one = subject(DATA / "torch/streams.json.gz")
     with pytest.raises(UsageError, match="absent"):
-        sources.compare(one, one, "absent")
+        compare.compare(one, one, "absent")
 
 
 def test_a_report_with_itself_is_not_told_apart() -> None:
     one = folder(REPORT)
-    found = sources.compare_folders(one, one)
+    found = compare.compare_folders(one, one)
     assert (found.only_a, found.only_b) == ((), ())
     assert {(cell.case, cell.variant) for cell in found.cells} <= set(one.cells)
     ratios = [ratio for cell in found.cells for ratio in cell.timing]
@@ -217,7 +218,7 @@ def test_reports_of_two_runs_are_not_paired_and_say_what_only_one_has(tmp_path: 
     told = json.loads(path.read_text())
     told["run"]["id"] = "another"
     path.write_text(json.dumps(told))
-    found = sources.compare_folders(folder(REPORT), folder(other))
+    found = compare.compare_folders(folder(REPORT), folder(other))
     assert "stack-m1.bf16-eager" in found.only_a
     assert {cell.case for cell in found.cells} == {"stack-m1"}
     assert "bf16-eager" not in {cell.variant for cell in found.cells}
@@ -231,7 +232,7 @@ def test_folders_without_a_common_cell_are_refused(tmp_path: Path) -> None:
     cells = evidence.load(REPORT / "evidence")["cells"]
     other = changed_report(tmp_path, cells=cells.with_columns(case=pl.lit("elsewhere")))
     with pytest.raises(UsageError, match="no variant and case in common"):
-        sources.compare_folders(folder(REPORT), folder(other))
+        compare.compare_folders(folder(REPORT), folder(other))
 
 
 def test_a_cell_whose_program_has_ranges_inside_its_steps_is_compared(tmp_path: Path) -> None:
@@ -239,6 +240,6 @@ def test_a_cell_whose_program_has_ranges_inside_its_steps_is_compared(tmp_path: 
     inner = ranges.with_columns(pl.lit("mlp").cast(pl.Categorical).alias("name"))
     other = changed_report(tmp_path, ranges=pl.concat([ranges, inner]))
     a, b = (subject(f"{one}:stack-m1.bf16-eager") for one in (REPORT, other))
-    diff = sources.compare(a, b)
+    diff = compare.compare(a, b)
     assert diff.gpu is not None
     assert diff.gpu.a_ns == diff.gpu.b_ns

@@ -1,0 +1,65 @@
+"""Two subjects, or two whole runs or reports, side by side: which parts of them are compared."""
+
+from harness.analysis.diff import cells, timing
+from harness.analysis.diff.cells import CellDiff, CellTimes, FoldersDiff
+from harness.analysis.diff.step_breakdown import unnumbered
+from harness.captures.registry import by_cost, filling, unprofiled
+from harness.errors import UsageError
+from harness.evidence.subject import Folder, Subject
+
+_MOST_NAMES = 8
+
+
+def compare(a: Subject, b: Subject, ranges: str | None = None) -> CellDiff:
+    """Return what changed from ``a`` to ``b`` in every kind of capture that both have.
+
+    ``ranges`` is the name of a step's range. Raises UsageError if the two have no kind in common,
+    or if a timeline has no range of that name.
+    """
+    names = [kind.name for kind in by_cost()]
+    shared = [name for name in names if name in a.captures and name in b.captures]
+    if not shared:
+        first, second = (" and ".join(side.captures) for side in (a, b))
+        raise UsageError(
+            f"nothing to compare: {first} of the first, {second} of the second",
+            remedy="give two captures of one kind",
+        )
+    for side in (a, b) if ranges else ():
+        _has_range(side, str(ranges))
+    return cells.compare(
+        {kind: (a.captures[kind], b.captures[kind]) for kind in shared},
+        {kind: (a.conditions[kind], b.conditions[kind]) for kind in shared},
+        paired=bool(a.run) and a.run == b.run,
+        ranges=ranges,
+    )
+
+
+def _has_range(subject: Subject, name: str) -> None:
+    for kind in filling("ranges"):
+        if kind in subject.captures:
+            names = unnumbered(subject.captures[kind]["ranges"])["name"].unique().drop_nulls()
+            if name not in names:
+                known = ", ".join(sorted(names)[:_MOST_NAMES]) or "none"
+                raise UsageError(
+                    f"{kind} has no range {name!r}",
+                    where=subject.label,
+                    remedy=f"there are: {known}",
+                )
+
+
+def compare_folders(a: Folder, b: Folder) -> FoldersDiff:
+    """Return the unprofiled times of every cell that both have; UsageError if there is none."""
+    shared = [cell for cell in a.cells if cell in b.cells]
+    if not shared:
+        raise UsageError("the two have no variant and case in common")
+    paired = a.origin.run.id == b.origin.run.id
+    times = []
+    for case, variant in shared:
+        sides = [folder.subject(case, variant).captures.get(unprofiled()) for folder in (a, b)]
+        if sides[0] and sides[1]:
+            ratios = timing.compare(sides[0], sides[1], paired=paired)
+            times.append(CellTimes(case, variant, tuple(ratios)))
+    only = [
+        tuple(".".join(cell) for cell in folder.cells if cell not in shared) for folder in (a, b)
+    ]
+    return FoldersDiff(tuple(times), only[0], only[1])

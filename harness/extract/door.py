@@ -1,0 +1,142 @@
+"""The one door: a run, a cell, a report, a capture file or a folder of files becomes a subject."""
+
+import tempfile
+from pathlib import Path
+
+from harness.captures import sniff
+from harness.captures.kind import Kind
+from harness.captures.registry import KINDS
+from harness.errors import CaptureError, HarnessError, UsageError
+from harness.evidence import provenance
+from harness.evidence import tables as evidence
+from harness.evidence.provenance import CellRecord, EvidenceProvenance
+from harness.evidence.subject import CaptureFiles, Folder, Subject
+from harness.evidence.tables import Tables
+from harness.extract import run as extraction
+from harness.store import run_folder
+
+
+def opened(text: str, *, brief: bool = False) -> Subject | CaptureFiles | Folder:
+    """Return the subject that ``text`` names.
+
+    That is a capture file, a folder of them, a folder of a run or a report, or one cell of such:
+    FOLDER:CASE.VARIANT. ``brief`` leaves out of a capture file the tables that only join others and
+    the conditions. Raises UsageError or CaptureError, which name ``text``, if nothing can be read.
+    """
+    path, (folder, _, cell) = Path(text), text.rpartition(":")
+    if not path.exists() and folder and Path(folder).is_dir():
+        return _evidence(Path(folder)).named(cell)
+    if not path.is_dir():
+        return capture(path, brief=brief)
+    if _is_run(path) or _is_report(path):
+        return _evidence(path)
+    if (path / run_folder.RECORD).is_file():
+        return _cell(path, brief=brief)
+    return _files(path, brief=brief)
+
+
+def report(path: Path) -> Folder:
+    """Return the published evidence of a report's folder; UsageError if it holds none."""
+    origin = provenance_of(path)
+    return Folder(str(path), evidence.load(path / "evidence"), origin)
+
+
+def provenance_of(path: Path) -> EvidenceProvenance:
+    """Return where the evidence of a report's folder comes from, as :func:`report` does."""
+    if not _is_report(path):
+        what = "no evidence in this folder" if path.is_dir() else "no such folder"
+        raise UsageError(what, where=path, remedy=f"a report has evidence/{provenance.FILE}")
+    return provenance.load(path / "evidence")
+
+
+def run(source: run_folder.Run, folder: Path) -> Folder:
+    """Extract a run into ``folder`` and return its evidence."""
+    tables = extraction.extract(source, folder)
+    return Folder(str(source.folder), tables, provenance.load(folder))
+
+
+def _is_run(path: Path) -> bool:
+    return (path / "run.json").is_file()
+
+
+def _is_report(path: Path) -> bool:
+    return (path / "evidence" / provenance.FILE).is_file()
+
+
+def _evidence(path: Path) -> Folder:
+    """Return the evidence of a run's or a report's folder, labelled as the user named it."""
+    if not _is_run(path):
+        if _is_report(path):
+            return report(path)
+        raise _neither(path)
+    source = run_folder.Run.open(path)
+    with tempfile.TemporaryDirectory(prefix="evidence-") as scratch:
+        known = run(source, Path(scratch) / "evidence")
+    return Folder(str(path), known.tables, known.origin)
+
+
+def _neither(path: Path) -> UsageError:
+    return UsageError(
+        "neither a run nor a report",
+        where=path,
+        remedy="a run has run.json, a report has evidence/, and no file in it is a capture",
+    )
+
+
+def _cell(path: Path, *, brief: bool) -> Subject:
+    """Return the capture in a cell's own folder; UsageError if its kind leaves none."""
+    record = provenance.read(CellRecord, path / run_folder.RECORD)
+    kind = KINDS.get(record.capture)
+    if kind is None or kind.artifact is None:
+        raise UsageError(
+            f"a {record.capture} cell leaves no capture file",
+            where=path,
+            remedy=f"name the cell of its run: RUN:{record.case}.{record.variant}",
+        )
+    return capture(run_folder.verified(path, record, kind.artifact), brief=brief)
+
+
+def _files(path: Path, *, brief: bool) -> CaptureFiles:
+    """Return the capture files that lie in a folder; hidden files and others are left out.
+
+    A damaged one is kept as its error. Raises that error if no file can be read.
+    """
+    captures, refused = [], []
+    for file in sorted(path.iterdir()):
+        if file.name.startswith(".") or not file.is_file():
+            continue
+        try:
+            known = sniff.recognised(file)
+        except CaptureError:
+            continue
+        try:
+            captures.append(capture(file, known, brief=brief))
+        except HarnessError as error:
+            refused.append(error)
+    if not captures:
+        raise refused[0] if refused else _neither(path)
+    return CaptureFiles(str(path), tuple(captures), tuple(refused))
+
+
+def capture(path: Path, known: sniff.Recognised | None = None, *, brief: bool = False) -> Subject:
+    """Return the capture at ``path``; ``known`` is its kind and format if it was sniffed before."""
+    kind, form = known or sniff.recognised(path)
+    with sniff.opened(path, form=form) as plain:
+        try:
+            tables = read(kind, plain, brief=brief)
+            conditions = kind.conditions(plain, tables) if kind.conditions and not brief else {}
+        except CaptureError as error:  # of an unpacked copy: name the user's file
+            raise CaptureError(error.what, where=path, remedy=error.remedy) from error
+    whole = {name: tables.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
+    return Subject(str(path), {kind.name: whole}, {kind.name: conditions})
+
+
+def read(kind: Kind, plain: Path, *, brief: bool = False) -> Tables:
+    """Return the tables of a capture that lies unpacked at ``plain``.
+
+    ``brief`` leaves out the tables that only tell which host call launched which operation.
+    """
+    reader = kind.read_brief if brief and kind.read_brief else kind.read
+    if reader is None:
+        raise CaptureError(f"{kind.title}: in no file")
+    return reader(plain)
