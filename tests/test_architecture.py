@@ -48,7 +48,7 @@ PERMITTED = {
 }
 """Imports (file, file) that are right although their rooms are apart."""
 
-PENDING = {}
+PENDING: set[tuple[str, str]] = set()
 """Imports that are wrong and have to go; nothing is added here."""
 
 LONG = {
