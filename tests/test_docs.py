@@ -1,7 +1,9 @@
 """Documentation held to the code: the glossary's words, and the links and paths of pages."""
 
+import ast
 import inspect
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,11 @@ from harness.captures.registry import KINDS
 from harness.cli.app import app
 from harness.evidence.tables import SCHEMAS
 from harness.problem import model
+from tests.support.imports import graph, room
 from tests.support.paths import ROOT
 
 GLOSSARY = ROOT / "docs" / "glossary.md"
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
 PAGES = sorted(
     path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")] if path.is_file()
 )
@@ -140,3 +144,68 @@ def test_a_path_that_a_page_names_exists(page: Path) -> None:
         page.read_text(encoding="utf-8"),
     )
     assert [path for path in named if not (ROOT / path.rstrip(".")).exists()] == []
+
+
+ROOMS = {path.parent.name for path in (ROOT / "harness").glob("*/__init__.py")}
+
+
+def is_declaration(module: str) -> bool:
+    """Return whether a module only says what a kind is; any room may import it."""
+    return re.fullmatch(r"harness\.captures\.(registry|kind|\w+\.kind)", module) is not None
+
+
+def test_the_arrows_of_the_picture_are_the_imports() -> None:
+    (picture,) = re.findall(
+        r"```mermaid\n(.*?)```", ARCHITECTURE.read_text(encoding="utf-8"), re.DOTALL
+    )
+    imports = {
+        (room(source), room(target))
+        for source, targets in graph().items()
+        for target in targets
+        if not is_declaration(target)
+    }
+    between = {
+        (source, target)
+        for source, target in imports
+        if source != target and {source, target} <= ROOMS - {"cli"}
+    }
+    assert set(re.findall(r"(\w+) --> (\w+)", picture)) == between
+
+
+def test_every_room_is_described() -> None:
+    rooms = set(re.findall(r"^\| \[`harness/(\w+)/`\]", ARCHITECTURE.read_text(), re.MULTILINE))
+    assert rooms == ROOMS
+
+
+def test_every_function_that_the_architecture_names_exists() -> None:
+    named = list(definitions_named(ARCHITECTURE))
+    assert len(named) > 40
+    assert [(path.name, name) for path, name in named if name not in defined(path)] == []
+
+
+def definitions_named(page: Path) -> Iterator[tuple[Path, str]]:
+    """Yield file and name of each "[`file.py`](link): `name`, `other`" of a page."""
+    link = r"\]\(([^)]+\.py)\): (`[\w.]+`(?:, `[\w.]+`)*)"
+    for path, names in re.findall(link, page.read_text(encoding="utf-8")):
+        for name in re.findall(r"`([\w.]+)`", names):
+            yield (page.parent / path).resolve(), name
+
+
+@cache
+def defined(path: Path) -> frozenset[str]:
+    """Return what a file defines at its top level, and the methods of its classes."""
+    names = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            names.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            names |= {
+                f"{node.name}.{member.name}"
+                for member in node.body
+                if isinstance(member, ast.FunctionDef)
+            }
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return frozenset(names)
