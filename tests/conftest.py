@@ -59,4 +59,4 @@ def a_lock_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def with_gpu() -> Target:
     """A machine with a GPU, wherever the tests run."""
     gpu = Gpu(0, "GPU-1234", "NVIDIA H200", "9.0", 150 << 30, "580.1", "13.0")
-    return Target(gpu, "a CPU", 8, 64 << 30, "a system", None, None, None)
+    return Target(gpu, "a CPU", 8, 64 << 30, "a system", {}, None)

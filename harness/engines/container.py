@@ -1,44 +1,27 @@
 """Cells as containers of Docker or podman, with no right that the capture does not need."""
 
 import os
-from dataclasses import dataclass
+import time
+from abc import ABC, abstractmethod
 from pathlib import Path
 
 from harness.captures.registry import KINDS
 from harness.checkout import CHECKOUT
-from harness.engines.docker_cli import LABEL, MOST_TASKS, Client, Name, cdi_devices, explained
+from harness.engines import docker_events, rights
+from harness.engines.docker_cli import Client, Name, explained
 from harness.engines.engine import Command, Node, OnHost, cell_input
 from harness.engines.image import builds
 from harness.engines.local import Local, lock_hashes
 from harness.engines.options import Options
+from harness.engines.rights import Mount
 from harness.errors import ToolError, UsageError
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
 
 _SOURCE, _PROBLEM, _OUT, _LOCKS = "/work/source", "/work/problem", "/out", "/work/locks"
-_NOBODY = 1000  # the image's own user, for a caller who is root
-_PERFMON_DRIVER = 565  # CAP_PERFMON is enough from this driver on (ERR_NVGPUCTRPERM page)
 
 
-@dataclass(frozen=True)
-class Mount:
-    """A host path inside the container, read only unless it is the output."""
-
-    source: Path
-    target: str
-    writable: bool = False
-
-    def flag(self) -> str:
-        """Return it as ``--mount`` takes it: comma-separated, so quoted where there is a comma."""
-        fields = ["type=bind", f"source={self.source}", f"target={self.target}"]
-        fields += [] if self.writable else ["readonly"]
-        return "--mount=" + ",".join(
-            '"' + field.replace('"', '""') + '"' if set(field) & set(',"') else field
-            for field in fields
-        )
-
-
-class Container(OnHost):
+class Container(OnHost, ABC):
     """Runs each cell in a container of its own; ``name`` is the program that starts it."""
 
     keeps_caches = False
@@ -55,6 +38,7 @@ class Container(OnHost):
         self._client = Client(name)
         self._host = Local(problem, node, options) if options.python else None
         self._builds = () if options.image else builds(problem.folder, node.target, options)
+        self._started: dict[str, float] = {}  # containers by name: seconds since the epoch
         # Once: a tag is a hash of files, and all cells of a run have the same image.
         self.image = options.image or [build.tag for build in self._builds][-1]
 
@@ -100,7 +84,10 @@ class Container(OnHost):
         ]
         if self._problem.workloads:
             mounts.append(Mount(self._problem.shared.resolve(), f"{_SOURCE}/workloads"))
-        flags = [*self._rights(cell), *self._gpu_flags()]
+        flags = [
+            *rights.capabilities(cell, self.node.target),
+            *rights.gpu_flags(self._client.name, self.node.target.gpu),
+        ]
         return self._command(name, out, flags, mounts, env, argv)
 
     def afterwards(self, cell: Cell, out: Path) -> list[Command]:
@@ -114,17 +101,27 @@ class Container(OnHost):
     def begin(self, command: Command) -> None:
         """Remove the container of that name, if a crash left it."""
         self._client.remove(command.name)
+        self._started[command.name] = time.time()
 
     def end(self, command: Command) -> str:
         """Stop and remove the cell's container; return why it is still there."""
         return self._client.end(command.name)
 
-    def why(self, command: Command, log: str) -> str:  # noqa: ARG002
-        """Return the engine's trouble that a failed cell's log shows, with its remedy."""
-        return explained(log)
+    def why(self, command: Command, log: str) -> str:
+        """Return the engine's trouble that a failed cell's log shows, or why it was killed."""
+        kill = explained(log) or self.kill_of(command, self._started[command.name])
+        if kill != docker_events.OUT_OF_MEMORY:
+            return f"somebody killed the container: {kill}" if kill.startswith("signal") else kill
+        limit = rights.memory_limit(self.node.target) / 2**30
+        return f"the container ran out of memory: {limit:.1f} GiB, nine tenths of the machine's"
+
+    @abstractmethod
+    def kill_of(self, command: Command, since: float) -> str:
+        """Return why the container was killed after ``since``, as ``docker_events`` does."""
 
     def provenance(self) -> dict[str, object]:
         """Return the engine, the image by digest, its locks and what its containers may do."""
+        counters = rights.counter_rights(self.node.target)
         packages = "a folder of wheels" if self._options.wheels else "the configured index"
         return {
             "engine": self._client.name,
@@ -134,7 +131,7 @@ class Container(OnHost):
             "packages_from": packages,
             "image": self.image,
             "image_digest": self._client.image_digest(self.image),
-            "capabilities": [f"CAP_{name} for ncu" for name in self._counter_rights()],
+            "capabilities": [f"CAP_{name} for ncu" for name in counters],
             "locks": lock_hashes(self._problem),
         }
 
@@ -148,53 +145,18 @@ class Container(OnHost):
         argv: list[str],
     ) -> Command:
         """Return the program's call for a container with no rights beyond those in ``flags``."""
+        env = _home(host=bool(self._host)) | env
         mounts = [*mounts, Mount(out, _OUT, writable=True), *self._host_mounts()]
-        home = {"HOME": "/tmp", "TMPDIR": "/tmp", "USER": "worklogs", "PYTHONUNBUFFERED": "1"}  # noqa: S108
-        if self._host:  # its programs are the host's, so they are found as there
-            inherited = ("PATH", "LD_LIBRARY_PATH")
-            home |= {key: os.environ[key] for key in inherited if key in os.environ}
-        memory = self.node.target.memory_bytes // 10 * 9
-        caller, group = _caller()
-        # A container that root starts would run as root, so it takes the image's own user.
-        uid, gid = (caller, group) if caller else (_NOBODY, _NOBODY)
-        rootless = self._client.name == "podman" and caller
         call = [
             *(self._client.program, "run", "--rm", "--init", "--pull=never", f"--name={name}"),
-            *(f"--label={LABEL}={os.getpid()}", "--network=none", "--read-only"),
-            *(f"--user={uid}:{gid}", *(["--userns=keep-id"] if rootless else [])),
-            f"--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size={memory}",
-            *("--security-opt=no-new-privileges", f"--pids-limit={MOST_TASKS}"),
-            *(f"--memory={memory}", "--shm-size=1g", "--ulimit=core=0"),
-            *(*self._client.limits(), "--stop-timeout=5"),
+            *rights.bounds(self._client, self.node.target),
             *flags,
             *(mount.flag() for mount in mounts),
-            *(f"--env={key}={value}" for key, value in {**home, **env}.items()),
+            *(f"--env={key}={value}" for key, value in env.items()),
             *(f"--workdir={_OUT}", self.image, *argv),
         ]
         # In the output folder, as podman's monitor leaves a file `oom` where it stands.
-        return Command(call, {}, out, name, None if caller else _NOBODY)
-
-    def _rights(self, cell: Cell) -> list[str]:
-        needed = self._counter_rights() if KINDS[cell.capture].reads_counters else []
-        return ["--cap-drop=ALL", *(f"--cap-add={name}" for name in needed)]
-
-    def _counter_rights(self) -> list[str]:
-        """Return the capabilities that hardware counters need under this driver's settings."""
-        if not self.node.target.counters_restricted or self.node.target.gpu is None:
-            return []
-        driver = int(self.node.target.gpu.driver.split(".")[0])
-        return ["PERFMON"] if driver >= _PERFMON_DRIVER else ["SYS_ADMIN"]
-
-    def _gpu_flags(self) -> list[str]:
-        gpu = self.node.target.gpu
-        if gpu is None:
-            return []
-        if self._client.name == "docker":
-            return [f"--gpus=device={gpu.uuid}"]
-        names = cdi_devices()
-        name = next((name for name in (gpu.uuid, str(gpu.index)) if name in names), "all")
-        chosen = [f"--env=CUDA_VISIBLE_DEVICES={gpu.uuid}"] if name == "all" else []
-        return [f"--device=nvidia.com/gpu={name}", *chosen]
+        return Command(call, {}, out, name, None if rights.caller()[0] else rights.NOBODY)
 
     def _host_mounts(self) -> list[Mount]:
         """Return the caller's mounts and, for the host's interpreter, its overlays."""
@@ -211,8 +173,11 @@ class Container(OnHost):
         return f"/opt/envs/{lock.stem}"
 
 
-def _caller() -> tuple[int, int]:
-    return os.getuid(), os.getgid()
+def _home(*, host: bool) -> dict[str, str]:
+    """Return the variables of every container; ``host``: its programs are the host's."""
+    home = {"HOME": "/tmp", "TMPDIR": "/tmp", "USER": "worklogs", "PYTHONUNBUFFERED": "1"}  # noqa: S108
+    inherited = ("PATH", "LD_LIBRARY_PATH") if host else ()
+    return home | {name: os.environ[name] for name in inherited if name in os.environ}
 
 
 class Docker(Container):
@@ -221,9 +186,18 @@ class Docker(Container):
     def __init__(self, problem: Problem, node: Node, options: Options) -> None:
         super().__init__(problem, node, options, "docker")
 
+    def kill_of(self, command: Command, since: float) -> str:
+        """Return the kill that the engine's events since then tell of."""
+        address = self._client.address()
+        return docker_events.kill_of(address, command.name, since) if address else ""
+
 
 class Podman(Container):
     """Containers of podman, with or without root."""
 
     def __init__(self, problem: Problem, node: Node, options: Options) -> None:
         super().__init__(problem, node, options, "podman")
+
+    def kill_of(self, command: Command, since: float) -> str:  # noqa: ARG002
+        """Return "oom" if podman's monitor left its mark of that; other kills leave none."""
+        return docker_events.OUT_OF_MEMORY if (command.cwd / "oom").exists() else ""

@@ -1,7 +1,7 @@
-"""Docker and podman, spoken to through their own programs: one way for both.
+"""Docker and podman through their own programs: the same calls for both engines.
 
-A program's call can be pasted, needs no socket where podman has none, and ends at a deadline when
-the engine hangs, which a client library's call does not.
+A program's call can be pasted, needs no socket, which podman does not have by default, and finds
+the engine as the user's own calls do. DOCKER_README.md says what docker-py is used for.
 """
 
 import contextlib
@@ -72,32 +72,32 @@ class Client:
     """One engine's program; ToolError with a remedy if there is none."""
 
     def __init__(self, name: Name) -> None:
-        found = _builders(name)
-        if not found:
+        programs = _builders(name)
+        if not programs:
             what = "not found on PATH" if not shutil.which(name) else "cannot build images"
             raise ToolError(what, where=name, remedy=f"install {name}, with BuildKit if docker")
         self.name = name
-        self.program = found[0]
+        self.program = programs[0]
 
     def limits(self) -> list[str]:
         """Return the flags that keep a container's limits below our own.
 
         To raise one takes a privilege that we may not have, and podman's defaults would.
         """
-        asked = (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC))
+        limits = (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC))
         flags = []
-        for name, kind in asked:
+        for name, kind in limits:
             hard = resource.getrlimit(kind)[1]
             most = MOST_TASKS if hard == resource.RLIM_INFINITY else min(MOST_TASKS, hard)
             flags.append(f"--ulimit={name}={most}:{most}")
         return flags
 
     def build_flags(self) -> list[str]:
-        """Return what a build needs beside its own arguments."""
+        """Return the flags that every build needs beside its own arguments."""
         return self.limits() if self.name == "podman" else []
 
     def ask(self, *arguments: str, deadline_s: float = 20) -> str:
-        """Return what a call prints; ToolError that tells the trouble and its remedy."""
+        """Return the output of a call; ToolError with the trouble and its remedy."""
         try:
             return process.output([self.program, *arguments], deadline_s=deadline_s)
         except ToolError as error:
@@ -108,11 +108,17 @@ class Client:
         field = "{{.Server.Version}}" if self.name == "docker" else "{{.Client.Version}}"
         return self.ask("version", f"--format={field}")
 
+    def address(self) -> str:
+        """Return where the docker program reaches its engine; empty if it does not say."""
+        with contextlib.suppress(ToolError):
+            return self.ask("context", "inspect", "--format={{.Endpoints.docker.Host}}")
+        return ""
+
     def image_digest(self, image: str) -> str | None:
         """Return the content digest of an image that is here, None if it is not."""
         with contextlib.suppress(ToolError):
-            found = self.ask("image", "inspect", "--format={{.Id}}", image)
-            return found if found.startswith("sha256:") else f"sha256:{found}"
+            digest = self.ask("image", "inspect", "--format={{.Id}}", image)
+            return digest if digest.startswith("sha256:") else f"sha256:{digest}"
         return None
 
     def has_gpus(self) -> bool:
@@ -123,11 +129,11 @@ class Client:
 
     def strays(self) -> list[str]:
         """Return the containers whose harness has ended."""
-        shown = "--format={{.Names}} {{.Labels}}"
-        listed = self.ask("ps", "--all", f"--filter=label={LABEL}", shown)
+        columns = "--format={{.Names}} {{.Labels}}"
+        lines = self.ask("ps", "--all", f"--filter=label={LABEL}", columns)
         # docker writes labels as a=1,b=2, podman as map[a:1 b:2].
-        found = re.findall(rf"^(\S+) .*\b{re.escape(LABEL)}[=:](\d+)", listed, re.MULTILINE)
-        return [name for name, pid in found if not Path(f"/proc/{pid}").is_dir()]
+        owners = re.findall(rf"^(\S+) .*\b{re.escape(LABEL)}[=:](\d+)", lines, re.MULTILINE)
+        return [name for name, pid in owners if not Path(f"/proc/{pid}").is_dir()]
 
     def end(self, container: str) -> str:
         """Stop and remove a container, each step with a deadline; return why it is still there.
@@ -144,13 +150,13 @@ class Client:
         return "" if _is_gone(why) else why
 
     def remove(self, container: str) -> None:
-        """Remove what an earlier harness may have left under that name."""
+        """Remove the container of that name, if an earlier harness left it."""
         with contextlib.suppress(ToolError):
             self.ask("rm", "--force", container)
 
 
 def explained(log: str) -> str:
-    """Return what a log says of the engine itself, with the remedy; empty if nothing."""
+    """Return the engine's own trouble that a log shows, with its remedy; empty if it shows none."""
     for pattern, what, remedy in _TROUBLES:
         if re.search(pattern, log):
             return f"{what} ({remedy})"
@@ -183,8 +189,8 @@ def _builders(name: Name) -> list[str]:
 def _has_buildkit(program: str) -> bool:
     # Without buildx, docker 23 and later only say that it is missing.
     with contextlib.suppress(ToolError):
-        asked = ["env", "DOCKER_BUILDKIT=1", program, "build", "--help"]
-        return "--secret" in process.output(asked)
+        help_text = process.output(["env", "DOCKER_BUILDKIT=1", program, "build", "--help"])
+        return "--secret" in help_text
     return False
 
 

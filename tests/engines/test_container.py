@@ -12,7 +12,7 @@ import pytest
 
 from harness import process
 from harness.checkout import CHECKOUT
-from harness.engines import container, docker_cli
+from harness.engines import container, docker_cli, rights
 from harness.engines.choose import choose, make
 from harness.engines.docker_cli import Client, cdi_devices, explained
 from harness.engines.engine import Command, Engine
@@ -41,8 +41,8 @@ FORBIDDEN = (
 @pytest.fixture(autouse=True)
 def a_known_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(docker_cli, "_builders", lambda name: [f"/usr/bin/{name}"])
-    monkeypatch.setattr(container, "cdi_devices", lambda: ["all"])
-    monkeypatch.setattr(container, "_caller", lambda: (1234, 5678))
+    monkeypatch.setattr(rights, "cdi_devices", lambda: ["all"])
+    monkeypatch.setattr(rights, "caller", lambda: (1234, 5678))
     monkeypatch.setattr(os, "getpid", lambda: 42)
     monkeypatch.setattr(resource, "getrlimit", lambda _kind: (1024, resource.RLIM_INFINITY))
 
@@ -128,7 +128,7 @@ def test_podman_differs_in_the_gpu_and_in_who_root_is() -> None:
 def test_podman_takes_one_gpu_where_the_specification_names_it(
     monkeypatch: pytest.MonkeyPatch, names: list[str], device: str
 ) -> None:
-    monkeypatch.setattr(container, "cdi_devices", lambda: names)
+    monkeypatch.setattr(rights, "cdi_devices", lambda: names)
     argv = command("podman", "timing", here()).argv
     assert f"--device=nvidia.com/gpu={device}" in argv
     assert not any("CUDA_VISIBLE_DEVICES" in one for one in argv)
@@ -142,7 +142,7 @@ def test_without_a_gpu_none_is_asked_for() -> None:
 
 
 def test_a_caller_who_is_root_is_not_root_inside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(container, "_caller", lambda: (0, 0))
+    monkeypatch.setattr(rights, "caller", lambda: (0, 0))
     for name in ("docker", "podman"):
         made = command(name, "timing", here())
         assert "--user=1000:1000" in made.argv
@@ -181,7 +181,7 @@ def test_the_profiler_wraps_the_workload_inside_and_exports_there() -> None:
 
 
 def test_a_path_with_a_comma_stays_one_path() -> None:
-    assert container.Mount(Path('/a,"b'), "/out", writable=True).flag() == (
+    assert rights.Mount(Path('/a,"b'), "/out", writable=True).flag() == (
         '--mount=type=bind,"source=/a,""b",target=/out'
     )
 

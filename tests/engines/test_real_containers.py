@@ -199,6 +199,8 @@ def test_a_cell_that_takes_too_much_memory_fails_alone(
         "eat": "failed",
         "look": "ok",
     }
+    (reason,) = (record.reason for record in records.values() if record.variant == "eat")
+    assert reason.startswith("the container ran out of memory: 3.6 GiB")
 
 
 CLI = """

@@ -19,7 +19,7 @@ GPU = Gpu(0, "GPU-toy", "Toy GPU", "9.0", 1 << 30, "1.0", "13.0")
 class ToyNode:
     """A machine whose GPU is named in every call that watches or holds it."""
 
-    target = Target(GPU, "a toy CPU", 2, 1 << 30, "Toy OS", None, None, None)
+    target = Target(GPU, "a toy CPU", 2, 1 << 30, "Toy OS", {}, None)
 
     def __init__(self) -> None:
         self.calls: list[str] = []

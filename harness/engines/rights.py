@@ -1,0 +1,86 @@
+"""What a container may see and do, as flags of the program that starts it."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.captures.registry import KINDS
+from harness.engines.docker_cli import LABEL, MOST_TASKS, Client, Name, cdi_devices
+from harness.machine.target import Gpu, Target
+from harness.problem.plan import Cell
+
+NOBODY = 1000
+"""The image's own user, for a caller who is root."""
+
+_PERFMON_DRIVER = 565  # CAP_PERFMON is enough from this driver on (ERR_NVGPUCTRPERM page)
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A host path inside the container, read only unless it is the output."""
+
+    source: Path
+    target: str
+    writable: bool = False
+
+    def flag(self) -> str:
+        """Return it as ``--mount`` takes it: comma-separated, so quoted where there is a comma."""
+        fields = ["type=bind", f"source={self.source}", f"target={self.target}"]
+        fields += [] if self.writable else ["readonly"]
+        return "--mount=" + ",".join(
+            '"' + field.replace('"', '""') + '"' if set(field) & set(',"') else field
+            for field in fields
+        )
+
+
+def bounds(client: Client, target: Target) -> list[str]:
+    """Return the flags of every container: its user, its memory, and no network or privilege."""
+    user, group = caller()
+    # A container that root starts would run as root, so it takes the image's own user.
+    uid, gid = (user, group) if user else (NOBODY, NOBODY)
+    rootless = client.name == "podman" and user
+    memory = memory_limit(target)
+    return [
+        *(f"--label={LABEL}={os.getpid()}", "--network=none", "--read-only"),
+        *(f"--user={uid}:{gid}", *(["--userns=keep-id"] if rootless else [])),
+        f"--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size={memory}",
+        *("--security-opt=no-new-privileges", f"--pids-limit={MOST_TASKS}"),
+        *(f"--memory={memory}", "--shm-size=1g", "--ulimit=core=0"),
+        *(*client.limits(), "--stop-timeout=5"),
+    ]
+
+
+def memory_limit(target: Target) -> int:
+    """Return the bytes of memory that a container gets: nine tenths of the machine's."""
+    return target.memory_bytes // 10 * 9
+
+
+def capabilities(cell: Cell, target: Target) -> list[str]:
+    """Return the flags that take every capability and give back those that the capture needs."""
+    needed = counter_rights(target) if KINDS[cell.capture].reads_counters else []
+    return ["--cap-drop=ALL", *(f"--cap-add={name}" for name in needed)]
+
+
+def counter_rights(target: Target) -> list[str]:
+    """Return the capabilities that hardware counters need under this driver's settings."""
+    if not target.counters_restricted or target.gpu is None:
+        return []
+    driver = int(target.gpu.driver.split(".")[0])
+    return ["PERFMON"] if driver >= _PERFMON_DRIVER else ["SYS_ADMIN"]
+
+
+def gpu_flags(name: Name, gpu: Gpu | None) -> list[str]:
+    """Return the flags that show the GPU, and no other GPU, to a container of this program."""
+    if gpu is None:
+        return []
+    if name == "docker":
+        return [f"--gpus=device={gpu.uuid}"]
+    devices = cdi_devices()
+    device = next((device for device in (gpu.uuid, str(gpu.index)) if device in devices), "all")
+    visible = [f"--env=CUDA_VISIBLE_DEVICES={gpu.uuid}"] if device == "all" else []
+    return [f"--device=nvidia.com/gpu={device}", *visible]
+
+
+def caller() -> tuple[int, int]:
+    """Return our user and group id."""
+    return os.getuid(), os.getgid()
