@@ -10,6 +10,7 @@ from hypothesis import settings
 from harness.machine.target import Gpu, Target
 from harness.problem import manifest
 from harness.problem.model import Problem
+from tests.support import reports
 from tests.support.guard import sitecustomize
 from tests.support.manifests import GOOD, written
 
@@ -27,6 +28,14 @@ def refused_installers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
         patch.setenv("WORKLOGS_REFUSED", str(refused))
         patch.setenv("PYTHONPATH", str(Path(sitecustomize.__file__).parent), prepend=os.pathsep)
         yield refused
+
+
+@pytest.fixture(autouse=True, scope="session")
+def reports_are_left_alone() -> Iterator[None]:
+    """Tests render copies of the committed reports."""
+    before = reports.state()
+    yield
+    assert reports.state() == before, "a test wrote into reports/"
 
 
 @pytest.fixture(autouse=True)

@@ -13,10 +13,11 @@ from markdown_it import MarkdownIt
 from typer.testing import CliRunner
 
 from harness.cli.diff import diff
+from tests.support import reports
 from tests.support.paths import ROOT
 
 DATA = ROOT / "tests" / "data"
-REPORT = "reports/1-torchao-float8/nvidia-h200"
+REPORT = str(reports.committed("1-torchao-float8").relative_to(ROOT))
 CELL = f"{REPORT}:stack-m1.bf16-eager"
 
 app = typer.Typer()

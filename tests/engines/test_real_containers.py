@@ -37,7 +37,8 @@ from harness.run import provenance
 from harness.run.execute import Execution
 from harness.store import run_folder
 
-pytestmark = [pytest.mark.slow, pytest.mark.installs]
+# One worker runs them all: they wait for the same lock, and one compares times.
+pytestmark = [pytest.mark.slow, pytest.mark.installs, pytest.mark.xdist_group("containers")]
 
 MANIFEST = """\
 title: What a container may do

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from harness import files
 from harness.errors import CaptureError, EvidenceError, StoreError
 from harness.evidence import provenance
-from tests.support.paths import ROOT
+from tests.support import reports
 
-PUBLISHED = sorted((ROOT / "reports").glob("*/*/evidence"))
+PUBLISHED = [report / "evidence" for report in reports.COMMITTED]
 TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
 
 

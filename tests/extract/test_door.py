@@ -15,10 +15,11 @@ from harness.errors import CaptureError, HarnessError, UsageError
 from harness.evidence import tables as evidence
 from harness.evidence.subject import Folder, Subject
 from harness.extract import door
+from tests.support import reports
 from tests.support.paths import ROOT
 
 DATA = ROOT / "tests" / "data"
-REPORT = ROOT / "reports" / "1-torchao-float8" / "nvidia-h200"
+REPORT = reports.committed("1-torchao-float8")
 FILES = {
     "nsys/streams.sqlite.zst": "nsys",
     "torch/streams.json.gz": "torch",

@@ -20,19 +20,25 @@ from harness.store.run_folder import Run
 from tests.support.manifests import GOOD, written
 from tests.support.origins import origin
 from tests.support.paths import DATA, ROOT
+from tests.support.reports import COMMITTED
 from tests.support.run_cells import cell
 
-REPORTS = index.reports(ROOT / "reports")
-COMMITTED = [folder for folder in REPORTS if folder.name != "cpu"]
+QUICK = "3-cudagraph-memory"
+RENDERED = [
+    pytest.param(
+        folder,
+        marks=[] if folder.parent.name == QUICK else [pytest.mark.slow],
+        id=f"{folder.parent.name}-{folder.name}",
+    )
+    for folder in COMMITTED
+]
 
 
 def test_there_are_committed_reports() -> None:
     assert COMMITTED
 
 
-@pytest.mark.parametrize(
-    "folder", COMMITTED, ids=lambda folder: f"{folder.parent.name}-{folder.name}"
-)
+@pytest.mark.parametrize("folder", RENDERED)
 def test_a_report_renders_again_byte_for_byte(folder: Path, tmp_path: Path) -> None:
     again = tmp_path / folder.name
     shutil.copytree(folder / "evidence", again / "evidence")

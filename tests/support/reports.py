@@ -1,4 +1,4 @@
-"""The committed reports, and copies of them: no test writes where they lie."""
+"""The committed reports: to read where they lie, or as copies; no test writes there."""
 
 import shutil
 from pathlib import Path
@@ -13,9 +13,20 @@ COMMITTED = sorted(
 )
 
 
+def committed(problem: str) -> Path:
+    """Return the folder of a problem's first committed report."""
+    return next(folder for folder in COMMITTED if folder.parent.name == problem)
+
+
 def copied(problem: str, to: Path) -> Path:
     """Copy the evidence of a problem's first committed report below ``to``, as reports/ has it."""
-    report = next(folder for folder in COMMITTED if folder.parent.name == problem)
+    report = committed(problem)
     copy = to / problem / report.name
     shutil.copytree(report / "evidence", copy / "evidence")
     return copy
+
+
+def state() -> dict[str, tuple[int, int]]:
+    """Return size and time of change of every file below reports/."""
+    files = {path: path.stat() for path in REPORTS.rglob("*") if path.is_file()}
+    return {str(path): (stat.st_size, stat.st_mtime_ns) for path, stat in files.items()}

@@ -8,12 +8,13 @@ from typing import Any
 
 from harness.captures import sniff
 from harness.captures.memory import read as memory
-from tests.support.paths import DATA, ROOT
+from tests.support.paths import DATA
+from tests.support.reports import COMMITTED
 
 PICKLES = [DATA / "memory/graph.pickle.zst", *sorted((DATA / "differences").glob("*.pickle"))]
 JSONS = [
     DATA / "memory/stack_013_eager.json.gz",
-    *sorted((ROOT / "reports").glob("*/nvidia-*/captures/*.memory.json.gz")),
+    *sorted(path for report in COMMITTED for path in report.glob("captures/*.memory.json.gz")),
 ]
 A, B = 1 << 20, 1 << 30
 """Addresses of two segments that are far apart."""

@@ -13,9 +13,10 @@ from harness.analysis.diff.counters import KernelCounters, slowest
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables, frame
 from harness.extract import door
+from tests.support import reports
 from tests.support.paths import ROOT
 
-REPORT = ROOT / "reports" / "1-torchao-float8" / "nvidia-h200" / "evidence"
+REPORT = reports.committed("1-torchao-float8") / "evidence"
 TIME, READ, WRITE = "gpu__time_duration.sum", "dram__bytes_read.sum", "dram__bytes_write.sum"
 IPC, CLOCK = "sm__inst_executed.avg.per_cycle_elapsed", "gpc__cycles_elapsed.avg.per_second"
 OCCUPANCY = "sm__warps_active.avg.pct_of_peak_sustained_active"

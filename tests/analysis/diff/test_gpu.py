@@ -15,6 +15,7 @@ from harness.captures import sniff
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables
 from harness.extract import door
+from tests.support import reports
 from tests.support.paths import ROOT
 from tests.support.timelines import Op, timeline
 
@@ -199,12 +200,12 @@ def real() -> dict[str, Tables]:
         with sniff.opened(path) as plain:
             read = door.read(sniff.kind_of(path), plain)
         found[path.name] = {name: read.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
-    for folder in sorted((ROOT / "reports").glob("*/nvidia-*/evidence")):
-        tables = evidence.load(folder)
+    for report in reports.COMMITTED:
+        tables = evidence.load(report / "evidence")
         kinds = pl.col("capture").is_in(["nsys", "torch"]) & (pl.col("status") == "ok")
         for cell in tables["cells"].filter(kinds)["cell"].unique().sort():
             mine = {name: rows.filter(pl.col("cell") == cell) for name, rows in tables.items()}
-            found[f"{folder.parent.name}/{cell}"] = mine
+            found[f"{report.parent.name}/{cell}"] = mine
     return found
 
 

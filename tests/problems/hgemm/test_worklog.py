@@ -18,6 +18,7 @@ from harness.problem.plan import Cell as Planned
 from harness.problem.plan import Selected, plan
 from harness.report.page import Page
 from harness.report.worklog import render
+from tests.support import reports
 from tests.support.hgemm import FOLDER, Cell
 from tests.support.small_evidence import Row, ceiling, tables
 
@@ -25,7 +26,7 @@ SLOWNESS = {
     "p": [12, 5, 4, 3, 3, 2.8, 2, 1.8, 1.75],
     "h": [2.4, 1.7, 1.4, 1.2, 1.1, 1.05, 1, 0.98, 0.99, 0.97, 1.3],
 }
-PROVENANCE = FOLDER.parents[1] / "reports/2-gemlite-autotune/nvidia-h200/evidence"
+PROVENANCE = reports.committed("2-gemlite-autotune") / "evidence"
 ALSO = {
     "gpu__time_duration.sum": "ns",
     "dram__bytes_read.sum": "byte",

@@ -7,9 +7,9 @@ import pytest
 from harness.captures.memory import read as reader
 from harness.evidence.tables import Tables, empty, frame
 from harness.report.sections.memory_pools import changed_table, filled_table
-from tests.support.paths import ROOT
+from tests.support import reports
 
-CAPTURES = ROOT / "reports/3-cudagraph-memory/nvidia-h200/captures"
+CAPTURES = reports.committed("3-cudagraph-memory") / "captures"
 UNITS = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}
 
 

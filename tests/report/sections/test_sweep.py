@@ -8,10 +8,11 @@ from harness.evidence import tables as evidence
 from harness.problem import manifest
 from harness.report.page import Page
 from harness.report.sections import sweep
+from tests.support import reports
 from tests.support.pages import page
 from tests.support.paths import ROOT
 
-EVIDENCE = ROOT / "reports/2-gemlite-autotune/nvidia-h200/evidence"
+EVIDENCE = reports.committed("2-gemlite-autotune") / "evidence"
 CASE = "sweep-4096"
 HOW = {"time": "gpu_time_cold", "bytes": "io_bytes", "flop": "flop", "kind": "bf16"}
 
