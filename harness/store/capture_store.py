@@ -111,10 +111,12 @@ def _protocols(system: "AbstractFileSystem") -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def _reported(url: str) -> Iterator[None]:
+    """Turn any failure of a file system into a ToolError: each raises errors of its own."""
     try:
         yield
-    except (OSError, NotImplementedError) as error:
-        raise ToolError(f"copying failed: {error or type(error).__name__}", where=url) from error
+    except Exception as error:
+        what = f"copying failed: {type(error).__name__}: {error}"
+        raise ToolError(what, where=url, remedy="what is complete stays; try again") from error
 
 
 def _size(system: "AbstractFileSystem", remote: str) -> int | None:

@@ -43,10 +43,10 @@ def test_a_report_renders_again_byte_for_byte(folder: Path, tmp_path: Path) -> N
     again = tmp_path / folder.name
     shutil.copytree(folder / "evidence", again / "evidence")
     publish.render(manifest.find(ROOT / "problems", folder.parent.name), again)
-    made = {path.relative_to(again) for path in again.rglob("*") if path.is_file()}
-    for path in made:
+    rendered = {path.relative_to(again) for path in again.rglob("*") if path.is_file()}
+    for path in rendered:
         assert (again / path).read_bytes() == (folder / path).read_bytes(), path
-    assert {path for path in made if path.suffix == ".svg"}
+    assert {path for path in rendered if path.suffix == ".svg"}
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def problem(tmp_path: Path) -> Problem:
 def run_of(tmp_path: Path) -> Iterator[RunOf]:
     """A function that makes a run: each named variant timed, traced and exported by nsys."""
 
-    def made(name: str, *variants: str, profiled: bool = True) -> Run:
+    def recorded(name: str, *variants: str, profiled: bool = True) -> Run:
         run = Run.create(tmp_path / name, "9-example", origin(target=TARGET, started="2026-01-01"))
         for variant in variants:
             cell(run, "timing", {}, variant=variant)
@@ -118,7 +118,7 @@ def run_of(tmp_path: Path) -> Iterator[RunOf]:
         return run
 
     with sniff.opened(DATA / "nsys/streams.sqlite.zst") as export:
-        yield made
+        yield recorded
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -157,6 +157,20 @@ def test_a_run_with_fewer_cells_is_written_beside_the_report(
         "small.fast.trace.json.gz",
         "small.fast.trace.sqlite.zst",
     }
+
+
+def test_a_run_with_fewer_rounds_is_written_beside_the_report(
+    problem: Problem, run_of: RunOf, tmp_path: Path
+) -> None:
+    reports, store = tmp_path / "reports", tmp_path / "store"
+    thrice, once = run_of("thrice", "fast"), run_of("once", "fast")
+    for number in (1, 2):
+        cell(thrice, "timing", {}, round=number)
+    publish.publish(problem, thrice, reports, store)
+    assert publish.publish(problem, once, reports, store) == publish.Published(
+        reports / "9-example" / "gpu.partial",
+        "3 of the report's 5 cells (no small.fast.timing.r1 and 1 more)",
+    )
 
 
 def test_a_run_with_as_many_cells_replaces_the_report(
@@ -257,13 +271,12 @@ def test_of_a_problem_s_own_artifacts_one_a_variant_is_kept(
 ) -> None:
     run = run_of("run", profiled=False)
     code = tmp_path / "code.py"
-    for round_, kind in ((0, "torch"), (1, "timing"), (0, "timing")):
-        code.write_text(f"{kind} {round_}")
+    for number, kind in ((0, "torch"), (1, "timing"), (0, "timing")):
+        code.write_text(f"{kind} {number}")
         artifacts = {"output_code.py": code}
         if kind == "torch":
             artifacts["trace.json.gz"] = DATA / "torch/streams.json.gz"
-        folder = cell(run, kind, artifacts, round=round_)
-        folder.rename(folder.with_name(f"{kind}-{round_}"))
+        cell(run, kind, artifacts, round=number)
     report = publish.publish(problem, run, tmp_path / "reports", tmp_path / "store").folder
     assert list(listed(report)) == ["small.fast.output_code.py.zst", "small.fast.trace.json.gz"]
     plain = b"".join(blocks(report / "captures" / "small.fast.output_code.py.zst", 100))

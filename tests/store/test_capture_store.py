@@ -124,17 +124,22 @@ def test_a_cut_file_at_the_remote_is_written_again(remote: str, tmp_path: Path) 
         assert file.read() == b"one"
 
 
+class RefusedError(Exception):
+    """An error that only one file system knows."""
+
+
+@pytest.mark.parametrize("error", [OSError("No space left on device"), RefusedError("No space left")])
 def test_nothing_is_left_of_a_push_that_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     here, remote = tmp_path / "here", tmp_path / "remote"
     captures = stored(here, tmp_path, b"one")
 
     def full(*_: object) -> None:
-        raise OSError("No space left on device")
+        raise error
 
     monkeypatch.setattr("fsspec.implementations.local.LocalFileSystem.mv", full)
-    with pytest.raises(capture_store.ToolError, match="No space left on device"):
+    with pytest.raises(capture_store.ToolError, match="No space left"):
         capture_store.push(captures, here, str(remote))
     assert files_of(remote) == {}
 

@@ -10,7 +10,7 @@ from harness.store import run_folder
 
 def cell(run: run_folder.Run, capture: str, artifacts: dict[str, Path], **more: Any) -> Path:
     """Publish a cell with real artifacts, as `harness run` would."""
-    name = f"small.{more.get('variant', 'fast')}.{capture}.r0"
+    name = f"small.{more.get('variant', 'fast')}.{capture}.r{more.get('round', 0)}"
     with files.atomic_folder(run.cell(name)) as out:
         for artifact, source in artifacts.items():
             shutil.copyfile(source, out / artifact)

@@ -1,0 +1,52 @@
+"""``harness report`` of a run that has less than the report which stands."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from harness import checkout
+from harness.cli.app import app
+from harness.store.run_folder import Run
+from tests.support.manifests import GOOD, written
+from tests.support.origins import origin
+from tests.support.run_cells import cell
+
+
+def report(run: Run, *arguments: str) -> str:
+    done = CliRunner().invoke(app, ["report", "9", "--run", str(run.folder), *arguments])
+    assert done.exit_code == 0, done.exception
+    return done.stdout
+
+
+def test_a_smaller_run_replaces_a_report_only_when_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
+    (tmp_path / "problems").mkdir()
+    problem = written(tmp_path / "problems", GOOD)
+    (problem / "worklog.md.j2").write_text("{{ problem.title }}\n", encoding="utf-8")
+    whole, part = (
+        Run.create(tmp_path / "runs" / name, "9-example", origin(started="2026-01-01"))
+        for name in ("whole", "part")
+    )
+    for variant in ("slow", "fast"):
+        cell(whole, "timing", {}, variant=variant)
+    cell(part, "timing", {}, variant="fast")
+    folder = tmp_path / "reports" / "9-example" / "nvidia-h200"
+    assert report(whole) == f"worklog: {folder}/README.md\n"
+    assert report(part).splitlines() == [
+        "partial, beside the report: 1 of the report's 2 cells (no small.slow.timing.r0)"
+        " (--replace replaces it)",
+        f"worklog: {folder}.partial/README.md",
+    ]
+    assert json.loads(report(part, "--json")) == {
+        "worklogs": [f"{folder}.partial/README.md"],
+        "partial": "1 of the report's 2 cells (no small.slow.timing.r0)",
+    }
+    index = (tmp_path / "reports" / "README.md").read_text(encoding="utf-8")
+    assert "(9-example/nvidia-h200/README.md)" in index
+    assert "partial" not in index
+    assert report(part, "--replace") == f"worklog: {folder}/README.md\n"
+    assert report(part) == f"worklog: {folder}/README.md\n"
