@@ -4,6 +4,7 @@ Williams, Waterman and Patterson, "Roofline", CACM 52(4), 2009.
 """
 
 from dataclasses import dataclass
+from operator import itemgetter
 
 from harness.analysis.datasheets import Peaks
 from harness.analysis.metrics import Metrics
@@ -21,6 +22,11 @@ class Roof:
     def at(self, intensity: float) -> float:
         """Return the most TFLOP/s at ``intensity`` FLOP a byte."""
         return min(self.gb_s * intensity / 1e3, self.tflop_s)
+
+    def least_time(self, moved_bytes: float, flop: float) -> tuple[float, str]:
+        """Return the least time of a step in ms, and its limit: "memory" or "arithmetic"."""
+        by_memory, by_arithmetic = moved_bytes / self.gb_s / 1e6, flop / self.tflop_s / 1e9
+        return max((by_arithmetic, "arithmetic"), (by_memory, "memory"), key=itemgetter(0))
 
     @property
     def ridge(self) -> float:

@@ -23,6 +23,14 @@ def test_below_the_ridge_memory_is_the_limit_and_above_it_the_rate() -> None:
     assert [ROOF.at(intensity) for intensity in (10, 250, 1e6)] == [20, 500, 500]
 
 
+def test_the_least_time_of_a_step_is_that_of_the_roof_at_its_intensity() -> None:
+    assert ROOF.least_time(4e9, 1e11) == (2.0, "memory")
+    assert ROOF.least_time(4e9, 2e12) == (4.0, "arithmetic")
+    for flop in (1e11, 1e12, 2e12):
+        least_ms, _ = ROOF.least_time(4e9, flop)
+        assert flop / least_ms / 1e9 == pytest.approx(ROOF.at(flop / 4e9))
+
+
 def test_the_measured_roof_has_the_better_of_two_bandwidths() -> None:
     read, rate = {"dram_read": 4200.0}, {"bf16": 700.0, "fp8": 1300.0}
     for other, best in (

@@ -30,7 +30,9 @@ def column(section: Section, place: int) -> list[float]:
 
 def capture(name: str, times: Sequence[int] = (9_000, 9_100, 9_050, 9_020)) -> gpu.GpuDiff:
     a = timeline([[Op("first", 9_000)] for _ in times])
-    return gpu.compare(a, timeline([[Op("first", 9_000), Op(name, one)] for one in times]))
+    return gpu.compare(
+        a, timeline([[Op("first", 9_000), Op(name, duration)] for duration in times])
+    )
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -68,7 +70,7 @@ def test_names_from_captures_are_shown_as_they_are(name: str) -> None:
             },
         ),
     )
-    hostile, harmless = (rendered(difference.sections(one)) for one in (diff, plain))
+    hostile, harmless = (rendered(difference.sections(cells)) for cells in (diff, plain))
     for tag in ("<", "<td", "<tr>", "<h2>"):
         assert hostile.count(tag) == harmless.count(tag), hostile
 
@@ -122,8 +124,8 @@ def test_sections_without_rows_keep_their_lines() -> None:
 
 def ratio(value: float, rounds: int = 5, metric: str = "latency") -> Ratio:
     ends = (value * 0.9, value * 1.1)
-    found = Interval(value, *ends, rounds, ends)
-    return Ratio("step", metric, "ms", 2.0, 2.0 * value, found, "slower")
+    interval = Interval(value, *ends, rounds, ends)
+    return Ratio("step", metric, "ms", 2.0, 2.0 * value, interval, "slower")
 
 
 def test_times_of_one_process_say_so() -> None:

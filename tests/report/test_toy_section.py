@@ -41,13 +41,13 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_section_of_one_file_and_one_line_is_rendered(example: Problem, tmp_path: Path) -> None:
     slow, fast = cell("slow"), cell("fast")
     rows = [*samples(slow, "wall_time", 6.0, 2.0), *samples(fast, "wall_time", 1.0, 1.0)]
-    made = page(example, tables(cells=[slow, fast], samples=rows))
+    toy_page = page(example, tables(cells=[slow, fast], samples=rows))
     template = tmp_path / "worklog.md.j2"
     template.write_text('# {{ problem.title }}\n\n{{ w.warming("toy", "time", "small") }}\n')
-    text = render(template, made)
+    text = render(template, toy_page)
     assert "| slow | 3× |" in text
     assert "![warming](figures/toy.svg)" in text
-    assert made.figures == {"toy.svg": "<svg>2</svg>"}
+    assert toy_page.figures == {"toy.svg": "<svg>2</svg>"}
 
 
 def test_without_its_line_a_section_is_unknown(example: Problem, tmp_path: Path) -> None:

@@ -2,10 +2,6 @@
 
 from dataclasses import replace
 
-from harness.analysis.diff import cells, gpu
-from harness.analysis.diff.gpu import GpuDiff
-from harness.analysis.metrics import Metrics
-from harness.captures import registry
 from harness.report import difference
 from harness.report.escape import Markdown
 from harness.report.page import Page, not_measured
@@ -13,7 +9,9 @@ from harness.report.page import Page, not_measured
 
 def changed(page: Page, a: str, b: str, case: str) -> Markdown:
     """Return the parts of a step that changed from variant ``a`` to ``b``, summing to the whole."""
-    diff = step_difference(page.metrics, a, b, case)
+    from harness.analysis import step
+
+    diff = step.difference(page.metrics, a, b, case)
     if diff is None:
         return not_measured(f"{a} against {b}")
     section = difference.gpu_time(diff, "the timeline")
@@ -26,12 +24,3 @@ def limits_changed(page: Page, a: str, b: str, case: str) -> Markdown:
     if not sides[0] or not sides[1]:
         return not_measured(f"{a} against {b}")
     return difference.markdown(difference.counters(sides[0], sides[1]), level=4)
-
-
-def step_difference(metrics: Metrics, a: str, b: str, case: str) -> GpuDiff | None:
-    """Return the difference of two variants' steps from the first kind that has both timelines."""
-    for kind in registry.filling("gpu_ops"):
-        sides = [metrics.capture_of(kind, variant, case) for variant in (a, b)]
-        if sides[0] and sides[1] and not cells.refused("gpu_ops", sides[0], sides[1]):
-            return gpu.compare(sides[0], sides[1])
-    return None

@@ -3,32 +3,22 @@
 from harness.report.chart import WIDTH, Rows, label_axis, svg
 from harness.report.escape import Markdown
 from harness.report.page import Page
-from harness.report.sections.kernels import StepKernels, step_kernels
 
 
 def families(page: Page, name: str, case: str, variants: list[str], caption: str) -> Markdown:
     """Draw the GPU time of a step of each variant by kernel family."""
-    steps = {variant: step_kernels(page, variant, case) for variant in variants}
-    measured = {variant: step for variant, step in steps.items() if step is not None}
-    rows = [row for variant, step in measured.items() for row in _rows(variant, step)]
-    kinds = ", ".join(dict.fromkeys(step.kind for step in measured.values()))
+    from harness.analysis import step
+
+    steps = {variant: step.kernels(page.metrics, variant, case) for variant in variants}
+    measured = {variant: kernels for variant, kernels in steps.items() if kernels is not None}
+    rows = [
+        {"label": variant, "family": family, "value": time_us}
+        for variant, kernels in measured.items()
+        for family, time_us in kernels.families()
+    ]
+    kinds = ", ".join(dict.fromkeys(kernels.kind for kernels in measured.values()))
     figure = draw(rows, f"GPU time per step, µs (under {kinds})") if rows else None
     return page.figure(name, "GPU time by kernel family", figure, caption)
-
-
-def _rows(variant: str, step: StepKernels) -> Rows:
-    import polars as pl
-
-    from harness.analysis.kernels import family
-
-    grouped = step.kernels.with_columns(
-        pl.col("name").map_elements(family, return_dtype=pl.String).alias("family")
-    )
-    times = grouped.group_by("family").agg(pl.col("total_ns").sum()).sort("family")
-    return [
-        {"label": variant, "family": kind, "value": total / step.steps / 1e3}
-        for kind, total in times.iter_rows()
-    ]
 
 
 def draw(rows: Rows, title: str) -> str:

@@ -122,9 +122,8 @@ def _share(
 ) -> str:
     if not roof or not time_ms or not moved_bytes or not flop:
         return "–"
-    by_memory, by_arithmetic = moved_bytes / roof.gb_s / 1e6, flop / roof.tflop_s / 1e9
-    limit = "memory" if by_memory > by_arithmetic else "arithmetic"
-    return f"{100 * max(by_memory, by_arithmetic) / time_ms:.0f} % of {limit}"
+    least_ms, limit = roof.least_time(moved_bytes, flop)
+    return f"{100 * least_ms / time_ms:.0f} % of {limit}"
 
 
 def _shown_unit(unit: str) -> tuple[float, str]:

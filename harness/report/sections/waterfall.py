@@ -5,12 +5,13 @@ from harness.report.chart import GAP, GREEN, INK, ORANGE, WIDTH, Rows, label_axi
 from harness.report.difference import part_label, signed_us, time_us
 from harness.report.escape import Markdown
 from harness.report.page import Page
-from harness.report.sections.changed import step_difference
 
 
 def waterfall(page: Page, name: str, a: str, b: str, case: str, caption: str) -> Markdown:
     """Draw how the GPU time of a step of variant ``a`` becomes that of ``b``."""
-    diff = step_difference(page.metrics, a, b, case)
+    from harness.analysis import step
+
+    diff = step.difference(page.metrics, a, b, case)
     figure = draw(waterfall_rows(diff, a, b), "µs a step") if diff else None
     return page.figure(name, f"from {a} to {b}", figure, caption)
 

@@ -45,9 +45,9 @@ def by_hand(tables: evidence.Tables, variant: str, region: str) -> float:
 
 
 def test_sizes_are_in_the_order_of_their_numbers(metrics: Metrics) -> None:
-    found = [int(region[1:]) for region in sweep.sizes(metrics, CASE)]
-    assert found == sorted(found)
-    assert {1, 63, 64, 65, 4096} <= set(found)
+    sizes = [int(region[1:]) for region in sweep.sizes(metrics, CASE)]
+    assert sizes == sorted(sizes)
+    assert {1, 63, 64, 65, 4096} <= set(sizes)
     assert sweep.sizes(metrics, "m1") == []  # one region that is no size
 
 
