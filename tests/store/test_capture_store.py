@@ -128,7 +128,9 @@ class RefusedError(Exception):
     """An error that only one file system knows."""
 
 
-@pytest.mark.parametrize("error", [OSError("No space left on device"), RefusedError("No space left")])
+@pytest.mark.parametrize(
+    "error", [OSError("No space left on device"), RefusedError("No space left")]
+)
 def test_nothing_is_left_of_a_push_that_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
