@@ -242,14 +242,18 @@ def load(folder: Path) -> Tables:
         if not path.exists():
             tables[name] = empty(name).insert_column(0, pl.lit("").alias("cell"))
             continue
-        version = pl.read_parquet_metadata(path).get("evidence")
+        try:
+            version = pl.read_parquet_metadata(path).get("evidence")
+            table = pl.read_parquet(path)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            reason = str(error).partition("\n")[0]
+            raise EvidenceError(f"not readable as a table: {reason}", where=path) from error
         if version != str(VERSION):
             raise EvidenceError(
                 f"evidence of version {version}, this harness reads {VERSION}",
                 where=path,
                 remedy="run `harness extract` on the run again",
             )
-        table = pl.read_parquet(path)
         if not set(table.columns) <= {"cell", *schema}:
             raise EvidenceError(f"unexpected columns {table.columns}", where=path)
         # What an earlier harness did not extract is not measured.
