@@ -20,7 +20,7 @@ from unittest.mock import patch
 import polars as pl
 from timed import ROOT
 
-from harness.analysis import cell_tables
+from harness.analysis import metrics
 from harness.analysis.cell_tables import CellTables, Repeats
 from harness.analysis.counters import of_longest_kernel
 from harness.evidence.tables import Tables
@@ -114,7 +114,7 @@ def main() -> None:
         folders = [Path(scratch) / name for name in ("first", "partitioned", "filtered")]
         render(options.report, folders[0])  # loads altair and its compiler
         partitioned = render(options.report, folders[1])
-        with patch.object(cell_tables, "CellTables", Filtered):
+        with patch.object(metrics, "CellTables", Filtered):
             filtered = render(options.report, folders[2])
         different = differing(folders[1], folders[2])
     print(

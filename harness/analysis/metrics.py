@@ -9,6 +9,8 @@ from statistics import median
 from typing import NamedTuple
 
 from harness.analysis import statistics
+from harness.analysis.cell_tables import CellTables
+from harness.analysis.doubts import Doubts
 from harness.analysis.statistics import Interval
 from harness.captures.registry import KINDS, filling, unprofiled
 from harness.errors import EvidenceError
@@ -57,9 +59,6 @@ class Metrics:
     def __init__(
         self, problem: Problem, tables: Tables, gpus: Mapping[str, str | None] | None = None
     ) -> None:
-        from harness.analysis.cell_tables import CellTables
-        from harness.analysis.doubts import Doubts
-
         self._problem = problem
         self._cells = CellTables(tables)
         self._doubts = Doubts(self._cells, gpus or {})
@@ -207,7 +206,7 @@ def _measured(
 
 
 def _counts(metric: Metric, number: int) -> bool:
-    """Return whether a round counts: all do, or the one that fills the caches, or the later."""
+    """Return whether a round counts for a metric: all, the first (cold caches), or the later."""
     if metric.start is None:
         return True
     return number == 0 if metric.start == "first" else number > 0
