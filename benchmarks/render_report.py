@@ -96,11 +96,11 @@ def render(report: Path, folder: Path) -> float:
     return time.process_time() - start
 
 
-def differing(one: Path, other: Path) -> list[str]:
+def differing(first: Path, second: Path) -> list[str]:
     """Return the names of the pages and figures that two renderings differ in."""
-    pages = [path for path in one.rglob("*") if path.suffix in (".md", ".svg")]
-    names = [str(path.relative_to(one)) for path in pages]
-    _, different, unread = filecmp.cmpfiles(one, other, names, shallow=False)
+    pages = [path for path in first.rglob("*") if path.suffix in (".md", ".svg")]
+    names = [str(path.relative_to(first)) for path in pages]
+    _, different, unread = filecmp.cmpfiles(first, second, names, shallow=False)
     return different + unread
 
 

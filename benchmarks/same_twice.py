@@ -1,4 +1,4 @@
-"""A thing against itself: no verdict may call two runs of the same code different.
+"""A variant against itself: no verdict may call two runs of the same code different.
 
     python benchmarks/same_twice.py make PROBLEM CASE FOLDER    a problem with its baseline twice
     harness run FOLDER …                                        as often as wanted, on a GPU
@@ -21,7 +21,7 @@ from timed import ROOT
 
 from harness.analysis import claims
 from harness.analysis.metrics import Metrics
-from harness.extract import run as extraction
+from harness.extract import door
 from harness.problem import manifest
 from harness.store import run_folder
 
@@ -30,7 +30,7 @@ BOUNDS = {"same": {"between": [0.98, 1.02]}, "faster": {"below": 1}, "slower": {
 
 
 def main() -> None:
-    """Do what is asked."""
+    """Make the problem or judge its runs."""
     parser = argparse.ArgumentParser(description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     making = verbs.add_parser("make")
@@ -59,7 +59,7 @@ def make(source: Path, options: argparse.Namespace) -> None:
         "variants": {"one": twin, "other": twin},
         "cases": {options.case: known["cases"][options.case]},
         "captures": {"timing": known["captures"]["timing"] | {"cells": {}}},
-        "metrics": {name: it | {"sample": name} for name, it in sample.items()},
+        "metrics": {name: labels | {"sample": name} for name, labels in sample.items()},
         "claims": [claim(metric, kind, options.case) for metric in METRICS for kind in BOUNDS],
         "references": {},
     }
@@ -84,25 +84,23 @@ def judge(folder: Path, runs: list[Path]) -> bool:
     problem = manifest.load(folder)
     counts: dict[str, Counter[str]] = {}
     for path in runs:
-        run = run_folder.Run.open(path)
         with TemporaryDirectory() as scratch:
-            tables = extraction.extract(run, Path(scratch) / "evidence")
-            gpus = extraction.gpus(extraction.provenance(Path(scratch) / "evidence"))
-        device = run.provenance["target"]["device"]
-        told = []
-        for one in claims.judge(problem, Metrics(problem, tables, gpus), device):
-            counts.setdefault(one.claim.id, Counter())[one.verdict] += 1
-            found = one.measured
-            if one.claim.id.endswith(".same") and found.value is not None:
-                ends = f"[{found.low:.4f}, {found.high:.4f}]"
-                told.append(f"{one.claim.metric} {found.value:.4f} {ends} {found.doubt}")
-        print(f"{path.name}: {'; '.join(told)}")
-    for name, found in counts.items():
-        print(f"{name:24} {dict(found)}")
+            evidence = door.run(run_folder.Run.open(path), Path(scratch) / "evidence")
+        metrics = Metrics(problem, evidence.tables, evidence.origin.gpus)
+        ratios = []
+        for result in claims.judge(problem, metrics, evidence.origin.run.target.device):
+            counts.setdefault(result.claim.id, Counter())[result.verdict] += 1
+            measured = result.measured
+            if result.claim.id.endswith(".same") and measured.value is not None:
+                ends = f"[{measured.low:.4f}, {measured.high:.4f}]"
+                ratios.append(f"{result.claim.metric} {measured.value:.4f} {ends} {measured.doubt}")
+        print(f"{path.name}: {'; '.join(ratios)}")
+    for name, verdicts in counts.items():
+        print(f"{name:24} {dict(verdicts)}")
     wrong = [
         name
-        for name, found in counts.items()
-        if found["refuted" if name.endswith(".same") else "reproduced"]
+        for name, verdicts in counts.items()
+        if verdicts["refuted" if name.endswith(".same") else "reproduced"]
     ]
     print(f"{len(runs)} runs; wrong: {', '.join(wrong) or 'none'}")
     return not wrong

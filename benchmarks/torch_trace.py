@@ -92,14 +92,14 @@ def make(path: Path, megabytes: int) -> Path:
 
 def cost(argv: list[str], runs: int = RUNS) -> Cost:
     """Return the best time and the worst memory of several processes."""
-    found = []
+    costs = []
     for _ in range(runs):
         start = time.perf_counter()
         done = subprocess.run(
             [sys.executable, "-c", MEASURED, *argv], cwd=ROOT, check=True, stdout=subprocess.PIPE
         )
-        found.append(Cost(time.perf_counter() - start, int(done.stdout) / 1024))
-    return Cost(min(one.seconds for one in found), max(one.peak_mb for one in found))
+        costs.append(Cost(time.perf_counter() - start, int(done.stdout) / 1024))
+    return Cost(min(run.seconds for run in costs), max(run.peak_mb for run in costs))
 
 
 def hta_python(folder: Path) -> str:
@@ -110,10 +110,10 @@ def hta_python(folder: Path) -> str:
     return python
 
 
-def report(name: str, found: Cost) -> Cost:
+def report(name: str, measured: Cost) -> Cost:
     """Print one measurement."""
-    print(f"{name:44} {found.seconds:7.2f} s {found.peak_mb:8.0f} MB", flush=True)
-    return found
+    print(f"{name:44} {measured.seconds:7.2f} s {measured.peak_mb:8.0f} MB", flush=True)
+    return measured
 
 
 def main() -> int:

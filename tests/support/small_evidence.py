@@ -9,9 +9,9 @@ from harness.evidence import tables as evidence
 Row = dict[str, Any]
 
 
-def tables(**given: list[Row]) -> evidence.Tables:
+def tables(**filled: list[Row]) -> evidence.Tables:
     """Return every table; one not given is empty, a column not given null."""
-    return {name: _table(name, given.get(name, [])) for name in evidence.SCHEMAS}
+    return {name: _table(name, filled.get(name, [])) for name in evidence.SCHEMAS}
 
 
 def cell(variant: str, number: int = 0, capture: str = "timing", **other: object) -> Row:

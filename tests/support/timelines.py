@@ -46,8 +46,8 @@ def timeline(steps: Sequence[Sequence[Op]], mark: str = "step:made") -> Tables:
         calls[-1] |= {"duration_ns": at - wait}
         ranges.append({"name": mark, "start_ns": begin, "duration_ns": at + 500 - begin})
         ranges[-1]["thread"] = 1
-    given = {"gpu_ops": ops, "api_calls": calls, "ranges": ranges if mark else []}
-    return {name: rows(name, given.get(name, [])) for name in evidence.SCHEMAS}
+    filled = {"gpu_ops": ops, "api_calls": calls, "ranges": ranges if mark else []}
+    return {name: rows(name, filled.get(name, [])) for name in evidence.SCHEMAS}
 
 
 def _row(op: Op, start: int, correlation: int) -> dict[str, object]:
@@ -57,7 +57,7 @@ def _row(op: Op, start: int, correlation: int) -> dict[str, object]:
     return row | {"grid": grid, "block": grid and "64,1,1", "correlation": correlation}
 
 
-def rows(table: str, given: Sequence[dict[str, object]]) -> pl.DataFrame:
+def rows(table: str, records: Sequence[dict[str, object]]) -> pl.DataFrame:
     """Return rows of ``table``; what they do not give is null."""
     names = evidence.SCHEMAS[table]
-    return frame(table, {name: [row.get(name) for row in given] for name in names})
+    return frame(table, {name: [row.get(name) for row in records] for name in names})
