@@ -22,7 +22,9 @@ from tests.support.paths import ROOT
 GLOSSARY = ROOT / "docs" / "glossary.md"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 PAGES = sorted(
-    path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")] if path.is_file()
+    path
+    for pattern in ("*.md", "docs/*.md", "problems/*/README.md", "requirements/*.md")
+    for path in ROOT.glob(pattern)
 )
 
 SELF_EVIDENT = {
@@ -118,7 +120,7 @@ def test_no_self_evident_word_is_idle() -> None:
     assert sorted(SELF_EVIDENT & glossary().keys()) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_what_a_page_links_to_exists(page: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         if re.match(r"https?://|mailto:", link):
@@ -136,7 +138,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_path_that_a_page_names_exists(page: Path) -> None:
     named = re.findall(
         r"(?<![\w/.<-])(?:harness|problems|tests|benchmarks|docker|scripts|docs|requirements)"
