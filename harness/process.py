@@ -32,7 +32,7 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a process ended; ``detail`` is the last line it printed that says something."""
+    """How a process ended; ``detail`` is the last line of its log that is not blank."""
 
     status: Status
     returncode: int | None
@@ -41,7 +41,7 @@ class Outcome:
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """Return what a child may see: the allow-listed part of our own environment, and ``extra``."""
+    """Return a child's environment: the allow-listed part of our own, and ``extra``."""
     inherited = {key: value for key, value in os.environ.items() if _ALLOWED.fullmatch(key)}
     return inherited | dict(extra)
 
@@ -88,7 +88,7 @@ def run(
 
 
 def output(argv: Sequence[str], *, deadline_s: float = 20, cwd: Path | None = None) -> str:
-    """Return what a short query prints; ToolError if it is absent, fails or takes too long."""
+    """Return the output of a short query; ToolError if it is absent, fails or takes too long."""
     try:
         done = subprocess.run(
             list(argv),
@@ -105,8 +105,8 @@ def output(argv: Sequence[str], *, deadline_s: float = 20, cwd: Path | None = No
     except subprocess.TimeoutExpired:
         raise ToolError(f"no answer within {deadline_s:.0f} s", where=argv[0]) from None
     except (OSError, subprocess.CalledProcessError) as error:
-        said = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
-        raise ToolError(said[-1] if said else "failed", where=argv[0]) from error
+        lines = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
+        raise ToolError(lines[-1] if lines else "failed", where=argv[0]) from error
     return done.stdout.strip()
 
 
@@ -172,7 +172,7 @@ def _end(child: "subprocess.Popen[bytes]", mark: str) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(timeout=_GRACE_S)
     until, quiet = time.monotonic() + _GRACE_S, 0
-    # Until two looks in a row find none: during exec a process shows no environment for a moment.
+    # Until two scans in a row find none: during exec a process shows no environment for a moment.
     while quiet < 2 and time.monotonic() < until:
         strays = _marked(mark)
         quiet = 0 if strays or child.poll() is None else quiet + 1
@@ -191,10 +191,10 @@ def _signal(group: int, strays: list[int], number: signal.Signals) -> None:
 
 def _marked(mark: str) -> list[int]:
     """Return the pids that carry our mark, wherever they moved in the process tree (Linux only)."""
-    found = []
+    pids = []
     for environ in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
             # A zombie's environment reads as empty: it holds nothing and needs no signal.
             if mark.encode() in environ.read_bytes().split(b"\0"):
-                found.append(int(environ.parent.name))
-    return found
+                pids.append(int(environ.parent.name))
+    return pids

@@ -20,9 +20,9 @@ def join(
     if len(runs) < 2:
         raise UsageError("one run alone is joined already", remedy="give two run folders or more")
     target = checkout.runs()
-    made = merge.join([Run.open(folder) for folder in runs], target)
-    cells = sum(1 for _ in made.records())
+    joined = merge.join([Run.open(folder) for folder in runs], target)
+    cells = sum(1 for _ in joined.records())
     if json:
-        output.as_json({"run": str(made.folder), "cells": cells})
+        output.as_json({"run": str(joined.folder), "cells": cells})
     else:
-        print(f"run: {made.folder}, {cells} cells")
+        print(f"run: {joined.folder}, {cells} cells")

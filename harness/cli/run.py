@@ -44,13 +44,13 @@ def run(
 
     options = engine_options.options(python, wheels, image, mount, build_arg)
     selected = Selected(tuple(variant or ()), tuple(case or ()), tuple(capture or ()), rounds)
-    asked = session(Request(problem, selected, engine, options, jobs, lock_clocks, resume))
+    understood = session(Request(problem, selected, engine, options, jobs, lock_clocks, resume))
     if dry_run:
-        for line in asked.pasteable():
+        for line in understood.pasteable():
             print(line)
         return
     messages: list[str] = []
-    work = asked.install(messages.append if json else print)
+    work = understood.install(messages.append if json else print)
     with Progress(work.cells, work.durations(), jobs=jobs, quiet=json) as progress:
         work.execute(progress.notify)
     if json:

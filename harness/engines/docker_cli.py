@@ -69,7 +69,7 @@ _TROUBLES = (
 
 
 class Client:
-    """One engine's program; ToolError with a remedy if there is none."""
+    """The program of one engine; ToolError with a remedy if it is not installed."""
 
     def __init__(self, name: Name) -> None:
         programs = _builders(name)
@@ -82,7 +82,7 @@ class Client:
     def limits(self) -> list[str]:
         """Return the flags that keep a container's limits below our own.
 
-        To raise one takes a privilege that we may not have, and podman's defaults would.
+        Raising a limit takes a privilege that the caller may lack; podman's defaults raise it.
         """
         limits = (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC))
         flags = []

@@ -18,7 +18,7 @@ def checks(node: Node, wanted: str) -> list[Check]:
     target = node.target
     lines = machine.checks(target, node.monitor())
     for name in ("docker", "podman"):
-        lines += _engine(name, target, asked=wanted == name)
+        lines += _engine(name, target, wanted=wanted == name)
     if target.gpu:
         devices = ", ".join(cdi_devices())
         remedy = (
@@ -29,8 +29,8 @@ def checks(node: Node, wanted: str) -> list[Check]:
     return lines
 
 
-def _engine(name: Name, target: Target, *, asked: bool) -> list[Check]:
-    failed = False if asked else None
+def _engine(name: Name, target: Target, *, wanted: bool) -> list[Check]:
+    failed = False if wanted else None
     try:
         client = Client(name)
         version = client.version()
@@ -43,7 +43,7 @@ def _engine(name: Name, target: Target, *, asked: bool) -> list[Check]:
 
 
 def _gpu_inside(client: Client, failed: bool | None) -> Check:
-    """Start nvidia-smi in an image that was built here; without one, say what is set up."""
+    """Start nvidia-smi in an image that was built here; without an image, check the setup only."""
     title, remedy = f"GPU in {client.name}", "install the NVIDIA Container Toolkit"
     try:
         if not client.has_gpus():
@@ -53,10 +53,10 @@ def _gpu_inside(client: Client, failed: bool | None) -> Check:
             return Check(title, None, "set up; not tried, as no image is built yet")
         gpu = "--gpus=all" if client.name == "docker" else "--device=nvidia.com/gpu=all"
         run = ("run", "--rm", "--network=none", "--cap-drop=ALL", gpu)
-        seen = client.ask(*run, images.splitlines()[0], "nvidia-smi", "-L", deadline_s=60)
+        listing = client.ask(*run, images.splitlines()[0], "nvidia-smi", "-L", deadline_s=60)
     except ToolError as error:
         return Check(title, failed, error.what, error.remedy or remedy)
-    return Check(title, True, seen.splitlines()[0])
+    return Check(title, True, listing.splitlines()[0])
 
 
 def _pinned(target: Target) -> Check:
@@ -69,6 +69,6 @@ def _pinned(target: Target) -> Check:
         return Check("profilers in the image", None, "not pinned by CUDA version")
     ours = (int(pinned[1]), int(pinned[2]))
     driver = tuple(int(part) for part in target.gpu.cuda.split("."))
-    found = f"of CUDA {ours[0]}.{ours[1]}, the driver is for {target.gpu.cuda}"
+    versions = f"of CUDA {ours[0]}.{ours[1]}, the driver is for {target.gpu.cuda}"
     remedy = "" if ours >= driver else "build with --build-arg NSIGHT_IMAGE=… of a newer CUDA"
-    return Check("profilers in the image", ours >= driver or None, found, remedy)
+    return Check("profilers in the image", ours >= driver or None, versions, remedy)

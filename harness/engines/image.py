@@ -1,4 +1,4 @@
-"""Images: a base with one torch, and over it each problem's own; named by what they are made of."""
+"""Images: a base with one torch, over it each problem's own; a tag is a hash of their content."""
 
 import hashlib
 import os

@@ -24,7 +24,7 @@ class Mount:
     writable: bool = False
 
     def flag(self) -> str:
-        """Return it as ``--mount`` takes it: comma-separated, so quoted where there is a comma."""
+        """Return the ``--mount`` flag: fields between commas, a field with a comma in quotes."""
         fields = ["type=bind", f"source={self.source}", f"target={self.target}"]
         fields += [] if self.writable else ["readonly"]
         return "--mount=" + ",".join(

@@ -1,1 +1,1 @@
-"""The machine a run is made on: GPU, profilers, clocks, and what NVML says meanwhile."""
+"""The machine that a run is made on: GPU, profilers, clocks, and NVML's samples meanwhile."""

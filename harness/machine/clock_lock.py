@@ -1,4 +1,4 @@
-"""Locks one GPU's SM clock for a while, and undoes that however we end.
+"""Locks one GPU's SM clock for a while, and undoes that however the harness ends.
 
     python -m harness.machine.clock_lock UUID MHZ
 
@@ -31,9 +31,9 @@ _WITHOUT = "leave --lock-clocks out"
 def locked(uuid: str, mhz: int) -> Iterator[None]:
     """Hold the SM clock of the GPU ``uuid`` at ``mhz`` within; nothing else of it is changed.
 
-    Afterwards no lock holds, not even one that stood before: NVML does not tell of it. Raises
-    ToolError if the GPU refuses, or if ten seconds pass without a word that the lock is set, or
-    later that it is undone.
+    Afterwards no lock holds, not even an earlier one, which NVML does not report. Raises ToolError
+    if the GPU refuses, or if the guardian does not answer within ten seconds that the lock is set,
+    or later that it is undone.
     """
     guardian = process.guardian(
         [sys.executable, "-m", "harness.machine.clock_lock", uuid, str(mhz)],
@@ -76,7 +76,7 @@ def _await_lock(guardian: "subprocess.Popen[str]", uuid: str) -> None:
 
 
 def _release(guardian: "subprocess.Popen[str]", uuid: str) -> None:
-    """End the guardian's stdin and wait. One that hangs is left alone: it may still get there."""
+    """End the guardian's stdin and wait; if it hangs, leave it: it may undo the lock yet."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         guardian.communicate(timeout=_DEADLINE_S)
     if guardian.returncode != 0:

@@ -48,16 +48,16 @@ def checks(target: Target, monitor: Monitor) -> list[Check]:
 
 
 def _python() -> Check:
-    found = sys.version.split()[0]
-    return Check("Python", sys.version_info >= (3, 11), found, "needs 3.11 or later")
+    version = sys.version.split()[0]
+    return Check("Python", sys.version_info >= (3, 11), version, "needs 3.11 or later")
 
 
 def _gpu(target: Target) -> Check:
     if target.gpu is None:
         return Check("GPU", None, "none: problems run on the CPU, at small shapes")
     gpu = target.gpu
-    found = f"{gpu.name}, driver {gpu.driver}, CUDA {gpu.cuda}, {gpu.memory_bytes / 2**30:.0f} GiB"
-    return Check("GPU", True, found)
+    text = f"{gpu.name}, driver {gpu.driver}, CUDA {gpu.cuda}, {gpu.memory_bytes / 2**30:.0f} GiB"
+    return Check("GPU", True, text)
 
 
 def _profilers(target: Target) -> Iterator[Check]:
@@ -106,8 +106,8 @@ def _counters(target: Target) -> Check:
         "(driver 565 and later) or CAP_SYS_ADMIN"
     )
     restricted = target.counters_restricted
-    found = "for administrators only" if restricted else "for every user"
-    return Check("hardware counters", not restricted, found, remedy if restricted else "")
+    readers = "for administrators only" if restricted else "for every user"
+    return Check("hardware counters", not restricted, readers, remedy if restricted else "")
 
 
 def _state(target: Target, monitor: Monitor) -> Check:
@@ -129,5 +129,5 @@ def _state(target: Target, monitor: Monitor) -> Check:
 
 def _disk(folder: Path) -> Check:
     free = shutil.disk_usage(folder).free
-    found = f"{free / 2**30:.0f} GiB free under {folder}"
-    return Check("disk", free >= _DISK_BYTES, found, "" if free >= _DISK_BYTES else "free 5 GiB")
+    text = f"{free / 2**30:.0f} GiB free under {folder}"
+    return Check("disk", free >= _DISK_BYTES, text, "" if free >= _DISK_BYTES else "free 5 GiB")

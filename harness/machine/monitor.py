@@ -94,7 +94,7 @@ class Monitor:
             known: dict[int, str | None] = {}
             while not self._stop.is_set():
                 at = time.time()
-                answers = {name: asked(library, query) for name, query in queries.items()}
+                answers = {name: answer(library, query) for name, query in queries.items()}
                 figures = {name: value for name, value in answers.items() if value is not None}
                 others = _others(library, handle, known)
                 self.samples.append(GpuSample(at, figures, _reasons(library, handle), others))
@@ -123,7 +123,7 @@ def summary(samples: Sequence[GpuSample]) -> dict[str, Any]:
     }
 
 
-def asked(library: Any, query: Callable[[], float]) -> float | None:
+def answer(library: Any, query: Callable[[], float]) -> float | None:
     """Return the answer of a query, None where this GPU or driver refuses it."""
     try:
         return float(query())
@@ -132,7 +132,7 @@ def asked(library: Any, query: Callable[[], float]) -> float | None:
 
 
 def _reasons(library: Any, handle: Any) -> tuple[str, ...]:
-    bits = asked(library, lambda: library.nvmlDeviceGetCurrentClocksEventReasons(handle))
+    bits = answer(library, lambda: library.nvmlDeviceGetCurrentClocksEventReasons(handle))
     return tuple(name for bit, name in _REASONS.items() if int(bits or 0) & bit)
 
 
@@ -156,7 +156,7 @@ def _others(library: Any, handle: Any, known: dict[int, str | None]) -> tuple[st
 def _foreign(process: Path) -> str | None:
     """Return name and number of a process that is not a cell; None for a cell's.
 
-    NVML numbers processes as the host does, so from inside a container there may be none such.
+    NVML numbers processes as the host does: inside a container that number may not exist.
     """
     try:
         if f"{INPUT}=".encode() in (process / "environ").read_bytes():

@@ -44,7 +44,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Target:
-    """The machine that a run is made on; ``gpu`` is the one that work will use, if there is one.
+    """The machine that a run is made on; ``gpu`` is the GPU that cells use, None without a GPU.
 
     ``tools`` are the profilers' programs by name, None where one is not installed.
     ``counters_restricted`` is the driver's RmProfilingAdminOnly, None where it cannot be read.
@@ -80,7 +80,7 @@ class Target:
 
 
 def detect() -> Target:
-    """Look at this machine; what cannot be asked is None, never an error."""
+    """Return this machine; a property that cannot be read is None, never an error."""
     return Target(
         gpu=_gpu(),
         cpu=_cpu_name(),
@@ -129,11 +129,11 @@ def _gpu() -> Gpu | None:
 
 
 def _visible(library: Any) -> Any:
-    """Return the handle of the first GPU that CUDA_VISIBLE_DEVICES leaves, None if it hides all."""
-    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if chosen is None:
+    """Return the handle of the first GPU that CUDA_VISIBLE_DEVICES lists, None if it lists none."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
         return library.nvmlDeviceGetHandleByIndex(0)
-    first = chosen.split(",")[0].strip()
+    first = visible.split(",")[0].strip()
     with contextlib.suppress(library.NVMLError):
         if first.isdigit():
             return library.nvmlDeviceGetHandleByIndex(int(first))
@@ -149,10 +149,10 @@ def _tool(name: str) -> Tool | None:
     if path is None:
         return None
     try:
-        found = re.search(r"\b(20\d\d\.\d+(?:\.\d+)?)", process.output([path, "--version"]))
+        version = re.search(r"\b(20\d\d\.\d+(?:\.\d+)?)", process.output([path, "--version"]))
     except ToolError:
         return None
-    return Tool(path, found[1]) if found else None
+    return Tool(path, version[1]) if version else None
 
 
 def _installed(name: str) -> str | None:
@@ -165,17 +165,18 @@ def _installed(name: str) -> str | None:
 
 def _restricted(params: Path) -> bool | None:
     try:
-        found = re.search(r"^RmProfilingAdminOnly: (\d)", params.read_text(), re.MULTILINE)
+        setting = re.search(r"^RmProfilingAdminOnly: (\d)", params.read_text(), re.MULTILINE)
     except OSError:
         return None
-    return bool(int(found[1])) if found else None
+    return bool(int(setting[1])) if setting else None
 
 
 def _cpu_name() -> str:
     with contextlib.suppress(OSError):
-        found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-        if found:
-            return found[1]
+        cpus = Path("/proc/cpuinfo").read_text()
+        model = re.search(r"^model name\s*: (.+)$", cpus, re.MULTILINE)
+        if model:
+            return model[1]
     return platform.processor() or platform.machine()
 
 

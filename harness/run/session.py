@@ -63,23 +63,23 @@ class Session:
 
         ``notify`` gets a line for each decision. Raises ToolError if no engine can be built.
         """
-        asked = self.request
+        request = self.request
         name, engine = choose.ready(
-            asked.engine, self.problem, self.node, asked.options, self.environments, notify
+            request.engine, self.problem, self.node, request.options, self.environments, notify
         )
         cells = plan(
-            self.problem, asked.selected, self.node.target.device, caches=engine.keeps_caches
+            self.problem, request.selected, self.node.target.device, caches=engine.keeps_caches
         )
         arguments = Arguments(
-            rounds=asked.selected.rounds,
-            jobs=asked.jobs,
+            rounds=request.selected.rounds,
+            jobs=request.jobs,
             engine=name,
             cells=len(cells),
-            lock_clocks_mhz=asked.lock_mhz,
+            lock_clocks_mhz=request.lock_mhz,
         )
         ceilings = None
-        if asked.lock_mhz is None:
-            ceilings = calibrate.at_hand(self.node, name, asked.options, notify)
+        if request.lock_mhz is None:
+            ceilings = calibrate.at_hand(self.node, name, request.options, notify)
         else:
             notify("no ceilings: they are measured at other clocks than those held now")
         origin = provenance.origin_of(self.problem, engine, arguments, ceilings)
@@ -88,7 +88,7 @@ class Session:
             provenance.note_resumed(run, origin)
         else:
             run = Run.create(checkout.runs(), self.problem.folder.name, origin)
-        return Work(asked, name, engine, run, unfinished(run, cells))
+        return Work(request, name, engine, run, unfinished(run, cells))
 
 
 @dataclass(frozen=True)
