@@ -14,6 +14,8 @@ from harness.evidence.provenance import (
 from harness.evidence.tables import Tables
 from harness.problem.model import Problem
 from harness.report.page import Page
+from tests.support.small_evidence import cell, samples
+from tests.support.small_evidence import tables as evidence
 
 
 def page(
@@ -25,12 +27,18 @@ def page(
     """Return a page without claims; ``gpus``: the GPU that each cell ran on."""
     place = Target(name=target, slug="target", device="cuda")
     run = Provenance(version=1, id="now", problem=problem.folder.name, target=place)
-    cells = tuple(cell(name, gpu) for name, gpu in (gpus or {}).items())
+    cells = tuple(cell_provenance(name, gpu) for name, gpu in (gpus or {}).items())
     provenance = EvidenceProvenance(run=run, cells=cells)
     return Page(problem, Metrics(problem, tables, gpus), [], provenance, tables)
 
 
-def cell(name: str, gpu: str | None) -> CellProvenance:
+def timed_page(problem: Problem, **times: float) -> Page:
+    """Return a page on one sample of ``wall_time`` (ms) of each variant in case small."""
+    rows = [row for name, value in times.items() for row in samples(cell(name), "wall_time", value)]
+    return page(problem, evidence(cells=[cell(name) for name in times], samples=rows))
+
+
+def cell_provenance(name: str, gpu: str | None) -> CellProvenance:
     """Return the provenance of a cell that ran well, unwatched."""
     return CellProvenance(
         cell=name,

@@ -5,8 +5,10 @@ from itertools import pairwise
 
 import pytest
 
+from harness.problem.model import Problem
 from harness.report import chart
 from harness.report.sections import bars
+from tests.support.pages import timed_page
 
 
 def row(label: str, samples: list[float], **other: object) -> dict[str, object]:
@@ -68,3 +70,14 @@ def test_what_a_log_axis_cannot_hold_is_drawn_all_the_same(rows: list[dict[str, 
     svg = bars.draw(rows, "time, ms")
     assert "NaN" not in svg
     assert "Infinity" not in svg
+
+
+def test_a_figure_of_nothing_is_a_line_and_no_file(example: Problem) -> None:
+    empty = timed_page(example)
+    assert bars.bars(empty, "times", "time", "small", "c") == (
+        "*time by variant: not measured on this target.*"
+    )
+    assert empty.figures == {}
+    full = timed_page(example, slow=4.0, fast=1.0)
+    assert "(figures/times.svg)" in bars.bars(full, "times", "time", "small", "c")
+    assert ">4 ms<" in full.figures["times.svg"]

@@ -1,0 +1,87 @@
+"""Claims on a page: the first line counts verdicts, the table shows bound, value and doubt."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness.analysis.claims import judge
+from harness.problem.model import Bound, Problem
+from harness.report.page import Page
+from harness.report.sections import claims
+from tests.support.pages import page, rows_of
+from tests.support.small_evidence import cell, samples, tables
+
+
+def judged(problem: Problem, slow_ms: float, fast_ms: float, doubt: str = "") -> Page:
+    """Return a page on two rounds of each variant, with its claims judged."""
+    timed = {
+        variant: [cell(variant, number, doubt=doubt) for number in range(3)]
+        for variant in ("slow", "fast")
+    }
+    rows = [
+        row
+        for variant, value in (("slow", slow_ms), ("fast", fast_ms))
+        for place in timed[variant]
+        for row in samples(place, "wall_time", value, value, value)
+    ]
+    made_of = page(problem, tables(cells=[*timed["slow"], *timed["fast"]], samples=rows))
+    return replace(made_of, results=judge(problem, made_of.metrics, "cuda"))
+
+
+@pytest.mark.parametrize(
+    ("fast_ms", "verdict", "counts"),
+    [
+        (1.0, "reproduced", "1 of 1 claims reproduced."),
+        (4.0, "**refuted**", "0 of 1 claims reproduced, 1 refuted."),
+    ],
+)
+def test_the_first_line_counts_what_the_table_lists(
+    example: Problem, fast_ms: float, verdict: str, counts: str
+) -> None:
+    shown = judged(example, 2.0, fast_ms)
+    assert f"**On a GPU: {counts}**" in claims.verdict_line(shown)
+    head, row = rows_of(claims.claims(shown))
+    cells = dict(zip(head, row, strict=True))
+    assert cells["verdict"] == verdict
+    assert cells["bound"] == "≤ 1×"
+    assert cells["measured"].startswith(f"{fast_ms / 2:g}×")
+    assert cells["from"] == "small.fast.timing, small.slow.timing"
+    assert len(claims.refuted(shown)) == (verdict == "**refuted**")
+
+
+def test_a_refuted_claim_says_what_is_true_instead(example: Problem) -> None:
+    (claim,) = example.claims
+    otherwise = claim.model_copy(update={"otherwise": "it is slower.\n"})
+    problem = example.model_copy(update={"claims": [otherwise]})
+    statements = [
+        rows_of(claims.claims(judged(problem, 2.0, fast_ms)))[1][1] for fast_ms in (1.0, 4.0)
+    ]
+    assert statements == ["Fast is faster.", "Fast is faster. In truth it is slower."]
+
+
+def test_a_doubt_stands_beside_the_verdict(example: Problem) -> None:
+    *_, verdict, _ = rows_of(claims.claims(judged(example, 2.0, 1.0, "power cap in 3 looks")))[1]
+    assert "power cap in 3 looks" in verdict
+
+
+def test_what_was_not_measured_says_why(example: Problem) -> None:
+    shown = page(example, tables())
+    shown = replace(shown, results=judge(example, shown.metrics, "cuda"))
+    assert "1 not measured" in claims.verdict_line(shown)
+    row = rows_of(claims.claims(shown))[1]
+    assert row[3] == "not measured: fast: not run"
+    assert row[-1] == "–"
+
+
+@pytest.mark.parametrize(
+    ("bound", "text"),
+    [
+        (Bound(above=2), "≥ 2×"),
+        (Bound(between=(0.5, 1.5)), "0.5 to 1.5×"),
+        (Bound(between=(3, 3)), "3×"),
+    ],
+)
+def test_a_bound_is_in_words(example: Problem, bound: Bound, text: str) -> None:
+    (claim,) = example.claims
+    problem = example.model_copy(update={"claims": [claim.model_copy(update={"bound": bound})]})
+    assert rows_of(claims.claims(judged(problem, 2.0, 1.0)))[1][2] == text
