@@ -51,7 +51,7 @@ class CaptureFiles:
         return Subject(
             self.label,
             {kind: tables for file in self.files for kind, tables in file.captures.items()},
-            {kind: made for file in self.files for kind, made in file.conditions.items()},
+            {kind: known for file in self.files for kind, known in file.conditions.items()},
         )
 
 

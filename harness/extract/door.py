@@ -7,9 +7,10 @@ from harness.captures import sniff
 from harness.captures.kind import Kind
 from harness.captures.registry import KINDS
 from harness.errors import CaptureError, HarnessError, UsageError
-from harness.evidence import provenance
+from harness.evidence import provenance, record
 from harness.evidence import tables as evidence
-from harness.evidence.provenance import CellRecord, EvidenceProvenance
+from harness.evidence.cell_record import CellRecord
+from harness.evidence.provenance import EvidenceProvenance
 from harness.evidence.subject import CaptureFiles, Folder, Subject
 from harness.evidence.tables import Tables
 from harness.extract import run as extraction
@@ -85,15 +86,15 @@ def _neither(path: Path) -> UsageError:
 
 def _cell(path: Path, *, brief: bool) -> Subject:
     """Return the capture in a cell's own folder; UsageError if its kind leaves none."""
-    record = provenance.read(CellRecord, path / run_folder.RECORD)
-    kind = KINDS.get(record.capture)
+    cell = record.read(CellRecord, path / run_folder.RECORD)
+    kind = KINDS.get(cell.capture)
     if kind is None or kind.artifact is None:
         raise UsageError(
-            f"a {record.capture} cell leaves no capture file",
+            f"a {cell.capture} cell leaves no capture file",
             where=path,
-            remedy=f"name the cell of its run: RUN:{record.case}.{record.variant}",
+            remedy=f"name the cell of its run: RUN:{cell.case}.{cell.variant}",
         )
-    return capture(run_folder.verified(path, record, kind.artifact), brief=brief)
+    return capture(run_folder.verified(path, cell, kind.artifact), brief=brief)
 
 
 def _files(path: Path, *, brief: bool) -> CaptureFiles:

@@ -10,7 +10,9 @@ from harness.captures.registry import KINDS
 from harness.errors import CaptureError
 from harness.evidence import provenance
 from harness.evidence import tables as evidence
-from harness.evidence.provenance import CellProvenance, CellRecord, Fact, Provenance, Record
+from harness.evidence.cell_record import CellRecord, Fact
+from harness.evidence.provenance import CellProvenance, Provenance
+from harness.evidence.record import Record
 from harness.evidence.tables import Tables
 from harness.store import run_folder
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from harness import files
 from harness.analysis import claims
 from harness.analysis.metrics import Metrics
-from harness.evidence import provenance
-from harness.evidence import tables as evidence
+from harness.extract import door
 from harness.extract import run as extraction
 from harness.problem.model import Problem
 from harness.report import completeness, index, kept_captures
@@ -52,11 +51,10 @@ def publish(
 
 def render(problem: Problem, folder: Path) -> None:
     """Write worklog and figures from the evidence that stands in ``folder``."""
-    tables = evidence.load(folder / "evidence")
-    origin = provenance.load(folder / "evidence")
-    metrics = Metrics(problem, tables, origin.gpus)
-    judged = claims.judge(problem, metrics, origin.run.target.device)
-    page = Page(problem, metrics, judged, origin, tables)
+    report = door.report(folder)
+    metrics = Metrics(problem, report.tables, report.origin.gpus)
+    judged = claims.judge(problem, metrics, report.origin.run.target.device)
+    page = Page(problem, metrics, judged, report.origin, report.tables)
     text = render_template(problem.folder / "worklog.md.j2", page)
     with files.atomic_folder(folder / "figures") as building:
         for name, svg in page.figures.items():

@@ -11,13 +11,8 @@ from harness.captures.registry import KINDS
 from harness.checkout import CHECKOUT
 from harness.engines.engine import Command, Engine
 from harness.errors import EvidenceError, StoreError, ToolError
-from harness.evidence import provenance
-from harness.evidence.provenance import (
-    CellRecord,
-    CommandRecord,
-    GpuSummary,
-    WorkloadRecord,
-)
+from harness.evidence.cell_record import CellRecord, CommandRecord, GpuSummary, WorkloadRecord
+from harness.evidence.record import read
 from harness.machine.monitor import summary
 from harness.machine.stability import by_region
 from harness.probe.names import RECORD as WORKLOAD
@@ -108,7 +103,7 @@ class Attempts:
         if mistake:
             return mistake, WorkloadRecord()
         try:
-            workload = provenance.read(WorkloadRecord, out / WORKLOAD)
+            workload = read(WorkloadRecord, out / WORKLOAD)
         except (StoreError, EvidenceError) as error:
             return f"{WORKLOAD}: {error.what}", WorkloadRecord()
         (out / WORKLOAD).unlink()

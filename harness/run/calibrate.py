@@ -13,7 +13,9 @@ from harness.engines import choose
 from harness.engines.engine import Engine, Node
 from harness.engines.options import Options
 from harness.errors import EvidenceError, HarnessError, StoreError, ToolError
-from harness.evidence.provenance import Arguments, Ceilings, CellRecord, Rate, read
+from harness.evidence.cell_record import CellRecord
+from harness.evidence.provenance import Arguments, Ceilings, Rate
+from harness.evidence.record import read
 from harness.machine.target import Target
 from harness.problem import manifest
 from harness.problem.model import Problem

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness import files
 from harness.engines.engine import Engine, lock_name
-from harness.evidence.provenance import CellRecord
+from harness.evidence.cell_record import CellRecord
 from harness.machine.target import Target
 from harness.problem.plan import Cell
 from harness.run.attempt import Attempts

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from harness import files
 from harness.errors import UsageError
-from harness.evidence.provenance import CellRecord, Origin
+from harness.evidence.cell_record import CellRecord
+from harness.evidence.provenance import Origin
 from harness.store.run_folder import Run, differing, verified
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from harness import files
 from harness.errors import CaptureError, StoreError
-from harness.evidence import provenance as waist
-from harness.evidence.provenance import VERSION, Artifact, CellRecord, Origin, Provenance, Target
+from harness.evidence.cell_record import Artifact, CellRecord
+from harness.evidence.provenance import VERSION, Origin, Provenance, Target
+from harness.evidence.record import read
 
 RECORD = "cell.json"
 
@@ -68,7 +69,7 @@ class Run:
     @property
     def provenance(self) -> Provenance:
         """Return run.json; StoreError or EvidenceError if it is damaged."""
-        return waist.read(Provenance, self.folder / "run.json")
+        return read(Provenance, self.folder / "run.json")
 
     def note(self, provenance: Provenance) -> None:
         """Write run.json."""
@@ -81,24 +82,24 @@ class Run:
     def finished(self, cell_id: str) -> bool:
         """Return whether a cell ran to its end and was published."""
         record = self.cell(cell_id) / RECORD
-        return record.is_file() and waist.read(CellRecord, record).ok
+        return record.is_file() and read(CellRecord, record).ok
 
     def records(self) -> Iterator[tuple[Path, CellRecord]]:
         """Yield folder and record of each published cell, by name."""
         for path in sorted((self.folder / "cells").glob(f"*/{RECORD}")):
-            yield path.parent, waist.read(CellRecord, path)
+            yield path.parent, read(CellRecord, path)
 
 
 def differing(
-    one: Origin, other: Origin, *, scripts: bool = False
+    first: Origin, second: Origin, *, scripts: bool = False
 ) -> Iterator[tuple[str, str | None, str | None]]:
     """Yield each thing that keeps two origins from being of one run, with what both say of it.
 
     That is the problem, with ``scripts`` its scripts' sha256, and the target with its GPU's driver.
     """
-    pairs = {"problem": (one.problem, other.problem)}
-    sources = {"scripts": (one.sources_sha256, other.sources_sha256)} if scripts else {}
-    targets = {"target": (_named(one.target), _named(other.target))}
+    pairs = {"problem": (first.problem, second.problem)}
+    sources = {"scripts": (first.sources_sha256, second.sources_sha256)} if scripts else {}
+    targets = {"target": (_named(first.target), _named(second.target))}
     for what, (then, now) in {**pairs, **sources, **targets}.items():
         if then != now:
             yield what, then, now

@@ -26,7 +26,8 @@ from harness.engines.engine import Engine
 from harness.engines.options import Options
 from harness.errors import ToolError
 from harness.evidence import tables as evidence
-from harness.evidence.provenance import Arguments, CellRecord
+from harness.evidence.cell_record import CellRecord
+from harness.evidence.provenance import Arguments
 from harness.extract import run as extraction
 from harness.machine import target
 from harness.machine.host import Host

@@ -10,7 +10,8 @@ import pytest
 
 from harness import files
 from harness.errors import CaptureError, ToolError, UsageError
-from harness.evidence.provenance import Arguments, WorkloadRecord
+from harness.evidence.cell_record import WorkloadRecord
+from harness.evidence.provenance import Arguments
 from harness.run import dry_run, provenance
 from harness.store import run_folder
 from tests.support.bench import WELL, Bench

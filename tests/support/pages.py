@@ -4,13 +4,8 @@ from collections.abc import Mapping
 from html import unescape
 
 from harness.analysis.metrics import Metrics
-from harness.evidence.provenance import (
-    CellProvenance,
-    EvidenceProvenance,
-    GpuSummary,
-    Provenance,
-    Target,
-)
+from harness.evidence.cell_record import GpuSummary
+from harness.evidence.provenance import CellProvenance, EvidenceProvenance, Provenance, Target
 from harness.evidence.tables import Tables
 from harness.problem.model import Problem
 from harness.report.page import Page
