@@ -57,7 +57,7 @@ def report(
     from harness.report.escape import printable
     from harness.store.run_folder import Run
 
-    lost = ""
+    lost, outside_git = "", 0
     if problem is None and report is None:
         folders = index.reports(checkout.reports())
         for folder in folders:
@@ -68,17 +68,20 @@ def report(
             published = publish.publish(
                 study, source, checkout.reports(), checkout.captures(), replace=replace
             )
-            folders, lost = [published.folder], published.loss
+            folders = [published.folder]
+            lost, outside_git = published.loss, published.outside_git
         else:
             publish.render(study, source)
             folders = [source]
     index.write(checkout.reports())
     worklogs = [str(folder / "README.md") for folder in folders]
     if json:
-        output.as_json({"worklogs": worklogs, "partial": lost})
+        output.as_json({"worklogs": worklogs, "partial": lost, "outside_git": outside_git})
         return
     if lost:
         print(f"partial, beside the report: {printable(lost)} (--replace replaces it)")
+    if outside_git:
+        print(f"captures outside git: {outside_git} (harness captures push DEST shares them)")
     for worklog in worklogs:
         print(f"worklog: {worklog}")
 

@@ -48,8 +48,10 @@ def keep(
     page: str,
     report: Path,
     store: Path,
-) -> None:
-    """Write the captures of a report and their list; what exceeds ``GIT_BYTES`` goes to ``store``.
+) -> tuple[KeptCapture, ...]:
+    """Write the captures of a report and return their list, which stands in its evidence.
+
+    Captures that exceed ``GIT_BYTES`` go to ``store``.
 
     ``cells`` names the cells whose artifacts count, ``page`` is the report's text. Raises
     CaptureError if an artifact differs from what its cell recorded.
@@ -67,10 +69,11 @@ def keep(
                 shutil.copyfile(prepared, folder / capture.name)
             else:
                 capture_store.add(store, prepared, capture.sha256)
-    captures = [
+    listed = tuple(
         capture.model_copy(update={"in_git": capture.name in in_git}) for capture in captures
-    ]
-    capture_list.write(report / "evidence", CaptureList(captures=tuple(captures)))
+    )
+    capture_list.write(report / "evidence", CaptureList(captures=listed))
+    return listed
 
 
 def _sources(problem: Problem, run: run_folder.Run, cells: Collection[str]) -> list[_Source]:

@@ -18,10 +18,14 @@ from harness.store import run_folder
 
 @dataclass(frozen=True)
 class Published:
-    """Where a report was written and, if beside the standing one, what that would have lost."""
+    """Where a report was written, and how many of its captures went to the store.
+
+    ``loss`` says what the report that stands would have lost, if the new one is beside it.
+    """
 
     folder: Path
     loss: str = ""
+    outside_git: int = 0
 
 
 def publish(
@@ -40,13 +44,15 @@ def publish(
         tables = extraction.extract(run, built / "evidence")
         render(problem, built)
         page = (built / "README.md").read_text(encoding="utf-8")
-        kept_captures.keep(problem, run, completeness.measured(tables), page, built, store)
+        captures = kept_captures.keep(
+            problem, run, completeness.measured(tables), page, built, store
+        )
         loss = "" if replace else completeness.loss(target, built)
         folder = target.with_name(target.name + index.PARTIAL) if loss else target
         with files.atomic_folder(folder) as building:
             for part in built.iterdir():
                 part.rename(building / part.name)
-    return Published(folder, loss)
+    return Published(folder, loss, sum(not capture.in_git for capture in captures))
 
 
 def render(problem: Problem, folder: Path) -> None:

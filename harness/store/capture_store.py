@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from harness import files
-from harness.errors import ToolError, UsageError
+from harness.errors import HarnessError, ToolError, UsageError
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -114,6 +114,8 @@ def _reported(url: str) -> Iterator[None]:
     """Turn any failure of a file system into a ToolError: each raises errors of its own."""
     try:
         yield
+    except HarnessError:
+        raise
     except Exception as error:
         what = f"copying failed: {type(error).__name__}: {error}"
         raise ToolError(what, where=url, remedy="what is complete stays; try again") from error

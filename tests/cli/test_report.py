@@ -1,4 +1,4 @@
-"""``harness report`` of a run that has less than the report which stands."""
+"""``harness report`` of a run: what it replaces, and what it says of captures outside git."""
 
 import json
 from pathlib import Path
@@ -8,9 +8,11 @@ from typer.testing import CliRunner
 
 from harness import checkout
 from harness.cli.app import app
+from harness.report import kept_captures
 from harness.store.run_folder import Run
 from tests.support.manifests import GOOD, written
 from tests.support.origins import origin
+from tests.support.paths import DATA
 from tests.support.run_cells import cell
 
 
@@ -44,9 +46,26 @@ def test_a_smaller_run_replaces_a_report_only_when_asked(
     assert json.loads(report(part, "--json")) == {
         "worklogs": [f"{folder}.partial/README.md"],
         "partial": "1 of the report's 2 cells (no small.slow.timing.r0)",
+        "outside_git": 0,
     }
     index = (tmp_path / "reports" / "README.md").read_text(encoding="utf-8")
     assert "(9-example/nvidia-h200/README.md)" in index
     assert "partial" not in index
     assert report(part, "--replace") == f"worklog: {folder}/README.md\n"
     assert report(part) == f"worklog: {folder}/README.md\n"
+
+
+def test_captures_that_git_has_no_room_for_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(kept_captures, "GIT_BYTES", 0)
+    (tmp_path / "problems").mkdir()
+    problem = written(tmp_path / "problems", GOOD)
+    (problem / "worklog.md.j2").write_text("{{ problem.title }}\n", encoding="utf-8")
+    run = Run.create(tmp_path / "runs", "9-example", origin(started="2026-01-01"))
+    cell(run, "torch", {"trace.json.gz": DATA / "torch/streams.json.gz"})
+    first, _ = report(run).splitlines()
+    assert first == "captures outside git: 1 (harness captures push DEST shares them)"
+    (kept,) = (tmp_path / ".captures").glob("*/*")
+    assert kept.read_bytes() == (DATA / "torch/streams.json.gz").read_bytes()
