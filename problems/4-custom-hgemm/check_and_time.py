@@ -15,16 +15,19 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from statistics import geometric_mean, median
 from typing import Any
 
 from build import CACHE, ELEMENTS, BuildError, build_all
 from checking import Shape, check
-from children import ended
-from contenders import cublaslt, kernel, prepare, product
+from contenders import buffers, cublaslt, kernel, prepare, product
+from rates import flop, tflops
 from step import HOPPER, Step
 from steps import CANDIDATES, EVERY, STEPS, beginning, shapes_of
+from watchdog import ended
 
 HERE = Path(__file__).resolve()
+sys.path.insert(0, str(HERE.parents[2]))  # harness.probe, of this checkout
 WATCHDOG_MS = 2000
 """In checks, a wait inside a kernel that lasts longer traps: the process reports an error."""
 
@@ -95,28 +98,32 @@ def check_child(given: argparse.Namespace, step: Step) -> None:
 def time_child(given: argparse.Namespace, steps: list[Step]) -> None:
     """Time steps and the baselines, shape by shape; print a JSON line for each."""
     import torch
-    from nvml import Monitor
-    from timing import buffers, interleaved
+    from clocks import Clocks
+
+    from harness.probe.paired import interleaved
+    from harness.probe.power import Monitor
 
     prepare()
     kernels = {step.name: kernel(step, given.element, given.cache) for step in steps}
-    monitor = Monitor()
+    monitor, clock = Monitor(), Clocks()
     for shape in shapes(given):
         sets = buffers(given.element, shape)
         runs: dict[str, Any] = {"torch": product}
         said = add_cublaslt(runs, given.element, shape, sets)
         runs |= {name: kernels[name] for name in kernels if EVERY[name].takes(*shape)}
-        series = interleaved(runs, sets, given.rounds, monitor, given.batch_ms)
-        for one in series.values():
+        measured = interleaved(runs, sets, given.rounds, monitor, clock, given.batch_ms)
+        library = measured.get("cublaslt")
+        for turns in measured.values():
+            (rate,) = tflops(flop(shape), [median(turns.us)])
             emit(
-                {"kind": "time", "step": one.name, "element": given.element, "shape": shape}
+                {"kind": "time", "step": turns.name, "element": given.element, "shape": shape}
                 | {"batch_ms": given.batch_ms}
-                | {"tflops": one.tflops(shape), "of_torch": one.ratio(series["torch"])}
-                | {"of_cublaslt": one.ratio(series["cublaslt"]) if "cublaslt" in series else None}
-                | {"us": one.us, "mhz": one.mhz, "nvml_mhz": one.nvml_mhz, "watt": one.watt}
-                | {"cublaslt": said}
+                | {"tflops": rate, "of_torch": turns.speed_over(measured["torch"])}
+                | {"of_cublaslt": turns.speed_over(library) if library else None}
+                | {"us": turns.us, "mhz": turns.mhz, "nvml_mhz": turns.nvml_mhz}
+                | {"watt": turns.watt, "cublaslt": said}
             )
-        del sets, series, runs
+        del sets, measured, library, runs
         torch.cuda.empty_cache()
 
 
@@ -209,8 +216,6 @@ def timed(given: argparse.Namespace, element: str, steps: list[Step], output: An
 
 def table(rows: list[dict[str, Any]]) -> None:
     """Print the rates, the fastest of each shape first."""
-    from statistics import median
-
     for shape in dict.fromkeys(tuple(row["shape"]) for row in rows):
         here = [row for row in rows if tuple(row["shape"]) == shape]
         print(
@@ -230,7 +235,6 @@ def table(rows: list[dict[str, Any]]) -> None:
 def summary(rows: list[dict[str, Any]]) -> None:
     """Print each step's geometric mean over several shapes, and that of the fastest of each."""
     from math import inf
-    from statistics import geometric_mean
 
     from dispatch import fastest
 

@@ -1,16 +1,13 @@
-"""The clock that the multiprocessors ran at, from their own counters.
-
-NVML tells the clock of some moment. Under a load that meets a limit of power or current the clock
-changes faster than NVML is asked, within a single product; the counters miss nothing.
-"""
+"""Reads the multiprocessors' own counters of cycles and time, by a kernel of this problem."""
 
 import ctypes
 from pathlib import Path
-from statistics import median
 
 from build import CACHE, build
 from launch import Launch, LaunchConfig, load, multiprocessors
 from steps import COUNTERS
+
+from harness.probe.sm_clock import between
 
 MOST = 1024
 """Multiprocessors there is room for; their numbers may have gaps."""
@@ -43,15 +40,3 @@ class Clocks:
         """Wait for the end and return the mean clock from begin to end, in MHz."""
         begin, end = self._counted.tolist()
         return between(begin, end)
-
-
-def between(begin: list[list[int]], end: list[list[int]]) -> float:
-    """Return the clock in MHz of the median multiprocessor: a row of cycles and ns each.
-
-    Rows of zeros are of multiprocessors that there are not.
-    """
-    return median(
-        (last[0] - first[0]) / (last[1] - first[1]) * 1e3
-        for first, last in zip(begin, end, strict=True)
-        if first[1] and last[1]
-    )

@@ -6,7 +6,7 @@ from typing import Any
 from build import CACHE, build
 from checking import Run, Shape
 from dispatch import Dispatcher, choose
-from step import Step
+from step import ELEMENT_BYTES, Step
 from steps import RUNGS
 
 Operands = tuple[Any, Any, Any]
@@ -22,6 +22,22 @@ def prepare() -> None:
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     torch.zeros(1, device="cuda")
+
+
+def buffers(element: str, shape: Shape) -> list[Operands]:
+    """Return sets of operands, of random normal numbers, that together exceed L2 three times."""
+    import torch
+
+    from harness.probe.paired import sets_beyond_cache
+
+    m, n, k = shape
+    dtype = torch.bfloat16 if element == "bf16" else torch.float16
+    sets = []
+    for _ in range(sets_beyond_cache(ELEMENT_BYTES * (m * k + k * n + m * n))):
+        a = (torch.randn(m, k, device="cuda") * k**-0.5).to(dtype)
+        b = torch.randn(k, n, device="cuda").to(dtype)
+        sets.append((a, b, torch.empty(m, n, dtype=dtype, device="cuda")))
+    return sets
 
 
 def kernel(
@@ -43,12 +59,13 @@ def product(a: Any, b: Any, c: Any) -> None:
 def cublaslt(element: str, shape: Shape, sets: list[Operands]) -> tuple[Run, str]:
     """Return the fastest of the algorithms that cuBLASLt proposes, each timed, and which it is."""
     from cublaslt import Product
-    from timing import best_of
+
+    from harness.probe.paired import best_of
 
     proposed = Product(element, *shape)
-    runs = [(index, proposed.bound(index)) for index in range(len(proposed.algorithms))]
-    index, us = best_of(iter(runs), sets)
-    return proposed.bound(index), f"algorithm {index} of {len(runs)}, {us:.1f} us alone"
+    runs = [proposed.bound(index) for index in range(len(proposed.algorithms))]
+    index, us = best_of(runs, sets)
+    return runs[index], f"algorithm {index} of {len(runs)}, {us:.1f} us alone"
 
 
 def contender(name: str, element: str, shape: Shape, sets: list[Operands]) -> tuple[Run, str]:

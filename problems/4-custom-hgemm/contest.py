@@ -2,15 +2,18 @@
 
 from typing import Any
 
-import ratios
 from build import CACHE, build
 from checking import ROWS_UNALIGNED, Errors, Run, Shape, chained, errors, overflow
-from contenders import WAITING, Operands, contender, kernel_names, prepare
+from clocks import Clocks
+from contenders import WAITING, Operands, buffers, contender, kernel_names, prepare
 from dispatch import FMA_PER_CYCLE
-from nvml import Monitor
-from stated import flop, keep, of_errors, of_shape, of_step, over_all, state
-from steps import RUNGS
-from timing import Series, buffers, interleaved
+from facts import keep, of_errors, of_shape, of_step, over_all, state
+from rates import flop, of_tensor_rate, tflops
+from steps import BASELINES, RUNGS
+
+from harness.probe import ratios
+from harness.probe.paired import Turns, interleaved
+from harness.probe.power import Monitor
 
 TENSOR_CORES = 4
 """Of a multiprocessor."""
@@ -25,21 +28,21 @@ def square(cell: Any) -> None:
     prepare()
     state(cell, of_shape(shape))
     sets = buffers(element, shape)
-    runs = made(cell, names, shape, sets)
+    runs = bound(cell, names, shape, sets)
     built = {name: build(RUNGS[name], element, CACHE) for name in names if name in RUNGS}
     for name in built:
         right(name, runs[name], element, RAGGED)
         state(cell, of_step(RUNGS[name], built[name]), name)
-    found = {name: right(name, run, element, shape) for name, run in runs.items()}
-    for name, one in found.items():
-        state(cell, of_errors(one), name)
-    ours = [name for name in runs if name not in ratios.BASELINES]
-    state(cell, over_all([found[name] for name in ours], list(built.values())))
+    exactness = {name: right(name, run, element, shape) for name, run in runs.items()}
+    for name, product_errors in exactness.items():
+        state(cell, of_errors(product_errors), name)
+    ours = [name for name in runs if name not in BASELINES]
+    state(cell, over_all([exactness[name] for name in ours], list(built.values())))
     cell.fact("out_of_order", sum(chained(runs[name], element) for name in ours), "elements")
     if element == "fp16":
         cell.fact("overflow", max(overflow(runs[name]) for name in ours), "%")
     compare(cell, runs, sets, flop(shape))
-    for name in ratios.BASELINES:
+    for name in BASELINES:
         if name in runs:
             cell.fact(f"kernel.{name}", kernel_names(runs[name], sets[0]))
 
@@ -50,24 +53,26 @@ def sizes(cell: Any) -> None:
     prepare()
     of_all: dict[str, list[list[float]]] = {}
     exactness = []
-    for given in cell.params["shapes"]:
-        shape = as_shape(given)
+    for sides in cell.params["shapes"]:
+        shape = as_shape(sides)
         region, sets = "x".join(map(str, shape)), buffers(element, shape)
         state(cell, of_shape(shape), region)
-        runs = made(cell, [*ratios.BASELINES, "best", WAITING], shape, sets, region)
+        runs = bound(cell, [*BASELINES, "best", WAITING], shape, sets, region)
         exact = {name: right(name, runs[name], element, shape) for name in ("best", WAITING)}
         exactness += exact.values()
         state(cell, of_errors(exact["best"]), region)
-        series = timed(cell, runs, sets)
-        times = {name: one.us for name, one in series.items()}
-        rates = {name: ratios.rates(flop(shape), us) for name, us in times.items()}
-        found = ratios.of_baselines(times, "best")
-        found["of_better_waiting"] = ratios.of_baselines(times, WAITING)["of_better"]
-        keep(cell, region, {"tflops": rates["best"], **found})
-        keep(cell, region, {f"{name}_tflops": rates[name] for name in ratios.BASELINES})
-        clocks = ratios.over(series["best"].mhz, series[ratios.better(times)].mhz)
-        keep(cell, region, {"sm_mhz": series["best"].mhz, "clock_of_better": clocks})
-        for metric, values in found.items():
+        measured = timed(cell, runs, sets)
+        times = {name: turns.us for name, turns in measured.items()}
+        rates = {name: tflops(flop(shape), us) for name, us in times.items()}
+        shares = ratios.of_baselines(times, "best", BASELINES)
+        waiting = ratios.of_baselines(times, WAITING, BASELINES)
+        shares["of_better_waiting"] = waiting["of_better"]
+        keep(cell, region, {"tflops": rates["best"], **shares})
+        keep(cell, region, {f"{name}_tflops": rates[name] for name in BASELINES})
+        better = measured[ratios.better(times, BASELINES)]
+        clocks = ratios.over(measured["best"].mhz, better.mhz)
+        keep(cell, region, {"sm_mhz": measured["best"].mhz, "clock_of_better": clocks})
+        for metric, values in shares.items():
             of_all.setdefault(metric, []).append(values)
     means = {metric: ratios.geometric_means(values) for metric, values in of_all.items()}
     keep(cell, "geomean", means)
@@ -85,7 +90,7 @@ def alone(cell: Any) -> None:
     least = TENSOR_CORES * flop(shape) / flop_per_cycle()  # ncu adds up those of a multiprocessor
     cell.fact("least_tensor_cycles", least, "cycles")
     operands = buffers(element, shape)[:1]
-    run = made(cell, [name], shape, operands)[name]
+    run = bound(cell, [name], shape, operands)[name]
     if name in RUNGS:
         state(cell, of_step(RUNGS[name], build(RUNGS[name], element, CACHE)))
     state(cell, of_errors(right(name, run, element, shape)))
@@ -94,52 +99,51 @@ def alone(cell: Any) -> None:
 
 def compare(cell: Any, runs: dict[str, Run], sets: list[Operands], work: int) -> None:
     """Time ``runs`` in turn; keep rates, ratios and conditions of each as a region."""
-    series = timed(cell, runs, sets)
-    times = {name: one.us for name, one in series.items()}
+    measured = timed(cell, runs, sets)
+    times = {name: turns.us for name, turns in measured.items()}
     climbed = ratios.climbed(times, list(RUNGS))
-    for name, one in series.items():
-        rates = ratios.rates(work, one.us)
-        keep(cell, name, {"time": [us / 1e3 for us in one.us], "tflops": rates})
-        keep(cell, name, ratios.of_baselines(times, name) | climbed.get(name, {}))
-        share = ratios.of_tensor_rate(rates, one.mhz, flop_per_cycle())
-        keep(cell, name, {"sm_mhz": one.mhz, "nvml_mhz": one.nvml_mhz, "power_w": one.watt})
+    for name, turns in measured.items():
+        rates = tflops(work, turns.us)
+        keep(cell, name, {"time": [us / 1e3 for us in turns.us], "tflops": rates})
+        keep(cell, name, ratios.of_baselines(times, name, BASELINES) | climbed.get(name, {}))
+        share = of_tensor_rate(rates, turns.mhz, flop_per_cycle())
+        keep(cell, name, {"sm_mhz": turns.mhz, "nvml_mhz": turns.nvml_mhz, "power_w": turns.watt})
         keep(cell, name, {"of_tensor_rate": share})
 
 
-def timed(cell: Any, runs: dict[str, Run], sets: list[Operands]) -> dict[str, Series]:
-    """Return the series of ``runs``, taken in turn while nobody else is on the GPU."""
+def timed(cell: Any, runs: dict[str, Run], sets: list[Operands]) -> dict[str, Turns]:
+    """Return each contender's turns, measured while no other cell is on the GPU."""
+    turns, batch_ms = int(cell.params["turns"]), float(cell.params["batch_ms"])
     with cell.exclusively():
-        return interleaved(
-            runs, sets, cell.params["turns"], Monitor(), float(cell.params["batch_ms"])
-        )
+        return interleaved(runs, sets, turns, Monitor(), Clocks(), batch_ms)
 
 
-def made(
+def bound(
     cell: Any, names: list[str], shape: Shape, sets: list[Operands], region: str = ""
 ) -> dict[str, Run]:
-    """Return the contenders, and state what was chosen where there is a choice."""
+    """Return the contenders by name, and state the choice of those that choose."""
     element, ending = cell.params["element"], f".{region}" if region else ""
-    found = {name: contender(name, element, shape, sets) for name in names if name != "cublaslt"}
+    chosen = {name: contender(name, element, shape, sets) for name in names if name != "cublaslt"}
     if "cublaslt" in names:
         with cell.exclusively():  # its algorithms are timed
-            found["cublaslt"] = contender("cublaslt", element, shape, sets)
+            chosen["cublaslt"] = contender("cublaslt", element, shape, sets)
     for name in ("cublaslt", "best"):
-        if name in found:
-            cell.fact(f"choice_of_{name}{ending}", found[name][1])
-    return {name: found[name][0] for name in names}
+        if name in chosen:
+            cell.fact(f"choice_of_{name}{ending}", chosen[name][1])
+    return {name: chosen[name][0] for name in names}
 
 
 def right(name: str, run: Run, element: str, shape: Shape) -> Errors:
     """Return how exact a product is. A wrong one ends the process: its time would mean nothing."""
-    found = errors(run, element, shape)
-    if found.wrong:
-        raise SystemExit(f"{name}: wrong product, {found}")
-    return found
+    product_errors = errors(run, element, shape)
+    if product_errors.wrong:
+        raise SystemExit(f"{name}: wrong product, {product_errors}")
+    return product_errors
 
 
-def as_shape(given: list[int]) -> Shape:
+def as_shape(sides: list[int]) -> Shape:
     """Return M, N, K from the manifest's list."""
-    m, n, k = given
+    m, n, k = sides
     return m, n, k
 
 

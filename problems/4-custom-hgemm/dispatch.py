@@ -14,9 +14,8 @@ from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any
 
-from ratios import better, over
 from step import SMS, Step
-from steps import CANDIDATES, FALLBACK
+from steps import BASELINES, CANDIDATES, FALLBACK
 
 Shape = tuple[int, int, int]
 """M, N, K."""
@@ -80,6 +79,8 @@ def fastest(*runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ``runs``: rows of what was timed in turn. A candidate counts by the median over the rounds of
     all runs, each against the baseline of its own round.
     """
+    from harness.probe.ratios import better, over  # who multiplies needs no harness
+
     ratios: dict[Shape, dict[str, list[float]]] = {}
     for rows in runs:
         for shape in dict.fromkeys(tuple(row["shape"]) for row in rows):
@@ -87,7 +88,7 @@ def fastest(*runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
             us = {row["step"]: row["us"] for row in here}
             if len(us) < len(here):
                 raise ValueError(f"{shape} was timed twice in one file; give each run its own")
-            baseline = us[better(us)]
+            baseline = us[better(us, BASELINES)]
             for name in us:
                 if name in CANDIDATES:
                     found = ratios.setdefault(shape, {}).setdefault(name, [])
@@ -141,6 +142,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sweeps", nargs="+", type=Path, help="what --output was given")
     given = parser.parse_args()
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # harness.probe, of this checkout
     try:
         found = fastest(*map(timed, given.sweeps))
     except (OSError, ValueError, KeyError) as error:

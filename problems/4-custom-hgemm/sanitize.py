@@ -21,10 +21,10 @@ from typing import Any
 
 from build import CACHE, ELEMENTS, BuildError, build, build_all
 from checking import Shape
-from children import ended
 from launch import Kernel, call
 from step import ELEMENT_BYTES, Step
 from steps import EVERY, RUNGS, STEPS, named
+from watchdog import ended
 
 HERE = Path(__file__).resolve()
 SHAPE: Shape = (392, 776, 328)

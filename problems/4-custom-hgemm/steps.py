@@ -18,6 +18,9 @@ FALLBACK = Step(
 )
 
 
+BASELINES = ("torch", "cublaslt")
+"""The library's products that every step is held against: torch.mm and cuBLASLt's best."""
+
 COUNTERS = Step(
     "clocks",
     "cycles and nanoseconds of every multiprocessor",

@@ -8,7 +8,7 @@ from pathlib import Path
 CELL = """
 import sys, time
 from pathlib import Path
-from harness.probe.turn import Turn
+from harness.probe.gpu_lock import Turn
 name, lock, log = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 turn = Turn(lock, alone=name.startswith("alone"))
 with turn.exclusively():
@@ -36,6 +36,7 @@ def test_a_killed_cell_frees_its_turn(tmp_path: Path) -> None:
     argv = [sys.executable, "-c", code, "a", str(tmp_path / "lock"), str(tmp_path / "log")]
     cell = subprocess.Popen(argv)
     while not (tmp_path / "log").exists() or not (tmp_path / "log").read_text():
+        assert cell.poll() is None, "the cell ended before it measured"
         time.sleep(0.01)
     cell.kill()
     cell.wait()

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from harness.probe import paired
 from harness.problem.manifest import find
 from harness.problem.model import Problem
 from tests.support import build_cache
@@ -25,15 +26,14 @@ MODULES = (
     "build",
     "launch",
     "checking",
-    "timing",
     "check_and_time",
     "cublaslt",
     "dispatch",
-    "nvml",
     "clocks",
     "sanitize",
-    "ratios",
-    "stated",
+    "rates",
+    "facts",
+    "watchdog",
     "contenders",
     "contest",
 )
@@ -129,16 +129,18 @@ def contest(
     module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> ModuleType:
     """The problem's module; whatever it would ask the GPU is answered at once."""
-    loaded, checking, timing, building = map(module, ("contest", "checking", "timing", "build"))
+    loaded, checking, building = map(module, ("contest", "checking", "build"))
     sanitize = module("sanitize")
 
     def errors(_run: object, _element: str, shape: tuple[int, int, int]) -> Any:
         return checking.Errors(shape, 1e-3, 1e-3, 1e-3, 0.1, 0.1, "")
 
-    def interleaved(runs: Any, _sets: Any, turns: int, _monitor: Any, batch_ms: float) -> Any:
+    def interleaved(
+        runs: Any, _sets: Any, turns: int, _monitor: Any, _clock: Any, batch_ms: float
+    ) -> dict[str, paired.Turns]:
         watt = 700.0 if batch_ms > 200 else math.nan
         return {
-            name: timing.Series(
+            name: paired.Turns(
                 name,
                 us=[200.0 + at] * turns,
                 mhz=[COUNTED] * turns,
@@ -175,6 +177,7 @@ def contest(
         "kernel_names": lambda *_: "nvjet",
         "flop_per_cycle": lambda: 132 * 4096.0,
         "Monitor": lambda: None,
+        "Clocks": lambda: None,
     }
     for name, instead in played.items():
         monkeypatch.setattr(loaded, name, instead)

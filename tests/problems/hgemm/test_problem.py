@@ -34,7 +34,7 @@ def test_each_step_is_a_variant_with_the_ladders_words(
 def test_contenders_are_steps_or_known_by_name(
     problem: Problem, module: Callable[[str], ModuleType]
 ) -> None:
-    known = {*module("steps").RUNGS, *module("ratios").BASELINES, "best"}
+    known = {*module("steps").RUNGS, *module("steps").BASELINES, "best"}
     for name, case in problem.cases.items():
         if case.params["workload"] == "square":
             assert set(case.params["contenders"]) <= known | {module("contenders").WAITING}, name

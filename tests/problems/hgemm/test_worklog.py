@@ -3,7 +3,6 @@
 import importlib
 import random
 import re
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -13,6 +12,7 @@ from harness.analysis.claims import judge
 from harness.analysis.metrics import Metrics
 from harness.evidence import provenance
 from harness.evidence.tables import Tables
+from harness.probe import paired
 from harness.problem.model import Problem
 from harness.problem.plan import Cell as Planned
 from harness.problem.plan import Selected, plan
@@ -41,15 +41,15 @@ def slowness(name: str) -> float:
 
 
 @pytest.fixture
-def play(
-    contest: ModuleType, module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
-) -> ModuleType:
-    draw, timing = random.Random(4), module("timing")
+def play(contest: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    draw = random.Random(4)
 
-    def interleaved(runs: Any, _sets: Any, turns: int, _monitor: Any, _batch_ms: float) -> Any:
+    def interleaved(
+        runs: Any, _sets: Any, turns: int, _monitor: Any, _clock: Any, _batch_ms: float
+    ) -> dict[str, paired.Turns]:
         clock = [1 + 0.05 * draw.random() for _ in range(turns)]
         return {
-            name: timing.Series(
+            name: paired.Turns(
                 name,
                 us=[180 * slowness(name) * turn * (1 + 0.002 * draw.random()) for turn in clock],
                 mhz=[1900 / turn for turn in clock],

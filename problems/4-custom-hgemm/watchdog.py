@@ -1,4 +1,4 @@
-"""A process that is ended with all that it started if it takes too long: a kernel may not end."""
+"""Runs a program and ends it with all its descendants after a deadline: a kernel may hang."""
 
 import os
 import signal
@@ -6,13 +6,13 @@ import subprocess
 
 
 def ended(argv: list[str], limit_s: float) -> tuple[str, int | None]:
-    """Run a program; return what it printed, and its exit status, None if it had to be ended."""
+    """Run a program; return its output and its exit status, None if the deadline ended it."""
     process = subprocess.Popen(
         argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )
     try:
-        said, _ = process.communicate(timeout=limit_s)
+        output, _ = process.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         return process.communicate()[0], None
-    return said, process.returncode
+    return output, process.returncode

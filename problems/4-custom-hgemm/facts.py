@@ -6,6 +6,7 @@ from typing import Any
 
 from build import Built, blocks_per_sm
 from checking import Errors, Shape
+from rates import flop
 from step import ELEMENT_BYTES, Step
 
 Fact = tuple[str, float | str, str]
@@ -28,11 +29,6 @@ UNITS = {
     "of_tensor_rate": "%",
 }
 """Of every sample that a cell states itself."""
-
-
-def flop(shape: Shape) -> int:
-    """Return the operations of a product."""
-    return 2 * math.prod(shape)
 
 
 def of_shape(shape: Shape) -> Iterator[Fact]:
