@@ -13,6 +13,8 @@ from rich.text import Text
 from harness.problem.plan import Cell
 from harness.run.durations import Key, key_of
 
+_REFRESH_HZ = 2  # drawing takes CPU time beside a measurement
+
 
 class Estimate:
     """Estimates the seconds that a run has left; ``expected`` are durations of earlier runs.
@@ -76,6 +78,7 @@ class Progress:
             _Left(self._estimate, self._lock),
             rich_progress.TextColumn("{task.description}", markup=False),
             console=self._console,
+            refresh_per_second=_REFRESH_HZ,
             disable=not self._console.is_terminal,
         )
         self._task = self._bar.add_task("", total=self._total)
@@ -117,7 +120,7 @@ class _Left(rich_progress.ProgressColumn):
     def render(self, task: rich_progress.Task) -> Text:  # noqa: ARG002 - rich's signature
         with self._lock:
             seconds = self._estimate.left(time.monotonic())
-        return Text("" if seconds is None else f"about {left_in_words(seconds)} left")
+        return Text(f"about {left_in_words(seconds)} left" if seconds else "")
 
 
 def left_in_words(seconds: float) -> str:

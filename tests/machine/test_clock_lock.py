@@ -1,5 +1,6 @@
 """The clock's lock: whatever becomes of the harness, a real guardian undoes it on a fake card."""
 
+import importlib.util
 import json
 import os
 import signal
@@ -9,12 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from harness import process
 from harness.errors import ToolError
-from harness.machine.clock_lock import locked
+from harness.machine.clock_lock import check, locked
 from tests.support.paths import ROOT
 
 UUID = "GPU-1234"
@@ -27,6 +29,7 @@ PYNVML = """
 import json, os, time
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 
 HERE = Path(__file__).parent
 BEHAVIOUR = json.loads((HERE / "behaviour.json").read_text())
@@ -113,6 +116,16 @@ class Card:
 def card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Card:
     monkeypatch.syspath_prepend(tmp_path)
     return Card(tmp_path)
+
+
+def loaded(card: Card) -> ModuleType:
+    """Load the fake of this card as it behaves now."""
+    spec = importlib.util.spec_from_file_location("pynvml", card.folder / "pynvml.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def soon(holds: Callable[[], bool]) -> bool:
@@ -221,6 +234,20 @@ def test_a_clock_that_the_card_has_not_got_names_the_nearest(
     ):
         pytest.fail("entered without a lock")
     assert card.changes() == []
+
+
+def test_a_clock_is_checked_without_being_locked(
+    card: Card, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", loaded(card))
+    with pytest.raises(ToolError, match=r"cannot be 1495 MHz .*--lock-clocks 1500"):
+        check(UUID, 1495)
+    check(UUID, 1500)
+    assert card.changes() == []
+    card.behaves(nvmlDeviceGetHandleByUUID="NVMLError_NotFound")
+    monkeypatch.setitem(sys.modules, "pynvml", loaded(card))
+    with pytest.raises(ToolError, match="no such GPU"):
+        check(UUID, 1500)
 
 
 @pytest.mark.parametrize(
