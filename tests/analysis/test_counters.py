@@ -1,6 +1,7 @@
 """The first counters of a launch, from tables made by hand and from ncu's own CSV."""
 
 import csv
+from typing import Any
 
 import pytest
 
@@ -11,13 +12,13 @@ from tests.support.paths import DATA
 NCU = DATA / "ncu"
 
 
-def counters(*rows):
+def counters(*rows: Any) -> Any:
     """Make counters of (launch, metric, unit, value)."""
     columns = zip(*rows, strict=True)
     return frame("counters", dict(zip(("launch", "metric", "unit", "value"), columns, strict=True)))
 
 
-def real_counters():
+def real_counters() -> Any:
     """Read ncu's own raw page: a row of names, a row of units, a row a launch."""
     with (NCU / "small.csv").open(newline="") as file:
         head, units, *launches = csv.reader(file)
@@ -29,7 +30,7 @@ def real_counters():
     return counters(*rows)
 
 
-def test_a_real_gemm_copy_reduction_and_softmax():
+def test_a_real_gemm_copy_reduction_and_softmax() -> None:
     found = per_kernel(real_counters())
     assert found["time_ns"].to_list() == [25312, 13536, 10304, 41440]
     assert found["dram_bytes"].to_list() == [16_952_576, 8_442_112, 16_839_936, 8_438_272]
@@ -44,12 +45,12 @@ def test_a_real_gemm_copy_reduction_and_softmax():
 @pytest.mark.parametrize(
     ("unit", "factor"), [("ns", 1), ("us", 1e3), ("usecond", 1e3), ("msecond", 1e6), ("s", 1e9)]
 )
-def test_times_become_nanoseconds(unit, factor):
+def test_times_become_nanoseconds(unit: str, factor: float) -> None:
     found = per_kernel(counters((0, "gpu__time_duration.sum", unit, 1.5)))
     assert found["time_ns"].to_list() == [1.5 * factor]
 
 
-def test_bytes_of_different_scales_are_added_as_bytes():
+def test_bytes_of_different_scales_are_added_as_bytes() -> None:
     found = per_kernel(
         counters(
             (0, "dram__bytes_read.sum", "Mbyte", 2.5), (0, "dram__bytes_write.sum", "Kbyte", 3.0)
@@ -58,7 +59,7 @@ def test_bytes_of_different_scales_are_added_as_bytes():
     assert found["dram_bytes"].to_list() == [2_503_000]
 
 
-def test_what_was_not_measured_is_null():
+def test_what_was_not_measured_is_null() -> None:
     found = per_kernel(
         counters(
             (3, "dram__bytes_read.sum", "byte", 7.0),
@@ -73,7 +74,7 @@ def test_what_was_not_measured_is_null():
     assert per_kernel(empty("counters")).is_empty()
 
 
-def test_a_counter_is_of_the_longest_kernel():
+def test_a_counter_is_of_the_longest_kernel() -> None:
     """Launch 3 takes 41.44 µs of the four; its figures are ncu's own."""
     values = of_longest_kernel(real_counters())
     assert values["launch__waves_per_multiprocessor"] == 0.65
@@ -82,7 +83,7 @@ def test_a_counter_is_of_the_longest_kernel():
     assert of_longest_kernel(empty("counters")) == {}
 
 
-def test_a_counter_of_kernels_without_a_time_or_that_is_no_number_is_not_measured():
+def test_a_counter_of_kernels_without_a_time_or_that_is_no_number_is_not_measured() -> None:
     untimed = counters((0, "gpu__time_duration.sum", "ns", 5.0), (1, "a", "", 1.0))
     assert of_longest_kernel(untimed) == {}
     broken = counters((0, "gpu__time_duration.sum", "ns", 5.0), (0, "a", "", float("nan")))

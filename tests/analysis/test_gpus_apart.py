@@ -5,6 +5,7 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -33,7 +34,7 @@ def measured(
     over: Times,
     ran: tuple[Sequence[str], Sequence[str]],
     ceilings: Mapping[str, Mapping[str, float]] = CEILINGS,
-    **cells: object,
+    **cells: Any,
 ) -> Measured:
     """Return "fast" over "slow" of the example, their rounds timed on the GPUs that ``ran``."""
     rows: list[Row] = []
@@ -102,8 +103,8 @@ def test_the_same_thing_on_two_gpus_is_never_called_different(example: Problem) 
         return [slower * math.exp(luck + draw.gauss(0, 0.01)) for _ in range(9)]
 
     for _ in range(60):
-        sides = [[process(slower) for _ in range(5)] for slower in (1.05, 1.0)]
-        found = measured(example, *sides, apart(5, SLOW, FAST))
+        of, over = ([process(slower) for _ in range(5)] for slower in (1.05, 1.0))
+        found = measured(example, of, over, apart(5, SLOW, FAST))
         assert claims.verdict(replace(found, clock_factor=1.0), ABOVE) == "reproduced"
         called += {claims.verdict(found, bound) for bound in (ABOVE, BELOW)} != {"inconclusive"}
     assert called == 0
@@ -228,7 +229,11 @@ def test_nor_does_a_time_over_what_was_counted_or_a_single_value(example: Proble
 
 
 def test_room_for_the_clock_and_for_the_gpus_are_both_given(example: Problem) -> None:
-    slowed = {"doubt": "power cap in 9 of 9 looks", "sm_mhz_min": 1800.0, "sm_mhz_max": 1980.0}
+    slowed: dict[str, Any] = {
+        "doubt": "power cap in 9 of 9 looks",
+        "sm_mhz_min": 1800.0,
+        "sm_mhz_max": 1980.0,
+    }
     found = measured(example, FLAT, FLAT, apart(5, SLOW, FAST), **slowed)
     assert found.clock_factor == pytest.approx(1.05 * 1980 / 1800)
     assert found.doubt.endswith("; timed on 2 GPUs whose ceilings differ by up to 5.0 %")
@@ -260,7 +265,9 @@ def test_no_step_made_of_what_ceilings_hold_up_differs_by_more_than_they(
     took = [sum(part / rate for part, rate in zip(parts, of, strict=True)) for of in (one, other)]
     ratio = took[0] / took[1]
     both = itertools.permutations((FAST, SLOW))
-    factor, again = (reliability.apart({pair}, ceilings, ["wall_time"])[1] for pair in both)
+    factor, again = (
+        reliability.apart({(pair[0], pair[1])}, ceilings, ["wall_time"])[1] for pair in both
+    )
     assert factor == again >= 1
     assert max(ratio, 1 / ratio) <= factor * (1 + 1e-9)
     assert reliability.apart({(FAST, SLOW)}, ceilings, ["gpu_time"])[1] <= factor

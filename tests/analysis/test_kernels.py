@@ -1,6 +1,7 @@
 """Kernel families and short names, on names that profilers really printed."""
 
 import csv
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -93,16 +94,16 @@ SHORT = {
 @pytest.mark.parametrize(
     ("expected", "name"), [(each, name) for each, names in FAMILIES.items() for name in names]
 )
-def test_family_of_real_names(expected, name):
+def test_family_of_real_names(expected: Any, name: str) -> None:
     assert family(name) == expected
 
 
 @pytest.mark.parametrize(("name", "expected"), SHORT.items())
-def test_short_names_keep_the_function_and_its_functor(name, expected):
+def test_short_names_keep_the_function_and_its_functor(name: str, expected: Any) -> None:
     assert short_name(name) == expected
 
 
-def test_every_kernel_of_the_real_captures_has_a_family_and_a_name_of_its_own():
+def test_every_kernel_of_the_real_captures_has_a_family_and_a_name_of_its_own() -> None:
     names = set()
     for path in DATA.glob("nsys/*_cuda_gpu_kern_sum.csv"):
         with path.open(newline="") as file:
@@ -113,7 +114,7 @@ def test_every_kernel_of_the_real_captures_has_a_family_and_a_name_of_its_own():
     assert len(set(shortened.values())) == len(names)
 
 
-def test_a_name_that_is_too_long_keeps_both_ends():
+def test_a_name_that_is_too_long_keeps_both_ends() -> None:
     name = "nvjet_" + "x" * 100 + "_TNN"
     assert short_name(name, 15) == "nvjet_x…xxx_TNN"
 
@@ -126,7 +127,7 @@ names = st.one_of(
 
 
 @given(st.lists(names, max_size=12), st.integers(12, 60))
-def test_no_two_names_become_one_and_none_is_too_long(given_names, limit):
+def test_no_two_names_become_one_and_none_is_too_long(given_names: Any, limit: int) -> None:
     shortened = short_names(given_names, limit)
     assert set(shortened) == set(given_names)
     assert len(set(shortened.values())) == len(shortened)
@@ -134,5 +135,5 @@ def test_no_two_names_become_one_and_none_is_too_long(given_names, limit):
 
 
 @given(names)
-def test_any_text_has_a_family(name):
+def test_any_text_has_a_family(name: str) -> None:
     assert family(name)

@@ -16,9 +16,9 @@ from harness.analysis.memory import (
     peaks,
     pool_peaks,
     pools,
-    size,
     stacked,
 )
+from harness.analysis.units import size
 from harness.captures.memory import read as memory
 from harness.evidence.tables import FREED_POOL, frame
 

@@ -2,6 +2,8 @@
 
 import csv
 import sqlite3
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -18,7 +20,7 @@ NSYS = DATA / "nsys"
 intervals = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)), max_size=25)
 
 
-def gpu_ops(*rows, **columns):
+def gpu_ops(*rows: Any, **columns: Any) -> Any:
     """Make operations of (start, duration): kernels of one name unless columns say otherwise."""
     given_columns = {
         "kind": ["kernel"] * len(rows),
@@ -30,7 +32,7 @@ def gpu_ops(*rows, **columns):
     return frame("gpu_ops", given_columns | columns)
 
 
-def running(rows):
+def running(rows: Any) -> Any:
     """Return how many operations run in each nanosecond, from the first start to the last end."""
     first = min(start for start, _ in rows)
     counts = [0] * (max(start + duration for start, duration in rows) - first)
@@ -41,7 +43,7 @@ def running(rows):
 
 
 @given(intervals.filter(bool))
-def test_activity_counts_each_nanosecond_once(rows):
+def test_activity_counts_each_nanosecond_once(rows: Any) -> None:
     counts = running(rows)
     found = timeline.activity(gpu_ops(*rows))
     assert found.span_ns == len(counts)
@@ -52,7 +54,7 @@ def test_activity_counts_each_nanosecond_once(rows):
 
 @given(intervals.filter(bool))
 @example([(10 * step, step) for step in range(1, 9)])
-def test_gaps_are_the_longest_runs_of_idle_nanoseconds(rows):
+def test_gaps_are_the_longest_runs_of_idle_nanoseconds(rows: Any) -> None:
     text = "".join("x" if count else " " for count in running(rows))
     # An empty operation inside an idle time parts it without making it any less idle.
     marks = {start - min(start for start, _ in rows) for start, duration in rows if not duration}
@@ -62,12 +64,12 @@ def test_gaps_are_the_longest_runs_of_idle_nanoseconds(rows):
     assert [gap.duration_ns for gap in found] == runs[: timeline.GAPS_KEPT]
 
 
-def test_a_gap_names_what_ended_last_before_it_and_what_came_next():
+def test_a_gap_names_what_ended_last_before_it_and_what_came_next() -> None:
     ops = gpu_ops((0, 50), (10, 5), (80, 5), name=["long", "short", "next"])
     assert timeline.activity(ops).gaps == (timeline.Gap(50, 30, "long", "next"),)
 
 
-def test_devices_are_apart_and_together():
+def test_devices_are_apart_and_together() -> None:
     found = timeline.activity(gpu_ops((0, 10), (5, 10), (40, 10), device=[0, 1, 1]))
     assert (found.span_ns, found.busy_ns, found.overlap_ns) == (50, 25, 5)
     assert {number: part.busy_ns for number, part in found.devices.items()} == {0: 10, 1: 20}
@@ -75,7 +77,7 @@ def test_devices_are_apart_and_together():
     assert found.devices[1].overlap_ns == 0
 
 
-def test_no_gpu_work_is_not_measured_rather_than_zero():
+def test_no_gpu_work_is_not_measured_rather_than_zero() -> None:
     none = timeline.activity(empty("gpu_ops"))
     assert (none.span_ns, none.busy_ns, none.idle_ns, none.overlap_ns) == (None,) * 4
     assert timeline.kernel_table(empty("gpu_ops")).is_empty()
@@ -83,7 +85,7 @@ def test_no_gpu_work_is_not_measured_rather_than_zero():
     assert timeline.range_table(empty("ranges")).is_empty()
 
 
-def test_kernel_table_by_hand():
+def test_kernel_table_by_hand() -> None:
     ops = gpu_ops(
         *[(0, 10), (20, 15), (40, 30), (80, 45), (99, 100), (99, 7)],
         kind=["kernel"] * 4 + ["graph", "memset"],
@@ -110,11 +112,11 @@ def test_kernel_table_by_hand():
     assert (rows[0]["grid"], rows[0]["registers"]) == (None, None)
 
 
-def test_an_even_number_of_launches_has_its_median_between_two():
+def test_an_even_number_of_launches_has_its_median_between_two() -> None:
     assert timeline.kernel_table(gpu_ops((0, 3), (5, 4)))["median_ns"].to_list() == [3.5]
 
 
-def test_copies_by_direction_and_unknown_sizes_stay_unknown():
+def test_copies_by_direction_and_unknown_sizes_stay_unknown() -> None:
     ops = gpu_ops(
         *[(0, 4), (9, 6), (20, 1), (30, 2)],
         kind=["copy", "copy", "memset", "kernel"],
@@ -124,12 +126,12 @@ def test_copies_by_direction_and_unknown_sizes_stay_unknown():
     assert timeline.copy_table(ops).rows() == [("HtoD", 2, 300, 10), ("memset", 1, None, 1)]
 
 
-def test_ranges_that_never_ended_are_counted_but_not_timed():
+def test_ranges_that_never_ended_are_counted_but_not_timed() -> None:
     ranges = frame("ranges", {"name": ["a", "a", "a", "b"], "duration_ns": [4, None, 5, None]})
     assert timeline.range_table(ranges).rows() == [("a", 3, 9, 4.5, 1), ("b", 1, None, None, 1)]
 
 
-def two_steps():
+def two_steps() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Two steps on thread 1 whose kernels run after both; thread 2 launches meanwhile."""
     ranges = {
         "name": ["step", "step", "other", "step"],
@@ -156,7 +158,7 @@ def two_steps():
     return ops, frame("api_calls", calls), frame("ranges", ranges)
 
 
-def test_gpu_work_belongs_to_the_step_that_launched_it():
+def test_gpu_work_belongs_to_the_step_that_launched_it() -> None:
     found = timeline.gpu_ops_in_ranges(*two_steps(), "step")
     assert list(zip(found["correlation"], found["step"], strict=True)) == [
         *[(11, 0), (12, 0), (21, 1), (21, 1), (22, 1)]
@@ -164,7 +166,7 @@ def test_gpu_work_belongs_to_the_step_that_launched_it():
     assert found.columns == [*two_steps()[0].columns, "step"]
 
 
-def test_step_activity_by_hand():
+def test_step_activity_by_hand() -> None:
     rows = timeline.step_activity(*two_steps(), "step").rows(named=True)
     assert rows == [
         {"step": 0, "host_ns": 50, "kernels": 1, "graphs": 0, "busy_ns": 15},
@@ -172,14 +174,14 @@ def test_step_activity_by_hand():
     ]
 
 
-def test_a_step_without_gpu_work_is_a_step():
+def test_a_step_without_gpu_work_is_a_step() -> None:
     _, calls, ranges = two_steps()
     rows = timeline.step_activity(empty("gpu_ops"), calls, ranges, "step")
     assert rows["busy_ns"].to_list() == [0, 0]
     assert timeline.step_activity(empty("gpu_ops"), calls, ranges, "absent").is_empty()
 
 
-def test_nested_ranges_of_one_name_are_one_step_and_adjacent_ones_are_two():
+def test_nested_ranges_of_one_name_are_one_step_and_adjacent_ones_are_two() -> None:
     ranges = frame(
         "ranges",
         {
@@ -193,7 +195,7 @@ def test_nested_ranges_of_one_name_are_one_step_and_adjacent_ones_are_two():
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 60), st.integers(0, 9)), max_size=20))
-def test_busy_time_of_each_step_is_its_union(launches):
+def test_busy_time_of_each_step_is_its_union(launches: Any) -> None:
     ranges = {"name": ["s"] * 4, "start_ns": [0, 10, 20, 30], "duration_ns": [5] * 4}
     calls = {
         "start_ns": [step * 10 + 2 for step, _, _ in launches],
@@ -207,13 +209,13 @@ def test_busy_time_of_each_step_is_its_union(launches):
     found = timeline.step_activity(
         ops, frame("api_calls", calls), frame("ranges", ranges | {"thread": [0] * 4}), "s"
     )
-    moments = [set() for _ in range(4)]
+    moments: list[set[int]] = [set() for _ in range(4)]
     for step, start, duration in launches:
         moments[step].update(range(start, start + duration))
     assert found["busy_ns"].to_list() == [len(each) for each in moments]
 
 
-def kernels_of_export(name, folder):
+def kernels_of_export(name: str, folder: Path) -> Any:
     """Read a real export's kernels with plain SQL."""
     database = folder / name
     packed = (NSYS / f"{name}.sqlite.zst").read_bytes()
@@ -231,7 +233,7 @@ def kernels_of_export(name, folder):
 
 
 @pytest.mark.parametrize("name", ["streams", "graph_node", "graph_level", "memset_overlap"])
-def test_kernel_table_is_that_of_nsys_stats(name, tmp_path):
+def test_kernel_table_is_that_of_nsys_stats(name: str, tmp_path: Path) -> None:
     found = timeline.kernel_table(kernels_of_export(name, tmp_path))
     numbers = ["Total Time (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "Instances", "Time (%)"]
     with (NSYS / f"{name}_cuda_gpu_kern_sum.csv").open(newline="") as file:

@@ -3,6 +3,8 @@
 import gzip
 import os
 import sqlite3
+from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
@@ -24,7 +26,9 @@ REAL = {
 
 @pytest.mark.parametrize(("name", "kind"), REAL.items())
 @pytest.mark.parametrize("wrap", [bytes, gzip.compress, zstandard.compress])
-def test_kind_is_known_by_content_whatever_the_name_and_wrapping(name, kind, wrap, tmp_path):
+def test_kind_is_known_by_content_whatever_the_name_and_wrapping(
+    name: str, kind: str, wrap: Any, tmp_path: Path
+) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(wrap(unpacked(DATA / name)))
     assert kind_of(path).name == kind
@@ -38,14 +42,16 @@ def test_kind_is_known_by_content_whatever_the_name_and_wrapping(name, kind, wra
         ('[{"ph": "X"}]', "torch"),
     ],
 )
-def test_a_memory_snapshot_in_json_is_no_trace(text, kind, tmp_path):
+def test_a_memory_snapshot_in_json_is_no_trace(text: str, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
     assert kind_of(path).name == kind
 
 
 @pytest.mark.parametrize("wrap", [gzip.compress, zstandard.compress])
-def test_a_compressed_export_opens_as_a_database_and_leaves_nothing(wrap, tmp_path):
+def test_a_compressed_export_opens_as_a_database_and_leaves_nothing(
+    wrap: Any, tmp_path: Path
+) -> None:
     path = tmp_path / "export"
     path.write_bytes(wrap(unpacked(DATA / "nsys/streams.sqlite.zst")))
     with opened(path) as plain:
@@ -56,7 +62,7 @@ def test_a_compressed_export_opens_as_a_database_and_leaves_nothing(wrap, tmp_pa
     assert not plain.parent.exists()
 
 
-def test_plain_files_and_torch_traces_are_opened_where_they_are(tmp_path):
+def test_plain_files_and_torch_traces_are_opened_where_they_are(tmp_path: Path) -> None:
     path = tmp_path / "snapshot"
     path.write_bytes(unpacked(DATA / "memory/graph.pickle.zst"))
     with opened(path) as plain:
@@ -65,7 +71,7 @@ def test_plain_files_and_torch_traces_are_opened_where_they_are(tmp_path):
         assert plain == DATA / "torch/graph.json.gz"
 
 
-def test_several_frames_are_one_file(tmp_path):
+def test_several_frames_are_one_file(tmp_path: Path) -> None:
     path = tmp_path / "frames"
     path.write_bytes(b"".join(map(zstandard.compress, [b"NVR\0", b"a" * 9000, b"b"])))
     with opened(path) as plain:
@@ -73,7 +79,9 @@ def test_several_frames_are_one_file(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_an_nsys_report_is_exported_by_nsys(tmp_path, monkeypatch):
+def test_an_nsys_report_is_exported_by_nsys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = tmp_path / "nsys"
     program.write_text('#!/bin/sh\nfor last; do :; done\ncp "$last" "${3#--output=}"\n')
     program.chmod(0o755)
@@ -86,7 +94,9 @@ def test_an_nsys_report_is_exported_by_nsys(tmp_path, monkeypatch):
         pass
 
 
-def test_without_nsys_a_report_says_what_to_do(tmp_path, monkeypatch):
+def test_without_nsys_a_report_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with (
         pytest.raises(ToolError, match="`nsys export --type sqlite`"),
@@ -108,7 +118,9 @@ def test_without_nsys_a_report_says_what_to_do(tmp_path, monkeypatch):
     ],
     ids=["empty", "empty gzip", "text", "zip", "cut gzip", "cut zstd", "damaged zstd"],
 )
-def test_what_cannot_be_used_is_said_in_one_line(content, message, tmp_path):
+def test_what_cannot_be_used_is_said_in_one_line(
+    content: Any, message: str, tmp_path: Path
+) -> None:
     path = tmp_path / "bad"
     path.write_bytes(content)
     with pytest.raises(CaptureError, match=message) as error, opened(path):
@@ -117,7 +129,7 @@ def test_what_cannot_be_used_is_said_in_one_line(content, message, tmp_path):
     assert error.value.exit_code == 2
 
 
-def test_missing_files_folders_and_pipes_are_refused_at_once(tmp_path):
+def test_missing_files_folders_and_pipes_are_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name, message in {
         "none": "no such file",
@@ -128,7 +140,7 @@ def test_missing_files_folders_and_pipes_are_refused_at_once(tmp_path):
             kind_of(tmp_path / name)
 
 
-def test_a_bomb_is_stopped_at_the_bound(tmp_path):
+def test_a_bomb_is_stopped_at_the_bound(tmp_path: Path) -> None:
     path = tmp_path / "bomb"
     path.write_bytes(zstandard.compress(b"NVR\0" + bytes(10_000_000)))
     with pytest.raises(CaptureError, match="more than 100000 bytes"), opened(path, 100_000):
@@ -140,7 +152,9 @@ def test_a_bomb_is_stopped_at_the_bound(tmp_path):
     st.sampled_from([b"", b"NVR\0", b"\x28\xb5\x2f\xfd", b"\x1f\x8b\x08", b"SQLite format 3\0"]),
     st.binary(max_size=200),
 )
-def test_no_bytes_raise_anything_else(tmp_path_factory, magic, rest):
+def test_no_bytes_raise_anything_else(
+    tmp_path_factory: pytest.TempPathFactory, magic: bytes, rest: bytes
+) -> None:
     path = tmp_path_factory.getbasetemp() / "bytes"
     path.write_bytes(magic + rest)
     try:
@@ -150,7 +164,7 @@ def test_no_bytes_raise_anything_else(tmp_path_factory, magic, rest):
         assert "\n" not in str(error)
 
 
-def unpacked(path):
+def unpacked(path: Path) -> Any:
     content = path.read_bytes()
     if path.suffix == ".zst":
         return zstandard.decompress(content, max_output_size=1 << 26)

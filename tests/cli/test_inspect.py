@@ -6,7 +6,9 @@ import json
 import re
 import sqlite3
 import sys
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import typer
@@ -21,7 +23,7 @@ app = typer.Typer()
 app.command()(inspect)
 
 
-def run(*arguments, **environment):
+def run(*arguments: object, **environment: Any) -> Any:
     """Run the command; what it printed, or the error that it raised."""
     result = CliRunner().invoke(app, [str(each) for each in arguments], env=environment)
     if result.exception and not isinstance(result.exception, SystemExit):
@@ -30,12 +32,12 @@ def run(*arguments, **environment):
     return result.stdout
 
 
-def rows(name):
+def rows(name: str) -> Any:
     with (DATA / name).open(newline="") as file:
         return list(csv.DictReader(file))
 
 
-def fake_reader(monkeypatch, kind, **tables):
+def fake_reader(monkeypatch: pytest.MonkeyPatch, kind: str, **tables: Any) -> None:
     """Let the reader of ``kind`` return tables made of columns, in place of any file's content."""
     made = {name: frame(name, columns) for name, columns in tables.items()}
     module = SimpleNamespace(read=lambda _path: made, read_brief=lambda _path: made)
@@ -43,7 +45,7 @@ def fake_reader(monkeypatch, kind, **tables):
 
 
 @pytest.mark.parametrize("name", ["streams", "graph_node", "graph_level", "memset_overlap"])
-def test_nsys_kernels_are_those_of_nsys_stats(name):
+def test_nsys_kernels_are_those_of_nsys_stats(name: str) -> None:
     found = json.loads(run(DATA / f"nsys/{name}.sqlite.zst", "--json"))
     assert found["kind"] == "nsys"
     truth = {row["Name"]: row for row in rows(f"nsys/{name}_cuda_gpu_kern_sum.csv")}
@@ -55,7 +57,7 @@ def test_nsys_kernels_are_those_of_nsys_stats(name):
         assert row["median_ns"] == float(truth[kernel]["Med (ns)"])
 
 
-def test_nsys_copies_and_ranges_are_those_of_nsys_stats():
+def test_nsys_copies_and_ranges_are_those_of_nsys_stats() -> None:
     found = json.loads(run(DATA / "nsys/streams.sqlite.zst", "--json"))
     times = rows("nsys/streams_cuda_gpu_mem_time_sum.csv")
     assert sorted((row["count"], row["total_ns"]) for row in found["copies"]) == sorted(
@@ -70,7 +72,7 @@ def test_nsys_copies_and_ranges_are_those_of_nsys_stats():
         assert ranges[row["Range"].removeprefix(":")] == int(row["Total Time (ns)"])
 
 
-def test_torch_and_nsys_see_the_same_launches():
+def test_torch_and_nsys_see_the_same_launches() -> None:
     counts = {}
     for kind, name in {"torch": "torch/streams.json.gz", "nsys": "nsys/streams.sqlite.zst"}.items():
         found = json.loads(run(DATA / name, "--json"))
@@ -83,7 +85,7 @@ def test_torch_and_nsys_see_the_same_launches():
     assert sum(counts["torch"]) == sum(counts["nsys"]) == 24
 
 
-def test_ncu_counters_are_those_of_its_own_page():
+def test_ncu_counters_are_those_of_its_own_page() -> None:
     found = json.loads(run(DATA / "ncu/small.ncu-rep.zst", "--json"))
     assert found["kind"] == "ncu"
     truth = rows("ncu/small.csv")[1:]
@@ -97,7 +99,7 @@ def test_ncu_counters_are_those_of_its_own_page():
     assert " 72.0 " in text
 
 
-def test_memory_pools_add_up_to_the_allocators_own_totals():
+def test_memory_pools_add_up_to_the_allocators_own_totals() -> None:
     found = json.loads(run(DATA / "memory/graph.pickle.zst", "--json"))
     totals = json.loads((DATA / "memory/graph.json").read_text())
     assert found["kind"] == "memory"
@@ -107,7 +109,7 @@ def test_memory_pools_add_up_to_the_allocators_own_totals():
     assert "Pools" in run(DATA / "memory/graph.pickle.zst")
 
 
-def test_memory_shows_parts_live_blocks_peaks_and_what_it_cannot_tell():
+def test_memory_shows_parts_live_blocks_peaks_and_what_it_cannot_tell() -> None:
     found = json.loads(run(DATA / "memory/graph.pickle.zst", "--json"))
     parts = ("live", "rounding", "awaiting free", "free in used segments", "free segments")
     for pool in found["pools"]:
@@ -128,7 +130,9 @@ def test_memory_shows_parts_live_blocks_peaks_and_what_it_cannot_tell():
     assert "Who holds 167.90 MB of what is allocated is not recorded" in old
 
 
-def test_memory_that_was_not_recorded_is_a_dash_and_rows_are_cut(monkeypatch):
+def test_memory_that_was_not_recorded_is_a_dash_and_rows_are_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     stacks = [f"m/{HOSTILE}{n}.py:1 f" for n in range(20)]
     tables = {
         "memory_pools": {
@@ -169,15 +173,15 @@ def test_memory_that_was_not_recorded_is_a_dash_and_rows_are_cut(monkeypatch):
     assert mark["parts"] == {"default": {"live": 9000, "rounding": None}}
 
 
-def planted(tmp_path, **more):
+def planted(tmp_path: Path, **more: Any) -> Any:
     """A history of two graphs' pools, of which one is gone by its end, with marks."""
     mib = 1 << 20
 
-    def standing(address, pool, allocated, **rest):
+    def standing(address: Any, pool: Any, allocated: int, **rest: int) -> Any:
         sizes = {"total_size": 8 * mib, "allocated_size": allocated, "requested_size": allocated}
         return sizes | {"address": address * mib, "segment_pool_id": [0, pool]} | rest
 
-    def event(action, address, size, time_us, line=0):
+    def event(action: str, address: Any, size: int, time_us: int, line: int = 0) -> Any:
         frames = [{"filename": "/w/model.py", "line": at, "name": "f"} for at in range(line, 9)]
         made = {"action": action, "addr": address * mib, "size": size * mib, "time_us": time_us}
         return made | {"frames": frames if line else []}
@@ -207,14 +211,14 @@ def planted(tmp_path, **more):
     return path
 
 
-def lines_of(text, title):
+def lines_of(text: str, title: str) -> Any:
     """Return the rows of the table with ``title``, each split where columns are apart."""
     lines = [line.strip() for line in text.splitlines()]
     begin = next(at for at in range(lines.index(title), len(lines)) if "───" in lines[at]) + 1
     return [re.split(r"  +", line) for line in lines[begin : lines.index("", begin)]]
 
 
-def test_what_filled_a_pool_that_is_gone_is_shown_as_parts_of_it(tmp_path):
+def test_what_filled_a_pool_that_is_gone_is_shown_as_parts_of_it(tmp_path: Path) -> None:
     found = json.loads(run(planted(tmp_path), "--json"))
     default, graph = found["filled"]
     assert (default["pool"], graph["pool"]) == ("default", "graph pool (0, 1)")
@@ -237,7 +241,7 @@ def test_what_filled_a_pool_that_is_gone_is_shown_as_parts_of_it(tmp_path):
     assert FREED_POOL not in text
 
 
-def test_each_phase_ends_with_what_its_pools_are(tmp_path):
+def test_each_phase_ends_with_what_its_pools_are(tmp_path: Path) -> None:
     text = run(planted(tmp_path))
     assert lines_of(text, "As each phase ended") == [
         ["record", "20.97 MB", "4.19 MB", "default", "8.39 MB", "3.15 MB", "0 B", "5.24 MB"],
@@ -252,7 +256,7 @@ def test_each_phase_ends_with_what_its_pools_are(tmp_path):
     assert others == ["3 other pools", "27 B", "3 B", "–", "18 B", "6 B"]
 
 
-def test_tables_fit_100_columns_and_full_names_are_whole():
+def test_tables_fit_100_columns_and_full_names_are_whole() -> None:
     capture = DATA / "nsys/memset_overlap.sqlite.zst"
     for path in (capture, DATA / "ncu/small.ncu-rep.zst"):
         lines = run(path).splitlines()
@@ -268,7 +272,7 @@ HOSTILE = "\x1b[31m[bold red]k[/] \u202e<script>\x07\n"
 
 
 @pytest.mark.parametrize("environment", [{}, {"FORCE_COLOR": "1"}])
-def test_names_cannot_steer_the_terminal(monkeypatch, environment):
+def test_names_cannot_steer_the_terminal(monkeypatch: pytest.MonkeyPatch, environment: Any) -> None:
     ops = {"kind": ["kernel"], "name": [HOSTILE], "start_ns": [0], "duration_ns": [1000]}
     ranges = {"name": [HOSTILE], "duration_ns": [10]}
     fake_reader(monkeypatch, "nsys", gpu_ops=ops, ranges=ranges)
@@ -280,7 +284,7 @@ def test_names_cannot_steer_the_terminal(monkeypatch, environment):
     assert as_json.isascii()
 
 
-def test_a_cpu_trace_shows_its_operators(monkeypatch):
+def test_a_cpu_trace_shows_its_operators(monkeypatch: pytest.MonkeyPatch) -> None:
     operators = {"name": ["aten::mm"], "count": [2], "total_ns": [5_000_000], "device_ns": [None]}
     fake_reader(monkeypatch, "torch", operators=operators)
     found = json.loads(run(DATA / "torch/streams.json.gz", "--json"))
@@ -292,7 +296,7 @@ def test_a_cpu_trace_shows_its_operators(monkeypatch):
     assert "5.000" in text
 
 
-def test_an_export_without_gpu_work_needs_ranges(monkeypatch):
+def test_an_export_without_gpu_work_needs_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_reader(monkeypatch, "nsys", ranges={"name": ["step"], "duration_ns": [10]})
     text = run(DATA / "nsys/streams.sqlite.zst")
     assert "No GPU work" in text
@@ -302,7 +306,7 @@ def test_an_export_without_gpu_work_needs_ranges(monkeypatch):
         run(DATA / "nsys/streams.sqlite.zst")
 
 
-def test_what_was_not_measured_is_a_dash_and_null(monkeypatch):
+def test_what_was_not_measured_is_a_dash_and_null(monkeypatch: pytest.MonkeyPatch) -> None:
     counters = {
         "launch": [0, 0],
         "name": ["k", "k"],
@@ -318,13 +322,13 @@ def test_what_was_not_measured_is_a_dash_and_null(monkeypatch):
     assert "\N{EN DASH}" in line
 
 
-def test_many_kernels_are_cut_and_counted(monkeypatch):
+def test_many_kernels_are_cut_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     ops = {"kind": ["kernel"] * 40, "name": [f"k{n}" for n in range(40)], "start_ns": range(40)}
     fake_reader(monkeypatch, "nsys", gpu_ops=ops | {"duration_ns": [5] * 40})
     assert "… and 10 more: --json prints all" in run(DATA / "nsys/streams.sqlite.zst")
 
 
-def test_an_error_names_the_users_file_and_not_an_unpacked_copy(tmp_path):
+def test_an_error_names_the_users_file_and_not_an_unpacked_copy(tmp_path: Path) -> None:
     database = tmp_path / "other.sqlite"
     connection = sqlite3.connect(database)
     connection.execute("CREATE TABLE t (a)")

@@ -16,10 +16,10 @@ from contextlib import closing
 from pathlib import Path
 
 import zstandard
-from harness.report.redact import without_environment
 
 from harness.captures import sniff
 from harness.captures.ncu import read as ncu
+from harness.captures.nsys.redact import without_environment
 from harness.extract import door
 
 NO_UUID = "00000000-0000-0000-0000-000000000000"

@@ -21,7 +21,7 @@ import pytest
 
 from harness.checkout import CHECKOUT
 from harness.engines.choose import make
-from harness.engines.docker_cli import Client
+from harness.engines.docker_cli import Client, Name
 from harness.engines.engine import Engine
 from harness.engines.options import Options
 from harness.errors import ToolError
@@ -97,7 +97,7 @@ cell.finish()
 
 
 @pytest.fixture(scope="session", params=["docker", "podman"])
-def name(request: pytest.FixtureRequest) -> str:
+def name(request: pytest.FixtureRequest) -> Name:
     for variable in ("WORKLOGS_TEST_BASE", "WORKLOGS_TEST_WHEELS"):
         if variable not in os.environ:
             pytest.skip(f"{variable} is not set: see .ci/containers")
@@ -108,7 +108,8 @@ def name(request: pytest.FixtureRequest) -> str:
         pytest.skip(str(error))
     if client.image_digest(os.environ["WORKLOGS_TEST_BASE"]) is None:
         pytest.skip(f"{request.param} has no image {os.environ['WORKLOGS_TEST_BASE']}")
-    return str(request.param)
+    program: Name = request.param
+    return program
 
 
 @pytest.fixture
@@ -127,7 +128,7 @@ def a_lock_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def client(name: str) -> Iterator[Client]:
+def client(name: Name) -> Iterator[Client]:
     """The engine's client; no container may be left when a test ends."""
     client = Client(name)
     yield client
@@ -154,7 +155,7 @@ def ran(
     cells = plan(problem, selected, "cpu")
     cells = [replace(cell, deadline_s=deadline_s) for cell in cells]
     Execution(made, run, lambda *_: None).execute(cells)
-    return run, {record.id: record for _, record in run.records()}
+    return run, {record.id or "": record for _, record in run.records()}
 
 
 def test_a_cell_may_write_its_output_and_nothing_else(
@@ -178,6 +179,7 @@ def test_a_cell_may_write_its_output_and_nothing_else(
         "writes_out": 1,
         "writes_tmp": 1,
     }
+    assert run.provenance.engine
     engine = run.provenance.engine.as_json()
     assert (engine["where"], engine["engine"]) == ("in container", name)
     assert engine["image_digest"].startswith("sha256:")

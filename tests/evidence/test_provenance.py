@@ -13,7 +13,13 @@ from harness.evidence import provenance
 from tests.support import reports
 
 PUBLISHED = [report / "evidence" for report in reports.COMMITTED]
-TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
+TYPES: dict[str, Any] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "null": type(None),
+}
 
 
 def fits(value: Any, schema: dict[str, Any], known: dict[str, Any]) -> bool:

@@ -75,8 +75,8 @@ def test_a_cell_of_a_report_has_every_capture_of_it_and_all_rounds_of_its_times(
     assert cells["timing"] == {f"stack-m1.f8-0.18.0-eager.timing.r{one}" for one in range(5)}
     assert cells["ncu"] == {"stack-m1.f8-0.18.0-eager.ncu.r0"}
     for kind, table in {"nsys": "gpu_ops", "ncu": "counters", "memory": "memory_sites"}.items():
-        rows = found.captures[kind][table]  # type: ignore[index]
-        assert set(rows["cell"]) == cells[kind]  # type: ignore[index]
+        rows = found.captures[kind][table]
+        assert set(rows["cell"]) == cells[kind]
     assert found.conditions["timing"]["GPU"] == "NVIDIA H200"
     assert found.conditions["timing"]["torchao"] == "0.18.0"
 
@@ -173,8 +173,8 @@ def test_an_empty_capture_is_not_compared_and_it_is_told_why(
     name: str, kind: str, table: str, what: str
 ) -> None:
     whole = subject(DATA / name)
-    tables = whole.captures[kind]  # type: ignore[index]
-    none = Subject("none", {kind: tables | {table: evidence.empty(table)}}, whole.conditions)  # type: ignore[dict-item]
+    tables = whole.captures[kind]
+    none = Subject("none", {kind: tables | {table: evidence.empty(table)}}, whole.conditions)
     for sides, told in (
         ((whole, none), "in the second"),
         ((none, whole), "in the first"),

@@ -9,6 +9,7 @@ import pytest
 
 from harness import files
 from harness.captures import sniff
+from harness.errors import EvidenceError
 from harness.evidence import provenance
 from harness.evidence import tables as evidence
 from harness.extract import run as extraction
@@ -102,7 +103,7 @@ def test_evidence_of_another_version_is_refused(
     nsys_cell(run, export, {"step": 3})
     extraction.extract(run, tmp_path / "evidence")
     monkeypatch.setattr(evidence, "VERSION", 3)
-    with pytest.raises(evidence.EvidenceError, match=r"version 2, this harness reads 3"):
+    with pytest.raises(EvidenceError, match=r"version 2, this harness reads 3"):
         evidence.load(tmp_path / "evidence")
 
 

@@ -3,7 +3,6 @@
 import itertools
 import random
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,7 +12,7 @@ ASKED = {"samples": 200, "half_width": 0.005, "seconds": 30.0}
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that each reading advances by ten milliseconds."""
     ticks = itertools.count(0, 0.01)
     monkeypatch.setattr("time.perf_counter", lambda: next(ticks))

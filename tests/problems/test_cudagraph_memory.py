@@ -122,7 +122,7 @@ def test_roles_are_those_of_a_count_byte_by_byte(
     pieces = [segment((0, 1), 5 * 512, (20 * 512, False)), segment((0, 1), 40 * 512, (512, False))]
     scaled = [[(at * 512, size * 512) for at, size in role] for role in (held, inputs, outputs)]
     found = accounting.graph_parts(pieces, *scaled)
-    counted = Counter()
+    counted: Counter[int] = Counter()
     for at in [*range(5, 25), 40]:
         roles = [any(s <= at < s + n for s, n in role) for role in (inputs, outputs, held)]
         counted[roles.index(True) if any(roles) else 3] += 512

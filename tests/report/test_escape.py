@@ -24,7 +24,7 @@ HOSTILE = [
 
 
 def rendered(markdown: str) -> str:
-    return MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown)
+    return str(MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown))
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -6,7 +6,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from harness.errors import UsageError
+from harness.errors import ToolError, UsageError
 from harness.evidence.capture_list import KeptCapture
 from harness.store import capture_store
 
@@ -141,7 +141,7 @@ def test_nothing_is_left_of_a_push_that_fails(
         raise error
 
     monkeypatch.setattr("fsspec.implementations.local.LocalFileSystem.mv", full)
-    with pytest.raises(capture_store.ToolError, match="No space left"):
+    with pytest.raises(ToolError, match="No space left"):
         capture_store.push(captures, here, str(remote))
     assert files_of(remote) == {}
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from harness.engines.engine import Command, Node
+from harness.engines.engine import Command, Node, OnHost
 from harness.evidence.provenance import Arguments
 from harness.machine import target
 from harness.machine.host import Host
@@ -23,7 +23,7 @@ def on_cpu() -> Host:
     return Host(replace(target.detect(), gpu=None))
 
 
-class Scripts:
+class Scripts(OnHost):
     """An engine whose cells are shell scripts, by variant; counts what it ran and ended."""
 
     keeps_caches = True

@@ -23,23 +23,23 @@ def content(path: Path, data: bytes, size: int = 1000) -> bytes:
 
 @pytest.mark.parametrize("data", [CONTENT, *COMPRESSED.values()], ids=["plain", *COMPRESSED])
 @pytest.mark.parametrize("size", [1, 1000, 1 << 20])
-def test_the_name_does_not_matter(tmp_path, data, size):
+def test_the_name_does_not_matter(tmp_path: Path, data: bytes, size: int) -> None:
     if size > 1 or data is not CONTENT:
         assert content(tmp_path / "trace.bin", data, size) == CONTENT
 
 
 @pytest.mark.parametrize("data", [b"", b"x", b"\x1f", b"\x28\xb5", bz2.compress(b"x")])
-def test_what_is_not_compressed_is_given_as_it_is(tmp_path, data):
+def test_what_is_not_compressed_is_given_as_it_is(tmp_path: Path, data: bytes) -> None:
     assert content(tmp_path / "trace.gz", data) == data
 
 
 @pytest.mark.parametrize("data", COMPRESSED.values(), ids=COMPRESSED)
-def test_parts_one_after_another_are_one_content(tmp_path, data):
+def test_parts_one_after_another_are_one_content(tmp_path: Path, data: bytes) -> None:
     assert content(tmp_path / "trace", data + data) == CONTENT + CONTENT
 
 
 @pytest.mark.parametrize("data", COMPRESSED.values(), ids=COMPRESSED)
-def test_a_part_is_refused(tmp_path, data):
+def test_a_part_is_refused(tmp_path: Path, data: bytes) -> None:
     ends = [*range(5, 100, 7), *range(100, len(data), 1000), *range(len(data) - 20, len(data))]
     for end in ends:
         with pytest.raises(CaptureError):
@@ -47,7 +47,7 @@ def test_a_part_is_refused(tmp_path, data):
 
 
 @pytest.mark.parametrize("data", COMPRESSED.values(), ids=COMPRESSED)
-def test_damage_is_refused_or_harmless(tmp_path, data):
+def test_damage_is_refused_or_harmless(tmp_path: Path, data: bytes) -> None:
     chance = random.Random(2)
     refused = 0
     for _ in range(100):
@@ -61,13 +61,13 @@ def test_damage_is_refused_or_harmless(tmp_path, data):
 
 
 @pytest.mark.parametrize("data", COMPRESSED.values(), ids=COMPRESSED)
-def test_garbage_at_the_end_is_refused(tmp_path, data):
+def test_garbage_at_the_end_is_refused(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(CaptureError):
         content(tmp_path / "trace", data + b"garbage")
 
 
 @pytest.mark.parametrize("data", COMPRESSED.values(), ids=COMPRESSED)
-def test_blocks_stay_small_however_well_it_was_compressed(tmp_path, data):
+def test_blocks_stay_small_however_well_it_was_compressed(tmp_path: Path, data: bytes) -> None:
     compress = gzip.compress if data.startswith(b"\x1f") else ZSTD.compress
     path = tmp_path / "bomb"
     path.write_bytes(compress(bytes(100 << 20)))
@@ -75,7 +75,7 @@ def test_blocks_stay_small_however_well_it_was_compressed(tmp_path, data):
     assert max(len(block) for block in blocks(path, 1 << 20)) <= 33 << 20
 
 
-def test_what_is_no_file_is_refused(tmp_path):
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "missing", Path("/dev/zero")):
         with pytest.raises(CaptureError, match=r"no such file|not a regular file"):
             list(blocks(path, 1000))

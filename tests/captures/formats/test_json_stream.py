@@ -79,8 +79,15 @@ blanks = st.text(" \t\r\n", max_size=3)
 )
 @settings(max_examples=300, deadline=None)
 def test_any_json_is_read_as_the_json_module_reads_it(
-    events, before, after, root_is_list, indent, separators, ascii_only, block
-):
+    events: Any,
+    before: Any,
+    after: Any,
+    root_is_list: Any,
+    indent: Any,
+    separators: Any,
+    ascii_only: Any,
+    block: int,
+) -> None:
     document = events if root_is_list else {**before, "events": events, **after}
     dumped = json.dumps(document, indent=indent, separators=separators, ensure_ascii=ascii_only)
     text = dumped.encode()
@@ -88,14 +95,14 @@ def test_any_json_is_read_as_the_json_module_reads_it(
 
 
 @pytest.mark.parametrize("block", [1, 7, 64, 10_000])
-def test_each_value_is_found_at_its_offset(block):
+def test_each_value_is_found_at_its_offset(block: int) -> None:
     found = [place for piece in stream(TEXT, block) for place in piece.values()]
     assert [json.loads(text) for _, text in found] == EVENTS
     for offset, text in found:
         assert TEXT[offset : offset + len(text)] == text
 
 
-def test_a_piece_is_about_a_block_long_however_long_the_list():
+def test_a_piece_is_about_a_block_long_however_long_the_list() -> None:
     event = b'{"name": "%d", "nested": [{"a": 1}, {"a": 2}]},' % 7
     text = b'{"events": [' + event * 20_000 + b"{}]}"
     sizes = [len(piece.text) for piece in stream(text, 10_000)]
@@ -103,13 +110,13 @@ def test_a_piece_is_about_a_block_long_however_long_the_list():
     assert max(sizes) <= 2 * 10_000
 
 
-def test_a_text_cut_anywhere_is_refused():
+def test_a_text_cut_anywhere_is_refused() -> None:
     for end in range(len(TEXT)):
         with pytest.raises(CaptureError):
             read(TEXT[:end], 16)
 
 
-def test_changed_bytes_are_read_as_the_json_module_reads_them_or_refused():
+def test_changed_bytes_are_read_as_the_json_module_reads_them_or_refused() -> None:
     chance = random.Random(7)
     outcomes = {"read": 0, "refused": 0}
     for _ in range(4000):
@@ -143,7 +150,7 @@ FAULTS = {  # the fault stands after the ~
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 @pytest.mark.parametrize("block", [20, 300, 100_000])
-def test_a_fault_is_told_with_its_offset(fault, block):
+def test_a_fault_is_told_with_its_offset(fault: Any, block: int) -> None:
     good = b'{"name": "k", "args": {"l": [{}, {}]}},\n' * 100
     text = b'{"events": [' + good + fault + b",\n" + good + b"{}]}"
     offset = text.index(b"~")
@@ -182,7 +189,7 @@ NOT_A_LIST = {
 
 @pytest.mark.parametrize("text", NOT_A_LIST.values(), ids=NOT_A_LIST)
 @pytest.mark.parametrize("block", [5, 1 << 20])
-def test_what_is_no_such_list_is_refused_in_one_line(text, block):
+def test_what_is_no_such_list_is_refused_in_one_line(text: bytes, block: int) -> None:
     if block < len(text) // 100:
         block = len(text) // 100
     with pytest.raises(CaptureError) as error:
@@ -200,13 +207,13 @@ def test_what_is_no_such_list_is_refused_in_one_line(text, block):
         b'{"events": [{}], "tail": "' + b"x" * 9000 + b'"}',
     ],
 )
-def test_no_value_may_be_longer_than_the_limit(text):
+def test_no_value_may_be_longer_than_the_limit(text: bytes) -> None:
     with patch.object(json_stream, "LIMIT", 8000), pytest.raises(CaptureError, match="no end"):
         read(text, 500)
     assert read(text, 500) == plain(text)
 
 
-def test_an_endless_text_is_given_up_at_the_limit():
+def test_an_endless_text_is_given_up_at_the_limit() -> None:
     taken = 0
 
     def endless() -> Iterator[bytes]:
@@ -222,5 +229,5 @@ def test_an_endless_text_is_given_up_at_the_limit():
     assert taken < 100
 
 
-def test_a_byte_order_mark_is_skipped():
+def test_a_byte_order_mark_is_skipped() -> None:
     assert read(b"\xef\xbb\xbf" + TEXT) == EVENTS

@@ -263,4 +263,4 @@ def test_any_history_and_marks_sum_or_have_no_pools(
     for pool in set(tables["memory_pool_peaks"]["pool"]):
         rows = tables["memory_pool_peaks"].filter(tables["memory_pool_peaks"]["pool"] == pool)
         assert rows["bytes"].sum() == max(allocated(tables, pool))
-        assert rows["bytes"].min() > 0  # type: ignore[operator]  # integers
+        assert rows["bytes"].min() > 0

@@ -49,7 +49,7 @@ def of_blocks(address: int, pool: tuple[int, int], *blocks: Any, **more: Any) ->
     } | more
 
 
-def parts_of(tables: Any, pool: str) -> list[int | None]:
+def parts_of(tables: Any, pool: str) -> list[Any]:
     return [size for name, _, size in tables["memory_parts"].rows() if name == pool]
 
 

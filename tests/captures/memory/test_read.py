@@ -168,9 +168,11 @@ def test_the_probes_json_agrees_with_the_allocator_and_with_the_count_of_weights
     rows = tables["memory_timeline"].with_columns(pl.col("phase").cast(pl.String))
     forward = rows.filter(pl.col("phase") == "forward")["allocated_bytes"]
     # torch.cuda.max_memory_allocated() over the forward, as the process itself read it.
-    assert forward.max() == 402817536
+    highest: Any = forward.max()
+    lowest: Any = forward.min()
+    assert highest == 402817536
     # One linear of torchao 0.13.0 holds 14 bytes a weight for a moment.
-    assert forward.max() - forward.min() == pytest.approx(14 * 4096 * 4096, rel=1e-3)
+    assert highest - lowest == pytest.approx(14 * 4096 * 4096, rel=1e-3)
     # The sites against the history, counted without them.
     history = json.loads(gzip.decompress(path.read_bytes()))["device_traces"][0]
     asked = sum(event["size"] for event in history if event["action"] == "alloc")
@@ -185,7 +187,7 @@ def test_the_probes_json_agrees_with_the_allocator_and_with_the_count_of_weights
 
 
 MARK = {"phase": "x", "time_us": 1, "used_bytes": 9, "reserved_bytes": 4, "allocated_bytes": 1}
-SIZED = {"total_size": 4, "allocated_size": 0}
+SIZED: dict[str, Any] = {"total_size": 4, "allocated_size": 0}
 NO_SNAPSHOT: list[Any] = [
     [],
     {},

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -45,7 +46,7 @@ def bare(name: str) -> str:
     return re.sub(r"\b(at|native)::|\((int|bool|unsigned long)\)", "", name)
 
 
-def test_launches_agree_with_ncu(counters: pl.DataFrame, printed) -> None:
+def test_launches_agree_with_ncu(counters: pl.DataFrame, printed: Any) -> None:
     _, rows = printed
     ours = counters.unique("launch").sort("launch").select("name", "grid", "block").rows()
     shape = str.maketrans({"(": "", ")": "", " ": ""})
@@ -55,7 +56,9 @@ def test_launches_agree_with_ncu(counters: pl.DataFrame, printed) -> None:
     ]
 
 
-def test_every_metric_agrees_with_ncu_to_the_last_digit(counters: pl.DataFrame, printed) -> None:
+def test_every_metric_agrees_with_ncu_to_the_last_digit(
+    counters: pl.DataFrame, printed: Any
+) -> None:
     units, rows = printed
     compared = 0
     for launch, metric, unit, value in counters.select("launch", "metric", "unit", "value").rows():

@@ -122,7 +122,7 @@ def operator_rows(operators: dict[str, list[Event]], events: list[Event]) -> Row
         ids = [(event.get("args") or {}).get("External id") for event in group]
         known = gpu and all(number is not None and owners[number] == 1 for number in ids)
         total = sum(nanoseconds(event["dur"]) or 0 for event in group)
-        device = sum(gpu.get(number, 0) for number in ids) if known else None
+        device = sum(gpu.get(number, 0) for number in ids if number is not None) if known else None
         rows.append((name, len(group), total, device))
     return rows
 
@@ -137,7 +137,9 @@ def integer(value: object) -> int | None:
 
 @pytest.mark.parametrize("name", TRACES)
 @pytest.mark.parametrize("compress", [bytes, gzip.compress, zstandard.compress])
-def test_real_traces_are_read_as_the_plain_loop_reads_them(tmp_path, name, compress):
+def test_real_traces_are_read_as_the_plain_loop_reads_them(
+    tmp_path: Path, name: str, compress: Any
+) -> None:
     text = source(name)
     path = tmp_path / "trace.json"
     assert found(path, compress(text)) == plain(text)
@@ -164,7 +166,7 @@ REWRITTEN: dict[str, Callable[[Any], str]] = {
 
 @pytest.mark.parametrize("rewrite", REWRITTEN.values(), ids=REWRITTEN)
 @pytest.mark.parametrize("block", [5_000, json_stream.BLOCK])
-def test_layout_does_not_matter(tmp_path, rewrite, block):
+def test_layout_does_not_matter(tmp_path: Path, rewrite: Any, block: int) -> None:
     text = source("streams")
     rewritten = rewrite(json.loads(text))
     with patch.object(json_stream, "BLOCK", block):
@@ -207,7 +209,7 @@ wanted = st.fixed_dictionaries(
     },
     optional={"args": st.none() | arguments, "ph": st.just("X"), "extra": names},
 )
-unwanted = st.fixed_dictionaries(
+unwanted: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {"cat": st.sampled_from(["ac2g", "Trace", None, 5, ["kernel"], {"cat": "kernel"}])},
     optional={"ts": names | st.just(-1), "args": names | st.just([]), "name": st.none() | ids},
 )
@@ -220,7 +222,9 @@ def with_decimals(text: str) -> str:
 
 @given(events=st.lists(wanted | unwanted, min_size=1, max_size=12), block=st.integers(1, 2000))
 @settings(max_examples=250, deadline=None)
-def test_hostile_traces_are_read_as_the_plain_loop_reads_them(tmp_path_factory, events, block):
+def test_hostile_traces_are_read_as_the_plain_loop_reads_them(
+    tmp_path_factory: pytest.TempPathFactory, events: Any, block: int
+) -> None:
     text = with_decimals(json.dumps([*events, KERNEL]))
     with patch.object(json_stream, "BLOCK", block):
         assert found(tmp_path_factory.getbasetemp() / "hostile.json", text) == plain(text)
@@ -239,12 +243,12 @@ def test_hostile_traces_are_read_as_the_plain_loop_reads_them(tmp_path_factory, 
         ("12.0004", 12000),
     ],
 )
-def test_times_are_exact_nanoseconds(tmp_path, us, ns):
+def test_times_are_exact_nanoseconds(tmp_path: Path, us: Any, ns: Any) -> None:
     text = json.dumps([KERNEL]).replace("10.5", us)
     assert [row[2] for row in found(tmp_path / "trace.json", text)["gpu_ops"]] == [ns]
 
 
-def test_a_run_without_a_gpu_has_no_gpu_operations(tmp_path):
+def test_a_run_without_a_gpu_has_no_gpu_operations(tmp_path: Path) -> None:
     events = [
         {"cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 2.5, "args": {"External id": 1}}
     ]
@@ -257,17 +261,17 @@ def test_a_run_without_a_gpu_has_no_gpu_operations(tmp_path):
     }
 
 
-def test_an_operation_that_could_not_be_timed_has_no_time(tmp_path):
+def test_an_operation_that_could_not_be_timed_has_no_time(tmp_path: Path) -> None:
     rows = found(tmp_path / "trace.json", json.dumps([KERNEL | {"ts": 0.0, "dur": 0}]))["gpu_ops"]
     assert rows[0][2:4] == (None, None)
 
 
-def test_a_range_may_lack_an_end(tmp_path):
+def test_a_range_may_lack_an_end(tmp_path: Path) -> None:
     event = {"cat": "user_annotation", "name": "r", "ts": 1, "tid": 3}
     assert found(tmp_path / "t.json", json.dumps([event]))["ranges"] == [("r", 1000, None, 3)]
 
 
-def test_a_copy_between_gpus_is_on_the_one_that_made_it(tmp_path):
+def test_a_copy_between_gpus_is_on_the_one_that_made_it(tmp_path: Path) -> None:
     copy = KERNEL | {"cat": "gpu_memcpy", "name": "Memcpy PtoP (Device -> Device)"}
     copy["args"] = {"fromDevice": 0, "inDevice": 1, "toDevice": 2, "bytes": 8}
     row = read_one(tmp_path, copy)
@@ -314,7 +318,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("text", BAD.values(), ids=BAD)
-def test_a_bad_trace_is_refused_in_one_line(tmp_path, text):
+def test_a_bad_trace_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
     path = tmp_path / "trace.json"
     path.write_text(text)
     with pytest.raises(CaptureError) as error:
@@ -332,7 +336,9 @@ BOUNDS: dict[str, tuple[str, int, Callable[[int], Event]]] = {
 
 
 @pytest.mark.parametrize(("bound", "most", "changes"), BOUNDS.values(), ids=BOUNDS)
-def test_what_would_fill_the_memory_is_refused(tmp_path, bound, most, changes):
+def test_what_would_fill_the_memory_is_refused(
+    tmp_path: Path, bound: str, most: int, changes: Any
+) -> None:
     events = [KERNEL | changes(i) for i in range(10)]
     with patch.object(tables, bound, most):
         assert len(found(tmp_path / "few.json", json.dumps(events[:2]))["gpu_ops"]) == 2
@@ -340,7 +346,7 @@ def test_what_would_fill_the_memory_is_refused(tmp_path, bound, most, changes):
             found(tmp_path / "many.json", json.dumps(events))
 
 
-def test_a_bad_event_is_told_with_its_offset(tmp_path):
+def test_a_bad_event_is_told_with_its_offset(tmp_path: Path) -> None:
     text = kernel(ts=-5)
     path = tmp_path / "trace.json"
     path.write_text(text)
@@ -348,7 +354,7 @@ def test_a_bad_event_is_told_with_its_offset(tmp_path):
         read(path)
 
 
-def test_changed_bytes_give_tables_or_one_error(tmp_path):
+def test_changed_bytes_give_tables_or_one_error(tmp_path: Path) -> None:
     chance = random.Random(3)
     trace = json.loads(source("streams"))
     trace["traceEvents"] = trace["traceEvents"][:40] + trace["traceEvents"][500:540]
@@ -366,6 +372,6 @@ def test_changed_bytes_give_tables_or_one_error(tmp_path):
     assert 300 < refused < 600
 
 
-def test_reading_waits_for_its_heavy_imports():
+def test_reading_waits_for_its_heavy_imports() -> None:
     code = "import sys, harness.captures.torch.read; sys.exit('polars' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,6 +1,7 @@
 """The pools of real memory captures, whose sums are taken here by hand."""
 
 import re
+from typing import Any
 
 import pytest
 
@@ -62,7 +63,10 @@ def test_captures_without_graphs_have_neither() -> None:
 def test_blocks_that_no_history_counts_are_unknown_in_number() -> None:
     levels = {"index": [-1, 0], "pool": ["graph pool (0, 1)"] * 2}
     levels |= {"allocated_bytes": [7, 9], "reserved_bytes": [10, 10]}
-    held = {"pool": ["graph pool (0, 1)"] * 2, "site": ["a.py:1 f", "unknown"]}
+    held: dict[str, list[Any]] = {
+        "pool": ["graph pool (0, 1)"] * 2,
+        "site": ["a.py:1 f", "unknown"],
+    }
     held |= {"stack": held["site"], "count": [1, None], "bytes": [2, 7]}
     tables = {
         "memory_timeline": empty("memory_timeline"),
