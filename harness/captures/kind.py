@@ -85,7 +85,8 @@ class Kind:
     Recording: ``wrap(argv, out, flags)`` returns the command that runs the workload under the
     profiler ``tool`` and ``after(out)`` the commands that turn its report into files that need no
     profiler; ``leaves`` are the files that must exist then, and ``counted(log)`` returns what the
-    profiler says that it recorded. ``reads_counters``: needs the driver's permission for hardware
+    profiler says that it recorded. ``hook`` is the "module:class" of the probe that records in the
+    workload's process. ``reads_counters``: needs the driver's permission for hardware
     counters. ``export_check(program)`` returns whether the installed program can export, and the
     remedy, empty if it can. ``unprofiled``: nothing watches the workload, so its times are the
     times; planned first, repeated in rounds, and judged by what the GPU monitor saw.
@@ -111,6 +112,7 @@ class Kind:
     unprofiled: bool = False
     formats: tuple[Format, ...] = ()
 
+    hook: str = "harness.probe.hooks.hook:Hook"
     tool: str | None = None
     reads_counters: bool = False
     export_check: Lazy[[str], tuple[str, str]] | None = None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness import files
+from harness.captures.registry import KINDS
 from harness.engines.options import Options
 from harness.machine.monitor import Monitor
 from harness.machine.target import Target
@@ -123,6 +124,7 @@ def cell_input(cell: Cell, target: Target, out: str, locks: str) -> str:
         "variant": cell.variant,
         "case": cell.case,
         "capture": cell.capture,
+        "hook": KINDS[cell.capture].hook,
         "device": target.device,
         "params": cell.params,
         "settings": cell.settings,

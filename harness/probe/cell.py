@@ -1,6 +1,7 @@
 """The cell as its workload sees it: what to run, and where to leave what came of it."""
 
 import contextlib
+import importlib
 import json
 import os
 import time
@@ -10,8 +11,9 @@ from typing import Any
 
 import torch
 
-from harness.probe import memory, profiler_range, timing
+from harness.probe import profiler_range
 from harness.probe.gpu_lock import Turn
+from harness.probe.hooks.hook import Hook
 from harness.probe.names import INPUT, RECORD
 from harness.probe.series import Series
 
@@ -40,8 +42,8 @@ class Cell:
         self._facts: list[dict[str, Any]] = []
         self._declared: dict[str, int] = {}
         self._phases: list[dict[str, Any]] = []
-        if self.capture == "memory":
-            memory.start(self.device)
+        self._hook = _hook(given["hook"])(self)
+        self._hook.begin()
 
     @classmethod
     def load(cls) -> "Cell":
@@ -61,8 +63,7 @@ class Cell:
         with profiler_range.marked(f"phase:{name}", self.device):
             yield
             self.synchronize()
-        if self.capture == "memory":
-            memory.mark(name, self.device)
+        self._hook.end_phase(name)
 
     def synchronize(self) -> None:
         """Wait until the device has done everything asked of it."""
@@ -104,38 +105,24 @@ class Cell:
     def measure(self, name: str, step: Callable[[], object]) -> None:
         """Run ``step`` under this cell's capture, after ``settings['warmup']`` unrecorded calls.
 
-        timing: host and GPU time per step, many times. torch, nsys, ncu: ``settings['steps']``
-        steps inside the profiled range, each in a range of its own, whose number is declared for
-        the reader to check. memory: the same steps as a phase of the allocator's history. Each
-        profiled step's latency is kept, too: it tells what the profiler cost.
+        Unprofiled, a step is timed many times. A profiled region has ``settings['steps']`` steps,
+        whose number is declared for the reader to check; each one's latency is kept, too, as it
+        says what the profiler cost.
         """
         with self.phase("warmup"):
             for _ in range(self.settings["warmup"]):
                 step()
+        self._hook.measure(name, step)
+
+    def declare(self, name: str) -> int:
+        """Declare the profiled steps of region ``name`` for the reader; return their number."""
         steps: int = self.settings["steps"]
-        if self.capture == "timing":
-            with self.exclusively(name):
-                measured = timing.series(step, self.settings, self.device)
-            for one in measured:
-                self.sampled(name, one)
-            return
         self._declared[f"step:{name}"] = steps
-        latencies: list[float] = []
-        if self.capture == "memory":
-            with self.phase(name):
-                for _ in range(steps):
-                    latencies.append(self._latency(step))
-        else:
-            with self.exclusively(), profiler_range.profiled(self.capture, self.device, self.out):
-                for _ in range(steps):
-                    with profiler_range.marked(f"step:{name}", self.device):
-                        latencies.append(self._latency(step))
-        self.sample(name, "latency", "ms", latencies)
+        return steps
 
     def finish(self) -> None:
         """Write what was gathered; the last thing a repro does."""
-        if self.capture == "memory":
-            memory.finish(self.out / "memory.json.gz", self.device, self._phases)
+        self._hook.finish(self._phases)
         record = {
             "samples": self._samples,
             "sampling": self._sampling,
@@ -146,7 +133,7 @@ class Cell:
         }
         (self.out / RECORD).write_text(json.dumps(record), encoding="utf-8")
 
-    def _latency(self, step: Callable[[], object]) -> float:
+    def latency(self, step: Callable[[], object]) -> float:
         """Return the ms from a step's call until the device is idle again."""
         start = time.perf_counter()
         step()
@@ -167,3 +154,10 @@ class Cell:
             }
             for index, (value, mark) in enumerate(zip(values, marks, strict=True))
         ]
+
+
+def _hook(reference: str) -> type[Hook]:
+    """Return the class that "module:class" names."""
+    module, _, name = reference.partition(":")
+    hook: type[Hook] = getattr(importlib.import_module(module), name)
+    return hook

@@ -14,6 +14,7 @@ import torch
 
 from harness.probe.stacks import Stacks
 
+SNAPSHOT = "memory.json.gz"
 _MAX_EVENTS = 1_000_000  # past this the allocator forgets the oldest; the reader notices
 _BLOCK = ("state", "address", "size", "requested_size")
 

@@ -25,16 +25,19 @@ def marked(name: str, device: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def profiled(capture: str, device: str, out: Path) -> Iterator[None]:
-    """Open the one range that the capture records; everything before it stays out."""
-    if capture == "torch":
-        activities = [torch.profiler.ProfilerActivity.CPU]
-        if device == "cuda":
-            activities.append(torch.profiler.ProfilerActivity.CUDA)
-        with torch.profiler.profile(activities=activities) as profile:
-            yield
-        profile.export_chrome_trace(str(out / TRACE))
-        return
+def traced(device: str, out: Path) -> Iterator[None]:
+    """Record with torch.profiler and write its trace into the folder ``out``."""
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    if device == "cuda":
+        activities.append(torch.profiler.ProfilerActivity.CUDA)
+    with torch.profiler.profile(activities=activities) as profile:
+        yield
+    profile.export_chrome_trace(str(out / TRACE))
+
+
+@contextlib.contextmanager
+def cuda_range() -> Iterator[None]:
+    """Open the range of the CUDA profiler API that an outer profiler records."""
     torch.cuda.synchronize()
     torch.cuda.cudart().cudaProfilerStart()
     try:

@@ -17,6 +17,7 @@ KIND = Kind(
             re.compile(rb'\s*\{\s*"(?:segments|device_traces|totals|phases)"'), plain_name="memory"
         ),
     ),
+    hook="harness.probe.hooks.memory:Memory",
     leaves=(_SNAPSHOT,),
     artifact=_SNAPSHOT,
     read=Lazy("harness.captures.memory.read:read"),

@@ -7,6 +7,7 @@ KIND = Kind(
     title="unprofiled times",
     cost=0,
     unprofiled=True,
+    hook="harness.probe.hooks.timing:Timing",
     compared_by="samples",
     summarise=Lazy("harness.analysis.summary:samples"),
     show=Lazy("harness.cli.inspect:show_samples"),

@@ -18,6 +18,7 @@ KIND = Kind(
             unpacks_itself=True,
         ),
     ),
+    hook="harness.probe.hooks.torch_profiler:TorchProfiler",
     leaves=(_TRACE,),
     artifact=_TRACE,
     read=Lazy("harness.captures.torch.read:read"),
