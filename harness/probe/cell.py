@@ -13,7 +13,6 @@ import torch
 
 from harness.probe import profiler_range
 from harness.probe.gpu_lock import Turn
-from harness.probe.hooks.hook import Hook
 from harness.probe.names import INPUT, RECORD
 from harness.probe.series import Series
 
@@ -156,8 +155,7 @@ class Cell:
         ]
 
 
-def _hook(reference: str) -> type[Hook]:
-    """Return the class that "module:class" names."""
+def _hook(reference: str) -> Any:
+    """Return the class that "module:class" names: see harness.probe.hooks.hook."""
     module, _, name = reference.partition(":")
-    hook: type[Hook] = getattr(importlib.import_module(module), name)
-    return hook
+    return getattr(importlib.import_module(module), name)
