@@ -18,9 +18,9 @@ def checked(problem: Path, run: run_folder.Run) -> dict[str, Any]:
     argv = [sys.executable, "-m", "harness", "check", str(problem), "--run", str(run.folder)]
     done = subprocess.run([*argv, "--json"], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    (one,) = json.loads(done.stdout)
-    found: dict[str, Any] = one
-    return found
+    claims: list[dict[str, Any]] = json.loads(done.stdout)
+    (claim,) = claims
+    return claim
 
 
 @pytest.mark.parametrize(
@@ -56,5 +56,5 @@ def test_a_gain_that_the_gpus_account_for_is_not_reproduced(
         ]
         workload = {"samples": samples, "facts": [], "declared": {}, "packages": {}}
         cell(run, "timing", {}, variant=variant, gpu=gpu, workload=workload)
-    found = checked(written(tmp_path, GOOD), run)
-    assert (found["verdict"], found["doubt"]) == (verdict, doubt)
+    claim = checked(written(tmp_path, GOOD), run)
+    assert (claim["verdict"], claim["doubt"]) == (verdict, doubt)

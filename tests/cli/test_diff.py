@@ -38,9 +38,9 @@ def harness(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, cwd=ROOT, check=False, capture_output=True, text=True)
 
 
-def summed(found: dict[str, Any]) -> int:
+def summed(change: dict[str, Any]) -> int:
     """Return what the rows say that all of a step changed by."""
-    return sum(row["b"]["total_ns"] - row["a"]["total_ns"] for row in found["rows"])
+    return sum(row["b"]["total_ns"] - row["a"]["total_ns"] for row in change["rows"])
 
 
 PAIRS = [
@@ -53,12 +53,12 @@ PAIRS = [
 @pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_two_timelines_in_every_form(a: str, b: str) -> None:
     sides = DATA / a, DATA / b
-    found = json.loads(run(*sides, "--json"))
-    assert (found["a"], found["b"]) == tuple(map(str, sides))
-    assert found["gpu"]["b_ns"] - found["gpu"]["a_ns"] == summed(found["gpu"])
-    assert found["gpu"]["a_ns"] > 0
+    change = json.loads(run(*sides, "--json"))
+    assert (change["a"], change["b"]) == tuple(map(str, sides))
+    assert change["gpu"]["b_ns"] - change["gpu"]["a_ns"] == summed(change["gpu"])
+    assert change["gpu"]["a_ns"] > 0
     if a == b:
-        assert {row["change"] for row in found["gpu"]["rows"]} == {"unchanged"}
+        assert {row["change"] for row in change["gpu"]["rows"]} == {"unchanged"}
     text = run(*sides)
     assert text.startswith(f"A: {sides[0]}\nB: {sides[1]}\n")
     assert "whole step" in text
@@ -77,8 +77,8 @@ def test_two_timelines_in_every_form(a: str, b: str) -> None:
 def test_files_against_themselves(name: str, title: str) -> None:
     assert title in run(DATA / name, DATA / name)
     assert f"## {title}" in run(DATA / name, DATA / name, "--markdown")
-    found = json.loads(run(DATA / name, DATA / name, "--json"))
-    assert (found["differing"], found["refused"]) == ([], [])
+    change = json.loads(run(DATA / name, DATA / name, "--json"))
+    assert (change["differing"], change["refused"]) == ([], [])
 
 
 def test_counters_that_do_not_differ_are_not_listed() -> None:
@@ -90,19 +90,19 @@ def test_counters_that_do_not_differ_are_not_listed() -> None:
 
 def test_memory_as_json_sums() -> None:
     pair = (DATA / "memory/graph.pickle.zst", DATA / "memory/stack_013_eager.json.gz")
-    found = json.loads(run(*pair, "--json"))["memory"]
+    change = json.loads(run(*pair, "--json"))["memory"]
     totals = json.loads((DATA / "memory/graph.json").read_text())
-    assert sum(pool["reserved"][0] for pool in found["pools"]) == totals["reserved"]
-    assert sum(pool["allocated"][0] for pool in found["pools"]) == totals["allocated"]
+    assert sum(pool["reserved"][0] for pool in change["pools"]) == totals["reserved"]
+    assert sum(pool["allocated"][0] for pool in change["pools"]) == totals["allocated"]
 
 
 def test_two_cells_of_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     other = f"{REPORT}:stack-m1.f8-0.18.0-eager"
-    found = json.loads(run(CELL, other, "--json"))
-    assert {one["verdict"] for one in found["timing"]} == {"slower"}
-    assert summed(found["gpu"]) == found["gpu"]["b_ns"] - found["gpu"]["a_ns"]
-    assert found["counters"]
+    change = json.loads(run(CELL, other, "--json"))
+    assert {ratio["verdict"] for ratio in change["timing"]} == {"slower"}
+    assert summed(change["gpu"]) == change["gpu"]["b_ns"] - change["gpu"]["a_ns"]
+    assert change["counters"]
     text = run(CELL, other)
     for part in ("Unprofiled times", "slower", "whole step", "Counters: ", "Memory by pool"):
         assert part in text
@@ -119,12 +119,12 @@ def test_a_report_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_range_of_a_step_can_be_named() -> None:
-    one = DATA / "nsys/streams.sqlite.zst"
-    found = json.loads(run(one, one, "--json", "--range", "step"))["gpu"]
-    assert found["ranges"] == ["step", "step"]
-    whole = json.loads(run(one, one, "--json"))["gpu"]
+    path = DATA / "nsys/streams.sqlite.zst"
+    change = json.loads(run(path, path, "--json", "--range", "step"))["gpu"]
+    assert change["ranges"] == ["step", "step"]
+    whole = json.loads(run(path, path, "--json"))["gpu"]
     assert (whole["ranges"], whole["steps"]) == (["", ""], 1)
-    assert found["steps"] > 1
+    assert change["steps"] > 1
 
 
 BAD = {
@@ -149,13 +149,13 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "told"), BAD.values(), ids=BAD)
-def test_bad_input_is_one_line_and_exit_2(arguments: tuple[object, ...], told: str) -> None:
+@pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_line_and_exit_2(arguments: tuple[object, ...], message: str) -> None:
     done = harness(*arguments)
     assert done.returncode == 2, done
     assert "Traceback" not in done.stderr
     (line,) = done.stderr.strip().splitlines()
-    assert told in line
+    assert message in line
     assert done.stdout == ""
 
 

@@ -56,9 +56,9 @@ def test_a_capture_with_fewer_steps_than_declared_is_unusable(
     run: run_folder.Run, export: Path, tmp_path: Path
 ) -> None:
     nsys_cell(run, export, {"step": 4})
-    found = status(run, tmp_path)
-    assert found[0] == "unusable"
-    assert "3 ranges named 'step', but 4 were recorded" in found[1]
+    state, reason = status(run, tmp_path)
+    assert state == "unusable"
+    assert "3 ranges named 'step', but 4 were recorded" in reason
 
 
 def test_a_changed_byte_is_noticed_before_it_is_read(
@@ -68,9 +68,9 @@ def test_a_changed_byte_is_noticed_before_it_is_read(
     with (folder / "trace.sqlite").open("r+b") as file:
         file.seek(5000)
         file.write(b"\xff")
-    found = status(run, tmp_path)
-    assert found[0] == "unusable"
-    assert "changed since it was recorded" in found[1]
+    state, reason = status(run, tmp_path)
+    assert state == "unusable"
+    assert "changed since it was recorded" in reason
 
 
 def test_ncu_has_to_show_as_many_kernels_as_it_said(run: run_folder.Run, tmp_path: Path) -> None:
@@ -110,5 +110,5 @@ def test_evidence_of_another_version_is_refused(
 def test_provenance_is_plain_json(run: run_folder.Run, export: Path, tmp_path: Path) -> None:
     nsys_cell(run, export, {"step": 3})
     extraction.extract(run, tmp_path / "evidence")
-    told = json.loads((tmp_path / "evidence" / provenance.FILE).read_text())
-    assert set(told["cells"][0]["artifacts"]) == {"trace.sqlite", "trace.nsys-rep"}
+    record = json.loads((tmp_path / "evidence" / provenance.FILE).read_text())
+    assert set(record["cells"][0]["artifacts"]) == {"trace.sqlite", "trace.nsys-rep"}

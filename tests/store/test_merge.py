@@ -17,7 +17,7 @@ FAILS = "exit 1"
 H100 = TARGET | {"name": "NVIDIA H100", "gpu": {"name": "NVIDIA H100", "driver": "550.1"}}
 
 
-def made(folder: Path, slow: str, fast: str, **other: Any) -> run_folder.Run:
+def run_of(folder: Path, slow: str, fast: str, **other: Any) -> run_folder.Run:
     """A run of both variants, with what is ``other`` in its provenance."""
     folder.mkdir()
     bench = Bench(folder, slow, fast)
@@ -34,17 +34,17 @@ def marked(name: str) -> str:
 
 def held(run: run_folder.Run) -> dict[str, tuple[str, str]]:
     """Status and mark of each variant's cell."""
-    found = {}
+    cells = {}
     for folder, record in run.records():
         data = folder / "data.txt"
-        told = data.read_text().strip() if data.exists() else ""
-        found[record.variant] = (record.status, told)
-    return found
+        mark = data.read_text().strip() if data.exists() else ""
+        cells[record.variant] = (record.status, mark)
+    return cells
 
 
 def test_of_a_cell_the_first_run_counts_unless_it_failed_there(tmp_path: Path) -> None:
-    first = made(tmp_path / "a", marked("a"), FAILS)
-    second = made(tmp_path / "b", marked("b"), marked("b"))
+    first = run_of(tmp_path / "a", marked("a"), FAILS)
+    second = run_of(tmp_path / "b", marked("b"), marked("b"))
     run = merge.join([first, second], tmp_path / "runs")
     assert held(run) == {"slow": ("ok", "a"), "fast": ("ok", "b")}
     assert held(first) == {"slow": ("ok", "a"), "fast": ("failed", "")}
@@ -54,8 +54,8 @@ def test_of_a_cell_the_first_run_counts_unless_it_failed_there(tmp_path: Path) -
 
 def test_every_origin_is_kept(tmp_path: Path) -> None:
     before = origin(started="earlier").as_json()
-    first = made(tmp_path / "a", WELL, FAILS, resumed=[before])
-    second = made(tmp_path / "b", FAILS, WELL, started="later")
+    first = run_of(tmp_path / "a", WELL, FAILS, resumed=[before])
+    second = run_of(tmp_path / "b", FAILS, WELL, started="later")
     joined = merge.join([first, second], tmp_path / "runs").provenance
     assert [call.started for call in joined.resumed] == ["earlier", "later"]
     assert joined.started == first.provenance.started
@@ -65,23 +65,25 @@ def test_every_origin_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "told"),
+    ("other", "message"),
     [
         ({"problem": "8-other"}, "its problem is 8-other, the first run's 9-example"),
         ({"sources_sha256": "0123"}, "its scripts is 0123"),
         ({"target": H100}, "H100, driver 550.1"),
     ],
 )
-def test_runs_of_other_things_are_refused(tmp_path: Path, other: dict[str, Any], told: str) -> None:
-    first = made(tmp_path / "a", WELL, WELL)
-    second = made(tmp_path / "b", WELL, WELL, **other)
-    with pytest.raises(UsageError, match=told):
+def test_runs_of_other_things_are_refused(
+    tmp_path: Path, other: dict[str, Any], message: str
+) -> None:
+    first = run_of(tmp_path / "a", WELL, WELL)
+    second = run_of(tmp_path / "b", WELL, WELL, **other)
+    with pytest.raises(UsageError, match=message):
         merge.join([first, second], tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
 
 
 def test_a_file_that_changed_leaves_no_run(tmp_path: Path) -> None:
-    runs = [made(tmp_path / name, marked(name), WELL) for name in ("a", "b")]
+    runs = [run_of(tmp_path / name, marked(name), WELL) for name in ("a", "b")]
     (folder,) = (folder for folder, record in runs[0].records() if record.variant == "slow")
     (folder / "data.txt").write_text("changed")
     with pytest.raises(CaptureError, match="changed since"):
@@ -90,7 +92,7 @@ def test_a_file_that_changed_leaves_no_run(tmp_path: Path) -> None:
 
 
 def test_a_copy_that_fails_leaves_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = [made(tmp_path / name, WELL, WELL) for name in ("a", "b")]
+    runs = [run_of(tmp_path / name, WELL, WELL) for name in ("a", "b")]
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
