@@ -86,16 +86,16 @@ def judged(example: Problem, values: dict[str, list[list[float]]]) -> claims.Cla
 
 
 def test_a_ratio_is_taken_and_judged(example: Problem) -> None:
-    one = judged(example, {"slow": [[4.0, 4.1, 3.9]], "fast": [[2.0, 2.0, 2.1]]})
-    assert one.verdict == "reproduced"
-    assert one.measured.value == pytest.approx(0.5)
-    assert (one.measured.low or math.inf) <= 0.5 <= (one.measured.high or 0)
+    result = judged(example, {"slow": [[4.0, 4.1, 3.9]], "fast": [[2.0, 2.0, 2.1]]})
+    assert result.verdict == "reproduced"
+    assert result.measured.value == pytest.approx(0.5)
+    assert (result.measured.low or math.inf) <= 0.5 <= (result.measured.high or 0)
 
 
 def test_a_side_that_did_not_run_is_named(example: Problem) -> None:
-    one = judged(example, {"slow": [[4.0]]})
-    assert (one.verdict, one.measured.why) == ("not measured", "fast: not run")
-    assert claims.exit_code([one]) == 3
+    result = judged(example, {"slow": [[4.0]]})
+    assert (result.verdict, result.measured.why) == ("not measured", "fast: not run")
+    assert claims.exit_code([result]) == 3
 
 
 def test_exit_codes(example: Problem) -> None:
@@ -114,23 +114,23 @@ FAR_APART = {"slow": [[4.0, 4.1], [4.0, 4.1]], "fast": [[2.0, 2.0], [2.0, 2.01]]
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "told"),
+    ("column", "value", "doubt"),
     [
         ("doubt", "power cap in 9 of 9 looks", "fast: power cap in 9 of 9 looks"),
         ("sm_mhz", 1755.0, "fast: SM clock between rounds from 1755 to 1980 MHz"),
     ],
 )
 def test_a_doubtful_round_decides_nothing(
-    example: Problem, column: str, value: object, told: str
+    example: Problem, column: str, value: object, doubt: str
 ) -> None:
-    found = tables(FAR_APART)
-    assert claims.judge(example, Metrics(example, found), "cpu")[0].verdict == "reproduced"
+    evidence = tables(FAR_APART)
+    assert claims.judge(example, Metrics(example, evidence), "cpu")[0].verdict == "reproduced"
     second = pl.col("cell") == "small.fast.timing.r1"
-    found["cells"] = found["cells"].with_columns(
+    evidence["cells"] = evidence["cells"].with_columns(
         pl.when(second).then(pl.lit(value)).otherwise(pl.col(column)).alias(column)
     )
-    one = claims.judge(example, Metrics(example, found), "cpu")[0]
-    assert (one.verdict, one.measured.doubt) == ("inconclusive", told)
+    result = claims.judge(example, Metrics(example, evidence), "cpu")[0]
+    assert (result.verdict, result.measured.doubt) == ("inconclusive", doubt)
 
 
 @pytest.mark.parametrize(
@@ -148,39 +148,39 @@ def test_a_doubtful_round_decides_nothing(
 def test_a_clock_in_doubt_decides_what_it_cannot_account_for(
     example: Problem, why: str, lowest: float | None, verdict: str
 ) -> None:
-    found = tables(FAR_APART)  # half the time, for a bound of 0.99
+    evidence = tables(FAR_APART)  # half the time, for a bound of 0.99
     ends = {"sm_mhz_min": lowest, "sm_mhz_max": 1980.0, "doubt": why}
-    found["cells"] = found["cells"].with_columns(
+    evidence["cells"] = evidence["cells"].with_columns(
         *(
-            pl.lit(value).cast(found["cells"][name].dtype).alias(name)
+            pl.lit(value).cast(evidence["cells"][name].dtype).alias(name)
             for name, value in ends.items()
         )
     )
-    one = claims.judge(example, Metrics(example, found), "cpu")[0]
-    assert (one.verdict, bool(one.measured.doubt)) == (verdict, True)
+    result = claims.judge(example, Metrics(example, evidence), "cpu")[0]
+    assert (result.verdict, bool(result.measured.doubt)) == (verdict, True)
 
 
 def test_a_ratio_that_one_process_measured_in_turn_bears_any_clock(example: Problem) -> None:
     example.metrics["time"] = example.metrics["time"].model_copy(update={"paired": True})
-    found = tables(FAR_APART)
+    evidence = tables(FAR_APART)
     ends = {"sm_mhz_min": 900.0, "sm_mhz_max": 1980.0}
-    found["cells"] = found["cells"].with_columns(
+    evidence["cells"] = evidence["cells"].with_columns(
         *(pl.lit(value).alias(name) for name, value in ends.items())
     )
     for why, doubtful in (("power cap in 9 of 9 looks", False), ("on the GPU, too: a.out", True)):
-        found["cells"] = found["cells"].with_columns(pl.lit(why).alias("doubt"))
-        one = claims.judge(example, Metrics(example, found), "cpu")[0]
-        assert bool(one.measured.doubt) is doubtful
-        assert one.verdict == ("inconclusive" if doubtful else "reproduced")
+        evidence["cells"] = evidence["cells"].with_columns(pl.lit(why).alias("doubt"))
+        result = claims.judge(example, Metrics(example, evidence), "cpu")[0]
+        assert bool(result.measured.doubt) is doubtful
+        assert result.verdict == ("inconclusive" if doubtful else "reproduced")
 
 
 def test_a_sample_that_had_not_settled_counts_for_nothing(example: Problem) -> None:
-    found = tables({"slow": [[4.0, 4.0]], "fast": [[9.0, 2.0]]})
+    evidence = tables({"slow": [[4.0, 4.0]], "fast": [[9.0, 2.0]]})
     first = (pl.col("value") == 9.0).fill_null(False)
-    found["samples"] = found["samples"].with_columns(
+    evidence["samples"] = evidence["samples"].with_columns(
         pl.when(first).then(pl.lit("warm-up")).otherwise(pl.col("mark")).alias("mark")
     )
-    metrics = Metrics(example, found)
+    metrics = Metrics(example, evidence)
     assert metrics.get("time", "fast", "small").value == 2.0
     assert metrics.samples("time", "fast", "small") == {0: [2.0]}
 
@@ -195,8 +195,8 @@ def test_the_start_that_fills_the_caches_can_be_told_from_the_later_ones(
     metrics = Metrics(example, tables({"slow": [[5.0], [2.0], [2.0]]}))
     assert metrics.get("time", "slow", "small").value == pytest.approx(value)
     once = Metrics(example, tables({"slow": [[5.0]]}))
-    told = once.get("time", "slow", "small")
-    assert told.why == ("no later start was run" if start == "later" else "")
+    measured = once.get("time", "slow", "small")
+    assert measured.why == ("no later start was run" if start == "later" else "")
 
 
 def test_what_was_sampled_once_is_no_count() -> None:

@@ -49,8 +49,10 @@ def measured(
             taken += samples(rows[-1], sample or "none", *values)
             facts.append({"cell": rows[-1]["cell"], "name": "counted", "value": values[0]})
     known = [ceiling(gpu, *rate) for gpu, rates in ceilings.items() for rate in rates.items()]
-    found = tables(cells=rows, samples=taken, facts=facts, ceilings=known)
-    return Metrics(problem, found, gpus).ratio(("time", "fast", "small"), ("time", "slow", "small"))
+    evidence = tables(cells=rows, samples=taken, facts=facts, ceilings=known)
+    return Metrics(problem, evidence, gpus).ratio(
+        ("time", "fast", "small"), ("time", "slow", "small")
+    )
 
 
 def apart(rounds: int, *gpus: str) -> tuple[list[str], list[str]]:
@@ -87,12 +89,12 @@ def scaled(factor: float) -> Times:
 def test_a_difference_has_to_exceed_that_of_the_gpus(
     example: Problem, factor: float, bound: Bound, alone: str, two: str
 ) -> None:
-    one = measured(example, scaled(factor), FLAT, apart(5, SLOW))
-    assert (claims.verdict(one, bound), one.doubt, one.clock_factor) == (alone, "", 1.0)
-    other = measured(example, scaled(factor), FLAT, apart(5, SLOW, FAST))
-    assert claims.verdict(other, bound) == two
-    assert other.doubt == "timed on 2 GPUs whose ceilings differ by up to 5.0 %"
-    assert (other.value, other.low, other.ci99) == (one.value, one.low, one.ci99)
+    first = measured(example, scaled(factor), FLAT, apart(5, SLOW))
+    assert (claims.verdict(first, bound), first.doubt, first.clock_factor) == (alone, "", 1.0)
+    second = measured(example, scaled(factor), FLAT, apart(5, SLOW, FAST))
+    assert claims.verdict(second, bound) == two
+    assert second.doubt == "timed on 2 GPUs whose ceilings differ by up to 5.0 %"
+    assert (second.value, second.low, second.ci99) == (first.value, first.low, first.ci99)
 
 
 def test_the_same_thing_on_two_gpus_is_never_called_different(example: Problem) -> None:
@@ -104,9 +106,9 @@ def test_the_same_thing_on_two_gpus_is_never_called_different(example: Problem) 
 
     for _ in range(60):
         of, over = ([process(slower) for _ in range(5)] for slower in (1.05, 1.0))
-        found = measured(example, of, over, apart(5, SLOW, FAST))
-        assert claims.verdict(replace(found, clock_factor=1.0), ABOVE) == "reproduced"
-        called += {claims.verdict(found, bound) for bound in (ABOVE, BELOW)} != {"inconclusive"}
+        ratio = measured(example, of, over, apart(5, SLOW, FAST))
+        assert claims.verdict(replace(ratio, clock_factor=1.0), ABOVE) == "reproduced"
+        called += {claims.verdict(ratio, bound) for bound in (ABOVE, BELOW)} != {"inconclusive"}
     assert called == 0
 
 
@@ -124,9 +126,9 @@ def test_the_same_thing_on_two_gpus_is_never_called_different(example: Problem) 
 def test_where_no_two_gpus_are_known_nothing_is_decided(
     example: Problem, ceilings: Mapping[str, Mapping[str, float]]
 ) -> None:
-    found = measured(example, scaled(9.0), FLAT, apart(5, SLOW, FAST), ceilings)
-    assert (claims.verdict(found, ABOVE), found.clock_factor) == ("inconclusive", math.inf)
-    assert found.doubt == "timed on 2 GPUs whose ceilings are not all known"
+    ratio = measured(example, scaled(9.0), FLAT, apart(5, SLOW, FAST), ceilings)
+    assert (claims.verdict(ratio, ABOVE), ratio.clock_factor) == ("inconclusive", math.inf)
+    assert ratio.doubt == "timed on 2 GPUs whose ceilings are not all known"
     alone = measured(example, scaled(9.0), FLAT, apart(5, SLOW), ceilings)
     assert (claims.verdict(alone, ABOVE), alone.doubt) == ("reproduced", "")
 
@@ -137,10 +139,10 @@ def test_an_unknown_gpu_may_be_as_far_from_the_known_as_these_are_apart(
 ) -> None:
     ceilings = {FAST: CEILINGS[FAST], SLOW: CEILINGS[SLOW], "GPU-unknown": missing}
     for factor, verdict in ((1.08, "inconclusive"), (1.2, "reproduced")):
-        found = measured(example, scaled(factor), FLAT, apart(5, "GPU-unknown", FAST), ceilings)
-        assert found.clock_factor == pytest.approx(1.05**2)
-        assert claims.verdict(found, ABOVE) == verdict
-    assert found.doubt == (
+        ratio = measured(example, scaled(factor), FLAT, apart(5, "GPU-unknown", FAST), ceilings)
+        assert ratio.clock_factor == pytest.approx(1.05**2)
+        assert claims.verdict(ratio, ABOVE) == verdict
+    assert ratio.doubt == (
         "timed on 2 GPUs whose ceilings are not all known; others differ by up to 5.0 %"
     )
 
@@ -152,9 +154,9 @@ def test_the_host_counts_where_it_is_in_the_time(
     example: Problem, sample: str, factor: float
 ) -> None:
     times(example, sample=sample)
-    found = measured(example, FLAT, FLAT, apart(5, HOST, FAST))
-    assert found.clock_factor == pytest.approx(factor)
-    assert found.doubt.startswith("timed on 2 GPUs")
+    ratio = measured(example, FLAT, FLAT, apart(5, HOST, FAST))
+    assert ratio.clock_factor == pytest.approx(factor)
+    assert ratio.doubt.startswith("timed on 2 GPUs")
 
 
 def test_the_host_counts_where_it_is_in_one_of_the_times(example: Problem) -> None:
@@ -163,8 +165,8 @@ def test_the_host_counts_where_it_is_in_one_of_the_times(example: Problem) -> No
     rows = [cell("fast"), cell("slow")]
     taken = [*samples(rows[0], "gpu_time", 1.0, 1.1), *samples(rows[1], "latency", 1.0, 1.1)]
     known = [ceiling(gpu, *rate) for gpu in (FAST, HOST) for rate in CEILINGS[gpu].items()]
-    found = tables(cells=rows, samples=taken, ceilings=known)
-    metrics = Metrics(example, found, {rows[0]["cell"]: FAST, rows[1]["cell"]: HOST})
+    evidence = tables(cells=rows, samples=taken, ceilings=known)
+    metrics = Metrics(example, evidence, {rows[0]["cell"]: FAST, rows[1]["cell"]: HOST})
     ratio = metrics.ratio(("time", "fast", "small"), ("latency", "slow", "small"))
     assert ratio.clock_factor == pytest.approx(1.3)
 
@@ -184,21 +186,21 @@ def test_what_counts_is_the_gpus_of_each_round(
     example: Problem, ran: tuple[list[str], list[str]], factor: float, gpus: int
 ) -> None:
     sides = [FLAT[: len(on)] for on in ran]
-    found = measured(example, sides[0], sides[1], ran)
-    assert found.clock_factor == pytest.approx(factor)
-    assert found.doubt.startswith(f"timed on {gpus} GPUs" if gpus else "")
-    assert bool(found.doubt) is bool(gpus)
+    ratio = measured(example, sides[0], sides[1], ran)
+    assert ratio.clock_factor == pytest.approx(factor)
+    assert ratio.doubt.startswith(f"timed on {gpus} GPUs" if gpus else "")
+    assert bool(ratio.doubt) is bool(gpus)
 
 
 def test_sides_without_a_common_round_are_compared_by_the_first_of_each(example: Problem) -> None:
     rows = [cell("fast", 2), cell("fast", 3), cell("slow", 0), cell("slow", 1)]
     taken = [row for of in rows for row in samples(of, "gpu_time", 1.0, 1.1)]
     known = [ceiling(gpu, *rate) for gpu in (FAST, SLOW) for rate in CEILINGS[gpu].items()]
-    found = tables(cells=rows, samples=taken, ceilings=known)
+    evidence = tables(cells=rows, samples=taken, ceilings=known)
     for ran, factor in (((FAST, SLOW, FAST, SLOW), 1.0), ((FAST, FAST, SLOW, FAST), 1.05)):
         gpus = {row["cell"]: gpu for row, gpu in zip(rows, ran, strict=True)}
         sides = (("time", "fast", "small"), ("time", "slow", "small"))
-        assert Metrics(example, found, gpus).ratio(*sides).clock_factor == pytest.approx(factor)
+        assert Metrics(example, evidence, gpus).ratio(*sides).clock_factor == pytest.approx(factor)
 
 
 @pytest.mark.parametrize(
@@ -208,21 +210,21 @@ def test_what_one_gpu_counted_or_compared_needs_no_room(
     example: Problem, update: dict[str, object]
 ) -> None:
     times(example, **update)
-    found = measured(example, scaled(1.03), FLAT, apart(5, SLOW, FAST), {})
-    assert (found.clock_factor, found.doubt) == (1.0, "")
-    assert claims.verdict(found, ABOVE) == "reproduced"
+    ratio = measured(example, scaled(1.03), FLAT, apart(5, SLOW, FAST), {})
+    assert (ratio.clock_factor, ratio.doubt) == (1.0, "")
+    assert claims.verdict(ratio, ABOVE) == "reproduced"
 
 
 def test_nor_does_a_time_over_what_was_counted_or_a_single_value(example: Problem) -> None:
     counted = {"label": "counted", "unit": "", "capture": "timing", "fact": "counted"}
     example.metrics["counted"] = Metric.model_validate(counted)
     rows = [cell("fast"), cell("slow")]
-    found = tables(
+    evidence = tables(
         cells=rows,
         samples=[row for of in rows for row in samples(of, "gpu_time", 1.0, 1.1)],
         facts=[{"cell": of["cell"], "name": "counted", "value": 2.0} for of in rows],
     )
-    metrics = Metrics(example, found, {rows[0]["cell"]: FAST, rows[1]["cell"]: SLOW})
+    metrics = Metrics(example, evidence, {rows[0]["cell"]: FAST, rows[1]["cell"]: SLOW})
     per = metrics.ratio(("time", "fast", "small"), ("counted", "slow", "small"))
     alone = metrics.get("time", "fast", "small")
     assert (per.clock_factor, per.doubt, alone.clock_factor, alone.doubt) == (1.0, "", 1.0, "")
@@ -234,9 +236,9 @@ def test_room_for_the_clock_and_for_the_gpus_are_both_given(example: Problem) ->
         "sm_mhz_min": 1800.0,
         "sm_mhz_max": 1980.0,
     }
-    found = measured(example, FLAT, FLAT, apart(5, SLOW, FAST), **slowed)
-    assert found.clock_factor == pytest.approx(1.05 * 1980 / 1800)
-    assert found.doubt.endswith("; timed on 2 GPUs whose ceilings differ by up to 5.0 %")
+    ratio = measured(example, FLAT, FLAT, apart(5, SLOW, FAST), **slowed)
+    assert ratio.clock_factor == pytest.approx(1.05 * 1980 / 1800)
+    assert ratio.doubt.endswith("; timed on 2 GPUs whose ceilings differ by up to 5.0 %")
 
 
 def test_cells_of_no_gpu_are_of_one(example: Problem) -> None:
@@ -244,8 +246,8 @@ def test_cells_of_no_gpu_are_of_one(example: Problem) -> None:
     taken = [row for of in rows for row in samples(of, "gpu_time", 1.0, 1.1)]
     sides = (("time", "fast", "small"), ("time", "slow", "small"))
     for gpus in (None, {row["cell"]: None for row in rows}):
-        found = Metrics(example, tables(cells=rows, samples=taken), gpus).ratio(*sides)
-        assert (found.clock_factor, found.doubt) == (1.0, "")
+        ratio = Metrics(example, tables(cells=rows, samples=taken), gpus).ratio(*sides)
+        assert (ratio.clock_factor, ratio.doubt) == (1.0, "")
 
 
 rates = st.lists(st.floats(0.5, 2.0), min_size=4, max_size=4)
@@ -254,15 +256,17 @@ NAMES = ("dram_read", "bf16", "fp32", "launch")
 
 @given(rates, rates, st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4))
 def test_no_step_made_of_what_ceilings_hold_up_differs_by_more_than_they(
-    one: list[float], other: list[float], parts: list[float]
+    first: list[float], second: list[float], parts: list[float]
 ) -> None:
     known = [
         ceiling(gpu, name, rate)
-        for gpu, of in ((FAST, one), (SLOW, other))
+        for gpu, of in ((FAST, first), (SLOW, second))
         for name, rate in zip(NAMES, of, strict=True)
     ]
     ceilings = tables(ceilings=known)["ceilings"]
-    took = [sum(part / rate for part, rate in zip(parts, of, strict=True)) for of in (one, other)]
+    took = [
+        sum(part / rate for part, rate in zip(parts, of, strict=True)) for of in (first, second)
+    ]
     ratio = took[0] / took[1]
     both = itertools.permutations((FAST, SLOW))
     factor, again = (
@@ -278,8 +282,8 @@ def test_a_larger_factor_only_ever_takes_a_verdict_back(
     value: float, width: float, factor: float, more: float
 ) -> None:
     ends = value / (1 + width), value * (1 + width)
-    found = Measured("×", value, *ends, 5, 50, clock_factor=factor)
+    ratio = Measured("×", value, *ends, 5, 50, clock_factor=factor)
     for bound in (SAME, ABOVE, BELOW):
-        before = claims.verdict(found, bound)
-        after = claims.verdict(replace(found, clock_factor=factor * more), bound)
+        before = claims.verdict(ratio, bound)
+        after = claims.verdict(replace(ratio, clock_factor=factor * more), bound)
         assert after in (before, "inconclusive")

@@ -106,9 +106,11 @@ def test_each_limit_is_said_where_it_applies(
     tmp_path: Path, said: str, history: Any, segment: Any, more: Any
 ) -> None:
     given_more = {"phases": PHASES, "marks": [MARK]} | more
-    assert any(said in one for one in limits(read(tmp_path, history, segment, **given_more)))
+    assert any(
+        said in sentence for sentence in limits(read(tmp_path, history, segment, **given_more))
+    )
     whole = limits(read(tmp_path, HISTORY, WHOLE, phases=PHASES, marks=[MARK]))
-    assert not any(said in one for one in whole)
+    assert not any(said in sentence for sentence in whole)
 
 
 def test_pools_have_a_column_a_part(tmp_path: Path) -> None:
@@ -159,9 +161,9 @@ def test_pools_are_taken_at_their_first_peak(tmp_path: Path) -> None:
         {"address": 20000, "total_size": 100, "allocated_size": 0, "segment_pool_id": [0, 2]},
     ]
     phases = [*PHASES, {"name": "end", "time_us": 5}]
-    found = pool_peaks(read(tmp_path, history, *segments, phases=phases))
-    assert found.columns == ["pool", "phase", "allocated_bytes", "reserved_bytes", "unused_bytes"]
-    assert found.rows() == [
+    peaks = pool_peaks(read(tmp_path, history, *segments, phases=phases))
+    assert peaks.columns == ["pool", "phase", "allocated_bytes", "reserved_bytes", "unused_bytes"]
+    assert peaks.rows() == [
         ("default", "run", 512, 4096, 3584),
         ("graph pool (0, 1)", "end", 80, 700, 620),
     ]

@@ -9,7 +9,7 @@ from harness.evidence import tables as evidence
 
 
 def cells(*rows: dict[str, Any]) -> pl.DataFrame:
-    given: list[dict[str, Any]] = [
+    rows_of_cells: list[dict[str, Any]] = [
         {
             "cell": f"small.{row.get('variant', 'a')}.timing.r{number}",
             "variant": "a",
@@ -25,8 +25,8 @@ def cells(*rows: dict[str, Any]) -> pl.DataFrame:
         | row
         for number, row in enumerate(rows)
     ]
-    columns = {key: [row.get(key) for row in given] for key in evidence.SCHEMAS["cells"]}
-    names = pl.Series("cell", [row["cell"] for row in given])
+    columns = {key: [row.get(key) for row in rows_of_cells] for key in evidence.SCHEMAS["cells"]}
+    names = pl.Series("cell", [row["cell"] for row in rows_of_cells])
     return evidence.frame("cells", columns).insert_column(0, names)
 
 
@@ -41,20 +41,20 @@ def samples(values: dict[tuple[str, str], float]) -> pl.DataFrame:
     return evidence.frame("samples", columns).insert_column(0, names)
 
 
-def notes(found: pl.DataFrame, values: dict[tuple[str, str], float] | None = None) -> list[str]:
-    return reliability.notes({"cells": found, "samples": samples(values or {})})
+def notes(rows: pl.DataFrame, values: dict[tuple[str, str], float] | None = None) -> list[str]:
+    return reliability.notes({"cells": rows, "samples": samples(values or {})})
 
 
 def test_quiet_rounds_have_no_doubt_and_no_note() -> None:
-    found = cells({}, {"sm_mhz": 1965.0}, {})
-    assert reliability.doubt(found) == ""
-    assert notes(found) == []
+    rows = cells({}, {"sm_mhz": 1965.0}, {})
+    assert reliability.doubt(rows) == ""
+    assert notes(rows) == []
 
 
 def test_a_doubtful_round_makes_the_metric_doubtful() -> None:
-    found = cells({}, {"doubt": "power cap in 9 of 10 looks"}, {})
-    assert reliability.doubt(found) == "power cap in 9 of 10 looks"
-    assert notes(found) == ["small.a.timing.r1 doubtful: power cap in 9 of 10 looks"]
+    rows = cells({}, {"doubt": "power cap in 9 of 10 looks"}, {})
+    assert reliability.doubt(rows) == "power cap in 9 of 10 looks"
+    assert notes(rows) == ["small.a.timing.r1 doubtful: power cap in 9 of 10 looks"]
 
 
 def test_clocks_that_differ_between_rounds_are_told() -> None:
@@ -64,28 +64,28 @@ def test_clocks_that_differ_between_rounds_are_told() -> None:
 
 
 def test_a_pause_a_retry_and_an_unwatched_cell_are_noted() -> None:
-    found = cells({"idle_s": None}, {"idle_s": 31.2}, {"retried": "x on the GPU"}, {"doubt": None})
-    assert notes(found) == [
+    rows = cells({"idle_s": None}, {"idle_s": 31.2}, {"retried": "x on the GPU"}, {"doubt": None})
+    assert notes(rows) == [
         "1 of 4 timing cells were not watched while they measured",
         "small.a.timing.r2 run again, doubtful at first: x on the GPU",
         "no cell ran for 31 s before small.a.timing.r1",
     ]
-    assert reliability.doubt(found) == ""
+    assert reliability.doubt(rows) == ""
 
 
 def test_a_variant_whose_gpu_waits_for_the_host_is_noted() -> None:
-    found = cells({"variant": "a"}, {"variant": "b"})
+    rows = cells({"variant": "a"}, {"variant": "b"})
     a, b = "small.a.timing.r0", "small.b.timing.r1"
-    told = notes(
-        found,
+    lines = notes(
+        rows,
         {(a, "wall_time"): 3.0, (a, "gpu_time"): 1.0, (b, "wall_time"): 1.1, (b, "gpu_time"): 1.0},
     )
-    assert told == ["a in small is host-bound: 3.0 times its GPU time"]
+    assert lines == ["a in small is host-bound: 3.0 times its GPU time"]
 
 
 def test_a_doubt_about_one_region_is_none_about_another() -> None:
-    found = cells({"doubt": "m4096: power cap in 9 of 9 looks; on the GPU, too: other"}, {})
+    rows = cells({"doubt": "m4096: power cap in 9 of 9 looks; on the GPU, too: other"}, {})
     both = "m4096: power cap in 9 of 9 looks; on the GPU, too: other"
-    assert reliability.doubt(found) == both
-    assert reliability.doubt(found, "m4096") == both
-    assert reliability.doubt(found, "m1") == "on the GPU, too: other"
+    assert reliability.doubt(rows) == both
+    assert reliability.doubt(rows, "m4096") == both
+    assert reliability.doubt(rows, "m1") == "on the GPU, too: other"

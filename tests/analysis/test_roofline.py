@@ -38,8 +38,8 @@ def test_the_measured_roof_has_the_better_of_two_bandwidths() -> None:
         ({"dram_copy": 4000.0}, 4200.0),
         ({"dram_copy": 4400.0}, 4400.0),
     ):
-        found = roofline.roofs(read | other | rate, None, "bf16")
-        assert found == [Roof("measured on this GPU", best, 700.0)]
+        roofs = roofline.roofs(read | other | rate, None, "bf16")
+        assert roofs == [Roof("measured on this GPU", best, 700.0)]
 
 
 def test_the_measured_roof_comes_first_and_the_datasheets_after_it() -> None:
@@ -75,8 +75,8 @@ def fact(value: float) -> Row:
 
 
 def point(moving: Problem, times: list[Row], facts: list[Row]) -> Point | None:
-    found = Metrics(moving, tables(cells=[FAST], samples=times, facts=facts))
-    return roofline.point(found, "fast", "small", "time", "moved", flop=4e9)
+    metrics = Metrics(moving, tables(cells=[FAST], samples=times, facts=facts))
+    return roofline.point(metrics, "fast", "small", "time", "moved", flop=4e9)
 
 
 def test_a_point_is_operations_over_bytes_and_over_time(moving: Problem) -> None:
@@ -92,8 +92,8 @@ def test_a_point_may_be_timed_as_a_region_of_another_variants_cell(moving: Probl
         for region, value in (("fast", 2.0), ("slow", 8.0))
         for row in samples(other, "wall_time", value)
     ]
-    found = Metrics(moving, tables(cells=[FAST, other], samples=times, facts=[fact(2e6)]))
-    point = roofline.point(found, "fast", "small", "time", "moved", 4e9, within="slow")
+    metrics = Metrics(moving, tables(cells=[FAST, other], samples=times, facts=[fact(2e6)]))
+    point = roofline.point(metrics, "fast", "small", "time", "moved", 4e9, within="slow")
     assert point == Point("fast", 2000.0, 2.0)
 
 

@@ -61,21 +61,21 @@ def interleaved(
     second: dict[int, list[float]] = {}
     for number in range(rounds):
         early, late = process(draw, 2 * number), process(draw, 2 * number + 1)
-        one, other = (early, late) if number % 2 == 0 else (late, early)
-        first[number], second[number] = [factor * value for value in one], other
+        first_samples, second_samples = (early, late) if number % 2 == 0 else (late, early)
+        first[number], second[number] = [factor * value for value in first_samples], second_samples
     return first, second
 
 
-def different(found: Interval) -> bool:
+def different(interval: Interval) -> bool:
     """Whether the verdict rule calls two variants different: not the same, either way."""
     measured = Measured(
         "×",
-        found.value,
-        found.low,
-        found.high,
-        rounds=found.rounds,
+        interval.value,
+        interval.low,
+        interval.high,
+        rounds=interval.rounds,
         samples=10 * SAMPLES,
-        ci99=found.ci99,
+        ci99=interval.ci99,
     )
     rules = (Bound(above=1), Bound(below=1))
     return any(claims.verdict(measured, bound) == "refuted" for bound in rules)
@@ -87,27 +87,29 @@ def test_intervals_cover_the_truth_and_the_same_thing_twice_is_not_called_differ
     process: Process,
 ) -> None:
     draw = random.Random(7)
-    found = [ratio(*interleaved(draw, process, 1.0)) for _ in range(TRIALS)]
-    covered = sum(one.low <= 1 <= one.high for one in found) / TRIALS
+    intervals = [ratio(*interleaved(draw, process, 1.0)) for _ in range(TRIALS)]
+    covered = sum(interval.low <= 1 <= interval.high for interval in intervals) / TRIALS
     assert 0.93 <= covered <= 0.97
-    assert sum(map(different, found)) <= 0.01 * TRIALS
+    assert sum(map(different, intervals)) <= 0.01 * TRIALS
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("process", PROCESSES)
 def test_with_five_rounds_intervals_cover_at_least_as_often_as_they_say(process: Process) -> None:
     draw = random.Random(9)
-    found = [ratio(*interleaved(draw, process, 1.0, rounds=5)) for _ in range(TRIALS)]
-    assert sum(one.low <= 1 <= one.high for one in found) >= 0.93 * TRIALS
-    assert sum(one.ci99[0] <= 1 <= one.ci99[1] for one in found) >= 0.985 * TRIALS
-    assert sum(map(different, found)) <= 0.01 * TRIALS
+    intervals = [ratio(*interleaved(draw, process, 1.0, rounds=5)) for _ in range(TRIALS)]
+    assert sum(interval.low <= 1 <= interval.high for interval in intervals) >= 0.93 * TRIALS
+    assert (
+        sum(interval.ci99[0] <= 1 <= interval.ci99[1] for interval in intervals) >= 0.985 * TRIALS
+    )
+    assert sum(map(different, intervals)) <= 0.01 * TRIALS
 
 
 def test_a_difference_of_two_percent_is_found() -> None:
     draw = random.Random(13)
-    found = [ratio(*interleaved(draw, noise, 1.02)) for _ in range(400)]
-    assert sum(map(different, found)) >= 0.95 * 400
-    assert all(one.low <= 1.05 for one in found)
+    intervals = [ratio(*interleaved(draw, noise, 1.02)) for _ in range(400)]
+    assert sum(map(different, intervals)) >= 0.95 * 400
+    assert all(interval.low <= 1.05 for interval in intervals)
 
 
 def test_the_centre_is_the_geometric_mean_of_the_rounds_medians() -> None:
@@ -121,8 +123,10 @@ def test_the_centre_is_the_geometric_mean_of_the_rounds_medians() -> None:
 @pytest.mark.parametrize("process", [noise, autocorrelated, unsteady])
 def test_intervals_of_a_value_cover_the_truth_and_are_positive(process: Process) -> None:
     draw = random.Random(11)
-    found = [estimate({n: process(draw, n) for n in range(5)}) for _ in range(TRIALS)]
-    assert 0.93 <= sum(one.low <= 1 <= one.high for one in found) / TRIALS <= 0.97
+    intervals = [estimate({n: process(draw, n) for n in range(5)}) for _ in range(TRIALS)]
+    assert (
+        0.93 <= sum(interval.low <= 1 <= interval.high for interval in intervals) / TRIALS <= 0.97
+    )
     wild = estimate({0: [17.0], 1: [171.0], 2: [320.0]})
     assert 0 < wild.ci99[0] < wild.low < wild.value < wild.high
 
@@ -130,19 +134,19 @@ def test_intervals_of_a_value_cover_the_truth_and_are_positive(process: Process)
 def test_pairing_by_round_takes_out_what_a_round_has_in_common() -> None:
     draw = random.Random(2)
     luck = [draw.gauss(0, 0.1) for _ in range(8)]
-    slow = {number: [2.0 * (1 + one)] * 3 for number, one in enumerate(luck)}
-    fast = {number: [1.0 * (1 + one)] * 3 for number, one in enumerate(luck)}
-    found = ratio(slow, fast)
-    assert found.value == pytest.approx(2)
-    assert found.high - found.low < 1e-9
+    slow = {number: [2.0 * (1 + factor)] * 3 for number, factor in enumerate(luck)}
+    fast = {number: [1.0 * (1 + factor)] * 3 for number, factor in enumerate(luck)}
+    interval = ratio(slow, fast)
+    assert interval.value == pytest.approx(2)
+    assert interval.high - interval.low < 1e-9
 
 
 def test_only_rounds_that_both_sides_have_are_compared() -> None:
     of = {0: [2.0], 1: [2.2], 2: [50.0]}
     over = {0: [1.0], 1: [1.0], 3: [0.1]}
-    found = ratio(of, over)
-    assert found.rounds == 2
-    assert found.value == pytest.approx(math.sqrt(4.4))
+    interval = ratio(of, over)
+    assert interval.rounds == 2
+    assert interval.value == pytest.approx(math.sqrt(4.4))
     assert ratio({0: [3.0, 3.0]}, {1: [1.0, 1.0]}).value == 3.0
 
 
@@ -152,12 +156,12 @@ def test_only_rounds_that_both_sides_have_are_compared() -> None:
 def test_few_rounds_get_students_intervals(count: int, t: float, sure: float) -> None:
     values = [1.0, 1.2, 1.1, 1.3, 1.15][:count]
     mean = sum(values) / count
-    error = math.sqrt(sum((one - mean) ** 2 for one in values) / (count - 1) / count)
-    found = estimate({number: [math.exp(one)] for number, one in enumerate(values)})
-    assert math.log(found.value) == pytest.approx(mean)
-    assert math.log(found.high / found.value) == pytest.approx(t * error)
-    assert math.log(found.value / found.low) == pytest.approx(t * error)
-    ends = [math.log(one) for one in found.ci99]
+    error = math.sqrt(sum((value - mean) ** 2 for value in values) / (count - 1) / count)
+    interval = estimate({number: [math.exp(value)] for number, value in enumerate(values)})
+    assert math.log(interval.value) == pytest.approx(mean)
+    assert math.log(interval.high / interval.value) == pytest.approx(t * error)
+    assert math.log(interval.value / interval.low) == pytest.approx(t * error)
+    ends = [math.log(value) for value in interval.ci99]
     assert ends == pytest.approx([mean - sure * error, mean + sure * error])
 
 
@@ -169,17 +173,17 @@ def test_the_same_samples_give_the_same_interval() -> None:
 def test_one_round_is_resampled_within() -> None:
     draw = random.Random(4)
     samples = [draw.gauss(5, 0.1) for _ in range(40)]
-    found = estimate({0: samples})
-    assert found.rounds == 1
-    assert found.low < median(samples) == found.value < found.high
+    interval = estimate({0: samples})
+    assert interval.rounds == 1
+    assert interval.low < median(samples) == interval.value < interval.high
 
 
 @pytest.mark.parametrize(
     "rounds", [{0: [3.0]}, {0: [3.0], 1: [3.0]}, {key: [3.0] for key in range(9)}]
 )
 def test_what_does_not_vary_has_no_width(rounds: Rounds) -> None:
-    found = estimate(rounds)
-    assert (found.value, found.low, found.high) == (3, 3, 3)
+    interval = estimate(rounds)
+    assert (interval.value, interval.low, interval.high) == (3, 3, 3)
 
 
 def test_a_ratio_of_what_is_not_positive_is_refused() -> None:
@@ -192,15 +196,15 @@ def test_a_ratio_of_what_is_not_positive_is_refused() -> None:
 
 
 def test_none_of_a_count_is_no_share_of_another() -> None:
-    found = ratio({0: [0.0]}, {0: [5.0]})
-    assert (found.low, found.value, found.high, found.ci99) == (0, 0, 0, (0, 0))
+    interval = ratio({0: [0.0]}, {0: [5.0]})
+    assert (interval.low, interval.value, interval.high, interval.ci99) == (0, 0, 0, (0, 0))
 
 
 def apart(draw: random.Random, factor: float, rounds: int) -> tuple[Rounds, Rounds]:
     """Two runs of ``rounds`` processes each, the first ``factor`` times as slow."""
     sides = ([noise(draw, number) for number in range(rounds)] for _ in range(2))
     first, second = (dict(enumerate(side)) for side in sides)
-    return {key: [factor * one for one in values] for key, values in first.items()}, second
+    return {key: [factor * value for value in values] for key, values in first.items()}, second
 
 
 @pytest.mark.slow
@@ -208,48 +212,57 @@ def test_unpaired_intervals_cover_the_truth_and_the_same_thing_twice_is_not_call
     None
 ):
     draw = random.Random(17)
-    found = [unpaired_ratio(*apart(draw, 1.0, 5)) for _ in range(TRIALS)]
-    assert 0.93 <= sum(one.low <= 1 <= one.high for one in found) / TRIALS <= 0.97
-    assert 0.98 <= sum(one.ci99[0] <= 1 <= one.ci99[1] for one in found) / TRIALS <= 0.999
-    assert sum(map(different, found)) <= 0.015 * TRIALS
+    intervals = [unpaired_ratio(*apart(draw, 1.0, 5)) for _ in range(TRIALS)]
+    assert (
+        0.93 <= sum(interval.low <= 1 <= interval.high for interval in intervals) / TRIALS <= 0.97
+    )
+    assert (
+        0.98
+        <= sum(interval.ci99[0] <= 1 <= interval.ci99[1] for interval in intervals) / TRIALS
+        <= 0.999
+    )
+    assert sum(map(different, intervals)) <= 0.015 * TRIALS
 
 
 def test_an_unpaired_difference_of_three_percent_is_found() -> None:
     draw = random.Random(19)
-    found = [unpaired_ratio(*apart(draw, 1.03, 5)) for _ in range(200)]
-    assert sum(map(different, found)) >= 0.95 * 200
+    intervals = [unpaired_ratio(*apart(draw, 1.03, 5)) for _ in range(200)]
+    assert sum(map(different, intervals)) >= 0.95 * 200
 
 
 def test_unpaired_ends_are_welchs_by_hand() -> None:
     # Logarithms of 1, 2, 3 and of 2, 5, 8: variance 1 and 9 over 3 rounds, standard error
     # sqrt(10 / 3), freedom (1 / 3 + 3)² / ((1 / 3)² / 2 + 3² / 2) = 200 / 82 = 2.43902.
-    over = {key: [math.exp(one)] * 3 for key, one in enumerate((1.0, 2.0, 3.0))}
-    of = {key: [math.exp(one)] for key, one in enumerate((2.0, 5.0, 8.0))}
-    found = unpaired_ratio(of, over)
-    assert found.rounds == 3
-    assert found.value == pytest.approx(math.exp(3))
+    over = {key: [math.exp(logarithm)] * 3 for key, logarithm in enumerate((1.0, 2.0, 3.0))}
+    of = {key: [math.exp(logarithm)] for key, logarithm in enumerate((2.0, 5.0, 8.0))}
+    interval = unpaired_ratio(of, over)
+    assert interval.rounds == 3
+    assert interval.value == pytest.approx(math.exp(3))
     # t of 2.43902 degrees of freedom lies between the tables' 4.303 for 2 and 3.182 for 3.
-    reach = (math.log(found.high) - 3) / math.sqrt(10 / 3)
+    reach = (math.log(interval.high) - 3) / math.sqrt(10 / 3)
     assert 3.182 < reach < 4.303
-    assert math.log(found.low) == pytest.approx(3 - reach * math.sqrt(10 / 3))
-    assert found.ci99[0] < found.low < found.high < found.ci99[1]
+    assert math.log(interval.low) == pytest.approx(3 - reach * math.sqrt(10 / 3))
+    assert interval.ci99[0] < interval.low < interval.high < interval.ci99[1]
 
 
 def test_unpaired_rounds_of_one_number_share_no_luck() -> None:
     luck = [1.0, 1.3, 0.8, 1.1]
-    sides = {number: [one] for number, one in enumerate(luck)}
+    sides = {number: [value] for number, value in enumerate(luck)}
     assert ratio(sides, sides).high == 1
     assert unpaired_ratio(sides, sides).high > 1.2
-    shuffled = {number: [one] for number, one in enumerate(reversed(luck))}
-    ends = [(one.low, one.high) for one in (unpaired_ratio(of, sides) for of in (sides, shuffled))]
+    shuffled = {number: [value] for number, value in enumerate(reversed(luck))}
+    ends = [
+        (interval.low, interval.high)
+        for interval in (unpaired_ratio(of, sides) for of in (sides, shuffled))
+    ]
     assert ends[0] == pytest.approx(ends[1])
 
 
 def test_an_unpaired_ratio_the_other_way_round_is_the_inverse() -> None:
     of, over = apart(random.Random(3), 1.4, 4)
-    there, back = unpaired_ratio(of, over), unpaired_ratio(over, of)
+    forward, back = unpaired_ratio(of, over), unpaired_ratio(over, of)
     assert (back.value, back.low, back.high) == pytest.approx(
-        (1 / there.value, 1 / there.high, 1 / there.low)
+        (1 / forward.value, 1 / forward.high, 1 / forward.low)
     )
 
 
@@ -260,10 +273,10 @@ def test_one_process_on_a_side_is_resampled_within(rounds: tuple[int, int]) -> N
         {number: [draw.gauss(5, 0.1) for _ in range(20)] for number in range(count)}
         for count in rounds
     )
-    found = unpaired_ratio(of, over)
-    assert found.rounds == 1
-    assert found.ci99[0] <= found.low < found.value < found.high <= found.ci99[1]
-    assert found.high - found.low < 0.05
+    interval = unpaired_ratio(of, over)
+    assert interval.rounds == 1
+    assert interval.ci99[0] <= interval.low < interval.value < interval.high <= interval.ci99[1]
+    assert interval.high - interval.low < 0.05
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0])

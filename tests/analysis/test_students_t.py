@@ -51,18 +51,20 @@ def test_welch_by_hand() -> None:
     # Means 3 and 8; variances 10 / 4 = 2.5 and 40 / 4 = 10, over 5 values each: 0.5 and 2.
     # Standard error sqrt(2.5); freedom 2.5² / (0.5² / 4 + 2² / 4) = 6.25 / 1.0625 = 5.88235.
     a, b = [1.0, 2.0, 3.0, 4.0, 5.0], [4.0, 6.0, 8.0, 10.0, 12.0]
-    found = difference(a, b, 0.95)
-    assert found.value == 5
+    interval = difference(a, b, 0.95)
+    assert interval.value == 5
     # t of 0.975 lies between the table's 2.571 for 5 degrees of freedom and 2.447 for 6.
-    assert 2.447 * math.sqrt(2.5) < found.high - found.value < 2.571 * math.sqrt(2.5)
-    assert found.high - found.value == pytest.approx(point(0.95, 6.25 / 1.0625) * math.sqrt(2.5))
-    assert found.value - found.low == pytest.approx(found.high - found.value)
+    assert 2.447 * math.sqrt(2.5) < interval.high - interval.value < 2.571 * math.sqrt(2.5)
+    assert interval.high - interval.value == pytest.approx(
+        point(0.95, 6.25 / 1.0625) * math.sqrt(2.5)
+    )
+    assert interval.value - interval.low == pytest.approx(interval.high - interval.value)
 
 
 def test_welch_with_equal_sides_is_the_plain_t_interval() -> None:
     # Equal variances and sizes: freedom 2 (n - 1) = 4, where the table has 2.77645.
-    found = difference([1.0, 2.0, 3.0], [11.0, 12.0, 13.0], 0.95)
-    assert found.high - found.value == pytest.approx(2.77645 * math.sqrt(2 / 3), rel=1e-5)
+    interval = difference([1.0, 2.0, 3.0], [11.0, 12.0, 13.0], 0.95)
+    assert interval.high - interval.value == pytest.approx(2.77645 * math.sqrt(2 / 3), rel=1e-5)
 
 
 values = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=8)
@@ -72,9 +74,9 @@ values = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=8)
 def test_the_other_way_round_is_the_same_with_the_other_sign(
     a: list[float], b: list[float]
 ) -> None:
-    there, back = difference(a, b, 0.99), difference(b, a, 0.99)
-    assert there.low <= there.value <= there.high
-    assert (there.value, there.low, there.high) == pytest.approx(
+    forward, back = difference(a, b, 0.99), difference(b, a, 0.99)
+    assert forward.low <= forward.value <= forward.high
+    assert (forward.value, forward.low, forward.high) == pytest.approx(
         (-back.value, -back.high, -back.low)
     )
 

@@ -64,14 +64,14 @@ FROM_SAME = [
 
 @cache
 def subject(name: str, kind: str) -> Subject:
-    found = door.opened(str(DATA / f"{name}.{kind}"))
-    assert isinstance(found, Subject)
-    return found
+    known = door.opened(str(DATA / f"{name}.{kind}"))
+    assert isinstance(known, Subject)
+    return known
 
 
 def tables(name: str, kind: str) -> Tables:
-    (found,) = subject(name, kind).captures.values()
-    return found
+    (known,) = subject(name, kind).captures.values()
+    return known
 
 
 @cache
@@ -79,10 +79,12 @@ def differ(a: str, b: str, kind: str) -> CellDiff:
     return compare.compare(subject(a, kind), subject(b, kind))
 
 
-def gpu_of(found: CellDiff) -> GpuDiff:
-    assert found.gpu is not None
-    assert found.gpu.b_ns - found.gpu.a_ns == sum(row.delta_ns for row in found.gpu.rows)
-    return found.gpu
+def gpu_of(difference: CellDiff) -> GpuDiff:
+    assert difference.gpu is not None
+    assert difference.gpu.b_ns - difference.gpu.a_ns == sum(
+        row.delta_ns for row in difference.gpu.rows
+    )
+    return difference.gpu
 
 
 def slower_or_faster(a: str, b: str, kind: str) -> set[str]:
@@ -94,16 +96,16 @@ def slower_or_faster(a: str, b: str, kind: str) -> set[str]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_four_processes_of_the_same_workload_differ_in_nothing(kind: str) -> None:
     for a, b in itertools.combinations(SAME, 2):
-        found = differ(a, b, kind)
-        assert found.differing == ()
-        assert [row.label for row in gpu_of(found).rows if row.change in EXACT] == []
+        difference = differ(a, b, kind)
+        assert difference.differing == ()
+        assert [row.label for row in gpu_of(difference).rows if row.change in EXACT] == []
 
 
 @pytest.mark.parametrize(("a", "b", "kind"), FROM_SAME)
 def test_what_was_planted_is_the_one_change(a: str, b: str, kind: str) -> None:
-    planted, found = PLANTED[b], differ(a, b, kind)
-    assert (found.differing, found.refused) == ((), ())
-    (row,) = (row for row in gpu_of(found).rows if row.change in EXACT)
+    planted, difference = PLANTED[b], differ(a, b, kind)
+    assert (difference.differing, difference.refused) == ((), ())
+    (row,) = (row for row in gpu_of(difference).rows if row.change in EXACT)
     assert planted.label in row.label
     assert (row.change, row.why[0]) == (planted.change, planted.why)
     assert (row.a.count, row.b.count) == planted.launches
@@ -115,13 +117,13 @@ def test_what_was_planted_is_the_one_change(a: str, b: str, kind: str) -> None:
 
 @pytest.mark.parametrize(("a", "b", "kind"), FROM_SAME)
 def test_a_planted_change_is_turned_round_with_the_captures(a: str, b: str, kind: str) -> None:
-    there, back = (gpu_of(differ(*pair, kind)) for pair in ((a, b), (b, a)))
+    forward, back = (gpu_of(differ(*pair, kind)) for pair in ((a, b), (b, a)))
     (row,) = (row for row in back.rows if row.change in EXACT)
     assert row.change == ("removed" if b == "added" else "changed")
     assert (row.b.count, row.a.count) == PLANTED[b].launches
-    deltas = [sorted(abs(one.delta_ns) for one in gpu.rows) for gpu in (there, back)]
+    deltas = [sorted(abs(part.delta_ns) for part in gpu.rows) for gpu in (forward, back)]
     assert deltas[0] == deltas[1]
-    assert back.b_ns - back.a_ns == there.a_ns - there.b_ns
+    assert back.b_ns - back.a_ns == forward.a_ns - forward.b_ns
 
 
 @pytest.mark.parametrize(("a", "b", "kind"), FROM_SAME)
@@ -129,7 +131,7 @@ def test_no_other_kernel_takes_another_time(a: str, b: str, kind: str) -> None:
     kernels = {row.label for row in gpu_of(differ(a, b, kind)).rows if row.kind == "kernel"}
     assert len(kernels) == 3 + (b == "added")
     for label in kernels & slower_or_faster(a, b, kind):
-        assert any(one in label for one in PLANTED[b].follows), label
+        assert any(word in label for word in PLANTED[b].follows), label
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -138,7 +140,7 @@ def test_nothing_else_takes_another_time_than_all_four_processes(b: str, kind: s
     """One process has its luck with copies and with the host; against every one, none is left."""
     always = set.intersection(*(slower_or_faster(a, b, kind) for a in SAME))
     for label in always:
-        assert any(one in label for one in PLANTED[b].follows), label
+        assert any(word in label for word in PLANTED[b].follows), label
     if b == "streams":
         assert any(GEMM in label for label in always)
 
@@ -160,54 +162,54 @@ def test_parts_sum_to_every_step_of_the_capture(a: str, b: str, kind: str) -> No
         ops = captured["gpu_ops"].filter(pl.col("start_ns") >= ranges["start_ns"][0])
         times = dict(ops.group_by("name").agg(pl.col("duration_ns").sum()).iter_rows())
         parts = [getattr(row, side) for row in gpu.rows]
-        assert {one: part.total_ns for part in parts for one in part.names} == times
+        assert {kernel_name: part.total_ns for part in parts for kernel_name in part.names} == times
 
 
 def counters_of(a: str, b: str) -> dict[str, KernelCounters]:
-    found = differ(a, b, "ncu-rep.zst")
-    assert (found.differing, found.refused) == ((), ())
-    assert all(one.a == one.b and one.launches == (3, 3) for one in found.counters)
-    assert len(found.counters) == 3
-    return {one.a[0]: one for one in found.counters}
+    difference = differ(a, b, "ncu-rep.zst")
+    assert (difference.differing, difference.refused) == ((), ())
+    assert all(kernel.a == kernel.b and kernel.launches == (3, 3) for kernel in difference.counters)
+    assert len(difference.counters) == 3
+    return {kernel.a[0]: kernel for kernel in difference.counters}
 
 
 def test_counters_of_the_same_workload_differ_in_nothing() -> None:
-    found = counters_of("same_1", "same_2")
-    assert [one.metrics for one in found.values()] == [(), (), ()]
-    assert slowest(list(found.values()), 9) == []
+    kernels = counters_of("same_1", "same_2")
+    assert [kernel.metrics for kernel in kernels.values()] == [(), (), ()]
+    assert slowest(list(kernels.values()), 9) == []
 
 
 @pytest.mark.parametrize("name", SAME[:2])
 def test_counters_name_the_longer_launch_alone_and_why(name: str) -> None:
-    found = counters_of(name, "longer")
-    (row,) = slowest(list(found.values()), 9)
+    kernels = counters_of(name, "longer")
+    (row,) = slowest(list(kernels.values()), 9)
     assert SOFTMAX in row.a[0]
-    told = {one.metric: one for one in row.metrics}
+    changes = {change.metric: change for change in row.metrics}
     assert row.metrics[0].metric == "launch__waves_per_multiprocessor"
     for twice in ("launch__waves_per_multiprocessor", "launch__grid_size", "launch__thread_count"):
-        assert told[twice].b == 2 * told[twice].a
+        assert changes[twice].b == 2 * changes[twice].a
     # The scores are read once, 4 bytes each; DRAM's counters also see what else passes.
-    assert told["dram__bytes_read.sum"].a == pytest.approx(4 * 4096 * 1024, rel=0.01)
-    assert told["dram__bytes_read.sum"].b == pytest.approx(4 * 8192 * 1024, rel=0.01)
-    assert "launch__registers_per_thread" not in told
-    assert [one.metrics for one in found.values() if one is not row] == [(), ()]
+    assert changes["dram__bytes_read.sum"].a == pytest.approx(4 * 4096 * 1024, rel=0.01)
+    assert changes["dram__bytes_read.sum"].b == pytest.approx(4 * 8192 * 1024, rel=0.01)
+    assert "launch__registers_per_thread" not in changes
+    assert [kernel.metrics for kernel in kernels.values() if kernel is not row] == [(), ()]
 
 
 @pytest.mark.parametrize("name", SAME[:2])
 def test_times_under_nsight_compute_are_those_of_the_report(name: str) -> None:
-    found = counters_of(name, "longer")
+    kernels = counters_of(name, "longer")
     for side, capture in enumerate((name, "longer")):
         rows = tables(capture, "ncu-rep.zst")["counters"]
         times = rows.filter(pl.col("metric").cast(pl.String) == "gpu__time_duration.sum")
         by_kernel = dict(times.group_by("name").agg(pl.col("value").sum()).iter_rows())
-        assert {kernel: one.time_ns[side] for kernel, one in found.items()} == by_kernel
+        assert {kernel: counted.time_ns[side] for kernel, counted in kernels.items()} == by_kernel
 
 
 def test_what_was_not_freed_is_named_by_its_line() -> None:
-    found = differ("held", "leaked", "pickle").memory
-    assert found is not None
-    (grown,) = (site for site in found.sites if site.delta)
+    difference = differ("held", "leaked", "pickle").memory
+    assert difference is not None
+    (grown,) = (site for site in difference.sites if site.delta)
     assert grown.delta == 12 << 22
     assert "make_differences.py" in grown.site
-    (pool,) = found.pools
+    (pool,) = difference.pools
     assert pool.allocated[1] - pool.allocated[0] == 12 << 22

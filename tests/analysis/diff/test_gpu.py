@@ -33,24 +33,24 @@ Change = Callable[[list[Op]], list[Op]]
 
 def steps(change: Change = lambda step: step, count: int = 6) -> Tables:
     """Return steps of BASE that vary by a few ns, after a change."""
-    made = []
+    changed_steps = []
     for number in range(count):
         varied = [replace(op, duration=op.duration + 7 * (number * 5 % 4)) for op in BASE]
-        made.append(change(varied))
-    return timeline(made)
+        changed_steps.append(change(varied))
+    return timeline(changed_steps)
 
 
 def total(rows: Sequence[Row]) -> int:
     return sum(row.delta_ns for row in rows)
 
 
-def changed(found: GpuDiff) -> list[Row]:
-    assert total(found.rows) == found.b_ns - found.a_ns
-    return [row for row in found.rows if row.change != "unchanged"]
+def changed(difference: GpuDiff) -> list[Row]:
+    assert total(difference.rows) == difference.b_ns - difference.a_ns
+    return [row for row in difference.rows if row.change != "unchanged"]
 
 
-def operations(found: GpuDiff) -> list[Row]:
-    return [row for row in found.rows if row.kind in ("kernel", "copy")]
+def operations(difference: GpuDiff) -> list[Row]:
+    return [row for row in difference.rows if row.kind in ("kernel", "copy")]
 
 
 def at(place: int, **other: object) -> Change:
@@ -104,50 +104,50 @@ PLANTED: dict[str, tuple[Change, str, str, str]] = {
 def test_what_was_planted_is_the_one_row_that_changed(
     change: Change, label: str, expected: str, why: str
 ) -> None:
-    found = gpu.compare(steps(), steps(change))
-    (row,) = changed(found)
+    difference = gpu.compare(steps(), steps(change))
+    (row,) = changed(difference)
     assert (row.label, row.change) == (label, expected)
     assert why in "; ".join(row.why)
-    assert all(other.delta_ns == 0 for other in operations(found) if other is not row)
+    assert all(other.delta_ns == 0 for other in operations(difference) if other is not row)
 
 
 def test_the_time_of_what_was_planted_is_its_own() -> None:
-    found = gpu.compare(steps(), steps(lambda step: [*step, Op("tanh", 9_000, after=0)]))
-    (row,) = changed(found)
-    assert row.delta_ns == found.b_ns - found.a_ns == found.steps * 9_000
+    difference = gpu.compare(steps(), steps(lambda step: [*step, Op("tanh", 9_000, after=0)]))
+    (row,) = changed(difference)
+    assert row.delta_ns == difference.b_ns - difference.a_ns == difference.steps * 9_000
     assert row.difference is not None
     assert row.difference.value == 9_000
 
 
 def test_one_stream_made_two_is_an_overlap_and_no_other_kernel() -> None:
     alone, beside = steps(), steps(at(1, stream=13, after=-40_000))
-    found = gpu.compare(alone, beside)
-    (row,) = changed(found)
+    difference = gpu.compare(alone, beside)
+    (row,) = changed(difference)
     assert (row.kind, row.why) == ("overlap", ("streams 1 → 2",))
-    assert row.delta_ns == -40_000 * found.steps
-    assert all(other.delta_ns == 0 for other in operations(found))
+    assert row.delta_ns == -40_000 * difference.steps
+    assert all(other.delta_ns == 0 for other in operations(difference))
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 12])
 def test_a_capture_against_itself(count: int) -> None:
-    one = steps(count=count)
-    found = gpu.compare(one, one)
-    assert changed(found) == []
-    assert {row.delta_ns for row in found.rows} == {0}
-    assert found.steps == (count if count <= 3 else count - 1)
-    assert found.ranges == ("step:made", "step:made")
-    assert found.a_ns == found.b_ns > 0
+    capture_of_both = steps(count=count)
+    difference = gpu.compare(capture_of_both, capture_of_both)
+    assert changed(difference) == []
+    assert {row.delta_ns for row in difference.rows} == {0}
+    assert difference.steps == (count if count <= 3 else count - 1)
+    assert difference.ranges == ("step:made", "step:made")
+    assert difference.a_ns == difference.b_ns > 0
 
 
 def test_the_last_steps_of_both_are_compared_where_one_has_more() -> None:
-    found = gpu.compare(steps(count=12), steps(count=5))
-    assert found.steps == 4
-    assert all(row.a.count == row.b.count == 4 for row in operations(found))
+    difference = gpu.compare(steps(count=12), steps(count=5))
+    assert difference.steps == 4
+    assert all(row.a.count == row.b.count == 4 for row in operations(difference))
 
 
 def test_one_step_without_repeated_launches_is_not_judged() -> None:
-    found = gpu.compare(steps(count=1), steps(scaled(2, 1.5), count=1))
-    assert [(row.label, row.change) for row in changed(found)] == [(SOFTMAX, "not judged")]
+    difference = gpu.compare(steps(count=1), steps(scaled(2, 1.5), count=1))
+    assert [(row.label, row.change) for row in changed(difference)] == [(SOFTMAX, "not judged")]
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -156,8 +156,8 @@ def test_too_few_steps_are_judged_by_their_launches(count: int) -> None:
         many = [Op("k", duration + 10 * (place % 3)) for place in range(20)]
         return timeline([[*many, Op("once", 5_000)] for _ in range(count)])
 
-    found = gpu.compare(capture(10_000), capture(12_000))
-    (row,) = changed(found)
+    difference = gpu.compare(capture(10_000), capture(12_000))
+    (row,) = changed(difference)
     assert (row.label, row.change) == ("k", "slower here")
     assert row.difference is not None
     assert row.difference.value == pytest.approx(20 * 2_000)  # of a step, not of a launch
@@ -184,29 +184,31 @@ captures = st.builds(
 @settings(max_examples=40)  # each makes and compares two captures
 @given(captures, captures)
 def test_rows_sum_to_the_whole_of_any_two_captures(a: Tables, b: Tables) -> None:
-    found = gpu.compare(a, b)
-    assert total(found.rows) == found.b_ns - found.a_ns
-    assert sum(row.a.total_ns for row in found.rows) == found.a_ns
-    for row in found.rows:
+    difference = gpu.compare(a, b)
+    assert total(difference.rows) == difference.b_ns - difference.a_ns
+    assert sum(row.a.total_ns for row in difference.rows) == difference.a_ns
+    for row in difference.rows:
         for side in (row.a, row.b):
             assert sum(side.by_step) == side.total_ns
 
 
 def real() -> dict[str, Tables]:
     """Return every timeline of the repository that can be read without a GPU."""
-    found: dict[str, Tables] = {}
+    known: dict[str, Tables] = {}
     data = ROOT / "tests" / "data"
     for path in [*data.glob("nsys/*.sqlite.zst"), *data.glob("torch/*.json.gz")]:
         with sniff.opened(path) as plain:
             read = door.read(sniff.kind_of(path), plain)
-        found[path.name] = {name: read.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
+        known[path.name] = {name: read.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
     for report in reports.COMMITTED:
         tables = evidence.load(report / "evidence")
         kinds = pl.col("capture").is_in(["nsys", "torch"]) & (pl.col("status") == "ok")
         for cell in tables["cells"].filter(kinds)["cell"].unique().sort():
-            mine = {name: rows.filter(pl.col("cell") == cell) for name, rows in tables.items()}
-            found[f"{report.parent.name}/{cell}"] = mine
-    return found
+            tables_of_cell = {
+                name: rows.filter(pl.col("cell") == cell) for name, rows in tables.items()
+            }
+            known[f"{report.parent.name}/{cell}"] = tables_of_cell
+    return known
 
 
 def test_rows_sum_to_the_whole_of_all_real_captures_and_none_differs_from_itself() -> None:
@@ -219,8 +221,8 @@ def test_rows_sum_to_the_whole_of_all_real_captures_and_none_differs_from_itself
         *itertools.pairwise([name for name in known if name not in files][::2]),
     ]
     for a, b in pairs:
-        found = gpu.compare(known[a], known[b])
-        assert total(found.rows) == found.b_ns - found.a_ns, (a, b)
+        difference = gpu.compare(known[a], known[b])
+        assert total(difference.rows) == difference.b_ns - difference.a_ns, (a, b)
         if a == b:
-            assert changed(found) == [], a
-            assert {row.delta_ns for row in found.rows} <= {0}, a
+            assert changed(difference) == [], a
+            assert {row.delta_ns for row in difference.rows} <= {0}, a

@@ -34,8 +34,11 @@ def step(*names: str, count: int = 10) -> list[Launched]:
 
 
 def named(a: Iterable[Launched], b: Iterable[Launched]) -> list[tuple[list[str], list[str]]]:
-    found = matches(list(a), list(b))
-    return [([one.name for one in match.a], [one.name for one in match.b]) for match in found]
+    matched = matches(list(a), list(b))
+    return [
+        ([kernel.name for kernel in match.a], [kernel.name for kernel in match.b])
+        for match in matched
+    ]
 
 
 def pairs(a: Iterable[Launched], b: Iterable[Launched]) -> set[tuple[str, str]]:
@@ -45,29 +48,33 @@ def pairs(a: Iterable[Launched], b: Iterable[Launched]) -> set[tuple[str, str]]:
 
 @given(kernels, kernels)
 def test_every_kernel_is_in_exactly_one_match(a: list[Launched], b: list[Launched]) -> None:
-    found = matches(a, b)
-    assert sorted(one.name for match in found for one in match.a) == sorted(x.name for x in a)
-    assert sorted(one.name for match in found for one in match.b) == sorted(x.name for x in b)
-    assert all(match.a or match.b for match in found)
-    assert all(1 in (len(match.a), len(match.b)) or not (match.a and match.b) for match in found)
+    matched = matches(a, b)
+    assert sorted(kernel.name for match in matched for kernel in match.a) == sorted(
+        x.name for x in a
+    )
+    assert sorted(kernel.name for match in matched for kernel in match.b) == sorted(
+        x.name for x in b
+    )
+    assert all(match.a or match.b for match in matched)
+    assert all(1 in (len(match.a), len(match.b)) or not (match.a and match.b) for match in matched)
 
 
 @given(kernels, kernels)
 def test_equal_names_stand_for_each_other_and_matches_follow_the_launches(
     a: list[Launched], b: list[Launched]
 ) -> None:
-    found = matches(a, b)
-    for one in a:
-        if one.name in {other.name for other in b}:
-            (match,) = [match for match in found if one in match.a]
-            assert [other.name for other in (*match.a, *match.b)] == [one.name, one.name]
-    first = [min(one.order for one in (*match.a, *match.b)) for match in found]
+    matched = matches(a, b)
+    for kernel in a:
+        if kernel.name in {other.name for other in b}:
+            (match,) = [match for match in matched if kernel in match.a]
+            assert [other.name for other in (*match.a, *match.b)] == [kernel.name, kernel.name]
+    first = [min(kernel.order for kernel in (*match.a, *match.b)) for match in matched]
     assert first == sorted(first)
 
 
 @given(kernels)
 def test_a_capture_matches_itself(a: list[Launched]) -> None:
-    ordered = [one.name for one in sorted(a, key=lambda one: one.order)]
+    ordered = [kernel.name for kernel in sorted(a, key=lambda kernel: kernel.order)]
     assert named(a, a) == [([name], [name]) for name in ordered]
 
 
@@ -128,8 +135,8 @@ def test_one_is_split_into_three_and_three_are_merged_into_one() -> None:
 
 def test_what_is_launched_otherwise_is_not_split() -> None:
     cut = [Launched("first", 10, 1), Launched("second", 30, 2)]
-    found = named(step("x", "fused"), [Launched("x", 10, 0), *cut])
-    assert found == [(["x"], ["x"]), (["fused"], []), ([], ["first"]), ([], ["second"])]
+    matched = named(step("x", "fused"), [Launched("x", 10, 0), *cut])
+    assert matched == [(["x"], ["x"]), (["fused"], []), ([], ["first"]), ([], ["second"])]
 
 
 def test_several_of_a_stem_go_by_their_order() -> None:

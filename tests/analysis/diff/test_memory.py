@@ -32,28 +32,30 @@ def capture(
     held = ("reserved_bytes", "allocated_bytes")
     given_pools = (pools or {}).items()
     return {
-        "memory_sites": rows("memory_sites", [dict(zip(names, one, strict=True)) for one in sites]),
+        "memory_sites": rows(
+            "memory_sites", [dict(zip(names, values, strict=True)) for values in sites]
+        ),
         "memory_pools": rows(
             "memory_pools",
             [{"pool": name, **dict(zip(held, sizes, strict=True))} for name, sizes in given_pools],
         ),
         "memory_pool_peaks": rows(
-            "memory_pool_peaks", [dict(zip(filling, one, strict=True)) for one in filled]
+            "memory_pool_peaks", [dict(zip(filling, values, strict=True)) for values in filled]
         ),
     }
 
 
-def changed(found: MemoryDiff) -> dict[tuple[str, str], int]:
-    return {(one.phase, one.site): one.delta for one in found.sites if one.delta}
+def changed(difference: MemoryDiff) -> dict[tuple[str, str], int]:
+    return {(site.phase, site.site): site.delta for site in difference.sites if site.delta}
 
 
 def test_the_same_twice_does_not_differ() -> None:
-    one = capture(("p", "a.py:1 f", 5, 1), (None, "b.py:2 g", 7, 2), pools={"default": (8, 4)})
-    found = memory.compare(one, one)
-    assert changed(found) == {}
-    assert found.pools == (Pool("default", (8, 8), (4, 4)),)
-    assert found.phases == ("p", "")
-    assert found.peak("p") == (5, 5)
+    snapshot = capture(("p", "a.py:1 f", 5, 1), (None, "b.py:2 g", 7, 2), pools={"default": (8, 4)})
+    difference = memory.compare(snapshot, snapshot)
+    assert changed(difference) == {}
+    assert difference.pools == (Pool("default", (8, 8), (4, 4)),)
+    assert difference.phases == ("p", "")
+    assert difference.peak("p") == (5, 5)
 
 
 def test_a_leaked_block_is_at_the_line_that_asked_for_it() -> None:
@@ -61,19 +63,19 @@ def test_a_leaked_block_is_at_the_line_that_asked_for_it() -> None:
     b = capture(
         ("", "run.py:10 step", 100, 3), ("", "run.py:20 other", 50, 1), ("", "leak.py:7 f", 48, 1)
     )
-    found = memory.compare(a, b)
-    assert changed(found) == {("", "leak.py:7 f"): 48}
-    assert found.sites[0].site == "leak.py:7 f"
-    assert found.peak("") == (150, 198)
+    difference = memory.compare(a, b)
+    assert changed(difference) == {("", "leak.py:7 f"): 48}
+    assert difference.sites[0].site == "leak.py:7 f"
+    assert difference.peak("") == (150, 198)
     assert changed(memory.compare(b, a)) == {("", "leak.py:7 f"): -48}
 
 
 def test_a_line_that_moved_is_the_same_site() -> None:
     a = capture(("", "run.py:10 step", 100, 3), ("", "run.py:10 other", 30, 1))
     b = capture(("", "run.py:12 step", 100, 3), ("", "run.py:14 other", 40, 1))
-    found = memory.compare(a, b)
-    assert changed(found) == {("", "run.py:14 other"): 10}
-    assert len(found.sites) == 2
+    difference = memory.compare(a, b)
+    assert changed(difference) == {("", "run.py:14 other"): 10}
+    assert len(difference.sites) == 2
 
 
 def test_an_unmoved_line_is_not_taken_for_a_moved_one() -> None:
@@ -85,17 +87,17 @@ def test_an_unmoved_line_is_not_taken_for_a_moved_one() -> None:
 def test_another_function_or_file_is_another_site() -> None:
     a = capture(("", "run.py:10 step", 100, 1))
     for other in ("run.py:10 stop", "ran.py:10 step"):
-        found = memory.compare(a, capture(("", other, 100, 1)))
-        assert changed(found) == {("", "run.py:10 step"): -100, ("", other): 100}
+        difference = memory.compare(a, capture(("", other, 100, 1)))
+        assert changed(difference) == {("", "run.py:10 step"): -100, ("", other): 100}
 
 
 def test_phases_are_apart_and_in_the_order_of_the_captures() -> None:
     a = capture(("load", "a:1 f", 10, 1), ("run", "a:1 f", 20, 1))
     b = capture(("run", "a:1 f", 25, 1), ("end", "a:1 f", 5, 1))
-    found = memory.compare(a, b)
-    assert found.phases == ("load", "run", "end")
-    assert [found.peak(phase) for phase in found.phases] == [(10, 0), (20, 25), (0, 5)]
-    assert changed(found) == {("load", "a:1 f"): -10, ("run", "a:1 f"): 5, ("end", "a:1 f"): 5}
+    difference = memory.compare(a, b)
+    assert difference.phases == ("load", "run", "end")
+    assert [difference.peak(phase) for phase in difference.phases] == [(10, 0), (20, 25), (0, 5)]
+    assert changed(difference) == {("load", "a:1 f"): -10, ("run", "a:1 f"): 5, ("end", "a:1 f"): 5}
 
 
 def test_pools_of_one_side_hold_nothing_on_the_other() -> None:
@@ -123,11 +125,11 @@ def test_sites_that_fill_a_graphs_pool_are_compared_at_its_peak() -> None:
             (FREED_POOL, site, 2048, 1),
         ],
     )
-    found = memory.compare(a, b)
-    assert found.phases == ("p", graph)
-    assert changed(found) == {(graph, site): 9216 - 1536, (graph, unknown): 100}
-    assert found.peak(graph) == (1536, 9316)
-    assert [one.count for one in found.sites if one.phase == graph] == [(3, 4), (0, 0)]
+    difference = memory.compare(a, b)
+    assert difference.phases == ("p", graph)
+    assert changed(difference) == {(graph, site): 9216 - 1536, (graph, unknown): 100}
+    assert difference.peak(graph) == (1536, 9316)
+    assert [held.count for held in difference.sites if held.phase == graph] == [(3, 4), (0, 0)]
 
 
 sites = st.lists(
@@ -145,32 +147,35 @@ sites = st.lists(
 
 @given(sites, sites)
 def test_sites_sum_to_the_peak_of_each_phase(a: list[Held], b: list[Held]) -> None:
-    found = memory.compare(capture(*a), capture(*b))
-    assert set(found.phases) == {phase or "" for phase, *_ in (*a, *b)}
-    for phase in found.phases:
+    difference = memory.compare(capture(*a), capture(*b))
+    assert set(difference.phases) == {phase or "" for phase, *_ in (*a, *b)}
+    for phase in difference.phases:
         peaks = [
             sum(held for where, _, held, _ in side if (where or "") == phase) for side in (a, b)
         ]
-        assert found.peak(phase) == tuple(peaks)
-        mine = [one for one in found.sites if one.phase == phase]
-        assert sum(one.delta for one in mine) == peaks[1] - peaks[0]
-        assert [abs(one.delta) for one in mine] == sorted(
-            (abs(x.delta) for x in mine), reverse=True
+        assert difference.peak(phase) == tuple(peaks)
+        sites_of_phase = [site for site in difference.sites if site.phase == phase]
+        assert sum(site.delta for site in sites_of_phase) == peaks[1] - peaks[0]
+        assert [abs(site.delta) for site in sites_of_phase] == sorted(
+            (abs(x.delta) for x in sites_of_phase), reverse=True
         )
-    assert sum(one.count[0] for one in found.sites) == sum(count for *_, count in a)
+    assert sum(site.count[0] for site in difference.sites) == sum(count for *_, count in a)
 
 
 @pytest.mark.parametrize("name", ["graph.pickle.zst", "stack_013_eager.json.gz"])
 def test_real_captures_against_themselves_and_against_nothing(name: str) -> None:
-    one = door.capture(DATA / name).captures["memory"]
-    assert changed(memory.compare(one, one)) == {}
-    found = memory.compare(capture(), one)
+    snapshot = door.capture(DATA / name).captures["memory"]
+    assert changed(memory.compare(snapshot, snapshot)) == {}
+    difference = memory.compare(capture(), snapshot)
     assert (
-        sum(pool.reserved[1] for pool in found.pools) == one["memory_pools"]["reserved_bytes"].sum()
+        sum(pool.reserved[1] for pool in difference.pools)
+        == snapshot["memory_pools"]["reserved_bytes"].sum()
     )
-    graphs = {pool for pool in one["memory_pool_peaks"]["pool"] if pool.startswith("graph pool")}
-    held = sum(x.bytes[1] for x in found.sites if x.phase not in graphs)
-    assert held == one["memory_sites"]["peak_bytes"].sum() > 0
+    graphs = {
+        pool for pool in snapshot["memory_pool_peaks"]["pool"] if pool.startswith("graph pool")
+    }
+    held = sum(x.bytes[1] for x in difference.sites if x.phase not in graphs)
+    assert held == snapshot["memory_sites"]["peak_bytes"].sum() > 0
     for pool in graphs:
-        levels = one["memory_by_pool"].filter(pl.col("pool").cast(pl.String) == pool)
-        assert found.peak(pool) == (0, levels["allocated_bytes"].max())
+        levels = snapshot["memory_by_pool"].filter(pl.col("pool").cast(pl.String) == pool)
+        assert difference.peak(pool) == (0, levels["allocated_bytes"].max())

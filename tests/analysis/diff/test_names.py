@@ -132,6 +132,6 @@ def test_changed_words_stand_in_their_names_and_are_none_only_between_equal_ones
     if before == after:
         assert (old, new) == ("", "")
     elif (old, new) == ("", ""):  # only separators differ
-        assert [one for one in before if one not in "_, "] == [
-            one for one in after if one not in "_, "
+        assert [word for word in before if word not in "_, "] == [
+            word for word in after if word not in "_, "
         ]

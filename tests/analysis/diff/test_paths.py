@@ -16,15 +16,15 @@ def paths(ranges: list[Range], calls: list[Call], ops: list[int | None]) -> list
     """Return the paths of operations, by ranges (name, start, length, thread) and calls."""
     columns = list(zip(*ranges, strict=True)) or [()] * 4
     named = dict(zip(("name", "start_ns", "duration_ns", "thread"), columns, strict=True))
-    made = list(zip(*calls, strict=True)) or [()] * 3
-    launches = dict(zip(("correlation", "start_ns", "thread"), made, strict=True))
-    found = with_paths(
+    columns = list(zip(*calls, strict=True)) or [()] * 3
+    launches = dict(zip(("correlation", "start_ns", "thread"), columns, strict=True))
+    rows = with_paths(
         frame("gpu_ops", {"correlation": ops}),
         frame("api_calls", launches),
         frame("ranges", named),
     )
-    assert found["correlation"].to_list() == ops, "no operation is lost or moved"
-    return found["path"].to_list()
+    assert rows["correlation"].to_list() == ops, "no operation is lost or moved"
+    return rows["path"].to_list()
 
 
 def searched(ranges: list[Range], at: int, thread: int) -> str | None:
@@ -99,5 +99,5 @@ def test_tables_of_evidence_have_their_cell_in_front() -> None:
         frame("ranges", {"name": ["r"], "start_ns": [0], "duration_ns": [9], "thread": [1]}),
     )
     cell = pl.lit("case.variant.nsys.r0").alias("cell")
-    found = with_paths(*(table.insert_column(0, cell) for table in tables))
-    assert found["path"].to_list() == ["r"]
+    rows = with_paths(*(table.insert_column(0, cell) for table in tables))
+    assert rows["path"].to_list() == ["r"]

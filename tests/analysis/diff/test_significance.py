@@ -47,8 +47,8 @@ def test_of_three_parts_of_the_same_twice_none_is_called_different(count: int, w
     wrong = 0
     for _ in range(TRIALS):
         parts = [(drawn(draw, count, wild), drawn(draw, count, wild)) for _ in range(3)]
-        found = [difference(a, b, level) for a, b in parts]
-        wrong += any(one is not None and one.clear_of(0) for one in found)
+        intervals = [difference(a, b, level) for a, b in parts]
+        wrong += any(interval is not None and interval.clear_of(0) for interval in intervals)
     assert wrong <= 0.02 * TRIALS
 
 
@@ -66,8 +66,8 @@ def test_a_kernel_that_is_slower_by_a_tenth_is_found_and_no_other() -> None:
     draw = random.Random(5)
     hits, others = 0, 0
     for _ in range(CAPTURES):
-        found = gpu.compare(simulated(draw, 11), simulated(draw, 11, slower=1.1))
-        names = {row.label for row in found.rows if row.change != "unchanged"}
+        difference_of_steps = gpu.compare(simulated(draw, 11), simulated(draw, 11, slower=1.1))
+        names = {row.label for row in difference_of_steps.rows if row.change != "unchanged"}
         hits += "gemm" in names
         others += bool(names - {"gemm"})
     assert hits >= 0.95 * CAPTURES
@@ -95,6 +95,6 @@ def test_each_of_many_intervals_is_wider_so_that_all_hold() -> None:
 def test_fewer_than_three_values_a_side_have_no_interval() -> None:
     assert difference([1.0, 2.0], [1.0, 2.0, 3.0], 0.99) is None
     assert difference([1.0, 2.0, 3.0], [1.0, 2.0], 0.99) is None
-    found = difference([1.0, 2.0, 3.0], [2.0, 3.0, 4.0], 0.99)
-    assert found is not None
-    assert found.value == 1
+    interval = difference([1.0, 2.0, 3.0], [2.0, 3.0, 4.0], 0.99)
+    assert interval is not None
+    assert interval.value == 1

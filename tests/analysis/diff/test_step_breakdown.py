@@ -26,8 +26,8 @@ def capture(
 ) -> Tables:
     """Make tables of (start, length, correlation), (name, start, length, correlation), ranges."""
 
-    def table(which: str, columns: tuple[str, ...], given: Any, **same: object) -> pl.DataFrame:
-        return rows(which, [dict(zip(columns, one, strict=True)) | same for one in given])
+    def table(which: str, columns: tuple[str, ...], records: Any, **same: object) -> pl.DataFrame:
+        return rows(which, [dict(zip(columns, values, strict=True)) | same for values in records])
 
     timed = ("start_ns", "duration_ns")
     return {
@@ -78,9 +78,9 @@ def test_operations_that_end_after_the_range_belong_to_the_step_that_launched_th
         [(LAUNCH, 10, 10, 1), (LAUNCH, 610, 10, 2)],
         [("step:a", 0, 50), ("step:a", 600, 50)],
     )
-    found = step_breakdown.steps(tables)
-    assert [step.length_ns for step in found.steps] == [400, 410]
-    assert found.ops["step"].to_list() == [0, 1]
+    breakdown = step_breakdown.steps(tables)
+    assert [step.length_ns for step in breakdown.steps] == [400, 410]
+    assert breakdown.ops["step"].to_list() == [0, 1]
 
 
 def test_steps_that_run_into_each_other_are_one() -> None:
@@ -89,9 +89,9 @@ def test_steps_that_run_into_each_other_are_one() -> None:
         [(LAUNCH, 10, 10, 1), (LAUNCH, 610, 10, 2)],
         [("step:a", 0, 50), ("step:a", 600, 50)],
     )
-    found = step_breakdown.steps(tables)
-    assert [step.length_ns for step in found.steps] == [900]
-    assert found.ops["step"].to_list() == [0, 0]
+    breakdown = step_breakdown.steps(tables)
+    assert [step.length_ns for step in breakdown.steps] == [900]
+    assert breakdown.ops["step"].to_list() == [0, 0]
 
 
 def test_a_step_without_gpu_work_is_all_gap() -> None:
@@ -103,8 +103,8 @@ def test_a_step_without_gpu_work_is_all_gap() -> None:
 
 def test_a_capture_without_steps_is_one_from_its_first_operation_to_the_end_of_its_last() -> None:
     tables = capture([(100, 10, None), (105, 45, None)], [], [("load", 0, 90)])
-    found = step_breakdown.steps(tables)
-    assert (found.ranges, found.steps) == ("", (Step(50, 5, (0, 0, 0)),))
+    breakdown = step_breakdown.steps(tables)
+    assert (breakdown.ranges, breakdown.steps) == ("", (Step(50, 5, (0, 0, 0)),))
 
 
 def test_an_empty_capture_has_no_steps() -> None:
@@ -133,8 +133,8 @@ def test_which_ranges_are_steps(
         [(LAUNCH, start + 1, 2, number) for number, (_, start, _) in enumerate(spans)],
         spans,
     )
-    found = step_breakdown.steps(tables, asked)
-    assert (found.ranges, len(found.steps)) == expected
+    breakdown = step_breakdown.steps(tables, asked)
+    assert (breakdown.ranges, len(breakdown.steps)) == expected
 
 
 def test_the_steps_own_range_is_no_path() -> None:
@@ -147,12 +147,12 @@ def test_the_steps_own_range_is_no_path() -> None:
 
 
 def test_the_last_steps_are_numbered_from_0() -> None:
-    made = timeline([[Op("a", 10 * number), Op("b", 5)] for number in range(1, 5)])
-    last = step_breakdown.steps(made).last(2)
+    tables = timeline([[Op("a", 10 * number), Op("b", 5)] for number in range(1, 5)])
+    last = step_breakdown.steps(tables).last(2)
     assert last.ops.select("step", "name", "duration_ns").rows() == [
         *[(0, "a", 30), (0, "b", 5), (1, "a", 40), (1, "b", 5)]
     ]
-    assert last.steps == step_breakdown.steps(made).steps[2:]
+    assert last.steps == step_breakdown.steps(tables).steps[2:]
     assert last.ranges == "step:made"
 
 
@@ -187,26 +187,28 @@ def test_every_nanosecond_of_a_step_is_in_one_part(
     for number, (mine, others, length) in enumerate(given_steps):
         begin = 1000 * number
         ranges.append(("step:a", begin, length))
-        made = [(name, *span) for name, span in others] + [(LAUNCH, 0, 1) for _ in mine]
-        expected.append(counted(mine, made, length))
+        host_calls = [(name, *span) for name, span in others] + [(LAUNCH, 0, 1) for _ in mine]
+        expected.append(counted(mine, host_calls, length))
         for start, long in mine:
             calls.append((LAUNCH, begin, 1, len(ops)))
             ops.append((begin + start, long, len(ops)))
         calls += [(name, begin + start, long, None) for name, (start, long) in others]
     if not ops:
         return
-    found = step_breakdown.steps(capture(ops, calls, ranges))
-    assert [(one.length_ns, one.overlap_ns, *one.gaps_ns) for one in found.steps] == expected
-    for number, step in enumerate(found.steps):
-        durations = found.ops.filter(pl.col("step") == number)["duration_ns"].sum()
+    breakdown = step_breakdown.steps(capture(ops, calls, ranges))
+    assert [
+        (part.length_ns, part.overlap_ns, *part.gaps_ns) for part in breakdown.steps
+    ] == expected
+    for number, step in enumerate(breakdown.steps):
+        durations = breakdown.ops.filter(pl.col("step") == number)["duration_ns"].sum()
         assert step.length_ns == durations - step.overlap_ns + sum(step.gaps_ns)
 
 
 def test_what_is_not_timed_is_left_out() -> None:
-    made = timeline([[Op("a", 10), Op("b", 20)]])
-    made["gpu_ops"] = made["gpu_ops"].with_columns(
+    tables = timeline([[Op("a", 10), Op("b", 20)]])
+    tables["gpu_ops"] = tables["gpu_ops"].with_columns(
         pl.when(pl.col("name") == "a").then(None).otherwise("duration_ns").alias("duration_ns")
     )
-    found = step_breakdown.steps(made)
-    assert found.ops["name"].to_list() == ["b"]
-    assert found.steps[0].length_ns < STEP_NS
+    breakdown = step_breakdown.steps(tables)
+    assert breakdown.ops["name"].to_list() == ["b"]
+    assert breakdown.steps[0].length_ns < STEP_NS

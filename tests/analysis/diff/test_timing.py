@@ -21,10 +21,10 @@ def timed(
     """Return the samples of a cell's rounds."""
     cells = [cell("x", number) for number in rounds]
     rows: list[Row] = []
-    for one, values in zip(cells, rounds.values(), strict=True):
+    for row_of_cell, values in zip(cells, rounds.values(), strict=True):
         rows += [
             row | {"unit": unit, "region": region}
-            for row in small_evidence.samples(one, metric, *values, mark=mark)
+            for row in small_evidence.samples(row_of_cell, metric, *values, mark=mark)
         ]
     return small_evidence.tables(cells=cells, samples=rows)
 
@@ -32,7 +32,7 @@ def timed(
 def both(*tables: Tables) -> Tables:
     import polars as pl
 
-    return {name: pl.concat([one[name] for one in tables]) for name in tables[0]}
+    return {name: pl.concat([side[name] for side in tables]) for name in tables[0]}
 
 
 def rounds(
@@ -58,12 +58,12 @@ def rounds(
 )
 def test_verdicts(paired: bool, factor: float, unit: str, expected: str) -> None:
     a, b = timed(rounds(3.0), unit=unit), timed(rounds(3.0 * factor, seed=2), unit=unit)
-    (found,) = timing.compare(a, b, paired=paired)
-    assert found.verdict == expected
-    assert found.ratio.value == pytest.approx(factor, rel=0.004)
-    assert found.ratio.low < found.ratio.value < found.ratio.high
-    assert (found.a, found.b) == pytest.approx((3, 3 * factor), rel=0.004)
-    assert (found.region, found.metric, found.unit, found.ratio.rounds) == (
+    (ratio,) = timing.compare(a, b, paired=paired)
+    assert ratio.verdict == expected
+    assert ratio.ratio.value == pytest.approx(factor, rel=0.004)
+    assert ratio.ratio.low < ratio.ratio.value < ratio.ratio.high
+    assert (ratio.a, ratio.b) == pytest.approx((3, 3 * factor), rel=0.004)
+    assert (ratio.region, ratio.metric, ratio.unit, ratio.ratio.rounds) == (
         "step",
         "latency",
         unit,
@@ -73,9 +73,9 @@ def test_verdicts(paired: bool, factor: float, unit: str, expected: str) -> None
 
 def test_luck_that_rounds_share_cancels_only_where_they_ran_beside_each_other() -> None:
     luck = [1.0, 1.5, 0.7, 1.2, 0.9]
-    a = timed({number: [one] * 3 for number, one in enumerate(luck)})
-    b = timed({number: [1.1 * one] * 3 for number, one in enumerate(luck)})
-    (paired,), (apart,) = (timing.compare(a, b, paired=one) for one in (True, False))
+    a = timed({number: [factor] * 3 for number, factor in enumerate(luck)})
+    b = timed({number: [1.1 * factor] * 3 for number, factor in enumerate(luck)})
+    (paired,), (apart,) = (timing.compare(a, b, paired=beside) for beside in (True, False))
     assert (paired.verdict, apart.verdict) == ("slower", "not told apart")
     assert paired.ratio.value == pytest.approx(1.1)
     assert apart.ratio.value == pytest.approx(1.1)
@@ -84,19 +84,19 @@ def test_luck_that_rounds_share_cancels_only_where_they_ran_beside_each_other() 
 
 @pytest.mark.parametrize("paired", [True, False])
 def test_a_thing_against_itself_is_one(paired: bool) -> None:
-    one = timed(rounds(2.0))
-    (found,) = timing.compare(one, one, paired=paired)
-    assert found.ratio.value == pytest.approx(1)
-    assert found.verdict == "not told apart"
+    times = timed(rounds(2.0))
+    (ratio,) = timing.compare(times, times, paired=paired)
+    assert ratio.ratio.value == pytest.approx(1)
+    assert ratio.verdict == "not told apart"
 
 
 @pytest.mark.parametrize("paired", [True, False])
 def test_one_round_a_side_is_within_one_process(paired: bool) -> None:
     a, b = timed(rounds(1.0, count=1)), timed(rounds(1.2, count=1, seed=3))
-    (found,) = timing.compare(a, b, paired=paired)
-    assert found.ratio.rounds == 1
-    assert found.ratio.value == pytest.approx(1.2, rel=0.004)
-    assert found.verdict == "slower"
+    (ratio,) = timing.compare(a, b, paired=paired)
+    assert ratio.ratio.rounds == 1
+    assert ratio.ratio.value == pytest.approx(1.2, rel=0.004)
+    assert ratio.verdict == "slower"
 
 
 def test_warm_up_is_left_out() -> None:
@@ -104,8 +104,8 @@ def test_warm_up_is_left_out() -> None:
     settled = timed({0: [1.0, 1.0, 1.0]})
     mixed = both(slow, settled)
     mixed["cells"] = settled["cells"]
-    (found,) = timing.compare(mixed, settled, paired=True)
-    assert (found.a, found.b, found.ratio.value) == (1, 1, 1)
+    (ratio,) = timing.compare(mixed, settled, paired=True)
+    assert (ratio.a, ratio.b, ratio.ratio.value) == (1, 1, 1)
     assert timing.compare(slow, slow, paired=True) == []
 
 
@@ -119,7 +119,7 @@ def test_only_metrics_of_both_in_one_unit_and_region() -> None:
     ):
         assert timing.compare(a, other, paired=False) == []
     b = both(timed({0: [2.0] * 3}), timed({0: [5.0] * 3}, metric="gpu_time"))
-    assert [one.metric for one in timing.compare(a, b, paired=False)] == ["latency"]
+    assert [ratio.metric for ratio in timing.compare(a, b, paired=False)] == ["latency"]
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0])
@@ -132,6 +132,6 @@ def test_the_ratio_is_the_geometric_mean_of_the_rounds_medians() -> None:
     a = timed({0: [1.0, 1.0, 50.0], 1: [2.0]})
     b = timed({0: [3.0], 1: [8.0, 8.0, 0.1]})
     for paired in (True, False):
-        (found,) = timing.compare(a, b, paired=paired)
-        assert found.ratio.value == pytest.approx(math.sqrt(3 * 4))
-        assert (found.a, found.b) == pytest.approx((math.sqrt(1 * 2), math.sqrt(3 * 8)))
+        (ratio,) = timing.compare(a, b, paired=paired)
+        assert ratio.ratio.value == pytest.approx(math.sqrt(3 * 4))
+        assert (ratio.a, ratio.b) == pytest.approx((math.sqrt(1 * 2), math.sqrt(3 * 8)))
