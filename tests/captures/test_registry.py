@@ -1,9 +1,11 @@
 """The registry: every function that a kind names exists, and data alone is loaded to know it."""
 
+import ast
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,8 @@ from harness.evidence.tables import SCHEMAS
 from harness.references import resolve
 from tests.support.paths import DATA, ROOT
 
+HARNESS = ROOT / "harness"
+FILES_OF_THE_HARNESS = sorted(path.relative_to(HARNESS) for path in HARNESS.rglob("*.py"))
 FILES = {
     "torch": "torch/graph.json.gz",
     "nsys": "nsys/streams.sqlite.zst",
@@ -82,3 +86,26 @@ def test_the_registry_loads_names_and_no_code() -> None:
     )
     kinds = sorted(f"harness.captures.{name}.kind" for name in KINDS)
     assert done.stdout == f"{' '.join(kinds)}\n\n", done.stderr
+
+
+def spelled(path: Path) -> set[str]:
+    """Return the string constants of a file that are a kind's name, but for docstrings."""
+    constants = {
+        node.value
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    return constants & KINDS.keys()
+
+
+OTHER_WORDS = {
+    "analysis/roofline.py": {"memory"},  # what limits a kernel
+    "probe/profiler_range.py": {"torch"},  # the package
+}
+"""Files in which a kind's name is a word for something else."""
+
+
+@pytest.mark.parametrize("path", FILES_OF_THE_HARNESS, ids=str)
+def test_a_kind_is_spelled_in_its_own_folder_alone(path: Path) -> None:
+    inside = {name for name in KINDS if path.is_relative_to(Path("captures") / name)}
+    assert spelled(HARNESS / path) - inside == OTHER_WORDS.get(str(path), set())
