@@ -18,7 +18,7 @@ def harness(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[st
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("run", "77"), "no problem '77'"),
         (("run", "1", "--variant", "fast"), "no variant 'fast'"),
@@ -37,21 +37,23 @@ def harness(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[st
         (("diff", "reports", "reports"), "neither a run nor a report"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_2(arguments: tuple[str, ...], told: str) -> None:
+def test_bad_input_is_one_line_and_exit_2(arguments: tuple[str, ...], message: str) -> None:
     done = harness(*arguments)
     assert done.returncode == 2, done
     lines = done.stderr.strip().splitlines()
-    assert told in lines[-1]
+    assert message in lines[-1]
     assert "Traceback" not in done.stderr
     assert len(lines) == 1
 
 
 def test_list_and_schema_and_doctor_speak_json() -> None:
     listed = json.loads(harness("list", "--json").stdout)
-    assert [one["number"] for one in listed] == sorted(one["number"] for one in listed)
+    assert [problem["number"] for problem in listed] == sorted(
+        problem["number"] for problem in listed
+    )
     assert json.loads(harness("schema").stdout)["title"] == "Problem"
-    found = json.loads(harness("doctor", "--json").stdout)
-    assert {"Python", "GPU", "disk"} <= {check["name"] for check in found["checks"]}
+    report = json.loads(harness("doctor", "--json").stdout)
+    assert {"Python", "GPU", "disk"} <= {check["name"] for check in report["checks"]}
 
 
 def test_a_dry_run_prints_a_command_for_every_cell() -> None:

@@ -23,7 +23,7 @@ NOWHERE = ("--engine", "local", "--python", "/nowhere/python")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told", "code"),
+    ("arguments", "message", "code"),
     [
         (("calibrate",), "no GPU here, so it has no ceilings (see harness doctor)", 1),
         (("calibrate", "--json"), "no GPU here, so it has no ceilings (see harness doctor)", 1),
@@ -31,15 +31,15 @@ NOWHERE = ("--engine", "local", "--python", "/nowhere/python")
         (("run", "1", "--lock-clocks", "1500", "--dry-run"), "--lock-clocks needs a GPU", 2),
     ],
 )
-def test_without_a_gpu_it_is_one_line(arguments: tuple[str, ...], told: str, code: int) -> None:
+def test_without_a_gpu_it_is_one_line(arguments: tuple[str, ...], message: str, code: int) -> None:
     done = harness(*arguments, *NOWHERE)
     assert (done.returncode, done.stdout) == (code, "")
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"harness: {told}")
+    assert line.startswith(f"harness: {message}")
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         ("0", "Invalid value for '--lock-clocks'"),
         ("-1500", "Invalid value for '--lock-clocks'"),
@@ -48,9 +48,9 @@ def test_without_a_gpu_it_is_one_line(arguments: tuple[str, ...], told: str, cod
         (None, "Option '--lock-clocks' requires an argument"),
     ],
 )
-def test_a_clock_that_is_no_clock_is_refused(value: str | None, told: str) -> None:
+def test_a_clock_that_is_no_clock_is_refused(value: str | None, message: str) -> None:
     done = harness("run", "1", *NOWHERE, "--lock-clocks", *([value] if value else []))
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"harness: {told}")
+    assert line.startswith(f"harness: {message}")
     assert line.endswith("--help)")

@@ -48,9 +48,9 @@ def a_known_host(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def here(*, gpu: bool = True, restricted: bool | None = False, driver: str = "580.1") -> Target:
-    found = replace(GPU, driver=driver) if gpu else None
+    gpu_here = replace(GPU, driver=driver) if gpu else None
     return replace(
-        target.detect(), gpu=found, memory_bytes=100_000_000_000, counters_restricted=restricted
+        target.detect(), gpu=gpu_here, memory_bytes=100_000_000_000, counters_restricted=restricted
     )
 
 
@@ -68,10 +68,10 @@ def command(name: str, capture: str, where: Target, options: Options = Options()
 
 
 def test_a_cell_in_docker_is_exactly_this() -> None:
-    made = engine("docker", here())
+    built = engine("docker", here())
     asked = cell("timing")
-    done = made.command(asked, OUT, SCRATCH)
-    given = json.dumps(
+    command_line = built.command(asked, OUT, SCRATCH)
+    content = json.dumps(
         {
             "variant": "f8-0.13.0-eager",
             "case": "stack-m1",
@@ -85,8 +85,8 @@ def test_a_cell_in_docker_is_exactly_this() -> None:
             "alone": False,
         }
     )
-    assert isinstance(made, container.Container)
-    assert done.argv == [
+    assert isinstance(built, container.Container)
+    assert command_line.argv == [
         *("/usr/bin/docker", "run", "--rm", "--init", "--pull=never"),
         f"--name=worklogs-r1-{asked.id}",
         *("--label=worklogs.harness=42", "--network=none", "--read-only", "--user=1234:5678"),
@@ -102,24 +102,24 @@ def test_a_cell_in_docker_is_exactly_this() -> None:
         "--mount=type=bind,source=/runs/r1/cells/.c,target=/out",
         *("--env=HOME=/tmp", "--env=TMPDIR=/tmp", "--env=USER=worklogs"),
         "--env=PYTHONUNBUFFERED=1",
-        f"--env=HARNESS_CELL={given}",
+        f"--env=HARNESS_CELL={content}",
         "--env=PYTHONPATH=/work/source:/opt/envs/torchao-0.13.0",
         "--env=TORCHINDUCTOR_CACHE_DIR=/tmp/inductor",
         "--env=TRITON_CACHE_DIR=/tmp/triton",
-        *("--workdir=/out", made.image, "python3", "/work/problem/repro.py"),
+        *("--workdir=/out", built.image, "python3", "/work/problem/repro.py"),
     ]
-    assert (done.env, done.owner) == ({}, None)
+    assert (command_line.env, command_line.owner) == ({}, None)
 
 
 def test_podman_differs_in_the_gpu_and_in_who_root_is() -> None:
     docker, podman = (command(name, "timing", here()).argv for name in ("docker", "podman"))
-    assert [one for one in podman if one not in docker] == [
+    assert [flag for flag in podman if flag not in docker] == [
         "/usr/bin/podman",
         "--userns=keep-id",
         "--device=nvidia.com/gpu=all",
         "--env=CUDA_VISIBLE_DEVICES=GPU-1",
     ]
-    assert [one for one in docker if one not in podman] == [
+    assert [flag for flag in docker if flag not in podman] == [
         "/usr/bin/docker",
         "--gpus=device=GPU-1",
     ]
@@ -132,23 +132,23 @@ def test_podman_takes_one_gpu_where_the_specification_names_it(
     monkeypatch.setattr(rights, "cdi_devices", lambda: names)
     argv = command("podman", "timing", here()).argv
     assert f"--device=nvidia.com/gpu={device}" in argv
-    assert not any("CUDA_VISIBLE_DEVICES" in one for one in argv)
+    assert not any("CUDA_VISIBLE_DEVICES" in flag for flag in argv)
 
 
 def test_without_a_gpu_none_is_asked_for() -> None:
     for name in ("docker", "podman"):
         argv = command(name, "timing", here(gpu=False)).argv
-        assert not any(one.startswith(("--gpus", "--device")) for one in argv)
-        assert "/work/locks/cpu.lock" in next(one for one in argv if "HARNESS_CELL" in one)
+        assert not any(flag.startswith(("--gpus", "--device")) for flag in argv)
+        assert "/work/locks/cpu.lock" in next(flag for flag in argv if "HARNESS_CELL" in flag)
 
 
 def test_a_caller_who_is_root_is_not_root_inside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rights, "caller", lambda: (0, 0))
     for name in ("docker", "podman"):
-        made = command(name, "timing", here())
-        assert "--user=1000:1000" in made.argv
-        assert made.owner == 1000
-        assert "--userns=keep-id" not in made.argv
+        built = command(name, "timing", here())
+        assert "--user=1000:1000" in built.argv
+        assert built.owner == 1000
+        assert "--userns=keep-id" not in built.argv
 
 
 @pytest.mark.parametrize("name", ["docker", "podman"])
@@ -161,24 +161,24 @@ def test_only_counters_get_a_capability_and_only_where_the_driver_asks(
     name: str, capture: str, restricted: bool, driver: str, right: str | None
 ) -> None:
     where = here(restricted=restricted, driver=driver)
-    made = engine(name, where)
-    argv = made.command(cell(capture), OUT, SCRATCH).argv
+    built = engine(name, where)
+    argv = built.command(cell(capture), OUT, SCRATCH).argv
     wanted = [f"--cap-add={right}"] if capture == "ncu" and right else []
-    assert [one for one in argv if one.startswith("--cap-add")] == wanted
+    assert [flag for flag in argv if flag.startswith("--cap-add")] == wanted
     assert argv.count("--cap-drop=ALL") == 1
-    assert not any(bad in one for bad in FORBIDDEN for one in argv)
+    assert not any(bad in flag for bad in FORBIDDEN for flag in argv)
 
 
 def test_the_profiler_wraps_the_workload_inside_and_exports_there() -> None:
-    made = engine("docker", here())
-    argv = made.command(cell("nsys"), OUT, SCRATCH).argv
+    built = engine("docker", here())
+    argv = built.command(cell("nsys"), OUT, SCRATCH).argv
     inside = argv[argv.index("--workdir=/out") + 2 :]
     assert inside[:2] == ["nsys", "profile"]
     assert inside[-3:] == ["--output=/out/trace.nsys-rep", "python3", "/work/problem/repro.py"]
-    (export,) = made.afterwards(cell("nsys"), OUT)
+    (export,) = built.afterwards(cell("nsys"), OUT)
     assert export.argv[export.argv.index("--workdir=/out") + 2 :][:2] == ["nsys", "export"]
-    assert not any(one.startswith("--gpus") for one in export.argv)
-    assert made.afterwards(cell("timing"), OUT) == []
+    assert not any(flag.startswith("--gpus") for flag in export.argv)
+    assert built.afterwards(cell("timing"), OUT) == []
 
 
 def test_a_path_with_a_comma_stays_one_path() -> None:
@@ -194,8 +194,8 @@ def test_the_hosts_interpreter_in_an_image_as_it_is(tmp_path: Path) -> None:
     assert f"--mount=type=bind,source={tmp_path},target={tmp_path},readonly" in argv
     assert f"--mount=type=bind,source={store},target={store},readonly" in argv
     assert argv[-3:] == ["base:1", "/opt/torch/bin/python3", "/work/problem/repro.py"]
-    assert any(one.startswith("--env=PATH=") for one in argv)
-    assert any(f"{store}/torchao-0.13.0-" in one for one in argv if "PYTHONPATH" in one)
+    assert any(flag.startswith("--env=PATH=") for flag in argv)
+    assert any(f"{store}/torchao-0.13.0-" in flag for flag in argv if "PYTHONPATH" in flag)
 
 
 def test_a_folder_is_mounted_once_and_under_the_name_that_was_given(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_folder_is_mounted_once_and_under_the_name_that_was_given(tmp_path: Pa
     named = (tmp_path / "cuda", tmp_path / "cuda", tmp_path / "cuda-13.0")
     argv = command("podman", "timing", here(), Options(mounts=named)).argv
     source = tmp_path / "cuda-13.0"
-    assert [one for one in argv if str(tmp_path) in one] == [
+    assert [flag for flag in argv if str(tmp_path) in flag] == [
         f"--mount=type=bind,source={source},target={tmp_path / 'cuda'},readonly",
         f"--mount=type=bind,source={source},target={source},readonly",
     ]
@@ -220,9 +220,9 @@ def test_an_image_that_is_not_there_is_told_before_anything_runs(
 ) -> None:
     program(tmp_path, "docker", "case $1 in version) echo 1;; *) exit 1;; esac")
     monkeypatch.setattr(docker_cli, "_builders", lambda _: [str(tmp_path / "docker")])
-    made = engine("docker", here(), Options(image="gone:1"))
+    built = engine("docker", here(), Options(image="gone:1"))
     with pytest.raises(ToolError, match="docker has no image gone:1"):
-        made.prepare([], tmp_path / "log")
+        built.prepare([], tmp_path / "log")
 
 
 def test_an_engine_in_another_place_is_found_by_the_cells_too(
@@ -269,8 +269,8 @@ def test_a_build_sees_its_files_and_no_more(
     base, _ = builds(PROBLEM, here(gpu=False), Options(wheels=tmp_path))
     base.stage()
     try:
-        found = {str(path.relative_to(base.context)) for path in base.context.rglob("*.*")}
-        assert found == {
+        copied = {str(path.relative_to(base.context)) for path in base.context.rglob("*.*")}
+        assert copied == {
             *("docker/tools.lock", "requirements/torch-cpu.lock", "requirements/torch-gpu.lock"),
             "wheels/a.whl",
         }
@@ -284,7 +284,7 @@ def test_a_build_sees_its_files_and_no_more(
         *("--build-arg=PROFILERS=without", "--build-arg=TORCH_LOCK=torch-cpu.lock"),
         *("--build-arg=TORCH_UNLOCKED=torch==2.13.0", str(base.context)),
     ]
-    assert [one for one in base.argv(Client("podman")) if "ulimit" in one] == [
+    assert [flag for flag in base.argv(Client("podman")) if "ulimit" in flag] == [
         "--ulimit=nofile=32768:32768",
         "--ulimit=nproc=32768:32768",
     ]
@@ -304,7 +304,7 @@ def test_a_build_argument_has_a_name_and_a_value(argument: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("log", "remedy"),
     [
         (
             "dial unix /var/run/docker.sock: connect: permission denied: "
@@ -335,11 +335,11 @@ def test_a_build_argument_has_a_name_and_a_value(argument: str) -> None:
         ("Traceback (most recent call last):\nValueError: 7", ""),
     ],
 )
-def test_each_trouble_has_its_remedy(said: str, told: str) -> None:
-    found = explained(said)
-    assert told in found
-    assert bool(found) == bool(told)
-    assert "\n" not in found
+def test_each_trouble_has_its_remedy(log: str, remedy: str) -> None:
+    line = explained(log)
+    assert remedy in line
+    assert bool(line) == bool(remedy)
+    assert "\n" not in line
 
 
 def program(folder: Path, name: str, script: str) -> None:

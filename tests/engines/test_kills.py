@@ -41,10 +41,10 @@ def engine(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, address: st
     return make(name, problem, Host(HERE), Options(image="an image"))
 
 
-def why(made: Engine, folder: Path, log: str = "Killed") -> str:
+def why(built: Engine, folder: Path, log: str = "Killed") -> str:
     command = Command(["true"], {}, folder, NAME)
-    made.begin(command)
-    return made.why(command, log)
+    built.begin(command)
+    return built.why(command, log)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_dockers_events_tell_of_a_kill(
 ) -> None:
     before = int(time.time())
     with DockerEngine(tmp_path / "socket", events) as docker:
-        made = engine("docker", tmp_path, monkeypatch, docker.address)
-        assert why(made, tmp_path) == reason
+        built = engine("docker", tmp_path, monkeypatch, docker.address)
+        assert why(built, tmp_path) == reason
     (query,) = docker.asked
     filters = json.loads(query["filters"])
     assert filters == {"container": [NAME], "event": ["oom", "kill"]}
@@ -75,8 +75,8 @@ def test_a_trouble_that_the_log_shows_comes_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with DockerEngine(tmp_path / "socket", [OOM]) as docker:
-        made = engine("docker", tmp_path, monkeypatch, docker.address)
-        assert why(made, tmp_path, "no space left on device").startswith("no room left")
+        built = engine("docker", tmp_path, monkeypatch, docker.address)
+        assert why(built, tmp_path, "no space left on device").startswith("no room left")
     assert docker.asked == []
 
 
@@ -90,9 +90,9 @@ def test_an_engine_that_does_not_answer_leaves_the_logs_reason(
 
 
 def test_podmans_monitor_leaves_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = engine("podman", tmp_path, monkeypatch)
+    built = engine("podman", tmp_path, monkeypatch)
     out = tmp_path / "out"
     out.mkdir()
-    assert why(made, out) == ""
+    assert why(built, out) == ""
     (out / "oom").touch()
-    assert why(made, out).startswith("the container ran out of memory: 9.0 GiB")
+    assert why(built, out).startswith("the container ran out of memory: 9.0 GiB")

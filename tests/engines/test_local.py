@@ -31,9 +31,9 @@ def here() -> Target:
 @pytest.fixture
 def engine(here: Target) -> Local:
     problem = manifest.find(CHECKOUT / "problems", "1")
-    made = make("local", problem, Host(here), Options(python=Path("/opt/python")))
-    assert isinstance(made, Local)
-    return made
+    built = make("local", problem, Host(here), Options(python=Path("/opt/python")))
+    assert isinstance(built, Local)
+    return built
 
 
 def cell(capture: str, variant: str = "f8-0.13.0-eager") -> Cell:
@@ -65,9 +65,9 @@ def test_the_command_of_each_capture_is_exactly_this(
 ) -> None:
     command = engine.command(cell(capture), OUT, SCRATCH)
     assert command.argv == [*wrapper.split(), *WORKLOAD]
-    given = json.loads(command.env["HARNESS_CELL"])
-    assert (given["capture"], given["device"], given["out"]) == (capture, "cuda", "/out")
-    assert given["params"]["quantise"] == "float8wo"
+    content = json.loads(command.env["HARNESS_CELL"])
+    assert (content["capture"], content["device"], content["out"]) == (capture, "cuda", "/out")
+    assert content["params"]["quantise"] == "float8wo"
 
 
 def test_caches_are_the_variants_own_and_scratch_the_cells(engine: Local) -> None:
@@ -132,16 +132,16 @@ def test_auto_goes_on_to_the_next_engine_and_says_what_kept_the_first(
     monkeypatch.setitem(ENGINES, "docker", "tests.engines.test_local:Broken")
     monkeypatch.setattr("tests.engines.test_local.Broken", Broken, raising=False)
     problem = manifest.find(CHECKOUT / "problems", "1")
-    told: list[str] = []
+    messages: list[str] = []
     options = Options(python=tmp_path / "python")
-    name, _ = ready("auto", problem, Host(here), options, ["plain"], told.append)
+    name, _ = ready("auto", problem, Host(here), options, ["plain"], messages.append)
     assert name == "local"
-    assert told == [
+    assert messages == [
         "auto passed docker over: no registry",
         "auto chose the local engine: a local NVIDIA H200",
     ]
     with pytest.raises(ToolError, match="no registry"):
-        ready("docker", problem, Host(here), options, ["plain"], told.append)
+        ready("docker", problem, Host(here), options, ["plain"], messages.append)
 
 
 def test_an_engine_that_does_not_exist_is_told(here: Target) -> None:

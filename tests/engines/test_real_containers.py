@@ -147,14 +147,14 @@ def ran(
     name: str, problem: Problem, runs: Path, variants: tuple[str, ...], deadline_s: float = 120
 ) -> tuple[run_folder.Run, dict[str, CellRecord]]:
     where = replace(target.detect(), gpu=None, memory_bytes=4 << 30)
-    made = engine_of(name, problem, where)
-    made.prepare([], runs.parent / "install.txt")
-    origin = provenance.origin_of(problem, made, Arguments(jobs=1))
+    built = engine_of(name, problem, where)
+    built.prepare([], runs.parent / "install.txt")
+    origin = provenance.origin_of(problem, built, Arguments(jobs=1))
     run = run_folder.Run.create(runs, problem.folder.name, origin)
     selected = Selected(variants=variants, cases=tuple(problem.cases)[:1], rounds=1)
     cells = plan(problem, selected, "cpu")
     cells = [replace(cell, deadline_s=deadline_s) for cell in cells]
-    Execution(made, run, lambda *_: None).execute(cells)
+    Execution(built, run, lambda *_: None).execute(cells)
     return run, {record.id or "": record for _, record in run.records()}
 
 
@@ -274,13 +274,13 @@ def test_problem_1_measures_in_a_container_what_it_measures_on_the_host(
     tables, facts = {}, {}
     for engine in ("local", name):
         where = replace(target.detect(), gpu=None)
-        made = engine_of(engine, problem, where)
-        made.prepare(["torchao-0.13.0"], tmp_path / "install.txt")
-        origin = provenance.origin_of(problem, made, Arguments(jobs=1))
+        built = engine_of(engine, problem, where)
+        built.prepare(["torchao-0.13.0"], tmp_path / "install.txt")
+        origin = provenance.origin_of(problem, built, Arguments(jobs=1))
         run = run_folder.Run.create(tmp_path / engine, problem.folder.name, origin)
         selected = Selected(("f8-0.13.0-eager",), ("stack-m1",), rounds=1)
         cells = plan(problem, selected, "cpu")
-        Execution(made, run, lambda *_: None).execute(cells)
+        Execution(built, run, lambda *_: None).execute(cells)
         failed = [record.reason for _, record in run.records() if record.status != "ok"]
         assert failed == []
         extraction.extract(run, tmp_path / f"{engine}-evidence")
@@ -297,9 +297,9 @@ def test_problem_1_measures_in_a_container_what_it_measures_on_the_host(
         assert inside[table]["cell"].unique().sort().equals(rows["cell"].unique().sort())
     # How many samples a series needs is what the sampler finds; which series there are is not.
     series = ["cell", "region", "metric", "unit"]
-    taken = [one["samples"].select(series).unique().sort(series) for one in (local, inside)]
+    taken = [table["samples"].select(series).unique().sort(series) for table in (local, inside)]
     assert taken[0].equals(taken[1])
     called = ["cell", "name", "count"]
-    ops = [one["operators"].select(called).sort(called).to_dicts() for one in (local, inside)]
+    ops = [table["operators"].select(called).sort(called).to_dicts() for table in (local, inside)]
     assert ops[0] == ops[1]
     assert json.dumps(ops[0])

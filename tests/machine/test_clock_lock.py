@@ -105,8 +105,8 @@ class Card:
         """Return the calls that changed the card, or tried to."""
         calls = self.folder / "calls"
         queries = ("nvmlInit", "nvmlShutdown", "nvmlDeviceGet")
-        told = calls.read_text().splitlines() if calls.exists() else []
-        return [call for call in told if not call.startswith(queries)]
+        output = calls.read_text().splitlines() if calls.exists() else []
+        return [call for call in output if not call.startswith(queries)]
 
     def pid(self, name: str = "pid") -> int:
         return int((self.folder / name).read_text())
@@ -203,7 +203,7 @@ def test_signals_do_not_end_the_guardian(card: Card) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "told"),
+    ("call", "error", "output"),
     [
         ("nvmlInit", "NVMLError", "no NVIDIA driver answers (leave"),
         ("nvmlDeviceGetHandleByUUID", "NVMLError_NotFound", "no such GPU: refused"),
@@ -213,13 +213,13 @@ def test_signals_do_not_end_the_guardian(card: Card) -> None:
     ],
 )
 def test_a_refusal_is_one_line_and_nothing_is_reset(
-    card: Card, capfd: pytest.CaptureFixture[str], call: str, error: str, told: str
+    card: Card, capfd: pytest.CaptureFixture[str], call: str, error: str, output: str
 ) -> None:
     card.behaves(**{call: error})
     with pytest.raises(ToolError) as raised, locked(UUID, 1500):
         pytest.fail("entered without a lock")
     assert str(raised.value).startswith(f"{UUID}: ")
-    assert told in str(raised.value)
+    assert output in str(raised.value)
     assert RESET not in card.changes()
     assert capfd.readouterr() == ("", "")
 
@@ -266,8 +266,10 @@ def test_a_reset_that_fails_is_told_with_its_remedy(
     card.behaves(nvmlDeviceResetGpuLockedClocks="NVMLError")
     with pytest.raises(ToolError, match=f"may still be locked .*{BY_HAND}"), locked(UUID, 1500):
         pass
-    told = capfd.readouterr().err.splitlines()
-    assert told == [f"{UUID}: its clock is still locked: refused by the fake (as root: {BY_HAND})"]
+    output = capfd.readouterr().err.splitlines()
+    assert output == [
+        f"{UUID}: its clock is still locked: refused by the fake (as root: {BY_HAND})"
+    ]
 
 
 def test_a_guardian_that_was_killed_is_told_with_the_remedy(card: Card) -> None:
@@ -278,9 +280,9 @@ def test_a_guardian_that_was_killed_is_told_with_the_remedy(card: Card) -> None:
 def test_a_lock_that_comes_too_late_is_undone(card: Card) -> None:
     card.behaves(nvmlDeviceSetGpuLockedClocks="hang")
     with holder(card, deadline_s=2) as running:
-        told, _ = running.communicate(timeout=30)
+        output, _ = running.communicate(timeout=30)
         assert card.changes() == []
-        assert BY_HAND in told
+        assert BY_HAND in output
         card.go()
         assert soon(lambda: card.changes() == [SET, RESET])
     assert not (card.folder / "cell").exists()
@@ -289,9 +291,9 @@ def test_a_lock_that_comes_too_late_is_undone(card: Card) -> None:
 def test_a_reset_that_hangs_is_told_with_its_remedy(card: Card) -> None:
     card.behaves(nvmlDeviceResetGpuLockedClocks="hang")
     with holder(card, deadline_s=5, cell="exit 0") as running:
-        told, _ = running.communicate(timeout=40)
+        output, _ = running.communicate(timeout=40)
         assert card.changes() == [SET]
-        assert BY_HAND in told
+        assert BY_HAND in output
         card.go()
         assert soon(lambda: card.changes() == [SET, RESET])
 

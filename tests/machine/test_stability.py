@@ -30,8 +30,8 @@ def test_steady_clocks_are_no_doubt(clocks: list[float]) -> None:
 
 
 def test_a_drift_within_the_measurement_is_told() -> None:
-    (told,) = doubts(samples([1980.0] * 5 + [1755.0] * 5)) or []
-    assert told == "sm clock drifted from 1980 to 1755 MHz"
+    (doubt,) = doubts(samples([1980.0] * 5 + [1755.0] * 5)) or []
+    assert doubt == "sm clock drifted from 1980 to 1755 MHz"
 
 
 @pytest.mark.parametrize("reason", ["power cap", "power brake", "thermal slowdown (hardware)"])
@@ -61,7 +61,7 @@ def test_only_what_was_seen_while_it_measured_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("environment", "told"),
+    ("environment", "name"),
     [
         (b"PATH=/bin\0HARNESS_CELL={}\0", None),
         (b"PATH=/bin\0", "train (process 7)"),
@@ -69,23 +69,23 @@ def test_only_what_was_seen_while_it_measured_counts() -> None:
     ],
 )
 def test_a_cells_process_is_known_by_its_environment(
-    tmp_path: Path, environment: bytes | None, told: str | None
+    tmp_path: Path, environment: bytes | None, name: str | None
 ) -> None:
     process = tmp_path / "7"
     process.mkdir()
     if environment is not None:
         (process / "environ").write_bytes(environment)
         (process / "comm").write_text("train\n")
-    assert monitor._foreign(process) == told
+    assert monitor._foreign(process) == name
 
 
 def test_of_several_regions_each_is_judged_by_its_own_samples() -> None:
-    seen = [*samples(STEADY), *samples(STEADY, ("power cap",))]
-    seen = [replace(sample, at=float(at)) for at, sample in enumerate(seen)]
+    watched = [*samples(STEADY), *samples(STEADY, ("power cap",))]
+    watched = [replace(sample, at=float(at)) for at, sample in enumerate(watched)]
     watch = monitor.Monitor(None)
-    watch.samples = seen
+    watch.samples = watched
     windows = [[0, 9, "m1"], [10, 19, "m4096"]]
     assert by_region(windows, watch.during) == ["m4096: power cap in 10 of 10 looks"]
-    assert by_region([[0, 19, "forward"]], watch.during) == doubts(seen)
+    assert by_region([[0, 19, "forward"]], watch.during) == doubts(watched)
     assert by_region([[0, 9]], watch.during) == []
     assert by_region([[50, 60, "m1"], [70, 80, "m2"]], watch.during) is None

@@ -58,10 +58,10 @@ class Nvml(SimpleNamespace):
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Nvml:
-    made = Nvml()
-    monkeypatch.setitem(__import__("sys").modules, "pynvml", made)
+    fake = Nvml()
+    monkeypatch.setitem(__import__("sys").modules, "pynvml", fake)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    return made
+    return fake
 
 
 @pytest.mark.usefixtures("machine")
@@ -73,9 +73,9 @@ def test_the_gpu_is_the_one_that_cuda_would_use(
 ) -> None:
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    found = target.detect()
-    assert (found.gpu.uuid if found.gpu else None) == uuid
-    assert found.slug == ("nvidia-h200" if uuid else "cpu")
+    detected = target.detect()
+    assert (detected.gpu.uuid if detected.gpu else None) == uuid
+    assert detected.slug == ("nvidia-h200" if uuid else "cpu")
 
 
 def test_without_a_driver_there_is_no_gpu_and_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,12 +90,12 @@ def test_the_monitor_sees_clocks_and_leaves_out_what_is_refused() -> None:
         pass
     with Monitor("GPU-00") as monitor:
         monitor._stop.wait(0.3)
-    seen = summary(monitor.samples)
-    assert seen["sm_mhz"] == {"min": 1980, "median": 1980, "max": 1980}
-    assert seen["power_w"]["max"] == 700
-    assert "temperature_c" not in seen
-    assert set(seen["throttle_reasons"]) == {"power cap"}
-    assert [name.split(" (")[1] for name in seen["others"]] == [f"process {os.getpid()})"]
+    state = summary(monitor.samples)
+    assert state["sm_mhz"] == {"min": 1980, "median": 1980, "max": 1980}
+    assert state["power_w"]["max"] == 700
+    assert "temperature_c" not in state
+    assert set(state["throttle_reasons"]) == {"power cap"}
+    assert [name.split(" (")[1] for name in state["others"]] == [f"process {os.getpid()})"]
 
 
 def test_the_counter_permission_is_read_from_the_driver(tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ def test_a_profiler_older_than_the_driver_is_told_with_its_remedy() -> None:
         tools={"nsys": Tool("/bin/nsys", "2024.6.2"), "ncu": None},
         counters_restricted=True,
     )
-    found = {check.name: check for check in doctor.checks(here, Monitor(None))}
-    assert found["nsys"].ok is False
-    assert "2025.3 or later" in found["nsys"].remedy
-    assert found["hardware counters"].ok is False
-    assert "NVreg_RestrictProfilingToAdminUsers=0" in found["hardware counters"].remedy
+    checks = {check.name: check for check in doctor.checks(here, Monitor(None))}
+    assert checks["nsys"].ok is False
+    assert "2025.3 or later" in checks["nsys"].remedy
+    assert checks["hardware counters"].ok is False
+    assert "NVreg_RestrictProfilingToAdminUsers=0" in checks["hardware counters"].remedy

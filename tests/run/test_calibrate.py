@@ -93,27 +93,27 @@ def other_driver(target: Target) -> Target:
 
 def test_a_ceiling_is_the_geometric_mean_of_the_rounds_medians(with_gpu: Target) -> None:
     warm, far = (9000.0, "warm-up"), (9999.0, "outlier")
-    found = measured(
+    ceilings = measured(
         with_gpu,
         {"dram_read": [warm, warm, warm, *settled(100.0, 102.0, 110.0)], "fp8": settled(7.0)},
         {"dram_read": [warm, *settled(103.0, 105.0), far], "fp8": [warm]},
         {"dram_read": [(1.0, "warm-up"), *settled(108.0)], "fp8": settled(9.0)},
     )
-    rate = found.rates["dram_read"]
+    rate = ceilings.rates["dram_read"]
     # Medians 102, 105 (what lies far off is kept) and 108.
     assert rate.value == pytest.approx(math.cbrt(102 * 105 * 108))
     assert (rate.unit, rate.rounds) == ("GB/s", 3)
     assert (rate.low or 0) < 102
     assert (rate.high or 0) > 108
     # A round in which nothing settled is no round; what was never sampled is no ceiling.
-    assert found.rates["fp8"].value == pytest.approx(math.sqrt(7 * 9))
-    assert found.rates["fp8"].rounds == 2
-    assert set(found.rates) == {"dram_read", "fp8"}
+    assert ceilings.rates["fp8"].value == pytest.approx(math.sqrt(7 * 9))
+    assert ceilings.rates["fp8"].rounds == 2
+    assert set(ceilings.rates) == {"dram_read", "fp8"}
 
 
 def test_rounds_that_fail_leave_the_others(with_gpu: Target) -> None:
-    found = measured(with_gpu, None, STEADY, {"dram_read": settled(4300.0)})
-    read = found.rates["dram_read"]
+    ceilings = measured(with_gpu, None, STEADY, {"dram_read": settled(4300.0)})
+    read = ceilings.rates["dram_read"]
     assert read.value == pytest.approx(math.sqrt(4100 * 4300))
     assert read.rounds == 2
 
@@ -126,9 +126,9 @@ def test_a_doubt_of_several_rounds_is_listed_once(with_gpu: Target) -> None:
 
 def test_ceilings_are_kept_by_gpu_and_driver(cache: Path, with_gpu: Target) -> None:
     assert calibrate.kept(with_gpu) is None
-    found = measured(with_gpu, STEADY, STEADY, STEADY)
-    assert (found.gpu, found.name, found.driver) == ("GPU-1234", "NVIDIA H200", "580.1")
-    assert calibrate.kept(with_gpu) == found
+    ceilings = measured(with_gpu, STEADY, STEADY, STEADY)
+    assert (ceilings.gpu, ceilings.name, ceilings.driver) == ("GPU-1234", "NVIDIA H200", "580.1")
+    assert calibrate.kept(with_gpu) == ceilings
     assert only_file(cache).name == "GPU-1234-580.1.json"
     assert calibrate.kept(other_driver(with_gpu)) is None
     assert with_gpu.gpu
@@ -145,9 +145,9 @@ def test_without_a_cache_folder_they_are_kept_under_home(
     else:
         monkeypatch.setenv("XDG_CACHE_HOME", "")  # which XDG says is as good as unset
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    found = measured(with_gpu, STEADY, STEADY, STEADY)
+    ceilings = measured(with_gpu, STEADY, STEADY, STEADY)
     assert only_file(tmp_path / "home" / ".cache" / "profiling-worklogs")
-    assert calibrate.kept(with_gpu) == found
+    assert calibrate.kept(with_gpu) == ceilings
 
 
 @pytest.mark.parametrize(
@@ -229,11 +229,11 @@ def test_a_run_measures_the_ceilings_once_a_day(
     with_gpu: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ready = Ready(Played(node(with_gpu), STEADY, STEADY, STEADY))
-    found, told = at_hand(with_gpu, ready, monkeypatch)
-    assert found
-    assert found.rates["dram_read"].value == 4100.0
-    assert told == ["measuring this GPU's ceilings, once a day"]
-    assert at_hand(with_gpu, ready, monkeypatch) == (found, [])
+    ceilings, messages = at_hand(with_gpu, ready, monkeypatch)
+    assert ceilings
+    assert ceilings.rates["dram_read"].value == 4100.0
+    assert messages == ["measuring this GPU's ceilings, once a day"]
+    assert at_hand(with_gpu, ready, monkeypatch) == (ceilings, [])
     assert ready.asked == [("podman", "0-ceilings", ["plain"])]
     at_hand(other_driver(with_gpu), ready, monkeypatch)
     assert len(ready.asked) == 2
@@ -257,12 +257,12 @@ def test_without_a_gpu_no_engine_is_asked(
 def test_a_run_goes_on_without_ceilings_and_tells_why(
     with_gpu: Target, monkeypatch: pytest.MonkeyPatch, error: ToolError | None, why: str
 ) -> None:
-    found, told = at_hand(
+    ceilings, messages = at_hand(
         with_gpu, Ready(error or Played(node(with_gpu), None, None, None)), monkeypatch
     )
-    assert found is None
-    assert told[-1].startswith("ceilings not measured: ")
-    assert told[-1].endswith(why)
+    assert ceilings is None
+    assert messages[-1].startswith("ceilings not measured: ")
+    assert messages[-1].endswith(why)
 
 
 @pytest.mark.parametrize("spoil", ["no rates", "no time", "a time without a zone"])

@@ -101,7 +101,7 @@ def test_only_one_run_holds_a_gpu(tmp_path: Path) -> None:
 def test_an_artifact_that_changed_is_refused(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slow=WELL + "; echo data > $OUT/data.txt", fast=WELL)
     bench.execute()
-    path, record = next(one for one in bench.run.records() if one[1].variant == "slow")
+    path, record = next(cell for cell in bench.run.records() if cell[1].variant == "slow")
     assert run_folder.verified(path, record, "data.txt").read_text() == "data\n"
     (path / "data.txt").write_text("dada\n")
     with pytest.raises(CaptureError, match="changed since it was recorded"):
