@@ -75,7 +75,7 @@ def contender(name: str, element: str, shape: Shape, sets: list[Operands]) -> tu
     if name == "cublaslt":
         return cublaslt(element, shape, sets)
     if name in ("best", WAITING):
-        return Dispatcher(element, CACHE, early=name == "best"), choose(*shape).name
+        return Dispatcher(element, CACHE, pdl=name == "best"), choose(*shape).name
     return kernel(RUNGS[name], element), RUNGS[name].name
 
 

@@ -31,7 +31,7 @@ cycles of all candidates at the suite's shapes on an H200."""
 START_CYCLES, ADD_CYCLES = 3500, 3000
 """Of a launch with its first load and last store; of adding a split K."""
 TILE_CYCLES, TURN_CYCLES = 1000, 300
-"""Of a tile's change; where consumers take turns."""
+"""Of a tile's change; with ping-pong consumers."""
 
 
 def choose(m: int, n: int, k: int, sms: int = SMS) -> Step:
@@ -59,7 +59,7 @@ def cycles(step: Step, m: int, n: int, k: int, sms: int = SMS) -> float:
     shared = read / SHARED_BYTES_PER_CYCLE
     fill = (tile_m / across + tile_n / down) * tile_k * 2 / FILL_BYTES_PER_CYCLE
     once = START_CYCLES + (ADD_CYCLES if step.split_k > 1 else 0)
-    change = TURN_CYCLES if step.taking_turns else TILE_CYCLES
+    change = TURN_CYCLES if step.ping_pong else TILE_CYCLES
     each = steps * together * max(multiply, shared, fill) + change
     return once + waves * each if step.persistent else waves * (once + each)
 
@@ -103,11 +103,12 @@ def fastest(*runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 class Dispatcher:
     """C = A @ B by the chosen candidate: what a user of the kernels would call.
 
-    ``early``: whether kernels may start while the one before them in the stream ends.
+    ``pdl``: whether kernels may start while the one before them in the stream ends (programmatic
+    dependent launch).
     """
 
-    def __init__(self, element: str, cache_folder: Path, *, early: bool = True) -> None:
-        self._element, self._cache, self._early = element, cache_folder, early
+    def __init__(self, element: str, cache_folder: Path, *, pdl: bool = True) -> None:
+        self._element, self._cache, self._pdl = element, cache_folder, pdl
         self._kernels: dict[str, Any] = {}
         self._chosen: dict[Shape, Any] = {}
 
@@ -117,7 +118,7 @@ class Dispatcher:
         kernel = self._chosen.get(shape)
         if kernel is None:
             chosen = choose(*shape)
-            step = chosen if self._early else replace(chosen, early=False)
+            step = chosen if self._pdl else replace(chosen, pdl=False)
             kernel = self._chosen[shape] = self._load(step)
         kernel(a, b, c)
 

@@ -200,8 +200,8 @@ class Kernel:
             addresses.append(ctypes.addressof(number))
         parameters = (ctypes.c_void_p * len(addresses))(*addresses)
         grid = step.grid(m, n, self._sms)
-        early = LaunchAttribute(PROGRAMMATIC_SERIALIZATION, b"", 1)
+        pdl = LaunchAttribute(PROGRAMMATIC_SERIALIZATION, b"", 1)
         config = LaunchConfig(
-            grid, (step.threads, 1, 1), step.shared_bytes, None, ctypes.pointer(early), step.early
+            grid, (step.threads, 1, 1), step.shared_bytes, None, ctypes.pointer(pdl), step.pdl
         )
         return Launch(self._function, config, parameters, keep)

@@ -5,6 +5,7 @@ launch with another tile, block or amount of shared memory than the kernel was w
 error of the build.
 """
 
+import re
 from dataclasses import dataclass, field
 
 ELEMENT_BYTES = 2
@@ -26,10 +27,11 @@ class Step:
     iteration. ``architecture``: the least that it runs on. ``maps``: which of "abc" are passed as
     TMA tensor maps and not as pointers; ``box_rows``: rows of their boxes. ``shared_bytes``:
     dynamic shared memory. ``align``: what K and N have to be a multiple of. ``macros``: passed to
-    the compiler. ``source``: the kernel, where it is not called as the step. ``early``: whether it
-    may be launched before the kernel ahead of it in the stream is over. ``taking_turns``: whether
-    one tile is stored while the next is multiplied. ``evenly``: whether a persistent step launches
-    no more blocks than the number of its waves needs.
+    the compiler. ``source``: the kernel, where it is not called as the step. ``pdl``: whether it
+    may be launched before the kernel ahead of it in the stream is over (programmatic dependent
+    launch). ``ping_pong``: whether a consumer stores its tile while the other multiplies the next.
+    ``evenly``: whether a persistent step launches no more blocks than the number of its waves
+    needs.
     """
 
     name: str
@@ -50,14 +52,14 @@ class Step:
     fast: bool = True
     macros: dict[str, int] = field(default_factory=dict)
     source: str = ""
-    early: bool = False
-    taking_turns: bool = False
+    pdl: bool = False
+    ping_pong: bool = False
     evenly: bool = False
 
     @property
     def file(self) -> str:
-        """The source, in ``kernels/``."""
-        return f"{self.kernel}.cu"
+        """The source, in ``kernels/``; a rung has two digits there, so that files sort in order."""
+        return re.sub(r"^h(?=\d_)", "h0", self.kernel) + ".cu"
 
     @property
     def kernel(self) -> str:
@@ -86,7 +88,7 @@ class Step:
     def defines(self) -> dict[str, int]:
         """Return the macros to compile with: the configuration, and what the launch assumes."""
         return self.macros | {
-            "EARLY": int(self.early),
+            "PDL": int(self.pdl),
             "LAUNCH_TILE_M": self.tile[0],
             "LAUNCH_TILE_N": self.tile[1],
             "LAUNCH_THREADS": self.threads,
@@ -236,7 +238,7 @@ def ping_pong(
             "STORE_BOXES": store_boxes,
         },
         source="h8_ping_pong",
-        taking_turns=True,
+        ping_pong=True,
         evenly=True,
     )
 

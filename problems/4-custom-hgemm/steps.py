@@ -46,7 +46,7 @@ LADDER: tuple[Step, ...] = (
     portable(
         "p2_padding",
         "padded shared memory",
-        "8 rows of a fragment begin in one or two banks and take turns; padding spreads them.",
+        "8 rows of a fragment begin in one or two banks and conflict; padding spreads them.",
     ),
     portable(
         "p3_ldmatrix",
@@ -149,12 +149,12 @@ LADDER: tuple[Step, ...] = (
         store_boxes=4,
     ),
     configured("h7_tile_order", "tiles in groups"),
-    ping_pong("h8_ping_pong", "consumers take turns"),
+    ping_pong("h8_ping_pong", "ping-pong consumers"),
     replace(
-        ping_pong("h9_early_start", "the next kernel starts early"),
+        ping_pong("h9_pdl", "PDL (programmatic dependent launch)"),
         why="Blocks of the next kernel start, and wait for this one, while its last ones end.",
-        source="h9_early_start",
-        early=True,
+        source="h9_pdl",
+        pdl=True,
     ),
     split("h10_split_k", "K split over a cluster"),
 )
@@ -165,7 +165,7 @@ RUNGS: dict[str, Step] = {step.name.partition("_")[0]: step for step in LADDER}
 """The ladder by the short names that the manifest uses: p0 to p8, h0 to h10."""
 
 CANDIDATES: dict[str, Step] = {
-    step.name: replace(step, early=True)
+    step.name: replace(step, pdl=True)
     for step in (
         # Large C: the fewest bytes for a FLOP; they differ in what a cluster shares and in order.
         configured(group=8),
@@ -179,7 +179,7 @@ CANDIDATES: dict[str, Step] = {
         configured(group=16, cluster=(1, 1), tile_n=192, store_boxes=3),
         configured(group=8, cluster=(2, 1), tile_n=128, stages=6),
         configured(group=16, cluster=(1, 1), tile_n=128, stages=6),
-        # Consumers that take turns: the gap at a tile's end is closed, for more bytes a FLOP.
+        # Ping-pong consumers: the gap at a tile's end is closed, for more bytes a FLOP.
         ping_pong(),
         ping_pong(cluster=(1, 1)),
         ping_pong(tile_n=192, cluster=(1, 1), stages=5, store_boxes=1),
@@ -201,7 +201,7 @@ CANDIDATES: dict[str, Step] = {
         split(tile_n=64, stages=8),
     )
 }
-"""Configurations among which a dispatcher chooses, by shape; all of them start early, as h9."""
+"""Configurations among which a dispatcher chooses, by shape; all of them with PDL, as h9."""
 
 EVERY: dict[str, Step] = STEPS | CANDIDATES
 

@@ -1,8 +1,8 @@
 """The ring of stages as a model: blocks, barriers and TMA in an arbitrary order of events.
 
-The walk of producer and consumers is that of kernels/h7_tile_order.cu, or of h8_ping_pong.cu where
-consumers take turns, barrier by barrier. The model finds deadlocks, phases that run away, and
-stages that are overwritten while they are read.
+The walk of producer and consumers is that of kernels/h07_tile_order.cu, or of h08_ping_pong.cu with
+ping-pong consumers, barrier by barrier. The model finds deadlocks, phases that run away, and stages
+that are overwritten while they are read.
 """
 
 import random
@@ -69,12 +69,12 @@ class Setup:
     tiles: int
     clusters: int
     steps: int
-    taking_turns: bool = False
+    ping_pong: bool = False
 
     @property
     def readers(self) -> int:
         """Consumers of a block that read a stage: all of them, or the one whose tile it is."""
-        return 1 if self.taking_turns else self.consumers
+        return 1 if self.ping_pong else self.consumers
 
     @property
     def size(self) -> int:
@@ -160,11 +160,11 @@ class Cluster:
     def consumer(self, rank: int, which: int) -> Actor:
         """Walk as one consumer of one block."""
         stage = phase = previous = 0
-        taking_turns, others = self.setup.taking_turns, which ^ 1
-        if taking_turns and which > 0:
+        ping_pong, others = self.setup.ping_pong, which ^ 1
+        if ping_pong and which > 0:
             stage, phase = self.pass_over(stage, phase)
-        for tile in self.tiles()[which :: self.setup.consumers] if taking_turns else self.tiles():
-            if taking_turns:
+        for tile in self.tiles()[which :: self.setup.consumers] if ping_pong else self.tiles():
+            if ping_pong:
                 yield self.my_turn(rank, which, others)
                 others ^= 1
             for step in range(self.setup.steps):
@@ -179,7 +179,7 @@ class Cluster:
                 stage += 1
                 if stage == self.setup.stages:
                     stage, phase = 0, phase ^ 1
-            if taking_turns:
+            if ping_pong:
                 self.turns[rank][which ^ 1].arrive()
                 stage, phase = self.pass_over(stage, phase)
             yield None

@@ -105,16 +105,16 @@ __device__ __forceinline__ void cluster_sync() {
 
 // ---- Dependent launches ------------------------------------------------------------------------------
 // Both do nothing unless the launch allows it (launch.py), and are left out unless the step asks for it.
-#ifndef EARLY
-#define EARLY 0
+#ifndef PDL
+#define PDL 0
 #endif
 // Blocks of the next kernel may start once all of this one have said so, wherever there is room.
 __device__ __forceinline__ void let_next_start() {
-  if constexpr (EARLY) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  if constexpr (PDL) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 // Until all kernels before are over and what they wrote is visible. To be called before the first access to global memory.
 __device__ __forceinline__ void wait_for_previous() {
-  if constexpr (EARLY) asm volatile("griddepcontrol.wait;" ::: "memory");
+  if constexpr (PDL) asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
 // ---- Registers ---------------------------------------------------------------------------------------

@@ -80,7 +80,7 @@ def test_what_was_built_before_needs_no_compiler(
         building.build(module("steps").RUNGS["p4"], "bf16", tmp_path / "empty")
 
 
-def test_a_cubin_is_called_after_all_sources_and_whether_it_starts_early(
+def test_a_cubin_is_called_after_all_sources_and_whether_it_has_pdl(
     building: ModuleType,
     module: Callable[[str], ModuleType],
     tmp_path: Path,
@@ -93,8 +93,8 @@ def test_a_cubin_is_called_after_all_sources_and_whether_it_starts_early(
     def key(step: Any) -> str:
         return str(building._key(step, "bf16", building.HOPPER, None))
 
-    found = {key(step), key(replace(step, early=False))}
-    for name in ("h8_ping_pong.cu", "hopper.cuh"):  # h9 includes both
+    found = {key(step), key(replace(step, pdl=False))}
+    for name in ("h08_ping_pong.cu", "hopper.cuh"):  # h9 includes both
         with (kernels / name).open("a") as file:
             file.write("// changed\n")
         found.add(key(step))
@@ -117,22 +117,22 @@ def test_every_step_builds(
 
 
 @NVCC
-@pytest.mark.parametrize("early", [True, False])
-def test_what_does_not_start_early_has_no_instructions_for_it(
-    building: ModuleType, module: Callable[[str], ModuleType], tmp_path: Path, early: bool
+@pytest.mark.parametrize("pdl", [True, False])
+def test_a_kernel_without_pdl_has_no_instructions_for_it(
+    building: ModuleType, module: Callable[[str], ModuleType], tmp_path: Path, pdl: bool
 ) -> None:
-    sources = {step.file: step for step in module("steps").EVERY.values() if step.early}
+    sources = {step.file: step for step in module("steps").EVERY.values() if step.pdl}
     assert len(sources) == 4
-    if not early:
-        del sources["h9_early_start.cu"]  # it is early whoever asks
+    if not pdl:
+        del sources["h09_pdl.cu"]  # it has PDL in any case
     for step in sources.values():
         output = tmp_path / f"{step.name}.ptx"
-        argv = building.command(replace(step, early=early), "bf16", building.HOPPER, output)
+        argv = building.command(replace(step, pdl=pdl), "bf16", building.HOPPER, output)
         argv[argv.index("-cubin")] = "-ptx"
         subprocess.run(argv, check=True, timeout=120, capture_output=True)
         text = output.read_text()
         for instruction in ("griddepcontrol.launch_dependents;", "griddepcontrol.wait;"):
-            assert text.count(instruction) == early, (step.name, instruction)
+            assert text.count(instruction) == pdl, (step.name, instruction)
 
 
 @NVCC

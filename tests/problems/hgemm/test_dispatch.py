@@ -180,15 +180,15 @@ def test_consumers_that_take_turns_change_tiles_more_cheaply(
 ) -> None:
     """For each tile that a block computes, and by nothing else."""
     assert 0 <= dispatch.TURN_CYCLES < dispatch.TILE_CYCLES
-    taking_turns = [step for step in dispatch.CANDIDATES.values() if step.taking_turns]
-    assert taking_turns
-    for step in taking_turns:
+    ping_pong = [step for step in dispatch.CANDIDATES.values() if step.ping_pong]
+    assert ping_pong
+    for step in ping_pong:
         for m, n, k in module("steps").suite():
             blocks, _, _ = step.grid(m, n)
             down, across = step.cluster
             clusters = -(-m // (step.tile[0] * down)) * -(-n // (step.tile[1] * across))
             tiles = math.ceil(clusters * down * across / blocks)  # of the block that has most
-            together = dispatch.cycles(replace(step, taking_turns=False), m, n, k)
+            together = dispatch.cycles(replace(step, ping_pong=False), m, n, k)
             saved = tiles * (dispatch.TILE_CYCLES - dispatch.TURN_CYCLES)
             assert together - dispatch.cycles(step, m, n, k) == pytest.approx(saved)
 
@@ -198,7 +198,7 @@ def test_where_a_tile_has_few_steps_the_model_lets_consumers_take_turns(
 ) -> None:
     shapes = [shape for shape in module("steps").suite() if shape[2] == 768]
     assert len(shapes) == 3
-    assert all(dispatch.choose(*shape).taking_turns for shape in shapes)
+    assert all(dispatch.choose(*shape).ping_pong for shape in shapes)
     # If a change of tiles cost them as much as the others, it would be one of these.
     monkeypatch.setattr(dispatch, "TURN_CYCLES", dispatch.TILE_CYCLES)
-    assert not any(dispatch.choose(*shape).taking_turns for shape in shapes)
+    assert not any(dispatch.choose(*shape).ping_pong for shape in shapes)

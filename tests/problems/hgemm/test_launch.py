@@ -1,4 +1,4 @@
-"""What the driver is asked, in structures laid out as its header says, and who starts early."""
+"""What the driver is asked, in structures laid out as its header says, and who has PDL."""
 
 import ctypes
 import shutil
@@ -39,7 +39,7 @@ SAME(LAUNCHCONFIG_attribute_count, offsetof(CUlaunchConfig, numAttrs));
 // What is called is what the header declares.
 CUresult (*const called)(const CUlaunchConfig*, CUfunction, void**, void**) = cuLaunchKernelEx;
 """
-EARLY = ((6, 1),)
+PDL = ((6, 1),)
 """CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, allowed."""
 STREAM = 0x7F00_1234_5678
 SHAPE, ODD = (1024, 1024, 1024), (64, 1000, 999)
@@ -110,7 +110,7 @@ def test_structures_lie_as_in_the_drivers_header(launch: ModuleType, tmp_path: P
     assert done.returncode == 0, done.stderr
 
 
-def test_a_launch_says_that_it_may_start_early_where_the_step_may(
+def test_a_launch_says_pdl_where_the_step_has_it(
     launch: ModuleType, module: Callable[[str], ModuleType], gpu: Driver, cubin: Path
 ) -> None:
     steps = module("steps").EVERY.values()
@@ -118,7 +118,7 @@ def test_a_launch_says_that_it_may_start_early_where_the_step_may(
     for step in steps:
         launch.Kernel(step, cubin, "bf16")(*operands(*SHAPE))
         launched = gpu.launches[-1]
-        assert launched.attributes == (EARLY if step.early else ()), step.name
+        assert launched.attributes == (PDL if step.pdl else ()), step.name
         assert launched.grid == step.grid(m, n)
         assert (launched.threads, launched.shared_bytes) == (step.threads, step.shared_bytes)
         assert launched.stream == STREAM
@@ -148,54 +148,54 @@ def test_a_launch_that_the_driver_refuses(
         bound(STREAM)
 
 
-@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.parametrize("pdl", [True, False])
 def test_a_dispatcher_launches_as_it_was_told(
-    module: Callable[[str], ModuleType], gpu: Driver, asked: list[Any], tmp_path: Path, early: bool
+    module: Callable[[str], ModuleType], gpu: Driver, asked: list[Any], tmp_path: Path, pdl: bool
 ) -> None:
-    multiply = module("dispatch").Dispatcher("bf16", tmp_path, early=early)
+    multiply = module("dispatch").Dispatcher("bf16", tmp_path, pdl=pdl)
     for _ in range(2):
         multiply(*operands(*SHAPE))
-    assert [one.attributes for one in gpu.launches] == [EARLY if early else ()] * 2
-    assert [step.early for step in asked] == [early]  # the second time it has been loaded
+    assert [one.attributes for one in gpu.launches] == [PDL if pdl else ()] * 2
+    assert [step.pdl for step in asked] == [pdl]  # the second time it has been loaded
 
 
-def test_the_same_configuration_is_another_cubin_where_it_does_not_start_early(
+def test_the_same_configuration_is_another_cubin_without_pdl(
     module: Callable[[str], ModuleType], gpu: Driver, asked: list[Any], tmp_path: Path
 ) -> None:
     dispatch, building = module("dispatch"), module("build")
-    for given in ({}, {"early": True}, {"early": False}):
+    for given in ({}, {"pdl": True}, {"pdl": False}):
         dispatch.Dispatcher("bf16", tmp_path, **given)(*operands(*SHAPE))
-    usual, early, waiting = asked
-    assert usual == early == dispatch.choose(*SHAPE)
-    assert early.name == waiting.name
-    assert early.defines() == waiting.defines() | {"EARLY": 1}
-    assert waiting.defines()["EARLY"] == 0
+    usual, with_pdl, waiting = asked
+    assert usual == with_pdl == dispatch.choose(*SHAPE)
+    assert with_pdl.name == waiting.name
+    assert with_pdl.defines() == waiting.defines() | {"PDL": 1}
+    assert waiting.defines()["PDL"] == 0
     keys = {building._key(step, "bf16", building.HOPPER, None) for step in asked}
     assert len(keys) == 2
-    usual_launch, early_launch, waiting_launch = gpu.launches
-    assert usual_launch.attributes == early_launch.attributes == EARLY
+    usual_launch, pdl_launch, waiting_launch = gpu.launches
+    assert usual_launch.attributes == pdl_launch.attributes == PDL
     assert waiting_launch.attributes == ()
-    assert early_launch.grid == waiting_launch.grid
+    assert pdl_launch.grid == waiting_launch.grid
 
 
-@pytest.mark.parametrize("early", [True, False])
-def test_the_fallback_never_starts_early(
-    module: Callable[[str], ModuleType], gpu: Driver, asked: list[Any], tmp_path: Path, early: bool
+@pytest.mark.parametrize("pdl", [True, False])
+def test_the_fallback_never_has_pdl(
+    module: Callable[[str], ModuleType], gpu: Driver, asked: list[Any], tmp_path: Path, pdl: bool
 ) -> None:
-    """It waits for nothing: started early it would read what is not there yet."""
-    module("dispatch").Dispatcher("bf16", tmp_path, early=early)(*operands(*ODD))
-    assert [(step.name, step.early) for step in asked] == [("fallback", False)]
+    """It waits for nothing: with PDL it would read what is not there yet."""
+    module("dispatch").Dispatcher("bf16", tmp_path, pdl=pdl)(*operands(*ODD))
+    assert [(step.name, step.pdl) for step in asked] == [("fallback", False)]
     (launched,) = gpu.launches
     assert launched.attributes == ()
 
 
 @pytest.mark.usefixtures("asked")
-def test_the_contenders_are_the_choice_started_early_and_waiting(
+def test_the_contenders_are_the_choice_with_pdl_and_waiting(
     module: Callable[[str], ModuleType], gpu: Driver
 ) -> None:
     contenders = module("contenders")
     made = [contenders.contender(name, "bf16", SHAPE, []) for name in ("best", contenders.WAITING)]
     for run, _ in made:
         run(*operands(*SHAPE))
-    assert [one.attributes for one in gpu.launches] == [EARLY, ()]
+    assert [one.attributes for one in gpu.launches] == [PDL, ()]
     assert {chosen for _, chosen in made} == {module("dispatch").choose(*SHAPE).name}

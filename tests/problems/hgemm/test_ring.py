@@ -49,7 +49,7 @@ def test_every_tile_is_multiplied_by_every_consumer(
 def test_consumers_that_take_turns_multiply_every_tile_once(
     stages: int, cluster: tuple[int, int], tiles: int, clusters: int, steps: int, seed: int
 ) -> None:
-    setup = Setup(stages, 2, *cluster, tiles, clusters, steps, taking_turns=True)
+    setup = Setup(stages, 2, *cluster, tiles, clusters, steps, ping_pong=True)
     computed = [one for index in range(clusters) for one in run(setup, index, seed)]
     expected = [(rank, tile, steps) for tile in range(tiles) for rank in range(setup.size)]
     assert sorted(computed) == sorted(expected)
@@ -62,7 +62,7 @@ def test_the_model_sees_that_nobody_waits_for_his_turn(monkeypatch: pytest.Monke
     monkeypatch.setattr(ring.Cluster, "my_turn", lambda *_: lambda: True)
     with pytest.raises(AssertionError):
         for seed in range(200):
-            run(Setup(5, 2, 1, 1, 4, 1, 9, taking_turns=True), 0, seed)
+            run(Setup(5, 2, 1, 1, 4, 1, 9, ping_pong=True), 0, seed)
 
 
 def test_the_model_sees_a_barrier_that_counts_only_its_own_block(

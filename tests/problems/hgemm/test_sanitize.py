@@ -34,8 +34,8 @@ Traceback (most recent call last):
 launch.LaunchError: cuCtxSynchronize: error 719, unspecified launch failure
 """
 RACE = """========= COMPUTE-SANITIZER
-========= Error: Race reported between Write access at h6_multicast+0x1a0 in h6_multicast.cu:88
-=========     and Read access at h6_multicast+0x2c0 in h6_multicast.cu:120 [508 hazards]
+========= Error: Race reported between Write access at h6_multicast+0x1a0 in h06_multicast.cu:88
+=========     and Read access at h6_multicast+0x2c0 in h06_multicast.cu:120 [508 hazards]
 =========
 ========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
 """
@@ -325,7 +325,7 @@ def test_a_child_launches_its_step_once_on_a_ragged_product(
         assert [argument(launch, at) for at in (3, 4, 5)] == [m, n, k]
         assert launch.grid == step.grid(m, n, sanitize.SMS)
         assert (launch.threads, launch.shared_bytes) == (step.threads, step.shared_bytes)
-        assert (launch.stream, len(launch.attributes)) == (0, step.early)
+        assert (launch.stream, len(launch.attributes)) == (0, step.pdl)
         assert gpu.calls[-1][0] == "cuCtxSynchronize"
         assert [size.value for _, size in gpu.asked("cuMemAlloc_v2")] == [
             2 * m * k,

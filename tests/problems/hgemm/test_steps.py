@@ -44,22 +44,22 @@ def as_named(text: str) -> str:
     return text.replace(" KERNEL(", f" {named[0][1]}(") if named else text
 
 
-def test_what_starts_early_are_the_ninth_step_and_all_candidates(steps: ModuleType) -> None:
-    assert [step.name for step in steps.STEPS.values() if step.early] == ["h9_early_start"]
-    assert all(step.early for step in steps.CANDIDATES.values())
-    assert all(step.defines()["EARLY"] == step.early for step in steps.EVERY.values())
+def test_pdl_has_the_ninth_step_and_all_candidates(steps: ModuleType) -> None:
+    assert [step.name for step in steps.STEPS.values() if step.pdl] == ["h9_pdl"]
+    assert all(step.pdl for step in steps.CANDIDATES.values())
+    assert all(step.defines()["PDL"] == step.pdl for step in steps.EVERY.values())
 
 
-def test_what_starts_early_waits_and_lets_the_next_one_start(steps: ModuleType) -> None:
-    early = {step.file for step in steps.EVERY.values() if step.early}
+def test_what_has_pdl_waits_and_lets_the_next_one_start(steps: ModuleType) -> None:
+    with_pdl = {step.file for step in steps.EVERY.values() if step.pdl}
     for path in (FOLDER / "kernels").glob("*.cu"):
         text = source(path.name)
-        assert text.count(LET_START) == text.count(WAIT) == (path.name in early), path.name
+        assert text.count(LET_START) == text.count(WAIT) == (path.name in with_pdl), path.name
 
 
 def test_nothing_is_read_before_the_wait(steps: ModuleType) -> None:
     """By the producer, whose only thread waits once, before its first tile."""
-    for file in {step.file for step in steps.EVERY.values() if step.early}:
+    for file in {step.file for step in steps.EVERY.values() if step.pdl}:
         _, kernel = source(file).split('extern "C" __global__')
         before, after = kernel.split(WAIT)
         assert "tma_load" in after and "tma_load" not in before, file
@@ -147,7 +147,7 @@ def test_an_even_grid_has_the_fewest_blocks_that_need_no_more_waves(steps: Modul
     assert steps.RUNGS["h6"].grid(8192, 8192, 132)[0] == 132
     assert steps.RUNGS["h7"].grid(8192, 8192, 132)[0] == 128  # 1024 clusters in 16 waves
     even = [step for step in steps.EVERY.values() if step.evenly]
-    assert {step.source for step in even} >= {"h7_tile_order", "h8_ping_pong", "h9_early_start"}
+    assert {step.source for step in even} >= {"h7_tile_order", "h8_ping_pong", "h9_pdl"}
     for step in even:
         down, across = step.cluster
         for m, n in SHAPES:

@@ -1,4 +1,4 @@
-// h8: the consumers take turns with whole tiles. Up to h7 both multiply halves of one tile and then both store them: the tensor
+// h8: ping-pong consumers: each computes whole tiles. Up to h7 both multiply halves of one tile and then both store them: the tensor
 // cores rest meanwhile. That is little beside a K of 4096, and much beside one of 768 with its 12 steps. Here one consumer
 // stores its tile while the other multiplies the next. The tile of a block is what one consumer's registers hold, so it reads
 // more for a FLOP: a stage of 32 KB for 128 x 128, against 48 KB for 128 x 256.
