@@ -11,9 +11,11 @@ import pytest
 import zstandard
 
 from harness.analysis.diff import compare
+from harness.captures import sniff
+from harness.captures.kind import Kind
 from harness.errors import CaptureError, HarnessError, UsageError
 from harness.evidence import tables as evidence
-from harness.evidence.subject import Folder, Subject
+from harness.evidence.subject import CaptureFiles, Folder, Subject
 from harness.extract import door
 from tests.support import reports
 from tests.support.paths import ROOT
@@ -124,3 +126,35 @@ def test_an_odd_export_is_told_by_the_users_name_of_it(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="no table but a view") as error:
         door.opened(str(path))
     assert error.value.where == str(path)
+
+
+@pytest.mark.parametrize("name", ["nsys/streams.sqlite.zst", "torch/streams.json.gz"])
+def test_a_file_is_sniffed_once_and_read_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    recognised, read = sniff.recognised, door.read
+
+    def counted_sniff(path: Path) -> sniff.Recognised:
+        calls.append("sniffed")
+        return recognised(path)
+
+    def counted_read(kind: Kind, plain: Path, *, brief: bool = False) -> evidence.Tables:
+        calls.append("read")
+        return read(kind, plain, brief=brief)
+
+    monkeypatch.setattr(sniff, "recognised", counted_sniff)
+    monkeypatch.setattr(door, "read", counted_read)
+    subject(DATA / name)
+    assert calls == ["sniffed", "read"]
+
+
+def test_a_folder_of_captures_is_one_side_if_each_kind_is_there_once(tmp_path: Path) -> None:
+    for name in ("nsys/streams.sqlite.zst", "ncu/small.ncu-rep.zst"):
+        shutil.copy(DATA / name, tmp_path)
+    captures = door.opened(str(tmp_path))
+    assert isinstance(captures, CaptureFiles)
+    assert set(captures.subject().captures) == {"nsys", "ncu"}
+    shutil.copy(DATA / "nsys/graph_node.sqlite.zst", tmp_path)
+    captures = door.opened(str(tmp_path))
+    assert isinstance(captures, CaptureFiles)
+    with pytest.raises(UsageError, match=r"2 nsys captures in the folder \(name one of its files"):
+        captures.subject()

@@ -1,0 +1,82 @@
+"""The run folder: what it records is read back, and damage is named by file and key."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import files
+from harness.errors import EvidenceError, HarnessError, StoreError
+from harness.store.run_folder import RECORD, Run, differing
+from tests.support.origins import TARGET, origin
+from tests.support.run_cells import cell
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run.create(tmp_path / "runs", "9-example", origin(started="2026-01-01"))
+
+
+def test_a_run_is_read_as_it_was_written(run: Run, tmp_path: Path) -> None:
+    again = Run.latest(tmp_path / "runs", "9-example")
+    assert again.provenance == run.provenance
+    assert (again.provenance.id, again.provenance.version) == (run.folder.name, 1)
+    folder = cell(run, "timing", {}, doubts=["power cap in 8 of 8 samples"], idle_s=0.5)
+    ((path, record),) = again.records()
+    assert path == folder
+    assert record.doubts == ("power cap in 8 of 8 samples",)
+    files.write_json(folder / RECORD, record.as_json())
+    assert [known for _, known in again.records()] == [record]
+    assert again.finished(record.id or "")
+
+
+def test_an_earlier_harness_s_cell_was_not_watched(run: Run) -> None:
+    cell(run, "timing", {})
+    ((_, record),) = run.records()
+    assert (record.doubts, record.idle_s, record.seen.sm_mhz, record.seen.others) == (None,) * 4
+
+
+def spoiled(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    record = files.read_json(path)
+    change(record)
+    files.write_json(path, record)
+
+
+def test_a_damaged_cell_is_named_with_its_key(run: Run) -> None:
+    path = cell(run, "timing", {}) / RECORD
+    spoiled(path, lambda record: record["seen"].update(samples="many"))
+    with pytest.raises(EvidenceError) as error:
+        list(run.records())
+    assert str(error.value).startswith(f"{path}: seen.samples: ")
+    path.write_text("[]")
+    with pytest.raises(StoreError, match="expected a JSON object"):
+        list(run.records())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda record: record.update(version=2), "run of version 2, this harness reads 1"),
+        (lambda record: record.pop("target"), "run.json: target: Field required"),
+        (lambda record: record["target"].update(slug=7), "run.json: target.slug: "),
+    ],
+)
+def test_a_damaged_run_is_named_with_its_key(
+    run: Run, change: Callable[[dict[str, Any]], object], message: str
+) -> None:
+    spoiled(run.folder / "run.json", change)
+    with pytest.raises(HarnessError) as error:
+        assert Run.open(run.folder).provenance
+    assert message in str(error.value)
+    assert error.value.exit_code == 2
+
+
+def test_what_keeps_two_origins_apart_is_told() -> None:
+    first, second = origin(sources_sha256="01"), origin(sources_sha256="02")
+    assert list(differing(first, second)) == []
+    assert list(differing(first, second, scripts=True)) == [("scripts", "01", "02")]
+    other = origin(target=TARGET | {"name": "NVIDIA H100"})
+    assert list(differing(first, other)) == [
+        ("target", "NVIDIA H200, driver 580.1", "NVIDIA H100, driver None")
+    ]
