@@ -17,14 +17,6 @@ _MOST_BYTES = 16 << 30  # of what a compressed capture may unpack to
 Recognised = tuple[Kind, Format]
 
 
-def kind_of(path: Path) -> Kind:
-    """Return the kind of the capture at ``path``, by what it holds, not by its name.
-
-    Raises CaptureError if it is missing, no regular file, empty, unreadable or of no known kind.
-    """
-    return recognised(path)[0]
-
-
 @contextlib.contextmanager
 def opened(
     path: Path, most_bytes: int = _MOST_BYTES, *, form: Format | None = None
@@ -52,9 +44,9 @@ def opened(
 
 
 def recognised(path: Path) -> Recognised:
-    """Return the kind and the format whose signature the file's first bytes match.
+    """Return kind and format of the capture at ``path``, by what it holds, not by its name.
 
-    Raises CaptureError as :func:`kind_of` does.
+    Raises CaptureError if it is missing, no regular file, empty, unreadable or of no known kind.
     """
     head = next(blocks(path, _HEAD_BYTES), b"")
     if not head:

@@ -27,7 +27,7 @@ def conditions(kind: Kind, path: Path, tables: evidence.Tables) -> dict[str, str
 
 
 def conditions_of(path: Path) -> dict[str, str]:
-    kind = sniff.kind_of(path)
+    kind = sniff.recognised(path)[0]
     with sniff.opened(path) as plain:
         return conditions(kind, plain, door.read(kind, plain))
 

@@ -11,7 +11,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.captures.sniff import kind_of, opened
+from harness.captures.sniff import opened, recognised
 from harness.errors import CaptureError, HarnessError, ToolError
 from tests.support.paths import DATA
 
@@ -31,7 +31,7 @@ def test_kind_is_known_by_content_whatever_the_name_and_wrapping(
 ) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(wrap(unpacked(DATA / name)))
-    assert kind_of(path).name == kind
+    assert recognised(path)[0].name == kind
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_kind_is_known_by_content_whatever_the_name_and_wrapping(
 def test_a_memory_snapshot_in_json_is_no_trace(text: str, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
-    assert kind_of(path).name == kind
+    assert recognised(path)[0].name == kind
 
 
 @pytest.mark.parametrize("wrap", [gzip.compress, zstandard.compress])
@@ -137,7 +137,7 @@ def test_missing_files_folders_and_pipes_are_refused_at_once(tmp_path: Path) -> 
         "pipe": "regular file",
     }.items():
         with pytest.raises(CaptureError, match=message):
-            kind_of(tmp_path / name)
+            recognised(tmp_path / name)
 
 
 def test_a_bomb_is_stopped_at_the_bound(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_a_capture_with_fewer_launches_than_counted_is_unusable(
 def test_its_file_is_recognised_inspected_and_says_its_conditions(tmp_path: Path) -> None:
     path = tmp_path / "some.file"
     path.write_text("TOY1\ngemm 5000\n")
-    assert sniff.kind_of(path) is KIND
+    assert sniff.recognised(path)[0] is KIND
     assert door.capture(path).conditions == {"toy": {"toyprof format": "1"}}
     result = CliRunner().invoke(app, ["inspect", str(path)])
     assert result.stdout == "gemm took 5000 ns\n"

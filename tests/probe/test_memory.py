@@ -51,7 +51,7 @@ def test_the_json_holds_what_the_pickle_does(probe: Any, tmp_path: Path) -> None
     )
     probe.mark("load", "cuda")
     probe.finish(path, "cuda", [{"name": "load", "time_us": begin}])
-    assert sniff.kind_of(path).name == "memory"
+    assert sniff.recognised(path)[0].name == "memory"
     written = memory.read(path)
     with sniff.opened(PICKLE) as plain:
         own = memory.read(plain)

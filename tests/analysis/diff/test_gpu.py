@@ -198,7 +198,7 @@ def real() -> dict[str, Tables]:
     data = ROOT / "tests" / "data"
     for path in [*data.glob("nsys/*.sqlite.zst"), *data.glob("torch/*.json.gz")]:
         with sniff.opened(path) as plain:
-            read = door.read(sniff.kind_of(path), plain)
+            read = door.read(sniff.recognised(path)[0], plain)
         known[path.name] = {name: read.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
     for report in reports.COMMITTED:
         tables = evidence.load(report / "evidence")
