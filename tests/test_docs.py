@@ -185,14 +185,6 @@ def test_every_function_that_the_architecture_names_exists() -> None:
     assert [(path.name, name) for path, name in named if name not in defined(path)] == []
 
 
-def test_the_number_that_is_walked_stands_in_the_worklog() -> None:
-    (sentence,) = re.findall(
-        r'worklog of problem 1 says "(.+?)"', ARCHITECTURE.read_text(encoding="utf-8")
-    )
-    (worklog,) = ROOT.glob("reports/1-*/nvidia-h200/README.md")
-    assert sentence in worklog.read_text(encoding="utf-8")
-
-
 def definitions_named(page: Path) -> Iterator[tuple[Path, str]]:
     """Yield file and name of each "[`file.py`](link): `name`, `other`" of a page."""
     link = r"\]\(([^)]+\.py)\): (`[\w.]+`(?:, `[\w.]+`)*)"

@@ -66,10 +66,9 @@ class Container(OnHost, ABC):
 
     def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
         """Return the program's process; its container has the name that ``end`` stops it by."""
-        overlay = self._overlay(cell.environment)
         env = {
             "HARNESS_CELL": cell_input(cell, self.node.target, _OUT, _LOCKS),
-            "PYTHONPATH": ":".join(filter(None, (_SOURCE, overlay))),
+            "PYTHONPATH": ":".join([_SOURCE, *self._overlays(cell.environment)]),
             "TORCHINDUCTOR_CACHE_DIR": "/tmp/inductor",  # noqa: S108 - the container's own
             "TRITON_CACHE_DIR": "/tmp/triton",  # noqa: S108
         }
@@ -164,13 +163,14 @@ class Container(OnHost, ABC):
         # Mounted under the caller's name for it, which PATH may hold, even if that is a link.
         return [Mount(path.resolve(), str(path.absolute())) for path in dict.fromkeys(folders)]
 
-    def _overlay(self, environment: str) -> str:
-        if self._problem.environments[environment].lock is None:
-            return ""
+    def _overlays(self, environment: str) -> list[str]:
+        """Return the folders of an environment's packages and of what the probe imports."""
+        lock = self._problem.environments[environment].lock
         if self._host:
-            return str(self._host.overlay(environment))
-        lock = Path(str(self._problem.environments[environment].lock))
-        return f"/opt/envs/{lock.stem}"
+            folders = (self._host.overlay(environment), self._host.probe_overlay)
+            return [str(folder) for folder in folders if folder]
+        names = [Path(lock).stem] if lock else []
+        return [f"/opt/envs/{name}" for name in [*names, *["probe"] * bool(self.node.target.gpu)]]
 
 
 def _home(*, host: bool) -> dict[str, str]:

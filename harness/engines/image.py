@@ -10,7 +10,7 @@ from pathlib import Path
 from harness import files, process
 from harness.checkout import CHECKOUT
 from harness.engines.docker_cli import Client, explained
-from harness.engines.local import CPU_TORCH
+from harness.engines.local import CPU_TORCH, PROBE_LOCK
 from harness.engines.options import Options
 from harness.errors import ToolError
 from harness.machine.target import Target
@@ -108,11 +108,14 @@ def builds(folder: Path, target: Target, options: Options) -> tuple[Build, ...]:
             "TORCH_UNLOCKED": CPU_TORCH,
             "PROFILERS": "without",
         }
+    else:
+        torch["PROBE_LOCK"] = PROBE_LOCK.name
     docker, locks = CHECKOUT / "docker", CHECKOUT / "requirements"
     sources = {
         f"docker/{name}": docker / name for name in ("Dockerfile", "install-locked", "tools.lock")
     }
-    sources |= {f"requirements/{path.name}": path for path in sorted(locks.glob("torch-*.lock"))}
+    locks_of_cells = [*sorted(locks.glob("torch-*.lock")), PROBE_LOCK]
+    sources |= {f"requirements/{path.name}": path for path in locks_of_cells}
     base = Build("base", sources, "docker/Dockerfile", torch | options.named_arguments(), wheels)
     own = {"Dockerfile": folder / "Dockerfile"}
     own |= {f"env/{path.name}": path for path in sorted((folder / "env").glob("*.lock"))}

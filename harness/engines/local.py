@@ -16,6 +16,7 @@ from harness.problem.model import Problem
 from harness.problem.plan import Cell
 
 _LOCKS = CHECKOUT / "requirements"
+PROBE_LOCK = _LOCKS / "probe.lock"
 CPU_TORCH = "torch==2.13.0"  # outside the hashes: each index has CPU builds of its own
 _INSTALL_DEADLINE_S = 3600
 
@@ -71,10 +72,11 @@ class Local(OnHost):
         overlay = self.overlay(cell.environment)
         # As ``workloads``, the folder's name, whatever else lies beside it.
         shared = self._problem.shared.resolve().parent if self._problem.workloads else None
+        folders = (CHECKOUT, shared, overlay, self.probe_overlay)
         cache = scratch / "cache" / files.safe_name(cell.variant)
         env = {
             "HARNESS_CELL": cell_input(cell, self.node.target, str(out), str(scratch / "locks")),
-            "PYTHONPATH": ":".join(str(path) for path in (CHECKOUT, shared, overlay) if path),
+            "PYTHONPATH": ":".join(str(path) for path in folders if path),
             "PYTHONUNBUFFERED": "1",
             "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
             "TRITON_CACHE_DIR": str(cache / "triton"),
@@ -130,15 +132,22 @@ class Local(OnHost):
             return None
         return self.store / f"{environment}-{_hash(self._problem.folder / lock)[:12]}"
 
+    @property
+    def probe_overlay(self) -> Path | None:
+        """Return the folder of what the probe imports beside torch, None where no GPU needs it."""
+        return self.store / f"probe-{_hash(PROBE_LOCK)[:12]}" if self.node.target.gpu else None
+
     def _installs(self, environments: list[str]) -> Iterator[tuple[Path, Commands]]:
         """Yield each folder that the cells need, and the commands that fill it."""
         if self._interpreter is None:
             yield self._base, self._base_commands
+        if self.probe_overlay:
+            yield self.probe_overlay, partial(self._overlay_commands, PROBE_LOCK)
         for name in environments:
             overlay = self.overlay(name)
             lock = self._problem.environments[name].lock
             if overlay and lock:
-                yield overlay, partial(self._overlay_commands, lock)
+                yield overlay, partial(self._overlay_commands, self._problem.folder / lock)
 
     def _base_commands(self, folder: Path) -> list[list[str]]:
         pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
@@ -151,10 +160,9 @@ class Local(OnHost):
         # A build for GPUs, where pip found no other, lacks its libraries.
         return [*commands, [str(folder / "bin" / "python"), "-c", "import torch"]]
 
-    def _overlay_commands(self, lock: str, folder: Path) -> list[list[str]]:
+    def _overlay_commands(self, lock: Path, folder: Path) -> list[list[str]]:
         pip = [str(self._python), "-m", "pip", "install", "--quiet", "--target", str(folder)]
-        path = (self._problem.folder / lock).resolve()
-        return [[*pip, *self._index, "--no-deps", "--require-hashes", "-r", str(path)]]
+        return [[*pip, *self._index, "--no-deps", "--require-hashes", "-r", str(lock.resolve())]]
 
     @property
     def _index(self) -> list[str]:

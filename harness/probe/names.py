@@ -5,3 +5,6 @@ INPUT = "HARNESS_CELL"
 
 RECORD = "workload.json"
 """What the workload says of itself, written last: a cell without it did not finish."""
+
+NVTX_DOMAIN = "worklogs"
+"""The NVTX domain of the probe's phases and steps: the ranges of libraries lie in other domains."""

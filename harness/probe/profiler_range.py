@@ -8,20 +8,33 @@ from pathlib import Path
 
 import torch
 
+from harness.probe.names import NVTX_DOMAIN
+
 TRACE = "trace.json.gz"
 
 
 @contextlib.contextmanager
-def marked(name: str, device: str) -> Iterator[None]:
-    """Show a stretch of host time as an NVTX range and in torch's own trace."""
+def marked(name: str, device: str, number: int = 0) -> Iterator[None]:
+    """Show a stretch of host time in torch's trace and, on a GPU, as an NVTX range.
+
+    The range lies in the domain ``NVTX_DOMAIN``. Its category is the part of ``name`` before the
+    colon ("phase", "step"), its payload is ``number``.
+    """
     with torch.profiler.record_function(name):
-        if device == "cuda":
-            torch.cuda.nvtx.range_push(name)
+        if device != "cuda":
+            yield
+            return
+        import nvtx
+
+        domain = nvtx.get_domain(NVTX_DOMAIN)
+        category = name.partition(":")[0]
+        domain.push_range(
+            domain.get_event_attributes(message=name, category=category, payload=number)
+        )
         try:
             yield
         finally:
-            if device == "cuda":
-                torch.cuda.nvtx.range_pop()
+            domain.pop_range()
 
 
 @contextlib.contextmanager

@@ -31,46 +31,46 @@ def real_counters() -> Any:
 
 
 def test_a_real_gemm_copy_reduction_and_softmax() -> None:
-    kernels = per_kernel(real_counters())
-    assert kernels["time_ns"].to_list() == [25312, 13536, 10304, 41440]
-    assert kernels["dram_bytes"].to_list() == [16_952_576, 8_442_112, 16_839_936, 8_438_272]
-    assert kernels["dram_pct"].to_list() == [13.94, 12.99, 34.08, 4.23]
-    assert kernels["sm_pct"].to_list() == [72.02, 47.98, 23.13, 45.08]
-    assert kernels["tensor_pct"].to_list() == [82.58, 0.0, 0.67, 0.68]
-    assert kernels["occupancy_pct"].to_list() == [14.15, 84.85, 90.21, 21.46]
-    assert kernels["registers"].to_list() == [168, 32, 32, 80]
-    assert kernels["waves"].to_list() == [0.97, 3.88, 0.97, 0.65]
+    found = per_kernel(real_counters())
+    assert found["time_ns"].to_list() == [25312, 13536, 10304, 41440]
+    assert found["dram_bytes"].to_list() == [16_952_576, 8_442_112, 16_839_936, 8_438_272]
+    assert found["dram_pct"].to_list() == [13.94, 12.99, 34.08, 4.23]
+    assert found["sm_pct"].to_list() == [72.02, 47.98, 23.13, 45.08]
+    assert found["tensor_pct"].to_list() == [82.58, 0.0, 0.67, 0.68]
+    assert found["occupancy_pct"].to_list() == [14.15, 84.85, 90.21, 21.46]
+    assert found["registers"].to_list() == [168, 32, 32, 80]
+    assert found["waves"].to_list() == [0.97, 3.88, 0.97, 0.65]
 
 
 @pytest.mark.parametrize(
     ("unit", "factor"), [("ns", 1), ("us", 1e3), ("usecond", 1e3), ("msecond", 1e6), ("s", 1e9)]
 )
 def test_times_become_nanoseconds(unit: str, factor: float) -> None:
-    kernels = per_kernel(counters((0, "gpu__time_duration.sum", unit, 1.5)))
-    assert kernels["time_ns"].to_list() == [1.5 * factor]
+    found = per_kernel(counters((0, "gpu__time_duration.sum", unit, 1.5)))
+    assert found["time_ns"].to_list() == [1.5 * factor]
 
 
 def test_bytes_of_different_scales_are_added_as_bytes() -> None:
-    kernels = per_kernel(
+    found = per_kernel(
         counters(
             (0, "dram__bytes_read.sum", "Mbyte", 2.5), (0, "dram__bytes_write.sum", "Kbyte", 3.0)
         )
     )
-    assert kernels["dram_bytes"].to_list() == [2_503_000]
+    assert found["dram_bytes"].to_list() == [2_503_000]
 
 
 def test_what_was_not_measured_is_null() -> None:
-    kernels = per_kernel(
+    found = per_kernel(
         counters(
             (3, "dram__bytes_read.sum", "byte", 7.0),
             (3, "gpu__time_duration.sum", "fortnight", 1.0),
             (1, "some__other_metric", "", 1.0),
         )
     )
-    assert kernels["launch"].to_list() == [1, 3]
-    assert kernels["dram_read_bytes"].to_list() == [None, 7]
-    assert kernels["dram_bytes"].to_list() == [None, None]
-    assert kernels["time_ns"].to_list() == [None, None]
+    assert found["launch"].to_list() == [1, 3]
+    assert found["dram_read_bytes"].to_list() == [None, 7]
+    assert found["dram_bytes"].to_list() == [None, None]
+    assert found["time_ns"].to_list() == [None, None]
     assert per_kernel(empty("counters")).is_empty()
 
 

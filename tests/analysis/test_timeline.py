@@ -45,11 +45,11 @@ def running(rows: Any) -> Any:
 @given(intervals.filter(bool))
 def test_activity_counts_each_nanosecond_once(rows: Any) -> None:
     counts = running(rows)
-    activity = timeline.activity(gpu_ops(*rows))
-    assert activity.span_ns == len(counts)
-    assert activity.busy_ns == sum(count >= 1 for count in counts)
-    assert activity.idle_ns == sum(count == 0 for count in counts)
-    assert activity.overlap_ns == sum(count >= 2 for count in counts)
+    found = timeline.activity(gpu_ops(*rows))
+    assert found.span_ns == len(counts)
+    assert found.busy_ns == sum(count >= 1 for count in counts)
+    assert found.idle_ns == sum(count == 0 for count in counts)
+    assert found.overlap_ns == sum(count >= 2 for count in counts)
 
 
 @given(intervals.filter(bool))
@@ -60,8 +60,8 @@ def test_gaps_are_the_longest_runs_of_idle_nanoseconds(rows: Any) -> None:
     marks = {start - min(start for start, _ in rows) for start, duration in rows if not duration}
     text = "".join(("|" if at in marks else "") + moment for at, moment in enumerate(text))
     runs = sorted((len(run) for run in text.replace("|", "x").split("x") if run), reverse=True)
-    gaps = timeline.activity(gpu_ops(*rows)).gaps
-    assert [gap.duration_ns for gap in gaps] == runs[: timeline.GAPS_KEPT]
+    found = timeline.activity(gpu_ops(*rows)).gaps
+    assert [gap.duration_ns for gap in found] == runs[: timeline.GAPS_KEPT]
 
 
 def test_a_gap_names_what_ended_last_before_it_and_what_came_next() -> None:
@@ -70,11 +70,11 @@ def test_a_gap_names_what_ended_last_before_it_and_what_came_next() -> None:
 
 
 def test_devices_are_apart_and_together() -> None:
-    activity = timeline.activity(gpu_ops((0, 10), (5, 10), (40, 10), device=[0, 1, 1]))
-    assert (activity.span_ns, activity.busy_ns, activity.overlap_ns) == (50, 25, 5)
-    assert {number: part.busy_ns for number, part in activity.devices.items()} == {0: 10, 1: 20}
-    assert activity.devices[1].idle_ns == 25
-    assert activity.devices[1].overlap_ns == 0
+    found = timeline.activity(gpu_ops((0, 10), (5, 10), (40, 10), device=[0, 1, 1]))
+    assert (found.span_ns, found.busy_ns, found.overlap_ns) == (50, 25, 5)
+    assert {number: part.busy_ns for number, part in found.devices.items()} == {0: 10, 1: 20}
+    assert found.devices[1].idle_ns == 25
+    assert found.devices[1].overlap_ns == 0
 
 
 def test_no_gpu_work_is_not_measured_rather_than_zero() -> None:
@@ -159,11 +159,11 @@ def two_steps() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
 
 
 def test_gpu_work_belongs_to_the_step_that_launched_it() -> None:
-    launched = timeline.gpu_ops_in_ranges(*two_steps(), "step")
-    assert list(zip(launched["correlation"], launched["step"], strict=True)) == [
+    found = timeline.gpu_ops_in_ranges(*two_steps(), "step")
+    assert list(zip(found["correlation"], found["step"], strict=True)) == [
         *[(11, 0), (12, 0), (21, 1), (21, 1), (22, 1)]
     ]
-    assert launched.columns == [*two_steps()[0].columns, "step"]
+    assert found.columns == [*two_steps()[0].columns, "step"]
 
 
 def test_step_activity_by_hand() -> None:
@@ -206,13 +206,13 @@ def test_busy_time_of_each_step_is_its_union(launches: Any) -> None:
         *[(start, duration) for _, start, duration in launches],
         correlation=list(range(len(launches))),
     )
-    steps = timeline.step_activity(
+    found = timeline.step_activity(
         ops, frame("api_calls", calls), frame("ranges", ranges | {"thread": [0] * 4}), "s"
     )
     moments: list[set[int]] = [set() for _ in range(4)]
     for step, start, duration in launches:
         moments[step].update(range(start, start + duration))
-    assert steps["busy_ns"].to_list() == [len(each) for each in moments]
+    assert found["busy_ns"].to_list() == [len(each) for each in moments]
 
 
 def kernels_of_export(name: str, folder: Path) -> Any:
@@ -234,7 +234,7 @@ def kernels_of_export(name: str, folder: Path) -> Any:
 
 @pytest.mark.parametrize("name", ["streams", "graph_node", "graph_level", "memset_overlap"])
 def test_kernel_table_is_that_of_nsys_stats(name: str, tmp_path: Path) -> None:
-    kernels = timeline.kernel_table(kernels_of_export(name, tmp_path))
+    found = timeline.kernel_table(kernels_of_export(name, tmp_path))
     numbers = ["Total Time (ns)", "Med (ns)", "Min (ns)", "Max (ns)", "Instances", "Time (%)"]
     with (NSYS / f"{name}_cuda_gpu_kern_sum.csv").open(newline="") as file:
         truth = {
@@ -242,5 +242,5 @@ def test_kernel_table_is_that_of_nsys_stats(name: str, tmp_path: Path) -> None:
             for row in csv.DictReader(file)
         }
     percent = pl.col("share").mul(100).round(1)
-    columns = kernels.select("name", "total_ns", "median_ns", "min_ns", "max_ns", "count", percent)
+    columns = found.select("name", "total_ns", "median_ns", "min_ns", "max_ns", "count", percent)
     assert {row[0]: row[1:] for row in columns.rows()} == truth

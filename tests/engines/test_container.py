@@ -103,7 +103,7 @@ def test_a_cell_in_docker_is_exactly_this() -> None:
         *("--env=HOME=/tmp", "--env=TMPDIR=/tmp", "--env=USER=worklogs"),
         "--env=PYTHONUNBUFFERED=1",
         f"--env=HARNESS_CELL={content}",
-        "--env=PYTHONPATH=/work/source:/opt/envs/torchao-0.13.0",
+        "--env=PYTHONPATH=/work/source:/opt/envs/torchao-0.13.0:/opt/envs/probe",
         "--env=TORCHINDUCTOR_CACHE_DIR=/tmp/inductor",
         "--env=TRITON_CACHE_DIR=/tmp/triton",
         *("--workdir=/out", built.image, "python3", "/work/problem/repro.py"),
@@ -244,7 +244,7 @@ def test_images_are_named_by_what_they_are_made_of(tmp_path: Path) -> None:
     assert builds(PROBLEM, where, Options(wheels=tmp_path))[0].tag == base.tag
     gpu, _ = builds(PROBLEM, here(), Options())
     assert (gpu.arguments, base.arguments["TORCH_LOCK"]) == (
-        {"TORCH_LOCK": "torch-gpu.lock"},
+        {"TORCH_LOCK": "torch-gpu.lock", "PROBE_LOCK": "probe.lock"},
         "torch-cpu.lock",
     )
 
@@ -272,6 +272,7 @@ def test_a_build_sees_its_files_and_no_more(
         copied = {str(path.relative_to(base.context)) for path in base.context.rglob("*.*")}
         assert copied == {
             *("docker/tools.lock", "requirements/torch-cpu.lock", "requirements/torch-gpu.lock"),
+            "requirements/probe.lock",
             "wheels/a.whl",
         }
         assert os.access(base.context / "docker" / "install-locked", os.X_OK)

@@ -86,7 +86,11 @@ def test_a_problem_finds_the_workloads_that_it_shares(here: Target) -> None:
         local = make("local", problem, Host(here), Options(python=Path("/opt/python")))
         planned = plan(problem, Selected((problem.baseline,), captures=("timing",)), "cuda")[0]
         paths[number] = local.command(planned, OUT, SCRATCH).env["PYTHONPATH"]
-    assert paths == {"1": f"{CHECKOUT}:{CHECKOUT / 'problems'}", "2": str(CHECKOUT)}
+        probe = str(local.probe_overlay)  # type: ignore[attr-defined]
+    assert paths == {
+        "1": f"{CHECKOUT}:{CHECKOUT / 'problems'}:{probe}",
+        "2": f"{CHECKOUT}:{probe}",
+    }
 
 
 def test_without_a_network_everything_comes_from_the_wheels(here: Target) -> None:
@@ -94,11 +98,13 @@ def test_without_a_network_everything_comes_from_the_wheels(here: Target) -> Non
     options = Options(python=Path("/opt/python"), wheels=Path("/wheels"))
     engine = make("local", problem, Host(here), options)
     engine.store = Path("/nowhere")  # type: ignore[attr-defined]  # as on a fresh machine
-    (argv,) = engine.preparation(["torchao-0.13.0"])
-    assert argv[:4] == ["/opt/python", "-m", "pip", "install"]
-    assert {"--no-index", "--require-hashes", "--no-deps"} <= set(argv)
-    assert argv[argv.index("--find-links") + 1] == "/wheels"
-    assert argv[-1].endswith("problems/1-torchao-float8/env/torchao-0.13.0.lock")
+    commands = engine.preparation(["torchao-0.13.0"])
+    for argv in commands:
+        assert argv[:4] == ["/opt/python", "-m", "pip", "install"]
+        assert {"--no-index", "--require-hashes", "--no-deps"} <= set(argv)
+        assert argv[argv.index("--find-links") + 1] == "/wheels"
+    locks = ("requirements/probe.lock", "problems/1-torchao-float8/env/torchao-0.13.0.lock")
+    assert [argv[-1] for argv in commands] == [str(CHECKOUT / lock) for lock in locks]
 
 
 def test_an_install_that_fails_leaves_no_environment(
@@ -132,6 +138,7 @@ def test_auto_goes_on_to_the_next_engine_and_says_what_kept_the_first(
     monkeypatch.setitem(ENGINES, "docker", "tests.engines.test_local:Broken")
     monkeypatch.setattr("tests.engines.test_local.Broken", Broken, raising=False)
     problem = manifest.find(CHECKOUT / "problems", "1")
+    monkeypatch.setattr(Local, "probe_overlay", None)  # nothing to install
     messages: list[str] = []
     options = Options(python=tmp_path / "python")
     name, _ = ready("auto", problem, Host(here), options, ["plain"], messages.append)

@@ -78,7 +78,7 @@ def compare(
 
     ``paired``: timed in one run, in rounds beside each other. ``ranges``: the steps' name.
     """
-    differing = [condition for kind in captures for condition in _differing(kind, *made[kind])]
+    differing = [one for kind in captures for one in _differing(kind, *made[kind])]
     not_compared = {
         kind: why
         for kind, both in captures.items()

@@ -204,9 +204,9 @@ def _check_around(head: bytes, head_offset: int, window: _Window, key: str) -> N
     except RecursionError:
         raise CaptureError(_at("JSON nested too deeply", head_offset)) from None
     except msgspec.DecodeError as error:
-        fault = _FAULT.search(str(error))
-        at = int(fault[1]) if fault else len(document)
-        what = _reason(error) if fault else "the JSON ends early"
+        found = _FAULT.search(str(error))
+        at = int(found[1]) if found else len(document)
+        what = _reason(error) if found else "the JSON ends early"
         start = head_offset if at < len(head) else window.offset - len(head) - 1
         raise CaptureError(_at(what, start + at)) from None
     if kind is around and bytes(decoded.list) != _PLACEHOLDER:
@@ -228,8 +228,8 @@ def _unfinished(window: _Window, opening: bytes) -> CaptureError | None:
 
 def _fault(error: msgspec.DecodeError, offset: int, end: int) -> CaptureError | None:
     """Return the decoder's complaint about a byte before ``end``: what we put there is no fault."""
-    fault = _FAULT.search(str(error))
-    at = int(fault[1]) if fault else end
+    found = _FAULT.search(str(error))
+    at = int(found[1]) if found else end
     return CaptureError(_at(_reason(error), offset + at)) if at < end else None
 
 

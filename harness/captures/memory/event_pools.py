@@ -24,7 +24,7 @@ def of_events(snapshot: "Snapshot", allocated: list[int], reserved: list[int]) -
     ``allocated`` and ``reserved`` are the bytes that each event added. None where addresses are not
     recorded. Marks from before the first event name nothing: events after them may be lost.
     """
-    changes = [any(sizes) for sizes in zip(allocated, reserved, strict=True)]
+    changes = [bool(one or other) for one, other in zip(allocated, reserved, strict=True)]
     if any(segment.address is None for segment in snapshot.segments) or any(
         changed and event.addr is None
         for event, changed in zip(snapshot.events, changes, strict=True)
@@ -32,16 +32,16 @@ def of_events(snapshot: "Snapshot", allocated: list[int], reserved: list[int]) -
         return None
     standing = _Standing(snapshot)
     marks = list(snapshot.marks)
-    places: list[_Stands | None] = []
+    found: list[_Stands | None] = []
     for at in range(len(changes) - 1, -1, -1):
         event = snapshot.events[at]
         while marks and event.time_us is not None and event.time_us <= marks[-1].time_us:
             standing.name(marks.pop().segments)
-        places.append(standing.before(event, reserved[at]) if changes[at] else None)
-    places.reverse()
+        found.append(standing.before(event, reserved[at]) if changes[at] else None)
+    found.reverse()
     return [
-        "" if not changed else FREED_POOL if segment is None else segment.pool or FREED_POOL
-        for segment, changed in zip(places, changes, strict=True)
+        "" if not changed else FREED_POOL if one is None else one.pool or FREED_POOL
+        for one, changed in zip(found, changes, strict=True)
     ]
 
 
@@ -61,9 +61,9 @@ class _Standing:
     def __init__(self, snapshot: "Snapshot") -> None:
         self._plain = _Plain()
         self._expandable = _Expandable(snapshot)
-        for segment in snapshot.segments:
-            of_kind = self._expandable if segment.is_expandable else self._plain
-            of_kind.before(segment.address or 0, -segment.total_size)
+        for one in snapshot.segments:
+            of_kind = self._expandable if one.is_expandable else self._plain
+            of_kind.before(one.address or 0, -one.total_size)
         self.name(snapshot.segments)
 
     def before(self, event: "Event", reserved: int) -> _Stands | None:
@@ -79,10 +79,10 @@ class _Standing:
             if segment.address is None:
                 continue
             of_kind = self._expandable if segment.is_expandable else self._plain
-            standing = of_kind.before(segment.address, 0)
+            found = of_kind.before(segment.address, 0)
             whole = (segment.address, segment.address + segment.total_size)
-            if standing and (segment.is_expandable or (standing.start, standing.end) == whole):
-                standing.pool = standing.pool or segment.pool
+            if found and (segment.is_expandable or (found.start, found.end) == whole):
+                found.pool = found.pool or segment.pool
 
 
 class _Plain:
@@ -101,11 +101,11 @@ class _Plain:
             at += 1
             self._starts.insert(at, address)
             self._stand.insert(at, _Stands(address, address - reserved))
-        segment = self._stand[at]
-        segment.size -= reserved
-        if segment.size <= 0:
+        found = self._stand[at]
+        found.size -= reserved
+        if found.size <= 0:
             del self._starts[at], self._stand[at]
-        return segment
+        return found
 
 
 class _Expandable:
@@ -126,21 +126,19 @@ class _Expandable:
         at = bisect_right(self._starts, address) - 1
         if at < 0 or address >= self._ends[at]:
             return None
-        segment = self._stand[at]
-        if segment is None and reserved < 0:
-            segment = _Stands(self._starts[at], self._ends[at])
-        if segment:
-            segment.size -= reserved
-            self._stand[at] = segment if segment.size > 0 else None
-        return segment
+        found = self._stand[at]
+        if found is None and reserved < 0:
+            found = _Stands(self._starts[at], self._ends[at])
+        if found:
+            found.size -= reserved
+            self._stand[at] = found if found.size > 0 else None
+        return found
 
 
 def _ranges(snapshot: "Snapshot") -> list[tuple[int, int]]:
     """Return first address and end of ranges of addresses that are mapped at any time, in order."""
-    expandable = [segment for segment in snapshot.segments if segment.is_expandable]
-    mappings = [event for event in snapshot.events if event.action in _MAPPING]
-    pieces = [(segment.address or 0, segment.total_size) for segment in expandable]
-    pieces += [(event.addr or 0, event.size) for event in mappings]
+    pieces = [(one.address or 0, one.total_size) for one in snapshot.segments if one.is_expandable]
+    pieces += [(one.addr or 0, one.size) for one in snapshot.events if one.action in _MAPPING]
     joined: list[tuple[int, int]] = []
     for start, size in sorted(pieces):
         if joined and start <= joined[-1][1]:

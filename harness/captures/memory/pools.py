@@ -19,12 +19,10 @@ def pools(segments: "list[Segment]") -> "pl.DataFrame":
         "memory_pools",
         {
             "pool": list(by_pool),
-            "segments": [len(members) for members in by_pool.values()],
-            "reserved_bytes": [
-                sum(segment.total_size for segment in members) for members in by_pool.values()
-            ],
+            "segments": [len(mine) for mine in by_pool.values()],
+            "reserved_bytes": [sum(one.total_size for one in mine) for mine in by_pool.values()],
             "allocated_bytes": [
-                sum(segment.allocated_size for segment in members) for members in by_pool.values()
+                sum(one.allocated_size for one in mine) for mine in by_pool.values()
             ],
         },
     )
@@ -52,28 +50,28 @@ def mark_parts(marks: "list[Mark]") -> "pl.DataFrame":
 def _rows(segments: "list[Segment]") -> list[tuple[str, str, int | None]]:
     return [
         (pool, part, size)
-        for pool, members in _by_pool(segments).items()
-        for part, size in zip(PARTS, _parts(members), strict=True)
+        for pool, mine in _by_pool(segments).items()
+        for part, size in zip(PARTS, _parts(mine), strict=True)
     ]
 
 
 def _by_pool(segments: "list[Segment]") -> "dict[str, list[Segment]]":
-    by_pool: dict[str, list[Segment]] = {}
+    found: dict[str, list[Segment]] = {}
     for segment in segments:
-        by_pool.setdefault(segment.pool, []).append(segment)
-    return by_pool
+        found.setdefault(segment.pool, []).append(segment)
+    return found
 
 
 def _parts(segments: "list[Segment]") -> tuple[int | None, ...]:
-    allocated = sum(segment.allocated_size for segment in segments)
-    asked = _sum([_requested(segment) for segment in segments])
-    awaiting = _sum([segment.active_size for segment in segments])
-    free = sum(segment.total_size for segment in segments if not segment.held)
+    allocated = sum(one.allocated_size for one in segments)
+    asked = _sum([_requested(one) for one in segments])
+    awaiting = _sum([one.active_size for one in segments])
+    free = sum(one.total_size for one in segments if not one.held)
     return (
         allocated if asked is None else asked,
         None if asked is None else allocated - asked,
         None if awaiting is None else awaiting - allocated,
-        sum(segment.total_size - segment.held for segment in segments if segment.held),
+        sum(one.total_size - one.held for one in segments if one.held),
         free,
     )
 

@@ -67,14 +67,14 @@ def _outside(stack: object) -> list[object]:
     """Return the first six Python frames outside torch, or of all frames if there are none."""
     if not isinstance(stack, list):
         return []
-    frames: list[object] = []
+    found: list[object] = []
     for frame in stack:
         file = _part(frame, "filename")
         if _PYTHON.search(file) and not _TORCH.search(file):
-            frames.append(frame)
-        if len(frames) == _MOST_FRAMES:
+            found.append(frame)
+        if len(found) == _MOST_FRAMES:
             break
-    return frames or stack[:_MOST_FRAMES]
+    return found or stack[:_MOST_FRAMES]
 
 
 def _text(frames: list[object]) -> str:

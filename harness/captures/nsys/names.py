@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import CaptureError
+from harness.probe.names import NVTX_DOMAIN
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,12 +43,15 @@ _MOST_X, _MOST_YZ = (1 << 31) - 1, (1 << 16) - 1
 
 
 def in_domains(rows: "pl.DataFrame") -> "pl.DataFrame":
-    """Put the domain before the name of what is in one, as nsys does: ``cuBLAS:cublasSgemm``."""
+    """Put the domain before each range's name, as nsys does: ``cuBLAS:cublasSgemm``.
+
+    The probe's own ranges keep the names that torch's trace shows them by.
+    """
     import polars as pl
 
     rows = rows.with_columns(process=pl.col("globalTid") // (1 << 24))
     domains = (
-        rows.filter(pl.col("eventType") == _DOMAIN_TYPE)
+        rows.filter(pl.col("eventType") == _DOMAIN_TYPE, pl.col("name") != NVTX_DOMAIN)
         .select("process", "domainId", domain="name")
         .unique(["process", "domainId"], keep="last")
     )

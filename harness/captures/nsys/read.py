@@ -1,7 +1,7 @@
 """SQLite exports of Nsight Systems: GPU operations, host calls and NVTX ranges.
 
 Tables are absent where nothing was recorded, and columns come and go between versions, so what
-a file holds is looked up first (https://docs.nvidia.com/nsight-systems/UserGuide, SQLite schema).
+there is is looked up first (https://docs.nvidia.com/nsight-systems/UserGuide, SQLite schema).
 """
 
 from collections.abc import Iterable
@@ -61,9 +61,9 @@ class _Export:
         self._file = file
         self._joins = joins
         self._names = file.fetch("StringIds", {"id": "INTEGER", "value": "TEXT"})
-        tables = [file.columns(table) for table in (_KERNELS, _COPIES, _MEMSETS, _GRAPHS)]
+        there = [file.columns(table) for table in (_KERNELS, _COPIES, _MEMSETS, _GRAPHS)]
         # Correlation ids count from one in each process.
-        self._by_process = all(_PROCESS in columns for columns in tables if columns)
+        self._by_process = all(_PROCESS in columns for columns in there if columns)
 
     def tables(self) -> Tables:
         import polars as pl
@@ -141,9 +141,9 @@ class _Export:
         table = next(filter(self._file.columns, _NVTX), _NVTX[0])
         known = self._file.columns(table)
         labels: Columns = {"text": "TEXT", "textId": "INTEGER"}
-        texts: Columns = {name: labels[name] for name in labels if name in known}
+        there: Columns = {name: labels[name] for name in labels if name in known}
         domain = ("domainId",) if "domainId" in known else ()
-        rows = _timed(self._file, table, (*_TIMES, "eventType", "globalTid", *domain), texts)
+        rows = _timed(self._file, table, (*_TIMES, "eventType", "globalTid", *domain), there)
         absent = {*labels, "domainId"} - set(rows.columns)
         rows = rows.with_columns(pl.lit(None, pl.Int64).alias(name) for name in absent)
         text = rows["text"].cast(pl.String)
@@ -165,9 +165,9 @@ class _Export:
     ) -> "pl.DataFrame":
         """Return rows of a table of GPU operations, with what of the optional columns it has."""
         known = self._file.columns(table)
-        present = [name for name in optional if name in known and (self._joins or name != _NODE)]
+        there = [name for name in optional if name in known and (self._joins or name != _NODE)]
         joins = (_CORRELATION, *((_PROCESS,) if self._by_process else ())) if self._joins else ()
-        return _timed(self._file, table, (*_TIMES, *_PLACE, *joins, *columns, *present))
+        return _timed(self._file, table, (*_TIMES, *_PLACE, *joins, *columns, *there))
 
     def _gpu_ops(
         self, rows: "pl.DataFrame", kind: str, columns: dict[str, "pl.Series"]

@@ -172,9 +172,9 @@ class TableBuilder:
             threads = [event.tid if type(event.tid) is int else None for event in events]
             columns["thread"] = _integers(threads)
         if table in ("gpu_ops", "operators"):
-            columns["external"] = _integers([launch.external for launch in arguments])
+            columns["external"] = _integers([given.external for given in arguments])
         if table in ("gpu_ops", "api_calls"):
-            columns["correlation"] = _integers([launch.correlation for launch in arguments])
+            columns["correlation"] = _integers([given.correlation for given in arguments])
         return pl.DataFrame(columns)
 
     def _gpu_columns(self, events: list[Event], arguments: list[GpuArgs]) -> dict[str, pl.Series]:
@@ -183,15 +183,15 @@ class TableBuilder:
         directions = [copies[e.name] if e.cat == "gpu_memcpy" else None for e in events]
         return {
             "kind": _codes([kinds[event.cat] for event in events]),
-            "grid": _codes([shapes[launch.grid] for launch in arguments]),
-            "block": _codes([shapes[launch.block] for launch in arguments]),
+            "grid": _codes([shapes[given.grid] for given in arguments]),
+            "block": _codes([shapes[given.block] for given in arguments]),
             "copy_kind": _codes(directions),
             "device": _integers(devices),
-            "stream": _integers([launch.stream for launch in arguments]),
-            "registers": _integers([launch.registers for launch in arguments]),
-            "shared_bytes": _integers([launch.shared_bytes for launch in arguments]),
-            "bytes": _integers([launch.bytes for launch in arguments]),
-            "graph_node": _integers([launch.graph_node for launch in arguments]),
+            "stream": _integers([given.stream for given in arguments]),
+            "registers": _integers([given.registers for given in arguments]),
+            "shared_bytes": _integers([given.shared_bytes for given in arguments]),
+            "bytes": _integers([given.bytes for given in arguments]),
+            "graph_node": _integers([given.graph_node for given in arguments]),
         }
 
 

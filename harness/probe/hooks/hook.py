@@ -26,8 +26,8 @@ class Hook:
         """Record the steps of a region and keep how long each took."""
         latencies = []
         with self.cell.exclusively(), self.opened():
-            for _ in range(self.cell.declare(name)):
-                with profiler_range.marked(f"step:{name}", self.cell.device):
+            for number in range(self.cell.declare(name)):
+                with profiler_range.marked(f"step:{name}", self.cell.device, number):
                     latencies.append(self.cell.latency(step))
         self.cell.sample(name, "latency", "ms", latencies)
 

@@ -36,25 +36,25 @@ def report(*launches: Launch) -> Tables:
 
 
 def only(a: Tables, b: Tables) -> KernelCounters:
-    (kernel,) = counters.compare(a, b)
-    return kernel
+    (found,) = counters.compare(a, b)
+    return found
 
 
-def changes(kernel: KernelCounters) -> dict[str, tuple[float, float]]:
-    return {change.metric: (change.a, change.b) for change in kernel.metrics}
+def changes(found: KernelCounters) -> dict[str, tuple[float, float]]:
+    return {one.metric: (one.a, one.b) for one in found.metrics}
 
 
 def test_bytes_and_instructions_divide_to_the_time() -> None:
     known = {READ: 900.0, WRITE: 100.0, IPC: 2.0, CLOCK: 1e9}
     a = report(("k", {TIME: 100.0, **known}))
     b = report(("k", {TIME: 150.0, **known, READ: 2900.0, IPC: 1.0, CLOCK: 2e9}))
-    kernel = only(a, b)
-    moved, issued = kernel.factors
+    found = only(a, b)
+    moved, issued = found.factors
     # Thrice the bytes in one and a half times the time: twice the bandwidth.
     assert (moved.amount_ratio, moved.rate_ratio) == pytest.approx((3, 2))
     # As many instructions a second for half as long again: half as many instructions more.
     assert (issued.amount_ratio, issued.rate_ratio) == pytest.approx((1.5, 1))
-    assert kernel.time_ns == (100, 150)
+    assert found.time_ns == (100, 150)
 
 
 positive = st.floats(1e-3, 1e9)
@@ -62,18 +62,18 @@ positive = st.floats(1e-3, 1e9)
 
 @given(*[st.fixed_dictionaries(dict.fromkeys((TIME, READ, WRITE, IPC, CLOCK), positive))] * 2)
 def test_factors_multiply_out_to_the_time_ratio(a: dict[str, float], b: dict[str, float]) -> None:
-    kernel = only(report(("k", a)), report(("k", b)))
-    assert len(kernel.factors) == 2
-    for factors in kernel.factors:
-        assert factors.amount_ratio / factors.rate_ratio == pytest.approx(b[TIME] / a[TIME])
+    found = only(report(("k", a)), report(("k", b)))
+    assert len(found.factors) == 2
+    for one in found.factors:
+        assert one.amount_ratio / one.rate_ratio == pytest.approx(b[TIME] / a[TIME])
 
 
 @pytest.mark.parametrize("lacking", [TIME, READ, IPC, CLOCK])
 def test_a_factor_needs_both_of_its_sides(lacking: str) -> None:
     whole = {TIME: 5.0, READ: 7.0, WRITE: 1.0, IPC: 2.0, CLOCK: 1e9}
     less = {name: value for name, value in whole.items() if name != lacking}
-    kernel = only(report(("k", whole)), report(("k", less)))
-    assert len(kernel.factors) == {TIME: 0}.get(lacking, 1)
+    found = only(report(("k", whole)), report(("k", less)))
+    assert len(found.factors) == {TIME: 0}.get(lacking, 1)
     nothing_moved = whole | {READ: 0.0, WRITE: 0.0}
     assert len(only(report(("k", nothing_moved)), report(("k", whole))).factors) == 1
 
@@ -82,10 +82,10 @@ def test_what_limits_a_kernel_comes_first_then_what_changed_most() -> None:
     a = {TIME: 100.0, OCCUPANCY: 50.0, "ratio": 4.0, "same": 7.0, "zero": 0.0, "loss": 8.0}
     b = {TIME: 100.0, OCCUPANCY: 51.0, "ratio": 5.0, "same": 7.0, "zero": 1.0, "loss": 1.0}
     assert OCCUPANCY in counters.LIMITS
-    kernel = only(report(("k", a)), report(("k", b)))
+    found = only(report(("k", a)), report(("k", b)))
     # 8 to 1: log 8 = 2.08; from zero: 1; 4 to 5: log 1.25 = 0.22.
-    assert [change.metric for change in kernel.metrics] == [OCCUPANCY, "loss", "zero", "ratio"]
-    assert [-change.rank[1] for change in kernel.metrics] == pytest.approx(
+    assert [one.metric for one in found.metrics] == [OCCUPANCY, "loss", "zero", "ratio"]
+    assert [-one.rank[1] for one in found.metrics] == pytest.approx(
         [0.01, math.log(8), 1, math.log(1.25)]
     )
 
@@ -120,48 +120,45 @@ def test_shapes_and_properties_of_the_device_are_not_metrics_of_the_kernel() -> 
 def test_kernels_of_one_side_and_the_largest_change_of_time_first() -> None:
     a = report(("same", {TIME: 50.0}), ("gone", {TIME: 10.0}), ("gone", {TIME: 15.0}))
     b = report(("same", {TIME: 60.0}), ("new", {TIME: 70.0}), ("late", {TIME: 1.0}))
-    kernels = counters.compare(a, b)
-    assert [(kernel.a, kernel.b, kernel.time_ns) for kernel in kernels] == [
+    found = counters.compare(a, b)
+    assert [(one.a, one.b, one.time_ns) for one in found] == [
         ((), ("new",), (0, 70)),
         (("gone",), (), (25, 0)),
         (("same",), ("same",), (50, 60)),
         ((), ("late",), (0, 1)),
     ]
-    assert [kernel.launches for kernel in kernels] == [(0, 1), (2, 0), (1, 1), (0, 1)]
+    assert [one.launches for one in found] == [(0, 1), (2, 0), (1, 1), (0, 1)]
     # A hundredth of A's 75 ns is 0.75 ns, so all are shown; the number is limited.
-    assert slowest(kernels, 2) == kernels[:2]
-    assert slowest(kernels, 9) == kernels
-    assert slowest([kernel for kernel in kernels if kernel.a == kernel.b], 9) == [kernels[2]]
+    assert slowest(found, 2) == found[:2]
+    assert slowest(found, 9) == found
+    assert slowest([one for one in found if one.a == one.b], 9) == [found[2]]
     still = counters.compare(a, a)
     assert slowest(still, 9) == []
 
 
 def real() -> dict[str, Tables]:
     path = ROOT / "tests" / "data" / "ncu" / "small.ncu-rep.zst"
-    tables_by_name = {path.name: door.capture(path).captures["ncu"]}
+    found = {path.name: door.capture(path).captures["ncu"]}
     rows = evidence.load(REPORT)["counters"]
     for cell in rows["cell"].unique().sort()[::3]:
-        tables_by_name[cell] = {"counters": rows.filter(pl.col("cell") == cell)}
-    return tables_by_name
+        found[cell] = {"counters": rows.filter(pl.col("cell") == cell)}
+    return found
 
 
 def test_real_reports_do_not_differ_from_themselves_and_keep_every_launch() -> None:
     known = real()
     assert len(known) > 5
     for name, tables in known.items():
-        kernels = counters.compare(tables, tables)
-        assert all(kernel.a == kernel.b for kernel in kernels), name
-        assert [kernel.metrics for kernel in kernels] == [()] * len(kernels), name
+        found = counters.compare(tables, tables)
+        assert all(one.a == one.b for one in found), name
+        assert [one.metrics for one in found] == [()] * len(found), name
         ratios = {
-            ratio
-            for kernel in kernels
-            for f in kernel.factors
-            for ratio in (f.amount_ratio, f.rate_ratio)
+            ratio for one in found for f in one.factors for ratio in (f.amount_ratio, f.rate_ratio)
         }
         assert ratios == {1.0}, name
     first, second = list(known.values())[1:3]
     both = counters.compare(first, second)
     for side, tables in enumerate((first, second)):
         times = per_kernel(tables["counters"])["time_ns"]
-        assert sum(kernel.launches[side] for kernel in both) == times.len()
-        assert sum(kernel.time_ns[side] for kernel in both) == pytest.approx(times.sum())
+        assert sum(one.launches[side] for one in both) == times.len()
+        assert sum(one.time_ns[side] for one in both) == pytest.approx(times.sum())

@@ -40,15 +40,15 @@ def searched(ranges: list[Range], at: int, thread: int) -> str | None:
     st.lists(
         st.tuples(st.integers(0, 30), st.none() | st.integers(0, 25), st.integers(0, 2)),
         max_size=12,
-        unique_by=lambda span: span[::2],  # of two that began at once neither is the inner one
+        unique_by=lambda one: one[::2],  # of two that began at once neither is the inner one
     ),
     st.lists(st.tuples(st.integers(0, 60), st.integers(0, 2)), max_size=12),
 )
 def test_the_path_is_the_open_range_that_began_last(
     spans: list[tuple[int, int | None, int]], launches: list[tuple[int, int]]
 ) -> None:
-    ranges = [(f"r{number}", *span) for number, span in enumerate(spans)]
-    calls = [(number, *span) for number, span in enumerate(launches)]
+    ranges = [(f"r{number}", *one) for number, one in enumerate(spans)]
+    calls = [(number, *one) for number, one in enumerate(launches)]
     expected = [searched(ranges, at, thread) for _, at, thread in calls]
     assert paths(ranges, calls, [number for number, *_ in calls]) == expected
 

@@ -316,6 +316,19 @@ def test_ranges_are_named_by_text_and_by_id_in_any_order(tmp_path: Path) -> None
     assert sorted(counted.iter_rows()) == [("late", 1, 1), ("registered", 70000, 0)]
 
 
+def test_ranges_of_a_library_show_their_domain_and_the_probes_own_do_not(tmp_path: Path) -> None:
+    path = altered(
+        tmp_path,
+        "DELETE FROM NVTX_EVENTS",
+        "INSERT INTO NVTX_EVENTS (start, eventType, text, domainId, globalTid) VALUES"
+        " (1, 75, 'cuBLAS', 7, 0), (1, 75, 'worklogs', 8, 0)",
+        "INSERT INTO NVTX_EVENTS (start, end, eventType, text, domainId, globalTid) VALUES"
+        " (2, 3, 59, 'gemm', 7, 0), (2, 4, 59, 'step:x', 8, 0), (2, 5, 59, 'mine', 0, 0)",
+    )
+    names = nsys.read(path)["ranges"]["name"].cast(pl.String).to_list()
+    assert names == ["cuBLAS:gemm", "step:x", "mine"]
+
+
 def test_ids_that_stand_for_two_names_give_the_rows_once(tmp_path: Path) -> None:
     path = altered(
         tmp_path,
