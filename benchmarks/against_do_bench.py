@@ -40,9 +40,9 @@ def main() -> None:
     head = ("kernel", "cold", "events", "events, queued", "do_bench", "warm", "events")
     print(" | ".join(f"{name:>17}" for name in head))
     for name, step in kernels().items():
-        found = [turn(step) for _ in range(TURNS)]
+        turns = [turn(step) for _ in range(TURNS)]
         cold, events, queued, bench, warm, batch = (
-            median(column) for column in zip(*found, strict=True)
+            median(column) for column in zip(*turns, strict=True)
         )
         cells = [f"{1e3 * cold:.2f} µs"]
         cells += [f"{1e3 * it:.2f} ({it / cold - 1:+.1%})" for it in (events, queued, bench)]
@@ -53,7 +53,7 @@ def main() -> None:
         pairs = [("events", events, cold), ("events, warm", batch, warm)]
         if cold > LONG_MS:
             pairs.append(("do_bench", bench, cold))
-        failed += [f"{name}: {what}" for what, one, other in pairs if abs(one / other - 1) > CLOSE]
+        failed += [f"{name}: {what}" for what, ms, ours in pairs if abs(ms / ours - 1) > CLOSE]
         if abs(bench - cold) > QUEUED_MS + CLOSE * cold:
             failed.append(f"{name}: do_bench differs by more than what its queue costs")
     if options.check and failed:
@@ -79,8 +79,8 @@ def kernels() -> dict[str, Step]:
 def turn(step: Step) -> tuple[float, ...]:
     """Return ms of each method, one after the other."""
     ours = {
-        one.metric: median(one.values[one.warmup :])
-        for one in timing.series(step, {"steps": 10}, "cuda")
+        series.metric: median(series.values[series.warmup :])
+        for series in timing.series(step, {"steps": 10}, "cuda")
     }
     return (
         ours["gpu_time_cold"],

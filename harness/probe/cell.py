@@ -25,35 +25,35 @@ class Cell:
     the device while this one lives.
     """
 
-    def __init__(self, given: dict[str, Any]) -> None:
-        self.variant: str = given["variant"]
-        self.case: str = given["case"]
-        self.capture: str = given["capture"]
-        self.device: str = given["device"]
-        self.params: dict[str, Any] = given["params"]
-        self.settings: dict[str, Any] = given["settings"]
-        self.out = Path(given["out"])
-        self.alone: bool = given["alone"]
-        self._gpu = Turn(Path(given["lock"]), alone=self.alone)
+    def __init__(self, description: dict[str, Any]) -> None:
+        self.variant: str = description["variant"]
+        self.case: str = description["case"]
+        self.capture: str = description["capture"]
+        self.device: str = description["device"]
+        self.params: dict[str, Any] = description["params"]
+        self.settings: dict[str, Any] = description["settings"]
+        self.out = Path(description["out"])
+        self.alone: bool = description["alone"]
+        self._gpu = Turn(Path(description["lock"]), alone=self.alone)
         self._samples: list[dict[str, Any]] = []
         self._sampling: list[dict[str, Any]] = []
         self._windows: list[tuple[float, float, str]] = []
         self._facts: list[dict[str, Any]] = []
         self._declared: dict[str, int] = {}
         self._phases: list[dict[str, Any]] = []
-        self._hook = _hook(given["hook"])(self)
+        self._hook = _hook(description["hook"])(self)
         self._hook.begin()
 
     @classmethod
     def load(cls) -> "Cell":
         """Read the cell that ``harness run`` put this process up for."""
-        given = os.environ.get(INPUT)
-        if given is None:
+        description = os.environ.get(INPUT)
+        if description is None:
             raise SystemExit(
                 f"{INPUT} is not set: start this script through `harness run`, "
                 "or paste a command that `harness run --dry-run` prints"
             )
-        return cls(json.loads(given))
+        return cls(json.loads(description))
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:

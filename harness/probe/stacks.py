@@ -18,17 +18,17 @@ class Stacks:
 
         Keys that it lacks are left out, and ``stack`` where no Python frame was recorded.
         """
-        found = {key: record[key] for key in keys if key in record and key != "frames"}
+        shared = {key: record[key] for key in keys if key in record and key != "frames"}
         stack = tuple(
             (frame["filename"], frame["line"], frame["name"])
             for frame in record.get("frames", [])
             if frame.get("filename", "").endswith(".py")
         )[:_MOST_FRAMES]
         if not stack:
-            return found
+            return shared
         if stack not in self._places:
             self._places[stack] = len(self.all)
             self.all.append(
                 [{"filename": file, "line": line, "name": name} for file, line, name in stack]
             )
-        return found | {"stack": self._places[stack]}
+        return shared | {"stack": self._places[stack]}

@@ -32,13 +32,13 @@ def series(step: Step, settings: dict[str, Any], device: str) -> list[Series]:
     The last two are absent on a CPU, and where the host cannot queue a step ahead of the device.
     """
     steps, asked = _planned(step, settings, device)
-    found = [
+    measured = [
         collect("wall_time", lambda: _wall(step, steps, device), steps, asked),
         collect("latency", lambda: _wall(step, 1, device), 1, asked),
     ]
     if device == "cuda":
-        found += [_gpu_time(step, steps, asked), _cold(step, asked)]
-    return [one for one in found if one.values]
+        measured += [_gpu_time(step, steps, asked), _cold(step, asked)]
+    return [series for series in measured if series.values]
 
 
 def gpu_series(step: Step, settings: dict[str, Any], together: int | None = None) -> Series:
@@ -56,18 +56,18 @@ def _planned(step: Step, settings: dict[str, Any], device: str) -> tuple[int, di
 
 def _gpu_time(step: Step, steps: int, asked: dict[str, float], rest_ms: float = 0) -> Series:
     queue = _Queue(step, steps, rest_ms)
-    found = collect("gpu_time", queue.time, steps, asked)
-    if found.values or steps == 1:
-        return found
+    gpu_time = collect("gpu_time", queue.time, steps, asked)
+    if gpu_time.values or steps == 1:
+        return gpu_time
     return _gpu_time(step, 1, asked, rest_ms)  # what many launches fill, one step may not
 
 
 def _cold(step: Step, asked: dict[str, float]) -> Series:
     flush = Flush()
     queue = _Queue(step, 1, before=flush)
-    found = collect("gpu_time_cold", queue.time, 1, asked)
+    cold = collect("gpu_time_cold", queue.time, 1, asked)
     flush.close()
-    return found
+    return cold
 
 
 def _wall(step: Step, steps: int, device: str) -> float:
@@ -98,9 +98,9 @@ class _Queue:
     def time(self) -> float | None:
         """Return GPU ms a step, None if even a second of sleep is too short."""
         while self._sleep_ms < _LONGEST_SLEEP_MS:
-            found = self._try()
-            if found is not None:
-                return found
+            ms = self._try()
+            if ms is not None:
+                return ms
             self._sleep_ms *= 4
         return None
 

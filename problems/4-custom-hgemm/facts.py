@@ -1,4 +1,4 @@
-"""What a cell states of a shape, a step and a product's errors: facts, as (name, value, unit)."""
+"""The facts that a cell states of a shape, a step and a product's errors: name, value, unit."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -51,25 +51,25 @@ def of_step(step: Step, built: Built) -> Iterator[Fact]:
     yield "blocks_per_sm", blocks_per_sm(step, built), "blocks"
 
 
-def of_errors(found: Errors) -> Iterator[Fact]:
+def of_errors(errors: Errors) -> Iterator[Fact]:
     """Yield how exact a product is, and cuBLAS's of the same operands."""
-    yield "error", found.error, ""
-    yield "error_to_fp32", found.single, ""
-    yield "cublas_error", found.cublas, ""
-    yield "error_ratio", _ratio(found), "×"
-    yield "worst_error", found.worst, ""
-    yield "cublas_worst_error", found.worst_cublas, ""
+    yield "error", errors.error, ""
+    yield "error_to_fp32", errors.single, ""
+    yield "cublas_error", errors.cublas, ""
+    yield "error_ratio", _ratio(errors), "×"
+    yield "worst_error", errors.worst, ""
+    yield "cublas_worst_error", errors.worst_cublas, ""
 
 
-def over_all(found: Sequence[Errors], built: Sequence[Built]) -> Iterator[Fact]:
+def over_all(errors: Sequence[Errors], built: Sequence[Built]) -> Iterator[Fact]:
     """Yield what has to hold of every kernel at once: how exact the least exact is, all spills."""
-    yield "largest_error_ratio", max(map(_ratio, found)), "×"
+    yield "largest_error_ratio", max(map(_ratio, errors)), "×"
     if built:
-        yield "all_spill_bytes", sum(one.spill_bytes for one in built), "B"
+        yield "all_spill_bytes", sum(cubin.spill_bytes for cubin in built), "B"
 
 
-def _ratio(found: Errors) -> float:
-    return found.error / found.cublas
+def _ratio(errors: Errors) -> float:
+    return errors.error / errors.cublas
 
 
 def state(cell: Any, facts: Iterable[Fact], region: str = "") -> None:
@@ -80,7 +80,7 @@ def state(cell: Any, facts: Iterable[Fact], region: str = "") -> None:
 
 def keep(cell: Any, region: str, values: dict[str, list[float]]) -> None:
     """Keep samples of a region, but for what is not known."""
-    for metric, given in values.items():
-        known = [value for value in given if math.isfinite(value)]
+    for metric, samples in values.items():
+        known = [value for value in samples if math.isfinite(value)]
         if known:
             cell.sample(region, metric, UNITS[metric], known)
