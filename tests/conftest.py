@@ -35,7 +35,7 @@ def reports_are_left_alone() -> Iterator[None]:
     """Tests render copies of the committed reports."""
     before = reports.state()
     yield
-    assert reports.state() == before, "a test wrote into reports/"
+    assert reports.state() == before, "reports/ changed while the tests ran"
 
 
 @pytest.fixture(autouse=True)
