@@ -35,6 +35,6 @@ KIND = Kind(
     measures={"transient_bytes": Lazy("harness.analysis.derived:transient_bytes")},
     compared_by="memory_pools",
     summarise=Lazy("harness.analysis.summary:memory_snapshot"),
-    show=Lazy("harness.cli.inspect:show_memory"),
+    show=Lazy("harness.cli.shown.memory:show"),
     kept=(Kept(_SNAPSHOT, rank=0),),
 )

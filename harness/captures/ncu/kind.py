@@ -27,7 +27,7 @@ KIND = Kind(
     },
     compared_by="counters",
     summarise=Lazy("harness.analysis.summary:counters"),
-    show=Lazy("harness.cli.inspect:show_counters"),
+    show=Lazy("harness.cli.shown.counters:show"),
     beside_names=74,
     kept=(Kept(REPORT, rank=4, compressed=True),),
 )

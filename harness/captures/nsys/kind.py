@@ -36,7 +36,7 @@ KIND = Kind(
     },
     compared_by="gpu_ops",
     summarise=Lazy("harness.analysis.summary:nsys_export"),
-    show=Lazy("harness.cli.inspect:show_timeline"),
+    show=Lazy("harness.cli.shown.timeline:show"),
     kept=(
         Kept(
             EXPORT,

@@ -10,5 +10,5 @@ KIND = Kind(
     hook="harness.probe.hooks.timing:Timing",
     compared_by="samples",
     summarise=Lazy("harness.analysis.summary:samples"),
-    show=Lazy("harness.cli.inspect:show_samples"),
+    show=Lazy("harness.cli.shown.samples:show"),
 )

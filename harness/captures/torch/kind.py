@@ -31,6 +31,6 @@ KIND = Kind(
     },
     compared_by="gpu_ops",
     summarise=Lazy("harness.analysis.summary:torch_trace"),
-    show=Lazy("harness.cli.inspect:show_timeline"),
+    show=Lazy("harness.cli.shown.timeline:show"),
     kept=(Kept(_TRACE, rank=1),),
 )

@@ -1,0 +1,52 @@
+"""Columns of a table of rows: what of a row stands in a cell, and how it is printed."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+NOT_MEASURED = "\N{EN DASH}"
+_MOST_ROWS = 30
+
+Cell = Callable[[dict[str, Any]], str]
+
+
+def print_rows(
+    title: str,
+    rows: Sequence[dict[str, Any]],
+    columns: dict[str, Cell],
+    most: int = _MOST_ROWS,
+) -> None:
+    """Print the first rows as a table, and how many more there are."""
+    from harness.cli import output
+
+    if not rows:
+        return
+    cells: Iterable[list[str]] = ([cell(row) for cell in columns.values()] for row in rows[:most])
+    output.table(list(columns), cells, title)
+    if len(rows) > most:
+        print(f"… and {len(rows) - most} more: --json prints all\n")
+
+
+def text(key: str) -> Cell:
+    """Print a value as it is, a dash where it was not measured."""
+    return lambda row: NOT_MEASURED if row.get(key) is None else str(row[key])
+
+
+def first(key: str, cell: Callable[[str], Cell]) -> Cell:
+    """Print what only the first row of several has, and nothing in the others."""
+    return lambda row: cell(key)(row) if key in row else ""
+
+
+def number(key: str, scale: float = 1, digits: int = 0) -> Cell:
+    """Print a figure in units of ``scale``, a dash where it was not measured."""
+    return lambda row: NOT_MEASURED if row[key] is None else f"{row[key] / scale:,.{digits}f}"
+
+
+def size(key: str) -> Cell:
+    """Print a size in the largest decimal unit that it has one of."""
+
+    def cell(row: dict[str, Any]) -> str:
+        from harness.analysis import units
+
+        return NOT_MEASURED if row.get(key) is None else units.size(row[key])
+
+    return cell
