@@ -49,8 +49,8 @@ def keep(cell: Cell, name: str, unit: str, amount: float, step: Step) -> None:
     with cell.exclusively():
         if sustained:
             heat(step)
-        found = timing.gpu_series(step, cell.settings | rests)
-    cell.sampled("ceilings", found.rates(name, amount), unit)
+        rates = timing.gpu_series(step, cell.settings | rests)
+    cell.sampled("ceilings", rates.rates(name, amount), unit)
 
 
 def heat(step: Step) -> None:
@@ -107,20 +107,20 @@ def _product(kind: torch.dtype) -> Step:
 
 def _fp8_product() -> Step:
     a, b = _square(torch.float8_e4m3fn), _square(torch.float8_e4m3fn).t()
-    one = torch.ones((), device="cuda")
+    scale = torch.ones((), device="cuda")
     return lambda: torch._scaled_mm(
-        a, b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True
+        a, b, scale_a=scale, scale_b=scale, out_dtype=torch.bfloat16, use_fast_accum=True
     )
 
 
 def launches(cell: Cell) -> None:
     """Keep what the host pays for a launch, alone and waited for, and for each node of a graph."""
     step: Step = lambda: torch.cuda._sleep(0)  # noqa: E731 - the least kernel that torch has
-    graph, one = torch.cuda.CUDAGraph(), torch.zeros(1, device="cuda")
-    one.add_(1)
+    graph, word = torch.cuda.CUDAGraph(), torch.zeros(1, device="cuda")
+    word.add_(1)
     with torch.cuda.graph(graph):
         for _ in range(_NODES):
-            one.add_(1)
+            word.add_(1)
     for name, timed, count in (
         ("launch", lambda: _host_ms(step, 1000), 1000),
         ("round_trip", lambda: _waited_ms(step), 1),
@@ -129,15 +129,15 @@ def launches(cell: Cell) -> None:
         for _ in range(cell.settings["warmup"]):
             timed()
         with cell.exclusively():
-            found = series.collect(name, timed, 1, series.limits(cell.settings))
-        cell.sampled("ceilings", found, "µs", 1e3 / count)
+            times = series.collect(name, timed, 1, series.limits(cell.settings))
+        cell.sampled("ceilings", times, "µs", 1e3 / count)
     for name, timed_step, count in (
         ("graph_node", graph.replay, _NODES),
         ("event_pair", lambda: None, 1),
     ):
         with cell.exclusively():
-            found = timing.gpu_series(timed_step, cell.settings, together=1)
-        cell.sampled("ceilings", found.named(name), "µs", 1e3 / count)
+            times = timing.gpu_series(timed_step, cell.settings, together=1)
+        cell.sampled("ceilings", times.named(name), "µs", 1e3 / count)
 
 
 def _host_ms(step: Step, count: int) -> float:
@@ -170,8 +170,8 @@ def transfers(cell: Cell) -> None:
                 step()
             timed = lambda step=step: _waited_ms(step)  # noqa: E731
             with cell.exclusively():
-                found = series.collect(name, timed, 1, series.limits(cell.settings))
-            cell.sampled("ceilings", found.rates(name, _TRANSFER_BYTES / 1e6), "GB/s")
+                times = series.collect(name, timed, 1, series.limits(cell.settings))
+            cell.sampled("ceilings", times.rates(name, _TRANSFER_BYTES / 1e6), "GB/s")
 
 
 if __name__ == "__main__":

@@ -58,27 +58,27 @@ def _four_bits(weight: Tensor) -> Layer:
     zero = (-low / scale).round()
     level = (groups / scale + zero).round().clamp(0, 15)
     dense = ((level - zero) * scale).view_as(weight)
-    made = A16Wn(device="cuda:0").from_weights(
+    module = A16Wn(device="cuda:0").from_weights(
         level.to(torch.uint8).view_as(weight),
         scale.to(torch.bfloat16).squeeze(-1),
         zero.to(torch.bfloat16).squeeze(-1),
         W_nbits=4,
         group_size=GROUP,
     )
-    return _gemlite(made, dense)
+    return _gemlite(module, dense)
 
 
 def _eight_bits(weight: Tensor) -> Layer:
     """Let GemLite round each row to 255 levels around zero."""
     from gemlite.helper import A16W8_INT8
 
-    made = A16W8_INT8(device="cuda:0").from_weights(weight)
+    module = A16W8_INT8(device="cuda:0").from_weights(weight)
     # Kept transposed: K × N, and one scale for each of the N rows.
-    dense = (made.W_q.float() * made.scales.float()).T.contiguous()
-    return _gemlite(made, dense)
+    dense = (module.W_q.float() * module.scales.float()).T.contiguous()
+    return _gemlite(module, dense)
 
 
-def _gemlite(made: Any, dense: Tensor) -> Layer:
-    stored = made.get_tensor_args()[:3]  # weight, scales, zeros
+def _gemlite(module: Any, dense: Tensor) -> Layer:
+    stored = module.get_tensor_args()[:3]  # weight, scales, zeros
     size = sum(tensor.numel() * tensor.element_size() for tensor in stored)
-    return Layer(made.forward, dense, size)
+    return Layer(module.forward, dense, size)

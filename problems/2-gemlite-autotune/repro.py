@@ -47,7 +47,7 @@ def quantised(cell: Cell) -> None:
     measure(cell, layer, found)
 
 
-def measure(cell: Cell, layer: Layer, found: Record | None = None) -> None:
+def measure(cell: Cell, layer: Layer, tuning: Record | None = None) -> None:
     """State what the layer is and, for each batch, what it does; then hand over the steps.
 
     In a sweep each batch is a region of its own, "m16", and its facts end in ".m16".
@@ -64,15 +64,15 @@ def measure(cell: Cell, layer: Layer, found: Record | None = None) -> None:
         cell.fact(f"io_bytes{ending}", layer.stored_bytes + 2 * m * (k + n), "B")
         with cell.phase("first"):
             cell.fact(f"relative_error{ending}", relative_error(layer, x))
-        if found is not None:
-            state_choice(cell, found, m, ending)
-    if found is not None:
-        state_tuning(cell, found)
+        if tuning is not None:
+            state_choice(cell, tuning, m, ending)
+    if tuning is not None:
+        state_tuning(cell, tuning)
     for m, x in inputs.items():
         cell.measure(f"m{m}" if sweep else "forward", lambda x=x: layer.forward(x))
 
 
-def state_choice(cell: Cell, found: Record, m: int, ending: str) -> None:
+def state_choice(cell: Cell, tuning: Record, m: int, ending: str) -> None:
     """State which kernel ran with which configuration, and what finding that took."""
     from autotuners import autotuner, ran
 
@@ -84,32 +84,32 @@ def state_choice(cell: Cell, found: Record, m: int, ending: str) -> None:
     cell.fact(f"tiles{ending}", tiles, "programs")
     cell.fact(f"k_parts{ending}", parts, "programs")
     cell.fact(f"bucket{ending}", bucket(m), "rows")
-    cell.fact(f"tuned_at{ending}", source(m, found["request"]["ms"], bits), "rows")
-    point = found["points"][str(m)]
+    cell.fact(f"tuned_at{ending}", source(m, tuning["request"]["ms"], bits), "rows")
+    point = tuning["points"][str(m)]
     cell.fact(f"tune_s{ending}", point["seconds"], "s")
     cell.fact(f"bench_s{ending}", point["bench_seconds"], "s")
     cell.fact(f"configurations{ending}", point["configurations"], "configurations")
 
 
-def state_tuning(cell: Cell, found: Record) -> None:
+def state_tuning(cell: Cell, tuning: Record) -> None:
     """State what compiling ahead took, and how the candidates rank with and without the copies."""
-    cell.fact("ahead_s", found["ahead_seconds"], "s")
-    cell.fact("workers", found["request"]["workers"], "processes")
-    if "candidates" not in found:
+    cell.fact("ahead_s", tuning["ahead_seconds"], "s")
+    cell.fact("workers", tuning["request"]["workers"], "processes")
+    if "candidates" not in tuning:
         return
-    candidates = [Candidate(**one) for one in found["candidates"]]
-    for name, (value, unit) in compared(candidates, found["choices"]).items():
+    candidates = [Candidate(**candidate) for candidate in tuning["candidates"]]
+    for name, (value, unit) in compared(candidates, tuning["choices"]).items():
         cell.fact(name, value, unit)
-    for name, chosen in found["choices"].items():
+    for name, chosen in tuning["choices"].items():
         for number, index in enumerate(chosen, 1):
             cell.fact(f"{name}_choice.{number}", described(candidates[index].config))
         cold_of_choice = [candidates[index].cold for index in chosen]
         cell.sample("candidates", f"chosen_by_{name}", "us", cold_of_choice)
-    ordered = sorted(candidates, key=lambda one: one.cold)
-    for place, one in enumerate(ordered, 1):
-        cell.fact(f"candidate.{place}", described(one.config))
+    ordered = sorted(candidates, key=lambda candidate: candidate.cold)
+    for place, candidate in enumerate(ordered, 1):
+        cell.fact(f"candidate.{place}", described(candidate.config))
     for metric in ("tuner", "uncopied", "cold", "warm"):
-        values = [getattr(one, metric) for one in ordered]
+        values = [getattr(candidate, metric) for candidate in ordered]
         cell.sample("candidates", f"candidate_{metric}", "us", values)
 
 

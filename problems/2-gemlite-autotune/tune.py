@@ -78,12 +78,12 @@ class _NothingLeft(Exception):  # noqa: N818 - it ends no work, there is none
 
 
 @contextlib.contextmanager
-def only(tuner: Any, mine: slice) -> Iterator[None]:
+def only(tuner: Any, kept_slice: slice) -> Iterator[None]:
     """Let the tuner see a part of its candidates, and call each once instead of timing it."""
     prune = tuner.early_config_prune
 
-    def pruned(configs: Any, named: Any, **given: Any) -> list[Any]:
-        kept = list(prune(configs, named, **given))[mine]
+    def pruned(configs: Any, named: Any, **arguments: Any) -> list[Any]:
+        kept = list(prune(configs, named, **arguments))[kept_slice]
         if not kept:
             raise _NothingLeft
         return kept

@@ -42,29 +42,29 @@ def record_path(case: str) -> Path:
 
 def record(wanted: Request, path: Path) -> Record:
     """Return the tuning that ``path`` keeps; tune first if it keeps none for what is wanted."""
-    found = read(path, wanted)
-    if found is None:
+    record = read(path, wanted)
+    if record is None:
         _tune(wanted, path)
-        found = read(path, wanted)
-    if found is None:
+        record = read(path, wanted)
+    if record is None:
         raise SystemExit(f"tuning left no record in {path}")
-    return found
+    return record
 
 
 def read(path: Path, wanted: Request) -> Record | None:
     """Return what is kept, None if there is nothing or it was made for something else."""
     try:
-        found: Record = json.loads(path.read_text(encoding="utf-8"))
+        record: Record = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    return found if found["request"] == wanted else None
+    return record if record["request"] == wanted else None
 
 
-def write(path: Path, found: Record) -> None:
+def write(path: Path, record: Record) -> None:
     """Keep a tuning, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     building = path.with_suffix(f".{os.getpid()}")
-    building.write_text(json.dumps(found, allow_nan=False), encoding="utf-8")
+    building.write_text(json.dumps(record, allow_nan=False), encoding="utf-8")
     building.replace(path)
 
 

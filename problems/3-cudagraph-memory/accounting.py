@@ -78,19 +78,19 @@ class GraphParts:
 
 def pools(segments: Iterable[Mapping[str, Any]]) -> dict[tuple[int, int], Pool]:
     """Return the pools of a memory snapshot by their id."""
-    found: dict[tuple[int, int], Pool] = {}
+    by_id: dict[tuple[int, int], Pool] = {}
     for segment in segments:
         name = pool_of(segment)
-        before = found.get(name, Pool())
+        before = by_id.get(name, Pool())
         live = sum(block["size"] for block in segment["blocks"] if block["state"] in _IN_USE)
-        found[name] = Pool(before.reserved + segment["total_size"], before.live + live)
-    return found
+        by_id[name] = Pool(before.reserved + segment["total_size"], before.live + live)
+    return by_id
 
 
-def graph_pools(found: Mapping[tuple[int, int], Pool]) -> Pool:
+def graph_pools(by_id: Mapping[tuple[int, int], Pool]) -> Pool:
     """Return all pools but the default one as if they were one."""
-    graphs = [pool for name, pool in found.items() if name != DEFAULT]
-    return Pool(sum(one.reserved for one in graphs), sum(one.live for one in graphs))
+    graphs = [pool for name, pool in by_id.items() if name != DEFAULT]
+    return Pool(sum(pool.reserved for pool in graphs), sum(pool.live for pool in graphs))
 
 
 def parts(
@@ -100,11 +100,11 @@ def parts(
     outside: int | None = None,
 ) -> Parts:
     """Return the pieces; a storage that is among ``weights`` counts once, wherever else it is."""
-    found = pools(segments)
-    default = found.get(DEFAULT, Pool())
+    by_id = pools(segments)
+    default = by_id.get(DEFAULT, Pool())
     ours = dict(weights)
-    mine = (segment for segment in segments if pool_of(segment) == DEFAULT)
-    blocks = [block for block in _blocks(mine) if block[2]]
+    in_default = (segment for segment in segments if pool_of(segment) == DEFAULT)
+    blocks = [block for block in _blocks(in_default) if block[2]]
     starts = [start for start, _, _ in blocks]
     theirs = {address: size for address, size in others if address not in ours}
     inside = {address: _block(blocks, starts, address) for address in (*ours, *theirs)}
@@ -114,7 +114,7 @@ def parts(
         other=sum(size for address, size in theirs.items() if inside[address] is not None),
         unowned=sum(size for start, size, _ in blocks if start not in owned),
         slack=default.free,
-        graphs=graph_pools(found).reserved,
+        graphs=graph_pools(by_id).reserved,
         outside=outside,
     )
 
@@ -153,13 +153,13 @@ def graph_parts(
 
 def live_in_graphs(segments: Iterable[Mapping[str, Any]]) -> list[Storage]:
     """Return the blocks in use of all pools but the default one."""
-    mine = (segment for segment in segments if pool_of(segment) != DEFAULT)
-    return [(address, size) for address, size, used in _blocks(mine) if used]
+    in_graphs = (segment for segment in segments if pool_of(segment) != DEFAULT)
+    return [(address, size) for address, size, used in _blocks(in_graphs) if used]
 
 
-def identity_error(found: Parts, used: int) -> int:
+def identity_error(pieces: Parts, used: int) -> int:
     """Return by how many bytes the pieces miss what the driver says is used."""
-    return abs(found.total - used)
+    return abs(pieces.total - used)
 
 
 def ungraphed(expected: int, recorded: int, skips: int) -> int:
@@ -190,13 +190,13 @@ def pool_of(segment: Mapping[str, Any]) -> tuple[int, int]:
 
 def _blocks(segments: Iterable[Mapping[str, Any]]) -> list[tuple[int, int, bool]]:
     """Return (address, size, in use) of blocks in the order of addresses."""
-    found = []
+    blocks = []
     for segment in segments:
         address = segment["address"]
         for block in segment["blocks"]:
-            found.append((address, block["size"], block["state"] in _IN_USE))
+            blocks.append((address, block["size"], block["state"] in _IN_USE))
             address += block["size"]
-    return sorted(found)
+    return sorted(blocks)
 
 
 def _block(blocks: list[tuple[int, int, bool]], starts: list[int], address: int) -> int | None:

@@ -62,8 +62,8 @@ class Ledger:
         """State what the graphs' pools hold once ``step`` was recorded."""
         if self._cell.device == "cuda":
             self._cell.synchronize()
-            found = graph_pools(pools(_segments()))
-            self._fact("graph_reserved", step, found.reserved)
+            graphs = graph_pools(pools(_segments()))
+            self._fact("graph_reserved", step, graphs.reserved)
 
     def outside(self) -> int | None:
         """Return what the driver gave this process and torch does not hold; None if not alone."""
@@ -119,8 +119,8 @@ class Ledger:
         self._fact("nodes", phase, nodes, "nodes")
         self._fact("cudagraph_skips", phase, skips, "graphs")
         if phase == "shape":  # by then all should be recorded
-            told = ungraphed(self._expected, graphs, skips)
-            self._fact("ungraphed", phase, told, "functions")
+            missing = ungraphed(self._expected, graphs, skips)
+            self._fact("ungraphed", phase, missing, "functions")
         self._fact("non_static_inputs", phase, copied, "inputs")
         self._fact("static_copies", phase, sum(size for _, size in _inputs_and_outputs()[0]))
 
@@ -128,9 +128,9 @@ class Ledger:
         """State the pools, and the pieces that all memory consists of."""
         segments, reserved = _segments(), torch.cuda.memory_reserved()
         outside = self.outside()
-        found = pools(segments)
-        default = found.get(DEFAULT, Pool())
-        graphs = graph_pools(found)
+        by_id = pools(segments)
+        default = by_id.get(DEFAULT, Pool())
+        graphs = graph_pools(by_id)
         alive = distinct(_alive())
         pieces = parts(segments, distinct(owned), alive, outside)
         inputs, outputs = _inputs_and_outputs()
@@ -156,7 +156,7 @@ class Ledger:
             values |= {"identity_error": identity_error(pieces, used)}
         for name, value in values.items():
             self._fact(name, phase, value)
-        self._fact("graph_pools", phase, len(set(found) - {DEFAULT}), "pools")
+        self._fact("graph_pools", phase, len(set(by_id) - {DEFAULT}), "pools")
 
 
 def _prime() -> None:
@@ -199,17 +199,17 @@ def _inputs_and_outputs() -> tuple[list[Storage], list[Storage]]:
         node = nodes.pop()
         nodes += [child for children in node.children.values() for child in children]
         inputs += [node.reconstructed_inputs[index] for index in node.non_static_input_idx]
-        told = [one for one in node.outputs_metadata if isinstance(one, dict)]
-        outputs += [(one["data_ptr"], one["nbytes"]) for one in told]
+        written = [one for one in node.outputs_metadata if isinstance(one, dict)]
+        outputs += [(one["data_ptr"], one["nbytes"]) for one in written]
     return distinct(one for one in inputs if isinstance(one, torch.Tensor)), outputs
 
 
 def _alive() -> Iterator[torch.Tensor]:
     """Yield the plain tensors on the device that Python still knows."""
     plain = (torch.Tensor, nn.Parameter)  # not what the compiler traces with, which holds nothing
-    for one in gc.get_objects():
-        kind = type(one)
+    for item in gc.get_objects():
+        kind = type(item)
         if kind in plain or (
             issubclass(kind, torch.Tensor) and hasattr(kind, "__tensor_flatten__")
         ):
-            yield from (leaf for leaf in leaves(one) if type(leaf) in plain and leaf.is_cuda)
+            yield from (leaf for leaf in leaves(item) if type(leaf) in plain and leaf.is_cuda)

@@ -34,10 +34,10 @@ class Recorder:
         """
         end = graph.capture_end
 
-        def capture_end(one: Any) -> None:
+        def capture_end(recorded: Any) -> None:
             self._nodes.append(self._count(stream()))
             self._held += held()
-            end(one)
+            end(recorded)
 
         graph.capture_end = capture_end
 

@@ -15,13 +15,13 @@ def leaves(tensor: Any) -> Iterator[Any]:
 
 def distinct(tensors: Iterable[Any]) -> list[tuple[int, int]]:
     """Return address and bytes of each storage once, however many tensors look at it."""
-    found: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     for tensor in tensors:
         for leaf in leaves(tensor):
             storage = leaf.untyped_storage()
             if storage.nbytes():
-                found[storage.data_ptr()] = storage.nbytes()
-    return sorted(found.items())
+                sizes[storage.data_ptr()] = storage.nbytes()
+    return sorted(sizes.items())
 
 
 def total(tensors: Iterable[Any]) -> int:

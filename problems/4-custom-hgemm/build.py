@@ -101,11 +101,11 @@ def build(
         argv = command(step, element, architecture, unfinished)
         argv[1:1] = [f"-D{name}={value}" for name, value in (extra or {}).items()]
         done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-        said = done.stdout + done.stderr
+        output = done.stdout + done.stderr
         if done.returncode:
             unfinished.unlink(missing_ok=True)
-            raise BuildError(f"{step.name} ({element}): nvcc failed\n{said}")
-        log.write_text(said, encoding="utf-8")
+            raise BuildError(f"{step.name} ({element}): nvcc failed\n{output}")
+        log.write_text(output, encoding="utf-8")
         unfinished.replace(cubin)
     built = read_log(step.name, element, cubin, log.read_text(encoding="utf-8"))
     if step.fast and not extra and (built.spill_bytes or built.stack_bytes or built.warnings):
@@ -121,7 +121,7 @@ def build_all(
 ) -> list[Built | BuildError]:
     """Compile several (step, element) at once; an error stands in the place of what failed."""
 
-    def one(pair: tuple[Step, str]) -> Built | BuildError:
+    def result(pair: tuple[Step, str]) -> Built | BuildError:
         try:
             return build(*pair, cache, extra=extra)
         except BuildError as error:
@@ -130,15 +130,15 @@ def build_all(
             return BuildError(f"{pair[0].name}: {error}")
 
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        return list(pool.map(one, steps))
+        return list(pool.map(result, steps))
 
 
 def read_log(step: str, element: str, cubin: Path, log: str) -> Built:
     """Return what ``-Xptxas -v`` printed, as numbers."""
 
     def number(pattern: str) -> int:
-        found = re.search(pattern, log)
-        return int(found[1]) if found else 0
+        match = re.search(pattern, log)
+        return int(match[1]) if match else 0
 
     warnings = tuple(
         line for line in log.splitlines() if re.search(r"\bwarning\b|C75\d\d", line, re.IGNORECASE)
@@ -174,10 +174,10 @@ def main() -> int:
     parser.add_argument("--candidates", action="store_true", help="the best kernel's, too")
     parser.add_argument("--element", choices=ELEMENTS, default="bf16")
     parser.add_argument("--cache", type=Path, default=CACHE)
-    given = parser.parse_args()
-    every = (EVERY if given.candidates else STEPS) | {COUNTERS.name: COUNTERS}
-    chosen = [(EVERY | every)[name] for name in given.steps] or list(every.values())
-    results = build_all([(step, given.element) for step in chosen], given.cache)
+    options = parser.parse_args()
+    every = (EVERY if options.candidates else STEPS) | {COUNTERS.name: COUNTERS}
+    chosen = [(EVERY | every)[name] for name in options.steps] or list(every.values())
+    results = build_all([(step, options.element) for step in chosen], options.cache)
     head = f"{'step':34} {'tile':>11} {'stages':>6} {'threads':>7} {'regs':>4} {'spill B':>7}"
     print(f"{head} {'static B':>8} {'dynamic B':>9} {'blocks/SM':>9}")
     for step, built in zip(chosen, results, strict=True):

@@ -59,43 +59,49 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def selected(given: argparse.Namespace) -> list[Step]:
+def selected(options: argparse.Namespace) -> list[Step]:
     """Return the steps that the names or their beginnings select."""
-    names = list(CANDIDATES) if given.sweep else list(STEPS)
+    names = list(CANDIDATES) if options.sweep else list(STEPS)
     wanted = [
         name
-        for name in (EVERY if given.steps else names)
-        if not given.steps or any(name.startswith(one) for one in given.steps)
+        for name in (EVERY if options.steps else names)
+        if not options.steps or any(name.startswith(one) for one in options.steps)
     ]
     return [EVERY[name] for name in wanted]
 
 
-def shapes(given: argparse.Namespace) -> list[Shape]:
+def shapes(options: argparse.Namespace) -> list[Shape]:
     """Return M, N, K of what is to be timed."""
-    found: list[Shape] = [one for each in given.shapes for one in each]
-    return list(dict.fromkeys(found)) or [(size, size, size) for size in given.sizes]
+    found: list[Shape] = [one for each in options.shapes for one in each]
+    return list(dict.fromkeys(found)) or [(size, size, size) for size in options.sizes]
 
 
 # ---- in the child: the only part that touches the GPU ----
 
 
-def check_child(given: argparse.Namespace, step: Step) -> None:
+def check_child(options: argparse.Namespace, step: Step) -> None:
     """Check one step, first with the watchdog where it waits; print one JSON line."""
     prepare()
     good, lines = True, []
     for debug in (True, False) if step.architecture == HOPPER else (False,):
         extra = {"WATCHDOG": WATCHDOG_MS} if debug else None
-        run = kernel(step, given.element, given.cache, extra)
-        good, found = check(step, run, given.element, not given.small and not debug)
+        run = kernel(step, options.element, options.cache, extra)
+        good, found = check(step, run, options.element, not options.small and not debug)
         lines += found
         if not good:
             break
     emit(
-        {"kind": "check", "step": step.name, "element": given.element, "good": good, "lines": lines}
+        {
+            "kind": "check",
+            "step": step.name,
+            "element": options.element,
+            "good": good,
+            "lines": lines,
+        }
     )
 
 
-def time_child(given: argparse.Namespace, steps: list[Step]) -> None:
+def time_child(options: argparse.Namespace, steps: list[Step]) -> None:
     """Time steps and the baselines, shape by shape; print a JSON line for each."""
     import torch
     from clocks import Clocks
@@ -104,20 +110,20 @@ def time_child(given: argparse.Namespace, steps: list[Step]) -> None:
     from harness.probe.power import Monitor
 
     prepare()
-    kernels = {step.name: kernel(step, given.element, given.cache) for step in steps}
+    kernels = {step.name: kernel(step, options.element, options.cache) for step in steps}
     monitor, clock = Monitor(), Clocks()
-    for shape in shapes(given):
-        sets = buffers(given.element, shape)
+    for shape in shapes(options):
+        sets = buffers(options.element, shape)
         runs: dict[str, Any] = {"torch": product}
-        said = add_cublaslt(runs, given.element, shape, sets)
+        said = add_cublaslt(runs, options.element, shape, sets)
         runs |= {name: kernels[name] for name in kernels if EVERY[name].takes(*shape)}
-        measured = interleaved(runs, sets, given.rounds, monitor, clock, given.batch_ms)
+        measured = interleaved(runs, sets, options.rounds, monitor, clock, options.batch_ms)
         library = measured.get("cublaslt")
         for turns in measured.values():
             (rate,) = tflops(flop(shape), [median(turns.us)])
             emit(
-                {"kind": "time", "step": turns.name, "element": given.element, "shape": shape}
-                | {"batch_ms": given.batch_ms}
+                {"kind": "time", "step": turns.name, "element": options.element, "shape": shape}
+                | {"batch_ms": options.batch_ms}
                 | {"tflops": rate, "of_torch": turns.speed_over(measured["torch"])}
                 | {"of_cublaslt": turns.speed_over(library) if library else None}
                 | {"us": turns.us, "mhz": turns.mhz, "nvml_mhz": turns.nvml_mhz}
@@ -145,20 +151,20 @@ def emit(row: dict[str, Any]) -> None:
 
 
 def spawn(
-    given: argparse.Namespace, kind: str, element: str, steps: Iterable[Step], limit: float
+    options: argparse.Namespace, kind: str, element: str, steps: Iterable[Step], limit: float
 ) -> tuple[list[dict[str, Any]], str]:
     """Run a child on these steps; return its rows, and what went wrong ("" if nothing did)."""
     argv = [sys.executable, str(HERE), "--child", kind, "--element", element, "--sizes"]
-    argv += [str(size) for size in given.sizes] + ["--rounds", str(given.rounds)]
+    argv += [str(size) for size in options.sizes] + ["--rounds", str(options.rounds)]
     argv += [
         "--batch-ms",
-        str(given.batch_ms),
+        str(options.batch_ms),
         "--cache",
-        str(given.cache),
+        str(options.cache),
         "--shapes",
-        *("x".join(map(str, one)) for one in shapes(given)),
+        *("x".join(map(str, one)) for one in shapes(options)),
     ]
-    argv += ["--small"] * given.small + ["--steps", *(step.name for step in steps)]
+    argv += ["--small"] * options.small + ["--steps", *(step.name for step in steps)]
     said, status = ended(argv, limit)
     trouble = f"exit {status}" if status else ""
     if status is None:
@@ -170,16 +176,18 @@ def spawn(
     return rows, trouble
 
 
-def checked(given: argparse.Namespace, element: str, steps: list[Step], output: Any) -> list[Step]:
+def checked(
+    options: argparse.Namespace, element: str, steps: list[Step], output: Any
+) -> list[Step]:
     """Check steps in processes of their own; print a line each and return those that are right."""
     right = []
 
     def one(step: Step) -> tuple[Step, list[dict[str, Any]], str, float]:
         begin = time.monotonic()
-        rows, trouble = spawn(given, "check", element, [step], given.timeout)
+        rows, trouble = spawn(options, "check", element, [step], options.timeout)
         return step, rows, trouble, time.monotonic() - begin
 
-    with ThreadPoolExecutor(given.jobs) as pool:
+    with ThreadPoolExecutor(options.jobs) as pool:
         for step, rows, trouble, seconds in pool.map(one, steps):
             good = bool(rows) and rows[-1]["good"] and not trouble
             lines = [line for row in rows for line in row["lines"]]
@@ -188,7 +196,7 @@ def checked(given: argparse.Namespace, element: str, steps: list[Step], output: 
                 f"right ({len(lines)} checks)" if good else "WRONG: " + " ".join([*bad, trouble])
             )
             print(f"{step.name:34} {element} {seconds:5.1f} s  {verdict}", flush=True)
-            if given.verbose:
+            if options.verbose:
                 print("\n".join("    " + line for line in lines), flush=True)
             for row in rows or [{"kind": "check", "step": step.name, "good": False}]:
                 output.write(json.dumps(row | {"trouble": trouble}) + "\n")
@@ -198,13 +206,13 @@ def checked(given: argparse.Namespace, element: str, steps: list[Step], output: 
     return right
 
 
-def timed(given: argparse.Namespace, element: str, steps: list[Step], output: Any) -> None:
+def timed(options: argparse.Namespace, element: str, steps: list[Step], output: Any) -> None:
     """Time steps, together unless they are to be isolated, and print a line each."""
-    groups = [[step] for step in steps] if given.isolate else [steps]
-    contenders = given.rounds * (2 + len(steps)) * len(shapes(given))
-    limit = given.timeout + 4e-3 * given.batch_ms * contenders + 10 * len(shapes(given))
+    groups = [[step] for step in steps] if options.isolate else [steps]
+    contenders = options.rounds * (2 + len(steps)) * len(shapes(options))
+    limit = options.timeout + 4e-3 * options.batch_ms * contenders + 10 * len(shapes(options))
     for group in groups:
-        rows, trouble = spawn(given, "time", element, group, limit)
+        rows, trouble = spawn(options, "time", element, group, limit)
         for row in rows:
             output.write(json.dumps(row) + "\n")
         output.flush()
@@ -258,40 +266,40 @@ def summary(rows: list[dict[str, Any]]) -> None:
         )
 
 
-def parent(given: argparse.Namespace) -> int:
+def parent(options: argparse.Namespace) -> int:
     """Build, check, time."""
-    elements = ELEMENTS if given.element == "both" else (given.element,)
+    elements = ELEMENTS if options.element == "both" else (options.element,)
     failed = False
-    with given.output.open("a", encoding="utf-8") as output:
+    with options.output.open("a", encoding="utf-8") as output:
         for element in elements:
-            steps = selected(given)
-            built = build_all([(step, element) for step in steps], given.cache)
+            steps = selected(options)
+            built = build_all([(step, element) for step in steps], options.cache)
             for step, result in zip(steps, built, strict=True):
                 if isinstance(result, BuildError):
                     print(f"{step.name:34} {element}  NOT BUILT: {result}", flush=True)
             steps = [
                 s for s, one in zip(steps, built, strict=True) if not isinstance(one, BuildError)
             ]
-            if not given.no_check:
+            if not options.no_check:
                 guarded = [(step, element) for step in steps if step.architecture == HOPPER]
-                build_all(guarded, given.cache, extra={"WATCHDOG": WATCHDOG_MS})
-            right = steps if given.no_check else checked(given, element, steps, output)
+                build_all(guarded, options.cache, extra={"WATCHDOG": WATCHDOG_MS})
+            right = steps if options.no_check else checked(options, element, steps, output)
             failed |= len(right) < len(built)
-            if right and not given.no_time:
-                timed(given, element, right, output)
+            if right and not options.no_time:
+                timed(options, element, right, output)
     return int(failed)
 
 
 def main() -> int:
     """Be the parent, or the child that the parent started."""
-    given = arguments()
-    if not given.child:
-        return parent(given)
-    steps = [EVERY[name] for name in given.steps]
-    if given.child == "check":
-        check_child(given, steps[0])
+    options = arguments()
+    if not options.child:
+        return parent(options)
+    steps = [EVERY[name] for name in options.steps]
+    if options.child == "check":
+        check_child(options, steps[0])
     else:
-        time_child(given, steps)
+        time_child(options, steps)
     return 0
 
 

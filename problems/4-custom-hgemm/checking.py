@@ -60,11 +60,11 @@ def check(step: Step, run: Run, element: str, large: bool) -> tuple[bool, list[s
     if element == "fp16":
         checks.append(partial(_overflow, run))
     lines: list[str] = []
-    for one in checks:
+    for check_once in checks:
         try:
-            passed, line = one()
+            passed, line = check_once()
         except Exception as error:  # a trap or a fault: the context is lost, the report is not
-            passed, line = False, f"{one.args[2:]}: {type(error).__name__}: {error}"
+            passed, line = False, f"{check_once.args[2:]}: {type(error).__name__}: {error}"
         lines.append(("ok   " if passed else "FAIL ") + line.split("\n")[0])
         print(lines[-1], flush=True)
         if not passed:
@@ -110,9 +110,9 @@ class Errors:
 
     def __str__(self) -> str:
         shape = "x".join(map(str, self.shape))
-        told = f"{shape}: error {self.error:.2e} (cuBLAS {self.cublas:.2e})"
-        told += f", worst {self.worst:.1e} ({self.worst_cublas:.1e}), to fp32 {self.single:.2e}"
-        return "; ".join(filter(None, (told, self.wrong)))
+        text = f"{shape}: error {self.error:.2e} (cuBLAS {self.cublas:.2e})"
+        text += f", worst {self.worst:.1e} ({self.worst_cublas:.1e}), to fp32 {self.single:.2e}"
+        return "; ".join(filter(None, (text, self.wrong)))
 
 
 def errors(run: Run, element: str, shape: Shape) -> Errors:
@@ -150,8 +150,8 @@ def _error(c: Any, reference: Any) -> tuple[float, float]:
 
 
 def _product(run: Run, element: str, shape: Shape) -> tuple[bool, str]:
-    found = errors(run, element, shape)
-    return not found.wrong, str(found)
+    product_errors = errors(run, element, shape)
+    return not product_errors.wrong, str(product_errors)
 
 
 def where(c: Any, reference: Any) -> str:

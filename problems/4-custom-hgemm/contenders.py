@@ -87,10 +87,12 @@ def kernel_names(run: Run, operands: Operands) -> str:
     import torch
 
     try:
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as found:
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
             run(*operands)
             torch.cuda.synchronize()
-        names = [event.name for event in found.events() if str(event.device_type).endswith("CUDA")]
+        names = [
+            event.name for event in profile.events() if str(event.device_type).endswith("CUDA")
+        ]
     except RuntimeError:  # no rights, or no CUPTI
         return ""
     return ", ".join(dict.fromkeys(names))

@@ -63,23 +63,23 @@ def call(name: str, *arguments: Any) -> None:
 @cache
 def handle() -> ctypes.c_void_p:
     """Return this process's handle."""
-    made = ctypes.c_void_p()
-    call("cublasLtCreate", ctypes.byref(made))
-    return made
+    handle = ctypes.c_void_p()
+    call("cublasLtCreate", ctypes.byref(handle))
+    return handle
 
 
 def _layout(element: str, rows: int, columns: int) -> ctypes.c_void_p:
     """Return a column-major layout without gaps."""
-    made = ctypes.c_void_p()
+    handle = ctypes.c_void_p()
     call(
         "cublasLtMatrixLayoutCreate",
-        ctypes.byref(made),
+        ctypes.byref(handle),
         CUDA_TYPES[element],
         ctypes.c_uint64(rows),
         ctypes.c_uint64(columns),
         ctypes.c_int64(rows),
     )
-    return made
+    return handle
 
 
 class Product:
@@ -89,8 +89,8 @@ class Product:
         import torch
 
         self._operation = ctypes.c_void_p()
-        made = ctypes.byref(self._operation)
-        call("cublasLtMatmulDescCreate", made, COMPUTE_32F, FLOAT32)
+        handle = ctypes.byref(self._operation)
+        call("cublasLtMatmulDescCreate", handle, COMPUTE_32F, FLOAT32)
         self._b = _layout(element, n, k)
         self._a = _layout(element, k, m)
         self._c = _layout(element, n, m)

@@ -91,8 +91,8 @@ def fastest(*runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
             baseline = us[better(us, BASELINES)]
             for name in us:
                 if name in CANDIDATES:
-                    found = ratios.setdefault(shape, {}).setdefault(name, [])
-                    found += over(baseline, us[name])
+                    speeds = ratios.setdefault(shape, {}).setdefault(name, [])
+                    speeds += over(baseline, us[name])
     chosen = {shape: max(of, key=lambda name: median(of[name])) for shape, of in ratios.items()}
     return [
         {"shape": list(shape), "step": name, "of_better": median(ratios[shape][name])}
@@ -142,20 +142,20 @@ def main() -> int:
     """Write ``choices.json`` from sweeps' rows and print how the choices compare."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sweeps", nargs="+", type=Path, help="what --output was given")
-    given = parser.parse_args()
+    options = parser.parse_args()
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # harness.probe, of this checkout
     try:
-        found = fastest(*map(timed, given.sweeps))
+        rows = fastest(*map(timed, options.sweeps))
     except (OSError, ValueError, KeyError) as error:
         parser.error(f"not read: {error}")
-    if not found:
+    if not rows:
         parser.error("no configuration was timed there")
-    lines = ",\n".join(map(json.dumps, found))
+    lines = ",\n".join(map(json.dumps, rows))
     CHOICES.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-    for row in found:
+    for row in rows:
         shape = "x".join(map(str, row["shape"]))
         print(f"{shape:20} {row['step']:34} {100 * row['of_better']:6.1f} %")
-    print(f"geometric mean {100 * geometric_mean(row['of_better'] for row in found):.1f} %")
+    print(f"geometric mean {100 * geometric_mean(row['of_better'] for row in rows):.1f} %")
     return 0
 
 

@@ -62,8 +62,8 @@ def call(name: str, *arguments: Any) -> None:
     if status:
         text = ctypes.c_char_p()
         driver().cuGetErrorString(status, ctypes.byref(text))
-        said = (text.value or b"unknown error").decode()
-        raise LaunchError(f"{name}: error {status}, {said}")
+        reason = (text.value or b"unknown error").decode()
+        raise LaunchError(f"{name}: error {status}, {reason}")
 
 
 def multiprocessors() -> int:

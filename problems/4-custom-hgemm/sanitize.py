@@ -67,10 +67,10 @@ def sanitized(
 def _sanitized(step: Step, tool: str, element: str, cache: Path) -> Finding:
     argv = ["compute-sanitizer", f"--tool={tool}", sys.executable, str(HERE), "--child"]
     argv += [f"--steps={step.name}", f"--element={element}", f"--cache={cache}"]
-    said, status = ended(argv, LIMIT_S)
+    output, status = ended(argv, LIMIT_S)
     if status is None:
         return Finding(step.name, tool, None, f"no end after {LIMIT_S:.0f} s")
-    return read(step.name, tool, said, status)
+    return read(step.name, tool, output, status)
 
 
 def read(step: str, tool: str, output: str, status: int) -> Finding:
@@ -79,8 +79,8 @@ def read(step: str, tool: str, output: str, status: int) -> Finding:
     A summary of zero counts only if the tool says nothing else: it also warns there that it may
     have missed something.
     """
-    found = re.search(SUMMARIES[tool], output)
-    count = int(found[1]) if found else None
+    summary = re.search(SUMMARIES[tool], output)
+    count = int(summary[1]) if summary else None
     lines = output.splitlines()
     own = [line.removeprefix(_OWN).strip() for line in lines if line.startswith(_OWN)]
     own = [line for line in own if line and line != "COMPUTE-SANITIZER" and "SUMMARY" not in line]
@@ -96,17 +96,17 @@ def cell(cell: Any) -> None:
         raise SystemExit("compute-sanitizer is not on PATH: it comes with the CUDA toolkit")
     names = {step.name: short for short, step in RUNGS.items()}
     with cell.exclusively():
-        found = sanitized(list(STEPS.values()), cell.params["element"], CACHE)
+        findings = sanitized(list(STEPS.values()), cell.params["element"], CACHE)
     for tool, fact, unit in (
         ("memcheck", "memory_errors", "errors"),
         ("racecheck", "hazards", "hazards"),
     ):
-        of_tool = [one for one in found if one.tool == tool]
-        for one in of_tool:
-            if one.count is None:
-                raise SystemExit(f"{one.step}, {tool}: {one.said}")
-            cell.fact(f"{fact}.{names.get(one.step, one.step)}", one.count, unit)
-        cell.fact(f"all_{fact}", sum(one.count or 0 for one in of_tool), unit)
+        of_tool = [finding for finding in findings if finding.tool == tool]
+        for finding in of_tool:
+            if finding.count is None:
+                raise SystemExit(f"{finding.step}, {tool}: {finding.said}")
+            cell.fact(f"{fact}.{names.get(finding.step, finding.step)}", finding.count, unit)
+        cell.fact(f"all_{fact}", sum(finding.count or 0 for finding in of_tool), unit)
 
 
 # ---- in the child: the only part that touches the GPU ----
@@ -155,15 +155,15 @@ def main() -> int:
     parser.add_argument("--tools", nargs="*", choices=list(SUMMARIES))
     parser.add_argument("--cache", type=Path, default=CACHE)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    steps = [EVERY[name] for name in given.steps]
-    if given.child:
-        child(steps[0], given.element, given.cache)
+    options = parser.parse_args()
+    steps = [EVERY[name] for name in options.steps]
+    if options.child:
+        child(steps[0], options.element, options.cache)
         return 0
-    found = sanitized(steps, given.element, given.cache, given.tools)
-    for one in found:
-        print(f"{one.step:24} {one.tool:10} {one.said or 'clean'}")
-    return int(any(one.said for one in found))
+    findings = sanitized(steps, options.element, options.cache, options.tools)
+    for finding in findings:
+        print(f"{finding.step:24} {finding.tool:10} {finding.said or 'clean'}")
+    return int(any(finding.said for finding in findings))
 
 
 if __name__ == "__main__":
