@@ -42,10 +42,10 @@ def gpu_busy_per_step(tables: Tables) -> float | None:
 
 def gpu_idle_share(tables: Tables) -> float | None:
     """Percent of the span from the first GPU operation to the last in which none ran."""
-    found = timeline.activity(tables["gpu_ops"])
-    if found.span_ns is None or found.idle_ns is None or found.span_ns == 0:
+    activity = timeline.activity(tables["gpu_ops"])
+    if activity.span_ns is None or activity.idle_ns is None or activity.span_ns == 0:
         return None
-    return 100 * found.idle_ns / found.span_ns
+    return 100 * activity.idle_ns / activity.span_ns
 
 
 def dram_bytes(tables: Tables) -> float | None:

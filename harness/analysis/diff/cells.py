@@ -78,7 +78,7 @@ def compare(
 
     ``paired``: timed in one run, in rounds beside each other. ``ranges``: the steps' name.
     """
-    differing = [one for kind in captures for one in _differing(kind, *made[kind])]
+    differing = [unlike for kind in captures for unlike in _differing(kind, *made[kind])]
     not_compared = {
         kind: why
         for kind, both in captures.items()
