@@ -41,7 +41,8 @@ class Doubts:
             factors.append(factor)
         why, factor = self._of_gpus(sides, rounds)
         reasons += [why] if why else []
-        return "; ".join(reasons), max(factors) * factor
+        # Both sides of a ratio may be metrics of the same cells: their doubt is one.
+        return "; ".join(dict.fromkeys(reasons)), max(factors) * factor
 
     def _compute(
         self, capture: str, variant: str, case: str, region: str | None

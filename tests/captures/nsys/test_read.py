@@ -316,6 +316,20 @@ def test_ranges_are_named_by_text_and_by_id_in_any_order(tmp_path: Path) -> None
     assert sorted(counted.iter_rows()) == [("late", 1, 1), ("registered", 70000, 0)]
 
 
+def test_the_probes_steps_are_read_from_its_domain(tmp_path: Path) -> None:
+    # Recorded on an H200: harness run 1 --case stack-m1 --variant bf16-eager --capture nsys.
+    path = unpacked("probe_marks", tmp_path)
+    with contextlib.closing(sqlite3.connect(path)) as file:
+        steps = file.execute(
+            "SELECT start, end - start, int64Value FROM NVTX_EVENTS WHERE eventType = 59"
+            " AND domainId = (SELECT domainId FROM NVTX_EVENTS WHERE text = 'worklogs')"
+            " AND category = (SELECT category FROM NVTX_EVENTS WHERE text = 'step') ORDER BY start"
+        ).fetchall()
+    assert [payload for _, _, payload in steps] == [0, 1, 2, 3]
+    ranges = nsys.read(path)["ranges"].filter(pl.col("name").cast(pl.String) == "step:forward")
+    assert ranges.select("start_ns", "duration_ns").rows() == [step[:2] for step in steps]
+
+
 def test_ranges_of_a_library_show_their_domain_and_the_probes_own_do_not(tmp_path: Path) -> None:
     path = altered(
         tmp_path,
