@@ -25,15 +25,15 @@ def autotuner(m: int, bits: int) -> Any:
 
 
 def first_call(layer: Layer, m: int, k: int, bits: int) -> dict[str, Any]:
-    """Call the layer with ``m`` rows; return how long that took and what was tuned on the way."""
+    """Call the layer with ``m`` rows; return the seconds, and what it tuned."""
     tuner, x = autotuner(m, bits), activations(m, k, "cuda")
-    known = set(tuner.cache)
+    cached = set(tuner.cache)
     torch.cuda.synchronize()
     start = time.perf_counter()
     layer.forward(x)
     torch.cuda.synchronize()
     seconds = time.perf_counter() - start
-    new = set(tuner.cache) - known
+    new = set(tuner.cache) - cached
     return {
         "seconds": seconds,
         "bench_seconds": tuner.bench_time if new else 0.0,

@@ -16,9 +16,9 @@ _SAMPLING = {"steps": 1, "samples": 40, "half_width": 0.0, "seconds": 2.0}
 
 
 def candidates(layer: Layer, m: int, k: int, bits: int) -> tuple[list[Candidate], Choices]:
-    """Return what the tuner chose from for ``m``, timed cleanly, and what it chose each time.
+    """Return the tuner's candidates for ``m``, timed cleanly, and its choice at each tuning.
 
-    Afterwards the tuner holds the one that is fastest with a cold L2 cache.
+    Afterwards the tuner holds the candidate that is fastest with a cold L2 cache.
     """
     tuner, x = autotuner(m, bits), activations(m, k, "cuda")
     (key,) = tuner.cache
@@ -29,7 +29,7 @@ def candidates(layer: Layer, m: int, k: int, bits: int) -> tuple[list[Candidate]
     uncopied = {_name(config): times[0] for config, times in tuner.configs_timings.items()}
     runnable = [config for config, times in as_tuned.items() if math.isfinite(times[0])]
     alone = _alone(layer, x, tuner, key, runnable)
-    found = [
+    ranked = [
         Candidate(
             config.all_kwargs(),
             1e3 * as_tuned[config][0],
@@ -39,17 +39,17 @@ def candidates(layer: Layer, m: int, k: int, bits: int) -> tuple[list[Candidate]
         )
         for index, config in enumerate(runnable)
     ]
-    best = min(range(len(found)), key=lambda index: found[index].cold)
+    best = min(range(len(ranked)), key=lambda index: ranked[index].cold)
     tuner.cache[key] = runnable[best]
     place = {_name(config): index for index, config in enumerate(runnable)}
-    return found, {
-        "tuner": [place[one] for one in chosen],
-        "uncopied": [place[one] for one in chosen_uncopied],
+    return ranked, {
+        "tuner": [place[name] for name in chosen],
+        "uncopied": [place[name] for name in chosen_uncopied],
     }
 
 
 def _again(layer: Layer, x: Any, tuner: Any, key: Any) -> list[str]:
-    """Let the tuner tune anew, several times; return what it chose."""
+    """Let the tuner tune anew, several times; return its choices."""
     chosen = []
     for _ in range(_TUNINGS):
         del tuner.cache[key]
@@ -70,12 +70,14 @@ def _alone(
         for index in order if number % 2 == 0 else reversed(order):
             tuner.cache[key] = configs[index]  # what Triton looks up at every call
             relative_error(layer, x)
-            for one in timing.series(lambda: layer.forward(x), _SAMPLING, "cuda"):
-                if one.metric in samples:
-                    samples[one.metric][index] += one.values[one.warmup :]
+            for series in timing.series(lambda: layer.forward(x), _SAMPLING, "cuda"):
+                if series.metric in samples:
+                    samples[series.metric][index] += series.values[series.warmup :]
             if (other := ran(tuner)) != configs[index].all_kwargs():
                 raise SystemExit(f"asked for {configs[index]}, but {other} ran")
-    return {metric: [median(values) for values in found] for metric, found in samples.items()}
+    return {
+        metric: [median(values) for values in by_config] for metric, by_config in samples.items()
+    }
 
 
 def _name(config: Any) -> str:

@@ -35,22 +35,24 @@ def ranks(values: Sequence[float]) -> list[float]:
 
 def spearman(first: Sequence[float], second: Sequence[float]) -> float:
     """Return the rank correlation of two measurements of the same things."""
-    one, two = ranks(first), ranks(second)
-    middle = fmean(one)  # of both: ranks with ties have the same sum
-    shared = sum((a - middle) * (b - middle) for a, b in zip(one, two, strict=True))
-    spread = sum((a - middle) ** 2 for a in one) * sum((b - middle) ** 2 for b in two)
+    first_ranks, second_ranks = ranks(first), ranks(second)
+    middle = fmean(first_ranks)  # of both: ranks with ties have the same sum
+    pairs = zip(first_ranks, second_ranks, strict=True)
+    shared = sum((a - middle) * (b - middle) for a, b in pairs)
+    spread = sum((a - middle) ** 2 for a in first_ranks)
+    spread *= sum((b - middle) ** 2 for b in second_ranks)
     return shared / spread**0.5 if spread else 0.0
 
 
 def compared(candidates: Sequence[Candidate], choices: Choices) -> dict[str, tuple[float, str]]:
-    """Return facts, value and unit, on what the tuner made of the candidates."""
+    """Return facts, value and unit, on how the tuner ranked the candidates."""
     chosen = choices["tuner"][0]
-    tuner = [one.tuner for one in candidates]
-    uncopied = [one.uncopied for one in candidates]
-    cold = [one.cold for one in candidates]
+    tuner = [candidate.tuner for candidate in candidates]
+    uncopied = [candidate.uncopied for candidate in candidates]
+    cold = [candidate.cold for candidate in candidates]
     best = cold.index(min(cold))
     without = choices["uncopied"][-1]
-    worst = {name: max(cold[one] for one in found) for name, found in choices.items()}
+    worst = {name: max(cold[index] for index in indices) for name, indices in choices.items()}
     return {
         "tuner_rank": (_place(cold, chosen), ""),
         "best_tuner_rank": (_place(tuner, best), ""),

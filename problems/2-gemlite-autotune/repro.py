@@ -32,19 +32,19 @@ def main() -> None:
 def quantised(cell: Cell) -> None:
     """Load what a tuning process chose, as a user's second start does, and measure with it."""
     with cell.phase("tune"):
-        found = record(request(cell.params), record_path(cell.case))
+        tuning = record(request(cell.params), record_path(cell.case))
     from autotuners import ready
 
     with cell.phase("load"):
         mode = cell.params["mode"]
         gemlite = ready("fast" if mode == "clean" else mode)
         configs = cell.out / "configs.json"
-        configs.write_text(json.dumps(found["configs"]), encoding="utf-8")
+        configs.write_text(json.dumps(tuning["configs"]), encoding="utf-8")
         if not gemlite.load_config(str(configs), overwrite=True):
             raise SystemExit("GemLite did not load its configurations")
         layer = build(cell.params["bits"], cell.params["n"], cell.params["k"], cell.device)
     cell.fact("gemlite", gemlite.__version__)
-    measure(cell, layer, found)
+    measure(cell, layer, tuning)
 
 
 def measure(cell: Cell, layer: Layer, tuning: Record | None = None) -> None:

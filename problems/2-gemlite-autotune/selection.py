@@ -34,7 +34,7 @@ def kernel_for(m: int, bits: int) -> str:
 
 def bucket(m: int) -> int:
     """Return the batch under which a configuration for ``m`` rows is kept."""
-    return next((one for one in BUCKETS if one >= m), BUCKETS[-1])
+    return next((size for size in BUCKETS if size >= m), BUCKETS[-1])
 
 
 def tuned(ms: Sequence[int], bits: int) -> list[int]:
@@ -46,13 +46,13 @@ def tuned(ms: Sequence[int], bits: int) -> list[int]:
 
 
 def source(m: int, ms: Sequence[int], bits: int) -> int:
-    """Return the one of ``ms`` whose tuning a later process gets for ``m`` from GemLite's file.
+    """Return the M in ``ms`` whose tuning GemLite's file gives a later process for ``m``.
 
-    The file knows buckets only. A GEMM is tuned once a bucket, by whoever comes first. A GEMV is
+    The file knows buckets only. A GEMM is tuned once a bucket, by the first M called. A GEMV is
     tuned for every M, and of those in one bucket the file keeps the last.
     """
     kind, place = kernel_for(m, bits), bucket(m)
-    same = [one for one in ms if (kernel_for(one, bits), bucket(one)) == (kind, place)]
+    same = [other for other in ms if (kernel_for(other, bits), bucket(other)) == (kind, place)]
     return same[-1] if kind.startswith("GEMV") else same[0]
 
 
@@ -72,14 +72,14 @@ def described(config: Config) -> str:
     split = f", split {config['SPLIT_K']}" if "SPLIT_K" in config else ""
     warps, stages = config["num_warps"], config["num_stages"]
     order = f", A loaded {config['A_load_order']}"
-    # GEMVs drop the bounds checks only where the tuner's pruner has told them to.
+    # GEMVs drop the bounds checks only where the tuner's pruner lets them.
     gemv = config["BLOCK_SIZE_M"] == 1
     checked = ", bounds checked" if gemv and not config.get("EVEN_K") else ""
     return f"{block}{split}, {warps} warps, {stages} stages{order}{checked}"
 
 
 def share(index: int, worker: int, workers: int) -> slice:
-    """Return what ``worker`` compiles of the configurations of the M at ``index``.
+    """Return the slice of configurations that ``worker`` compiles for the M at ``index``.
 
     Shifted by the index, so that short lists do not all fall to the first workers.
     """

@@ -1,6 +1,6 @@
-"""The tuning process: ``tune.py REQUEST RECORD``, or as one that compiles ahead ``REQUEST WORKER``.
+"""The tuning process: ``tune.py REQUEST RECORD``, or, to compile ahead, ``tune.py REQUEST WORKER``.
 
-Started by tuning.py. REQUEST is JSON; RECORD is where to leave what was found.
+Started by tuning.py. REQUEST is JSON; RECORD is the path of the result.
 """
 
 import contextlib
@@ -33,27 +33,27 @@ def main() -> None:
 
 
 def tune(request: Request) -> dict[str, Any]:
-    """Return the configurations in GemLite's own format, and how each was come by."""
+    """Return the configurations in GemLite's own format, and the measurements behind each."""
     start = time.perf_counter()
     compile_ahead(request)
     ahead = time.perf_counter() - start
     gemlite, bits, k = ready(_mode(request)), request["bits"], request["k"]
     layer = build(bits, request["n"], k, "cuda")
     points = {str(m): first_call(layer, m, k, bits) for m in request["ms"]}
-    found: dict[str, Any] = {"request": request, "points": points, "ahead_seconds": ahead}
+    record: dict[str, Any] = {"request": request, "points": points, "ahead_seconds": ahead}
     if request["mode"] == "clean":
         (m,) = request["ms"]
         ranked, choices = candidates(layer, m, k, bits)
-        found |= {"candidates": [asdict(one) for one in ranked], "choices": choices}
+        record |= {"candidates": [asdict(each) for each in ranked], "choices": choices}
     with tempfile.TemporaryDirectory() as folder:
-        kept = Path(folder) / "configs.json"
-        gemlite.cache_config(str(kept))
-        found["configs"] = json.loads(kept.read_text(encoding="utf-8"))
-    return found
+        path = Path(folder) / "configs.json"
+        gemlite.cache_config(str(path))
+        record["configs"] = json.loads(path.read_text(encoding="utf-8"))
+    return record
 
 
 def compile_ahead(request: Request) -> None:
-    """Let processes compile every candidate side by side; what they time is thrown away.
+    """Let processes compile every candidate side by side; their times are discarded.
 
     What one of them cannot compile is left to the tuner, which passes it over or fails for itself.
     """
@@ -78,15 +78,15 @@ class _NothingLeft(Exception):  # noqa: N818 - it ends no work, there is none
 
 
 @contextlib.contextmanager
-def only(tuner: Any, kept_slice: slice) -> Iterator[None]:
+def only(tuner: Any, part: slice) -> Iterator[None]:
     """Let the tuner see a part of its candidates, and call each once instead of timing it."""
     prune = tuner.early_config_prune
 
     def pruned(configs: Any, named: Any, **arguments: Any) -> list[Any]:
-        kept = list(prune(configs, named, **arguments))[kept_slice]
-        if not kept:
+        remaining = list(prune(configs, named, **arguments))[part]
+        if not remaining:
             raise _NothingLeft
-        return kept
+        return remaining
 
     def called(call: Any, quantiles: Any) -> list[float]:  # noqa: ARG001 - Triton's name
         call()

@@ -21,10 +21,10 @@ _INJECTED = ("LD_PRELOAD", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH")
 
 
 def request(params: dict[str, Any]) -> Request:
-    """Return what a cell needs tuned.
+    """Return the tuning request of a cell.
 
-    ``workers``: processes that compile ahead, so that tuning only measures; 0 where its seconds
-    have to be what a user pays.
+    ``workers``: processes that compile ahead, so that tuning only measures; 0 where the tuning
+    seconds have to be those that a user pays.
     """
     ms = params.get("ms") or [params["m"]]
     ahead = len(ms) > 1 or params["mode"] in ("max", "clean")
@@ -40,24 +40,24 @@ def record_path(case: str) -> Path:
     return Path(os.environ["TRITON_CACHE_DIR"]).parent / f"{case}.json"
 
 
-def record(wanted: Request, path: Path) -> Record:
-    """Return the tuning that ``path`` keeps; tune first if it keeps none for what is wanted."""
-    record = read(path, wanted)
+def record(request: Request, path: Path) -> Record:
+    """Return the tuning of ``request`` stored in ``path``; tune first if there is none."""
+    record = read(path, request)
     if record is None:
-        _tune(wanted, path)
-        record = read(path, wanted)
+        _tune(request, path)
+        record = read(path, request)
     if record is None:
         raise SystemExit(f"tuning left no record in {path}")
     return record
 
 
-def read(path: Path, wanted: Request) -> Record | None:
-    """Return what is kept, None if there is nothing or it was made for something else."""
+def read(path: Path, request: Request) -> Record | None:
+    """Return the stored record; None without a file or with another request's record."""
     try:
         record: Record = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    return record if record["request"] == wanted else None
+    return record if record["request"] == request else None
 
 
 def write(path: Path, record: Record) -> None:
@@ -73,9 +73,9 @@ def script(*arguments: str) -> list[str]:
     return [sys.executable, str(Path(__file__).with_name("tune.py")), *arguments]
 
 
-def _tune(wanted: Request, path: Path) -> None:
+def _tune(request: Request, path: Path) -> None:
     env = {key: value for key, value in os.environ.items() if key not in _INJECTED}
     with tempfile.TemporaryDirectory() as empty:
-        if not wanted["workers"]:  # another M may have compiled the same kernel
+        if not request["workers"]:  # another M may have compiled the same kernel
             env["TRITON_CACHE_DIR"] = empty
-        subprocess.run(script(json.dumps(wanted), str(path)), env=env, check=True)
+        subprocess.run(script(json.dumps(request), str(path)), env=env, check=True)

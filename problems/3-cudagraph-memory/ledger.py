@@ -46,11 +46,11 @@ class Ledger:
             self._recorder.install(torch.cuda.CUDAGraph, stream, held)
 
     def weigh(self, model: nn.Module) -> None:
-        """Say whose parameters and buffers the weights are."""
+        """Count the parameters and buffers of ``model`` as the weights."""
         self._model = model
 
     def state(self, phase: str) -> None:
-        """State everything that is known now."""
+        """State every measured quantity at the end of ``phase``."""
         self._cell.synchronize()
         owned = [*self._model.parameters(), *self._model.buffers()] if self._model else []
         self._fact("weight_bytes", phase, total(owned))
@@ -66,7 +66,7 @@ class Ledger:
             self._fact("graph_reserved", step, graphs.reserved)
 
     def outside(self) -> int | None:
-        """Return what the driver gave this process and torch does not hold; None if not alone."""
+        """Return the driver's bytes of this process outside torch's pools; None if not alone."""
         if self._cell.device != "cuda" or not self._cell.alone:
             return None
         torch.cuda.synchronize()
@@ -107,7 +107,7 @@ class Ledger:
         self._cell.fact(f"{name}.{phase}", value, unit)
 
     def _counted(self, phase: str) -> None:
-        """State what was compiled and recorded, and what should have been and was not."""
+        """State the numbers of compiled and recorded functions, and of those missed."""
         counters = torch._dynamo.utils.counters
         self._fact("compiled", phase, counters["stats"]["unique_graphs"], "graphs")
         graphs, nodes = self._recorder.graphs, self._recorder.nodes
@@ -199,9 +199,9 @@ def _inputs_and_outputs() -> tuple[list[Storage], list[Storage]]:
         node = nodes.pop()
         nodes += [child for children in node.children.values() for child in children]
         inputs += [node.reconstructed_inputs[index] for index in node.non_static_input_idx]
-        written = [one for one in node.outputs_metadata if isinstance(one, dict)]
-        outputs += [(one["data_ptr"], one["nbytes"]) for one in written]
-    return distinct(one for one in inputs if isinstance(one, torch.Tensor)), outputs
+        written = [output for output in node.outputs_metadata if isinstance(output, dict)]
+        outputs += [(output["data_ptr"], output["nbytes"]) for output in written]
+    return distinct(tensor for tensor in inputs if isinstance(tensor, torch.Tensor)), outputs
 
 
 def _alive() -> Iterator[torch.Tensor]:

@@ -1,4 +1,4 @@
-"""How many graphs were recorded, and how many nodes each has: asked of the driver.
+"""Count the recorded graphs and their nodes, through the driver.
 
 torch destroys the graph once it is instantiated, so its nodes are counted at the last moment of the
 recording. The driver's library is called by its stable C names; nothing has to be installed for it.
@@ -29,8 +29,8 @@ class Recorder:
     def install(self, graph: Any, stream: Callable[[], int], held: Callable[[], Blocks]) -> None:
         """Count whatever ``graph``, the class, records.
 
-        ``stream`` tells which one records, ``held`` what is allocated in the pools of graphs. Right
-        after a recording Inductor gives its workspaces back, and its replays go on using them.
+        ``stream`` returns the recording stream, ``held`` the allocated blocks of the graphs' pools.
+        Right after a recording Inductor frees its workspaces, and its replays go on using them.
         """
         end = graph.capture_end
 
@@ -43,7 +43,7 @@ class Recorder:
 
     @property
     def held(self) -> Blocks:
-        """Return what was allocated in the pools of graphs as each recording ended."""
+        """Return the blocks allocated in the graphs' pools as each recording ended."""
         return self._held
 
     def forget(self) -> None:
@@ -53,22 +53,22 @@ class Recorder:
     @property
     def graphs(self) -> int | None:
         """Return how many graphs were recorded; an empty one, which keeps a pool alive, is none."""
-        known = self._known()
-        return None if known is None else sum(nodes > 0 for nodes in known)
+        counts = self._counts()
+        return None if counts is None else sum(nodes > 0 for nodes in counts)
 
     @property
     def nodes(self) -> int | None:
         """Return the nodes of all graphs; None if any is unknown: part of a sum is not the sum."""
-        known = self._known()
-        return None if known is None else sum(known)
+        counts = self._counts()
+        return None if counts is None else sum(counts)
 
-    def _known(self) -> list[int] | None:
-        known = [nodes for nodes in self._nodes if nodes is not None]
-        return known if len(known) == len(self._nodes) else None
+    def _counts(self) -> list[int] | None:
+        counts = [nodes for nodes in self._nodes if nodes is not None]
+        return counts if len(counts) == len(self._nodes) else None
 
 
 def driver() -> Count:
-    """Return how to ask the driver of this machine."""
+    """Return a count that asks this machine's driver."""
     try:
         library = ctypes.CDLL("libcuda.so.1")
     except OSError:

@@ -113,7 +113,7 @@ def put_in_place(cell: Cell, ledger: Ledger, model: nn.Module) -> None:
 
 
 def compiled(cell: Cell, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what the variant's mode makes of a function."""
+    """Return ``function`` compiled in the variant's mode."""
     mode = MODES[cell.params["mode"]]
     if mode is None:
         return function
@@ -164,13 +164,13 @@ def state_nodes(cell: Cell, ledger: Ledger) -> None:
     """Record chains of one small kernel, and state the driver's bytes for each, and a node."""
     if cell.device != "cuda":
         return
-    kept, growth = [], {}
+    recorded, growth = [], {}
     for nodes in cell.params["chains"]:
         step = Recorded(chain(nodes, cell.device))
         step()
         before = ledger.outside()
         step()
-        kept.append(step)  # a graph that is gone gives its bytes to the next
+        recorded.append(step)  # a graph that is gone gives its bytes to the next
         after = ledger.outside()
         if before is not None and after is not None:
             growth[nodes] = after - before

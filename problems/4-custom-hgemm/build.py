@@ -93,8 +93,8 @@ def build(
     A step that calls itself fast must neither spill nor draw a warning: ``BuildError`` says so.
     """
     key = _key(step, element, architecture, extra)
-    kept = [(folder / f"{key}.cubin", folder / f"{key}.log") for folder in (cache, READY)]
-    cubin, log = next((pair for pair in kept if pair[0].exists() and pair[1].exists()), kept[0])
+    files = [(folder / f"{key}.cubin", folder / f"{key}.log") for folder in (cache, READY)]
+    cubin, log = next((pair for pair in files if pair[0].exists() and pair[1].exists()), files[0])
     if not (cubin.exists() and log.exists()):
         cache.mkdir(parents=True, exist_ok=True)
         unfinished = cache / f"{key}.{os.getpid()}.unfinished"
@@ -134,7 +134,7 @@ def build_all(
 
 
 def read_log(step: str, element: str, cubin: Path, log: str) -> Built:
-    """Return what ``-Xptxas -v`` printed, as numbers."""
+    """Return the numbers in the output of ``-Xptxas -v``."""
 
     def number(pattern: str) -> int:
         match = re.search(pattern, log)

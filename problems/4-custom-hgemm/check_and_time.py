@@ -1,4 +1,4 @@
-"""Check steps and time them against cuBLAS, each in a process of its own: a deadlock ends only it.
+"""Check steps and time them against cuBLAS, each in its own process: a deadlock stays in that one.
 
     python check_and_time.py                       # every step: correct? then 4096 and 8192 cubed
     python check_and_time.py --steps h3_two_consumers --sizes 4096 --element fp16
@@ -62,18 +62,18 @@ def arguments() -> argparse.Namespace:
 def selected(options: argparse.Namespace) -> list[Step]:
     """Return the steps that the names or their beginnings select."""
     names = list(CANDIDATES) if options.sweep else list(STEPS)
-    wanted = [
+    matches = [
         name
         for name in (EVERY if options.steps else names)
-        if not options.steps or any(name.startswith(one) for one in options.steps)
+        if not options.steps or any(name.startswith(prefix) for prefix in options.steps)
     ]
-    return [EVERY[name] for name in wanted]
+    return [EVERY[name] for name in matches]
 
 
 def shapes(options: argparse.Namespace) -> list[Shape]:
-    """Return M, N, K of what is to be timed."""
-    found: list[Shape] = [one for each in options.shapes for one in each]
-    return list(dict.fromkeys(found)) or [(size, size, size) for size in options.sizes]
+    """Return M, N, K of each product to time."""
+    requested: list[Shape] = [shape for group in options.shapes for shape in group]
+    return list(dict.fromkeys(requested)) or [(size, size, size) for size in options.sizes]
 
 
 # ---- in the child: the only part that touches the GPU ----
@@ -86,8 +86,8 @@ def check_child(options: argparse.Namespace, step: Step) -> None:
     for debug in (True, False) if step.architecture == HOPPER else (False,):
         extra = {"WATCHDOG": WATCHDOG_MS} if debug else None
         run = kernel(step, options.element, options.cache, extra)
-        good, found = check(step, run, options.element, not options.small and not debug)
-        lines += found
+        good, shape_lines = check(step, run, options.element, not options.small and not debug)
+        lines += shape_lines
         if not good:
             break
     emit(
@@ -115,7 +115,7 @@ def time_child(options: argparse.Namespace, steps: list[Step]) -> None:
     for shape in shapes(options):
         sets = buffers(options.element, shape)
         runs: dict[str, Any] = {"torch": product}
-        said = add_cublaslt(runs, options.element, shape, sets)
+        algorithm = add_cublaslt(runs, options.element, shape, sets)
         runs |= {name: kernels[name] for name in kernels if EVERY[name].takes(*shape)}
         measured = interleaved(runs, sets, options.rounds, monitor, clock, options.batch_ms)
         library = measured.get("cublaslt")
@@ -127,19 +127,19 @@ def time_child(options: argparse.Namespace, steps: list[Step]) -> None:
                 | {"tflops": rate, "of_torch": turns.speed_over(measured["torch"])}
                 | {"of_cublaslt": turns.speed_over(library) if library else None}
                 | {"us": turns.us, "mhz": turns.mhz, "nvml_mhz": turns.nvml_mhz}
-                | {"watt": turns.watt, "cublaslt": said}
+                | {"watt": turns.watt, "cublaslt": algorithm}
             )
         del sets, measured, library, runs
         torch.cuda.empty_cache()
 
 
 def add_cublaslt(runs: dict[str, Any], element: str, shape: Shape, sets: Any) -> str:
-    """Add the fastest algorithm of cuBLASLt to the contenders; say which, or why there is none."""
+    """Add the fastest algorithm of cuBLASLt to the contenders; return its name, or the error."""
     try:
-        runs["cublaslt"], said = cublaslt(element, shape, sets)
+        runs["cublaslt"], algorithm = cublaslt(element, shape, sets)
     except Exception as error:  # without it torch.mm is the baseline
         return f"not available: {error}"
-    return said
+    return algorithm
 
 
 def emit(row: dict[str, Any]) -> None:
@@ -153,7 +153,7 @@ def emit(row: dict[str, Any]) -> None:
 def spawn(
     options: argparse.Namespace, kind: str, element: str, steps: Iterable[Step], limit: float
 ) -> tuple[list[dict[str, Any]], str]:
-    """Run a child on these steps; return its rows, and what went wrong ("" if nothing did)."""
+    """Run a child process on these steps; return its rows and the failure, "" for success."""
     argv = [sys.executable, str(HERE), "--child", kind, "--element", element, "--sizes"]
     argv += [str(size) for size in options.sizes] + ["--rounds", str(options.rounds)]
     argv += [
@@ -162,16 +162,16 @@ def spawn(
         "--cache",
         str(options.cache),
         "--shapes",
-        *("x".join(map(str, one)) for one in shapes(options)),
+        *("x".join(map(str, shape)) for shape in shapes(options)),
     ]
     argv += ["--small"] * options.small + ["--steps", *(step.name for step in steps)]
-    said, status = ended(argv, limit)
+    printed, status = ended(argv, limit)
     trouble = f"exit {status}" if status else ""
     if status is None:
         trouble = f"no end after {limit:.0f} s (a deadlock?)"
-    rows = [json.loads(line[4:]) for line in said.splitlines() if line.startswith("ROW ")]
+    rows = [json.loads(line[4:]) for line in printed.splitlines() if line.startswith("ROW ")]
     if trouble:
-        others = [line for line in said.splitlines() if not line.startswith("ROW ")]
+        others = [line for line in printed.splitlines() if not line.startswith("ROW ")]
         trouble += ": " + " | ".join(others[-4:])[-600:]
     return rows, trouble
 
@@ -179,16 +179,16 @@ def spawn(
 def checked(
     options: argparse.Namespace, element: str, steps: list[Step], output: Any
 ) -> list[Step]:
-    """Check steps in processes of their own; print a line each and return those that are right."""
+    """Check steps in processes of their own; print a line each and return the correct steps."""
     right = []
 
-    def one(step: Step) -> tuple[Step, list[dict[str, Any]], str, float]:
+    def check_step(step: Step) -> tuple[Step, list[dict[str, Any]], str, float]:
         begin = time.monotonic()
         rows, trouble = spawn(options, "check", element, [step], options.timeout)
         return step, rows, trouble, time.monotonic() - begin
 
     with ThreadPoolExecutor(options.jobs) as pool:
-        for step, rows, trouble, seconds in pool.map(one, steps):
+        for step, rows, trouble, seconds in pool.map(check_step, steps):
             good = bool(rows) and rows[-1]["good"] and not trouble
             lines = [line for row in rows for line in row["lines"]]
             bad = [line for line in lines if line.startswith("FAIL")]
@@ -225,12 +225,13 @@ def timed(options: argparse.Namespace, element: str, steps: list[Step], output: 
 def table(rows: list[dict[str, Any]]) -> None:
     """Print the rates, the fastest of each shape first."""
     for shape in dict.fromkeys(tuple(row["shape"]) for row in rows):
-        here = [row for row in rows if tuple(row["shape"]) == shape]
+        of_shape = [row for row in rows if tuple(row["shape"]) == shape]
         print(
-            f"\n{'x'.join(map(str, shape))} {here[0]['element']}, cuBLASLt: {here[0]['cublaslt']}"
+            f"\n{'x'.join(map(str, shape))} {of_shape[0]['element']},"
+            f" cuBLASLt: {of_shape[0]['cublaslt']}"
         )
         print(f"{'':34} {'us':>10} {'TFLOP/s':>8} {'% torch':>8} {'% Lt':>8} {'MHz':>6} {'W':>5}")
-        for row in sorted(here, key=lambda row: -row["tflops"]):
+        for row in sorted(of_shape, key=lambda row: -row["tflops"]):
             of_lt = row["of_cublaslt"] or float("nan")
             print(
                 f"{row['step']:34} {median(row['us']):10.2f} {row['tflops']:8.1f}"
@@ -246,15 +247,15 @@ def summary(rows: list[dict[str, Any]]) -> None:
 
     from dispatch import fastest
 
-    here = list(dict.fromkeys(tuple(row["shape"]) for row in rows))
-    if len(here) < 2:
+    timed_shapes = list(dict.fromkeys(tuple(row["shape"]) for row in rows))
+    if len(timed_shapes) < 2:
         return
-    print(f"\ngeometric mean over {len(here)} shapes, % of the better baseline")
+    print(f"\ngeometric mean over {len(timed_shapes)} shapes, % of the better baseline")
     for name in dict.fromkeys(row["step"] for row in rows):
         ratios = [
             min(row["of_torch"], row["of_cublaslt"] or inf) for row in rows if row["step"] == name
         ]
-        if len(ratios) == len(here):
+        if len(ratios) == len(timed_shapes):
             print(f"{name:34} {100 * geometric_mean(ratios):8.1f}", flush=True)
     best = fastest(rows)
     for row in best:
@@ -278,7 +279,9 @@ def parent(options: argparse.Namespace) -> int:
                 if isinstance(result, BuildError):
                     print(f"{step.name:34} {element}  NOT BUILT: {result}", flush=True)
             steps = [
-                s for s, one in zip(steps, built, strict=True) if not isinstance(one, BuildError)
+                step
+                for step, result in zip(steps, built, strict=True)
+                if not isinstance(result, BuildError)
             ]
             if not options.no_check:
                 guarded = [(step, element) for step in steps if step.architecture == HOPPER]

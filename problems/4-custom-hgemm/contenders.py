@@ -1,4 +1,4 @@
-"""What is held against each other: torch.mm, cuBLASLt's best, each step, the dispatcher."""
+"""The contenders: torch.mm, cuBLASLt's best, each step, the dispatcher."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from steps import RUNGS
 Operands = tuple[Any, Any, Any]
 
 WAITING = "waiting"
-"""The dispatcher's choice, each launch of which begins only when the one before is over."""
+"""The dispatcher's choice without PDL: each launch begins when the previous kernel has ended."""
 
 
 def prepare() -> None:
@@ -57,19 +57,19 @@ def product(a: Any, b: Any, c: Any) -> None:
 
 
 def cublaslt(element: str, shape: Shape, sets: list[Operands]) -> tuple[Run, str]:
-    """Return the fastest of the algorithms that cuBLASLt proposes, each timed, and which it is."""
+    """Time every heuristic candidate of cuBLASLt; return the fastest, and its number and time."""
     from cublaslt import Product
 
     from harness.probe.paired import best_of
 
-    proposed = Product(element, *shape)
-    runs = [proposed.bound(index) for index in range(len(proposed.algorithms))]
+    candidates = Product(element, *shape)
+    runs = [candidates.bound(index) for index in range(len(candidates.algorithms))]
     index, us = best_of(runs, sets)
     return runs[index], f"algorithm {index} of {len(runs)}, {us:.1f} us alone"
 
 
 def contender(name: str, element: str, shape: Shape, sets: list[Operands]) -> tuple[Run, str]:
-    """Return what is called ``name``, as a function of a, b and c, and what was chosen for it."""
+    """Return the contender ``name`` as a function, and the algorithm or step that it runs."""
     if name == "torch":
         return product, ""
     if name == "cublaslt":
@@ -82,7 +82,7 @@ def contender(name: str, element: str, shape: Shape, sets: list[Operands]) -> tu
 def kernel_names(run: Run, operands: Operands) -> str:
     """Return the kernels that one call launches, as torch's profiler names them; "" if it cannot.
 
-    To be asked after everything that is timed: a profiler leaves traces in its process.
+    Call it after everything is timed: a profiler leaves traces in its process.
     """
     import torch
 

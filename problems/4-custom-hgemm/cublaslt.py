@@ -1,4 +1,4 @@
-"""cuBLASLt as a baseline: every algorithm its heuristics propose, timed, instead of the first.
+"""cuBLASLt as a baseline: every heuristic candidate is timed, instead of taking the first.
 
 Through ctypes on the library that torch has loaded. A row-major product C = A @ B is the
 column-major C' = B' @ A', so the operands change places and nothing is transposed. Reductions stay
@@ -21,7 +21,7 @@ REDUCE_IN_PLACE_OR_FP32 = 1 | 2
 
 
 class BlasError(Exception):
-    """A cuBLASLt call failed; says which, with its status."""
+    """A cuBLASLt call failed; the message has its name and status."""
 
 
 class Heuristic(ctypes.Structure):
@@ -42,8 +42,8 @@ def library_path() -> str:
         if "libcublasLt.so" in line:
             return line.split(maxsplit=5)[5]
     for folder in sys.path:
-        for found in sorted(Path(folder or ".").glob("nvidia/*/lib/libcublasLt.so.*")):
-            return str(found)
+        for path in sorted(Path(folder or ".").glob("nvidia/*/lib/libcublasLt.so.*")):
+            return str(path)
     raise BlasError("no libcublasLt: install torch with CUDA")
 
 
@@ -83,9 +83,9 @@ def _layout(element: str, rows: int, columns: int) -> ctypes.c_void_p:
 
 
 class Product:
-    """C = A @ B of one shape and element type, with the algorithms that cuBLASLt proposes."""
+    """C = A @ B of one shape and element type, with the algorithms of cuBLASLt's heuristic."""
 
-    def __init__(self, element: str, m: int, n: int, k: int, wanted: int = 8) -> None:
+    def __init__(self, element: str, m: int, n: int, k: int, count: int = 8) -> None:
         import torch
 
         self._operation = ctypes.c_void_p()
@@ -96,9 +96,9 @@ class Product:
         self._c = _layout(element, n, m)
         self._workspace = torch.empty(WORKSPACE_BYTES, dtype=torch.uint8, device="cuda")
         self._one, self._zero = ctypes.c_float(1), ctypes.c_float(0)
-        self.algorithms = self._propose(wanted)
+        self.algorithms = self._candidates(count)
 
-    def _propose(self, wanted: int) -> list[Heuristic]:
+    def _candidates(self, limit: int) -> list[Heuristic]:
         preference = ctypes.c_void_p()
         call("cublasLtMatmulPreferenceCreate", ctypes.byref(preference))
         for which, value in (
@@ -109,7 +109,7 @@ class Product:
             call(
                 "cublasLtMatmulPreferenceSetAttribute", preference, which, ctypes.byref(value), size
             )
-        found, count = (Heuristic * wanted)(), ctypes.c_int()
+        candidates, count = (Heuristic * limit)(), ctypes.c_int()
         layouts = (self._b, self._a, self._c, self._c)
         call(
             "cublasLtMatmulAlgoGetHeuristic",
@@ -117,12 +117,12 @@ class Product:
             self._operation,
             *layouts,
             preference,
-            wanted,
-            found,
+            limit,
+            candidates,
             ctypes.byref(count),
         )
         call("cublasLtMatmulPreferenceDestroy", preference)
-        return [one for one in found[: count.value] if one.state == 0]
+        return [candidate for candidate in candidates[: count.value] if candidate.state == 0]
 
     def run(self, index: int, a: Any, b: Any, c: Any) -> None:
         """Launch algorithm ``index`` on torch's current stream."""

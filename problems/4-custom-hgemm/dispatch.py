@@ -79,14 +79,14 @@ def fastest(*runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ``runs``: rows of what was timed in turn. A candidate counts by the median over the rounds of
     all runs, each against the baseline of its own round.
     """
-    from harness.probe.ratios import better, over  # who multiplies needs no harness
+    from harness.probe.ratios import better, over  # lazy: a user of the kernels needs no harness
 
     ratios: dict[Shape, dict[str, list[float]]] = {}
     for rows in runs:
         for shape in dict.fromkeys(tuple(row["shape"]) for row in rows):
-            here = [row for row in rows if tuple(row["shape"]) == shape]
-            us = {row["step"]: row["us"] for row in here}
-            if len(us) < len(here):
+            of_shape = [row for row in rows if tuple(row["shape"]) == shape]
+            us = {row["step"]: row["us"] for row in of_shape}
+            if len(us) < len(of_shape):
                 raise ValueError(f"{shape} was timed twice in one file; give each run its own")
             baseline = us[better(us, BASELINES)]
             for name in us:

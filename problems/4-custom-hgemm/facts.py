@@ -79,8 +79,8 @@ def state(cell: Any, facts: Iterable[Fact], region: str = "") -> None:
 
 
 def keep(cell: Any, region: str, values: dict[str, list[float]]) -> None:
-    """Keep samples of a region, but for what is not known."""
+    """Keep the finite samples of a region."""
     for metric, samples in values.items():
-        known = [value for value in samples if math.isfinite(value)]
-        if known:
-            cell.sample(region, metric, UNITS[metric], known)
+        finite = [value for value in samples if math.isfinite(value)]
+        if finite:
+            cell.sample(region, metric, UNITS[metric], finite)

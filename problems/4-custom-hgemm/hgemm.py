@@ -1,6 +1,6 @@
 """The best kernel as a torch operator, ``worklogs::hgemm``, and linear layers on it.
 
-For who writes no kernels: ``replace_linears(model)``, and then ``torch.compile`` if one likes.
+For users who do not write kernels: ``replace_linears(model)``, then optionally ``torch.compile``.
 Inference alone: no gradient is registered, and asking for one is an error of torch's own.
 """
 

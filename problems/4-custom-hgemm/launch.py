@@ -114,7 +114,7 @@ class TensorMap:
 
 @dataclass
 class Launch:
-    """One kernel with everything it is launched with; ``keep``: what must outlive it."""
+    """One kernel with its launch arguments; ``keep``: objects that must outlive the launch."""
 
     function: ctypes.c_void_p
     config: LaunchConfig
@@ -159,13 +159,13 @@ class Kernel:
         """
         (m, k), n = a.shape, b.shape[1]
         key = (a.data_ptr(), b.data_ptr(), c.data_ptr(), m, n, k)
-        found = self._bound.get(key)
-        if found is None:
+        launch = self._bound.get(key)
+        if launch is None:
             self._check(a, b, c)
             if len(self._bound) >= MAX_BOUND:
                 self._bound.clear()
-            found = self._bound[key] = self._pack(*key)
-        return found
+            launch = self._bound[key] = self._pack(*key)
+        return launch
 
     def _check(self, a: Any, b: Any, c: Any) -> None:
         (m, k), (inner, n) = a.shape, b.shape
@@ -173,9 +173,9 @@ class Kernel:
             raise LaunchError(f"shapes do not match: {a.shape} @ {b.shape} -> {c.shape}")
         if not self.step.takes(m, n, k):
             raise LaunchError(f"{self.step.name} does not take {m} x {n} x {k}")
-        if not all(one.is_contiguous() for one in (a, b, c)):
+        if not all(operand.is_contiguous() for operand in (a, b, c)):
             raise LaunchError("tensors have to be contiguous")
-        if self.step.align > 1 and any(one.data_ptr() % 16 for one in (a, b, c)):
+        if self.step.align > 1 and any(operand.data_ptr() % 16 for operand in (a, b, c)):
             raise LaunchError("tensors have to begin at a multiple of 16 bytes")
 
     def _pack(self, a: int, b: int, c: int, m: int, n: int, k: int) -> Launch:
@@ -187,9 +187,9 @@ class Kernel:
         for operand, rows in zip("abc", step.box_rows, strict=True):
             address, height, width = shapes[operand]
             if operand in step.maps:
-                made = TensorMap(self.element, address, height, width, (rows, BOX))
-                keep.append(made)
-                addresses.append(made.address)
+                tensor_map = TensorMap(self.element, address, height, width, (rows, BOX))
+                keep.append(tensor_map)
+                addresses.append(tensor_map.address)
             else:
                 value = ctypes.c_void_p(address)
                 keep.append(value)

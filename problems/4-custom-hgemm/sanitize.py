@@ -37,19 +37,19 @@ SUMMARIES = {
     "memcheck": r"ERROR SUMMARY: (\d+) errors?",
     "racecheck": r"RACECHECK SUMMARY: (\d+) hazards? displayed",
 }
-"""How each tool's output ends, and the number in it that has to be zero."""
+"""The last line of each tool's output; the number in it has to be zero."""
 _OWN = "========="
-"""How the lines begin that are the tool's, not the program's."""
+"""Prefix of the tool's own lines, as opposed to the program's."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What a tool said of a step; ``count`` is None where it came to no end."""
+    """A tool's result for a step; ``count`` is None where the tool did not finish."""
 
     step: str
     tool: str
     count: int | None
-    said: str
+    message: str
 
 
 def sanitized(
@@ -74,10 +74,10 @@ def _sanitized(step: Step, tool: str, element: str, cache: Path) -> Finding:
 
 
 def read(step: str, tool: str, output: str, status: int) -> Finding:
-    """Return what the tool's output says; ``status``: how the process ended.
+    """Return the finding in the tool's output; ``status``: the exit status of the process.
 
-    A summary of zero counts only if the tool says nothing else: it also warns there that it may
-    have missed something.
+    A summary of zero counts only without other lines of the tool: one of them may warn that hazards
+    were missed.
     """
     summary = re.search(SUMMARIES[tool], output)
     count = int(summary[1]) if summary else None
@@ -86,12 +86,12 @@ def read(step: str, tool: str, output: str, status: int) -> Finding:
     own = [line for line in own if line and line != "COMPUTE-SANITIZER" and "SUMMARY" not in line]
     if count == 0 and status == 0 and not own:
         return Finding(step, tool, 0, "")
-    said = " | ".join((own or lines[-3:])[:3]) or f"exit {status}"
-    return Finding(step, tool, count or None, said)
+    message = " | ".join((own or lines[-3:])[:3]) or f"exit {status}"
+    return Finding(step, tool, count or None, message)
 
 
 def cell(cell: Any) -> None:
-    """State what both tools count of every step; a tool that comes to no end fails the cell."""
+    """State both tools' counts for every step; a tool that does not finish fails the cell."""
     if not shutil.which("compute-sanitizer"):
         raise SystemExit("compute-sanitizer is not on PATH: it comes with the CUDA toolkit")
     names = {step.name: short for short, step in RUNGS.items()}
@@ -104,7 +104,7 @@ def cell(cell: Any) -> None:
         of_tool = [finding for finding in findings if finding.tool == tool]
         for finding in of_tool:
             if finding.count is None:
-                raise SystemExit(f"{finding.step}, {tool}: {finding.said}")
+                raise SystemExit(f"{finding.step}, {tool}: {finding.message}")
             cell.fact(f"{fact}.{names.get(finding.step, finding.step)}", finding.count, unit)
         cell.fact(f"all_{fact}", sum(finding.count or 0 for finding in of_tool), unit)
 
@@ -113,7 +113,7 @@ def cell(cell: Any) -> None:
 
 
 class Matrix:
-    """As much of a tensor as a launch asks for, full of one number."""
+    """The part of the tensor interface that a launch reads; memory full of one number."""
 
     def __init__(self, rows: int, columns: int) -> None:
         self.shape = (rows, columns)
@@ -128,7 +128,7 @@ class Matrix:
         return self._address.value
 
     def is_contiguous(self) -> bool:
-        """Return that it is."""
+        """Return True: the memory has no gaps."""
         return True
 
 
@@ -146,7 +146,7 @@ def child(step: Step, element: str, cache: Path) -> None:
 
 
 def main() -> int:
-    """Print a line for each step and tool; 1 if any has something to say."""
+    """Print a line for each step and tool; return 1 if any tool reported an error."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--steps", nargs="+", type=named, default=list(STEPS), help="names; default: all"
@@ -162,8 +162,8 @@ def main() -> int:
         return 0
     findings = sanitized(steps, options.element, options.cache, options.tools)
     for finding in findings:
-        print(f"{finding.step:24} {finding.tool:10} {finding.said or 'clean'}")
-    return int(any(finding.said for finding in findings))
+        print(f"{finding.step:24} {finding.tool:10} {finding.message or 'clean'}")
+    return int(any(finding.message for finding in findings))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One use by who writes no kernels: linear layers in a row, torch's and those on hgemm."""
+"""An end-to-end use: a stack of linear layers, torch's against those on hgemm."""
 
 import copy
 
@@ -34,7 +34,7 @@ def stack(cell: Cell) -> None:
 
 
 def linears(width: int, layers: int) -> nn.Sequential:
-    """Return square layers without bias, of random weights that keep the scale of what they get."""
+    """Return square layers without bias, whose random weights preserve the scale of their input."""
     model = nn.Sequential(*(nn.Linear(width, width, bias=False) for _ in range(layers)))
     for layer in model:
         nn.init.normal_(layer.weight, std=width**-0.5)
@@ -42,7 +42,7 @@ def linears(width: int, layers: int) -> nn.Sequential:
 
 
 def in_fp32(model: nn.Sequential, x: Tensor) -> Tensor:
-    """Return what the model's weights make of ``x``, summed and kept in fp32 all the way."""
+    """Return the model's output for ``x``, computed in fp32 throughout."""
     exact = x.float()
     for layer in model:
         exact = exact @ layer.weight.float().t()

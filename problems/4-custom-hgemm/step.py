@@ -97,7 +97,7 @@ class Step:
 
 
 def ring_bytes(tile_m: int, tile_n: int, stages: int, store_boxes: int = 0) -> int:
-    """Return the shared memory of a ring of stages with its two barriers each, and C's boxes."""
+    """Return the bytes of a circular buffer of stages, two barriers each, and of C's boxes."""
     stage = (tile_m + tile_n) * BOX * ELEMENT_BYTES
     return stages * (stage + 16) + store_boxes * BOX * BOX * ELEMENT_BYTES
 
@@ -105,9 +105,9 @@ def ring_bytes(tile_m: int, tile_n: int, stages: int, store_boxes: int = 0) -> i
 def portable(
     name: str, label: str, why: str, threads: int = 256, stages: int = 1, **macros: int
 ) -> Step:
-    """Return a step on mma.sync with a tile of 128 by 128; a ring is in dynamic memory."""
+    """Return a step on mma.sync, 128 by 128 tile; several stages use dynamic shared memory."""
     tile_k = 64 if stages > 1 else 32
-    ring = stages * (128 + 128) * tile_k * ELEMENT_BYTES if stages > 1 else 0
+    buffer = stages * (128 + 128) * tile_k * ELEMENT_BYTES if stages > 1 else 0
     return Step(
         name,
         label,
@@ -115,7 +115,7 @@ def portable(
         PORTABLE,
         (128, 128, tile_k),
         threads=threads,
-        shared_bytes=ring,
+        shared_bytes=buffer,
         stages=stages,
         macros={"STAGES": stages} | macros if stages > 1 else macros,
     )

@@ -214,7 +214,7 @@ def named(text: str) -> str:
 
 
 def beginning(text: str) -> str:
-    """Return what one or several names of steps begin with, for argparse; "h1" is h1 alone."""
+    """Return a prefix of step names, for argparse; a rung such as "h1" means that step alone."""
     text = RUNGS[text].name if text in RUNGS else text
     if not any(name.startswith(text) for name in EVERY):
         raise argparse.ArgumentTypeError(f"no step begins with {text!r}; see steps.py")

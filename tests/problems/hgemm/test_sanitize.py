@@ -124,38 +124,38 @@ def test_a_clean_summary_of_a_process_that_ended_well(
 def test_what_was_found_is_counted_however_the_process_ended(
     sanitize: ModuleType, tool: str, output: str, status: int, count: int
 ) -> None:
-    found = sanitize.read("h6", tool, output, status)
-    assert (found.step, found.tool, found.count) == ("h6", tool, count)
-    assert found.said and "\n" not in found.said
+    finding = sanitize.read("h6", tool, output, status)
+    assert (finding.step, finding.tool, finding.count) == ("h6", tool, count)
+    assert finding.message and "\n" not in finding.message
 
 
 def test_a_race_is_told_with_its_place(sanitize: ModuleType) -> None:
-    said = sanitize.read("h6", "racecheck", RACE, 0).said
-    assert said.startswith("Error: Race reported between Write access at h6_multicast+0x1a0")
+    message = sanitize.read("h6", "racecheck", RACE, 0).message
+    assert message.startswith("Error: Race reported between Write access at h6_multicast+0x1a0")
 
 
 @pytest.mark.parametrize("tool", ["memcheck", "racecheck"])
 @pytest.mark.parametrize("status", [0, 1, -9])
 @pytest.mark.parametrize("output", [INTERNAL, "Killed\n", ""])
 def test_no_summary_is_no_end(sanitize: ModuleType, tool: str, status: int, output: str) -> None:
-    found = sanitize.read("p5", tool, output, status)
-    assert found.count is None
-    assert found.said and "\n" not in found.said
+    finding = sanitize.read("p5", tool, output, status)
+    assert finding.count is None
+    assert finding.message and "\n" not in finding.message
 
 
 def test_an_internal_error_is_told(sanitize: ModuleType) -> None:
-    said = sanitize.read("p5", "racecheck", INTERNAL, 1).said
-    assert said.startswith("Internal Sanitizer Error: The Sanitizer encountered an error")
-    assert sanitize.read("p5", "racecheck", "", 3).said == "exit 3"
+    message = sanitize.read("p5", "racecheck", INTERNAL, 1).message
+    assert message.startswith("Internal Sanitizer Error: The Sanitizer encountered an error")
+    assert sanitize.read("p5", "racecheck", "", 3).message == "exit 3"
 
 
 @pytest.mark.parametrize(("tool", "output"), [("memcheck", MEMCHECK), ("racecheck", RACECHECK)])
 def test_a_clean_summary_of_a_process_that_failed_is_no_end(
     sanitize: ModuleType, tool: str, output: str
 ) -> None:
-    found = sanitize.read("p0", tool, output + "launch.LaunchError: cuInit: error 100\n", 1)
-    assert found.count is None
-    assert found.said and "\n" not in found.said
+    finding = sanitize.read("p0", tool, output + "launch.LaunchError: cuInit: error 100\n", 1)
+    assert finding.count is None
+    assert finding.message and "\n" not in finding.message
 
 
 def test_the_summary_of_another_tool_does_not_count(sanitize: ModuleType) -> None:
@@ -246,9 +246,9 @@ def test_a_tool_that_comes_to_no_end_ends_the_cell_with_one_line(
     tools.say("racecheck", "p5_warp_tile", output, then)
     with pytest.raises(SystemExit) as caught:
         sanitize.cell(cell)
-    said = str(caught.value.code)
-    assert said.startswith(f"p5_warp_tile, racecheck: {told}")
-    assert "\n" not in said
+    message = str(caught.value.code)
+    assert message.startswith(f"p5_warp_tile, racecheck: {told}")
+    assert "\n" not in message
     assert "all_hazards" not in cell.facts
     assert cell.alone == 0
 
@@ -259,9 +259,9 @@ def test_without_the_tool_the_cell_ends_with_one_line(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SystemExit) as caught:
         sanitize.cell(cell)
-    said = str(caught.value.code)
-    assert said.startswith("compute-sanitizer is not on PATH")
-    assert "\n" not in said
+    message = str(caught.value.code)
+    assert message.startswith("compute-sanitizer is not on PATH")
+    assert "\n" not in message
     assert cell.facts == {}
 
 
