@@ -59,7 +59,7 @@ class Monitor:
     def _read(
         self, query: str, value: ctypes.c_uint | ctypes.c_ulonglong, *arguments: ctypes.c_int
     ) -> float:
-        """Return what a query writes into ``value``, NaN where this GPU or driver refuses it."""
+        """Return the number that a query writes into ``value``, NaN if GPU or driver refuses it."""
         if self._nvml is None:
             return math.nan
         status = getattr(self._nvml, query)(self._device, *arguments, ctypes.byref(value))

@@ -63,21 +63,28 @@ def cuda_range() -> Iterator[None]:
 def packages() -> dict[str, str]:
     """Return name and version of the packages that this process imported.
 
-    They are Python, torch, triton and numpy, and what the cell's environment lays over them.
+    They are Python, torch, triton and numpy, and the packages of the cell's environment. A module
+    without ``__version__`` has the version of its distribution, "unknown" without one.
     """
     versions = {"python": sys.version.split()[0]}
-    for name in ("torch", *_overlaid(), "triton", "numpy"):
+    installed = _overlaid()
+    for name in ("torch", *sorted(installed), "triton", "numpy"):
         module = sys.modules.get(name)
         if module is not None:
-            versions[name] = str(getattr(module, "__version__", "unknown"))
+            version = getattr(module, "__version__", None) or installed.get(name, "unknown")
+            versions[name] = str(version)
     return versions
 
 
-def _overlaid() -> list[str]:
-    """Return the distributions that pip put into a folder of ``PYTHONPATH``, as modules' names."""
-    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    return sorted(
-        path.name.partition("-")[0]
-        for folder in filter(None, folders)
-        for path in Path(folder).glob("*.dist-info")
-    )
+def _overlaid() -> dict[str, str]:
+    """Return the versions of the distributions in folders of ``PYTHONPATH``, by module name.
+
+    pip names a distribution's folder ``name-version.dist-info``; the first folder on the path
+    counts, as for an import.
+    """
+    versions: dict[str, str] = {}
+    for folder in filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)):
+        for path in Path(folder).glob("*.dist-info"):
+            name, _, version = path.name.removesuffix(".dist-info").partition("-")
+            versions.setdefault(name, version)
+    return versions

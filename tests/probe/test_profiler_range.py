@@ -49,3 +49,16 @@ def test_without_an_overlay_only_the_base_is_listed(
     monkeypatch.delenv("PYTHONPATH", raising=False)
     imported(monkeypatch, torch="2.13.0", torchao="0.13.0")
     assert set(packages()) == {"python", "torch"}
+
+
+def test_a_package_without_a_version_attribute_has_that_of_its_first_distribution(
+    packages: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("overlay/nvtx-0.2.14", "beneath/nvtx-0.1.0"):
+        (tmp_path / f"{name}.dist-info").mkdir(parents=True)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'overlay'}:{tmp_path / 'beneath'}")
+    monkeypatch.setitem(sys.modules, "nvtx", ModuleType("nvtx"))
+    monkeypatch.setitem(sys.modules, "triton", ModuleType("triton"))
+    versions = packages()
+    assert versions["nvtx"] == "0.2.14"
+    assert versions["triton"] == "unknown"
