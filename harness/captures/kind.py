@@ -41,7 +41,7 @@ class Format:
 
     ``signature`` matches the first bytes after decompression; ``vague`` formats are tried after all
     others. ``plain_name`` is the file name that the reader expects of an unpacked copy; a reader
-    that ``unpacks_itself`` opens compressed files as they are. ``export(path, plain, folder)``
+    that ``unpacks_itself`` opens compressed files, too. ``export(path, plain, folder)``
     turns the unpacked file ``plain`` into one that the reader opens, in ``folder``; its errors
     name the user's file ``path``.
     """
@@ -144,7 +144,7 @@ def unwrapped(argv: Argv, _out: Path, _flags: tuple[str, ...]) -> Argv:
 
 
 def no_exports(_out: Path) -> list[Argv]:
-    """Return no commands: the artifact is written as it is read."""
+    """Return no commands: the reader takes the artifact that the tool wrote."""
     return []
 
 

@@ -1,4 +1,4 @@
-"""What kind of capture a file is, from its content, and that file as its reader can open it."""
+"""Recognises a capture's kind by its content, and unpacks the file for the kind's reader."""
 
 import contextlib
 import tempfile

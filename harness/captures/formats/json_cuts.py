@@ -28,9 +28,9 @@ _TO_TOKEN = re.compile(
 
 
 def last_separator(data: bytes) -> "re.Match[bytes] | None":
-    """Return what looks like the last place where one object ends and the next begins.
+    """Return the last match of a separator between two objects.
 
-    It may be inside a string or a nested list.
+    The match may lie inside a string or a nested list.
     """
     last = None
     for separator in _SEPARATOR.finditer(data, max(0, len(data) - _SEARCHED)):

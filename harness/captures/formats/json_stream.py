@@ -3,7 +3,7 @@
 A piece is cut where a regular expression sees one object end and the next begin, and decoded as a
 list. That proves the cut: a JSON text has one reading, so a piece that begins with an object and
 decodes as a list of whole values also ends with one. Where it does not decode, brackets are counted
-from the start of the piece to tell a wrong cut from the end of the list and from a fault.
+from the start of the piece to distinguish a wrong cut from the end of the list and from a fault.
 Whatever stands around the list is kept, and decoded as one document at the end.
 
 Every error is a CaptureError that gives the offset into the (uncompressed) text in bytes.
@@ -194,7 +194,7 @@ def _decode(window: _Window, end: int, decoder: ListDecoder[T]) -> Piece[T]:
 
 
 def _check_around(head: bytes, head_offset: int, window: _Window, key: str) -> None:
-    """Check that what was before and after the list is one JSON document, with one list in it."""
+    """Check that the text before and after the list is one JSON document, with one list in it."""
     document = head + _PLACEHOLDER[1:-1] + window.data
     around = msgspec.defstruct("Around", [("list", msgspec.Raw, msgspec.field(name=key))])
     kind = around if document.lstrip().startswith(b"{") else msgspec.Raw
@@ -204,9 +204,9 @@ def _check_around(head: bytes, head_offset: int, window: _Window, key: str) -> N
     except RecursionError:
         raise CaptureError(_at("JSON nested too deeply", head_offset)) from None
     except msgspec.DecodeError as error:
-        found = _FAULT.search(str(error))
-        at = int(found[1]) if found else len(document)
-        what = _reason(error) if found else "the JSON ends early"
+        fault = _FAULT.search(str(error))
+        at = int(fault[1]) if fault else len(document)
+        what = _reason(error) if fault else "the JSON ends early"
         start = head_offset if at < len(head) else window.offset - len(head) - 1
         raise CaptureError(_at(what, start + at)) from None
     if kind is around and bytes(decoded.list) != _PLACEHOLDER:
@@ -228,8 +228,8 @@ def _unfinished(window: _Window, opening: bytes) -> CaptureError | None:
 
 def _fault(error: msgspec.DecodeError, offset: int, end: int) -> CaptureError | None:
     """Return the decoder's complaint about a byte before ``end``: what we put there is no fault."""
-    found = _FAULT.search(str(error))
-    at = int(found[1]) if found else end
+    fault = _FAULT.search(str(error))
+    at = int(fault[1]) if fault else end
     return CaptureError(_at(_reason(error), offset + at)) if at < end else None
 
 

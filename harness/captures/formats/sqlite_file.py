@@ -45,13 +45,13 @@ class SqliteFile:
         Raises CaptureError for a view, a virtual table and computed columns: what those yield is
         not stored, and may have no end.
         """
-        found = self._connection.execute(
+        entry = self._connection.execute(
             "SELECT type, sql FROM sqlite_master WHERE name = ? AND type IN ('table', 'view')",
             (table,),
         ).fetchone()
-        if found is None:
+        if entry is None:
             return frozenset()
-        if found[0] != "table" or not found[1].upper().startswith("CREATE TABLE"):
+        if entry[0] != "table" or not entry[1].upper().startswith("CREATE TABLE"):
             raise CaptureError(f"{table} is no table but a view", where=self.path)
         rows = self._connection.execute(f"PRAGMA table_xinfo({_quoted(table)})").fetchall()
         if any(hidden for *_, hidden in rows):

@@ -1,8 +1,8 @@
 """Which pool each event of the history belongs to.
 
-Events do not say it. Segments do that stand at the end or stood at a mark, so the history is walked
-from its end back to its start: a segment appears where it was freed and vanishes where it was
-reserved, and every event at its addresses in between is of its pool.
+Events do not record their pool; the segments of the snapshot and of its marks do. So the history is
+walked from its end back to its start: a segment appears where it was freed and vanishes where it
+was reserved, and every event at its addresses in between belongs to its pool.
 """
 
 from bisect import bisect_right
@@ -24,7 +24,7 @@ def of_events(snapshot: "Snapshot", allocated: list[int], reserved: list[int]) -
     ``allocated`` and ``reserved`` are the bytes that each event added. None where addresses are not
     recorded. Marks from before the first event name nothing: events after them may be lost.
     """
-    changes = [bool(one or other) for one, other in zip(allocated, reserved, strict=True)]
+    changes = [bool(change or mapped) for change, mapped in zip(allocated, reserved, strict=True)]
     if any(segment.address is None for segment in snapshot.segments) or any(
         changed and event.addr is None
         for event, changed in zip(snapshot.events, changes, strict=True)
@@ -32,22 +32,22 @@ def of_events(snapshot: "Snapshot", allocated: list[int], reserved: list[int]) -
         return None
     standing = _Standing(snapshot)
     marks = list(snapshot.marks)
-    found: list[_Stands | None] = []
+    segments: list[_Stands | None] = []
     for at in range(len(changes) - 1, -1, -1):
         event = snapshot.events[at]
         while marks and event.time_us is not None and event.time_us <= marks[-1].time_us:
             standing.name(marks.pop().segments)
-        found.append(standing.before(event, reserved[at]) if changes[at] else None)
-    found.reverse()
+        segments.append(standing.before(event, reserved[at]) if changes[at] else None)
+    segments.reverse()
     return [
-        "" if not changed else FREED_POOL if one is None else one.pool or FREED_POOL
-        for one, changed in zip(found, changes, strict=True)
+        "" if not changed else FREED_POOL if segment is None else segment.pool or FREED_POOL
+        for segment, changed in zip(segments, changes, strict=True)
     ]
 
 
 @dataclass(eq=False, slots=True)
 class _Stands:
-    """A segment from when it is reserved until it is gone; ``size`` is what of it is mapped."""
+    """A segment from when it is reserved until it is gone; ``size`` is its mapped bytes."""
 
     start: int
     end: int
@@ -61,28 +61,28 @@ class _Standing:
     def __init__(self, snapshot: "Snapshot") -> None:
         self._plain = _Plain()
         self._expandable = _Expandable(snapshot)
-        for one in snapshot.segments:
-            of_kind = self._expandable if one.is_expandable else self._plain
-            of_kind.before(one.address or 0, -one.total_size)
+        for segment in snapshot.segments:
+            of_kind = self._expandable if segment.is_expandable else self._plain
+            of_kind.before(segment.address or 0, -segment.total_size)
         self.name(snapshot.segments)
 
     def before(self, event: "Event", reserved: int) -> _Stands | None:
-        """Return where an event happened and go back to before it; it added ``reserved`` bytes."""
+        """Return the segment of an event that added ``reserved`` bytes, and undo the event."""
         address = event.addr or 0
         if event.action in _MAPPING:
             return self._expandable.before(address, reserved)
         return self._plain.before(address, reserved) or self._expandable.before(address, 0)
 
     def name(self, segments: "Iterable[Segment]") -> None:
-        """Give what stands the pools of a mark's segments; others stood there at other times."""
+        """Give a mark's pools to standing segments; a plain one has to span the same addresses."""
         for segment in segments:
             if segment.address is None:
                 continue
             of_kind = self._expandable if segment.is_expandable else self._plain
-            found = of_kind.before(segment.address, 0)
+            standing = of_kind.before(segment.address, 0)
             whole = (segment.address, segment.address + segment.total_size)
-            if found and (segment.is_expandable or (found.start, found.end) == whole):
-                found.pool = found.pool or segment.pool
+            if standing and (segment.is_expandable or (standing.start, standing.end) == whole):
+                standing.pool = standing.pool or segment.pool
 
 
 class _Plain:
@@ -93,7 +93,7 @@ class _Plain:
         self._stand: list[_Stands] = []
 
     def before(self, address: int, reserved: int) -> _Stands | None:
-        """Return what stands at ``address`` and go back to before ``reserved`` bytes were added."""
+        """Return the segment at ``address``, from before ``reserved`` bytes were added to it."""
         at = bisect_right(self._starts, address) - 1
         if at < 0 or address >= self._stand[at].end:
             if reserved >= 0:
@@ -101,11 +101,11 @@ class _Plain:
             at += 1
             self._starts.insert(at, address)
             self._stand.insert(at, _Stands(address, address - reserved))
-        found = self._stand[at]
-        found.size -= reserved
-        if found.size <= 0:
+        segment = self._stand[at]
+        segment.size -= reserved
+        if segment.size <= 0:
             del self._starts[at], self._stand[at]
-        return found
+        return segment
 
 
 class _Expandable:
@@ -122,23 +122,29 @@ class _Expandable:
         self._stand: list[_Stands | None] = [None] * len(ranges)
 
     def before(self, address: int, reserved: int) -> _Stands | None:
-        """Return what stands at ``address`` and go back to before ``reserved`` bytes were added."""
+        """Return the segment at ``address``, from before ``reserved`` bytes were added to it."""
         at = bisect_right(self._starts, address) - 1
         if at < 0 or address >= self._ends[at]:
             return None
-        found = self._stand[at]
-        if found is None and reserved < 0:
-            found = _Stands(self._starts[at], self._ends[at])
-        if found:
-            found.size -= reserved
-            self._stand[at] = found if found.size > 0 else None
-        return found
+        segment = self._stand[at]
+        if segment is None and reserved < 0:
+            segment = _Stands(self._starts[at], self._ends[at])
+        if segment:
+            segment.size -= reserved
+            self._stand[at] = segment if segment.size > 0 else None
+        return segment
 
 
 def _ranges(snapshot: "Snapshot") -> list[tuple[int, int]]:
     """Return first address and end of ranges of addresses that are mapped at any time, in order."""
-    pieces = [(one.address or 0, one.total_size) for one in snapshot.segments if one.is_expandable]
-    pieces += [(one.addr or 0, one.size) for one in snapshot.events if one.action in _MAPPING]
+    pieces = [
+        (segment.address or 0, segment.total_size)
+        for segment in snapshot.segments
+        if segment.is_expandable
+    ]
+    pieces += [
+        (event.addr or 0, event.size) for event in snapshot.events if event.action in _MAPPING
+    ]
     joined: list[tuple[int, int]] = []
     for start, size in sorted(pieces):
         if joined and start <= joined[-1][1]:

@@ -38,11 +38,11 @@ def peaks(
     blocks = _blocks(events, pools or [], allocated, {pool: at for pool, at, _ in tops})
     rows: dict[tuple[str, str, str], list[int]] = {}
     for pool, _, top in tops:
-        mine = blocks.get(pool, [])
-        beyond = top - sum(size for size, _ in mine)
+        live = blocks.get(pool, [])
+        beyond = top - sum(size for size, _ in live)
         if beyond < 0:
             return empty("memory_pool_peaks")
-        for size, frames in [*mine, (beyond, None)] if beyond else mine:
+        for size, frames in [*live, (beyond, None)] if beyond else live:
             row = rows.setdefault((pool, names.site(frames), names.stack(frames)), [0, 0, 0])
             row[0] += 1
             row[1] += size
@@ -64,8 +64,8 @@ def _tops(levels: "pl.DataFrame") -> list[tuple[str, int, int]]:
     first = levels.sort("allocated_bytes", "index", descending=[True, False]).unique(
         "pool", keep="first", maintain_order=True
     )
-    found = first.select("pool", "index", "allocated_bytes").rows()
-    return [(pool, at, top) for pool, at, top in found if top]
+    rows = first.select("pool", "index", "allocated_bytes").rows()
+    return [(pool, at, top) for pool, at, top in rows if top]
 
 
 def _blocks(
@@ -74,7 +74,7 @@ def _blocks(
     """Return by pool the blocks of the history that are live after its event in ``tops``."""
     live: dict[str, dict[int | None, Block]] = {}
     homes: dict[int | None, str] = {}  # the pool of each address
-    found: dict[str, list[Block]] = {}
+    at_tops: dict[str, list[Block]] = {}
     for index, pool in enumerate(pools):
         event, change = events[index], allocated[index]
         if not change:
@@ -85,5 +85,5 @@ def _blocks(
             homes[event.addr] = pool
             live.setdefault(pool, {})[event.addr] = (change, event.frames)
         if tops.get(pool) == index:
-            found[pool] = list(live.get(pool, {}).values())
-    return found
+            at_tops[pool] = list(live.get(pool, {}).values())
+    return at_tops

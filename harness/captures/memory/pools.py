@@ -19,10 +19,12 @@ def pools(segments: "list[Segment]") -> "pl.DataFrame":
         "memory_pools",
         {
             "pool": list(by_pool),
-            "segments": [len(mine) for mine in by_pool.values()],
-            "reserved_bytes": [sum(one.total_size for one in mine) for mine in by_pool.values()],
+            "segments": [len(members) for members in by_pool.values()],
+            "reserved_bytes": [
+                sum(segment.total_size for segment in members) for members in by_pool.values()
+            ],
             "allocated_bytes": [
-                sum(one.allocated_size for one in mine) for mine in by_pool.values()
+                sum(segment.allocated_size for segment in members) for members in by_pool.values()
             ],
         },
     )
@@ -31,8 +33,8 @@ def pools(segments: "list[Segment]") -> "pl.DataFrame":
 def parts(segments: "list[Segment]") -> "pl.DataFrame":
     """Return memory_parts: a row a pool and part; a pool's rows sum to its reserved bytes.
 
-    A part that the file cannot tell is null: "live" then holds what was rounded up, too, or "free
-    in used segments" what waits to be free.
+    A part that the file does not record is null: "live" then includes rounding, or "free in used
+    segments" includes the bytes that wait to be free.
     """
     rows = _rows(segments)
     columns = zip(*rows, strict=True) if rows else ([], [], [])
@@ -50,34 +52,34 @@ def mark_parts(marks: "list[Mark]") -> "pl.DataFrame":
 def _rows(segments: "list[Segment]") -> list[tuple[str, str, int | None]]:
     return [
         (pool, part, size)
-        for pool, mine in _by_pool(segments).items()
-        for part, size in zip(PARTS, _parts(mine), strict=True)
+        for pool, members in _by_pool(segments).items()
+        for part, size in zip(PARTS, _parts(members), strict=True)
     ]
 
 
 def _by_pool(segments: "list[Segment]") -> "dict[str, list[Segment]]":
-    found: dict[str, list[Segment]] = {}
+    by_pool: dict[str, list[Segment]] = {}
     for segment in segments:
-        found.setdefault(segment.pool, []).append(segment)
-    return found
+        by_pool.setdefault(segment.pool, []).append(segment)
+    return by_pool
 
 
 def _parts(segments: "list[Segment]") -> tuple[int | None, ...]:
-    allocated = sum(one.allocated_size for one in segments)
-    asked = _sum([_requested(one) for one in segments])
-    awaiting = _sum([one.active_size for one in segments])
-    free = sum(one.total_size for one in segments if not one.held)
+    allocated = sum(segment.allocated_size for segment in segments)
+    asked = _sum([_requested(segment) for segment in segments])
+    awaiting = _sum([segment.active_size for segment in segments])
+    free = sum(segment.total_size for segment in segments if not segment.held)
     return (
         allocated if asked is None else asked,
         None if asked is None else allocated - asked,
         None if awaiting is None else awaiting - allocated,
-        sum(one.total_size - one.held for one in segments if one.held),
+        sum(segment.total_size - segment.held for segment in segments if segment.held),
         free,
     )
 
 
 def _requested(segment: "Segment") -> int | None:
-    """Return the bytes asked for by live blocks, None if they are not told apart.
+    """Return the bytes asked for by live blocks, None if the file does not tell them apart.
 
     A segment's own figure counts blocks that wait to be free as well, so it serves if none does.
     """

@@ -78,7 +78,7 @@ def read(path: Path) -> Tables:
 
 
 def _marks(marks: "list[Mark]") -> "pl.DataFrame":
-    """Return what the probe read of the driver and the allocator at the end of each phase."""
+    """Return memory_marks: the driver's and the allocator's bytes at the end of each phase."""
     columns = {
         "index": range(len(marks)),
         "phase": [mark.phase for mark in marks],

@@ -34,12 +34,12 @@ PoolId = tuple[int, int]
 
 
 def pool_name(pool: PoolId) -> str:
-    """Return what a pool is called in the tables."""
+    """Return a pool's name in the tables."""
     return "default" if pool == (0, 0) else f"{GRAPH_POOL} {pool}"
 
 
 class Block(msgspec.Struct):
-    """A piece of a segment; ``state`` tells whether a tensor holds it."""
+    """A piece of a segment; ``state`` says whether a tensor holds it."""
 
     size: Bytes
     state: str
@@ -205,15 +205,15 @@ def _typed(
     source: Any, typed: Any, kind: type[_Plain], event: type[Event], block: type[Block]
 ) -> Snapshot:
     """Return ``source`` as records; ``typed(value, type=…)`` checks and converts."""
-    found = typed(source, type=kind)
+    content = typed(source, type=kind)
     reserved: dict[int, int] = {}
-    for segment in found.segments:
+    for segment in content.segments:
         reserved[segment.device] = reserved.get(segment.device, 0) + segment.total_size
     device = max(reserved, key=lambda index: reserved[index], default=0)
-    traces = found.device_traces[device : device + 1]
+    traces = content.device_traces[device : device + 1]
     events = typed(traces[0], type=list[event]) if traces else []  # type: ignore[valid-type]  # a type by variable
-    _resolve(events, found.stacks)
-    segments = [segment for segment in found.segments if segment.device == device]
+    _resolve(events, content.stacks)
+    segments = [segment for segment in content.segments if segment.device == device]
     count = 0
     for segment in segments:
         _check_sizes(segment)
@@ -222,15 +222,15 @@ def _typed(
         if count > _MOST_BLOCKS:
             raise ValueError(f"more than {_MOST_BLOCKS} blocks")
         segment.blocks = _blocks(typed(segment.blocks, type=list[block] | None), segment)  # type: ignore[valid-type]  # the same
-        _resolve(segment.blocks or [], found.stacks)
-    phases = sorted(found.phases, key=lambda phase: phase.time_us)
-    return Snapshot(segments, events, phases, _marks(found.marks, device, typed))
+        _resolve(segment.blocks or [], content.stacks)
+    phases = sorted(content.phases, key=lambda phase: phase.time_us)
+    return Snapshot(segments, events, phases, _marks(content.marks, device, typed))
 
 
-def _marks(found: Sequence[Mark], device: int, typed: Any) -> list[Mark]:
+def _marks(marks: Sequence[Mark], device: int, typed: Any) -> list[Mark]:
     """Return the marks in order of time, with their segments of ``device``."""
     count = 0
-    for mark in found:
+    for mark in marks:
         if isinstance(mark.segments, list):
             count += len(mark.segments)
         if count > _MOST_MARKED:
@@ -240,7 +240,7 @@ def _marks(found: Sequence[Mark], device: int, typed: Any) -> list[Mark]:
         for segment in mark.segments:
             _check_sizes(segment)
             segment.blocks = None
-    return sorted(found, key=lambda mark: mark.time_us)
+    return sorted(marks, key=lambda mark: mark.time_us)
 
 
 def _check_sizes(segment: Segment) -> None:
@@ -251,19 +251,22 @@ def _check_sizes(segment: Segment) -> None:
         raise ValueError("more is allocated of a segment than there is of it")
 
 
-def _blocks(found: list[Block] | None, segment: Segment) -> list[Block] | None:
-    """Return a segment's blocks, None if they are not the whole of what is allocated of it."""
-    if found is None or sum(one.size for one in found if one.live) != segment.allocated_size:
+def _blocks(blocks: list[Block] | None, segment: Segment) -> list[Block] | None:
+    """Return a segment's blocks, None if their sizes do not sum to its allocated bytes."""
+    if (
+        blocks is None
+        or sum(block.size for block in blocks if block.live) != segment.allocated_size
+    ):
         return None
-    if any(one.live and (one.requested_size or 0) > one.size for one in found):
+    if any(block.live and (block.requested_size or 0) > block.size for block in blocks):
         return None
-    return found
+    return blocks
 
 
 def _resolve(users: list[Event] | list[Block], stacks: list[Any]) -> None:
     """Give every event or block the frames that its index stands for."""
-    for one in users:
-        if one.stack is not None:
-            if not 0 <= one.stack < len(stacks):
-                raise ValueError(f"no stack {one.stack} among {len(stacks)}")
-            one.frames = stacks[one.stack]
+    for user in users:
+        if user.stack is not None:
+            if not 0 <= user.stack < len(stacks):
+                raise ValueError(f"no stack {user.stack} among {len(stacks)}")
+            user.frames = stacks[user.stack]

@@ -11,7 +11,7 @@ from harness.errors import CaptureError
 
 _PYTHON = re.compile(r"\.py$|^<(stdin|string|ipython-input)")
 _TORCH = re.compile(r"(^|/)(site-packages|dist-packages|pytorch|ao)/(torch|torchao)/")
-# Inductor names what it generates by a hash: as a name it tells nothing, and never matches another.
+# Inductor names its generated files by a hash, which no other version of a file shares.
 _GENERATED = re.compile(r"/(\w\w)/c\1\w{49}\.py$")
 _NO_STACK = "unknown (no stack recorded)"
 _MOST_FRAMES = 6
@@ -59,7 +59,7 @@ class Stacks:
 
 
 def _key(frames: Any) -> bytes | int:
-    """Return what tells stacks apart: in JSON their text, in a pickle that they are one object."""
+    """Return a stack's identity: its text in JSON, the id of its list in a pickle."""
     return bytes(frames) if isinstance(frames, msgspec.Raw) else id(frames)
 
 
@@ -67,14 +67,14 @@ def _outside(stack: object) -> list[object]:
     """Return the first six Python frames outside torch, or of all frames if there are none."""
     if not isinstance(stack, list):
         return []
-    found: list[object] = []
+    outside: list[object] = []
     for frame in stack:
         file = _part(frame, "filename")
         if _PYTHON.search(file) and not _TORCH.search(file):
-            found.append(frame)
-        if len(found) == _MOST_FRAMES:
+            outside.append(frame)
+        if len(outside) == _MOST_FRAMES:
             break
-    return found or stack[:_MOST_FRAMES]
+    return outside or stack[:_MOST_FRAMES]
 
 
 def _text(frames: list[object]) -> str:

@@ -162,13 +162,13 @@ def _fields(path: Path, message: bytes) -> dict[int, int]:
 
     The encoding: https://protobuf.dev/programming-guides/encoding/
     """
-    found: dict[int, int] = {}
+    fields: dict[int, int] = {}
     at = 0
     while at < len(message):
         key, at = _varint(path, message, at)
         number, wire = key >> 3, key & 7
         if wire == 0:
-            found[number], at = _varint(path, message, at)
+            fields[number], at = _varint(path, message, at)
         elif wire == 2:
             length, at = _varint(path, message, at)
             at += length
@@ -178,7 +178,7 @@ def _fields(path: Path, message: bytes) -> dict[int, int]:
             raise CaptureError("a damaged block header", where=path)
     if at > len(message):
         raise CaptureError("a damaged block header", where=path)
-    return found
+    return fields
 
 
 def _varint(path: Path, message: bytes, at: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from harness.captures.ncu.kind import REPORT
 
 
 def wrap(argv: Argv, out: Path, flags: tuple[str, ...]) -> Argv:
-    """Read counters inside the workload's own range; the card's clocks stay as they are."""
+    """Read counters inside the workload's own range; ncu does not lock the GPU's clocks."""
     return [
         *("ncu", "--clock-control=none", "--profile-from-start=off", "--config-file=off"),
         *(*flags, "--force-overwrite", f"--export={out / REPORT}", *argv),

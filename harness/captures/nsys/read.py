@@ -40,8 +40,9 @@ def read(path: Path, *, joins: bool = True) -> Tables:
     """Return gpu_ops, api_calls and ranges; CaptureError for what is no whole export of nsys.
 
     A table that nsys left out, as it does where nothing was recorded, gives no rows. A name whose
-    id leads nowhere is replaced by one in brackets that says so. ``joins=False`` leaves out what
-    only tells which host call launched what (api_calls, correlation, graph_node), half the file.
+    id leads nowhere is replaced by one in brackets that says so. ``joins=False`` leaves out
+    the links from host calls to the operations that they launched (api_calls, correlation,
+    graph_node), which are half the file.
     """
     with opened(path) as file:
         if not file.columns("StringIds") or not any(map(file.columns, _MARKS)):
@@ -50,7 +51,7 @@ def read(path: Path, *, joins: bool = True) -> Tables:
 
 
 def read_brief(path: Path) -> Tables:
-    """Return the same without what only tells which host call launched what, half the file."""
+    """Return the tables of ``read`` without the links from host calls to operations."""
     return read(path, joins=False)
 
 
@@ -61,9 +62,9 @@ class _Export:
         self._file = file
         self._joins = joins
         self._names = file.fetch("StringIds", {"id": "INTEGER", "value": "TEXT"})
-        there = [file.columns(table) for table in (_KERNELS, _COPIES, _MEMSETS, _GRAPHS)]
+        columns_by_table = [file.columns(table) for table in (_KERNELS, _COPIES, _MEMSETS, _GRAPHS)]
         # Correlation ids count from one in each process.
-        self._by_process = all(_PROCESS in columns for columns in there if columns)
+        self._by_process = all(_PROCESS in columns for columns in columns_by_table if columns)
 
     def tables(self) -> Tables:
         import polars as pl
@@ -141,9 +142,9 @@ class _Export:
         table = next(filter(self._file.columns, _NVTX), _NVTX[0])
         known = self._file.columns(table)
         labels: Columns = {"text": "TEXT", "textId": "INTEGER"}
-        there: Columns = {name: labels[name] for name in labels if name in known}
+        texts: Columns = {name: labels[name] for name in labels if name in known}
         domain = ("domainId",) if "domainId" in known else ()
-        rows = _timed(self._file, table, (*_TIMES, "eventType", "globalTid", *domain), there)
+        rows = _timed(self._file, table, (*_TIMES, "eventType", "globalTid", *domain), texts)
         absent = {*labels, "domainId"} - set(rows.columns)
         rows = rows.with_columns(pl.lit(None, pl.Int64).alias(name) for name in absent)
         text = rows["text"].cast(pl.String)
@@ -165,9 +166,9 @@ class _Export:
     ) -> "pl.DataFrame":
         """Return rows of a table of GPU operations, with what of the optional columns it has."""
         known = self._file.columns(table)
-        there = [name for name in optional if name in known and (self._joins or name != _NODE)]
+        extras = [name for name in optional if name in known and (self._joins or name != _NODE)]
         joins = (_CORRELATION, *((_PROCESS,) if self._by_process else ())) if self._joins else ()
-        return _timed(self._file, table, (*_TIMES, *_PLACE, *joins, *columns, *there))
+        return _timed(self._file, table, (*_TIMES, *_PLACE, *joins, *columns, *extras))
 
     def _gpu_ops(
         self, rows: "pl.DataFrame", kind: str, columns: dict[str, "pl.Series"]

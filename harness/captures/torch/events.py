@@ -95,7 +95,7 @@ EXACT_DECODER = _decoder(Decimal)
 
 
 def first_fault(piece: Piece[Event]) -> CaptureError:
-    """Return what is wrong with the first event of ``piece`` that cannot become a row."""
+    """Return the error of the first event of ``piece`` that cannot become a row."""
     for offset, text in piece.values():
         try:
             event = msgspec.json.decode(text, type=_Event[float, HostArgs])

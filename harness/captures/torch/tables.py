@@ -155,7 +155,7 @@ class TableBuilder:
             raise first_fault(piece) from None
 
     def _rows(self, table: str, events: list[Event]) -> pl.DataFrame:
-        """Return what ``table`` needs of its events, with numbers for strings."""
+        """Return the columns that ``table`` needs of its events, with numbers for strings."""
         names = self._names
         columns = {
             "name": _codes([names[event.name] for event in events]),
@@ -248,9 +248,9 @@ def _copy_kind(name: str) -> str | None:
 def _by_name(operators: pl.DataFrame, gpu: pl.DataFrame) -> pl.DataFrame:
     """Return name, count, total_ns and device_ns of the operators, each name once.
 
-    An operator's GPU operations are those with its External id. Their time is null where that
-    cannot be told: an operator without an id or with one that another has too, or a trace in which
-    no GPU operation has any.
+    An operator's GPU operations are those with its External id. Their time is null where
+    they are ambiguous: an operator has no id or shares it with another, or no GPU operation of the
+    trace has an id.
     """
     owners = operators.select("name", "external").sort("external")
     same = pl.col("external") == pl.col("external").shift(1)
