@@ -45,7 +45,7 @@ def main() -> None:
             median(column) for column in zip(*turns, strict=True)
         )
         cells = [f"{1e3 * cold:.2f} µs"]
-        cells += [f"{1e3 * it:.2f} ({it / cold - 1:+.1%})" for it in (events, queued, bench)]
+        cells += [f"{1e3 * time:.2f} ({time / cold - 1:+.1%})" for time in (events, queued, bench)]
         cells += [f"{1e3 * warm:.2f} µs", f"{1e3 * batch:.2f} ({batch / warm - 1:+.1%})"]
         print(" | ".join(f"{cell:>17}" for cell in (name, *cells)), flush=True)
         if name in CAPPED:

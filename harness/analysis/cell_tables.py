@@ -69,7 +69,7 @@ class CellTables:
         return self._values.get((cell, name))
 
     def text(self, cell: str, name: str) -> str | None:
-        """Return what a cell's workload stated in words under a name, None if it did not."""
+        """Return the text that a cell's workload stated under a name, None if it did not."""
         return self._texts.get((cell, name))
 
     def regions(self, case: str) -> set[str]:

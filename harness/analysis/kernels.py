@@ -11,7 +11,7 @@ _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 _UNTELLING = {"kernel", "device_kernel"}  # shown with their namespace
 _CLOSERS = {">": "<", ")": "(", "]": "[", "}": "{"}
 
-# The functor that tells one launch of a generic kernel from another: at::native passes it as a
+# The functor that distinguishes launches of a generic kernel: at::native passes it as a
 # template argument (`FillFunctor`, `direct_copy_kernel_cuda`, `MeanOps`), CUTLASS its own kernel.
 _WRAPPERS = r"(?:Binary|[AB]Unary)Functor\b|gpu_kernel_impl|ReduceOp\b"
 _FUNCTOR = re.compile(
@@ -104,7 +104,7 @@ def short_names(names: Iterable[str], limit: int = 60) -> dict[str, str]:
 def bare(name: str) -> tuple[str, str]:
     """Return the qualified function, bare of template arguments and parameters, and its functor.
 
-    The functor, "" where there is none, tells one launch of a generic kernel from another.
+    The functor, "" where there is none, distinguishes launches of a generic kernel.
     """
     plain = name.replace("(anonymous namespace)::", "").replace("<unnamed>::", "")
     outside = _outside_brackets(plain).split()
@@ -118,7 +118,7 @@ def bare(name: str) -> tuple[str, str]:
 
 
 def _outside_brackets(name: str) -> str:
-    """Return what stands outside of all brackets, up to the parameter list."""
+    """Return the characters outside of all brackets, up to the parameter list."""
     kept: list[str] = []
     open_: list[str] = []
     for character in name:
@@ -136,7 +136,7 @@ def _outside_brackets(name: str) -> str:
 
 
 def _cut(text: str, limit: int) -> str:
-    """Return ``text`` without its middle if it is too long: both ends tell kernels apart."""
+    """Return ``text`` without its middle if it is too long: both ends distinguish kernels."""
     if len(text) <= limit:
         return text
     tail = (limit - 1) // 2

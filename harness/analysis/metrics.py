@@ -109,7 +109,7 @@ class Metrics:
         return self._cells.regions(case)
 
     def text(self, fact: str, variant: str, case: str) -> str | None:
-        """Return what a variant's timing cell states in words; None if it does not."""
+        """Return the text of a fact that a variant's timing cell stated, None if it did not."""
         cells = self._cells.repeats(unprofiled(), variant, case).cells
         return self._cells.text(cells[0][1], fact) if cells else None
 

@@ -1,4 +1,4 @@
-"""What one measured step of a variant consists of, whichever capture tells it."""
+"""The parts of one measured step of a variant, from whichever capture holds them."""
 
 from typing import NamedTuple
 
@@ -88,9 +88,9 @@ def counters(metrics: Metrics, variant: str, case: str) -> pl.DataFrame | None:
 
 
 def difference(metrics: Metrics, a: str, b: str, case: str) -> GpuDiff | None:
-    """Return what changed from the step of variant ``a`` to that of ``b``.
+    """Return the difference of the step of variant ``b`` from that of ``a``.
 
-    It is made from the cheapest timeline that both have; None without one.
+    It is taken from the cheapest timeline that both have; None without one.
     """
     for kind in filling("gpu_ops"):
         sides = [metrics.capture_of(kind, variant, case) for variant in (a, b)]

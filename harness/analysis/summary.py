@@ -15,12 +15,12 @@ Document = dict[str, Any]
 
 
 def document(kind: str, tables: Tables, label: str) -> Document:
-    """Return what a capture of ``kind`` holds, as plain data whose names are whole.
+    """Return the summary of a capture of ``kind``, as plain data with full names.
 
     ``kind`` says which keys there are. ``nsys`` and ``torch``: kernels, gpu, copies, ranges and
     (for torch) operators; ``ncu``: kernels, units; ``memory``: pools with their parts, live blocks,
     filled: pools at their peaks with the blocks that filled them, phases with their peaks, marks at
-    their ends with pools and parts, sites, and limits: sentences on what the file cannot tell.
+    their ends with pools and parts, sites, and limits: sentences on what the file lacks.
     Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured is None.
     Raises CaptureError that names ``label`` if a timeline holds neither GPU work nor ranges.
     """
@@ -69,13 +69,13 @@ def _timeline(tables: Tables) -> Document:
     from harness.analysis import timeline
 
     gpu_ops = _table(tables, "gpu_ops")
-    found = asdict(timeline.activity(gpu_ops))
-    devices = [{"device": number} | part for number, part in found["devices"].items()]
+    activity = asdict(timeline.activity(gpu_ops))
+    devices = [{"device": number} | part for number, part in activity["devices"].items()]
     for device in devices:
         del device["devices"]
     return {
         "kernels": timeline.kernel_table(gpu_ops).to_dicts(),
-        "gpu": found | {"devices": devices},
+        "gpu": activity | {"devices": devices},
         "copies": timeline.copy_table(gpu_ops).to_dicts(),
         "ranges": timeline.range_table(_table(tables, "ranges")).to_dicts(),
     }
@@ -108,17 +108,19 @@ def memory_snapshot(tables: Tables, _label: str) -> Document:
     from harness.analysis import memory
     from harness.evidence.tables import SCHEMAS
 
-    found = {name: _table(tables, name) for name in SCHEMAS if name.startswith("memory_")}
+    snapshot = {name: _table(tables, name) for name in SCHEMAS if name.startswith("memory_")}
     by_peak = ["peak_bytes", "bytes"]
-    sites = found["memory_sites"].sort(by_peak, descending=True, nulls_last=True)
+    sites = snapshot["memory_sites"].sort(by_peak, descending=True, nulls_last=True)
     return {
-        "pools": memory.pools(found).to_dicts(),
-        "live": found["memory_live"].sort("bytes", descending=True, maintain_order=True).to_dicts(),
-        "filled": _filled(found),
-        "phases": memory.peaks(found["memory_timeline"]).to_dicts(),
-        "marks": _marks(found),
+        "pools": memory.pools(snapshot).to_dicts(),
+        "live": snapshot["memory_live"]
+        .sort("bytes", descending=True, maintain_order=True)
+        .to_dicts(),
+        "filled": _filled(snapshot),
+        "phases": memory.peaks(snapshot["memory_timeline"]).to_dicts(),
+        "marks": _marks(snapshot),
         "sites": sites.to_dicts(),
-        "limits": memory.limits(found),
+        "limits": memory.limits(snapshot),
     }
 
 
@@ -129,8 +131,8 @@ def _filled(tables: Tables) -> list[dict[str, Any]]:
     blocks: dict[str, list[dict[str, Any]]] = {}
     for row in tables["memory_pool_peaks"].iter_rows(named=True):
         blocks.setdefault(row.pop("pool"), []).append(row)
-    found = memory.pool_peaks(tables).to_dicts()
-    return [row | {"blocks": blocks.get(row["pool"], [])} for row in found]
+    peaks = memory.pool_peaks(tables).to_dicts()
+    return [row | {"blocks": blocks.get(row["pool"], [])} for row in peaks]
 
 
 def _marks(tables: Tables) -> list[dict[str, Any]]:

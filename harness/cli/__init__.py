@@ -18,8 +18,8 @@ def main() -> None:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "harness"
-        told = " ".join(error.format_message().split())
-        print(f"harness: {told} ({command} --help)", file=sys.stderr)
+        message = " ".join(error.format_message().split())
+        print(f"harness: {message} ({command} --help)", file=sys.stderr)
         raise SystemExit(2) from None
     except HarnessError as error:
         print(f"harness: {error}", file=sys.stderr)

@@ -29,8 +29,8 @@ def run_or_report(
     """Return the problem with its run, or with the folder of its report.
 
     That is ``run`` or ``report`` if given, else the problem's newest run, else its published
-    report. Without ``wanted``, ``report`` tells the problem. Raises UsageError if what is given
-    does not fit together, StoreError if the problem has neither a run nor a report.
+    report. Without ``wanted``, ``report`` names the problem. Raises UsageError if the arguments
+    contradict each other, StoreError if the problem has neither a run nor a report.
     """
     if run and report:
         raise UsageError("--run and --report exclude each other")

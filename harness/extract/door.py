@@ -135,7 +135,7 @@ def capture(path: Path, known: sniff.Recognised | None = None, *, brief: bool = 
 def read(kind: Kind, plain: Path, *, brief: bool = False) -> Tables:
     """Return the tables of a capture that lies unpacked at ``plain``.
 
-    ``brief`` leaves out the tables that only tell which host call launched which operation.
+    ``brief`` leaves out the tables that only link host calls to the operations they launched.
     """
     reader = kind.read_brief if brief and kind.read_brief else kind.read
     if reader is None:

@@ -134,5 +134,8 @@ def _cell(path: Path, record: CellRecord) -> Tables:
 def _rows(table: str, records: Sequence[Record]) -> "pl.DataFrame":
     return evidence.frame(
         table,
-        {column: [getattr(it, column) for it in records] for column in evidence.SCHEMAS[table]},
+        {
+            column: [getattr(record, column) for record in records]
+            for column in evidence.SCHEMAS[table]
+        },
     )

@@ -60,8 +60,8 @@ def _metrics(problem: Problem) -> Iterator[Mistake]:
             yield ("metrics", name, "capture"), _unknown("capture", metric.capture)
         known = KINDS[metric.capture].measures
         if metric.measure and metric.measure not in known:
-            there = ", ".join(known) or "none"
-            what = f"{metric.capture} has no measure {metric.measure!r}; there are: {there}"
+            measures = ", ".join(known) or "none"
+            what = f"{metric.capture} has no measure {metric.measure!r}; there are: {measures}"
             yield ("metrics", name, "measure"), what
 
 

@@ -1,4 +1,4 @@
-"""Reads a ``problem.yaml``; every mistake in it is told at once, with its line."""
+"""Reads a ``problem.yaml``; one error lists every mistake with its line."""
 
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,11 @@ def load(folder: Path) -> Problem:
             (_line(lines, mistake["loc"]), _dotted(mistake["loc"]), _plain(mistake["msg"]))
             for mistake in error.errors()
         ]
-        raise _told(path, mistakes) from None
+        raise _error(path, mistakes) from None
     problem.lie_in(folder)
-    found = [(_line(lines, where), _dotted(where), what) for where, what in mistakes_in(problem)]
-    if found:
-        raise _told(path, found)
+    mistakes = [(_line(lines, where), _dotted(where), what) for where, what in mistakes_in(problem)]
+    if mistakes:
+        raise _error(path, mistakes)
     return problem
 
 
@@ -108,6 +108,6 @@ def _plain(message: str) -> str:
     )
 
 
-def _told(path: Path, mistakes: list[tuple[int, str, str]]) -> ManifestError:
-    told = "; ".join(f"line {line}: {key}: {what}" for line, key, what in sorted(mistakes))
-    return ManifestError(told, where=path)
+def _error(path: Path, mistakes: list[tuple[int, str, str]]) -> ManifestError:
+    text = "; ".join(f"line {line}: {key}: {what}" for line, key, what in sorted(mistakes))
+    return ManifestError(text, where=path)

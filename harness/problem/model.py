@@ -217,8 +217,8 @@ class Problem(_Model):
     def metric(self, name: str) -> Metric:
         """Return a metric; NAME@REGION is that metric in one region. KeyError if unknown."""
         base, _, region = name.partition("@")
-        found = self.metrics[base]
-        return found.model_copy(update={"region": region}) if region else found
+        metric = self.metrics[base]
+        return metric.model_copy(update={"region": region}) if region else metric
 
     def covers(self, kind: CaptureKind, variant: str, case: str, device: Device) -> bool:
         """Return whether the plan has this capture of this variant and case on ``device``."""

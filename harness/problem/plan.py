@@ -153,10 +153,10 @@ def _known(problem: Problem, selected: Selected) -> None:
     if selected.rounds is not None and selected.rounds < 1:
         raise UsageError("--rounds has to be at least 1")
     for kind in ("variants", "cases", "captures"):
-        there = getattr(problem, kind)
+        names = getattr(problem, kind)
         for name in getattr(selected, kind):
-            if name not in there:
+            if name not in names:
                 raise UsageError(
                     f"problem {problem.folder.name} has no {kind[:-1]} {name!r}",
-                    remedy=f"there are: {', '.join(there)}",
+                    remedy=f"there are: {', '.join(names)}",
                 )

@@ -31,6 +31,6 @@ Rule = Callable[[Tables], Iterable[Finding]]
 
 
 def diagnose(tables: Tables) -> list[Finding]:
-    """Return what every rule finds in a subject's tables, in the order of RULES."""
+    """Return the findings of every rule on a subject's tables, in the order of RULES."""
     rules: list[Rule] = [resolve(reference) for reference in RULES]
     return [finding for rule in rules for finding in rule(tables)]

@@ -65,7 +65,7 @@ def by_name(breakdown: Steps, kinds: Sequence[str]) -> dict[str, Side]:
 
 
 def launched(breakdown: Steps, kinds: Sequence[str]) -> list[Launched]:
-    """Return the operations of these kinds as they are matched: how often, when, in which range."""
+    """Return the operations of ``kinds`` by name: count, first place in a step, and ranges."""
     ops = breakdown.ops.filter(pl.col("kind").is_in(kinds)).sort("step", "start_ns")
     order = ops.with_columns(pl.int_range(pl.len()).over("step").alias("order"))
     rows = order.group_by("name", maintain_order=True).agg(

@@ -11,7 +11,7 @@ _MOST_NAMES = 8
 
 
 def compare(a: Subject, b: Subject, ranges: str | None = None) -> CellDiff:
-    """Return what changed from ``a`` to ``b`` in every kind of capture that both have.
+    """Return the changes from ``a`` to ``b`` in every kind of capture that both have.
 
     ``ranges`` is the name of a step's range. Raises UsageError if the two have no kind in common,
     or if a timeline has no range of that name.

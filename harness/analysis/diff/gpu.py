@@ -63,7 +63,7 @@ class GpuDiff:
 
 
 def compare(a: Tables, b: Tables, name: str | None = None) -> GpuDiff:
-    """Return what changed from ``a`` to ``b`` within the steps that ranges ``name`` mark.
+    """Return the changes from ``a`` to ``b`` within the steps that ranges ``name`` mark.
 
     Both have to hold GPU work: ask :func:`harness.analysis.diff.cells.refused` first.
     """

@@ -21,7 +21,7 @@ def stem(name: str) -> str:
     """Return a kernel's name without the parts that tuning and compiling vary.
 
     Template arguments, parameters, tile shapes, running numbers and hashes go; the functor that
-    tells one launch of a generic kernel from another stays.
+    distinguishes launches of a generic kernel stays.
     """
     if _GRAPH.fullmatch(name):
         return "[CUDA graph]"

@@ -27,7 +27,7 @@ def print_rows(
 
 
 def text(key: str) -> Cell:
-    """Print a value as it is, a dash where it was not measured."""
+    """Print a value unchanged, a dash where it was not measured."""
     return lambda row: NOT_MEASURED if row.get(key) is None else str(row[key])
 
 

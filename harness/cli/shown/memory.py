@@ -91,7 +91,7 @@ def show(document: dict[str, Any], _names: dict[str, str]) -> None:
 
 
 def _filling(pool: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what a pool reserved at its peak, then rows that sum to it."""
+    """Return a pool's reserved bytes at its peak, then the rows that sum to them."""
     phase = "" if pool["phase"] is None else f", in phase {pool['phase']}"
     shown, rest = pool["blocks"][:_MOST_FILLING], pool["blocks"][_MOST_FILLING:]
     rows = [row | {"stack": _nearest(row["stack"])} for row in shown]
@@ -105,7 +105,7 @@ def _filling(pool: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _nearest(stack: str | None) -> str:
-    """Return a stack's innermost frames, which tell blocks of one pool apart."""
+    """Return a stack's innermost frames, which distinguish blocks of one pool."""
     frames = (stack or NOT_MEASURED).split(" < ")
     return " < ".join(frames[:_MOST_FRAMES] + ["…"] * (len(frames) > _MOST_FRAMES))
 
