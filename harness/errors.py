@@ -1,11 +1,11 @@
-"""What can go wrong for a user, as one tree: what happened, where, and what to do about it.
+"""The errors that a user can cause or meet; each says what happened, where, and what to do.
 
-Anything that is not one of these is a bug, and shows its traceback.
+Any other exception is a bug, and shows its traceback.
 """
 
 
 class HarnessError(Exception):
-    """A failure that is told in one line: ``where: what (remedy)``.
+    """A failure that one line reports: ``where: what (remedy)``.
 
     ``exit_code`` is the process's: 2 for input that cannot be used, 1 for work that failed.
     """

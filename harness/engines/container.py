@@ -187,7 +187,7 @@ class Docker(Container):
         super().__init__(problem, node, options, "docker")
 
     def kill_of(self, command: Command, since: float) -> str:
-        """Return the kill that the engine's events since then tell of."""
+        """Return the kill that the engine's events since then report, "" without one."""
         address = self._client.address()
         return docker_events.kill_of(address, command.name, since) if address else ""
 

@@ -38,7 +38,7 @@ class Node(Protocol):
 
     @property
     def target(self) -> Target:
-        """Return what the machine is."""
+        """Return the machine's GPU, CPU, system and tools."""
         ...
 
     def monitor(self) -> Monitor:
@@ -119,7 +119,7 @@ class OnHost:
 
 
 def cell_input(cell: Cell, target: Target, out: str, locks: str) -> str:
-    """Return the JSON that tells a workload its cell, with paths as the workload sees them."""
+    """Return a cell as the JSON that its workload reads, with the paths that the workload sees."""
     content = {
         "variant": cell.variant,
         "case": cell.case,

@@ -13,7 +13,7 @@ class Options:
     """The options of an engine.
 
     ``python`` is a host's interpreter that has torch, ``wheels`` a folder to install from offline,
-    ``image`` an image to run in as it is, ``mounts`` host folders to show to containers, read only,
+    ``image`` a ready image to run in, ``mounts`` host folders to show to containers, read only,
     and ``build_arguments`` are NAME=VALUE for the base image's build.
     """
 

@@ -1,4 +1,4 @@
-"""The machine's lock on a GPU: runs of all users take turns."""
+"""The machine's lock on a GPU, which one run of any user holds at a time."""
 
 import contextlib
 import tempfile

@@ -144,7 +144,7 @@ def _times_of(totals_ns: tuple[int, int], steps: int) -> list[str]:
 
 
 def _step_lines(diff: GpuDiff, shown: list[Row], kind: str) -> list[str]:
-    """Return what was compared, and what the words of the shown rows mean."""
+    """Return lines that name the compared steps and define the words of the shown rows."""
     steps = f"The last {diff.steps} steps" if diff.steps > 1 else "One step"
     ranges = " and ".join(dict.fromkeys(name or "the whole capture" for name in diff.ranges))
     lines = [f"{steps} of {kind} ({ranges}); the changes sum to the whole, to the nanosecond."]

@@ -113,7 +113,7 @@ class Work:
 
 
 def session(request: Request) -> Session:
-    """Check all of a request and return what it means; nothing is written.
+    """Check a request and return its session; this writes nothing.
 
     Raises UsageError, ManifestError or StoreError for a part that cannot be met, ToolError if the
     engine's program is absent or the GPU offers no such clock.

@@ -12,11 +12,11 @@ from harness.store.run_folder import Run, differing, verified
 
 
 def join(runs: Sequence[Run], folder: Path) -> Run:
-    """Return a new run in ``folder`` with the cells of all ``runs``; they stay as they are.
+    """Return a new run in ``folder`` with the cells of all ``runs``, which do not change.
 
-    Of a cell that several hold, the first's counts; one that ran well counts before one that did
-    not. Raises UsageError if the runs are not of the same problem and scripts, on the same model
-    of GPU with the same driver; CaptureError if a file of a cell is not what was recorded.
+    If several runs hold a cell, the first that ran well counts, else the first. Raises
+    UsageError if the runs differ in problem, scripts, model of GPU or driver; CaptureError if a
+    cell's file differs from its recorded hash.
     """
     provenances = [run.provenance for run in runs]
     first = provenances[0]

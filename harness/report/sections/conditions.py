@@ -1,4 +1,4 @@
-"""The conditions of a run: target, software, clocks, samples, and what was noticed."""
+"""The conditions of a run: target, software, clocks, samples, and notes on its measurements."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _WATCHED = (
 
 
 def conditions(page: Page) -> Markdown:
-    """Return the table of what the figures were made on and with, and what was noticed."""
+    """Return the table of a run's target, software, clocks, samples and notes."""
     run, cells = page.provenance.run, page.provenance.cells
     rows = [
         *_target_rows(run.target),
@@ -38,7 +38,7 @@ def conditions(page: Page) -> Markdown:
 
 
 def timed_on(page: Page, case: str) -> Markdown:
-    """Return which GPU timed which variants of a case, nothing where one GPU timed them all."""
+    """Return a sentence that names each GPU's variants of a case, "" if one GPU timed all."""
     import polars as pl
 
     gpus = page.provenance.gpus
@@ -77,7 +77,7 @@ def _packages(cells: Sequence[CellProvenance]) -> list[str]:
 
 
 def _clock_rows(cells: Sequence[CellProvenance]) -> list[list[str]]:
-    """Return what was seen of clocks, power and temperature while unprofiled cells ran."""
+    """Return the range of clocks, power and temperature over all unprofiled cells."""
     kind = registry.unprofiled()
     seen = [cell.seen for cell in cells if f".{kind}." in cell.cell and cell.seen.samples]
     rows = []
@@ -105,7 +105,7 @@ def _engine_rows(engine: Engine) -> list[list[str]]:
 
 
 def _cell_rows(jobs: int, cells: Sequence[CellProvenance]) -> list[list[str]]:
-    """Return rows on how many cells ran, side by side, on how many GPUs, and failed."""
+    """Return rows of counts: cells side by side, GPUs, and cells that failed."""
     rows = []
     if jobs > 1:
         rows.append(["cells side by side", f"{jobs} set up at once; each measured alone"])
@@ -136,7 +136,7 @@ def _harness(origin: Origin) -> str:
 
 
 def sampling_rows(tables: Tables) -> list[list[str]]:
-    """Return rows on what ended the series of samples, and how many were left out or far off."""
+    """Return rows on the ends of the series of samples, and on warm-up and outliers."""
     rows = tables["sampling"]
     if rows.is_empty():
         return []
@@ -150,7 +150,7 @@ def sampling_rows(tables: Tables) -> list[list[str]]:
 
 
 def noticed_rows(tables: Tables) -> list[list[str]]:
-    """Return a row for each of the first eight notes on GPU and run, and one that counts more."""
+    """Return a row for each of the first eight notes, and a row that counts the others."""
     notes = reliability.notes(tables)
     rows = [["noticed", note] for note in notes[:_MOST_NOTES]]
     if len(notes) > _MOST_NOTES:

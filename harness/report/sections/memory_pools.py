@@ -28,7 +28,7 @@ def changed(page: Page, a: str, b: str, case: str) -> Markdown:
 
 
 def filled_table(tables: Tables) -> Markdown:
-    """Return what each graph pool held at its peak, by allocation site, and its unused bytes."""
+    """Return each graph pool's bytes at its peak, by allocation site, and its unused bytes."""
     rows = []
     for pool in memory.pool_peaks(tables).iter_rows(named=True):
         if pool["pool"].startswith(GRAPH_POOL):
