@@ -1,4 +1,4 @@
-// What every multiprocessor has counted: its cycles, and the nanoseconds that all share. Launched before and after a batch, it tells
+// Reads each multiprocessor's cycle counter and the global nanosecond timer. Launched before and after a batch, the two give
 // the clock that the batch ran at. A block takes so much shared memory that a multiprocessor has room for one.
 extern "C" __global__ void clocks(unsigned long long* counted) {
   unsigned multiprocessor;

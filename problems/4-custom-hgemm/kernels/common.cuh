@@ -1,4 +1,4 @@
-// What every step shares: the element type, its conversions, and thin names for the PTX of sm_80.
+// Shared by every step: the element type, its conversions, and thin wrappers of the PTX of sm_80.
 #pragma once
 #include <cstdint>
 #include <cuda_bf16.h>
@@ -17,7 +17,7 @@ using element = __half;
 #endif
 static_assert(sizeof(element) == 2, "every offset in these kernels assumes 2-byte elements");
 
-// steps.py says how each kernel is launched, and the build passes it on: where the two disagree, nothing is built.
+// steps.py defines how each kernel is launched, and the build passes that in: where the two disagree, the build fails.
 #ifdef LAUNCH_THREADS
 #define LAUNCHED_WITH(tile_m, tile_n, threads, shared_bytes)                                                           \
   static_assert((tile_m) == LAUNCH_TILE_M && (tile_n) == LAUNCH_TILE_N, "steps.py launches for another tile");         \

@@ -1,6 +1,6 @@
 // Tiles of A and B from global to shared memory by cp.async, 16 bytes a thread and instruction. From one step to the next every
 // address moves by a constant, and from one of a thread's chunks to the next, too (the swizzles repeat after 8 rows): so a
-// thread computes one address of A, one of B, one of each in the stage, and adds. Computed anew, they would take more
+// thread computes one address of A, one of B, one of each in the stage, and increments them. Recomputing them would take more
 // instructions than the products.
 #pragma once
 #include "common.cuh"
@@ -14,8 +14,8 @@ template <int TILE_M, int TILE_N, int TILE_K, int THREADS> class Copies {
 
   const element *a_, *b_;    // the thread's first chunk of the next step
   uint32_t to_a_, to_b_;     // its place in a stage
-  int rows_, columns_;       // of A below the first chunk, of B right of it: none of the latter means outside
-  int left_a_, left_b_;      // of K, from the first chunk on
+  int rows_, columns_;       // rows of A below the first chunk, columns of B right of it; no columns: outside
+  int left_a_, left_b_;      // of K, from the first chunk
 
 public:
   __device__ __forceinline__ Copies(const element* a, const element* b, int row0, int column0, int m, int n, int k) {

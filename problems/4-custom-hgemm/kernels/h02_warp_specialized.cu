@@ -1,12 +1,12 @@
-// h2: a ring of buffers and a warp that does nothing but fill it. In h1 the tensor cores wait for every load from L2
-// or DRAM. Now a producer warp runs ahead by as many steps as there are stages, and the consumer warpgroup finds its
+// h2: warp specialization: a producer warp fills a circular buffer of stages. In h1 the tensor cores wait for every load from L2
+// or DRAM. Now the producer runs ahead by as many steps as there are stages, and the consumer warpgroup finds its
 // operands in place.
 //
-// Protocol, for each stage of the ring:
+// Protocol, for each stage of the buffer:
 //   full   1 arrival (the producer's, announcing the bytes) + the bytes: the stage holds a step's operands.
 //   empty  1 arrival (one thread of the consumer): its wgmmas no longer read the stage.
 // Both sides walk stages 0..STAGES-1 and flip `phase` at each wrap. The consumer waits for full[stage] on `phase`. The
-// producer waits for empty[stage] on phase ^ 1: in the first round, where nothing is to be emptied, that falls through.
+// producer waits for empty[stage] on phase ^ 1: in the first round every stage is free, and that wait returns at once.
 // A stage is released one step late, when wgmma_wait<1> says that only the newest step is still in flight: so the tensor
 // cores always have the next wgmmas queued.
 #include "hopper.cuh"
@@ -14,7 +14,7 @@
 #ifndef STAGES
 #define STAGES 5
 #endif
-constexpr int TILE_M = 128, TILE_N = 128, THREADS = 128 + 32; // one thread is enough to fill the ring; a warp is the least
+constexpr int TILE_M = 128, TILE_N = 128, THREADS = 128 + 32; // one thread is enough to issue the loads; a warp is the smallest role
 constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * TILE_N * 2, STAGE_BYTES = A_BYTES + B_BYTES;
 constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16);
 static_assert(STAGES >= 2 && SHARED_BYTES <= 232448, "the ring must fit in shared memory");

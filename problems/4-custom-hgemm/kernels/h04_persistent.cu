@@ -1,9 +1,9 @@
-// h4: as many blocks as multiprocessors, each computing tile after tile. In h3 every block starts with an empty ring and ends
+// h4: a persistent kernel: one block per multiprocessor computes tile after tile. In h3 every block starts with empty stages and ends
 // with an epilogue, and a multiprocessor has room for one block only, so both leave its tensor cores idle. Now the producer
-// does not notice that a tile ends: while the consumers write C it fills the ring for the next tile. The two consumers also
+// continues across tiles: while the consumers write C it fills the stages for the next tile. The two consumers also
 // drift apart, by up to STAGES steps: one writes while the other multiplies.
 //
-// Protocol: as in h3, but the ring does not begin anew with a tile: `stage` and `phase` go on counting, in the producer and
+// Protocol: as in h3, but the stages are not reset between tiles: `stage` and `phase` go on counting, in the producer and
 // in the consumers alike, which is what keeps their parities in step. For the same reason a consumer now has to release the
 // last stage of a tile.
 #include "hopper.cuh"

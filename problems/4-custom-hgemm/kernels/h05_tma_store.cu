@@ -1,9 +1,9 @@
-// h5: C leaves through shared memory and TMA. From the accumulators' layout a warp's store covers half of each 32-byte sector
+// h5: C is stored through shared memory and TMA. From the accumulators' layout a warp's store covers half of each 32-byte sector
 // it touches, 64 instructions with as many addresses and bounds checks. stmatrix turns 16 x 16 elements at a time into rows of
 // shared memory, swizzled so that no two meet in a bank, and one thread hands 64 x 64 boxes to TMA, which clips what lies
 // outside C and writes whole lines, while the warpgroup already multiplies the next tile.
 //
-// Protocol: the ring's as in h4. Each consumer has STORE_BOXES boxes of its own and a named barrier (its warpgroup's index):
+// Protocol: the stages' as in h4. Each consumer has STORE_BOXES boxes of its own and a named barrier (its warpgroup's index):
 //   leader: wait until at most STORE_BOXES - 1 stores still read -> barrier: this box is free -> all: stmatrix, fence (ordinary
 //   stores, to be read by TMA) -> barrier: all have written -> leader: store, commit.
 // A block may not end while TMA still reads its shared memory: the leader waits for all stores at the end.

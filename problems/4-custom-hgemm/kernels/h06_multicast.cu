@@ -8,8 +8,8 @@
 //          cannot end before the arrival.
 //   empty  one arrival from each consumer of *both* blocks: a producer writes into both blocks' stages, so both have to have
 //          read them. A consumer releases a stage by arriving at its own block's barrier and at the peer's.
-// Can the peer's bytes run into the wrong phase of `full`? It sends those for the next round only after this block's consumers
-// released the stage, thus after they saw this round's phase end.
+// The peer's bytes cannot fall into the wrong phase of `full`: the peer sends those for the next round only after this block's
+// consumers released the stage, thus after they saw this round's phase end.
 // Both blocks walk the same number of tiles (the tile of the lower block may lie below C: TMA reads zeros and stores nothing).
 // Before the first remote access all barriers are initialised, and no block leaves before the other is done with its
 // barriers: cluster_sync at both ends.

@@ -1,7 +1,7 @@
-// h7: the order of tiles, and everything about the tile as a macro. In row-major order the blocks that run together read few
+// h7: the order of tiles (rasterization), and all tile parameters as macros. In row-major order the blocks that run together read few
 // rows of A but all columns of B, from DRAM once they exceed L2. In groups of GROUP rows they cover a near square
-// (grouped_tile in layout.cuh). Every other tile of a block runs through K backwards: it begins with what L2 still has of the
-// rows or columns that it shares with the tile before. And no more blocks are launched than the number of waves needs: with 128
+// (grouped_tile in layout.cuh). Every other tile of a block traverses K in reverse order: it begins with the part still in L2 of the
+// rows or columns that it shares with the tile before. No more blocks are launched than the number of waves needs: with 128
 // instead of 132, 8192 x 8192 takes 16 waves as well, each is a group of 8 by 8 clusters, and none of them ends alone.
 //
 // No tile is best for every shape: a large one reads least for a FLOP, but 1024 x 1024 has 32 tiles of 128 x 256 for 132
@@ -11,7 +11,7 @@
 //   CLUSTER_M    2: two blocks one above the other share B's columns; CLUSTER_N 2: side by side, sharing A's rows
 //   BLOCKS_PER_SM  2: two smaller blocks on a multiprocessor; while one writes C the other multiplies
 //
-// Protocol: h6's. `empty` counts every consumer of the cluster, `full` the bytes of a whole stage, whoever sent them.
+// Protocol: h6's. `empty` counts every consumer of the cluster, `full` the bytes of a whole stage, from either block's TMA.
 #include "hopper.cuh"
 
 #ifndef CONSUMERS
@@ -48,7 +48,7 @@ constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * TILE_N * 2, STAG
 constexpr int A_ROWS = TILE_M / CLUSTER_N;             // what one block of the cluster loads
 constexpr int B_BOXES = TILE_N / 64 / CLUSTER_M;
 constexpr int BOXES = CONSUMER_M * TILE_N / 64;        // of a consumer's part of C
-constexpr int AT_ONCE = STORE_BOXES == BOXES ? BOXES : 1; // boxes between two barriers: all, if there is room for all
+constexpr int AT_ONCE = STORE_BOXES == BOXES ? BOXES : 1; // boxes between two barriers: all, if they fit
 constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16) + CONSUMERS * STORE_BOXES * BOX_BYTES;
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
 static_assert(TILE_N % 64 == 0 && TILE_N <= 256, "B is loaded in boxes of 64 columns; wgmma takes at most 256");
@@ -61,7 +61,7 @@ static_assert(BOXES % STORE_BOXES == 0, "each tile begins with the first box");
 static_assert(CONSUMERS * BLOCKS_PER_SM <= 2, "see the registers below");
 static_assert(BLOCKS_PER_SM * (SHARED_BYTES + 1024) <= 233472, "shared memory of a multiprocessor");
 
-// What setmaxnreg leaves to a thread of the producer and of a consumer. The sum over the block's warpgroups may not exceed
+// Registers a thread of the producer and of a consumer after setmaxnreg. The sum over the block's warpgroups may not exceed
 // what they were launched with: 65536 / (BLOCKS_PER_SM * THREADS), rounded down to 8.
 constexpr bool MOVE_REGISTERS = CONSUMERS * BLOCKS_PER_SM > 1;
 constexpr int LAUNCHED = 65536 / (BLOCKS_PER_SM * THREADS) / 8 * 8;

@@ -1,17 +1,17 @@
 // h8: ping-pong consumers: each computes whole tiles. Up to h7 both multiply halves of one tile and then both store them: the tensor
-// cores rest meanwhile. That is little beside a K of 4096, and much beside one of 768 with its 12 steps. Here one consumer
-// stores its tile while the other multiplies the next. The tile of a block is what one consumer's registers hold, so it reads
-// more for a FLOP: a stage of 32 KB for 128 x 128, against 48 KB for 128 x 256.
+// cores idle meanwhile. The cost is small at K = 4096, and large at K = 768 with its 12 steps. Here one consumer
+// stores its tile while the other multiplies the next. The tile of a block has to fit one consumer's registers, so it reads
+// more per FLOP: a stage of 32 KB for 128 x 128, against 48 KB for 128 x 256.
 //
 // CONSUMER_M, TILE_N, STAGES, CLUSTER_M, CLUSTER_N, GROUP and STORE_BOXES: as in h7.
 //
-// Protocol: h7's, but that a stage belongs to one consumer. The producer feeds the block's tiles one after the other; tile i is
-// consumer i % 2's, who passes over the stages of the other's. It begins once the other has had all of its operands, which
-// `turn` tells: sooner, several rounds of the ring may lie between the two, and of rounds a barrier knows odd from even only.
+// Protocol: h7's, but that a stage belongs to one consumer. The producer loads the block's tiles one after the other; consumer
+// i % 2 computes tile i and skips the stages of the other tiles. It begins once the other consumer has read all of its operands,
+// as `turn` signals: earlier, the two could be several rounds of stages apart, and a barrier's parity tells only odd from even.
 #include "hopper.cuh"
 
 #ifndef KERNEL
-#define KERNEL h8_ping_pong // h9 is this file, too
+#define KERNEL h8_ping_pong // h9 includes this file
 #endif
 #ifndef CONSUMER_M
 #define CONSUMER_M 2
@@ -128,12 +128,12 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
       if constexpr (CLUSTER > 1) barrier_arrive_at(empty + 8 * which, threadIdx.x % 128);
       else barrier_arrive(empty + 8 * which);
     };
-    const auto pass_over = [&] { // the stages of a tile
+    const auto pass_over = [&] { // skip the stages of a tile
       stage += steps % STAGES;
       phase ^= steps / STAGES & 1;
       if (stage >= STAGES) stage -= STAGES, phase ^= 1;
     };
-    uint32_t others = consumer ^ 1; // parity of how many tiles the other has to have begun: of consumer 0's first, none
+    uint32_t others = consumer ^ 1; // parity of the number of tiles that the other must have begun: 0 for the first of consumer 0
     if (consumer > 0) pass_over();
     for (int tile = first + consumer * stride; tile < tiles; tile += CONSUMERS * stride) {
       float sums[CONSUMER_M][TILE_N / 2];

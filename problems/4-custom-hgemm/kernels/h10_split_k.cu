@@ -1,14 +1,14 @@
-// h10: for small C, several blocks to a tile. 1024 x 1024 has 64 tiles of 128 x 128: half of 132 multiprocessors would stay
+// h10: split K: for small C, several blocks compute a tile. 1024 x 1024 has 64 tiles of 128 x 128: half of 132 multiprocessors would stay
 // idle, and smaller tiles read more for each FLOP. Here the SPLIT blocks of a cluster take a part of K each and add
 // up their sums through each other's shared memory: no workspace, no second kernel, the same order of additions in every run.
 // A tile per cluster and no more: where there are several waves, h7 is the kernel.
 //
 // Protocol: h3's within each block (nothing is multicast). Then
-//   cluster_sync: every block has multiplied its last stage, so the rings' memory may hold sums;
+//   cluster_sync: every block has multiplied its last stage, so the stages' memory may hold sums;
 //   each consumer sends the parts of its sums that other blocks own: block r owns, of the tile's 64 rows of consumer r % 2,
 //   part r / 2 of the columns;
-//   cluster_sync: all has arrived; each owner adds and stores. Nobody touches another block's memory after that, so blocks may
-//   leave.
+//   cluster_sync: all has arrived; each owner adds and stores. No block touches another's memory after that, so blocks may
+//   exit.
 #include "hopper.cuh"
 
 #ifndef TILE_N

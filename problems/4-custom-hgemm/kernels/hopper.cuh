@@ -1,4 +1,4 @@
-// Thin names for the PTX of sm_90a: mbarrier, TMA, wgmma, setmaxnreg, clusters.
+// Thin wrappers of the PTX of sm_90a: mbarrier, TMA, wgmma, setmaxnreg, clusters.
 // How the operands lie in shared memory is in layout.cuh.
 #pragma once
 #include <cuda.h> // CUtensorMap
@@ -34,7 +34,7 @@ __device__ __forceinline__ void barrier_arrive_at(uint32_t barrier, uint32_t blo
                : "memory");
 }
 __device__ __forceinline__ bool barrier_try_wait(uint32_t barrier, uint32_t parity) {
-  uint32_t over; // the hardware suspends the thread for a while before it says no
+  uint32_t over; // the hardware suspends the thread for a while before it returns false
   asm volatile("{ .reg .pred over; mbarrier.try_wait.parity.shared::cta.b64 over, [%1], %2; selp.u32 %0, 1, 0, over; }"
                : "=r"(over)
                : "r"(barrier), "r"(parity)
@@ -79,8 +79,8 @@ __device__ __forceinline__ void tma_store(const CUtensorMap* map, uint32_t from,
                : "memory");
 }
 __device__ __forceinline__ void tma_store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-// Until at most PENDING of this thread's groups still read shared memory. With 0 a block may end: what they write is there
-// when the kernel is over.
+// Until at most PENDING of this thread's groups still read shared memory. With 0 a block may end: their writes are complete
+// when the kernel ends.
 template <int PENDING> __device__ __forceinline__ void tma_store_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
 }
@@ -97,22 +97,22 @@ __device__ __forceinline__ uint32_t cluster_rank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-// A warp arrives as a whole: the thread that fed the ring comes later than the rest of its warp.
+// A warp arrives as a whole: the thread that issued the loads arrives later than the rest of its warp.
 __device__ __forceinline__ void cluster_sync() {
   __syncwarp();
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
 // ---- Dependent launches ------------------------------------------------------------------------------
-// Both do nothing unless the launch allows it (launch.py), and are left out unless the step asks for it.
+// Both do nothing unless launch.py sets the attribute, and are compiled only for a step with PDL.
 #ifndef PDL
 #define PDL 0
 #endif
-// Blocks of the next kernel may start once all of this one have said so, wherever there is room.
+// Blocks of the next kernel may start once all blocks of this kernel have called this or ended, given room.
 __device__ __forceinline__ void let_next_start() {
   if constexpr (PDL) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
-// Until all kernels before are over and what they wrote is visible. To be called before the first access to global memory.
+// Waits until all previous kernels have ended and their writes are visible. Call it before the first access to global memory.
 __device__ __forceinline__ void wait_for_previous() {
   if constexpr (PDL) asm volatile("griddepcontrol.wait;" ::: "memory");
 }
@@ -177,7 +177,7 @@ __device__ __forceinline__ void wgmma(float (&d)[128], uint64_t a, uint64_t b, i
                : "l"(a), "l"(b), "r"(accumulate));
 }
 
-// ---- The accumulators' way out -------------------------------------------------------------------------
+// ---- Storing the accumulators --------------------------------------------------------------------------
 // Of the 64 rows, warp w of the warpgroup holds 16w..16w+15; lane l holds in d[4j..4j+3], for columns 8j + 2(l % 4) and
 // the next one, row l / 4 (first two) and row l / 4 + 8 (last two).
 // Straight to global memory: each instruction writes 8 rows of 16 bytes, half of every 32-byte sector it touches.

@@ -1,5 +1,5 @@
 // Pure integer arithmetic that the kernels share: where a byte lies, which tile comes next.
-// No CUDA in here, so that tests/problems/hgemm compiles this very file for the CPU and checks it by brute force.
+// No CUDA in this file, so that tests/problems/hgemm compiles this very file for the CPU and checks it by brute force.
 #pragma once
 #include <cstdint>
 
@@ -14,7 +14,7 @@ ANYWHERE constexpr int ceil_div(int a, int b) { return (a + b - 1) / b; }
 // ---- XOR swizzles -------------------------------------------------------------------------------
 // Shared memory has 32 banks of 4 bytes, so 8 chunks of 16 bytes span all banks once. ldmatrix and
 // stmatrix move 8 rows of one 16-byte chunk at a time: without a swizzle the 8 rows of a column lie
-// a multiple of 128 bytes apart, in the same banks, and take 8 turns. XORing the chunk with the row
+// a multiple of 128 bytes apart, in the same banks: an 8-way conflict. XORing the chunk with the row
 // spreads them over all 8 places and costs no memory.
 
 // Rows of 128 bytes (64 elements). The same pattern as TMA's SWIZZLE_128B and wgmma's 128-byte mode:
@@ -70,7 +70,7 @@ struct Tile {
 
 // Tiles that run at the same time should share rows of A and columns of B in L2. In row-major order,
 // 132 tiles of 8192 x 8192 touch 4 tile rows but all tile columns; in groups of `group` tile rows,
-// walked column by column, they cover a near square. Odd groups run backwards, so that a group starts
+// walked column by column, they cover a near square. Odd groups run in reverse order, so that a group starts
 // with the columns of B that the group before it used last.
 ANYWHERE constexpr Tile grouped_tile(int index, int rows, int columns, int group) {
   const int per_group = group * columns;

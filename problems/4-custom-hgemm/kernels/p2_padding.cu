@@ -1,5 +1,5 @@
 // p2: padded rows. A row of A's tile is 64 bytes, one of B's 256: the 8 rows that a fragment's load touches together begin in
-// two banks, or in one, and take 4 or 8 turns. 16 bytes more per row move each row to other banks. It costs 3 KB here, and
+// two banks, or in one: a 4-way or 8-way bank conflict. 16 bytes more per row move each row to other banks. It costs 3 KB here, and
 // with several stages it would cost as much again for each.
 #include <mma.h>
 

@@ -1,10 +1,10 @@
-// p6: cp.async and a ring of stages. Until now the loads of a step wait in registers and everybody waits for them. cp.async
+// p6: cp.async and a multistage pipeline. Until now the loads of a step wait in registers and every thread waits for them. cp.async
 // copies from global to shared memory without registers and without waiting, so the loads for the step STAGES - 1 ahead start
 // before this step is multiplied: latency is paid once, not once a step, and the registers are free for the sums. A step is now
 // 64 of K: half as many barriers, and rows of 128 bytes.
 //
-// One barrier a step is enough. When it falls, the stage of this step has arrived (each thread waited for its own copies,
-// the barrier makes that everybody's), and everybody has read the stage of the step before, which is the one that is filled next.
+// One barrier a step is enough. After it, the stage of this step has arrived (each thread waited for its own copies, the
+// barrier extends that to the block), and all threads have read the previous step's stage, which is filled next.
 // A group of copies is committed in every step, empty at the end, so that "all but the newest STAGES - 2" is always the right
 // wait.
 #include "copies.cuh"

@@ -1,8 +1,8 @@
-// p7: registers in two halves. Within a step ldmatrix and mma.sync alternated: the tensor cores waited for shared memory four
-// times a step. Now the fragments for the next 16 of K load into one half while the other is multiplied, across the border of steps
+// p7: double-buffered fragments. Within a step ldmatrix and mma.sync alternated: the tensor cores waited for shared memory four
+// times a step. Now the fragments for the next 16 of K load into one buffer while the other is multiplied, across step boundaries
 // too: the wait for the next stage moves before the last product of this one.
 //
-// Why is the stage that is filled free? It held the step before, whose last fragments were loaded before that step's barrier.
+// The stage being filled is free: it held the previous step, whose last fragments were loaded before that step's barrier.
 #include "copies.cuh"
 
 #ifndef STAGES

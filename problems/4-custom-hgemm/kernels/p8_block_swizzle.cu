@@ -1,9 +1,9 @@
-// p8: the order of tiles. Blocks start in the order of their index. Row by row, those that run together share a few rows of A
-// and touch every column of B, again for every row of tiles; once B exceeds L2 that is DRAM traffic. In groups of GROUP rows,
-// column by column (grouped_tile in layout.cuh), they cover a near square.
+// p8: the order of tiles (threadblock swizzle). Blocks start in the order of their index. Row by row, those that run together
+// share a few rows of A and touch every column of B, again for every row of tiles; once B exceeds L2 that is DRAM traffic.
+// In groups of GROUP rows, column by column (grouped_tile in layout.cuh), they cover a near square.
 //
 // This is the wall of the portable ladder on Hopper: mma.sync takes its operands from registers, and at full speed it uses about
-// two thirds of the tensor cores (Luo et al., arXiv 2402.13499). What comes next, h0, is another instruction.
+// two thirds of the tensor cores (Luo et al., arXiv 2402.13499). The next step, h0, uses another instruction.
 #include "copies.cuh"
 
 #ifndef STAGES
