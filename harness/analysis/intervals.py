@@ -23,7 +23,7 @@ def union(intervals: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
 
 
 def length(intervals: pl.DataFrame) -> int:
-    """Return how long intervals are together, in ns; of a union, the time that it covers."""
+    """Return the sum of the intervals' lengths in ns; of a union, the time that it covers."""
     return int((intervals["end_ns"] - intervals["start_ns"]).sum())
 
 

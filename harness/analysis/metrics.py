@@ -114,7 +114,7 @@ class Metrics:
         return self._cells.text(cells[0][1], fact) if cells else None
 
     def overhead(self, kind: str, variant: str, case: str) -> float | None:
-        """Return how many times as long a step took under a capture as without; None if unknown."""
+        """Return the time of a step under a capture over that without, None if unknown."""
         latency = Metric.model_validate(
             {"label": "latency", "unit": "ms", "capture": unprofiled(), "sample": "latency"}
         )

@@ -76,7 +76,7 @@ def ratio(of: Rounds, over: Rounds) -> Interval:
 
 
 def pairs(of: Rounds, over: Rounds) -> list[tuple[int, int]]:
-    """Return which round of ``of`` a ratio compares with which of ``over``."""
+    """Return the pairs of rounds, of ``of`` and of ``over``, that a ratio compares."""
     shared = sorted(set(of) & set(over))
     return [(number, number) for number in shared] or [(min(of), min(over))]
 
@@ -124,7 +124,7 @@ def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _points(values: Sequence[float]) -> tuple[float, float]:
-    """Return how many standard errors the 95 % and the 99 % interval reach to each side."""
+    """Return the half-widths of the 95 % and the 99 % interval, in standard errors."""
     count = len(values)
     if count <= _FEW:
         return _of_few(_CI95, count), _of_few(_CI99, count)

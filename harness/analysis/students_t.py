@@ -39,7 +39,7 @@ def difference(a: Sequence[float], b: Sequence[float], level: float) -> Differen
 
 
 def point(level: float, freedom: float) -> float:
-    """Return how many standard errors a two-sided interval of ``level`` reaches to each side.
+    """Return the half-width of a two-sided interval of ``level``, in standard errors.
 
     ``freedom``: degrees of freedom, above 0. By bisection of the incomplete beta function.
     """

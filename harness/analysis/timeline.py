@@ -117,7 +117,7 @@ def range_table(ranges: pl.DataFrame) -> pl.DataFrame:
 
 
 def activity(gpu_ops: pl.DataFrame) -> Activity:
-    """Return how busy the GPU was over the whole capture, and each device of it."""
+    """Return the activity of the GPU over the whole capture, and of each device."""
     timed = gpu_ops.select("device", "start_ns", "duration_ns", "name").drop_nulls(
         ["start_ns", "duration_ns"]
     )

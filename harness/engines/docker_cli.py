@@ -109,7 +109,7 @@ class Client:
         return self.ask("version", f"--format={field}")
 
     def address(self) -> str:
-        """Return where the docker program reaches its engine; empty if it does not say."""
+        """Return the address of the docker program's engine, "" if the program does not name it."""
         with contextlib.suppress(ToolError):
             return self.ask("context", "inspect", "--format={{.Endpoints.docker.Host}}")
         return ""

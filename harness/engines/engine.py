@@ -103,7 +103,7 @@ class Engine(Protocol):
         ...
 
     def provenance(self) -> dict[str, object]:
-        """Return where cells ran: interpreter, locks, where packages came from."""
+        """Return the record of the engine: interpreter, locks, and the source of packages."""
         ...
 
 

@@ -43,7 +43,7 @@ def report(path: Path) -> Folder:
 
 
 def provenance_of(path: Path) -> EvidenceProvenance:
-    """Return where the evidence of a report's folder comes from, as :func:`report` does."""
+    """Return the provenance of a report's evidence; UsageError if the folder holds none."""
     if not _is_report(path):
         what = "no evidence in this folder" if path.is_dir() else "no such folder"
         raise UsageError(what, where=path, remedy=f"a report has evidence/{provenance.FILE}")

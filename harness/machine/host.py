@@ -17,7 +17,7 @@ class Host:
 
     @classmethod
     def detect(cls) -> "Host":
-        """Ask this machine what it is."""
+        """Detect this machine's target."""
         return cls(target.detect())
 
     def monitor(self) -> Monitor:

@@ -48,7 +48,7 @@ class Turns:
     watt: list[float] = field(default_factory=list)
 
     def speed_over(self, baseline: "Turns") -> float:
-        """Return how many times as fast as the baseline it is: the median over the turns."""
+        """Return the speedup over the baseline: the median over the turns."""
         pairs = zip(baseline.us, self.us, strict=True)
         return median(theirs / ours for theirs, ours in pairs)
 
@@ -88,7 +88,7 @@ class Batch:
 
 
 def sets_beyond_cache(bytes_each: int) -> int:
-    """Return how many sets of operands of that size together exceed the L2 cache three times."""
+    """Return the number of sets of that size whose sum is three times the L2 cache's size."""
     import torch
 
     cache = int(torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size)
@@ -96,7 +96,7 @@ def sets_beyond_cache(bytes_each: int) -> int:
 
 
 def launches(run: Run, sets: Sequence[Operands]) -> int:
-    """Return how many launches make a batch of 12 ms, at least one for each set of operands."""
+    """Return the number of launches in a batch of 12 ms, at least one for each set of operands."""
     import torch
 
     for operands in sets[:3]:

@@ -17,7 +17,7 @@ def better(times: Times, baselines: Sequence[str]) -> str:
 
 
 def over(theirs: Sequence[float], ours: Sequence[float]) -> list[float]:
-    """Return how many times as fast the second is, turn by turn."""
+    """Return the speedup of the second over the first, turn by turn."""
     return [their / our for their, our in zip(theirs, ours, strict=True)]
 
 

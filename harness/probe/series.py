@@ -37,7 +37,7 @@ class Series:
     seconds: float
 
     def summary(self) -> dict[str, Any]:
-        """Return how it was sampled, as JSON-ready data; a half-width not known is null."""
+        """Return the series' sampling as JSON-ready data; an unknown half-width is null."""
         known = math.isfinite(self.half_width)
         return {
             "metric": self.metric,

@@ -13,7 +13,7 @@ _FAR = 5 * 1.4826  # five standard deviations, if they are normal, in median abs
 
 
 def warm_up(values: Sequence[float]) -> int:
-    """Return how many samples at the start had not settled: a multiple of five, at most half.
+    """Return the number of unsettled samples at the start: a multiple of five, at most half.
 
     MSER-5 (White 1997; White, Cobb and Spratt 2000): of all cuts, the one that leaves the least
     squared standard error of the mean of batches of five. A batch stands for its median here, so

@@ -48,7 +48,7 @@ def gpu_series(step: Step, settings: dict[str, Any], together: int | None = None
 
 
 def _planned(step: Step, settings: dict[str, Any], device: str) -> tuple[int, dict[str, float]]:
-    """Return how many steps make a sample, and the limits of a series."""
+    """Return the number of steps in a sample, and the limits of a series."""
     once_ms = min(_wall(step, 1, device) for _ in range(3))
     steps = max(int(settings["steps"]), math.ceil(_SHORTEST_MS / once_ms))
     return min(steps, _MOST_STEPS), limits(settings)

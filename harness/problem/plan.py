@@ -43,7 +43,7 @@ class Cell:
 
     @property
     def id(self) -> str:
-        """Return the cell's name, a readable part and a hash of what it is made from."""
+        """Return the cell's name: a readable part and a hash of its inputs."""
         return f"{self.case}.{self.variant}.{self.capture}.r{self.round}-{self.inputs}"
 
 

@@ -173,7 +173,7 @@ def _copy_at_most(source: IO[bytes], target: Path, limit: int) -> None:
 
 
 def _differs(path: Path, capture: "KeptCapture") -> str:
-    """Return how a local file differs from what was recorded, empty if it does not."""
+    """Return the difference of a local file from its record, "" if there is none."""
     if not path.is_file():
         return "missing"
     if path.stat().st_size != capture.bytes:

@@ -76,7 +76,7 @@ class Run:
         files.write_json(self.folder / "run.json", provenance.as_json())
 
     def cell(self, cell_id: str) -> Path:
-        """Return where a cell is published."""
+        """Return the folder of a published cell."""
         return self.folder / "cells" / files.safe_name(cell_id)
 
     def finished(self, cell_id: str) -> bool:
@@ -119,7 +119,7 @@ def fingerprint(folder: Path) -> dict[str, Artifact]:
 
 
 def verified(folder: Path, record: CellRecord, name: str) -> Path:
-    """Return the path of an artifact after checking that it still is what was published."""
+    """Return the path of an artifact after checking it against its recorded size and hash."""
     path = folder / name
     known = record.artifacts.get(name)
     if known is None or not path.is_file():

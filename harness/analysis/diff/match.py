@@ -116,7 +116,7 @@ def _windows(
 
 
 def _latest(orders: Sequence[float], order: float) -> int:
-    """Return which of ``orders`` is the greatest below ``order``, -1 if none is."""
+    """Return the index of the greatest of ``orders`` below ``order``, -1 without one."""
     below = [(value, number) for number, value in enumerate(orders) if value < order]
     return max(below)[1] if below else -1
 

@@ -149,7 +149,7 @@ def _spans(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _common(gaps: Sequence[Span], spans: Sequence[Span]) -> int:
-    """Return how much of ``gaps`` the disjoint, sorted ``spans`` cover."""
+    """Return the time of ``gaps`` that the disjoint, sorted ``spans`` cover."""
     starts = [start for start, _ in spans]
     before = list(accumulate((end - start for start, end in spans), initial=0))
 

@@ -75,7 +75,7 @@ class Brackets:
 
 
 def find_list(data: bytes, key: str, offset: int) -> int | None:
-    """Return where the first value of the root list, or of the one at ``key``, may begin.
+    """Return the possible start of the first value of the root list, or of the list at ``key``.
 
     None if that is not in ``data`` yet; ``data`` is the start of a JSON text, which has ``offset``.
     """

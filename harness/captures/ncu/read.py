@@ -115,7 +115,7 @@ def read(path: Path) -> Tables:
 
 
 def kernel_count(path: Path) -> int:
-    """Return how many results (kernels, or replayed ranges and graphs) the blocks announce.
+    """Return the number of results (kernels, or replayed ranges and graphs) that blocks announce.
 
     Raises CaptureError if the blocks are damaged or do not end where the file does.
     """

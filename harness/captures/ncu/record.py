@@ -16,5 +16,5 @@ def wrap(argv: Argv, out: Path, flags: tuple[str, ...]) -> Argv:
 
 
 def counted(log: str) -> dict[str, int]:
-    """Return how many kernels ncu says it profiled."""
+    """Return the number of kernels that ncu reports as profiled."""
     return {"kernels": len(re.findall(r"^==PROF== Profiling ", log, re.MULTILINE))}

@@ -39,7 +39,7 @@ def filled_table(tables: Tables) -> Markdown:
 
 
 def changed_table(a: Tables, b: Tables) -> Markdown:
-    """Return which sites differ at the peaks of two captures' graph pools."""
+    """Return the sites that differ at the peaks of two captures' graph pools."""
     diff = memory_diff.compare(a, b)
     graphs = tuple(site for site in diff.sites if site.phase.startswith(GRAPH_POOL))
     return difference.markdown(difference.memory(replace(diff, pools=(), sites=graphs)), level=4)
