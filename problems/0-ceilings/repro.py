@@ -1,8 +1,8 @@
-"""Measure what this GPU reaches at most; run by ``harness calibrate``.
+"""Measure this GPU's achievable peak rates; run by ``harness calibrate``.
 
 Bandwidths are of buffers many times the L2's size. Matrix rates are of torch's library on normally
 distributed numbers: zeros draw less power and run faster. The GPU rests before each sample, so that
-it has its highest clocks; what it keeps up without rests is measured once, as "sustained".
+its clocks are highest; the rate without rests is measured once, as "sustained".
 """
 
 import time
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def keep(cell: Cell, name: str, unit: str, amount: float, step: Step) -> None:
-    """Measure GPU time of a step and keep the rate: with rests between, and where told, without."""
+    """Measure GPU time of a step and keep the rate: with rests, and on request without."""
     for _ in range(cell.settings["warmup"]):
         step()
     sustained = name.endswith("_sustained")
@@ -54,7 +54,7 @@ def keep(cell: Cell, name: str, unit: str, amount: float, step: Step) -> None:
 
 
 def heat(step: Step) -> None:
-    """Run without a rest for a second, until power and clocks have found their balance."""
+    """Run without a rest for a second, until power and clocks are steady."""
     end = time.perf_counter() + 1
     while time.perf_counter() < end:
         for _ in range(20):
@@ -114,7 +114,7 @@ def _fp8_product() -> Step:
 
 
 def launches(cell: Cell) -> None:
-    """Keep what the host pays for a launch, alone and waited for, and for each node of a graph."""
+    """Keep the host time of a launch, alone and with a wait, and of each node of a graph."""
     step: Step = lambda: torch.cuda._sleep(0)  # noqa: E731 - the least kernel that torch has
     graph, word = torch.cuda.CUDAGraph(), torch.zeros(1, device="cuda")
     word.add_(1)

@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def stack(cell: Cell) -> None:
-    """Run eight square linears: what one weight costs, without anything around it."""
+    """Run eight square linears: the cost per weight without other layers."""
     width, layers, m = (cell.params[key] for key in ("width", "layers", "m"))
     with cell.phase("load"):
         linears = [nn.Linear(width, width, bias=False, dtype=torch.bfloat16) for _ in range(layers)]
@@ -56,7 +56,7 @@ def stack(cell: Cell) -> None:
 
 
 def compiled_stack(cell: Cell, model: nn.Module, x: Tensor) -> Callable[[], Tensor]:
-    """Compile the stack, keeping Inductor's output code and what in it was left to extern calls."""
+    """Compile the stack, keeping Inductor's output code and the extern calls in it."""
     from torch._inductor.utils import run_and_get_code
 
     fast = torch.compile(model, fullgraph=True, dynamic=False)
@@ -152,20 +152,20 @@ def time_generation(
 
 
 def in_place(cell: Cell) -> None:
-    """Give back what loading and quantising left cached, so that peaks belong to inference."""
+    """Free the memory cached by loading and quantising, so that peaks belong to inference."""
     cell.synchronize()
     if cell.device == "cuda":
         torch.cuda.empty_cache()
 
 
 def reset_peaks(cell: Cell) -> None:
-    """Let peaks begin here."""
+    """Reset the peak memory counters."""
     if cell.device == "cuda":
         torch.cuda.reset_peak_memory_stats()
 
 
 def state_size(cell: Cell, model: nn.Module) -> None:
-    """State what the weights are, the embedding table left out as the published figures do."""
+    """State the size of the weights without the embedding table, as the published figures do."""
     linears = [module for module in model.modules() if isinstance(module, nn.Linear)]
     sizes = [module.in_features * module.out_features for module in linears]
     cell.fact("linears", len(linears), "linears")

@@ -1,4 +1,4 @@
-"""What the variants differ in: how the linear layers' weights are stored and multiplied."""
+"""The variants: how the linear layers' weights are stored and multiplied."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def tune_coordinates() -> None:
 
 
 def emulate(fix: str) -> None:
-    """Apply one of the two upstream changes to torchao 0.13.0, leaving the other out.
+    """Apply only one of the two upstream changes to torchao 0.13.0.
 
     broadcast-scale: pytorch/ao#2950, a per-row scale is broadcast instead of repeated to full size.
     decomposable: pytorch/ao#2961, dequantisation is plain torch code instead of an opaque operator.

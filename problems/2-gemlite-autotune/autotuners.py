@@ -43,7 +43,7 @@ def first_call(layer: Layer, m: int, k: int, bits: int) -> dict[str, Any]:
 
 
 def ran(tuner: Any) -> dict[str, Any]:
-    """Return the configuration of this kernel's last launch; there has to be one since the last."""
+    """Return the configuration of this kernel's last launch; exits if there was none."""
     last = getattr(tuner, "best_config", None)
     if last is None:
         raise SystemExit(f"GemLite did not launch {tuner.base_fn.__name__}")

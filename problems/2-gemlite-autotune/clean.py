@@ -10,8 +10,8 @@ from ranking import Candidate, Choices
 
 from harness.probe import timing
 
-_TUNINGS = 5  # with the copies and without, to see whether the tuner would choose the same again
-_PASSES = 3  # there and back, so that a drift does not look like a ranking
+_TUNINGS = 5  # with the copies and without: does the tuner choose the same again?
+_PASSES = 3  # in alternating order, so that a drift does not look like a ranking
 _SAMPLING = {"steps": 1, "samples": 40, "half_width": 0.0, "seconds": 2.0}
 
 
@@ -81,5 +81,5 @@ def _alone(
 
 
 def _name(config: Any) -> str:
-    """Return a name that is the same for a configuration made anew: its hook is another object."""
+    """Return a name that is the same for an equal configuration: its hook is another object."""
     return repr(sorted(config.all_kwargs().items()))

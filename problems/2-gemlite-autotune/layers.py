@@ -1,4 +1,4 @@
-"""One linear layer: in bf16, or quantised to GemLite's A16W4 and A16W8; and what it stands for."""
+"""One linear layer: in bf16, or quantised to GemLite's A16W4 or A16W8; its dequantised weight."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _WRONG = 0.1  # far above what rounding parts of a sum to bf16 costs
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer to call. ``dense`` is the weight that its stored bytes stand for, in float32."""
+    """A layer to call. ``dense`` is the dequantised weight, in float32."""
 
     forward: Callable[[Tensor], Tensor]
     dense: Tensor
@@ -37,9 +37,9 @@ def activations(m: int, k: int, device: str) -> Tensor:
 
 
 def relative_error(layer: Layer, x: Tensor) -> float:
-    """Return how far the layer's output is from a float32 product with the weight it stands for.
+    """Return the relative error against a float32 product with the dequantised weight.
 
-    A product that is wrong ends the process: its time would mean nothing.
+    A wrong product ends the process: its time would mean nothing.
     """
     exact = x.float() @ layer.dense.T
     error: float = ((layer.forward(x).float() - exact).norm() / exact.norm()).item()

@@ -1,4 +1,4 @@
-"""Reproduce what GemLite's autotuning buys: one linear layer, at one batch or across many.
+"""Reproduce the gain of GemLite's autotuning: one linear layer, at one batch or across many.
 
 Run by ``harness run 2``; ``--dry-run`` prints the command and environment of each cell. The tuning
 itself is a process of its own, which the first cell of a variant and case starts: see tuning.py.
@@ -30,7 +30,7 @@ def main() -> None:
 
 
 def quantised(cell: Cell) -> None:
-    """Load what a tuning process chose, as a user's second start does, and measure with it."""
+    """Load the configurations of a tuning process, as a user's second start does, and measure."""
     with cell.phase("tune"):
         tuning = record(request(cell.params), record_path(cell.case))
     from autotuners import ready
@@ -48,7 +48,7 @@ def quantised(cell: Cell) -> None:
 
 
 def measure(cell: Cell, layer: Layer, tuning: Record | None = None) -> None:
-    """State what the layer is and, for each batch, what it does; then hand over the steps.
+    """State the layer's facts and, for each batch, its kernel; then hand over the steps.
 
     In a sweep each batch is a region of its own, "m16", and its facts end in ".m16".
     """
@@ -73,7 +73,7 @@ def measure(cell: Cell, layer: Layer, tuning: Record | None = None) -> None:
 
 
 def state_choice(cell: Cell, tuning: Record, m: int, ending: str) -> None:
-    """State which kernel ran with which configuration, and what finding that took."""
+    """State the kernel that ran, its configuration, and the tuning time."""
     from autotuners import autotuner, ran
 
     bits, n, k = (cell.params[key] for key in ("bits", "n", "k"))
@@ -92,7 +92,7 @@ def state_choice(cell: Cell, tuning: Record, m: int, ending: str) -> None:
 
 
 def state_tuning(cell: Cell, tuning: Record) -> None:
-    """State what compiling ahead took, and how the candidates rank with and without the copies."""
+    """State the time of compiling ahead, and the candidates' ranks with and without copies."""
     cell.fact("ahead_s", tuning["ahead_seconds"], "s")
     cell.fact("workers", tuning["request"]["workers"], "processes")
     if "candidates" not in tuning:

@@ -1,7 +1,7 @@
-"""Which kernel GemLite 0.6.0 takes for a batch, what it tunes for it, and what that launches.
+"""GemLite 0.6.0's rules: kernel, tuning bucket and launch grid for a batch.
 
-Arithmetic only, so that it can be read and tested where there is no GPU; GemLite needs one to be
-imported. Source: core.get_matmul_type and triton_kernels.utils.generate_autotune_lookup_v2.
+Arithmetic only, so that it can be tested without a GPU; importing GemLite needs a GPU. Source:
+core.get_matmul_type and triton_kernels.utils.generate_autotune_lookup_v2.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ KERNELS = {
     "GEMV_SPLITK": ("gemv_splitK_kernels", "gemv_INT_splitK_kernel"),
     "GEMV_REVSPLITK": ("gemv_revsplitK_kernels", "gemv_INT_revsplitK_kernel"),
 }
-"""GemLite's name of a kind of product to its module and to the name the profilers show."""
+"""GemLite's kernel kind: its module, and its kernel name in the profilers."""
 
 _SMALL = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
 _LARGE = (192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
@@ -24,7 +24,7 @@ BUCKETS = _SMALL + _LARGE
 
 
 def kernel_for(m: int, bits: int) -> str:
-    """Return the kind of product that ``m`` rows of 16-bit activations get."""
+    """Return the kernel kind for ``m`` rows of 16-bit activations."""
     if m >= 64:
         return "GEMM"
     if m > (4 if bits < 8 else 2):
@@ -33,12 +33,12 @@ def kernel_for(m: int, bits: int) -> str:
 
 
 def bucket(m: int) -> int:
-    """Return the batch under which a configuration for ``m`` rows is kept."""
+    """Return the batch under which a configuration for ``m`` rows is stored."""
     return next((size for size in BUCKETS if size >= m), BUCKETS[-1])
 
 
 def tuned(ms: Sequence[int], bits: int) -> list[int]:
-    """Return those of ``ms``, called in this order, whose first call tunes."""
+    """Return the members of ``ms`` whose first call tunes, when called in this order."""
     first: dict[tuple[str, int], int] = {}
     for m in ms:
         first.setdefault(_key(m, bits), m)

@@ -55,7 +55,7 @@ def tune(request: Request) -> dict[str, Any]:
 def compile_ahead(request: Request) -> None:
     """Let processes compile every candidate side by side; their times are discarded.
 
-    What one of them cannot compile is left to the tuner, which passes it over or fails for itself.
+    A candidate that fails to compile is left to the tuner, which skips it or fails.
     """
     calls = [script(sys.argv[1], str(number)) for number in range(request["workers"])]
     for process in [subprocess.Popen(call) for call in calls]:

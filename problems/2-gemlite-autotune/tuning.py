@@ -1,7 +1,7 @@
-"""The tuning of a variant and case: done once, in a process of its own, and kept beside its caches.
+"""The tuning of a variant and case: done once, in its own process, and stored beside its caches.
 
 A process that has tuned holds copies, streams and clocks of hundreds of launches. So nothing is
-measured in it: a fresh one loads what it chose, as a user's second start would.
+measured in it: a new process loads its choices, as a user's second start would.
 """
 
 import json
@@ -16,7 +16,7 @@ Record = dict[str, Any]
 Request = dict[str, Any]
 
 _MOST_WORKERS = 16
-# A profiler that follows child processes has no business in the tuner.
+# Removed, so that a profiler that follows child processes does not enter the tuner.
 _INJECTED = ("LD_PRELOAD", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH")
 
 
@@ -36,7 +36,7 @@ def request(params: dict[str, Any]) -> Request:
 
 
 def record_path(case: str) -> Path:
-    """Return where the tuning of this variant and ``case`` is kept."""
+    """Return the path of the tuning of this variant and ``case``."""
     return Path(os.environ["TRITON_CACHE_DIR"]).parent / f"{case}.json"
 
 
@@ -61,7 +61,7 @@ def read(path: Path, request: Request) -> Record | None:
 
 
 def write(path: Path, record: Record) -> None:
-    """Keep a tuning, whole or not at all."""
+    """Write a tuning atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     building = path.with_suffix(f".{os.getpid()}")
     building.write_text(json.dumps(record, allow_nan=False), encoding="utf-8")
@@ -69,7 +69,7 @@ def write(path: Path, record: Record) -> None:
 
 
 def script(*arguments: str) -> list[str]:
-    """Return the call of the tuning process."""
+    """Return the command of the tuning process."""
     return [sys.executable, str(Path(__file__).with_name("tune.py")), *arguments]
 
 

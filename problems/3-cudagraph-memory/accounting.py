@@ -1,8 +1,8 @@
-"""Where a device's memory went: arithmetic on plain numbers, without torch.
+"""Break a device's used memory into its parts: arithmetic on plain numbers, without torch.
 
-The pieces come from sources that know nothing of each other. The driver says what is used, the
-allocator's counters what it reserved, its snapshot which blocks are in use in which pool, and
-Python which tensors lie in them. That the pieces add up to what is used is worth checking.
+The parts come from independent sources. The driver reports what is used, the allocator's counters
+what it reserved, its snapshot which blocks are in use in which pool, and Python which tensors lie
+in them. The sum of the parts is checked against what is used.
 """
 
 from bisect import bisect_right
@@ -14,7 +14,7 @@ DEFAULT = (0, 0)
 """The pool of everything that is allocated outside a graph."""
 
 Storage = tuple[int, int]
-"""Address and bytes."""
+"""Address and size in bytes."""
 
 _IN_USE = ("active_allocated", "active_awaiting_free")
 _BLOCK = 512
@@ -63,7 +63,7 @@ class Parts:
 
 @dataclass(frozen=True)
 class GraphParts:
-    """What the reserved bytes of the graphs' pools are for; the four add up to them.
+    """The uses of the graphs' reserved bytes; the four add up to them.
 
     Each replay reads its inputs' copies and writes its outputs and workspaces where the recording
     put them. ``dead`` is the rest: what the recording wrote and freed, with rounding, and what was
@@ -88,7 +88,7 @@ def pools(segments: Iterable[Mapping[str, Any]]) -> dict[tuple[int, int], Pool]:
 
 
 def graph_pools(by_id: Mapping[tuple[int, int], Pool]) -> Pool:
-    """Return all pools but the default one as if they were one."""
+    """Return the sum of all pools but the default one."""
     graphs = [pool for name, pool in by_id.items() if name != DEFAULT]
     return Pool(sum(pool.reserved for pool in graphs), sum(pool.live for pool in graphs))
 
@@ -99,7 +99,7 @@ def parts(
     others: Iterable[Storage],
     outside: int | None = None,
 ) -> Parts:
-    """Return the pieces; a storage that is among ``weights`` counts once, wherever else it is."""
+    """Return the parts; a storage among ``weights`` counts once, as a weight."""
     by_id = pools(segments)
     default = by_id.get(DEFAULT, Pool())
     ours = dict(weights)
@@ -158,23 +158,23 @@ def live_in_graphs(segments: Iterable[Mapping[str, Any]]) -> list[Storage]:
 
 
 def identity_error(pieces: Parts, used: int) -> int:
-    """Return by how many bytes the pieces miss what the driver says is used."""
+    """Return the difference of the parts' sum and the driver's used bytes."""
     return abs(pieces.total - used)
 
 
 def ungraphed(expected: int, recorded: int, skips: int) -> int:
-    """Return how many functions run without the graph that they should have.
+    """Return the number of functions that run without their expected graph.
 
-    Inductor counts what it skipped on purpose; what was never recorded for another reason it does
-    not count, so the recordings are counted as well.
+    Inductor counts only the functions it skipped on purpose, so the recordings are counted as
+    well.
     """
     return max(skips, expected - recorded, 0)
 
 
 def per_node(growth: Mapping[int, int]) -> float | None:
-    """Return bytes a node from the bytes that graphs of so many nodes took: a difference.
+    """Return bytes per node: the difference of two graphs' bytes over that of their nodes.
 
-    What the first graph of a process takes once is thus left out. None of fewer than two graphs.
+    One-time bytes of a process's first graph cancel out. None of fewer than two graphs.
     """
     if len(growth) < 2:
         return None

@@ -25,10 +25,10 @@ from harness.probe.cell import Cell
 
 
 class Ledger:
-    """States what memory a cell holds, from before anything of it was on the device.
+    """States the memory of a cell, counted from before its first allocation on the device.
 
-    The driver counts the whole device, other processes included. So what it says is stated only by
-    a cell that has the device to itself; what torch says of its own process, by every cell.
+    The driver counts the whole device, other processes included. So its numbers are stated only by
+    a cell that has the device to itself; torch's, of its own process, by every cell.
     """
 
     def __init__(self, cell: Cell, expected: int) -> None:
@@ -59,7 +59,7 @@ class Ledger:
             self._allocated(phase, owned)
 
     def pool_after(self, step: str) -> None:
-        """State what the graphs' pools hold once ``step`` was recorded."""
+        """State the reserved bytes of the graphs' pools after ``step`` was recorded."""
         if self._cell.device == "cuda":
             self._cell.synchronize()
             graphs = graph_pools(pools(_segments()))
@@ -73,7 +73,7 @@ class Ledger:
         return _used() - self._baseline - torch.cuda.memory_reserved()
 
     def state_recording(self, before: int | None, nodes_before: int | None) -> None:
-        """State the driver's bytes for what was recorded since, in all and a node."""
+        """State the driver's bytes for the graphs recorded since, in all and per node."""
         after, nodes = self.outside(), self._recorder.nodes
         if before is None or after is None:
             return
@@ -83,7 +83,7 @@ class Ledger:
             self._cell.fact("record_bytes_per_node", each, "B/node")
 
     def forget(self, steps: dict[str, Any]) -> None:
-        """Let go of every compiled function and every graph."""
+        """Drop every compiled function and every graph."""
         steps.clear()
         torch._dynamo.reset()  # with the trees of graphs
         self._recorder.forget()
@@ -160,9 +160,9 @@ class Ledger:
 
 
 def _prime() -> None:
-    """Record one small graph and make Inductor's kind of input copy, for what the first one loads.
+    """Record a small graph and make Inductor's input copies, so that their one-time loads are done.
 
-    Else the driver would load it while the graph under study is recorded, and count it as its.
+    Else the driver would load them, and their bytes would count, while the studied graph records.
     """
     x = torch.zeros(1, device="cuda")
     graph = torch.cuda.CUDAGraph()

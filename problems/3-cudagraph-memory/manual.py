@@ -1,4 +1,4 @@
-"""Graphs recorded by hand, each in a pool of its own or all in one."""
+"""Graphs recorded by hand, each in its own pool or all in one."""
 
 from collections.abc import Callable
 from typing import Any

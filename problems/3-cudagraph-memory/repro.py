@@ -1,4 +1,4 @@
-"""Reproduce what CUDA graphs cost in memory and gain in time: linears in a row, or a Llama decoder.
+"""Reproduce the memory cost and time gain of CUDA graphs: linears in a row, or a Llama decoder.
 
 Run by ``harness run 3``; ``--dry-run`` prints the command and environment of each cell.
 """
@@ -19,7 +19,7 @@ from workloads.decoder import SHAPES, build
 from harness.probe.cell import Cell
 
 Steps = dict[str, Callable[[], object]]
-"""What a cell runs, by region; the first is studied call by call, the others are new shapes."""
+"""A cell's steps by region; the first is studied call by call, the others are new shapes."""
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def stack(cell: Cell) -> None:
-    """Run eight square linears at one batch after the other: nothing but what a weight costs."""
+    """Run eight square linears at one batch after the other: the cost per weight alone."""
     width, layers, ms = (cell.params[key] for key in ("width", "layers", "ms"))
     ledger = begin(cell, expected=len(ms))
     with cell.phase("load"):
@@ -59,7 +59,7 @@ def stack(cell: Cell) -> None:
 
 
 def decoder(cell: Cell) -> None:
-    """Run a decoder at batch 1; its prefill is eager unless the case says that all is graphed."""
+    """Run a decoder at batch 1; its prefill is eager unless the case graphs everything."""
     length, everything = cell.params["prompt"], cell.params.get("all_graphed", False)
     ledger = begin(cell, expected=2 if everything else 1)
     with cell.phase("load"):
@@ -89,7 +89,7 @@ def decoder(cell: Cell) -> None:
 
 
 def begin(cell: Cell, expected: int) -> Ledger:
-    """Note what the device holds before us, and import what the variant needs."""
+    """Start the ledger before the first allocation, and import the variant's modules."""
     ledger = Ledger(cell, expected if graphed(cell.params["mode"]) else 0)
     with cell.phase("import"):
         if cell.params["quantise"] != "none":
@@ -99,7 +99,7 @@ def begin(cell: Cell, expected: int) -> Ledger:
 
 
 def put_in_place(cell: Cell, ledger: Ledger, model: nn.Module) -> None:
-    """Quantise, and give back what that and loading left cached: the rest belongs to inference."""
+    """Quantise, then free the memory cached so far, so that later memory belongs to inference."""
     ledger.weigh(model)
     ledger.state("load")
     with cell.phase("quantise"):
@@ -124,7 +124,7 @@ def compiled(cell: Cell, function: Callable[..., Any]) -> Callable[..., Any]:
 def study(cell: Cell, ledger: Ledger, eager: Steps, steps: Steps) -> None:
     """Call the first step three times, then the others; state the memory after each, then measure.
 
-    What runs once eagerly has its kernels loaded; a driver loads them when they are first needed.
+    The eager steps run first: a driver loads kernels at their first launch.
     """
     with cell.phase("eager"):
         for step in eager.values():
@@ -161,7 +161,7 @@ def study(cell: Cell, ledger: Ledger, eager: Steps, steps: Steps) -> None:
 
 
 def state_nodes(cell: Cell, ledger: Ledger) -> None:
-    """Record chains of one small kernel, and state the driver's bytes for each, and a node."""
+    """Record chains of one small kernel; state the driver's bytes for each chain and per node."""
     if cell.device != "cuda":
         return
     recorded, growth = [], {}
@@ -181,7 +181,7 @@ def state_nodes(cell: Cell, ledger: Ledger) -> None:
 
 
 def empty(cell: Cell) -> None:
-    """Give back what is cached and not in use."""
+    """Free the cached memory that is not in use."""
     gc.collect()
     cell.synchronize()
     if cell.device == "cuda":
@@ -189,7 +189,7 @@ def empty(cell: Cell) -> None:
 
 
 def reset_peaks(cell: Cell) -> None:
-    """Let peaks begin here."""
+    """Reset the peak memory counters."""
     if cell.device == "cuda":
         torch.cuda.reset_peak_memory_stats()
 

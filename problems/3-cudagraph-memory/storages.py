@@ -1,4 +1,4 @@
-"""Which storages tensors have; without torch, so that a test can hand in anything of that shape."""
+"""The storages of tensors; without torch, so that tests can pass stand-ins."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,7 +14,7 @@ def leaves(tensor: Any) -> Iterator[Any]:
 
 
 def distinct(tensors: Iterable[Any]) -> list[tuple[int, int]]:
-    """Return address and bytes of each storage once, however many tensors look at it."""
+    """Return address and bytes of each storage once, however many tensors view it."""
     sizes: dict[int, int] = {}
     for tensor in tensors:
         for leaf in leaves(tensor):

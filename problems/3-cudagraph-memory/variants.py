@@ -1,4 +1,4 @@
-"""What the variants differ in: the weights' storage, and what torch.compile is asked for."""
+"""The variants: the weights' storage, and torch.compile's mode."""
 
 import os
 from typing import Any
@@ -17,7 +17,7 @@ MODES: dict[str, str | None] = {
 
 
 def prepare(params: dict[str, Any]) -> None:
-    """Set what has to stand before anything runs on the device."""
+    """Apply the settings that precede the first work on the device."""
     if "cublas_workspace" in params:
         os.environ["CUBLAS_WORKSPACE_CONFIG"] = params["cublas_workspace"]
     if not params.get("trees", True):
@@ -27,7 +27,7 @@ def prepare(params: dict[str, Any]) -> None:
 def quantise(model: nn.Module, scheme: str) -> None:
     """Replace every linear weight of ``model`` by torchao's tensor of ``scheme``, in place.
 
-    torchao would switch coordinate descent on for whatever is compiled later; here the mode alone
+    torchao would switch coordinate descent on for everything compiled later; here the mode alone
     decides how it is compiled, so that a mode is the same for all weights.
     """
     if scheme == "none":
@@ -48,5 +48,5 @@ def quantise(model: nn.Module, scheme: str) -> None:
 
 
 def graphed(mode: str) -> bool:
-    """Return whether a mode means to replay graphs."""
+    """Return whether a mode replays graphs."""
     return mode in ("graphs", "autotune-graphs", "manual-private", "manual-shared")

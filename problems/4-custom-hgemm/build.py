@@ -1,4 +1,4 @@
-"""Compile steps to cubins with nvcc, and say what resources each takes.
+"""Compile steps to cubins with nvcc, and print the resources that each takes.
 
 ``python build.py [step …]`` prints the table. Compiling needs no GPU.
 """
@@ -20,11 +20,11 @@ from steps import COUNTERS, EVERY, STEPS, named
 
 KERNELS = Path(__file__).parent / "kernels"
 READY = Path(__file__).parent / ".cubins"
-"""Where cubins may lie that were built before: carried to where there is no nvcc."""
+"""Folder of prebuilt cubins, copied to machines without nvcc."""
 
 
 def cache_folder() -> Path:
-    """Return where cubins are kept: as HGEMM_CACHE says; of a cell beside its variant's caches."""
+    """Return the cubins' folder: HGEMM_CACHE; in a cell, beside its variant's caches."""
     if "HGEMM_CACHE" in os.environ:
         return Path(os.environ["HGEMM_CACHE"])
     if "HARNESS_CELL" in os.environ:  # a container mounts this folder read only
@@ -33,7 +33,7 @@ def cache_folder() -> Path:
 
 
 CACHE = cache_folder()
-"""Where cubins are kept unless the caller says otherwise."""
+"""The default folder of cubins."""
 ELEMENTS = ("bf16", "fp16")
 FLAGS = (
     "-std=c++17",
@@ -46,12 +46,12 @@ TIMEOUT_S = 300
 
 
 class BuildError(Exception):
-    """A step did not compile, or compiled to less than it promises; says nvcc's own words."""
+    """A step did not compile, spilled or drew warnings; the message has nvcc's output."""
 
 
 @dataclass(frozen=True)
 class Built:
-    """A cubin and what ptxas says of it: registers a thread, bytes, named barriers."""
+    """A cubin and ptxas's report: registers a thread, bytes, named barriers."""
 
     step: str
     element: str
@@ -86,11 +86,11 @@ def build(
     architecture: str = HOPPER,
     extra: dict[str, int] | None = None,
 ) -> Built:
-    """Return the step's cubin, compiled unless it was before; ``extra``: further macros.
+    """Return the step's cubin, compiled unless cached; ``extra``: further macros.
 
-    ``architecture``: of the device; a cubin runs on no other than its own generation.
+    ``architecture``: of the device; a cubin runs on its own generation only.
 
-    A step that calls itself fast must neither spill nor draw a warning: ``BuildError`` says so.
+    Raises ``BuildError`` if nvcc fails, or if a step marked fast spills or draws a warning.
     """
     key = _key(step, element, architecture, extra)
     files = [(folder / f"{key}.cubin", folder / f"{key}.log") for folder in (cache, READY)]
@@ -119,7 +119,7 @@ def build_all(
     jobs: int = 0,
     extra: dict[str, int] | None = None,
 ) -> list[Built | BuildError]:
-    """Compile several (step, element) at once; an error stands in the place of what failed."""
+    """Compile several (step, element) at once; a failed step's place holds its error."""
 
     def result(pair: tuple[Step, str]) -> Built | BuildError:
         try:
@@ -157,7 +157,7 @@ def read_log(step: str, element: str, cubin: Path, log: str) -> Built:
 
 
 def _key(step: Step, element: str, architecture: str, extra: dict[str, int] | None) -> str:
-    """Name a cubin after all that it is made of."""
+    """Return a cubin's name: a digest of its sources and flags."""
     digest = hashlib.sha256()
     for path in sorted(KERNELS.glob("*.cu*")):  # h9 includes another step's
         digest.update(path.read_bytes())
@@ -168,7 +168,7 @@ def _key(step: Step, element: str, architecture: str, extra: dict[str, int] | No
 
 
 def main() -> int:
-    """Print the resources of the steps that are asked for, or of all."""
+    """Print the resources of the named steps, or of all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("steps", nargs="*", type=_buildable, help="names; default: all")
     parser.add_argument("--candidates", action="store_true", help="the best kernel's, too")

@@ -1,4 +1,4 @@
-"""Whether a step computes the product: against fp64, as exactly as cuBLAS, and nothing beside C."""
+"""Check a step's product: as exact as cuBLAS against fp64, and no write outside C."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,15 +28,15 @@ ODD_SHAPES: tuple[Shape, ...] = ((1, 1, 1), (33, 17, 65), (129, 7, 13), (64, 100
 LARGE: tuple[Shape, ...] = ((4096, 4096, 4096),)
 LARGE_ODD: tuple[Shape, ...] = ((4097, 4104, 4099),)
 ROWS_UNALIGNED: tuple[Shape, ...] = (*ODD_SHAPES[1:], *LARGE_ODD)
-"""Of which the fallback alone computes anything, large enough to have an error."""
+"""Shapes that only the fallback computes, large enough to have a rounding error."""
 GUARD = 1 << 14
-"""Elements before and after C that nobody may write."""
+"""Guard elements before and after C; no kernel may write them."""
 REPEATS = 20
-"""Runs whose results have to be the same bit for bit."""
+"""Runs whose results have to be bitwise equal."""
 OVERFLOW = 0.1
-"""In %: how much of what overflows may do so in one product and not in the other."""
+"""In %: share of the overflowing elements that may overflow in one product only."""
 TIMES_CUBLAS = 2.0
-"""How much larger than cuBLAS's the error may be."""
+"""Largest ratio allowed of a step's error to cuBLAS's."""
 
 Run = Callable[[Any, Any, Any], None]
 
@@ -50,10 +50,10 @@ def shapes(step: Step, large: bool) -> list[Shape]:
 
 
 def check(step: Step, run: Run, element: str, large: bool) -> tuple[bool, list[str]]:
-    """Return whether all holds, and a line for each shape and property that was looked at.
+    """Return whether all checks pass, and a line for each checked shape and property.
 
-    It ends with the first that fails. Each line is printed, too, before the next check begins: of
-    a process that is killed, the last one says how far it came.
+    It ends at the first failure. Each line is printed before the next check begins, so that the
+    last line of a killed process shows how far it came.
     """
     checks = [partial(_product, run, element, shape) for shape in shapes(step, large)]
     checks += [partial(_repeated, run, element), partial(_in_order, run, element)]
@@ -84,7 +84,7 @@ def _operands(element: str, shape: Shape, seed: int = 0) -> tuple[Any, Any]:
 
 
 def _poisoned(like: Any, m: int, n: int) -> tuple[Any, Any]:
-    """Return memory full of NaN, and the C in its middle."""
+    """Return a buffer full of NaN, and C as the view of its middle."""
     import torch
 
     memory = torch.full((m * n + 2 * GUARD,), float("nan"), dtype=like.dtype, device="cuda")
@@ -93,11 +93,11 @@ def _poisoned(like: Any, m: int, n: int) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class Errors:
-    """How far a product is from the exact one (fp64), and cuBLAS's: relative errors in the norm.
+    """Errors of a product and of cuBLAS's against fp64: relative, in the norm.
 
     ``single``: to the product in fp32. ``worst``: the largest error of an element over the root
-    mean square of all. ``wrong``: where it is wrong, in words, empty if it is as exact as it has
-    to be and nothing was written beside C.
+    mean square of all. ``wrong``: a description of the wrong place; empty if the
+    product is exact enough and nothing was written outside C.
     """
 
     shape: Shape
@@ -155,7 +155,7 @@ def _product(run: Run, element: str, shape: Shape) -> tuple[bool, str]:
 
 
 def where(c: Any, reference: Any) -> str:
-    """Say which elements are wrong, to see at a glance which part of a tile it is."""
+    """Describe the range of wrong elements, which shows the part of a tile."""
     import torch
 
     off = (c.double() - reference).abs() > 0.05 * reference.abs().mean() + 0.02 * reference.abs()
@@ -175,7 +175,7 @@ def where(c: Any, reference: Any) -> str:
 
 
 def _repeated(run: Run, element: str) -> tuple[bool, str]:
-    """Run over and over without a pause, and compare the results bit for bit."""
+    """Run repeatedly without a pause, and compare the results bitwise."""
     import torch
 
     shape = (2000, 2312, 1032)
@@ -191,11 +191,11 @@ def _repeated(run: Run, element: str) -> tuple[bool, str]:
 
 
 def chained(run: Run, element: str) -> int:
-    """Multiply what the product before wrote, over and over; return how many elements are wrong.
+    """Multiply the previous product repeatedly; return the number of wrong elements.
 
-    Between two buffers, as a CUDA graph, so that no product waits for the host: a kernel that read
-    or wrote before the one ahead of it is over would show. Right is what comes of the same with a
-    pause after each.
+    Between two buffers, as a CUDA graph, so that no product waits for the host: a kernel that
+    reads or writes before its predecessor ends changes the result. The reference is the same chain
+    with a synchronisation after each product.
     """
     import torch
 
@@ -227,10 +227,10 @@ def _in_order(run: Run, element: str) -> tuple[bool, str]:
 
 
 def overflow(run: Run) -> float:
-    """Return how much of what overflows in cuBLAS's fp16 does not here, or the reverse, in %.
+    """Return the elements that overflow fp16 in one product only, in % of cuBLAS's overflows.
 
-    NaN if nothing overflows there. About a third of the elements exceed the largest number of
-    fp16; a few lie so near to it that another order of the sum decides.
+    NaN if nothing overflows in cuBLAS's product. About a third of the elements exceed the largest
+    number of fp16; a few are so near to it that the order of summation decides.
     """
     import torch
 

@@ -10,7 +10,7 @@ from steps import COUNTERS
 from harness.probe.sm_clock import between
 
 MOST = 1024
-"""Multiprocessors there is room for; their numbers may have gaps."""
+"""Capacity in multiprocessors; their ids may have gaps."""
 
 
 class Clocks:
@@ -29,7 +29,7 @@ class Clocks:
             self._marks.append(Launch(function, LaunchConfig(*sizes), arguments, [address]))
 
     def mark(self, end: bool) -> None:
-        """Read the counters when the stream gets here; returns at once."""
+        """Enqueue a read of the counters on the stream; returns at once."""
         import torch
 
         if not end:

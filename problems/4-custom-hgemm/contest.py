@@ -1,4 +1,4 @@
-"""Products of one shape, or of many, timed in turn within this process; and one of them alone."""
+"""Products of one shape or of many, timed interleaved in this process; or one product alone."""
 
 from typing import Any
 
@@ -16,13 +16,13 @@ from harness.probe.paired import Turns, interleaved
 from harness.probe.power import Monitor
 
 TENSOR_CORES = 4
-"""Of a multiprocessor."""
+"""Tensor cores per multiprocessor."""
 RAGGED: Shape = (257, 776, 2056)
-"""Checked as well: no tile of any step divides it."""
+"""A further shape to check: no tile of any step divides it."""
 
 
 def square(cell: Any) -> None:
-    """Time every contender of one shape in turn, and state what each is."""
+    """Time every contender of one shape interleaved, and state each one's facts."""
     element, shape = cell.params["element"], as_shape(cell.params["shape"])
     names = cell.params["contenders"]
     prepare()
@@ -82,7 +82,7 @@ def sizes(cell: Any) -> None:
 
 
 def alone(cell: Any) -> None:
-    """Hand one contender over to the capture, with what it is."""
+    """Hand one contender over to the capture, and state its facts."""
     element, shape = cell.params["element"], as_shape(cell.params["shape"])
     name = cell.params["contender"]
     prepare()
@@ -98,7 +98,7 @@ def alone(cell: Any) -> None:
 
 
 def compare(cell: Any, runs: dict[str, Run], sets: list[Operands], work: int) -> None:
-    """Time ``runs`` in turn; keep rates, ratios and conditions of each as a region."""
+    """Time ``runs`` interleaved; keep rates, ratios and conditions of each as a region."""
     measured = timed(cell, runs, sets)
     times = {name: turns.us for name, turns in measured.items()}
     climbed = ratios.climbed(times, list(RUNGS))
@@ -121,7 +121,7 @@ def timed(cell: Any, runs: dict[str, Run], sets: list[Operands]) -> dict[str, Tu
 def bound(
     cell: Any, names: list[str], shape: Shape, sets: list[Operands], region: str = ""
 ) -> dict[str, Run]:
-    """Return the contenders by name, and state the choice of those that choose."""
+    """Return the contenders by name, and state the dispatcher's and cuBLASLt's choices."""
     element, ending = cell.params["element"], f".{region}" if region else ""
     chosen = {name: contender(name, element, shape, sets) for name in names if name != "cublaslt"}
     if "cublaslt" in names:
@@ -134,7 +134,7 @@ def bound(
 
 
 def right(name: str, run: Run, element: str, shape: Shape) -> Errors:
-    """Return how exact a product is. A wrong one ends the process: its time would mean nothing."""
+    """Return a product's errors. A wrong product ends the process: its time would mean nothing."""
     product_errors = errors(run, element, shape)
     if product_errors.wrong:
         raise SystemExit(f"{name}: wrong product, {product_errors}")

@@ -1,6 +1,6 @@
-"""Which configuration for which shape: as measured, else as a model of waves and bytes predicts.
+"""Choose a shape's configuration: the measured one, else by a model of waves and bytes.
 
-``python dispatch.py sweep.jsonl …`` turns what ``check_and_time.py --sweep`` wrote, in one or
+``python dispatch.py sweep.jsonl …`` turns the rows of ``check_and_time.py --sweep``, of one or
 several runs, into ``choices.json``, which ``choose`` then prefers to the model.
 """
 
@@ -22,16 +22,16 @@ Shape = tuple[int, int, int]
 
 CHOICES = Path(__file__).parent / "choices.json"
 FMA_PER_CYCLE = 2048
-"""Multiply-adds of a multiprocessor's tensor cores in a cycle, 16-bit operands, dense."""
+"""Dense 16-bit multiply-adds per cycle of a multiprocessor's tensor cores."""
 SHARED_BYTES_PER_CYCLE = 128
-"""What wgmma can read of a multiprocessor's shared memory in a cycle."""
+"""Bytes per cycle that wgmma reads from a multiprocessor's shared memory."""
 FILL_BYTES_PER_CYCLE = 56
-"""What a multiprocessor takes from L2 in a cycle when all do; fitted, as the next four are, to the
-cycles of all candidates at the suite's shapes on an H200."""
+"""Bytes per cycle that a multiprocessor gets from L2 when all load; fitted, as the next four, to
+the cycles of all candidates at the suite's shapes on an H200."""
 START_CYCLES, ADD_CYCLES = 3500, 3000
-"""Of a launch with its first load and last store; of adding a split K."""
+"""Cycles of a launch with its first load and last store; of summing a split K."""
 TILE_CYCLES, TURN_CYCLES = 1000, 300
-"""Of a tile's change; with ping-pong consumers."""
+"""Cycles between two tiles; with ping-pong consumers."""
 
 
 def choose(m: int, n: int, k: int, sms: int = SMS) -> Step:
@@ -66,7 +66,7 @@ def cycles(step: Step, m: int, n: int, k: int, sms: int = SMS) -> float:
 
 @cache
 def choices() -> dict[Shape, str]:
-    """Return the candidate that was fastest for each shape that was measured here."""
+    """Return the fastest candidate of each measured shape."""
     if not CHOICES.exists():
         return {}
     rows = json.loads(CHOICES.read_text(encoding="utf-8"))
@@ -76,7 +76,7 @@ def choices() -> dict[Shape, str]:
 def fastest(*runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return for each shape the fastest candidate, and its rate over the better baseline's.
 
-    ``runs``: rows of what was timed in turn. A candidate counts by the median over the rounds of
+    ``runs``: rows of interleaved timings. A candidate's rate is the median over the rounds of
     all runs, each against the baseline of its own round.
     """
     from harness.probe.ratios import better, over  # lazy: a user of the kernels needs no harness
@@ -101,7 +101,7 @@ def fastest(*runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 class Dispatcher:
-    """C = A @ B by the chosen candidate: what a user of the kernels would call.
+    """C = A @ B by the chosen candidate: the entry point for users of the kernels.
 
     ``pdl``: whether kernels may start while the one before them in the stream ends (programmatic
     dependent launch).
@@ -133,7 +133,7 @@ class Dispatcher:
 
 
 def timed(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a sweep that are times."""
+    """Return a sweep's rows of times."""
     rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return [row for row in rows if row["kind"] == "time"]
 

@@ -1,4 +1,4 @@
-"""The facts that a cell states of a shape, a step and a product's errors: name, value, unit."""
+"""The facts that a cell states about a shape, a step and a product's errors: name, value, unit."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,18 +28,18 @@ UNITS = {
     "power_w": "W",
     "of_tensor_rate": "%",
 }
-"""Of every sample that a cell states itself."""
+"""The unit of each metric that a cell samples itself."""
 
 
 def of_shape(shape: Shape) -> Iterator[Fact]:
-    """Yield the operations, and the bytes that have to be moved whatever the kernel does."""
+    """Yield the operations, and the least bytes that any kernel has to move."""
     m, n, k = shape
     yield "flop", flop(shape), "FLOP"
     yield "io_bytes", ELEMENT_BYTES * (m * k + k * n + m * n), "B"
 
 
 def of_step(step: Step, built: Built) -> Iterator[Fact]:
-    """Yield what a step is, and what ptxas says that it takes."""
+    """Yield a step's configuration, and its resources by ptxas."""
     yield "step", step.name, ""
     yield "tile", "×".join(map(str, step.tile)), ""
     yield "cluster", "×".join(map(str, (*step.cluster, step.split_k))), ""  # in M, N and K
@@ -52,7 +52,7 @@ def of_step(step: Step, built: Built) -> Iterator[Fact]:
 
 
 def of_errors(errors: Errors) -> Iterator[Fact]:
-    """Yield how exact a product is, and cuBLAS's of the same operands."""
+    """Yield the errors of a product, and of cuBLAS's with the same operands."""
     yield "error", errors.error, ""
     yield "error_to_fp32", errors.single, ""
     yield "cublas_error", errors.cublas, ""
@@ -62,7 +62,7 @@ def of_errors(errors: Errors) -> Iterator[Fact]:
 
 
 def over_all(errors: Sequence[Errors], built: Sequence[Built]) -> Iterator[Fact]:
-    """Yield what has to hold of every kernel at once: how exact the least exact is, all spills."""
+    """Yield the largest error ratio to cuBLAS's, and the sum of spills, of all kernels."""
     yield "largest_error_ratio", max(map(_ratio, errors)), "×"
     if built:
         yield "all_spill_bytes", sum(cubin.spill_bytes for cubin in built), "B"

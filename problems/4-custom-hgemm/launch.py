@@ -19,15 +19,15 @@ MULTIPROCESSOR_COUNT = 16  # CU_DEVICE_ATTRIBUTE_*
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_*
 PROGRAMMATIC_SERIALIZATION = 6  # CU_LAUNCH_ATTRIBUTE_*
 MAX_BOUND = 4096
-"""Launches that a kernel remembers before it forgets them all."""
+"""Bound launches that a kernel caches before it drops them all."""
 
 
 class LaunchError(Exception):
-    """The driver refused a call; says which and why."""
+    """A driver call failed; the message has its name and error."""
 
 
 class LaunchAttribute(ctypes.Structure):
-    """CUlaunchAttribute, of whose values only a whole number is named."""
+    """CUlaunchAttribute; of its value union only the integer is declared."""
 
     _fields_ = (
         ("id", ctypes.c_int),
@@ -87,7 +87,7 @@ def load(cubin: Path, step: Step) -> ctypes.c_void_p:
 class TensorMap:
     """A TMA descriptor of a row-major matrix of ``rows`` by ``columns`` elements.
 
-    ``box``: rows and columns of what one TMA instruction moves.
+    ``box``: rows and columns that one TMA instruction moves.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Kernel:
         self.bind(a, b, c)(torch.cuda.current_stream().cuda_stream)
 
     def bind(self, a: Any, b: Any, c: Any) -> Launch:
-        """Return the launch for these tensors; made once for each set of addresses and shape.
+        """Return the launch for these tensors; cached for each set of addresses and shape.
 
         Raises ``LaunchError`` for tensors that the step does not take.
         """

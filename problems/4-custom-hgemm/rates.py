@@ -7,7 +7,7 @@ from checking import Shape
 
 
 def flop(shape: Shape) -> int:
-    """Return the operations of a product."""
+    """Return the floating-point operations of a product."""
     return 2 * math.prod(shape)
 
 
@@ -21,7 +21,7 @@ def of_tensor_rate(
 ) -> list[float]:
     """Return each rate, in TFLOP/s, in % of the tensor cores' at the clock counted meanwhile.
 
-    Turns whose clock is not known are left out.
+    Turns without a known clock are left out.
     """
     pairs = zip(rates, mhz, strict=True)
     return [1e8 * rate / (clock * flop_per_cycle) for rate, clock in pairs if math.isfinite(clock)]

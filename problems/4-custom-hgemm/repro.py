@@ -1,11 +1,11 @@
-"""Reproduce the ladder: every step of it, torch.mm and cuBLASLt's best; and one use in a model.
+"""Reproduce the ladder: every step of it, torch.mm and cuBLASLt's best; and their use in a model.
 
 Run by ``harness run 4``; ``--dry-run`` prints the command and environment of each cell.
 
-Times come from one process a round in which all contenders of a case run short batches in turn, and
-are ratios within a turn: at the power cap, which large products meet, a process of each would be
-compared at another clock. Counters and timelines say nothing of time, so they have a process each,
-a step in each, whose captures can be held against each other one by one.
+Times come from one process a round in which all contenders of a case run short batches
+interleaved, and are ratios within a turn: at the power cap, which large products reach, separate
+processes would run at different clocks. Counters and timelines do not compare times, so each step
+has its own process there, and its captures can be compared with another step's.
 """
 
 import sanitize

@@ -1,4 +1,4 @@
-"""What a step is, and how the families of steps are described.
+"""The description of a step, and constructors for the families of steps.
 
 The kernels check these numbers when they are built (``LAUNCHED_WITH`` in kernels/common.cuh), so a
 launch with another tile, block or amount of shared memory than the kernel was written for is an
@@ -24,11 +24,11 @@ class Step:
     """One kernel of the ladder, or one configuration of it.
 
     ``tile``: rows and columns of C that one block (not one cluster) computes, and the K of one
-    iteration. ``architecture``: the least that it runs on. ``maps``: which of "abc" are passed as
+    iteration. ``architecture``: the oldest that it runs on. ``maps``: which of "abc" are passed as
     TMA tensor maps and not as pointers; ``box_rows``: rows of their boxes. ``shared_bytes``:
     dynamic shared memory. ``align``: what K and N have to be a multiple of. ``macros``: passed to
-    the compiler. ``source``: the kernel, where it is not called as the step. ``pdl``: whether it
-    may be launched before the kernel ahead of it in the stream is over (programmatic dependent
+    the compiler. ``source``: the kernel's name, if it differs from the step's. ``pdl``: whether it
+    may be launched before the previous kernel in the stream ends (programmatic dependent
     launch). ``ping_pong``: whether a consumer stores its tile while the other multiplies the next.
     ``evenly``: whether a persistent step launches no more blocks than the number of its waves
     needs.
@@ -67,7 +67,7 @@ class Step:
         return self.source or self.name
 
     def takes(self, m: int, n: int, k: int) -> bool:
-        """Whether the kernel computes this shape; see ``fallback`` for the rest."""
+        """Return whether the kernel computes this shape; ``fallback`` takes the others."""
         return min(m, n, k) >= 1 and n % self.align == 0 and k % self.align == 0
 
     def grid(self, m: int, n: int, sms: int = SMS) -> tuple[int, int, int]:
@@ -134,7 +134,7 @@ def hopper(
     maps: str = "ab",
     store_boxes: int = 0,
 ) -> Step:
-    """Return a step on TMA and wgmma; a single stage is never waited for to be empty."""
+    """Return a step on TMA and wgmma; a single stage needs no empty barrier."""
     return Step(
         name,
         label,
@@ -166,7 +166,7 @@ def configured(
 ) -> Step:
     """Return a configuration of h7; the macros are described in the kernel.
 
-    The name says it all: tile, cluster, height of a group of clusters, stages, boxes of C.
+    Its name lists tile, cluster, height of a group of clusters, stages, boxes of C.
     """
     tile_m = 64 * consumers * consumer_m
     described = f"t{tile_m}x{tile_n}_c{cluster[0]}x{cluster[1]}_g{group}_s{stages}_b{store_boxes}"

@@ -1,4 +1,4 @@
-"""The ladder as data: what each step is, how it is launched, and why it was taken."""
+"""The ladder as data: each step's configuration, launch and reason."""
 
 import argparse
 import re
@@ -19,7 +19,7 @@ FALLBACK = Step(
 
 
 BASELINES = ("torch", "cublaslt")
-"""The library's products that every step is held against: torch.mm and cuBLASLt's best."""
+"""The baselines of every step: torch.mm and cuBLASLt's best."""
 
 COUNTERS = Step(
     "clocks",
@@ -207,7 +207,7 @@ EVERY: dict[str, Step] = STEPS | CANDIDATES
 
 
 def named(text: str) -> str:
-    """Return the name of a step or configuration as it is, for argparse."""
+    """Return the name of a step or configuration unchanged, for argparse."""
     if text not in EVERY:
         raise argparse.ArgumentTypeError(f"no step {text!r}; there are: {', '.join(EVERY)}")
     return text
@@ -232,7 +232,7 @@ def shapes_of(text: str) -> list[tuple[int, int, int]]:
 
 
 def suite() -> list[tuple[int, int, int]]:
-    """Return M, N, K of the shapes that the whole is judged by.
+    """Return M, N, K of the benchmark's shapes.
 
     Squares; the projections of an 8B Llama decoder with 4096 tokens; one whose 128 by 256 tiles
     are 18 for each of 132 multiprocessors; the linear layers of GPT-2 in training.
