@@ -18,7 +18,7 @@ test: setup ## the test suite without its slow lane
 	@.venv/bin/python -m pytest -q -n auto --dist worksteal -m "not slow"
 
 test-all: setup ## the whole test suite, as CI runs it
-	@.venv/bin/python -m pytest -q -n auto --dist loadgroup
+	@.venv/bin/python -m pytest -q -n auto --dist loadfile
 
 lint: setup ## style and types
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy

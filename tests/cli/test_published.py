@@ -63,8 +63,9 @@ def published(checkout: Path, ratio: float, slug: str = "nvidia-h200") -> Path:
 
 @pytest.mark.parametrize("report", reports.COMMITTED, ids=lambda folder: folder.parent.name)
 def test_a_fresh_clone_judges_what_its_pages_say(report: Path, tmp_path: Path) -> None:
-    for name in ("problems", "reports"):
-        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "problems").symlink_to(ROOT / "problems")
+    (tmp_path / "reports" / report.parent.name).mkdir(parents=True)
+    (tmp_path / "reports" / report.parent.name / report.name).symlink_to(report)
     done = harness(tmp_path, "check", report.parent.name.partition("-")[0], "--json")
     verdicts = Counter(claim["verdict"] for claim in json.loads(done.stdout))
     page = (report / "README.md").read_text()

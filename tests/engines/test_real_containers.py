@@ -38,8 +38,8 @@ from harness.run import provenance
 from harness.run.execute import Execution
 from harness.store import run_folder
 
-# One worker runs them all: they wait for the same lock, and one compares times.
-pytestmark = [pytest.mark.slow, pytest.mark.installs, pytest.mark.xdist_group("containers")]
+# `--dist loadfile` gives them all to one worker: they wait for the same lock.
+pytestmark = [pytest.mark.slow, pytest.mark.installs]
 
 MANIFEST = """\
 title: What a container may do
