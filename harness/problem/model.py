@@ -152,6 +152,7 @@ class Claim(_Model):
     bound: Bound
     needs: Device | None = None
     otherwise: str = Field("", description="what is true instead, told when it is refuted")
+    headline: bool = Field(default=False, description="the short path runs the cells it needs")
 
 
 class Reference(_Model):
@@ -162,6 +163,12 @@ class Reference(_Model):
     software: str
     columns: list[str]
     rows: list[list[str | float | None]]
+
+
+class Short(_Model):
+    """The short path: the cells that headline claims need, in few rounds."""
+
+    rounds: int = Field(default=2, ge=1, description="processes in which it repeats a timing cell")
 
 
 class Problem(_Model):
@@ -176,6 +183,7 @@ class Problem(_Model):
     captures: dict[CaptureKind, Capture]
     metrics: dict[Name, Metric]
     claims: list[Claim]
+    short: Short = Short()
     references: dict[Name, Reference] = {}
     workloads: list[str] = Field(
         [], description="files of problems/workloads/ that its scripts import, such as decoder.py"
