@@ -8,13 +8,14 @@ go into the local store, from where ``harness captures push`` copies them.
 import re
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness import files
 from harness.captures.kind import Kept
 from harness.captures.registry import KINDS
+from harness.errors import CaptureError
 from harness.evidence import capture_list
 from harness.evidence.capture_list import CaptureList, KeptCapture
 from harness.problem.model import Problem
@@ -25,6 +26,9 @@ GIT_BYTES = 4_000_000
 
 _OF_PROBLEM_RANK = 2
 """A problem's own artifacts come between the text captures and the binary ones."""
+
+_MOST_TEXT_BYTES = 16_000_000
+"""What is read of a kept text at most."""
 
 _LINK = re.compile(r"captures/([\w.+-]*\w)", re.ASCII)
 
@@ -41,39 +45,66 @@ class _Source:
     bytes: int
 
 
-def keep(
-    problem: Problem,
-    run: run_folder.Run,
-    cells: Collection[str],
-    page: str,
-    report: Path,
-    store: Path,
-) -> tuple[KeptCapture, ...]:
-    """Write the captures of a report and return their list, which stands in its evidence.
+@dataclass(frozen=True)
+class Prepared:
+    """A capture as the report may keep it, and the rank of its kind among those that go to git."""
 
-    Captures that exceed ``GIT_BYTES`` go to ``store``.
+    capture: KeptCapture
+    rank: int
 
-    ``cells`` names the cells whose artifacts count, ``page`` is the report's text. Raises
-    CaptureError if an artifact differs from what its cell recorded.
+
+def prepare(
+    problem: Problem, run: run_folder.Run, cells: Collection[str], report: Path
+) -> list[Prepared]:
+    """Write the redacted, compressed captures of ``cells`` into the report's captures/.
+
+    Raises CaptureError if an artifact differs from what its cell recorded.
     """
     folder = report / "captures"
     folder.mkdir()
-    with tempfile.TemporaryDirectory(prefix="captures-") as scratch:
-        sources = _sources(problem, run, cells)
-        captures = [_prepared(source, Path(scratch)) for source in sources]
-        ranks = {source.name: source.kept.rank for source in sources}
-        in_git = _fitting(captures, ranks, named=set(_LINK.findall(page)))
-        for capture in captures:
-            prepared = Path(scratch) / capture.name
-            if capture.name in in_git:
-                shutil.copyfile(prepared, folder / capture.name)
-            else:
-                capture_store.add(store, prepared, capture.sha256)
+    sources = _sources(problem, run, cells)
+    return [Prepared(_prepared(source, folder), source.kept.rank) for source in sources]
+
+
+def divide(
+    prepared: Sequence[Prepared], pages: str, report: Path, store: Path
+) -> tuple[KeptCapture, ...]:
+    """Return the list of a report's captures, which then stands in its evidence.
+
+    Captures that exceed ``GIT_BYTES`` are moved to ``store``; those that the text of ``pages``
+    links to stay first.
+    """
+    in_git = _fitting(prepared, named=set(_LINK.findall(pages)))
+    for entry in prepared:
+        if entry.capture.name not in in_git:
+            moved = report / "captures" / entry.capture.name
+            capture_store.add(store, moved, entry.capture.sha256)
+            moved.unlink()
     listed = tuple(
-        capture.model_copy(update={"in_git": capture.name in in_git}) for capture in captures
+        entry.capture.model_copy(update={"in_git": entry.capture.name in in_git})
+        for entry in prepared
     )
     capture_list.write(report / "evidence", CaptureList(captures=listed))
     return listed
+
+
+def text_of(report: Path, case: str, variant: str, artifact: str) -> tuple[str, str] | None:
+    """Return name and text of a workload's own artifact that a report keeps, None if it has none.
+
+    Raises CaptureError if the file is not the one that was published.
+    """
+    import zstandard
+
+    name = f"{case}.{variant}.{artifact}.zst"
+    path = report / "captures" / name
+    if not path.is_file():
+        return None
+    listed = capture_list.read(report / "evidence")
+    recorded = {capture.name: capture.sha256 for capture in listed.captures} if listed else {}
+    if recorded and recorded.get(name) != files.sha256(path):
+        raise CaptureError("is not the capture that was published", where=path)
+    with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
+        return name, reader.read(_MOST_TEXT_BYTES).decode(errors="replace")
 
 
 def _sources(problem: Problem, run: run_folder.Run, cells: Collection[str]) -> list[_Source]:
@@ -116,15 +147,13 @@ def _prepared(source: _Source, folder: Path) -> KeptCapture:
     )
 
 
-def _fitting(
-    captures: Iterable[KeptCapture], ranks: Mapping[str, int], named: Collection[str]
-) -> set[str]:
+def _fitting(prepared: Iterable[Prepared], named: Collection[str]) -> set[str]:
     """Return the names of the captures that go into git."""
     fitting = set()
     free = GIT_BYTES
     for _, _, size, name in sorted(
-        (capture.name not in named, ranks[capture.name], capture.bytes, capture.name)
-        for capture in captures
+        (entry.capture.name not in named, entry.rank, entry.capture.bytes, entry.capture.name)
+        for entry in prepared
     ):
         if size <= free:
             fitting.add(name)

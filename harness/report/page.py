@@ -1,9 +1,11 @@
 """What the sections of one worklog read, and the figures that they draw."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from harness.analysis.claims import ClaimResult
 from harness.analysis.metrics import Metrics
+from harness.errors import ManifestError
 from harness.evidence.provenance import EvidenceProvenance, Target
 from harness.evidence.tables import Tables
 from harness.problem.model import Problem
@@ -13,14 +15,19 @@ from harness.report.numbers import NOT_MEASURED
 
 @dataclass(frozen=True)
 class Page:
-    """The problem, its evidence and claims; ``figures`` maps file names to SVG text."""
+    """The problem, its evidence and claims; ``figures`` maps file names to SVG text.
+
+    ``folder`` is the report's, where its captures lie; ``root`` leads from the page to it.
+    """
 
     problem: Problem
     metrics: Metrics
     results: list[ClaimResult]
     provenance: EvidenceProvenance
     tables: Tables
+    folder: Path = Path()
     figures: dict[str, str] = field(default_factory=dict)
+    root: str = ""
 
     @property
     def target(self) -> Target:
@@ -30,12 +37,18 @@ class Page:
     def figure(self, name: str, alt: str, svg: str | None, caption: str) -> Markdown:
         """Keep a figure as ``name``.svg and return the Markdown that shows it above its caption.
 
-        Without ``svg`` return a line that says that ``alt`` was not measured.
+        Without ``svg`` return a line that says that ``alt`` was not measured. ManifestError where
+        another figure of the worklog or its pages has that name.
         """
         if svg is None:
             return not_measured(alt)
-        self.figures[f"{name}.svg"] = svg
-        return Markdown(f"![{alt}](figures/{name}.svg)\n\n*{caption}*")
+        if self.figures.setdefault(f"{name}.svg", svg) != svg:
+            raise ManifestError(
+                f"two figures are called {name!r}",
+                where=self.problem.folder,
+                remedy="give each figure of the worklog and its pages a name of its own",
+            )
+        return Markdown(f"![{alt}]({self.root}figures/{name}.svg)\n\n*{caption}*")
 
 
 def not_measured(subject: str = "") -> Markdown:

@@ -1,7 +1,8 @@
-"""Writes reports/<problem>/<target>/: evidence, captures, figures and the worklog, as one."""
+"""Writes reports/<problem>/<target>/: evidence, captures, figures, worklog and pages, as one."""
 
+import shutil
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness import files
@@ -14,6 +15,11 @@ from harness.report import completeness, index, kept_captures
 from harness.report.page import Page
 from harness.report.worklog import render as render_template
 from harness.store import run_folder
+
+PAGES = "pages"
+"""The folder of the pages under a worklog: of templates in a problem, of Markdown in a report."""
+
+_TEMPLATE = ".md.j2"
 
 
 @dataclass(frozen=True)
@@ -42,11 +48,9 @@ def publish(
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
         built = Path(scratch) / target.name
         tables = extraction.extract(run, built / "evidence")
-        render(problem, built)
-        page = (built / "README.md").read_text(encoding="utf-8")
-        captures = kept_captures.keep(
-            problem, run, completeness.measured(tables), page, built, store
-        )
+        prepared = kept_captures.prepare(problem, run, completeness.measured(tables), built)
+        pages = render(problem, built)
+        captures = kept_captures.divide(prepared, "\n".join(pages.values()), built, store)
         loss = "" if replace else completeness.loss(target, built)
         folder = target.with_name(target.name + index.PARTIAL) if loss else target
         with files.atomic_folder(folder) as building:
@@ -55,14 +59,31 @@ def publish(
     return Published(folder, loss, sum(not capture.in_git for capture in captures))
 
 
-def render(problem: Problem, folder: Path) -> None:
-    """Write worklog and figures from the evidence that stands in ``folder``."""
+def render(problem: Problem, folder: Path) -> dict[str, str]:
+    """Write worklog, pages and figures from the evidence and captures that stand in ``folder``.
+
+    Return the text of each page by its path in ``folder``.
+    """
     report = door.report(folder)
     metrics = Metrics(problem, report.tables, report.origin.gpus)
     judged = claims.judge(problem, metrics, report.origin.run.target.device)
-    page = Page(problem, metrics, judged, report.origin, report.tables)
-    text = render_template(problem.folder / "worklog.md.j2", page)
-    with files.atomic_folder(folder / "figures") as building:
-        for name, svg in page.figures.items():
-            (building / name).write_text(svg, encoding="utf-8")
-    files.write_text(folder / "README.md", text)
+    page = Page(problem, metrics, judged, report.origin, report.tables, folder)
+    texts = {"README.md": render_template(problem.folder / "worklog.md.j2", page)}
+    sub_page = replace(page, root="../")
+    for template in sorted((problem.folder / PAGES).glob(f"*{_TEMPLATE}")):
+        name = files.safe_name(template.name.removesuffix(_TEMPLATE))
+        texts[f"{PAGES}/{name}.md"] = render_template(template, sub_page)
+    _write(folder / "figures", page.figures)
+    _write(folder / PAGES, {Path(name).name: texts[name] for name in texts if "/" in name})
+    files.write_text(folder / "README.md", texts["README.md"])
+    return texts
+
+
+def _write(folder: Path, texts: dict[str, str]) -> None:
+    """Replace a folder by one of these files, by name; without files, remove it."""
+    if not texts:
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    with files.atomic_folder(folder) as building:
+        for name, text in texts.items():
+            (building / name).write_text(text, encoding="utf-8")

@@ -42,11 +42,15 @@ def test_there_are_committed_reports() -> None:
 def test_a_report_renders_again_byte_for_byte(folder: Path, tmp_path: Path) -> None:
     again = tmp_path / folder.name
     shutil.copytree(folder / "evidence", again / "evidence")
+    shutil.copytree(folder / "captures", again / "captures")
     publish.render(manifest.find(ROOT / "problems", folder.parent.name), again)
     rendered = {path.relative_to(again) for path in again.rglob("*") if path.is_file()}
     for path in rendered:
         assert (again / path).read_bytes() == (folder / path).read_bytes(), path
-    assert {path for path in rendered if path.suffix == ".svg"}
+    pages = {path for path in rendered if path.suffix in (".svg", ".md")}
+    assert {path.suffix for path in pages} == {".svg", ".md"}
+    standing = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+    assert pages == {path for path in standing if path.suffix in (".svg", ".md")}
 
 
 @pytest.mark.parametrize(
@@ -55,9 +59,10 @@ def test_a_report_renders_again_byte_for_byte(folder: Path, tmp_path: Path) -> N
 def test_what_is_linked_is_there_and_small_enough(folder: Path) -> None:
     import re
 
-    text = (folder / "README.md").read_text()
-    for link in re.findall(r"\]\(([^)#][^)]*)\)", text):
-        assert link.startswith("https://") or (folder / link).exists(), link
+    for page in (folder / "README.md", *folder.glob("pages/*.md")):
+        for link in re.findall(r"\]\(([^)#][^)]*)\)", page.read_text()):
+            target = page.parent / link.partition("#")[0]
+            assert link.startswith("https://") or target.exists(), link
     size = sum(path.stat().st_size for path in (folder / "captures").glob("*"))
     listed = (folder / "evidence" / capture_list.NAME).exists()
     assert size <= (kept_captures.GIT_BYTES if listed else 8_000_000)

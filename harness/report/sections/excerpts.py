@@ -1,0 +1,102 @@
+"""The lines of source or of generated code that a page shows, with where they stand."""
+
+import re
+from pathlib import Path
+from textwrap import dedent
+
+from harness.errors import ManifestError
+from harness.report import kept_captures
+from harness.report.escape import Markdown, escape, printable
+from harness.report.page import Page
+
+_LANGUAGES = {
+    ".py": "python",
+    ".cu": "cuda",
+    ".cuh": "cuda",
+    ".cpp": "cpp",
+    ".h": "cpp",
+    ".yaml": "yaml",
+    ".json": "json",
+}
+_TO_CHECKOUT = "../../../"
+"""From a report's folder to the checkout's root."""
+
+Lines = tuple[int, int]
+"""The first and the last line, counted from 1."""
+
+
+def source(
+    page: Page,
+    file: str,
+    start: int | None = None,
+    end: int | None = None,
+    *,
+    between: tuple[str, str] | None = None,
+) -> Markdown:
+    """Return lines of a file of the problem, or of its shared workloads, under a link to them.
+
+    The lines are ``start`` to ``end``, or from the first that holds one text of ``between`` to the
+    next that holds the other. ManifestError where the file or the lines are not there.
+    """
+    path = _path(page, file)
+    text = path.read_text(encoding="utf-8")
+    if between:
+        lines = _between(text, between)
+    else:
+        lines = (start or 1, end or text.count("\n"))
+        lines = lines if 1 <= lines[0] <= lines[1] <= len(text.splitlines()) else None
+    if lines is None:
+        wanted = f"between {between[0]!r} and {between[1]!r}" if between else f"{start} to {end}"
+        raise ManifestError(f"has no lines {wanted}", where=path, remedy="mend the w.source call")
+    place = path.relative_to(page.problem.folder.parent.parent).as_posix()
+    first, last = lines
+    link = f"{page.root}{_TO_CHECKOUT}{place}#L{first}-L{last}"
+    return _shown(f"{place}, lines {first} to {last}", link, text, lines, path.suffix)
+
+
+def kept(page: Page, variant: str, case: str, artifact: str, between: tuple[str, str]) -> Markdown:
+    """Return lines of a text that a variant left and the report keeps, under a link to the file.
+
+    They go from the first line that holds one text of ``between`` to the next that holds the other.
+    Another version may generate other code; then a line says that there are none.
+    """
+    found = kept_captures.text_of(page.folder, case, variant, artifact)
+    if found is None:
+        return Markdown(f"*{escape(artifact)} of {escape(variant)}: not kept by this report.*")
+    name, text = found
+    lines = _between(text, between)
+    if lines is None:
+        wanted = escape(f"from “{between[0]}” to “{between[1]}”")
+        return Markdown(f"*{escape(artifact)} of {escape(variant)} has no lines {wanted}.*")
+    title = f"{artifact} of {variant}, lines {lines[0]} to {lines[1]}"
+    return _shown(title, f"{page.root}captures/{name}", text, lines, Path(artifact).suffix)
+
+
+def _path(page: Page, file: str) -> Path:
+    problem = page.problem
+    own = problem.folder / file
+    path = problem.shared / file if file in problem.workloads else own
+    if not path.is_file() or not path.resolve().is_relative_to(problem.folder.parent.resolve()):
+        remedy = "name a file of the problem's folder, or of its `workloads`"
+        raise ManifestError("no such source file", where=own, remedy=remedy)
+    return path
+
+
+def _between(text: str, between: tuple[str, str]) -> Lines | None:
+    """Return the lines from one text to the other, both included, None where either is missing."""
+    numbered = list(enumerate(text.splitlines(), start=1))
+    first = next((number for number, line in numbered if between[0] in line), None)
+    if first is None:
+        return None
+    last = next((number for number, line in numbered[first:] if between[1] in line), None)
+    return None if last is None else (first, last)
+
+
+def _shown(title: str, link: str, text: str, lines: Lines, suffix: str) -> Markdown:
+    """Return the lines as a fenced block under a link; they lose the indentation of all."""
+    first, last = lines
+    excerpt = "\n".join(text.splitlines()[first - 1 : last]).expandtabs(4)
+    code = "\n".join(map(printable, dedent(excerpt).splitlines()))
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
+    language = _LANGUAGES.get(suffix, "")
+    return Markdown(f"[{escape(title)}]({link}):\n\n{fence}{language}\n{code}\n{fence}")
