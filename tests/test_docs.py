@@ -60,7 +60,7 @@ def manifest_words() -> set[str]:
         for _, member in inspect.getmembers(model, inspect.isclass)
         if issubclass(member, BaseModel) and member.__module__ == model.__name__
     ]
-    return {name for member in models for name in member.model_fields}
+    return {field.alias or name for member in models for name, field in member.model_fields.items()}
 
 
 def command_words(command: Any = None, path: tuple[str, ...] = ("harness",)) -> set[str]:

@@ -8,6 +8,7 @@ import typer
 if TYPE_CHECKING:
     from harness.analysis.claims import ClaimResult
     from harness.evidence.tables import Tables
+    from harness.problem.model import Problem
 
 RunOption = Annotated[
     Path | None, typer.Option("--run", help="A run folder; the newest if absent.")
@@ -117,45 +118,54 @@ def check(
     metrics = Metrics(study, evidence.tables, evidence.origin.gpus)
     results = claims.judge(study, metrics, evidence.origin.run.target.device)
     if json:
-        output.as_json([_result(result) for result in results])
+        output.as_json([_result(study, result) for result in results])
     else:
         kind = "run" if isinstance(source, Run) else "report"
         print(f"judged: {kind} {printable(evidence.label)}")
-        _print_results(results, evidence.tables)
+        _print_results(study, results, evidence.tables)
     raise typer.Exit(claims.exit_code(results, strict=strict))
 
 
-def _result(result: "ClaimResult") -> dict[str, object]:
+def _result(study: "Problem", result: "ClaimResult") -> dict[str, object]:
+    from harness.report import verdicts
+
     measured = result.measured
     return {
         "id": result.claim.id,
+        "kind": result.claim.kind,
         "verdict": result.verdict,
         "statement": result.claim.statement,
         "value": measured.value,
         "low": measured.low,
         "high": measured.high,
         "unit": measured.unit,
-        "why": measured.why,
+        "why": verdicts.why(study, result),
         "doubt": measured.doubt,
     }
 
 
-def _print_results(results: list["ClaimResult"], tables: "Tables") -> None:
+def _print_results(study: "Problem", results: list["ClaimResult"], tables: "Tables") -> None:
     from harness.analysis import reliability
     from harness.cli import output
+    from harness.report import verdicts
     from harness.report.escape import printable
     from harness.report.numbers import measured
 
-    rows = [
-        (
-            result.claim.id,
-            result.verdict,
-            result.measured.why or measured(result.measured),
-            result.measured.doubt,
-        )
-        for result in results
-    ]
-    output.table(("claim", "verdict", "measured", "doubt"), rows)
+    for kind, value in (("bound", "measured"), ("advice", "least gain")):
+        rows = [
+            (
+                result.claim.id,
+                result.verdict,
+                measured(result.measured),
+                verdicts.why(study, result),
+                result.measured.doubt,
+            )
+            for result in results
+            if result.claim.kind == kind
+        ]
+        if rows:
+            name = "claim" if kind == "bound" else "advice"
+            output.table((name, "verdict", value, "why", "doubt"), rows)
     for note in reliability.notes(tables):
         print(f"noticed: {printable(note)}")
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from harness.captures.registry import KINDS
-from harness.problem.model import Claim, Problem, Selection
+from harness.problem.model import Advice, BoundClaim, Problem, Selection
 
 Mistake = tuple[tuple[str | int, ...], str]
 """Where (the path of keys) and what."""
@@ -71,10 +71,52 @@ def _claims(problem: Problem) -> Iterator[Mistake]:
         if claim.id in seen:
             yield ("claims", index, "id"), f"duplicate name {claim.id!r}"
         seen.add(claim.id)
-        yield from _claim(problem, index, claim)
+        if isinstance(claim, Advice):
+            yield from _advice(problem, index, claim)
+        else:
+            yield from _bound_claim(problem, index, claim)
 
 
-def _claim(problem: Problem, index: int, claim: Claim) -> Iterator[Mistake]:
+def _advice(problem: Problem, index: int, advice: Advice) -> Iterator[Mistake]:
+    sides = {"take": advice.take, "instead_of": advice.instead_of}
+    names = [
+        *((("metric",), "metric", advice.metric),),
+        *(((key,), "variant", variant) for key, variant in sides.items()),
+        *((("at", number), "case", case) for number, case in enumerate(advice.at)),
+        *((("pays", number), "metric", metric) for number, metric in enumerate(advice.pays)),
+        *((("except", variant), "variant", variant) for variant in advice.but),
+    ]
+    unknown = [
+        (where, _unknown(kind, name))
+        for where, kind, name in names
+        if name.partition("@")[0] not in getattr(problem, f"{kind}s")
+    ]
+    yield from ((("claims", index, *where), what) for where, what in unknown)
+    if advice.take == advice.instead_of:
+        yield ("claims", index, "instead_of"), f"{advice.take!r} is what it advises to take"
+    for variant in sorted({*sides.values()} & {*advice.but}):
+        yield ("claims", index, "except", variant), f"{variant!r} is a side of the comparison"
+    if not unknown:
+        yield from _advice_is_measured(problem, index, advice)
+
+
+def _advice_is_measured(problem: Problem, index: int, advice: Advice) -> Iterator[Mistake]:
+    for number, case in enumerate(advice.at):
+        for variant in (advice.take, advice.instead_of):
+            if not _made(problem, variant, case, advice.metric):
+                what = f"no capture makes {advice.metric!r} of {variant!r} in {case!r}"
+                yield ("claims", index, "at", number), what
+    for number, metric in enumerate(advice.pays):
+        if not any(
+            _made(problem, advice.take, case, metric)
+            and _made(problem, advice.instead_of, case, metric)
+            for case in advice.at
+        ):
+            what = f"no capture makes {metric!r} of both sides in any case of 'at'"
+            yield ("claims", index, "pays", number), what
+
+
+def _bound_claim(problem: Problem, index: int, claim: BoundClaim) -> Iterator[Mistake]:
     for side, selection in (("of", claim.of), ("over", claim.over)):
         if selection is None:
             continue
@@ -92,7 +134,7 @@ def _claim(problem: Problem, index: int, claim: Claim) -> Iterator[Mistake]:
             yield ("claims", index, side), what
 
 
-def complete(claim: Claim, selection: Selection) -> tuple[str, str, str]:
+def complete(claim: BoundClaim, selection: Selection) -> tuple[str, str, str]:
     """Return variant, case and metric of one side of a claim; ``over`` inherits from ``of``."""
     variant = selection.variant or claim.of.variant
     case = selection.case or claim.of.case

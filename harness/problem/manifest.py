@@ -20,10 +20,8 @@ def load(folder: Path) -> Problem:
     try:
         problem = Problem.model_validate(data)
     except ValidationError as error:
-        mistakes = [
-            (_line(lines, mistake["loc"]), _dotted(mistake["loc"]), _plain(mistake["msg"]))
-            for mistake in error.errors()
-        ]
+        places = [(_place(mistake["loc"]), mistake["msg"]) for mistake in error.errors()]
+        mistakes = [(_line(lines, where), _dotted(where), _plain(what)) for where, what in places]
         raise _error(path, mistakes) from None
     problem.lie_in(folder)
     mistakes = [(_line(lines, where), _dotted(where), what) for where, what in mistakes_in(problem)]
@@ -90,6 +88,11 @@ def _walk(
         for index, item in enumerate(node.value):
             lines[(*at, index)] = item.start_mark.line + 1
             _walk(path, item, (*at, index), lines, depth + 1)
+
+
+def _place(where: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a place as keys of the manifest: pydantic puts a claim's kind behind its index."""
+    return (*where[:2], *where[3:]) if where[:1] == ("claims",) else where
 
 
 def _line(lines: dict[tuple[Any, ...], int], where: tuple[Any, ...]) -> int:

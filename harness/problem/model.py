@@ -7,7 +7,9 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
+    Discriminator,
     Field,
+    Tag,
     WithJsonSchema,
     model_validator,
 )
@@ -142,17 +144,65 @@ class Bound(_Model):
 
 
 class Claim(_Model):
-    """A statement with a bound on a metric, or on the ratio of two (``of`` over ``over``)."""
+    """What every claim says, whichever its kind."""
 
     id: Name
     statement: str
     metric: Name
-    of: Selection
-    over: Selection | None = None
     bound: Bound
     needs: Device | None = None
     otherwise: str = Field("", description="what is true instead, told when it is refuted")
     headline: bool = Field(default=False, description="the short path runs the cells it needs")
+
+
+class BoundClaim(Claim):
+    """A statement with a bound on a metric, or on the ratio of two (``of`` over ``over``)."""
+
+    kind: Literal["bound"] = "bound"
+    of: Selection
+    over: Selection | None = None
+
+
+class Advice(Claim):
+    """What to do: take one variant instead of another, for a gain in a metric that a user feels.
+
+    ``statement`` says what to do. The gain is an improvement factor, so more is better: the metric
+    of ``instead_of`` over that of ``take``, or the inverse where a higher value is better.
+    """
+
+    kind: Literal["advice"]
+    take: Name = Field(description="the variant that is recommended")
+    instead_of: Name = Field(description="the variant that the gain is measured against")
+    at: list[Name] = Field(min_length=1, description="the cases it holds in, both ends of a range")
+    holds_for: str = Field(description="the range in words")
+    costs: str = Field("", description="what the reader gives for it, in words")
+    pays: list[Name] = Field([], description="metrics of which the ratio to instead_of is a cost")
+    but: dict[Name, str] = Field(
+        {}, alias="except", description="variants that are no alternatives, each with the reason"
+    )
+    bound: Bound = Field(Bound(above=1.0), description="the least gain; above 1 if absent")
+
+    @model_validator(mode="after")
+    def _a_gain(self) -> Self:
+        if self.bound.above is None or self.bound.above < 1:
+            raise ValueError("the bound of an advice is a gain: above 1 or more")
+        return self
+
+
+def _kind(claim: object) -> object:
+    """Return the kind of a claim; without one a claim is of kind bound."""
+    return claim.get("kind", "bound") if isinstance(claim, dict) else getattr(claim, "kind", None)
+
+
+AnyClaim = BoundClaim | Advice
+_TaggedClaim = Annotated[
+    Annotated[BoundClaim, Tag("bound")] | Annotated[Advice, Tag("advice")],
+    Discriminator(
+        _kind,
+        custom_error_type="kind_of_claim",
+        custom_error_message="a claim is of kind bound or advice",
+    ),
+]
 
 
 class Reference(_Model):
@@ -182,7 +232,7 @@ class Problem(_Model):
     cases: dict[Name, Case]
     captures: dict[CaptureKind, Capture]
     metrics: dict[Name, Metric]
-    claims: list[Claim]
+    claims: list[_TaggedClaim]
     short: Short = Short()
     references: dict[Name, Reference] = {}
     workloads: list[str] = Field(

@@ -7,6 +7,7 @@ import pytest
 
 from harness.analysis import claims
 from harness.analysis.metrics import Measured, Metrics
+from harness.analysis.verdict import verdict as verdict_of
 from harness.evidence import tables as evidence
 from harness.problem.model import Bound, Problem
 
@@ -40,11 +41,11 @@ def test_a_verdict_needs_its_interval_clear_of_the_bound(
     low: float, high: float, bound: dict[str, float], verdict: str
 ) -> None:
     measured = Measured("ms", value=(low + high) / 2, low=low, high=high)
-    assert claims.verdict(measured, Bound(**bound)) == verdict  # type: ignore[arg-type]
+    assert verdict_of(measured, Bound(**bound)) == verdict  # type: ignore[arg-type]
 
 
 def test_what_was_not_measured_is_never_zero() -> None:
-    assert claims.verdict(Measured("ms", why="not run"), Bound(below=1)) == "not measured"
+    assert verdict_of(Measured("ms", why="not run"), Bound(below=1)) == "not measured"
 
 
 def tables(values: dict[str, list[list[float]]]) -> evidence.Tables:
@@ -201,6 +202,6 @@ def test_the_start_that_fills_the_caches_can_be_told_from_the_later_ones(
 
 def test_what_was_sampled_once_is_no_count() -> None:
     sampled = Measured("ms", value=2.0, low=2.0, high=2.0, rounds=1, samples=20)
-    assert claims.verdict(sampled, Bound(below=2.01)) == "inconclusive"
+    assert verdict_of(sampled, Bound(below=2.01)) == "inconclusive"
     counted = Measured("kernels", value=2.0, low=2.0, high=2.0, rounds=1, samples=1)
-    assert claims.verdict(counted, Bound(below=2.0)) == "reproduced"
+    assert verdict_of(counted, Bound(below=2.0)) == "reproduced"

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis import claims, reliability
+from harness.analysis import reliability
 from harness.analysis.metrics import Measured, Metrics
+from harness.analysis.verdict import verdict as verdict_of
 from harness.problem.model import Bound, Metric, Problem
 from tests.support.small_evidence import Row, ceiling, cell, samples, tables
 
@@ -90,9 +91,9 @@ def test_a_difference_has_to_exceed_that_of_the_gpus(
     example: Problem, factor: float, bound: Bound, alone: str, two: str
 ) -> None:
     first = measured(example, scaled(factor), FLAT, apart(5, SLOW))
-    assert (claims.verdict(first, bound), first.doubt, first.clock_factor) == (alone, "", 1.0)
+    assert (verdict_of(first, bound), first.doubt, first.clock_factor) == (alone, "", 1.0)
     second = measured(example, scaled(factor), FLAT, apart(5, SLOW, FAST))
-    assert claims.verdict(second, bound) == two
+    assert verdict_of(second, bound) == two
     assert second.doubt == "timed on 2 GPUs whose ceilings differ by up to 5.0 %"
     assert (second.value, second.low, second.ci99) == (first.value, first.low, first.ci99)
 
@@ -107,8 +108,8 @@ def test_the_same_thing_on_two_gpus_is_never_called_different(example: Problem) 
     for _ in range(60):
         of, over = ([process(slower) for _ in range(5)] for slower in (1.05, 1.0))
         ratio = measured(example, of, over, apart(5, SLOW, FAST))
-        assert claims.verdict(replace(ratio, clock_factor=1.0), ABOVE) == "reproduced"
-        called += {claims.verdict(ratio, bound) for bound in (ABOVE, BELOW)} != {"inconclusive"}
+        assert verdict_of(replace(ratio, clock_factor=1.0), ABOVE) == "reproduced"
+        called += {verdict_of(ratio, bound) for bound in (ABOVE, BELOW)} != {"inconclusive"}
     assert called == 0
 
 
@@ -127,10 +128,10 @@ def test_where_no_two_gpus_are_known_nothing_is_decided(
     example: Problem, ceilings: Mapping[str, Mapping[str, float]]
 ) -> None:
     ratio = measured(example, scaled(9.0), FLAT, apart(5, SLOW, FAST), ceilings)
-    assert (claims.verdict(ratio, ABOVE), ratio.clock_factor) == ("inconclusive", math.inf)
+    assert (verdict_of(ratio, ABOVE), ratio.clock_factor) == ("inconclusive", math.inf)
     assert ratio.doubt == "timed on 2 GPUs whose ceilings are not all known"
     alone = measured(example, scaled(9.0), FLAT, apart(5, SLOW), ceilings)
-    assert (claims.verdict(alone, ABOVE), alone.doubt) == ("reproduced", "")
+    assert (verdict_of(alone, ABOVE), alone.doubt) == ("reproduced", "")
 
 
 @pytest.mark.parametrize("missing", [{}, {"dram_read": 4500.0}, DEVICE | {"bf16": 0.0}])
@@ -141,7 +142,7 @@ def test_an_unknown_gpu_may_be_as_far_from_the_known_as_these_are_apart(
     for factor, verdict in ((1.08, "inconclusive"), (1.2, "reproduced")):
         ratio = measured(example, scaled(factor), FLAT, apart(5, "GPU-unknown", FAST), ceilings)
         assert ratio.clock_factor == pytest.approx(1.05**2)
-        assert claims.verdict(ratio, ABOVE) == verdict
+        assert verdict_of(ratio, ABOVE) == verdict
     assert ratio.doubt == (
         "timed on 2 GPUs whose ceilings are not all known; others differ by up to 5.0 %"
     )
@@ -212,7 +213,7 @@ def test_what_one_gpu_counted_or_compared_needs_no_room(
     times(example, **update)
     ratio = measured(example, scaled(1.03), FLAT, apart(5, SLOW, FAST), {})
     assert (ratio.clock_factor, ratio.doubt) == (1.0, "")
-    assert claims.verdict(ratio, ABOVE) == "reproduced"
+    assert verdict_of(ratio, ABOVE) == "reproduced"
 
 
 def test_nor_does_a_time_over_what_was_counted_or_a_single_value(example: Problem) -> None:
@@ -284,6 +285,6 @@ def test_a_larger_factor_only_ever_takes_a_verdict_back(
     ends = value / (1 + width), value * (1 + width)
     ratio = Measured("×", value, *ends, 5, 50, clock_factor=factor)
     for bound in (SAME, ABOVE, BELOW):
-        before = claims.verdict(ratio, bound)
-        after = claims.verdict(replace(ratio, clock_factor=factor * more), bound)
+        before = verdict_of(ratio, bound)
+        after = verdict_of(replace(ratio, clock_factor=factor * more), bound)
         assert after in (before, "inconclusive")

@@ -7,9 +7,9 @@ from statistics import median
 
 import pytest
 
-from harness.analysis import claims
 from harness.analysis.metrics import Measured
 from harness.analysis.statistics import Interval, Rounds, estimate, ratio, unpaired_ratio
+from harness.analysis.verdict import verdict as verdict_of
 from harness.problem.model import Bound
 
 SAMPLES, TRIALS = 15, 2000
@@ -78,7 +78,7 @@ def different(interval: Interval) -> bool:
         ci99=interval.ci99,
     )
     rules = (Bound(above=1), Bound(below=1))
-    return any(claims.verdict(measured, bound) == "refuted" for bound in rules)
+    return any(verdict_of(measured, bound) == "refuted" for bound in rules)
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import pytest
 
 from harness.errors import ManifestError, UsageError
 from harness.problem import manifest
+from harness.problem.model import Advice, Bound, BoundClaim
 from tests.support.manifests import GOOD, written
 from tests.support.paths import ROOT
 
@@ -96,3 +97,53 @@ def test_an_unknown_problem_lists_those_there_are() -> None:
     with pytest.raises(UsageError, match=r"no problem .77.*1-torchao-float8"):
         manifest.find(PROBLEMS, "77")
     assert manifest.find(PROBLEMS, "1").folder.name == "1-torchao-float8"
+
+
+ADVICE = """\
+  - id: take-fast
+    kind: advice
+    statement: Take fast.
+    metric: time
+    take: fast
+    instead_of: slow
+    at: [small]
+    holds_for: small ones
+    pays: [time]
+    except: {other: slower to build}
+"""
+WITH_ADVICE = (
+    GOOD.replace("variants:\n", "variants:\n  other: {label: Other, environment: plain}\n") + ADVICE
+)
+
+
+def test_an_advice_is_read(tmp_path: Path) -> None:
+    bound, advice = manifest.load(written(tmp_path, WITH_ADVICE)).claims
+    assert isinstance(bound, BoundClaim)
+    assert isinstance(advice, Advice)
+    assert (advice.take, advice.instead_of, advice.at) == ("fast", "slow", ["small"])
+    assert advice.but == {"other": "slower to build"}
+    assert advice.bound == Bound(above=1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("kind: advice", "kind: hint", "line 23: claims.1: a claim is of kind bound or advice"),
+        ("kind: advice", "kind: advice\n    of: {}", "line 25: claims.1.of: no such key"),
+        ("    take: fast", "    take: quick", "line 27: claims.1.take: no variant 'quick'"),
+        ("instead_of: slow", "instead_of: fast", "'fast' is what it advises to take"),
+        ("at: [small]", "at: [small, big]", "line 29: claims.1.at.1: no case 'big'"),
+        ("at: [small]", "at: []", "line 29: claims.1.at"),
+        ("pays: [time]", "pays: [mass]", "line 31: claims.1.pays.0: no metric 'mass'"),
+        ("except: {other:", "except: {third:", "claims.1.except.third: no variant 'third'"),
+        ("except: {other:", "except: {fast:", "'fast' is a side of the comparison"),
+        ("    pays:", "    bound: {below: 2}\n    pays:", "an advice is a gain: above 1 or more"),
+        ("    pays:", "    bound: {above: 0.9}\n    pays:", "an advice is a gain: above 1 or more"),
+        ("    holds_for: small ones\n", "", "line 23: claims.1.holds_for"),
+        ("timing: {}", "timing: {cells: {small: [slow]}}", "line 29: claims.1.at.0: no capture"),
+    ],
+)
+def test_a_mistake_in_an_advice_is_told_with_its_place(
+    tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    assert told in refusal(tmp_path, WITH_ADVICE.replace(old, new, 1))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from harness.problem.manifest import find
 from harness.problem.model import Problem
 from harness.problem.plan import Selected, plan
+from tests.support.manifests import bound_claims
 from tests.support.paths import ROOT
 
 PROBLEMS = ROOT / "problems"
@@ -225,13 +226,15 @@ def test_the_driver_is_asked_by_a_process_that_has_the_device_to_itself(problem:
 
 
 def test_variants_that_claims_rest_on_are_claimed_to_be_graphed(problem: Problem) -> None:
-    told = {claim.of.variant for claim in problem.claims if claim.metric == "ungraphed@shape"}
+    told = {
+        claim.of.variant for claim in bound_claims(problem) if claim.metric == "ungraphed@shape"
+    }
     quantised = {name for name in problem.variants if name.endswith("-graphs")}
     assert quantised - told == {"bf16-autotune-graphs"}
 
 
 def test_claims_name_phases_that_are_stated(problem: Problem) -> None:
-    sides = [side for claim in problem.claims for side in (claim.of, claim.over) if side]
+    sides = [side for claim in bound_claims(problem) for side in (claim.of, claim.over) if side]
     names = [claim.metric for claim in problem.claims] + [side.metric or "" for side in sides]
     regions = {name.partition("@")[2] for name in names}
     assert regions == {"", "decode", "replay", "shape", "reset"}

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from harness.problem.model import BoundClaim, Problem
+
 GOOD = """\
 title: A title
 summary: A summary
@@ -33,3 +35,8 @@ def written(tmp_path: Path, text: str) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / "problem.yaml").write_text(text, encoding="utf-8")
     return folder
+
+
+def bound_claims(problem: Problem) -> list[BoundClaim]:
+    """Return a problem's claims of kind bound."""
+    return [claim for claim in problem.claims if isinstance(claim, BoundClaim)]

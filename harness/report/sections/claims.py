@@ -2,12 +2,11 @@
 
 from collections import Counter
 
-from harness.analysis.claims import ClaimResult, limits
-from harness.analysis.metrics import Measured
-from harness.problem.model import Claim
+from harness.analysis.claims import ClaimResult
 from harness.report.escape import Markdown, escape, table
-from harness.report.numbers import NOT_MEASURED, measured, number
+from harness.report.numbers import NOT_MEASURED, measured
 from harness.report.page import Page
+from harness.report.verdicts import limit
 
 
 def verdict_line(page: Page) -> Markdown:
@@ -43,20 +42,8 @@ def _row(result: ClaimResult) -> list[str]:
     return [
         Markdown(f"`{result.claim.id}`"),
         statement,
-        _bound(result.claim, value),
+        limit(result.claim.bound, value.unit),
         f"{NOT_MEASURED}: {value.why}" if value.value is None else measured(value),
         Markdown(mark),
         ", ".join(sorted({cell.rsplit(".", 1)[0] for cell in value.cells})) or "–",
     ]
-
-
-def _bound(claim: Claim, value: Measured) -> str:
-    """Return a claim's bound in words, in the unit of the measured value."""
-    unit = f" {value.unit}" if value.unit and value.unit != "×" else value.unit
-    least, most = limits(claim.bound)
-    if claim.bound.between:
-        exact = least == most
-        return f"{number(least)}{unit}" if exact else f"{number(least)} to {number(most)}{unit}"
-    return (
-        f"≥ {number(least)}{unit}" if claim.bound.above is not None else f"≤ {number(most)}{unit}"
-    )

@@ -11,6 +11,7 @@ from harness.problem.checks import complete
 from harness.problem.model import Problem, Selection
 from harness.problem.plan import Selected, plan
 from tests.support.hgemm import COUNTED, TOLD, TURNS, Cell
+from tests.support.manifests import bound_claims
 
 
 def run(contest: ModuleType, problem: Problem, variant: str, case: str, capture: str) -> Cell:
@@ -34,7 +35,7 @@ def sides(problem: Problem) -> Iterator[tuple[str, str, str]]:
     """Yield every variant, case and metric that a claim looks at, once."""
     found = {
         complete(claim, side)
-        for claim in problem.claims
+        for claim in bound_claims(problem)
         for side in (claim.of, claim.over)
         if isinstance(side, Selection)
     }

@@ -11,6 +11,7 @@ from harness.problem.manifest import find
 from harness.problem.model import Problem
 from harness.problem.plan import Selected, plan
 from tests.support.hgemm import FOLDER
+from tests.support.manifests import bound_claims
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,7 @@ def test_ratios_of_one_process_are_called_paired(problem: Problem) -> None:
     for name, metric in problem.metrics.items():
         if metric.sample:
             assert metric.paired == (name not in absolute), name
-    for claim in problem.claims:
+    for claim in bound_claims(problem):
         metric = problem.metric(claim.metric)
         if claim.of.variant == "in-turn" and metric.sample:
             assert metric.paired, claim.id

@@ -1,0 +1,72 @@
+"""What decided a claim, in words: the interval and the rule, or the alternative that is better."""
+
+import math
+
+from harness.analysis.advice import Gain, worst
+from harness.analysis.claims import ClaimResult
+from harness.analysis.metrics import Measured
+from harness.analysis.verdict import THRESHOLD, is_sampled
+from harness.problem.model import Bound, Problem
+from harness.report.numbers import measured, number
+
+
+def why(problem: Problem, result: ClaimResult) -> str:
+    """Return what decided a claim; empty where the value beside the bound says it."""
+    if result.verdict == "not measured" and not result.gains:
+        return result.measured.why
+    if result.gains:
+        return _why_advice(problem, result)
+    if result.verdict == "inconclusive":
+        return _clearance(result.measured, result.claim.bound)
+    return ""
+
+
+def limit(bound: Bound, unit: str = "") -> str:
+    """Return a bound in words, in the unit of the measured value."""
+    spaced = f" {unit}" if unit and unit != "×" else unit
+    if bound.between:
+        least, most = bound.between
+        exact = least == most
+        return f"{number(least)}{spaced}" if exact else f"{number(least)} to {number(most)}{spaced}"
+    if bound.above is not None:
+        return f"≥ {number(bound.above)}{spaced}"
+    return f"≤ {number(bound.below or 0.0)}{spaced}"
+
+
+def _clearance(value: Measured, bound: Bound) -> str:
+    """Return what the rule of verdicts asks of an interval that did not decide."""
+    if math.isinf(value.clock_factor):
+        return "its times decide nothing"
+    if not is_sampled(value):
+        return ""
+    rule = f"its whole interval {THRESHOLD:.0%} clear of the bound {limit(bound, value.unit)}"
+    if value.clock_factor > 1:
+        rule += f" when widened by {value.clock_factor:.3g}×"
+    return f"the rule asks for {rule}"
+
+
+def _why_advice(problem: Problem, result: ClaimResult) -> str:
+    decided = worst(result.gains)
+    case = problem.cases[decided.case].label
+    if decided.verdict == "not measured":
+        return f"{case}: {decided.gain.why}"
+    if decided.verdict == "reproduced":
+        return _closest(problem, result.gains)
+    if decided.beaten and decided.rival:
+        better = problem.variants[decided.rival].label
+        return f"{case}: {better} is better by {measured(decided.behind)}"
+    if decided.rival and math.isinf(decided.lead.clock_factor):
+        return f"{case}: not comparable with {problem.variants[decided.rival].label}"
+    clearance = _clearance(decided.gain, result.claim.bound)
+    return "; ".join(filter(None, [f"{case}: {measured(decided.gain)}", clearance]))
+
+
+def _closest(problem: Problem, gains: tuple[Gain, ...]) -> str:
+    """Return the alternative that comes closest in any case."""
+    compared = [gain for gain in gains if gain.rival]
+    if not compared:
+        return "no alternative was measured"
+    closest = min(compared, key=lambda gain: gain.lead.value or 0.0)
+    rival = problem.variants[str(closest.rival)].label
+    case = problem.cases[closest.case].label
+    return f"closest alternative: {rival}, {measured(closest.lead)} behind at {case}"
