@@ -2,22 +2,29 @@
 
 import hashlib
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.captures.registry import KINDS
 from harness.errors import UsageError
 from harness.problem.model import CaptureKind, Device, Problem
+from harness.problem.needs import Spot, Use, uses
 
 
 @dataclass(frozen=True)
 class Selected:
-    """What the command line picked; empty means all, no rounds those of the manifest."""
+    """What the command line picked; empty means all, no rounds those of the manifest.
+
+    ``short``: the short path, which is all if no claim is a headline. ``names``: cells by name.
+    """
 
     variants: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()
     captures: tuple[str, ...] = ()
     rounds: int | None = None
+    short: bool = False
+    names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,12 @@ class Cell:
     @property
     def id(self) -> str:
         """Return the cell's name: a readable part and a hash of its inputs."""
-        return f"{self.case}.{self.variant}.{self.capture}.r{self.round}-{self.inputs}"
+        return f"{self.name}-{self.inputs}"
+
+    @property
+    def name(self) -> str:
+        """Return what the cell is called in evidence."""
+        return f"{self.case}.{self.variant}.{self.capture}.r{self.round}"
 
 
 def plan(
@@ -52,17 +64,27 @@ def plan(
 ) -> list[Cell]:
     """Return the cells in order: all timing first, variants back and forth by round, then the rest.
 
-    Interleaving the rounds keeps a slow drift of the machine from looking like a difference between
-    variants. Profiled captures are made once. ``caches``: cells find what earlier ones tuned.
+    The short path goes case by case, those that most claims wait for first, so that verdicts come
+    early; in each case, timing comes first as well. Interleaving the rounds keeps a slow drift of
+    the machine from looking like a difference between variants. Profiled captures are made once.
+    ``caches``: cells find what earlier ones tuned.
     """
     _known(problem, selected)
-    sources = source_hash(problem)
-    chosen = [kind for kind in problem.captures if kind in (selected.captures or problem.captures)]
-    cells = []
-    for kind in sorted(chosen, key=lambda kind: not KINDS[kind].unprofiled):
-        rounds = [_rounds(problem, selected, kind, case) for case in problem.cases]
-        for number in range(max(rounds)):
-            cells += _round(problem, selected, device, kind, number, sources)
+    is_short = selected.short and has_short_path(problem)
+    claims = [claim for claim in problem.claims if claim.headline or not is_short]
+    read = uses(problem, claims, device)
+    planned = _Planned(problem, selected, device, read, is_short, source_hash(problem))
+    cells = [
+        cell
+        for kind, cases in (_by_weight(problem, read) if is_short else _all(problem, selected))
+        for cell in planned.block(kind, cases)
+        if not selected.names or cell.name in selected.names
+    ]
+    if is_short and not read:
+        raise UsageError(
+            f"no headline claim of {problem.folder.name} can be judged on {device}",
+            remedy="run it on the other device, or all that this one can do with --full",
+        )
     if not cells:
         raise UsageError(
             f"nothing to run on {device}",
@@ -71,30 +93,89 @@ def plan(
     return _alone(problem, cells, caches=caches)
 
 
-def _round(
-    problem: Problem,
-    selected: Selected,
-    device: Device,
-    kind: CaptureKind,
-    number: int,
-    sources: str,
-) -> list[Cell]:
-    cells = []
-    for case in selected.cases or problem.cases:
-        if number >= _rounds(problem, selected, kind, case):
-            continue
-        variants = [name for name in problem.variants if name in (selected.variants or [name])]
-        for variant in variants if number % 2 == 0 else reversed(variants):
-            if problem.covers(kind, variant, case, device):
-                cells.append(_cell(problem, device, kind, variant, case, number, sources))
-    return cells
+def has_short_path(problem: Problem) -> bool:
+    """Return whether the short path of a problem leaves anything out."""
+    return any(claim.headline for claim in problem.claims)
 
 
-def _rounds(problem: Problem, selected: Selected, kind: CaptureKind, case: str) -> int:
-    """Return in how many processes a cell is repeated: what is profiled is recorded once."""
-    if not KINDS[kind].unprofiled:
-        return 1
-    return selected.rounds or problem.cases[case].rounds or problem.captures[kind].rounds
+_Block = tuple[CaptureKind, list[str]]
+"""A kind of capture and the cases whose rounds are interleaved with each other."""
+
+
+def _all(problem: Problem, selected: Selected) -> list[_Block]:
+    chosen = [kind for kind in problem.captures if kind in (selected.captures or problem.captures)]
+    cases = list(selected.cases or problem.cases)
+    return [(kind, cases) for kind in sorted(chosen, key=lambda kind: not KINDS[kind].unprofiled)]
+
+
+def _by_weight(problem: Problem, read: dict[Spot, Use]) -> list[_Block]:
+    """Return one block a case and kind, by the number of claims that wait for their cells."""
+    by_case: Counter[str] = Counter()
+    by_block: Counter[tuple[CaptureKind, str]] = Counter()
+    for (kind, _, case), use in read.items():
+        by_case[case] += use.claims
+        by_block[kind, case] += use.claims
+    cases = sorted((case for case in problem.cases if case in by_case), key=lambda c: -by_case[c])
+    return [
+        (kind, [case])
+        for case in cases
+        for kind in sorted(
+            (kind for kind in problem.captures if (kind, case) in by_block),
+            key=lambda kind: (not KINDS[kind].unprofiled, -by_block[kind, case]),
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """Makes the cells of a block: which spots are in the plan, and in how many rounds."""
+
+    problem: Problem
+    selected: Selected
+    device: Device
+    read: dict[Spot, Use]
+    is_short: bool
+    sources: str
+
+    def block(self, kind: CaptureKind, cases: list[str]) -> list[Cell]:
+        """Return the cells of one kind in these cases, its rounds one after the other."""
+        names = self.selected.variants
+        variants = [name for name in self.problem.variants if name in (names or [name])]
+        rounds = {
+            (case, variant): self._rounds((kind, variant, case))
+            for case in cases
+            for variant in variants
+        }
+        return [
+            _cell(self.problem, self.device, kind, variant, case, number, self.sources)
+            for number in range(max(rounds.values()))
+            for case in cases
+            for variant in (variants if number % 2 == 0 else reversed(variants))
+            if number < rounds[case, variant]
+        ]
+
+    def _rounds(self, spot: Spot) -> int:
+        """Return in how many processes a spot is recorded; 0 if it is not in the plan.
+
+        On a CPU times say nothing, so a timing cell whose samples no claim reads runs once; so it
+        does in the short path.
+        """
+        kind, variant, case = spot
+        use = self.read.get(spot)
+        if not self.problem.covers(kind, variant, case, self.device):
+            return 0
+        if self.is_short and use is None:
+            return 0
+        if not KINDS[kind].unprofiled:
+            return 1
+        if self.selected.rounds:
+            return self.selected.rounds
+        capture, in_case = self.problem.captures[kind], self.problem.cases[case].rounds
+        most = in_case or capture.rounds
+        least = min(most, use.rounds if use else 1)
+        if (self.is_short or self.device == "cpu") and not (use and use.sampled):
+            return least
+        return max(least, min(most, self.problem.short.rounds)) if self.is_short else most
 
 
 def _cell(

@@ -46,7 +46,7 @@ def test_what_is_asked_beats_the_case_and_that_the_capture(
 ) -> None:
     text = GOOD.replace("timing: {}", f"{of_capture}\n  torch: {{rounds: 3}}")
     text = text.replace("{label: Small}", "{label: Small}\n  big: {label: Big, rounds: 2}")
-    cells = plan(load(written(tmp_path, text)), Selected(("fast",), rounds=asked), "cpu")
+    cells = plan(load(written(tmp_path, text)), Selected(("fast",), rounds=asked), "cuda")
     timing = Counter(cell.case for cell in cells if cell.capture == "timing")
     assert timing == counts
     for case, count in counts.items():
