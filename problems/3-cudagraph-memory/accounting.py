@@ -171,17 +171,6 @@ def ungraphed(expected: int, recorded: int, skips: int) -> int:
     return max(skips, expected - recorded, 0)
 
 
-def per_node(growth: Mapping[int, int]) -> float | None:
-    """Return bytes per node: the difference of two graphs' bytes over that of their nodes.
-
-    One-time bytes of a process's first graph cancel out. None of fewer than two graphs.
-    """
-    if len(growth) < 2:
-        return None
-    few, many = min(growth), max(growth)
-    return (growth[many] - growth[few]) / (many - few)
-
-
 def pool_of(segment: Mapping[str, Any]) -> tuple[int, int]:
     """Return the id of a segment's pool."""
     first, second = segment["segment_pool_id"]

@@ -6,8 +6,6 @@ from typing import Any
 
 import torch
 from accounting import (
-    DEFAULT,
-    Pool,
     Storage,
     graph_parts,
     graph_pools,
@@ -72,15 +70,11 @@ class Ledger:
         torch.cuda.synchronize()
         return _used() - self._baseline - torch.cuda.memory_reserved()
 
-    def state_recording(self, before: int | None, nodes_before: int | None) -> None:
-        """State the driver's bytes for the graphs recorded since, in all and per node."""
-        after, nodes = self.outside(), self._recorder.nodes
-        if before is None or after is None:
-            return
-        self._cell.fact("record_outside", after - before, "B")
-        if nodes is not None and nodes_before is not None and nodes > nodes_before:
-            each = (after - before) / (nodes - nodes_before)
-            self._cell.fact("record_bytes_per_node", each, "B/node")
+    def state_recording(self, before: int | None) -> None:
+        """State the driver's bytes for the graphs recorded since."""
+        after = self.outside()
+        if before is not None and after is not None:
+            self._cell.fact("record_outside", after - before, "B")
 
     def forget(self, steps: dict[str, Any]) -> None:
         """Drop every compiled function and every graph."""
@@ -92,45 +86,33 @@ class Ledger:
             torch.cuda.synchronize()
             torch.cuda.empty_cache()
 
-    @property
-    def nodes(self) -> int | None:
-        """Return the nodes of all graphs recorded so far."""
-        return self._recorder.nodes
-
     def state_peaks(self) -> None:
         """State peak memory since the weights were in place."""
         if self._cell.device == "cuda":
             self._cell.fact("peak_reserved", torch.cuda.max_memory_reserved(), "B")
-            self._cell.fact("peak_allocated", torch.cuda.max_memory_allocated(), "B")
 
     def _fact(self, name: str, phase: str, value: float, unit: str = "B") -> None:
         self._cell.fact(f"{name}.{phase}", value, unit)
 
     def _counted(self, phase: str) -> None:
-        """State the numbers of compiled and recorded functions, and of those missed."""
+        """State the numbers of compiled and recorded functions; fail if any lacks its graph."""
         counters = torch._dynamo.utils.counters
         self._fact("compiled", phase, counters["stats"]["unique_graphs"], "graphs")
         graphs, nodes = self._recorder.graphs, self._recorder.nodes
         if self._cell.device != "cuda" or graphs is None or nodes is None:
             return
-        skips = counters["inductor"]["cudagraph_skips"]
-        copied = counters["inductor"]["cudagraph_recorded_non_static_inputs"]
         self._fact("graphs", phase, graphs, "graphs")
         self._fact("nodes", phase, nodes, "nodes")
-        self._fact("cudagraph_skips", phase, skips, "graphs")
-        if phase == "shape":  # by then all should be recorded
-            missing = ungraphed(self._expected, graphs, skips)
-            self._fact("ungraphed", phase, missing, "functions")
-        self._fact("non_static_inputs", phase, copied, "inputs")
+        missing = ungraphed(self._expected, graphs, counters["inductor"]["cudagraph_skips"])
+        if phase == "shape" and missing:  # by then all should be recorded
+            raise SystemExit(f"{missing} of {self._expected} functions run without a CUDA graph")
         self._fact("static_copies", phase, sum(size for _, size in _inputs_and_outputs()[0]))
 
     def _allocated(self, phase: str, owned: list[Any]) -> None:
         """State the pools, and the pieces that all memory consists of."""
         segments, reserved = _segments(), torch.cuda.memory_reserved()
         outside = self.outside()
-        by_id = pools(segments)
-        default = by_id.get(DEFAULT, Pool())
-        graphs = graph_pools(by_id)
+        graphs = graph_pools(pools(segments))
         alive = distinct(_alive())
         pieces = parts(segments, distinct(owned), alive, outside)
         inputs, outputs = _inputs_and_outputs()
@@ -138,9 +120,7 @@ class Ledger:
         values = {
             "reserved": reserved,
             "allocated": torch.cuda.memory_allocated(),
-            "default_reserved": default.reserved,
             "graph_reserved": graphs.reserved,
-            "graph_live": graphs.live,
             "graph_inputs": roles.inputs,
             "graph_outputs": roles.outputs,
             "graph_workspaces": roles.workspaces,
@@ -156,7 +136,6 @@ class Ledger:
             values |= {"identity_error": identity_error(pieces, used)}
         for name, value in values.items():
             self._fact(name, phase, value)
-        self._fact("graph_pools", phase, len(set(by_id) - {DEFAULT}), "pools")
 
 
 def _prime() -> None:

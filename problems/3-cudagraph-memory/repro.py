@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from accounting import per_node
 from ledger import Ledger
 from manual import Recorded, chain
 from torch import Tensor, nn
@@ -47,6 +46,8 @@ def stack(cell: Cell) -> None:
             f"m{m}": torch.randn(m, width, dtype=torch.bfloat16, device=cell.device) for m in ms
         }
     put_in_place(cell, ledger, model)
+    if "chains" in cell.params:
+        state_nodes(cell, ledger)
     eager: Steps = {name: lambda x=x: model(x) for name, x in inputs.items()}
     if cell.params["mode"].startswith("manual"):
         shared = cell.params["mode"] == "manual-shared"
@@ -59,7 +60,7 @@ def stack(cell: Cell) -> None:
 
 
 def decoder(cell: Cell) -> None:
-    """Run a decoder at batch 1; its prefill is eager unless the case graphs everything."""
+    """Run a decoder at batch 1; its prefill is eager unless the variant graphs everything."""
     length, everything = cell.params["prompt"], cell.params.get("all_graphed", False)
     ledger = begin(cell, expected=2 if everything else 1)
     with cell.phase("load"):
@@ -103,7 +104,7 @@ def put_in_place(cell: Cell, ledger: Ledger, model: nn.Module) -> None:
     ledger.weigh(model)
     ledger.state("load")
     with cell.phase("quantise"):
-        quantise(model, cell.params["quantise"])
+        quantise(model, cell.params)
         empty(cell)
     ledger.state("quantise")
     linears = [module for module in model.modules() if isinstance(module, nn.Linear)]
@@ -134,11 +135,11 @@ def study(cell: Cell, ledger: Ledger, eager: Steps, steps: Steps) -> None:
     reset_peaks(cell)
     first, *others = steps
     for phase in ("compile", "record", "replay"):
-        before, nodes = ledger.outside(), ledger.nodes
+        before = ledger.outside()
         with cell.phase(phase):
             steps[first]()
         if phase == "record":
-            ledger.state_recording(before, nodes)
+            ledger.state_recording(before)
         ledger.state(phase)
     ledger.pool_after(first)
     with cell.phase("shape"):
@@ -148,36 +149,34 @@ def study(cell: Cell, ledger: Ledger, eager: Steps, steps: Steps) -> None:
             ledger.pool_after(name)
     ledger.state("shape")
     ledger.state_peaks()
-    if "chains" in cell.params:
-        state_nodes(cell, ledger)
-    measured = steps if cell.capture == "timing" else {first: steps[first]}
-    for name, step in measured.items():
-        cell.measure(name, step)
+    timed = cell.params.get("timed", list(steps)) if cell.capture == "timing" else [first]
+    for name in timed:
+        cell.measure(name, steps[name])
     with cell.phase("reset"):
-        del step  # it holds a graph as well
-        measured.clear()
         ledger.forget(steps)
     ledger.state("reset")
 
 
 def state_nodes(cell: Cell, ledger: Ledger) -> None:
-    """Record chains of one small kernel; state the driver's bytes for each chain and per node."""
-    if cell.device != "cuda":
-        return
-    recorded, growth = [], {}
+    """Record chains of one small kernel, each length several times; sample the driver's B/node.
+
+    The driver takes memory in pieces of some MiB, so a chain may take one piece more or less than
+    the next of its length: the longer the chain, the less that is per node.
+    """
+    recorded = []  # a graph that is gone gives its bytes to the next
     for nodes in cell.params["chains"]:
-        step = Recorded(chain(nodes, cell.device))
-        step()
-        before = ledger.outside()
-        step()
-        recorded.append(step)  # a graph that is gone gives its bytes to the next
-        after = ledger.outside()
-        if before is not None and after is not None:
-            growth[nodes] = after - before
-            cell.fact(f"chain_bytes.n{nodes}", growth[nodes], "B")
-    each = per_node(growth)
-    if each is not None:
-        cell.fact("driver_bytes_per_node", each, "B/node")
+        each = []
+        for _ in range(1 + cell.params["repeats"]):
+            step = Recorded(chain(nodes, cell.device))
+            step()
+            before = ledger.outside()
+            step()
+            after = ledger.outside()
+            recorded.append(step)
+            if before is not None and after is not None:
+                each.append((after - before) / nodes)
+        if each:  # the first also takes what the driver needs once
+            cell.sample(f"n{nodes}", "driver_bytes_per_node", "B/node", each[1:])
 
 
 def empty(cell: Cell) -> None:

@@ -10,8 +10,6 @@ MODES: dict[str, str | None] = {
     "eager": None,
     "default": "default",
     "graphs": "reduce-overhead",
-    "autotune": "max-autotune-no-cudagraphs",
-    "autotune-graphs": "max-autotune",
 }
 """From a variant's mode to torch.compile's."""
 
@@ -22,31 +20,41 @@ def prepare(params: dict[str, Any]) -> None:
         os.environ["CUBLAS_WORKSPACE_CONFIG"] = params["cublas_workspace"]
     if not params.get("trees", True):
         torch._inductor.config.triton.cudagraph_trees = False
+    if params["quantise"] == "none" and params.get("coordinate_descent", False):
+        # As torchao's recommended_inductor_config_setter does for what it quantises.
+        torch._inductor.config.coordinate_descent_tuning = True
+        torch._inductor.config.coordinate_descent_check_all_directions = True
+        torch.set_float32_matmul_precision("high")
 
 
-def quantise(model: nn.Module, scheme: str) -> None:
-    """Replace every linear weight of ``model`` by torchao's tensor of ``scheme``, in place.
+def quantise(model: nn.Module, params: dict[str, Any]) -> None:
+    """Replace the linear weights of ``model`` by torchao's tensors of the scheme, in place.
 
-    torchao would switch coordinate descent on for everything compiled later; here the mode alone
-    decides how it is compiled, so that a mode is the same for all weights.
+    ``keep_head``: a layer named "head" keeps its weight. Unless ``coordinate_descent``, torchao is
+    kept from switching on its own Inductor settings for everything that is compiled later.
     """
-    if scheme == "none":
+    if params["quantise"] == "none":
         return
     from torchao import quantization
 
+    settings = {"set_inductor_config": params.get("coordinate_descent", False)}
     configurations: dict[str, Any] = {
-        "float8wo": lambda: quantization.Float8WeightOnlyConfig(set_inductor_config=False),
+        "float8wo": lambda: quantization.Float8WeightOnlyConfig(**settings),
         "float8dq": lambda: quantization.Float8DynamicActivationFloat8WeightConfig(
-            granularity=quantization.PerTensor(), set_inductor_config=False
+            granularity=quantization.PerTensor(), **settings
         ),
-        "int8wo": lambda: quantization.Int8WeightOnlyConfig(set_inductor_config=False),
         "int4wo": lambda: quantization.Int4WeightOnlyConfig(
-            group_size=128, int4_packing_format="tile_packed_to_4d", set_inductor_config=False
+            group_size=128, int4_packing_format="tile_packed_to_4d", **settings
         ),
     }
-    quantization.quantize_(model, configurations[scheme]())
+    kept = "head" if params.get("keep_head", False) else None
+    quantization.quantize_(
+        model,
+        configurations[params["quantise"]](),
+        filter_fn=lambda module, name: isinstance(module, nn.Linear) and name != kept,
+    )
 
 
 def graphed(mode: str) -> bool:
     """Return whether a mode replays graphs."""
-    return mode in ("graphs", "autotune-graphs", "manual-private", "manual-shared")
+    return mode in ("graphs", "manual-private", "manual-shared")
