@@ -29,7 +29,10 @@ def run(
     build_arg: engine_options.BuildArguments = None,
     image: engine_options.Image = None,
     mount: engine_options.Mounts = None,
-    jobs: Annotated[int, typer.Option(help="Cells that set up side by side; one measures.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="Cells that set up side by side; one measures. As the machine bears."),
+    ] = None,
     lock_clocks: Annotated[
         int | None, typer.Option(help="Hold the SM clock at so many MHz; undone at the end.", min=1)
     ] = None,
@@ -51,7 +54,7 @@ def run(
         return
     messages: list[str] = []
     work = understood.install(messages.append if json else print)
-    with Progress(work.cells, work.durations(), jobs=jobs, quiet=json) as progress:
+    with Progress(work.cells, work.durations(), jobs=work.jobs, quiet=json) as progress:
         work.execute(progress.notify)
     if json:
         _print_json(work, messages)

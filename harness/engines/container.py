@@ -9,7 +9,7 @@ from harness.captures.registry import KINDS
 from harness.checkout import CHECKOUT
 from harness.engines import docker_events, rights
 from harness.engines.docker_cli import Client, Name, explained
-from harness.engines.engine import Command, Node, OnHost, cell_input
+from harness.engines.engine import Command, Node, OnHost, cell_input, compile_threads
 from harness.engines.image import builds
 from harness.engines.local import Local, lock_hashes
 from harness.engines.options import Options
@@ -18,6 +18,10 @@ from harness.errors import ToolError, UsageError
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
 
+_CACHES = {
+    "TORCHINDUCTOR_CACHE_DIR": "/tmp/inductor",  # noqa: S108 - the container's own
+    "TRITON_CACHE_DIR": "/tmp/triton",  # noqa: S108
+}
 _SOURCE, _PROBLEM, _OUT, _LOCKS = "/work/source", "/work/problem", "/out", "/work/locks"
 
 
@@ -69,8 +73,8 @@ class Container(OnHost, ABC):
         env = {
             "HARNESS_CELL": cell_input(cell, self.node.target, _OUT, _LOCKS),
             "PYTHONPATH": ":".join([_SOURCE, *self._overlays(cell.environment)]),
-            "TORCHINDUCTOR_CACHE_DIR": "/tmp/inductor",  # noqa: S108 - the container's own
-            "TRITON_CACHE_DIR": "/tmp/triton",  # noqa: S108
+            **_CACHES,
+            **compile_threads(cell, self.node.target),
         }
         python = str(self._options.python or "python3")
         argv = KINDS[cell.capture].wrap([python, f"{_PROBLEM}/repro.py"], Path(_OUT), cell.flags)

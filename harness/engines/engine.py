@@ -14,6 +14,8 @@ from harness.machine.target import Target
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
 
+_COMPILE_THREADS = 4
+
 
 @dataclass(frozen=True)
 class Command:
@@ -133,6 +135,16 @@ def cell_input(cell: Cell, target: Target, out: str, locks: str) -> str:
         "alone": cell.alone,
     }
     return json.dumps(content)
+
+
+def compile_threads(cell: Cell, target: Target) -> dict[str, str]:
+    """Return the environment that bounds the processes in which Inductor compiles.
+
+    Each of them imports torch, and by default there are as many as cores, for each cell. Under a
+    profiler's program there are none, because it would follow them.
+    """
+    threads = 1 if KINDS[cell.capture].tool else min(_COMPILE_THREADS, target.cores)
+    return {"TORCHINDUCTOR_COMPILE_THREADS": str(threads)}
 
 
 def lock_name(target: Target) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from harness import files, process
 from harness.captures.registry import KINDS
 from harness.checkout import CHECKOUT
-from harness.engines.engine import Command, Node, OnHost, cell_input
+from harness.engines.engine import Command, Node, OnHost, cell_input, compile_threads
 from harness.engines.options import Options
 from harness.errors import ToolError
 from harness.problem.model import Problem
@@ -80,6 +80,7 @@ class Local(OnHost):
             "PYTHONUNBUFFERED": "1",
             "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
             "TRITON_CACHE_DIR": str(cache / "triton"),
+            **compile_threads(cell, self.node.target),
             "TMPDIR": str(scratch / "tmp" / cell.id),
         }
         workload = [str(self._python), str((self._problem.folder / "repro.py").resolve())]

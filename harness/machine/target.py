@@ -13,6 +13,7 @@ from typing import Any, Literal
 from harness import process
 from harness.captures.registry import tools
 from harness.errors import ToolError
+from harness.machine import room
 
 _PROFILER_FOLDERS = (
     "/opt/nvidia/nsight-systems/*/bin",
@@ -46,6 +47,7 @@ class Tool:
 class Target:
     """The machine that a run is made on; ``gpu`` is the GPU that cells use, None without a GPU.
 
+    ``cores`` and ``memory_bytes`` are those that this process may use.
     ``tools`` are the profilers' programs by name, None where one is not installed.
     ``counters_restricted`` is the driver's RmProfilingAdminOnly, None where it cannot be read.
     """
@@ -84,8 +86,8 @@ def detect() -> Target:
     return Target(
         gpu=_gpu(),
         cpu=_cpu_name(),
-        cores=os.cpu_count() or 1,
-        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        cores=room.cores(),
+        memory_bytes=room.memory(),
         system=f"{_distribution()}, kernel {platform.release()}",
         tools={name: _tool(name) for name in tools()},
         counters_restricted=_restricted(Path("/proc/driver/nvidia/params")),

@@ -60,6 +60,9 @@ class Case(_Model):
     on_cpu: dict[str, Any] = Field({}, description="parameters that replace others on a CPU")
     needs: Device | None = None
     rounds: int | None = Field(None, ge=1, description="of its timing cells, if not the capture's")
+    gpu_memory_gb: float = Field(
+        4, gt=0, description="GPU memory that a cell of the case takes at most, in 10⁹ B"
+    )
     paired: bool = Field(
         False,
         description="its timing cells compare what runs in turn in one process, so that a GPU held "

@@ -33,6 +33,7 @@ class Cell:
 
     ``alone``: no other cell may set itself up meanwhile, because this one tunes kernels by timing.
     ``paired``: it compares within itself, so it is not tried again where the GPU was held back.
+    ``gpu_bytes``: the GPU memory that it takes at most.
     """
 
     variant: str
@@ -47,6 +48,7 @@ class Cell:
     alone: bool
     inputs: str
     paired: bool = False
+    gpu_bytes: float = 0
 
     @property
     def id(self) -> str:
@@ -207,6 +209,7 @@ def _cell(
         alone=False,
         inputs=hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()[:8],
         paired=problem.cases[case].paired,
+        gpu_bytes=problem.cases[case].gpu_memory_gb * 1e9,
     )
 
 

@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,6 +24,9 @@ from harness.store import run_folder
 _EXPORT_DEADLINE_S = 600
 _LOG = "log.txt"
 
+Leave = Callable[[Cell], None]
+"""Called when a cell's process has ended and only its export is left."""
+
 
 @dataclass
 class Attempts:
@@ -32,7 +36,7 @@ class Attempts:
     pauses: Pauses
     stop: threading.Event = field(default_factory=threading.Event)
 
-    def record(self, cell: Cell, out: Path, scratch: Path) -> CellRecord:
+    def record(self, cell: Cell, out: Path, scratch: Path, leave: Leave) -> CellRecord:
         """Run a cell into ``out``; return its record. KeyboardInterrupt if it was interrupted."""
         command = self.engine.command(cell, out, scratch)
         started = time.time()
@@ -42,7 +46,7 @@ class Attempts:
             raise KeyboardInterrupt  # nothing of this cell is published; --resume runs it again
         workload = WorkloadRecord()
         if done.status == "ok":
-            mistake, workload = self._results(cell, out)
+            mistake, workload = self._results(cell, out, leave)
             done = replace(done, status="failed" if mistake else "ok", detail=mistake)
         gpu = self.engine.node.target.gpu
         timed = KINDS[cell.capture].unprofiled and done.status == "ok" and gpu is not None
@@ -96,9 +100,9 @@ class Attempts:
         detail = "; ".join(filter(None, (why or done.detail, still_running)))
         return replace(done, detail=detail)
 
-    def _results(self, cell: Cell, out: Path) -> tuple[str, WorkloadRecord]:
+    def _results(self, cell: Cell, out: Path, leave: Leave) -> tuple[str, WorkloadRecord]:
         """Return the mistake in a cell's results, empty if there is none, and the workload's."""
-        mistake = self._export(cell, out)
+        mistake = self._export(cell, out, leave)
         mistake = mistake or _missing(out, (WORKLOAD, *KINDS[cell.capture].leaves))
         if mistake:
             return mistake, WorkloadRecord()
@@ -109,9 +113,10 @@ class Attempts:
         (out / WORKLOAD).unlink()
         return "", workload
 
-    def _export(self, cell: Cell, out: Path) -> str:
+    def _export(self, cell: Cell, out: Path, leave: Leave) -> str:
         """Turn the profiler's report into files that need no profiler; return what went wrong."""
         for command in self.engine.afterwards(cell, out):
+            leave(cell)
             done = self._supervised(command, out, _EXPORT_DEADLINE_S, out / "export.txt")
             if done.status != "ok":
                 return f"the profiler's export {done.status}: {done.detail}"

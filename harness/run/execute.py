@@ -2,9 +2,8 @@
 
 import contextlib
 import shutil
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,8 +12,9 @@ from harness.engines.engine import Engine, lock_name
 from harness.evidence.cell_record import CellRecord
 from harness.machine.target import Target
 from harness.problem.plan import Cell
-from harness.run.attempt import Attempts
+from harness.run.attempt import Attempts, Leave
 from harness.run.pauses import Pauses
+from harness.run.queue import Queue, exporters
 from harness.store import run_folder
 
 Notify = Callable[[Cell, str, float], None]
@@ -33,7 +33,6 @@ class Execution:
     notify: Notify
     jobs: int = 1
     lock_mhz: int | None = None
-    _caches: dict[tuple[str, str], threading.Lock] = field(default_factory=dict)
     _attempts: Attempts = field(init=False)
 
     def __post_init__(self) -> None:
@@ -46,17 +45,12 @@ class Execution:
         Raises ToolError if the GPU cannot be held, KeyboardInterrupt if interrupted.
         """
         cells = unfinished(self.run, cells)
-        for cell in cells:
-            self._caches.setdefault((cell.variant, cell.case), threading.Lock())
         with self.engine.node.hold_gpu(), self._clock():
             if self.jobs == 1:
                 for cell in cells:
-                    self._run(cell)
-                return
-            for cell in cells:
-                if cell.alone:
-                    self._run(cell)
-            self._together([cell for cell in cells if not cell.alone])
+                    self._run(cell, _nobody_waits)
+            else:
+                self._together(cells)
 
     def interrupt(self) -> None:
         """Stop the cells that run; ``execute`` then raises KeyboardInterrupt."""
@@ -69,24 +63,36 @@ class Execution:
         return self.engine.node.hold_clock(self.lock_mhz)
 
     def _together(self, cells: list[Cell]) -> None:
-        pool = ThreadPoolExecutor(self.jobs)
+        """Run cells side by side; while a profiler's report is exported, another cell runs."""
+        node, caches = self.engine.node, self.engine.keeps_caches
+        queue = Queue(cells, self.jobs, node.target, caches=caches)
+        threads = self.jobs + exporters(self.jobs)
+        pool = ThreadPoolExecutor(threads)
         try:
-            for future in [pool.submit(self._run, cell) for cell in cells]:
+            for future in as_completed([pool.submit(self._serve, queue) for _ in range(threads)]):
                 future.result()
         except BaseException:
             self.interrupt()
             raise
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            queue.close()
+            pool.shutdown(wait=True)
 
-    def _run(self, cell: Cell) -> None:
-        with self._caches[cell.variant, cell.case]:
-            self.notify(cell, "running", 0.0)
-            record = self._publish(cell)
+    def _serve(self, queue: Queue) -> None:
+        """Run cells of the queue until none is left."""
+        while (cell := queue.take()) is not None:
+            try:
+                self._run(cell, queue.leave)
+            finally:
+                queue.leave(cell)
+
+    def _run(self, cell: Cell, leave: Leave) -> None:
+        self.notify(cell, "running", 0.0)
+        record = self._publish(cell, leave)
         reason = f": {record.reason}" if record.reason else ""
         self.notify(cell, record.status + reason, record.wall_s)
 
-    def _publish(self, cell: Cell) -> CellRecord:
+    def _publish(self, cell: Cell, leave: Leave) -> CellRecord:
         """Run a cell, twice if its times are doubtful, and publish its folder whole."""
         scratch = self.run.folder / "scratch"
         (scratch / "tmp" / cell.id).mkdir(parents=True, exist_ok=True)
@@ -95,7 +101,7 @@ class Execution:
             path.touch()
         try:
             with files.atomic_folder(self.run.cell(cell.id)) as out:
-                record = self._attempts.record(cell, out, scratch)
+                record = self._attempts.record(cell, out, scratch, leave)
                 if record.doubts and not cell.paired:
                     record = self._retried(cell, out, scratch, record)
                 files.write_json(out / run_folder.RECORD, record.as_json())
@@ -108,7 +114,7 @@ class Execution:
         """Run a cell a second and last time; if that fails, put the first attempt's files back."""
         aside = scratch / "tmp" / f"{cell.id}.first"
         _move(out, aside)
-        record = self._attempts.record(cell, out, scratch)
+        record = self._attempts.record(cell, out, scratch, _nobody_waits)
         if record.ok:
             shutil.rmtree(aside)
             return record.model_copy(update={"retried": first.doubts})
@@ -121,6 +127,10 @@ class Execution:
 def unfinished(run: run_folder.Run, cells: list[Cell]) -> list[Cell]:
     """Return the cells that the run has not finished, in their order."""
     return [cell for cell in cells if not run.finished(cell.id)]
+
+
+def _nobody_waits(_cell: Cell) -> None:
+    """Do nothing: no other cell waits for this cell's process to end."""
 
 
 def locks(scratch: Path, target: Target) -> list[Path]:

@@ -16,6 +16,7 @@ from harness.problem.plan import Cell, Selected, plan
 from harness.run import calibrate, dry_run, provenance
 from harness.run.durations import Key, earlier
 from harness.run.execute import Execution, Notify, unfinished
+from harness.run.queue import most_jobs
 from harness.store.run_folder import Run
 
 
@@ -24,15 +25,15 @@ class Request:
     """What a user asks of a run; ``session`` checks all of it.
 
     ``problem`` is a number, a name or a folder; ``engine`` an engine's name or "auto"; ``jobs`` the
-    number of cells that set up side by side; ``lock_mhz`` the SM clock to hold; ``resume`` the run
-    folder to go on with.
+    number of cells that set up side by side, None for as many as the machine bears; ``lock_mhz``
+    the SM clock to hold; ``resume`` the run folder to go on with.
     """
 
     problem: str
     selected: Selected = field(default_factory=Selected)
     engine: str = "auto"
     options: Options = field(default_factory=Options)
-    jobs: int = 1
+    jobs: int | None = None
     lock_mhz: int | None = None
     resume: Path | None = None
 
@@ -70,9 +71,10 @@ class Session:
         cells = plan(
             self.problem, request.selected, self.node.target.device, caches=engine.keeps_caches
         )
+        jobs = request.jobs or most_jobs(self.node.target)
         arguments = Arguments(
             rounds=request.selected.rounds,
-            jobs=request.jobs,
+            jobs=jobs,
             engine=name,
             cells=len(cells),
             lock_clocks_mhz=request.lock_mhz,
@@ -88,7 +90,7 @@ class Session:
             provenance.note_resumed(run, origin)
         else:
             run = Run.create(checkout.runs(), self.problem.folder.name, origin)
-        return Work(request, name, engine, run, unfinished(run, cells))
+        return Work(request, name, engine, run, unfinished(run, cells), jobs)
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ class Work:
     engine: Engine
     run: Run
     cells: list[Cell]
+    jobs: int
 
     def durations(self) -> dict[Key, float]:
         """Return the seconds that the same cells took in earlier runs on this model of machine."""
@@ -108,7 +111,7 @@ class Work:
 
     def execute(self, notify: Notify) -> None:
         """Run the cells; those that fail are recorded and the rest goes on."""
-        work = Execution(self.engine, self.run, notify, self.request.jobs, self.request.lock_mhz)
+        work = Execution(self.engine, self.run, notify, self.jobs, self.request.lock_mhz)
         work.execute(self.cells)
 
 
@@ -119,7 +122,7 @@ def session(request: Request) -> Session:
     engine's program is absent or the GPU offers no such clock.
     """
     choose.known(request.engine)
-    if request.jobs < 1:
+    if request.jobs is not None and request.jobs < 1:
         raise UsageError("--jobs has to be at least 1")
     resumed = Run.open(request.resume) if request.resume else None
     problem = manifest.find(checkout.problems(), request.problem)

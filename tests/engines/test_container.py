@@ -106,6 +106,7 @@ def test_a_cell_in_docker_is_exactly_this() -> None:
         "--env=PYTHONPATH=/work/source:/opt/envs/torchao-0.13.0:/opt/envs/probe",
         "--env=TORCHINDUCTOR_CACHE_DIR=/tmp/inductor",
         "--env=TRITON_CACHE_DIR=/tmp/triton",
+        f"--env=TORCHINDUCTOR_COMPILE_THREADS={min(4, here().cores)}",
         *("--workdir=/out", built.image, "python3", "/work/problem/repro.py"),
     ]
     assert (command_line.env, command_line.owner) == ({}, None)
