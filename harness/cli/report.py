@@ -53,7 +53,7 @@ def report(
     """Write a run's worklog; without a run, render a report again from its evidence."""
     from harness import checkout
     from harness.cli import output
-    from harness.cli.resolve import problem_of, run_or_report
+    from harness.cli.resolve import problem_of, run_or_report, sources_now
     from harness.report import index, publish
     from harness.report.escape import printable
     from harness.store.run_folder import Run
@@ -74,7 +74,7 @@ def report(
         else:
             publish.render(study, source)
             folders = [source]
-    index.write(checkout.reports())
+    index.write(checkout.reports(), sources_now())
     worklogs = [str(folder / "README.md") for folder in folders]
     if json:
         output.as_json({"worklogs": worklogs, "partial": lost, "outside_git": outside_git})

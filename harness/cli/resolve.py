@@ -4,7 +4,7 @@ from pathlib import Path
 
 from harness import checkout
 from harness.errors import UsageError
-from harness.problem import manifest
+from harness.problem import manifest, plan
 from harness.problem.model import Problem
 from harness.store.run_folder import Run
 
@@ -12,6 +12,12 @@ from harness.store.run_folder import Run
 def problem_of(wanted: str) -> Problem:
     """Return the problem of that number, name or folder."""
     return manifest.find(checkout.problems(), wanted)
+
+
+def sources_now() -> dict[str, str]:
+    """Return the sha256 of each problem's scripts as they are now, by the problem's folder."""
+    folders = sorted(path.parent for path in checkout.problems().glob("*/problem.yaml"))
+    return {folder.name: plan.source_hash(manifest.load(folder)) for folder in folders}
 
 
 def chosen_run(wanted: str, run: Path | None) -> tuple[Problem, Run]:

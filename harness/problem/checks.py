@@ -75,6 +75,8 @@ def _claims(problem: Problem) -> Iterator[Mistake]:
             yield from _advice(problem, index, claim)
         else:
             yield from _bound_claim(problem, index, claim)
+    if problem.card and problem.card.claim not in seen:
+        yield ("card", "claim"), _unknown("claim", problem.card.claim)
 
 
 def _advice(problem: Problem, index: int, advice: Advice) -> Iterator[Mistake]:

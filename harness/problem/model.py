@@ -224,6 +224,14 @@ class Short(_Model):
     rounds: int = Field(default=2, ge=1, description="processes in which it repeats a timing cell")
 
 
+class Card(_Model):
+    """The study in short, as reports/README.md shows it where ``claim`` is reproduced."""
+
+    sentence: str = Field(description="what the study found, without a measured number")
+    claim: Name = Field(description="the claim whose measured value is the headline number")
+    number: str = Field(description="what that value is, as it reads after it")
+
+
 class Problem(_Model):
     """One case study."""
 
@@ -238,6 +246,7 @@ class Problem(_Model):
     claims: list[_TaggedClaim]
     short: Short = Short()
     references: dict[Name, Reference] = {}
+    card: Card | None = None
     workloads: list[str] = Field(
         [], description="files of problems/workloads/ that its scripts import, such as decoder.py"
     )

@@ -1,13 +1,22 @@
-"""reports/README.md: every report, by problem and target."""
+"""reports/README.md: a card of every report, by problem and target."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from harness import files
 from harness.evidence import provenance
-from harness.report.escape import Markdown, table
+from harness.report import card
+from harness.report.escape import escape
 
 PARTIAL = ".partial"
 """Ends the folder's name of a report that holds less than the one it would have replaced."""
+
+_OTHER_VERDICTS = ("refuted", "inconclusive", "not measured")
+_HEAD = (
+    "# Worklogs\n\n"
+    "One card a study. `harness run` made each report on the GPU that its card names, and"
+    " `harness check` judged its claims."
+)
 
 
 def reports(folder: Path) -> list[Path]:
@@ -20,16 +29,38 @@ def reports(folder: Path) -> list[Path]:
     )
 
 
-def write(folder: Path) -> None:
-    """Write the index of all reports; those made on a CPU are not committed and stay out."""
-    rows = []
+def write(folder: Path, sources: Mapping[str, str]) -> None:
+    """Write a card of each report; those made on a CPU are not committed and stay out.
+
+    ``sources`` maps a problem's folder name to the sha256 of its scripts as they are now.
+    """
+    cards = []
     for report in reports(folder):
-        run = provenance.load(report / "evidence").run
-        if run.target.device == "cpu":
-            continue
-        link = f"[{report.parent.name}]({report.parent.name}/{report.name}/README.md)"
-        rows.append([Markdown(link), run.target.name, (run.started or "")[:10]])
-    text = "# Worklogs\n\nEach was made by `harness run` on the GPU that it names.\n\n"
-    files.write_text(
-        folder / "README.md", f"{text}{table(['worklog', 'GPU', 'measured'], rows, 3)}\n"
-    )
+        shown = card.read(report)
+        if shown and provenance.load(report / "evidence").run.target.device != "cpu":
+            link = report.relative_to(folder).as_posix()
+            cards.append(_card(shown, link, sources.get(report.parent.name)))
+    files.write_text(folder / "README.md", "\n\n".join([_HEAD, *cards]) + "\n")
+
+
+def _card(shown: card.Card, link: str, sources: str | None) -> str:
+    """Return a report's card as Markdown; ``sources`` is the sha256 of the problem's scripts."""
+    page = f"{link}/README.md"
+    parts = [f"## [{escape(shown.title)}]({page})"]
+    if shown.sentence:
+        parts.append(f"{escape(shown.sentence)} **{shown.number}.**")
+    if shown.figure:
+        picture = f'<img src="{link}/figures/{shown.figure}" width="420" alt="">'
+        parts.append(f'<a href="{page}">{picture}</a>')
+    facts = [", ".join(map(escape, shown.gpus)), _verdicts(shown.verdicts), shown.measured]
+    if sources is not None and set(shown.sources) != {sources}:
+        facts.append("**stale: the problem's scripts changed after this run**")
+    parts.append(" · ".join(facts))
+    return "\n\n".join(parts)
+
+
+def _verdicts(counts: Mapping[str, int]) -> str:
+    """Return the number of claims with each verdict, as words."""
+    others = [f"{counts[name]} {name}" for name in _OTHER_VERDICTS if counts.get(name)]
+    reproduced = f"{counts.get('reproduced', 0)} of {sum(counts.values())} claims reproduced"
+    return ", ".join([reproduced, *others])

@@ -11,7 +11,7 @@ from harness.analysis.metrics import Metrics
 from harness.extract import door
 from harness.extract import run as extraction
 from harness.problem.model import Problem
-from harness.report import completeness, index, kept_captures
+from harness.report import card, completeness, index, kept_captures
 from harness.report.page import Page
 from harness.report.worklog import render as render_template
 from harness.store import run_folder
@@ -64,10 +64,7 @@ def render(problem: Problem, folder: Path) -> dict[str, str]:
 
     Return the text of each page by its path in ``folder``.
     """
-    report = door.report(folder)
-    metrics = Metrics(problem, report.tables, report.origin.gpus)
-    judged = claims.judge(problem, metrics, report.origin.run.target.device)
-    page = Page(problem, metrics, judged, report.origin, report.tables, folder)
+    page = page_of(problem, folder)
     texts = {"README.md": render_template(problem.folder / "worklog.md.j2", page)}
     sub_page = replace(page, root="../")
     for template in sorted((problem.folder / PAGES).glob(f"*{_TEMPLATE}")):
@@ -76,7 +73,16 @@ def render(problem: Problem, folder: Path) -> dict[str, str]:
     _write(folder / "figures", page.figures)
     _write(folder / PAGES, {Path(name).name: texts[name] for name in texts if "/" in name})
     files.write_text(folder / "README.md", texts["README.md"])
+    card.write(page, folder)
     return texts
+
+
+def page_of(problem: Problem, folder: Path) -> Page:
+    """Return what a report's pages show: the evidence in ``folder``, with its claims judged."""
+    report = door.report(folder)
+    metrics = Metrics(problem, report.tables, report.origin.gpus)
+    judged = claims.judge(problem, metrics, report.origin.run.target.device)
+    return Page(problem, metrics, judged, report.origin, report.tables, folder)
 
 
 def _write(folder: Path, texts: dict[str, str]) -> None:

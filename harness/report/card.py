@@ -1,0 +1,65 @@
+"""What reports/README.md shows of one report: a sentence, a number, verdicts and a picture."""
+
+from collections import Counter
+from pathlib import Path
+
+from pydantic import Field
+
+from harness import files
+from harness.evidence.record import Many, Record, parsed
+from harness.report.numbers import measured
+from harness.report.page import Page
+
+NAME = "card.json"
+"""The card's name in a report's folder; it is made with the worklog."""
+
+
+class Card(Record):
+    """One report in short; texts are Markdown, ``verdicts`` counts claims by verdict.
+
+    ``sentence`` is empty where the manifest has no card, and where its claim is not reproduced.
+    ``sources`` are the sha256 of the problem's scripts that each call of ``harness run`` used.
+    """
+
+    title: str
+    gpus: Many[str]
+    measured: str
+    sentence: str = ""
+    number: str = ""
+    verdicts: dict[str, int] = Field(default_factory=dict)
+    figure: str = ""
+    sources: Many[str] = ()
+
+
+def write(page: Page, folder: Path) -> None:
+    """Write the card of a rendered page into the report's folder."""
+    run = page.provenance.run
+    sentence, headline = _sentence(page)
+    card = Card(
+        title=page.problem.title,
+        gpus=tuple(sorted({call.target.name for call in run.origins})),
+        measured=(run.started or "")[:10],
+        sentence=sentence,
+        number=headline,
+        verdicts=dict(Counter(result.verdict for result in page.results)),
+        figure=next(iter(page.figures), ""),
+        sources=tuple(sorted({call.sources_sha256 or "" for call in run.origins})),
+    )
+    files.write_json(folder / NAME, card.as_json())
+
+
+def read(folder: Path) -> Card | None:
+    """Return the card of a report's folder, None if an earlier harness rendered it without."""
+    path = folder / NAME
+    return parsed(Card, files.read_json(path), path) if path.is_file() else None
+
+
+def _sentence(page: Page) -> tuple[str, str]:
+    """Return the card's sentence and its number, both empty unless the claim is reproduced."""
+    card = page.problem.card
+    if card is None:
+        return "", ""
+    result = next(result for result in page.results if result.claim.id == card.claim)
+    if result.verdict != "reproduced":
+        return "", ""
+    return card.sentence, f"{measured(result.measured)} {card.number}"
