@@ -24,7 +24,6 @@ def prepare(params: dict[str, Any]) -> None:
         # As torchao's recommended_inductor_config_setter does for what it quantises.
         torch._inductor.config.coordinate_descent_tuning = True
         torch._inductor.config.coordinate_descent_check_all_directions = True
-        torch.set_float32_matmul_precision("high")
 
 
 def quantise(model: nn.Module, params: dict[str, Any]) -> None:
