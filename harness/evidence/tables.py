@@ -120,6 +120,21 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "unit": "category",
         "value": "float",
     },
+    # SASS instructions of a profiled launch in the order of their addresses, where the report has
+    # the section SourceCounters. executed: by warps; samples: of warps that stood there; stall: the
+    # most frequent reason, and its samples; file and line null without line information.
+    "instructions": {
+        "launch": "int",
+        "name": "category",
+        "index": "int",
+        "sass": "str",
+        "file": "category",
+        "line": "int",
+        "executed": "int",
+        "samples": "int",
+        "stall": "category",
+        "stall_samples": "int",
+    },
     # Device memory by pool of the caching allocator at the time of the snapshot.
     "memory_pools": {
         "pool": "str",

@@ -2,7 +2,8 @@
 
     python -m harness.captures.ncu.child REPORT ROWS
 
-Writes one JSON line a profiled launch: name, grid, block, metrics as [name, unit, value].
+Writes one JSON line a profiled launch: name, grid, block, metrics as [name, unit, value], and its
+instructions where the report holds the section SourceCounters (:mod:`.instructions`).
 """
 
 import json
@@ -14,6 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from harness.captures.ncu.instructions import instructions
 from harness.captures.ncu.read import METRICS
 
 _LIMITS = {
@@ -50,6 +52,7 @@ def _launch(library: Any, action: Any) -> dict[str, Any]:
         "grid": _shape(action, "grid"),
         "block": _shape(action, "block"),
         "metrics": list(_metrics(library, action)),
+        "instructions": instructions(action),
     }
 
 

@@ -16,12 +16,13 @@ import os
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from harness import process
 from harness.errors import CaptureError, ToolError
-from harness.evidence.tables import Tables, frame
+from harness.evidence.tables import SCHEMAS, Tables, frame
 
 METRICS = (
     # How long, and how near to which limit.
@@ -89,6 +90,10 @@ _PAYLOAD_SIZE = 5
 _MOST_HEADER_BYTES = 256 << 20
 _MOST_BLOCKS = 1_000_000
 _DEADLINE_S = 600.0
+_COUNTERS = tuple(SCHEMAS["counters"])
+_INSTRUCTIONS = tuple(SCHEMAS["instructions"])
+Row = tuple[object, ...]
+"""A row of a table, in the order of its schema's columns."""
 
 
 def read(path: Path) -> Tables:
@@ -108,10 +113,18 @@ def read(path: Path) -> Tables:
     if importlib.util.find_spec("ncu_report") is None:
         raise ToolError("not installed", where="ncu-report", remedy="pip install ncu-report")
     with tempfile.TemporaryDirectory(prefix="harness-", ignore_cleanup_errors=True) as folder:
-        columns, launches = _columns(path, _rows(path, Path(folder)))
-    if launches != announced:
-        raise CaptureError(f"{launches} of {announced} kernels are readable", where=path)
-    return {"counters": frame("counters", columns)}
+        launches = _launches(path, _rows(path, Path(folder)))
+    try:
+        counters = _columns(_COUNTERS, _counters(launches))
+        instructions = _columns(_INSTRUCTIONS, _instructions(launches))
+    except (LookupError, TypeError, ValueError):
+        raise CaptureError("NVIDIA's reader left no readable rows", where=path) from None
+    if len(launches) != announced:
+        raise CaptureError(f"{len(launches)} of {announced} kernels are readable", where=path)
+    return {
+        "counters": frame("counters", counters),
+        "instructions": frame("instructions", instructions),
+    }
 
 
 def kernel_count(path: Path) -> int:
@@ -212,21 +225,35 @@ def _rows(path: Path, folder: Path) -> Path:
     raise CaptureError(f"NVIDIA's reader failed: {reason}", where=path)
 
 
-def _columns(path: Path, rows: Path) -> tuple[dict[str, list[object]], int]:
-    """Return the table's columns and the number of launches."""
-    names = ("launch", "name", "grid", "block", "metric", "unit", "value")
-    columns: dict[str, list[object]] = {name: [] for name in names}
-    launches = 0
+def _launches(path: Path, rows: Path) -> list[dict[str, Any]]:
+    """Return what the child wrote of each launch."""
     try:
         with rows.open(encoding="utf-8") as file:
-            for line in file:
-                launch = json.loads(line)
-                of_launch = (launches, launch["name"], launch["grid"], launch["block"])
-                for metric, unit, value in launch["metrics"]:
-                    row = (*of_launch, metric, unit, float(value))
-                    for name, cell in zip(names, row, strict=True):
-                        columns[name].append(cell)
-                launches += 1
-    except (OSError, ValueError, LookupError, TypeError):
+            return [json.loads(line) for line in file]
+    except (OSError, ValueError):
         raise CaptureError("NVIDIA's reader left no readable rows", where=path) from None
-    return columns, launches
+
+
+def _counters(launches: list[dict[str, Any]]) -> Iterator[Row]:
+    for number, launch in enumerate(launches):
+        for metric, unit, value in launch["metrics"]:
+            shape = (launch["name"], launch["grid"], launch["block"])
+            yield (number, *shape, metric, unit, float(value))
+
+
+def _instructions(launches: list[dict[str, Any]]) -> Iterator[Row]:
+    for number, launch in enumerate(launches):
+        for index, instruction in enumerate(launch["instructions"]):
+            sass, file, line, executed, samples, stall, stalled = instruction
+            source = (file or None, line or None)
+            counts = (executed, samples, stall or None, stalled)
+            yield (number, launch["name"], index, sass, *source, *counts)
+
+
+def _columns(names: tuple[str, ...], rows: Iterator[Row]) -> dict[str, list[object]]:
+    """Return rows as columns by name."""
+    columns: dict[str, list[object]] = {name: [] for name in names}
+    for row in rows:
+        for name, cell in zip(names, row, strict=True):
+            columns[name].append(cell)
+    return columns

@@ -20,6 +20,8 @@ SECTIONS = {
     "kernels": "harness.report.sections.kernels:kernels",
     "operators": "harness.report.sections.operators:operators",
     "counters": "harness.report.sections.counters:counters",
+    "sass": "harness.report.sections.sass:sass",
+    "opcodes": "harness.report.sections.sass:opcodes",
     "timeline": "harness.report.sections.memory_timeline:timeline",
     "filled": "harness.report.sections.memory_pools:filled",
     "memory_changed": "harness.report.sections.memory_pools:changed",
