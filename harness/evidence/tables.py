@@ -133,7 +133,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "executed": "int",
         "samples": "int",
         "stall": "category",
-        "stall_samples": "int",
+        "stalled": "int",
     },
     # Device memory by pool of the caching allocator at the time of the snapshot.
     "memory_pools": {
