@@ -17,6 +17,7 @@ from harness.errors import CaptureError, ToolError
 from tests.support.paths import DATA
 
 DATA = DATA / "ncu"
+LAUNCH = '{"name": "k", "grid": "", "block": "", "metrics": %s, "instructions": []}'
 
 
 @pytest.fixture(scope="module")
@@ -186,11 +187,11 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         ("echo '{' > $4", "no readable rows"),
         ("echo '[1]' > $4", "no readable rows"),
         (
-            """echo '{"name": "k", "grid": "", "block": "", "metrics": [[1, 2]], "instructions": []}' > $4""",
+            f"echo '{LAUNCH % '[[1, 2]]'}' > $4",
             "no readable",
         ),
         (": > $4", "0 of 4 kernels are readable"),
-        ('yes \'{"name": 1, "grid": 1, "block": 1, "metrics": [], "instructions": []}\' | head -9 > $4', "9 of 4"),
+        (f"yes '{LAUNCH % '[]'}' | head -9 > $4", "9 of 4"),
     ],
 )
 def test_a_reader_that_dies_hangs_or_lies_is_told(
