@@ -1,12 +1,15 @@
-"""GemLite's autotuners, which are Triton's: set up, called once, and read."""
+"""GemLite's autotuners, which are Triton's: set up, compiled ahead, tuned, and read."""
 
+import contextlib
 import importlib
 import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from layers import Layer, activations
 from selection import KERNELS, kernel_for
+
+Call = Callable[[], object]
 
 
 def ready(mode: str) -> Any:
@@ -24,22 +27,31 @@ def autotuner(m: int, bits: int) -> Any:
     return getattr(importlib.import_module(f"gemlite.triton_kernels.{module}"), name)
 
 
-def first_call(layer: Layer, m: int, k: int, bits: int) -> dict[str, Any]:
-    """Call the layer with ``m`` rows; return the seconds, and what it tuned."""
-    tuner, x = autotuner(m, bits), activations(m, k, "cuda")
-    cached = set(tuner.cache)
-    torch.cuda.synchronize()
+def compiled(call: Call, tuner: Any) -> float:
+    """Compile every candidate by calling it once, untimed; return the seconds.
+
+    So that the tuning afterwards only measures, as it has the GPU to itself.
+    """
     start = time.perf_counter()
-    layer.forward(x)
+    with _once_each(tuner):
+        call()
+        torch.cuda.synchronize()
+    forget(tuner)
+    return time.perf_counter() - start
+
+
+def tuned(call: Call, tuner: Any) -> tuple[float, int]:
+    """Let the tuner choose; return the seconds that it measured, and the candidates it timed."""
+    call()
     torch.cuda.synchronize()
-    seconds = time.perf_counter() - start
-    new = set(tuner.cache) - cached
-    return {
-        "seconds": seconds,
-        "bench_seconds": tuner.bench_time if new else 0.0,
-        "configurations": len(tuner.configs_timings) if new else 0,
-        "config": ran(tuner),
-    }
+    if not tuner.cache:  # a single candidate is not timed
+        return 0.0, 1
+    return tuner.bench_time, len(tuner.configs_timings)
+
+
+def forget(tuner: Any) -> None:
+    """Let the next call tune anew."""
+    tuner.cache.clear()
 
 
 def ran(tuner: Any) -> dict[str, Any]:
@@ -47,15 +59,30 @@ def ran(tuner: Any) -> dict[str, Any]:
     last = getattr(tuner, "best_config", None)
     if last is None:
         raise SystemExit(f"GemLite did not launch {tuner.base_fn.__name__}")
-    tuner.best_config = None
     config: dict[str, Any] = last.all_kwargs()
     return config
 
 
 def without_copies(tuner: Any) -> None:
-    """Let the tuner time the kernel alone, as if it had no ``restore_value``; its output is lost.
+    """Let the tuner time the kernel alone, as if it had no ``restore_value``.
 
-    The copies of the whole weight are made by these two hooks, inside the timed call.
+    The copies of the whole weight are made by these two hooks, inside the timed call. The output
+    of the call that tunes is lost: every candidate adds into it.
     """
     tuner.pre_hook = lambda kwargs, reset_only=False: None  # noqa: ARG005 - Triton's names
     tuner.post_hook = lambda kwargs, exception: None  # noqa: ARG005
+
+
+@contextlib.contextmanager
+def _once_each(tuner: Any) -> Iterator[None]:
+    """Let the tuner call each candidate once instead of timing it."""
+
+    def once(call: Call, quantiles: Any) -> list[float]:  # noqa: ARG001 - Triton's name
+        call()
+        return [0.0, 0.0, 0.0]
+
+    vars(tuner)["do_bench"] = once  # a cached property of Triton's
+    try:
+        yield
+    finally:
+        del vars(tuner)["do_bench"]

@@ -1,4 +1,8 @@
-"""One linear layer: in bf16, or quantised to GemLite's A16W4 or A16W8; its dequantised weight."""
+"""A stack of linear layers with distinct weights: bf16, compiled bf16, GemLite's A16W4 and A16W8.
+
+A decoder's step reads every weight once. A stack that exceeds the L2 cache does the same, so no
+cache has to be flushed and no call timed alone.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,28 +10,44 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import linear
 
 GROUP = 128
 _WRONG = 0.1  # far above what rounding parts of a sum to bf16 costs
 
+Forward = Callable[[Tensor], Tensor]
+
 
 @dataclass(frozen=True)
-class Layer:
-    """A layer to call. ``dense`` is the dequantised weight, in float32."""
+class Stack:
+    """Layers to call one after another on one input. ``dense``: the last one's weight, in float32.
 
-    forward: Callable[[Tensor], Tensor]
+    ``stored_bytes``: of all layers' weights, scales and zeros.
+    """
+
+    layers: list[Forward]
     dense: Tensor
     stored_bytes: int
 
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the last layer's output; every layer reads ``x`` (M × K)."""
+        for layer in self.layers:
+            output = layer(x)
+        return output
 
-def build(bits: int, n: int, k: int, device: str) -> Layer:
-    """Return a layer of K inputs and N outputs with a random weight, the same one every time."""
-    torch.manual_seed(0)
-    weight = torch.randn(n, k, device=device).div(k**0.5).to(torch.bfloat16)
-    if bits == 16:
-        size = weight.numel() * weight.element_size()
-        return Layer(lambda x: torch.nn.functional.linear(x, weight), weight.float(), size)
-    return _four_bits(weight) if bits == 4 else _eight_bits(weight)
+
+def build(params: dict[str, Any], count: int, device: str) -> Stack:
+    """Return ``count`` layers of K inputs and N outputs, the same weights every time."""
+    make = {4: _four_bits, 8: _eight_bits, 16: _bf16}[params["bits"]]
+    product = tuned_linear() if params.get("tune_coordinates") else linear
+    layers, stored_bytes = [], 0
+    for number in range(count):
+        torch.manual_seed(number)
+        weight = torch.randn(params["n"], params["k"], device=device).div(params["k"] ** 0.5)
+        layer, dense, size = make(weight.to(torch.bfloat16), product)
+        layers.append(layer)
+        stored_bytes += size
+    return Stack(layers, dense, stored_bytes)
 
 
 def activations(m: int, k: int, device: str) -> Tensor:
@@ -36,19 +56,48 @@ def activations(m: int, k: int, device: str) -> Tensor:
     return torch.randn(m, k, device=device).to(torch.bfloat16)
 
 
-def relative_error(layer: Layer, x: Tensor) -> float:
-    """Return the relative error against a float32 product with the dequantised weight.
+def relative_error(output: Tensor, x: Tensor, dense: Tensor) -> float:
+    """Return the relative error of ``output`` against a float32 product with ``dense``.
 
     A wrong product ends the process: its time would mean nothing.
     """
-    exact = x.float() @ layer.dense.T
-    error: float = ((layer.forward(x).float() - exact).norm() / exact.norm()).item()
+    exact = x.float() @ dense.T
+    error: float = ((output.float() - exact).norm() / exact.norm()).item()
     if not error < _WRONG:  # nor if it is not a number
         raise SystemExit(f"wrong product: relative error {error} at M = {x.shape[0]}")
     return error
 
 
-def _four_bits(weight: Tensor) -> Layer:
+def tuned_linear() -> Callable[[Tensor, Tensor], Tensor]:
+    """Return the product compiled with Inductor's coordinate descent, tuned in each process anew.
+
+    At M = 1 Inductor then writes the product as a reduction of its own instead of calling cuBLAS
+    (torch._inductor.decomposition, mm).
+    """
+    inductor = torch._inductor.config
+    inductor.coordinate_descent_tuning = True
+    inductor.coordinate_descent_check_all_directions = True
+    inductor.force_disable_caches = True
+
+    def product(x: Tensor, weight: Tensor) -> Tensor:
+        return linear(x, weight)
+
+    compiled: Callable[[Tensor, Tensor], Tensor] = torch.compile(
+        product, fullgraph=True, dynamic=False
+    )
+    return compiled
+
+
+Product = Callable[[Tensor, Tensor], Tensor]
+Made = tuple[Forward, Tensor, int]
+"""A layer's call, its dequantised weight in float32, and its stored bytes."""
+
+
+def _bf16(weight: Tensor, product: Product) -> Made:
+    return lambda x: product(x, weight), weight.float(), weight.numel() * weight.element_size()
+
+
+def _four_bits(weight: Tensor, _product: Product) -> Made:
     """Round to the nearest of 16 levels between each group's ends; W is (q - zero) × scale."""
     from gemlite.helper import A16Wn
 
@@ -65,20 +114,20 @@ def _four_bits(weight: Tensor) -> Layer:
         W_nbits=4,
         group_size=GROUP,
     )
-    return _gemlite(module, dense)
+    return module.forward, dense, _stored(module)
 
 
-def _eight_bits(weight: Tensor) -> Layer:
+def _eight_bits(weight: Tensor, _product: Product) -> Made:
     """Let GemLite round each row to 255 levels around zero."""
     from gemlite.helper import A16W8_INT8
 
     module = A16W8_INT8(device="cuda:0").from_weights(weight)
     # Kept transposed: K × N, and one scale for each of the N rows.
     dense = (module.W_q.float() * module.scales.float()).T.contiguous()
-    return _gemlite(module, dense)
+    return module.forward, dense, _stored(module)
 
 
-def _gemlite(module: Any, dense: Tensor) -> Layer:
-    stored = module.get_tensor_args()[:3]  # weight, scales, zeros
-    size = sum(tensor.numel() * tensor.element_size() for tensor in stored)
-    return Layer(module.forward, dense, size)
+def _stored(module: Any) -> int:
+    """Return the bytes of a GemLite layer's weight, scales and zeros."""
+    tensors = module.get_tensor_args()[:3]
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)

@@ -14,15 +14,13 @@ class Candidate:
     """A configuration and its times in µs.
 
     ``tuner``: as GemLite's tuner saw it. ``uncopied``: the same benchmark without the copies of
-    ``restore_value``. ``cold`` and ``warm``: the layer's own call, alone, the L2 cache flushed
-    before it or left as the call before left it.
+    ``restore_value``. ``alone``: a layer of the stack, replayed from a CUDA graph.
     """
 
     config: dict[str, Any]
     tuner: float
     uncopied: float
-    cold: float
-    warm: float
+    alone: float
 
 
 def ranks(values: Sequence[float]) -> list[float]:
@@ -46,35 +44,19 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> float:
 
 def compared(candidates: Sequence[Candidate], choices: Choices) -> dict[str, tuple[float, str]]:
     """Return facts, value and unit, on how the tuner ranked the candidates."""
-    chosen = choices["tuner"][0]
     tuner = [candidate.tuner for candidate in candidates]
     uncopied = [candidate.uncopied for candidate in candidates]
-    cold = [candidate.cold for candidate in candidates]
-    best = cold.index(min(cold))
-    without = choices["uncopied"][-1]
-    worst = {name: max(cold[index] for index in indices) for name, indices in choices.items()}
+    alone = [candidate.alone for candidate in candidates]
+    worst = {name: max(alone[index] for index in indices) for name, indices in choices.items()}
     return {
-        "tuner_rank": (_place(cold, chosen), ""),
-        "best_tuner_rank": (_place(tuner, best), ""),
-        "uncopied_rank": (_place(cold, without), ""),
-        "chosen_cold": (cold[chosen], "us"),
-        "best_cold": (cold[best], "us"),
         "tunings": (len(choices["tuner"]), "tunings"),
         "different_choices": (len(set(choices["tuner"])), "configurations"),
         "different_uncopied_choices": (len(set(choices["uncopied"])), "configurations"),
-        "worst_choice": (worst["tuner"] / cold[best], "×"),
-        "worst_uncopied_choice": (worst["uncopied"] / cold[best], "×"),
-        "passed_over": (cold[chosen] / cold[best], "×"),
-        "uncopied_passed_over": (cold[without] / cold[best], "×"),
-        "spearman_tuner": (spearman(tuner, cold), ""),
-        "spearman_uncopied": (spearman(uncopied, cold), ""),
-        "spearman_copies": (spearman(tuner, uncopied), ""),
+        "worst_choice": (worst["tuner"] / min(alone), "×"),
+        "worst_uncopied_choice": (worst["uncopied"] / min(alone), "×"),
+        "spearman_tuner": (spearman(tuner, alone), ""),
+        "spearman_uncopied": (spearman(uncopied, alone), ""),
         "copies": (median(a - b for a, b in zip(tuner, uncopied, strict=True)), "us"),
         "tuner_range": (max(tuner) / min(tuner), "×"),
-        "uncopied_range": (max(uncopied) / min(uncopied), "×"),
-        "cold_range": (max(cold) / min(cold), "×"),
+        "alone_range": (max(alone) / min(alone), "×"),
     }
-
-
-def _place(values: Sequence[float], index: int) -> int:
-    return 1 + sum(other < values[index] for other in values)

@@ -1,16 +1,17 @@
-"""Reproduce the gain of GemLite's autotuning: one linear layer, at one batch or across many.
+"""Reproduce what GemLite's autotuning buys: a stack of linear layers, one batch size a cell.
 
-Run by ``harness run 2``; ``--dry-run`` prints the command and environment of each cell. The tuning
-itself is a process of its own, which the first cell of a variant and case starts: see tuning.py.
+Run by ``harness run 2``; ``--dry-run`` prints the command and environment of each cell.
 """
 
-import json
+from collections.abc import Callable
+from typing import Any
 
 import torch
-from layers import Layer, activations, build, relative_error
-from ranking import Candidate, compared
-from selection import bucket, described, grid, kernel_for, source
-from tuning import Record, record, record_path, request
+import tuning
+from layers import Stack, activations, build, relative_error
+from ranking import compared
+from selection import bucket, described, grid, kernel_for
+from torch import Tensor
 
 from harness.probe.cell import Cell
 
@@ -20,95 +21,124 @@ def main() -> None:
     cell = Cell.load()
     cell.settings |= cell.params.get("sampling", {})
     with torch.inference_mode():
-        if cell.params["bits"] == 16:
-            with cell.phase("load"):
-                layer = build(16, cell.params["n"], cell.params["k"], cell.device)
-            measure(cell, layer)
-        else:
+        if cell.params["bits"] < 16:
             quantised(cell)
+        else:
+            plain(cell)
     cell.finish()
 
 
-def quantised(cell: Cell) -> None:
-    """Load the configurations of a tuning process, as a user's second start does, and measure."""
-    with cell.phase("tune"):
-        tuning = record(request(cell.params), record_path(cell.case))
-    from autotuners import ready
-
+def plain(cell: Cell) -> None:
+    """Measure bf16: cuBLAS's product, or Inductor's, which tunes at the first call."""
     with cell.phase("load"):
-        mode = cell.params["mode"]
-        gemlite = ready("fast" if mode == "clean" else mode)
-        configs = cell.out / "configs.json"
-        configs.write_text(json.dumps(tuning["configs"]), encoding="utf-8")
-        if not gemlite.load_config(str(configs), overwrite=True):
-            raise SystemExit("GemLite did not load its configurations")
-        layer = build(cell.params["bits"], cell.params["n"], cell.params["k"], cell.device)
+        stack, x = loaded(cell)
+    if cell.params.get("tune_coordinates"):
+        with cell.exclusively("tune"), cell.phase("tune"):
+            stack.forward(x)
+    measure(cell, stack, x)
+
+
+def quantised(cell: Cell) -> None:
+    """Tune GemLite's kernel on the first layer, then measure; all layers share the choice."""
+    from autotuners import autotuner, compiled, ran, ready, tuned, without_copies
+
+    bits, m = cell.params["bits"], cell.params["m"]
+    with cell.phase("load"):
+        gemlite = ready(cell.params["mode"])
+        stack, x = loaded(cell)
+    tuner = autotuner(m, bits)
+    if cell.params.get("uncopied"):
+        without_copies(tuner)
+    first: Callable[[], Tensor] = lambda: stack.layers[0](x)  # noqa: E731
+    file = tuning.path(cell.case)
+    known = cell.capture != "timing" and tuning.load(gemlite, file)
+    with cell.phase("compile"):
+        cell.fact("compile_s", compiled(first, tuner), "s")
+    with cell.exclusively("tune"), cell.phase("tune"):
+        bench_s, count = tuned(first, tuner)
+        if cell.params.get("rank"):
+            state_ranking(cell, stack, x, tuner)
+    if not known:
+        tuning.store(gemlite, file)
+        cell.fact("bench_s", bench_s, "s")
+        cell.fact("configurations", count, "configurations")
     cell.fact("gemlite", gemlite.__version__)
-    measure(cell, layer, tuning)
+    state_choice(cell, ran(tuner))
+    measure(cell, stack, x)
 
 
-def measure(cell: Cell, layer: Layer, tuning: Record | None = None) -> None:
-    """State the layer's facts and, for each batch, its kernel; then hand over the steps.
+def loaded(cell: Cell) -> tuple[Stack, Tensor]:
+    """Return the stack and its input; a profiler's settings may ask for fewer layers."""
+    count = cell.settings.get("layers", cell.params["layers"])
+    stack = build(cell.params, count, cell.device)
+    size, m = cell.params["n"] * cell.params["k"], cell.params["m"]
+    cell.fact("layers", count, "layers")
+    cell.fact("weights", count * size, "weights")
+    cell.fact("weight_bytes", stack.stored_bytes, "B")
+    cell.fact("flop", count * 2 * m * size, "FLOP")
+    outside = count * 2 * m * (cell.params["k"] + cell.params["n"])
+    cell.fact("io_bytes", stack.stored_bytes + outside, "B")
+    return stack, activations(m, cell.params["k"], cell.device)
 
-    In a sweep each batch is a region of its own, "m16", and its facts end in ".m16".
+
+def measure(cell: Cell, stack: Stack, x: Tensor) -> None:
+    """Check the product, then hand over the step: call by call, or replayed from a CUDA graph.
+
+    Nsight Compute profiles kernel by kernel, from a graph or not, so it gets the calls.
     """
-    n, k = cell.params["n"], cell.params["k"]
-    cell.fact("weights", n * k, "weights")
-    cell.fact("weight_bytes", layer.stored_bytes, "B")
-    sweep = "ms" in cell.params
-    ms = cell.params["ms"] if sweep else [cell.params["m"]]
-    inputs = {m: activations(m, k, cell.device) for m in ms}
-    for m, x in inputs.items():
-        ending = f".m{m}" if sweep else ""
-        cell.fact(f"flop{ending}", 2 * m * n * k, "FLOP")
-        cell.fact(f"io_bytes{ending}", layer.stored_bytes + 2 * m * (k + n), "B")
-        with cell.phase("first"):
-            cell.fact(f"relative_error{ending}", relative_error(layer, x))
-        if tuning is not None:
-            state_choice(cell, tuning, m, ending)
-    if tuning is not None:
-        state_tuning(cell, tuning)
-    for m, x in inputs.items():
-        cell.measure(f"m{m}" if sweep else "forward", lambda x=x: layer.forward(x))
+    step: Callable[[], Tensor] = lambda: stack.forward(x)  # noqa: E731
+    if cell.params.get("graph") and cell.capture != "ncu":
+        with cell.phase("record"):
+            step = replayed(step)
+    with cell.phase("first"):
+        cell.fact("relative_error", relative_error(step(), x, stack.dense))
+    cell.measure("forward", step)
 
 
-def state_choice(cell: Cell, tuning: Record, m: int, ending: str) -> None:
-    """State the kernel that ran, its configuration, and the tuning time."""
-    from autotuners import autotuner, ran
+def replayed(step: Callable[[], Tensor]) -> Callable[[], Tensor]:
+    """Return the replay of ``step``, recorded once; its output's memory is the graph's."""
+    step()  # loads modules, which a recording must not
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        output = step()
 
-    bits, n, k = (cell.params[key] for key in ("bits", "n", "k"))
-    kernel, config = kernel_for(m, bits), ran(autotuner(m, bits))
+    def replay() -> Tensor:
+        graph.replay()
+        return output
+
+    return replay
+
+
+def state_choice(cell: Cell, config: dict[str, Any]) -> None:
+    """State the kernel that runs and its configuration."""
+    bits, m, n, k = (cell.params[key] for key in ("bits", "m", "n", "k"))
+    kernel = kernel_for(m, bits)
     tiles, parts = grid(kernel, config, m, n, k)
-    cell.fact(f"kernel{ending}", kernel)
-    cell.fact(f"config{ending}", described(config))
-    cell.fact(f"tiles{ending}", tiles, "programs")
-    cell.fact(f"k_parts{ending}", parts, "programs")
-    cell.fact(f"bucket{ending}", bucket(m), "rows")
-    cell.fact(f"tuned_at{ending}", source(m, tuning["request"]["ms"], bits), "rows")
-    point = tuning["points"][str(m)]
-    cell.fact(f"tune_s{ending}", point["seconds"], "s")
-    cell.fact(f"bench_s{ending}", point["bench_seconds"], "s")
-    cell.fact(f"configurations{ending}", point["configurations"], "configurations")
+    cell.fact("kernel", kernel)
+    cell.fact("config", described(config))
+    cell.fact("tiles", tiles, "programs")
+    cell.fact("k_parts", parts, "programs")
+    cell.fact("bucket", bucket(m), "rows")
 
 
-def state_tuning(cell: Cell, tuning: Record) -> None:
-    """State the time of compiling ahead, and the candidates' ranks with and without copies."""
-    cell.fact("ahead_s", tuning["ahead_seconds"], "s")
-    cell.fact("workers", tuning["request"]["workers"], "processes")
-    if "candidates" not in tuning:
-        return
-    candidates = [Candidate(**candidate) for candidate in tuning["candidates"]]
-    for name, (value, unit) in compared(candidates, tuning["choices"]).items():
+def state_ranking(cell: Cell, stack: Stack, x: Tensor, tuner: Any) -> None:
+    """State how the tuner ranks its candidates, with its copies and without, and each one's time.
+
+    Afterwards the tuner holds what it had chosen.
+    """
+    from rank import candidates
+
+    ranked, choices = candidates(stack, x, tuner)
+    for name, (value, unit) in compared(ranked, choices).items():
         cell.fact(name, value, unit)
-    for name, chosen in tuning["choices"].items():
+    for name, chosen in choices.items():
         for number, index in enumerate(chosen, 1):
-            cell.fact(f"{name}_choice.{number}", described(candidates[index].config))
-        cold_of_choice = [candidates[index].cold for index in chosen]
-        cell.sample("candidates", f"chosen_by_{name}", "us", cold_of_choice)
-    ordered = sorted(candidates, key=lambda candidate: candidate.cold)
+            cell.fact(f"{name}_choice.{number}", described(ranked[index].config))
+    ordered = sorted(ranked, key=lambda candidate: candidate.alone)
     for place, candidate in enumerate(ordered, 1):
         cell.fact(f"candidate.{place}", described(candidate.config))
-    for metric in ("tuner", "uncopied", "cold", "warm"):
+    for metric in ("tuner", "uncopied", "alone"):
         values = [getattr(candidate, metric) for candidate in ordered]
         cell.sample("candidates", f"candidate_{metric}", "us", values)
 

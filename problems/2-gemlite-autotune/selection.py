@@ -4,7 +4,7 @@ Arithmetic only, so that it can be tested without a GPU; importing GemLite needs
 core.get_matmul_type and triton_kernels.utils.generate_autotune_lookup_v2.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 Config = Mapping[str, Any]
@@ -37,25 +37,6 @@ def bucket(m: int) -> int:
     return next((size for size in BUCKETS if size >= m), BUCKETS[-1])
 
 
-def tuned(ms: Sequence[int], bits: int) -> list[int]:
-    """Return the members of ``ms`` whose first call tunes, when called in this order."""
-    first: dict[tuple[str, int], int] = {}
-    for m in ms:
-        first.setdefault(_key(m, bits), m)
-    return list(first.values())
-
-
-def source(m: int, ms: Sequence[int], bits: int) -> int:
-    """Return the M in ``ms`` whose tuning GemLite's file gives a later process for ``m``.
-
-    The file knows buckets only. A GEMM is tuned once a bucket, by the first M called. A GEMV is
-    tuned for every M, and of those in one bucket the file keeps the last.
-    """
-    kind, place = kernel_for(m, bits), bucket(m)
-    same = [other for other in ms if (kernel_for(other, bits), bucket(other)) == (kind, place)]
-    return same[-1] if kind.startswith("GEMV") else same[0]
-
-
 def grid(kernel: str, config: Config, m: int, n: int, k: int) -> tuple[int, int]:
     """Return the launch's grid: tiles of the output, and parts of K that run side by side."""
     tiles = _parts(m, config["BLOCK_SIZE_M"]) * _parts(n, config["BLOCK_SIZE_N"])
@@ -76,19 +57,6 @@ def described(config: Config) -> str:
     gemv = config["BLOCK_SIZE_M"] == 1
     checked = ", bounds checked" if gemv and not config.get("EVEN_K") else ""
     return f"{block}{split}, {warps} warps, {stages} stages{order}{checked}"
-
-
-def share(index: int, worker: int, workers: int) -> slice:
-    """Return the slice of configurations that ``worker`` compiles for the M at ``index``.
-
-    Shifted by the index, so that short lists do not all fall to the first workers.
-    """
-    return slice((worker - index) % workers, None, workers)
-
-
-def _key(m: int, bits: int) -> tuple[str, int]:
-    kind = kernel_for(m, bits)
-    return kind, m if kind.startswith("GEMV") else bucket(m)
 
 
 def _parts(size: int, block: int) -> int:
