@@ -50,7 +50,7 @@ def quantised(cell: Cell) -> None:
     if cell.params.get("uncopied"):
         without_copies(tuner)
     first: Callable[[], Tensor] = lambda: stack.layers[0](x)  # noqa: E731
-    file = tuning.path(cell.case)
+    file = tuning.path(cell.params)
     known = cell.capture != "timing" and tuning.load(gemlite, file)
     with cell.phase("compile"):
         cell.fact("compile_s", compiled(first, tuner), "s")

@@ -13,9 +13,10 @@ Configurations = dict[str, Any]
 """GemLite's own file, as ``gemlite.cache_config`` writes it."""
 
 
-def path(case: str) -> Path:
-    """Return the place of this variant's choice for ``case``, beside the variant's caches."""
-    return Path(os.environ["TRITON_CACHE_DIR"]).parent / f"{case}.json"
+def path(params: dict[str, Any]) -> Path:
+    """Return the place of this variant's choice for a shape, beside the variant's caches."""
+    name = "{n}x{k}-m{m}.json".format_map(params)
+    return Path(os.environ["TRITON_CACHE_DIR"]).parent / name
 
 
 def load(gemlite: Any, file: Path) -> bool:

@@ -1,7 +1,10 @@
 """Problem 2's arithmetic. GemLite needs a GPU to be imported: nothing here imports it or torch."""
 
+import functools
 import importlib
+import json
 import sys
+import types
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,16 +12,14 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.problem.manifest import find
-from harness.problem.model import Problem
+from harness.problem.model import Advice, Problem
 from harness.problem.plan import Selected, plan
 from tests.support.paths import ROOT
 
 PROBLEMS = ROOT / "problems"
-MODULES = ("selection", "ranking", "tuning")
+MODULES = ("selection", "ranking", "tuning", "autotuners")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -46,12 +47,6 @@ def tuning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 @pytest.fixture(scope="module")
 def problem() -> Problem:
     return find(PROBLEMS, "2")
-
-
-@pytest.fixture(scope="module")
-def swept(problem: Problem) -> list[int]:
-    ms: list[int] = problem.cases["sweep-4096"].params["ms"]
-    return ms
 
 
 # (M, kernel for 4 bits, kernel for 8 bits, bucket), read off GemLite 0.6.0's source.
@@ -93,28 +88,6 @@ def test_buckets_are_those_that_the_source_generates(selection: ModuleType) -> N
     assert selection.bucket(9000) == 4096
 
 
-def test_the_sweep_crosses_every_edge(swept: list[int]) -> None:
-    assert [row[0] for row in SOURCE] == swept
-
-
-def test_a_gemv_is_tuned_for_each_m_a_gemm_once_a_bucket(
-    selection: ModuleType, swept: list[int]
-) -> None:
-    assert [m for m in swept if m not in selection.tuned(swept, 4)] == [8]
-    assert [m for m in swept if m not in selection.tuned(swept, 8)] == [4, 8]
-
-
-def test_the_file_keeps_the_last_gemv_and_the_first_gemm_of_a_bucket(
-    selection: ModuleType, swept: list[int]
-) -> None:
-    def others(bits: int) -> dict[int, int]:
-        found = {m: selection.source(m, swept, bits) for m in swept}
-        return {m: source for m, source in found.items() if source != m}
-
-    assert others(4) == {3: 4, 8: 5}
-    assert others(8) == {4: 3, 8: 5}
-
-
 def test_grids(selection: ModuleType) -> None:
     block = {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 128, "BLOCK_SIZE_K": 128}
     assert selection.grid("GEMM", block, 65, 4096, 4096) == (2 * 32, 1)
@@ -134,14 +107,6 @@ def test_a_configuration_in_one_line(selection: ModuleType) -> None:
     assert selection.described(gemm) == "16×32×16, split 4, 1 warps, 2 stages, A loaded 0"
 
 
-@given(st.integers(0, 40), st.integers(0, 20), st.integers(1, 16))
-def test_every_candidate_is_compiled_by_one_worker(count: int, index: int, workers: int) -> None:
-    share = importlib.import_module("selection").share
-    parts = [range(count)[share(index, worker, workers)] for worker in range(workers)]
-    assert sorted(one for part in parts for one in part) == list(range(count))
-    assert max(map(len, parts)) - min(map(len, parts)) <= 1
-
-
 def test_ranks_and_their_correlation() -> None:
     ranking = importlib.import_module("ranking")
     assert ranking.ranks([3, 1, 2]) == [3, 1, 2]
@@ -156,15 +121,11 @@ def test_ranks_and_their_correlation() -> None:
 CHOICES = {"tuner": [0, 2, 0], "uncopied": [0, 1]}
 
 
-def test_what_the_tuner_passed_over() -> None:
+def test_the_tuners_ranking_is_held_against_the_stacks() -> None:
     ranking = importlib.import_module("ranking")
     times = [(40.0, 10.0, 12.0), (41.0, 8.0, 9.0), (42.0, 14.0, 15.0)]
-    candidates = [ranking.Candidate({}, *three, warm=1.0) for three in times]
+    candidates = [ranking.Candidate({}, *three) for three in times]
     found = {name: value for name, (value, _) in ranking.compared(candidates, CHOICES).items()}
-    assert (found["tuner_rank"], found["best_tuner_rank"], found["uncopied_rank"]) == (2, 2, 1)
-    assert (found["chosen_cold"], found["best_cold"]) == (12, 9)
-    assert found["passed_over"] == pytest.approx(12 / 9)
-    assert found["uncopied_passed_over"] == 1
     assert found["spearman_tuner"] == pytest.approx(0.5)
     assert found["spearman_uncopied"] == pytest.approx(1)
     assert (found["tunings"], found["different_choices"]) == (3, 2)
@@ -173,76 +134,119 @@ def test_what_the_tuner_passed_over() -> None:
     assert found["worst_uncopied_choice"] == pytest.approx(12 / 9)
     assert found["copies"] == 30  # the median of 30, 33 and 28
     assert found["tuner_range"] == pytest.approx(42 / 40)
+    assert found["alone_range"] == pytest.approx(15 / 9)
 
 
-DEEP = {"bits": 4, "mode": "fast", "n": 4096, "k": 4096, "m": 16}
+class Gemlite:
+    """What GemLite does with its files: writes its choice, and takes a file whole."""
+
+    def __init__(self, choice: dict[str, Any]) -> None:
+        self.choice = choice
+
+    def cache_config(self, file: str) -> None:
+        Path(file).write_text(json.dumps(self.choice), encoding="utf-8")
+
+    def load_config(self, file: str, *, overwrite: bool) -> bool:
+        assert overwrite
+        self.choice = json.loads(Path(file).read_text(encoding="utf-8"))
+        return True
 
 
-@pytest.mark.parametrize(
-    ("other", "ahead"),
-    [({}, False), ({"mode": "max"}, True), ({"mode": "clean"}, True), ({"ms": [1, 2]}, True)],
-)
-def test_only_where_its_seconds_do_not_count_is_compiled_ahead(
-    tuning: ModuleType, other: dict[str, Any], ahead: bool
-) -> None:
-    wanted = tuning.request(DEEP | other)
-    assert wanted["ms"] == other.get("ms", [16])
-    assert (wanted["workers"] > 0) is ahead
-    assert wanted["workers"] <= 16
+FIRST = {"GEMM": {"(64, 4096)": {"BLOCK_SIZE_M": 64}}}
+SECOND = {"GEMM": {"(64, 4096)": {"BLOCK_SIZE_M": 128}}}
 
 
-def test_a_record_is_kept_beside_the_caches_and_only_for_what_it_was_made(
+def test_a_profiled_cell_loads_what_the_first_process_chose(
     tuning: ModuleType, tmp_path: Path
 ) -> None:
-    path = tuning.record_path("m16")
-    assert path == tmp_path / "variant" / "m16.json"
-    wanted = tuning.request(DEEP)
-    assert tuning.read(path, wanted) is None
-    kept = {"request": wanted, "configs": {"GEMM": {"(64, 1)": {"EVEN_K": True}}}}
-    tuning.write(path, kept)
-    assert tuning.read(path, wanted) == kept
-    assert tuning.read(path, tuning.request(DEEP | {"n": 512})) is None
-    assert list(path.parent.iterdir()) == [path]
+    params = {"n": 4096, "k": 4096, "m": 64, "layers": 32}
+    file = tuning.path(params)
+    assert file.parent == tmp_path / "variant"
+    profiled = Gemlite({})
+    assert not tuning.load(profiled, file)
+    file.parent.mkdir()
+    tuning.store(Gemlite(FIRST), file)
+    tuning.store(Gemlite(SECOND), file)  # a later round tunes anew and leaves the first's choice
+    assert list(file.parent.iterdir()) == [file]
+    # One layer has the same kernel as a stack of them.
+    assert tuning.load(profiled, tuning.path(params | {"layers": 1}))
+    assert profiled.choice == FIRST
 
 
-def test_a_tuning_is_made_once_without_a_profiler_and_its_cache_is_empty(
-    tuning: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_every_layer_and_batch_has_a_choice_of_its_own(tuning: ModuleType) -> None:
+    shape = {"n": 4096, "k": 4096, "m": 1}
+    others = [shape | {"m": 16}, shape | {"n": 14336}, shape | {"k": 14336}]
+    assert len({tuning.path(params) for params in [shape, *others]}) == 4
+
+
+class Tuner:
+    """Triton's autotuner: times its candidates once a key, by ``do_bench``."""
+
+    def __init__(self, times: dict[str, float]) -> None:
+        self.times, self.cache, self.calls = times, dict[str, str](), list[str]()
+        self.bench_time, self.configs_timings = 0.0, dict[str, list[float]]()
+
+    @functools.cached_property
+    def do_bench(self) -> Any:
+        return lambda call, quantiles: [min(call(), 9.0)] * len(quantiles)
+
+    def launch(self) -> None:
+        if "key" in self.cache:
+            return
+        self.configs_timings = {
+            name: self.do_bench(functools.partial(self._run, name), (0.5, 0.2, 0.8))
+            for name in self.times
+        }
+        self.bench_time = 1.5
+        self.cache["key"] = min(self.times, key=lambda name: self.configs_timings[name])
+
+    def _run(self, name: str) -> float:
+        self.calls.append(name)
+        return self.times[name]
+
+
+def test_compiling_ahead_calls_every_candidate_once_and_leaves_the_choice_open(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    child = tmp_path / "child.py"
-    child.write_text(
-        "import json, os, pathlib, sys\n"
-        "here = {name: os.environ.get(name) for name in ('LD_PRELOAD', 'TRITON_CACHE_DIR')}\n"
-        "found = {'request': json.loads(sys.argv[1]), 'here': here}\n"
-        "pathlib.Path(sys.argv[2]).parent.mkdir(parents=True, exist_ok=True)\n"
-        "pathlib.Path(sys.argv[2]).write_text(json.dumps(found))\n"
-    )
-    monkeypatch.setattr(tuning, "script", lambda *given: [sys.executable, str(child), *given])
-    monkeypatch.setenv("CUDA_INJECTION64_PATH", "a profiler's")
-    shared = str(tmp_path / "variant" / "triton")
-    found = tuning.record(tuning.request(DEEP), tuning.record_path("m16"))
-    assert found["here"]["LD_PRELOAD"] is None
-    assert found["here"]["TRITON_CACHE_DIR"] != shared
-    child.unlink()  # a second one is not started
-    assert tuning.record(tuning.request(DEEP), tuning.record_path("m16")) == found
+    synchronised: list[str] = []
+    torch = types.ModuleType("torch")
+    vars(torch)["cuda"] = types.SimpleNamespace(synchronize=lambda: synchronised.append("done"))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    autotuners = importlib.import_module("autotuners")
+    tuner = Tuner({"slow": 3.0, "fast": 1.0})
+    assert autotuners.compiled(tuner.launch, tuner) >= 0
+    assert tuner.calls == ["slow", "fast"]
+    assert not tuner.cache
+    assert autotuners.tuned(tuner.launch, tuner) == (1.5, 2)
+    assert tuner.cache["key"] == "fast"
+    assert tuner.configs_timings["slow"] == [3.0, 3.0, 3.0]
+    assert synchronised == ["done", "done"]
 
 
 def test_the_plan_on_both_devices(problem: Problem) -> None:
     gpu = plan(problem, Selected(), "cuda")
     assert Counter(cell.capture for cell in gpu) == {
-        "timing": 5 * (8 + 6) + 3 * (2 * 6) + 2 * (2 * 5),
-        "nsys": 20,
-        "ncu": 20,
+        "timing": 4 * 10 + 3 * (5 + 7 + 4 * 3) + 2 * 2,
+        "nsys": 10,
+        "ncu": 10,
     }
     cpu = plan(problem, Selected(), "cpu")
     assert {cell.variant for cell in cpu} == {"bf16"}
-    assert Counter(cell.capture for cell in cpu) == {"timing": 5 * 2 + 3 * 2 + 2 * 2}
 
 
-def test_the_searches_are_made_at_three_batches_and_alone(problem: Problem) -> None:
-    cells = plan(problem, Selected(variants=("w4-max",)), "cuda")
-    assert {cell.case for cell in cells} == {"m1", "m64", "m1024"}
-    assert {cell.case for cell in cells if cell.alone} == {"m1", "m64", "m1024"}
-    assert sum(cell.alone for cell in cells) == 3
+def test_the_short_path_decides_the_advice_at_one_row(problem: Problem) -> None:
+    short = plan(problem, Selected(short=True), "cuda")
+    assert {cell.case for cell in short} == {"m1", "wide-m1", "ranking-m1"}
+    assert max(cell.round for cell in short) == 1
+    advice = [claim for claim in problem.claims if isinstance(claim, Advice) and claim.headline]
+    assert {claim.metric for claim in advice} == {"wall_time", "weight_bytes"}
+
+
+def test_each_stack_exceeds_the_l2_cache_three_times(problem: Problem) -> None:
+    # An H200 has 60 MB of L2; 4-bit weights are half a byte each.
+    stacks = [case.params for case in problem.cases.values() if case.params["layers"] > 1]
+    assert len(stacks) == 8
+    assert all(case["layers"] * case["n"] * case["k"] / 2 > 3 * 60e6 for case in stacks)
 
 
 def test_every_claim_is_made_before_it_is_judged(problem: Problem) -> None:
