@@ -32,6 +32,7 @@ SECTIONS = {
     "shares": "harness.report.sections.sweep:shares",
     "regions": "harness.report.sections.regions:regions",
     "region_bars": "harness.report.sections.regions:region_bars",
+    "gpu_timeline": "harness.report.sections.gpu_timeline:gpu_timeline",
     "waterfall": "harness.report.sections.waterfall:waterfall",
     "changed": "harness.report.sections.changed:changed",
     "limits_changed": "harness.report.sections.changed:limits_changed",

@@ -1,0 +1,111 @@
+"""The drawn step: boxes where the operations ran, empty where the GPU idled, labels that fit."""
+
+from itertools import pairwise
+
+import polars as pl
+import pytest
+
+from harness.analysis.metrics import Metrics
+from harness.analysis.step_timeline import StepTimeline, of
+from harness.evidence import tables
+from harness.problem import manifest
+from harness.problem.model import Problem
+from harness.report import chart
+from harness.report.sections import gpu_timeline
+from tests.support import figures, reports
+from tests.support.pages import timed_page
+from tests.support.paths import ROOT
+from tests.support.timelines import Op, timeline
+
+
+def made(*ops: Op) -> StepTimeline:
+    """Return a step in which the host launches these operations, then waits for them."""
+    rows = timeline([ops])
+    end = rows["gpu_ops"].select((pl.col("start_ns") + pl.col("duration_ns")).max()).item()
+    text = pl.col("name").cast(pl.String)
+    kind = pl.col("kind").cast(pl.String)
+    return StepTimeline(
+        "nsys",
+        end,
+        1,
+        rows["gpu_ops"].with_columns(text, kind),
+        rows["api_calls"].with_columns(text),
+    )
+
+
+def boxes(shapes: gpu_timeline.Shapes, row: int) -> list[dict[str, float]]:
+    """Return the boxes of one stream's row, from left to right."""
+    tops = sorted({box["y"] for box in shapes.boxes if 0 < box["y"] < shapes.height})
+    return sorted((box for box in shapes.boxes if box["y"] == tops[row]), key=lambda box: box["x"])
+
+
+def test_a_box_spans_its_operation_and_idle_time_stays_empty() -> None:
+    step = made(Op("a", 20_000), Op("b", 5_000, after=15_000))
+    drawn = boxes(gpu_timeline.shapes("fast", step, (0.0, 60.0)), 0)
+    assert [(box["x"], box["x2"]) for box in drawn] == [(10.1, 30.1), (45.1, 50.1)]
+
+
+def test_each_stream_has_a_row_until_there_are_too_many() -> None:
+    ops = [Op(f"k{stream}", 1_000, stream=stream) for stream in range(9)]
+    shapes = gpu_timeline.shapes("fast", made(*ops), (0.0, 30.0))
+    rows = [boxes(shapes, row) for row in range(5)]
+    assert [len(row) for row in rows] == [1, 1, 1, 1, 5]
+    shown = [text["text"] for text in shapes.texts if text["align"] == "right"]
+    assert shown == ["CUDA calls", "stream 0", "stream 1", "stream 2", "stream 3", "5 streams"]
+
+
+def test_a_name_is_written_only_into_a_box_that_holds_it() -> None:
+    step = made(Op("a_kernel_of_some_length", 50_000), Op("another_kernel", 1_500))
+    shapes = gpu_timeline.shapes("fast", step, (0.0, 70.0))
+    inside = [
+        text for text in shapes.texts if text["align"] == "center" and text["y"] < shapes.height
+    ]
+    assert "a_kernel_of_some_length" in [text["text"] for text in inside]
+    assert "another_kernel" not in [text["text"] for text in inside]
+    assert any("another_kernel" in text["text"] for text in shapes.texts)
+
+
+def test_a_window_shows_its_part_alone() -> None:
+    step = made(*(Op("k", 1_000) for _ in range(40)))
+    whole = gpu_timeline.shapes("fast", step, (0.0, 60.0))
+    part = gpu_timeline.shapes("fast", step, (20.0, 31.0))
+    assert len(boxes(whole, 0)) == 40
+    assert {20.0} <= {box["x"] for box in boxes(part, 0)}
+    assert all(20.0 <= box["x"] < box["x2"] <= 31.0 for box in boxes(part, 0))
+    assert 10 <= len(boxes(part, 0)) <= 12
+
+
+def test_a_launch_leads_to_the_operation_that_it_caused() -> None:
+    step = made(Op("a", 5_000), Op("b", 5_000))
+    links = gpu_timeline.shapes("fast", step, (0.0, 30.0)).links
+    assert [link["x2"] for link in links] == [10.1, 15.2]
+    assert all(before["x"] < after["x"] for before, after in pairwise(links))
+    crowded = made(*(Op("k", 100) for _ in range(60)))
+    assert gpu_timeline.shapes("fast", crowded, (0.0, 30.0)).links == []
+
+
+@pytest.mark.parametrize(
+    ("problem", "case", "variants"),
+    [
+        ("2-gemlite-autotune", "m16", ["w4-default", "w4-fast"]),  # one kernel
+        ("1-torchao-float8", "stack-m1", ["f8-0.13.0-compiled", "bf16-compiled"]),
+        ("1-torchao-float8", "llama-3.1-8b", ["bf16-compiled"]),  # hundreds of kernels
+    ],
+)
+def test_measured_steps_are_drawn_with_no_label_on_another(
+    problem: str, case: str, variants: list[str]
+) -> None:
+    study = manifest.find(ROOT / "problems", problem)
+    metrics = Metrics(study, tables.load(reports.committed(problem) / "evidence"))
+    steps = [(name, of(metrics, name, case)) for name in variants]
+    svg = gpu_timeline.draw([(name, step) for name, step in steps if step])
+    assert figures.overlapping(svg) == []
+    assert figures.size(svg)[0] <= 720
+    texts = figures.labels(svg)
+    assert sum(label.text.startswith("GPU busy") for label in texts) == len(variants)
+    assert {label.size for label in texts} == {chart.FONT}
+
+
+def test_without_a_timeline_the_page_says_so(example: Problem) -> None:
+    line = gpu_timeline.gpu_timeline(timed_page(example, fast=1.0), "fast", "small", "c")
+    assert line == "*GPU timeline of one step of fast: not measured on this target.*"
