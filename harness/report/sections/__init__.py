@@ -16,6 +16,7 @@ SECTIONS = {
     "reference": "harness.report.sections.reference:reference",
     "variants": "harness.report.sections.variants:variants",
     "bars": "harness.report.sections.bars:bars",
+    "parts": "harness.report.sections.parts:parts",
     "families": "harness.report.sections.families:families",
     "kernels": "harness.report.sections.kernels:kernels",
     "operators": "harness.report.sections.operators:operators",
