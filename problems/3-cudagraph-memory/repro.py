@@ -137,7 +137,10 @@ def study(cell: Cell, ledger: Ledger, eager: Steps, steps: Steps) -> None:
     for phase in ("compile", "record", "replay"):
         before = ledger.outside()
         with cell.phase(phase):
-            steps[first]()
+            if phase == "compile" and cell.params.get("keep_code"):
+                call_and_keep_code(cell, steps[first])
+            else:
+                steps[first]()
         if phase == "record":
             ledger.state_recording(before)
         ledger.state(phase)
@@ -155,6 +158,14 @@ def study(cell: Cell, ledger: Ledger, eager: Steps, steps: Steps) -> None:
     with cell.phase("reset"):
         ledger.forget(steps)
     ledger.state("reset")
+
+
+def call_and_keep_code(cell: Cell, step: Callable[[], object]) -> None:
+    """Call a compiled step for the first time, keeping the code that Inductor generates for it."""
+    from torch._inductor.utils import run_and_get_code
+
+    _, sources = run_and_get_code(step)
+    (cell.out / "output_code.py").write_text("\n".join(sources), encoding="utf-8")
 
 
 def state_nodes(cell: Cell, ledger: Ledger) -> None:
