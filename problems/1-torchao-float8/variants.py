@@ -1,28 +1,40 @@
 """The variants: how the linear layers' weights are stored and multiplied."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch import nn
 
 
-def quantise(model: nn.Module, scheme: str) -> None:
-    """Replace every linear weight of ``model`` by torchao's tensor of ``scheme``, in place."""
+def quantise(model: nn.Module, scheme: str, *, tune: bool) -> None:
+    """Replace every linear weight of ``model`` by torchao's tensor of ``scheme``, in place.
+
+    ``tune``: let quantize_ set torchao's Inductor configuration for the whole process, its default.
+    """
     if scheme == "none":
         return
     from torchao import quantization
 
-    configurations: dict[str, Any] = {
-        "float8wo": lambda: quantization.Float8WeightOnlyConfig(),
-        "float8dq": lambda: quantization.Float8DynamicActivationFloat8WeightConfig(
-            granularity=quantization.PerTensor()
+    configurations: dict[str, Callable[..., Any]] = {
+        "float8wo": quantization.Float8WeightOnlyConfig,
+        "float8dq": partial(
+            quantization.Float8DynamicActivationFloat8WeightConfig,
+            granularity=quantization.PerRow(),
         ),
-        "int8wo": lambda: quantization.Int8WeightOnlyConfig(),
-        "int4wo": lambda: quantization.Int4WeightOnlyConfig(
-            group_size=128, int4_packing_format="tile_packed_to_4d"
+        "float8dq-tensor": partial(
+            quantization.Float8DynamicActivationFloat8WeightConfig,
+            granularity=quantization.PerTensor(),
+        ),
+        "int8wo": quantization.Int8WeightOnlyConfig,
+        "int4wo": partial(
+            quantization.Int4WeightOnlyConfig,
+            group_size=128,
+            int4_packing_format="tile_packed_to_4d",
         ),
     }
-    quantization.quantize_(model, configurations[scheme]())
+    quantization.quantize_(model, configurations[scheme](set_inductor_config=tune))
 
 
 def tune_coordinates() -> None:

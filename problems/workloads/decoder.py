@@ -138,11 +138,17 @@ class Decoder(nn.Module):
 
     def forward(self, tokens: Tensor, position: Tensor) -> Tensor:
         """tokens: [1, T] int; position: [T] int; returns logits [1, vocabulary]."""
-        mask = self.causal[None, None, position]
-        rope = self.rope[position]
-        x = self.embedding(tokens)
+        x, rope, mask = self.enter(tokens, position)
         for block in self.blocks:
             x = block(x, rope, mask, position)
+        return self.leave(x)
+
+    def enter(self, tokens: Tensor, position: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return what the first block takes: x [1, T, width], rope and mask as for attention."""
+        return self.embedding(tokens), self.rope[position], self.causal[None, None, position]
+
+    def leave(self, x: Tensor) -> Tensor:
+        """Return the logits [1, vocabulary] of the last position of x, [1, T, width]."""
         return self.head(self.norm(x[:, -1]))
 
 

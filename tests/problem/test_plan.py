@@ -60,7 +60,7 @@ def test_what_is_asked_beats_the_case_and_that_the_capture(
 def test_a_cpu_plan_has_no_gpu_captures_and_small_shapes(problem: Problem) -> None:
     cells = plan(problem, Selected(), "cpu")
     assert {cell.capture for cell in cells} == {"timing", "memory", "torch"}
-    assert not any(cell.variant in ("f8dq-compiled", "int4wo-compiled") for cell in cells)
+    assert not any(cell.variant in ("f8dq-graphs", "int4wo-graphs") for cell in cells)
     assert {cell.params.get("width", 0) for cell in cells} <= {0, 512}
 
 
@@ -88,9 +88,9 @@ def test_a_shared_workload_is_an_input_of_the_problems_that_use_it(tmp_path: Pat
 
 
 def test_only_the_first_cell_that_tunes_is_alone(problem: Problem) -> None:
-    cells = plan(problem, Selected(("bf16-compiled", "bf16-eager"), ("stack-m1",)), "cuda")
+    cells = plan(problem, Selected(("bf16-tuned", "bf16-eager"), ("stack-m1",)), "cuda")
     alone = [(cell.variant, cell.capture) for cell in cells if cell.alone]
-    assert alone == [("bf16-compiled", "timing")]
+    assert alone == [("bf16-tuned", "timing")]
 
 
 @pytest.mark.parametrize(
