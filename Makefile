@@ -6,10 +6,8 @@ HARNESS := .venv/bin/harness
 help: ## list the targets
 	@grep -hE '^[a-z0-9%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-problem-%: setup ## run problem N here, judge its claims and write its worklog
-	@$(HARNESS) run $* $(ARGS) || [ $$? -eq 4 ] # 4: some cells failed, the others tell
-	@$(HARNESS) check $* || [ $$? -ne 2 ]
-	@$(HARNESS) report $*
+problem-%: setup ## judge problem N's headline claims here (FULL=1: all) and write its worklog
+	@$(HARNESS) run $* --worklog $(if $(FULL),--full) $(ARGS) || [ $$? -eq 4 ] # 4: some cells failed
 
 report: setup ## render every committed report again from its evidence
 	@$(HARNESS) report

@@ -49,7 +49,9 @@ PERMITTED = {
 }
 """Imports (file, file) that are right although their rooms are apart."""
 
-SHARED_BY_COMMANDS = {"engine_options", "output", "progress", "resolve"}
+SHARED_BY_COMMANDS = {
+    *("account", "engine_options", "judgement", "output", "progress", "resolve", "waiting"),
+}
 
 
 def permitted(source: str, target: str) -> bool:

@@ -19,8 +19,9 @@ _REFRESH_HZ = 2  # drawing takes CPU time beside a measurement
 class Estimate:
     """Estimates the seconds that a run has left; ``expected`` are durations of earlier runs.
 
-    A cell without an earlier duration is expected to take the mean of this run's cells, and nothing
-    is estimated while that is unknown. ``jobs`` cells run side by side.
+    A cell without an earlier duration is expected to take the mean of this run's cells, at first
+    that of earlier runs; nothing is estimated while both are unknown. ``jobs`` cells run side by
+    side.
     """
 
     def __init__(self, cells: Sequence[Cell], expected: Mapping[Key, float], jobs: int = 1) -> None:
@@ -50,23 +51,28 @@ class Estimate:
         return sum(seconds or 0.0 for seconds in ahead) / self._jobs
 
     def _duration(self, key: Key) -> float | None:
-        return self._expected.get(key, mean(self._durations) if self._durations else None)
+        known = self._durations or self._expected.values()
+        return self._expected.get(key, mean(known) if known else None)
 
 
 class Progress:
-    """Shows each cell of a run as it ends, and counts the failed ones."""
+    """Shows each cell of a run as it ends, and counts the failed ones.
+
+    ``done`` cells of the run were finished before: it counts on from there.
+    """
 
     def __init__(
         self,
         cells: Sequence[Cell],
         expected: Mapping[Key, float] | None = None,
         *,
+        done: int = 0,
         jobs: int = 1,
         quiet: bool = False,
         console: Console | None = None,
     ) -> None:
-        self._total = len(cells)
-        self._done = 0
+        self._total = done + len(cells)
+        self._done = done
         self._lock = threading.Lock()
         self._running: list[str] = []
         self._estimate = Estimate(cells, expected or {}, jobs)
@@ -81,7 +87,7 @@ class Progress:
             refresh_per_second=_REFRESH_HZ,
             disable=not self._console.is_terminal,
         )
-        self._task = self._bar.add_task("", total=self._total)
+        self._task = self._bar.add_task("", total=self._total, completed=done)
         self.failed = 0
 
     def __enter__(self) -> Self:

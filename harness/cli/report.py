@@ -1,14 +1,12 @@
 """``harness report``, ``extract``, ``check``: from captures to tables, verdicts and a worklog."""
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from harness.analysis.claims import ClaimResult
-    from harness.evidence.tables import Tables
-    from harness.problem.model import Problem
+_NOT_WHOLE = 3
 
 RunOption = Annotated[
     Path | None, typer.Option("--run", help="A run folder; the newest if absent.")
@@ -98,13 +96,12 @@ def check(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Judge claims: exit 0 if none is refuted, 1 if one is, 3 if none could be measured.
+    """Judge claims: exit 0 if none is refuted, 1 if one is, 3 if none was measured or cells lack.
 
     Judges the run given, the report given, the newest run, or else the published report.
     """
     from harness.analysis import claims
-    from harness.analysis.metrics import Metrics
-    from harness.cli import output
+    from harness.cli import judgement, output
     from harness.cli.resolve import run_or_report
     from harness.extract import door
     from harness.report.escape import printable
@@ -115,59 +112,19 @@ def check(
         evidence = door.run(source, source.folder / "evidence")
     else:
         evidence = door.report(source)
-    metrics = Metrics(study, evidence.tables, evidence.origin.gpus)
-    results = claims.judge(study, metrics, evidence.origin.run.target.device)
+    results, scope = judgement.judge(study, evidence)
     if json:
-        output.as_json([_result(study, result) for result in results])
+        output.as_json(judgement.as_json(study, results, scope))
     else:
         kind = "run" if isinstance(source, Run) else "report"
         print(f"judged: {kind} {printable(evidence.label)}")
-        _print_results(study, results, evidence.tables)
-    raise typer.Exit(claims.exit_code(results, strict=strict))
-
-
-def _result(study: "Problem", result: "ClaimResult") -> dict[str, object]:
-    from harness.report import verdicts
-
-    measured = result.measured
-    return {
-        "id": result.claim.id,
-        "kind": result.claim.kind,
-        "verdict": result.verdict,
-        "statement": result.claim.statement,
-        "value": measured.value,
-        "low": measured.low,
-        "high": measured.high,
-        "unit": measured.unit,
-        "why": verdicts.why(study, result),
-        "doubt": measured.doubt,
-    }
-
-
-def _print_results(study: "Problem", results: list["ClaimResult"], tables: "Tables") -> None:
-    from harness.analysis import reliability
-    from harness.cli import output
-    from harness.report import verdicts
-    from harness.report.escape import printable
-    from harness.report.numbers import measured
-
-    for kind, value in (("bound", "measured"), ("advice", "least gain")):
-        rows = [
-            (
-                result.claim.id,
-                result.verdict,
-                measured(result.measured),
-                verdicts.why(study, result),
-                result.measured.doubt,
-            )
-            for result in results
-            if result.claim.kind == kind
-        ]
-        if rows:
-            name = "claim" if kind == "bound" else "advice"
-            output.table((name, "verdict", value, "why", "doubt"), rows)
-    for note in reliability.notes(tables):
-        print(f"noticed: {printable(note)}")
+        judgement.show(study, scope, evidence)
+    code = claims.exit_code(list(scope.judged), strict=strict)
+    if evidence.origin.unfinished:
+        ran, planned = evidence.origin.unfinished
+        print(f"unfinished: {ran} of {planned} cells were run", file=sys.stderr)
+        code = code or _NOT_WHOLE
+    raise typer.Exit(code)
 
 
 def schema() -> None:

@@ -1,5 +1,6 @@
 """``harness run``: execute a problem's cells on this machine."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,9 +9,12 @@ import typer
 from harness.cli import engine_options
 
 if TYPE_CHECKING:
+    from harness.analysis.scope import Scope
+    from harness.run.durations import Key
     from harness.run.session import Work
 
 _SOME_FAILED = 4
+_INTERRUPTED = 130
 
 Names = Annotated[list[str] | None, typer.Option(help="Only this one; may be given again.")]
 
@@ -36,38 +40,111 @@ def run(
     lock_clocks: Annotated[
         int | None, typer.Option(help="Hold the SM clock at so many MHz; undone at the end.", min=1)
     ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Every cell, not only what headline claims need.")
+    ] = False,
     resume: Annotated[Path | None, typer.Option(help="Go on with this run folder.")] = None,
+    worklog: Annotated[
+        bool, typer.Option("--worklog", help="Then judge its claims and write its worklog.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands only.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
-    """Run a problem's cells, each in a process of its own; exit code 4 if some of them failed."""
-    from harness.cli.progress import Progress
+    """Run the cells that a problem's headline claims need; exit code 4 if some of them failed.
+
+    With --variant, --case or --capture: those of all cells.
+    """
+    from harness.cli import account
+    from harness.cli.waiting import Waiting
     from harness.problem.plan import Selected
     from harness.run.session import Request, session
 
     options = engine_options.options(python, wheels, image, mount, build_arg)
     selected = Selected(tuple(variant or ()), tuple(case or ()), tuple(capture or ()), rounds)
-    understood = session(Request(problem, selected, engine, options, jobs, lock_clocks, resume))
+    request = Request(problem, selected, engine, options, jobs, lock_clocks, resume, full)
+    understood = session(request)
     if dry_run:
-        for line in understood.pasteable():
-            print(line)
+        print(*understood.pasteable(), sep="\n")
         return
+    expected = understood.durations()
     messages: list[str] = []
-    work = understood.install(messages.append if json else print)
-    with Progress(work.cells, work.durations(), jobs=work.jobs, quiet=json) as progress:
-        work.execute(progress.notify)
+    with Waiting(quiet=json) as waiting:
+        waiting.say(account.opening(understood, expected))
+        work = understood.install(messages.append if json else waiting.say, waiting.work_on)
+    failed = _execute(work, expected, quiet=json)
+    scope, report = _published(work, quiet=json) if worklog else (None, None)
     if json:
-        _print_json(work, messages)
+        _print_json(work, messages, report)
     else:
-        print(f"run: {work.run.folder}")
-    if progress.failed:
+        _print_end(work, scope, report)
+    if failed:
         raise typer.Exit(_SOME_FAILED)
 
 
-def _print_json(work: "Work", messages: list[str]) -> None:
+def _execute(work: "Work", expected: dict["Key", float], *, quiet: bool) -> int:
+    """Run the cells and return how many failed; say how to go on if interrupted."""
+    from harness.cli import account
+    from harness.cli.progress import Progress
+
+    left = work.to_run
+    done = len(work.cells) - len(left)
+    try:
+        with Progress(left, expected, done=done, jobs=work.jobs, quiet=quiet) as progress:
+            work.execute(progress.notify)
+    except KeyboardInterrupt:
+        for line in account.interrupted(work, sys.argv):
+            print(line, file=sys.stderr)
+        raise typer.Exit(_INTERRUPTED) from None
+    return progress.failed
+
+
+def _published(work: "Work", *, quiet: bool) -> tuple["Scope", Path]:
+    """Write the run's report and print its verdicts; return these and the report's folder."""
+    from harness import checkout
+    from harness.cli import judgement
+    from harness.cli.resolve import sources_now
+    from harness.cli.waiting import Waiting
+    from harness.extract import door
+    from harness.report import index, publish
+    from harness.report.escape import printable
+
+    with Waiting(quiet=quiet) as waiting:
+        waiting.work_on("reading captures, writing the worklog")
+        published = publish.publish(work.problem, work.run, checkout.reports(), checkout.captures())
+        index.write(checkout.reports(), sources_now())
+        evidence = door.report(published.folder)
+        _, scope = judgement.judge(work.problem, evidence)
+    if not quiet:
+        judgement.show(work.problem, scope, evidence)
+        if published.loss:
+            print(f"beside the report, which holds more: {printable(published.loss)}")
+    return scope, published.folder
+
+
+def _print_end(work: "Work", scope: "Scope | None", report: Path | None) -> None:
+    from harness.cli import account
+
+    ids = {cell.id for cell in work.cells}
+    cells = account.statuses(record for _, record in work.run.records() if record.id in ids)
+    print(account.ending(cells, scope, report / "README.md" if report else work.run.folder))
+    if report:
+        print(f"run: {account.near(work.run.folder)}")
+    print("next:")
+    for command, purpose in account.next_steps(work, sys.argv, report):
+        print(f"  {command}  # {purpose}")
+
+
+def _print_json(work: "Work", messages: list[str], report: Path | None) -> None:
     from harness.cli import output
 
     kept = ("id", "variant", "case", "capture", "round", "status", "reason", "wall_s")
     cells = [{key: getattr(record, key) for key in kept} for _, record in work.run.records()]
-    folder = str(work.run.folder)
-    output.as_json({"run": folder, "engine": work.engine_name, "told": messages, "cells": cells})
+    output.as_json(
+        {
+            "run": str(work.run.folder),
+            "engine": work.engine_name,
+            "told": messages,
+            "cells": cells,
+            "worklog": str(report / "README.md") if report else None,
+        }
+    )

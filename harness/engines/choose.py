@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable
+from pathlib import Path
 
 from harness.checkout import CHECKOUT
 from harness.engines import ENGINES
@@ -11,6 +12,9 @@ from harness.errors import ToolError, UsageError
 from harness.machine.target import Target
 from harness.problem.model import Problem
 from harness.references import resolve
+
+WorkOn = Callable[[str, Path], None]
+"""Called with what is about to take long, and the log that it writes."""
 
 
 def known(wanted: str) -> None:
@@ -53,6 +57,7 @@ def ready(
     options: Options,
     environments: list[str],
     notify: Callable[[str], None],
+    work_on: WorkOn = lambda *_: None,
 ) -> tuple[str, Engine]:
     """Build the engines of ``choose`` in turn; return the first that succeeds, after its name.
 
@@ -62,8 +67,10 @@ def ready(
     candidates = choose(wanted, node.target)
     for name, reason in candidates:
         try:
+            log = CHECKOUT / ".envs" / f"install-{name}.txt"
+            work_on(f"setting up the {name} engine", log)
             engine = make(name, problem, node, options)
-            engine.prepare(environments, CHECKOUT / ".envs" / f"install-{name}.txt")
+            engine.prepare(environments, log)
         except ToolError as error:
             if name == candidates[-1][0]:
                 raise

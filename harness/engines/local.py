@@ -19,6 +19,7 @@ _LOCKS = CHECKOUT / "requirements"
 PROBE_LOCK = _LOCKS / "probe.lock"
 CPU_TORCH = "torch==2.13.0"  # outside the hashes: each index has CPU builds of its own
 _INSTALL_DEADLINE_S = 3600
+_PIP_INSTALL = ("-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off")
 
 Commands = Callable[[Path], list[list[str]]]
 
@@ -151,7 +152,7 @@ class Local(OnHost):
                 yield overlay, partial(self._overlay_commands, self._problem.folder / lock)
 
     def _base_commands(self, folder: Path) -> list[list[str]]:
-        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+        pip = [str(folder / "bin" / "python"), *_PIP_INSTALL]
         commands = [
             [sys.executable, "-m", "venv", str(folder)],
             [*pip, *self._index, "--require-hashes", "-r", str(self._lock)],
@@ -162,7 +163,7 @@ class Local(OnHost):
         return [*commands, [str(folder / "bin" / "python"), "-c", "import torch"]]
 
     def _overlay_commands(self, lock: Path, folder: Path) -> list[list[str]]:
-        pip = [str(self._python), "-m", "pip", "install", "--quiet", "--target", str(folder)]
+        pip = [str(self._python), *_PIP_INSTALL, "--target", str(folder)]
         return [[*pip, *self._index, "--no-deps", "--require-hashes", "-r", str(lock.resolve())]]
 
     @property

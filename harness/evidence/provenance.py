@@ -92,13 +92,18 @@ class Engine(Record):
 
 
 class Arguments(Record):
-    """The options of ``harness run`` that shape a measurement."""
+    """The options of ``harness run`` that shape a measurement, and the plan that they made.
+
+    ``short``: the short path of a problem was planned; ``planned`` names the plan's cells.
+    """
 
     rounds: int | None = None
     jobs: int | None = None
     engine: str | None = None
     cells: int | None = None
     lock_clocks_mhz: int | None = None
+    short: bool | None = None
+    planned: Many[str] = ()
 
 
 class Rate(Record):
@@ -150,6 +155,16 @@ class Provenance(Origin):
         """Return the run's own origin and those of the calls that went on with it."""
         return self, *self.resumed
 
+    @property
+    def is_short(self) -> bool:
+        """Return whether the run was asked for the short path only."""
+        return all(origin.arguments.short for origin in self.origins)
+
+    @property
+    def planned(self) -> frozenset[str]:
+        """Return the names of the cells that the run was to have."""
+        return frozenset(name for origin in self.origins for name in origin.arguments.planned)
+
 
 class CellProvenance(Record):
     """A cell as evidence keeps it: all but the numbers, which are tables."""
@@ -197,6 +212,13 @@ class EvidenceProvenance(Record):
     def gpus(self) -> dict[str, str | None]:
         """Return the UUID of the GPU that each cell ran on, None on a CPU."""
         return {cell.cell: cell.gpu for cell in self.cells}
+
+    @property
+    def unfinished(self) -> tuple[int, int] | None:
+        """Return how many of how many planned cells were run, None if all of them were."""
+        planned = self.run.planned
+        ran = planned & {cell.cell for cell in self.cells}
+        return (len(ran), len(planned)) if ran < planned else None
 
 
 def load(folder: Path) -> EvidenceProvenance:

@@ -166,6 +166,10 @@ class _Planned:
         use = self.read.get(spot)
         if not self.problem.covers(kind, variant, case, self.device):
             return 0
+        if self.selected.names:
+            start = f"{case}.{variant}.{kind}.r"
+            named = [name for name in self.selected.names if name.startswith(start)]
+            return max((1 + int(name.removeprefix(start)) for name in named), default=0)
         if self.is_short and use is None:
             return 0
         if not KINDS[kind].unprofiled:

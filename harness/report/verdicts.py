@@ -1,11 +1,13 @@
 """What decided a claim, in words: the interval and the rule, or the alternative that is better."""
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 
 from harness.analysis.advice import Gain, worst
 from harness.analysis.claims import ClaimResult
 from harness.analysis.metrics import Measured
-from harness.analysis.verdict import THRESHOLD, is_sampled
+from harness.analysis.verdict import THRESHOLD, Verdict, is_sampled
 from harness.problem.model import Bound, Problem
 from harness.report.numbers import measured, number
 
@@ -19,6 +21,14 @@ def why(problem: Problem, result: ClaimResult) -> str:
     if result.verdict == "inconclusive":
         return _clearance(result.measured, result.claim.bound)
     return ""
+
+
+def tally(results: Iterable[ClaimResult]) -> str:
+    """Return "9 of 11 claims reproduced, 1 refuted, 1 inconclusive"."""
+    counts = Counter(result.verdict for result in results)
+    parts = [f"{counts['reproduced']} of {counts.total()} claims reproduced"]
+    others: tuple[Verdict, ...] = ("refuted", "inconclusive", "not measured")
+    return ", ".join([*parts, *(f"{counts[name]} {name}" for name in others if counts[name])])
 
 
 def limit(bound: Bound, unit: str = "") -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.errors import HarnessError
+from harness.evidence import provenance
 from harness.problem.plan import Cell
 from harness.store.run_folder import Run
 
@@ -18,30 +19,44 @@ def key_of(cell: Cell) -> Key:
     return cell.case, cell.variant, cell.capture
 
 
-def earlier(runs: Path, problem: str, target: str, cells: Sequence[Cell]) -> dict[Key, float]:
+def earlier(
+    runs: Path, reports: Path, problem: str, target: str, cells: Sequence[Cell]
+) -> dict[Key, float]:
     """Return the seconds that cells took in the newest run on ``target`` that holds them.
 
-    ``target`` is the name of a GPU or CPU. Cells that failed are left out, as are runs that cannot
-    be read; the ten newest runs are searched.
+    ``target`` is the name of a GPU or CPU. What no run holds is looked up in the reports of that
+    target. Cells that failed are left out, as are runs that cannot be read; the ten newest runs are
+    searched.
     """
-    wanted = {key_of(cell) for cell in cells}
-    seconds: dict[Key, float] = {}
+    wanted = {_recording(cell.name): key_of(cell) for cell in cells}
     folders = sorted(path.parent for path in (runs / problem).glob("*/run.json"))
-    for folder in reversed(folders[-_MOST_RUNS:]):
-        if wanted <= seconds.keys():
+    seconds: dict[str, float] = {}
+    for folder in [*reversed(folders[-_MOST_RUNS:]), *sorted((reports / problem).glob("*"))]:
+        if wanted.keys() <= seconds.keys():
             break
         try:
-            run = Run.open(folder)
-            if run.provenance.target.name == target:
-                seconds = _durations(run) | seconds
+            of_run = (folder / "run.json").is_file()
+            found = _of_run(folder, target) if of_run else _of_report(folder, target)
         except HarnessError:
             continue  # damaged, or of another version: an estimate does without it
-    return {key: seconds[key] for key in wanted & seconds.keys()}
+        seconds = found | seconds
+    return {key: seconds[name] for name, key in wanted.items() if name in seconds}
 
 
-def _durations(run: Run) -> dict[Key, float]:
-    return {
-        (record.case, record.variant, record.capture): record.wall_s
-        for _, record in run.records()
-        if record.ok
-    }
+def _of_run(folder: Path, target: str) -> dict[str, float]:
+    run = Run.open(folder)
+    if run.provenance.target.name != target:
+        return {}
+    return {_recording(record.name): record.wall_s for _, record in run.records() if record.ok}
+
+
+def _of_report(folder: Path, target: str) -> dict[str, float]:
+    known = provenance.load(folder / "evidence")
+    if known.run.target.name != target:
+        return {}
+    return {_recording(cell.cell): cell.wall_s for cell in known.cells if cell.status == "ok"}
+
+
+def _recording(cell: str) -> str:
+    """Return a cell's name without its round."""
+    return cell.rpartition(".r")[0]

@@ -1,7 +1,7 @@
 """A run from request to cells: understand all that was asked, then install, then execute."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness import checkout
@@ -12,9 +12,9 @@ from harness.errors import UsageError
 from harness.evidence.provenance import Arguments
 from harness.problem import manifest
 from harness.problem.model import Problem
-from harness.problem.plan import Cell, Selected, plan
-from harness.run import calibrate, dry_run, provenance
-from harness.run.durations import Key, earlier
+from harness.problem.plan import Cell, Selected, has_short_path, plan
+from harness.run import calibrate, dry_run, durations, provenance
+from harness.run.durations import Key
 from harness.run.execute import Execution, Notify, unfinished
 from harness.run.queue import most_jobs
 from harness.store.run_folder import Run
@@ -24,9 +24,10 @@ from harness.store.run_folder import Run
 class Request:
     """What a user asks of a run; ``session`` checks all of it.
 
-    ``problem`` is a number, a name or a folder; ``engine`` an engine's name or "auto"; ``jobs`` the
-    number of cells that set up side by side, None for as many as the machine bears; ``lock_mhz``
-    the SM clock to hold; ``resume`` the run folder to go on with.
+    ``problem`` is a number, a name or a folder. Without ``selected`` variants, cases or captures it
+    is the short path, unless ``full`` asks for all or ``resume`` is a run folder, whose plan goes
+    on. ``engine`` is an engine's name or "auto"; ``jobs`` the number of cells that set up side by
+    side, None for as many as the machine bears; ``lock_mhz`` the SM clock to hold.
     """
 
     problem: str
@@ -36,6 +37,7 @@ class Request:
     jobs: int | None = None
     lock_mhz: int | None = None
     resume: Path | None = None
+    full: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Session:
     request: Request
     problem: Problem
     node: Node
+    selected: Selected
     cells: list[Cell]
     resumed: Run | None
 
@@ -53,34 +56,64 @@ class Session:
         """Return the names of the environments that the cells need."""
         return sorted({cell.environment for cell in self.cells})
 
+    @property
+    def jobs(self) -> int:
+        """Return how many cells set themselves up side by side."""
+        return self.request.jobs or most_jobs(self.node.target)
+
+    @property
+    def to_run(self) -> list[Cell]:
+        """Return the cells that the run which goes on has not finished; all of a new run."""
+        return unfinished(self.resumed, self.cells) if self.resumed else self.cells
+
+    def of_all(self) -> int:
+        """Return how many cells the problem has here, in the plan or not."""
+        return len(plan(self.problem, Selected(), self.node.target.device))
+
+    def durations(self) -> dict[Key, float]:
+        """Return the seconds that the same cells took before on this model of machine."""
+        name, target = self.problem.folder.name, self.node.target.name
+        return durations.earlier(checkout.runs(), checkout.reports(), name, target, self.cells)
+
     def pasteable(self) -> Iterator[str]:
         """Yield the shell lines that would do the same by hand, with the first engine to try."""
         name, _ = choose.choose(self.request.engine, self.node.target)[0]
         engine = choose.make(name, self.problem, self.node, self.request.options)
         yield from dry_run.pasteable(engine, self.cells, self.environments)
 
-    def install(self, notify: Callable[[str], None]) -> "Work":
+    def install(
+        self, notify: Callable[[str], None], work_on: choose.WorkOn = lambda *_: None
+    ) -> "Work":
         """Build an engine, measure ceilings that are out of date, and make the run's folder.
 
-        ``notify`` gets a line for each decision. Raises ToolError if no engine can be built.
+        ``notify`` gets a line for each decision, ``work_on`` what takes long. Raises ToolError if
+        no engine can be built.
         """
         request = self.request
         name, engine = choose.ready(
-            request.engine, self.problem, self.node, request.options, self.environments, notify
+            request.engine,
+            self.problem,
+            self.node,
+            request.options,
+            self.environments,
+            notify,
+            work_on,
         )
-        cells = plan(
-            self.problem, request.selected, self.node.target.device, caches=engine.keeps_caches
-        )
-        jobs = request.jobs or most_jobs(self.node.target)
+        device = self.node.target.device
+        cells = plan(self.problem, self.selected, device, caches=engine.keeps_caches)
+        jobs = self.jobs
         arguments = Arguments(
-            rounds=request.selected.rounds,
+            rounds=self.selected.rounds,
             jobs=jobs,
             engine=name,
             cells=len(cells),
             lock_clocks_mhz=request.lock_mhz,
+            short=self.selected.short,
+            planned=tuple(cell.name for cell in cells),
         )
         ceilings = None
         if request.lock_mhz is None:
+            work_on("looking up what this machine reaches at most", Path())
             ceilings = calibrate.at_hand(self.node, name, request.options, notify)
         else:
             notify("no ceilings: they are measured at other clocks than those held now")
@@ -90,27 +123,28 @@ class Session:
             provenance.note_resumed(run, origin)
         else:
             run = Run.create(checkout.runs(), self.problem.folder.name, origin)
-        return Work(request, name, engine, run, unfinished(run, cells), jobs)
+        return Work(request, self.problem, name, engine, run, cells, jobs)
 
 
 @dataclass(frozen=True)
 class Work:
-    """An engine that is built, a run's folder, and the cells that are still to run."""
+    """An engine that is built, a run's folder, and the cells of the plan."""
 
     request: Request
+    problem: Problem
     engine_name: str
     engine: Engine
     run: Run
     cells: list[Cell]
     jobs: int
 
-    def durations(self) -> dict[Key, float]:
-        """Return the seconds that the same cells took in earlier runs on this model of machine."""
-        problem, target = self.run.provenance.problem, self.engine.node.target.name
-        return earlier(checkout.runs(), problem, target, self.cells)
+    @property
+    def to_run(self) -> list[Cell]:
+        """Return the cells that are not finished."""
+        return unfinished(self.run, self.cells)
 
     def execute(self, notify: Notify) -> None:
-        """Run the cells; those that fail are recorded and the rest goes on."""
+        """Run the cells that are unfinished; those that fail are recorded and the rest goes on."""
         work = Execution(self.engine, self.run, notify, self.jobs, self.request.lock_mhz)
         work.execute(self.cells)
 
@@ -130,9 +164,22 @@ def session(request: Request) -> Session:
     if request.lock_mhz is not None:
         node.check_clock(request.lock_mhz)
     request.options.check()
-    cells = plan(problem, request.selected, node.target.device)
+    selected = _selection(request, problem, resumed)
+    cells = plan(problem, selected, node.target.device)
     if request.engine != "auto":
         choose.make(request.engine, problem, node, request.options)
     if resumed:
         provenance.check_resumable(resumed, problem, node.target)
-    return Session(request, problem, node, cells, resumed)
+    return Session(request, problem, node, selected, cells, resumed)
+
+
+def _selection(request: Request, problem: Problem, resumed: Run | None) -> Selected:
+    """Return what to plan: as asked, else as the run that goes on recorded, else the short path."""
+    asked = request.selected
+    if request.full or asked.variants or asked.cases or asked.captures:
+        return asked
+    if resumed is None:
+        return replace(asked, short=has_short_path(problem))
+    record = resumed.provenance
+    names = record.planned if asked.rounds is None else frozenset()
+    return replace(asked, short=record.is_short, names=names)

@@ -11,9 +11,13 @@ from harness import checkout, files
 from harness.engines import choose
 from harness.engines.options import Options
 from harness.errors import HarnessError
+from harness.evidence.provenance import Arguments
 from harness.machine.host import Host
-from harness.problem.plan import Selected
+from harness.problem import manifest
+from harness.problem.plan import Selected, plan
+from harness.run import provenance
 from harness.run.session import Request, session
+from harness.store.run_folder import Run
 from tests.support.bench import WELL, Bench, on_cpu
 from tests.support.manifests import GOOD, written
 
@@ -99,3 +103,50 @@ def test_a_request_that_can_be_met_says_what_it_means(tmp_path: Path) -> None:
     assert [cell.variant for cell in understood.cells] == ["slow", "slow"]
     assert understood.environments == ["plain"]
     assert understood.resumed is not None
+
+
+SHORT = GOOD.replace("bound:", "headline: true\n    bound:").replace(
+    "claims:", "short: {rounds: 1}\nclaims:"
+)
+
+
+@pytest.fixture
+def short_run(house: Path, tmp_path: Path) -> Run:
+    """A run that has planned the short path of the house's problem: two cells of ten."""
+    study = manifest.load(written(house / "problems", SHORT))
+    names = tuple(cell.name for cell in plan(study, Selected(short=True), "cpu"))
+    assert len(names) == 2
+    (tmp_path / "bench").mkdir()
+    engine = Bench(tmp_path / "bench", slow=WELL, fast=WELL).engine
+    origin = provenance.origin_of(study, engine, Arguments(short=True, planned=names))
+    return Run.create(tmp_path / "runs", "9-example", origin)
+
+
+@pytest.mark.parametrize(
+    ("asked", "resumed", "cells"),
+    [
+        ({}, False, 2),
+        ({"full": True}, False, 10),
+        ({"selected": Selected(variants=("slow",))}, False, 5),
+        ({"selected": Selected(rounds=3)}, False, 6),
+        ({}, True, 2),
+        ({"full": True}, True, 10),
+        ({"selected": Selected(rounds=3)}, True, 6),
+    ],
+)
+def test_a_request_is_the_short_path_unless_more_is_asked(
+    short_run: Run, asked: dict[str, Any], resumed: bool, cells: int
+) -> None:
+    resume = short_run.folder if resumed else None
+    understood = session(Request("9", engine="local", resume=resume, **asked))
+    assert len(understood.cells) == cells
+    assert understood.of_all() == 10
+
+
+def test_a_run_goes_on_with_the_plan_that_it_recorded(house: Path, short_run: Run) -> None:
+    path = house / "problems" / "9-example" / "problem.yaml"
+    path.write_text(SHORT.replace("rounds: 1", "rounds: 2"), encoding="utf-8")
+    assert len(session(Request("9", engine="local")).cells) == 4
+    understood = session(Request("9", engine="local", resume=short_run.folder))
+    assert {cell.name for cell in understood.cells} == short_run.provenance.planned
+    assert understood.to_run == understood.cells

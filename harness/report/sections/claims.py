@@ -1,22 +1,24 @@
 """The claims of a worklog: the line of verdicts that it begins with, and the table of all."""
 
-from collections import Counter
-
 from harness.analysis.claims import ClaimResult
+from harness.analysis.scope import scope
 from harness.report.escape import Markdown, escape, table
 from harness.report.numbers import NOT_MEASURED, measured
 from harness.report.page import Page
-from harness.report.verdicts import limit
+from harness.report.verdicts import limit, tally
 
 
 def verdict_line(page: Page) -> Markdown:
-    """Return the first line: the target, how many claims have each verdict, the day."""
-    counts: Counter[str] = Counter(result.verdict for result in page.results)
-    parts = [f"{counts['reproduced']} of {len(page.results)} claims reproduced"]
-    others = ("refuted", "inconclusive", "not measured")
-    parts += [f"{counts[verdict]} {verdict}" for verdict in others if counts[verdict]]
-    day = (page.provenance.run.started or "")[:10]
-    return Markdown(f"**On {page.target.name}: {', '.join(parts)}.** Measured {day}.")
+    """Return the first line: the target, how many claims have each verdict, the day.
+
+    Counted are the claims that the run was to judge; of an unfinished run it says so.
+    """
+    run = page.provenance.run
+    judged = scope(page.problem, page.results, run).judged
+    line = f"**On {page.target.name}: {tally(judged)}.** Measured {(run.started or '')[:10]}."
+    if page.provenance.unfinished:
+        line += " **Unfinished: {} of {} cells.**".format(*page.provenance.unfinished)
+    return Markdown(line)
 
 
 def claims(page: Page) -> Markdown:

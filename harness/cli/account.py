@@ -1,0 +1,122 @@
+"""What a run says of itself: before it starts, when it is interrupted, and at its end."""
+
+import os
+import shlex
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from harness.analysis.scope import Scope
+from harness.captures.registry import KINDS
+from harness.cli.progress import Estimate, left_in_words
+from harness.evidence.cell_record import CellRecord
+from harness.report.verdicts import tally
+from harness.run.durations import Key
+from harness.run.session import Session, Work
+
+
+def opening(asked: Session, expected: Mapping[Key, float]) -> str:
+    """Return how many cells a run has of how many, and how long they will take."""
+    cells, whole, left = len(asked.cells), asked.of_all(), len(asked.to_run)
+    path = "the short path of " if asked.selected.short else ""
+    counted = f"{cells} of {whole} cells" if cells < whole else f"{cells} cells"
+    going_on = f", {left} of them left" if asked.resumed else ""
+    return f"{path}{asked.problem.folder.name}: {counted}{going_on}{_long(asked, expected)}"
+
+
+def _long(asked: Session, expected: Mapping[Key, float]) -> str:
+    seconds = Estimate(asked.to_run, expected, asked.jobs).left(0.0)
+    if seconds is None:
+        return "; how long they take here is not known yet"
+    return f"; about {left_in_words(seconds)} by earlier runs, after set-up"
+
+
+def interrupted(work: Work, argv: Sequence[str]) -> Iterator[str]:
+    """Yield what was done, and the line that goes on with it."""
+    planned = len(work.cells)
+    done = planned - len(work.to_run)
+    yield f"interrupted: {done} of {planned} cells are in {near(work.run.folder)}"
+    yield f"go on with: {resuming(argv, work.run.folder)}"
+
+
+def next_steps(work: Work, argv: Sequence[str], report: Path | None) -> Iterator[tuple[str, str]]:
+    """Yield commands that follow a run, each with what it is for; ``report`` is the run's own."""
+    if work.to_run:
+        yield resuming(argv, work.run.folder), f"run the {len(work.to_run)} failed cells again"
+    if report is None:
+        number = work.problem.number
+        judging = f"report {number} --run {shlex.quote(near(work.run.folder))}"
+        yield f"{program(argv)} {judging}", "judge its claims and write its worklog"
+    if work.run.provenance.is_short:
+        yield f"{program(argv)} {shlex.join([*_without_resume(argv), '--full'])}", "every cell"
+    folder = near(report or work.run.folder)
+    sides = [shlex.quote(f"{folder}:{case}.{variant}") for case, variant in _to_compare(work)]
+    if sides:
+        yield f"{program(argv)} inspect {sides[-1]}", "look into one cell"
+    if len(sides) == 2:
+        yield f"{program(argv)} diff {' '.join(sides)}", "what differs between two"
+
+
+def _to_compare(work: Work) -> list[tuple[str, str]]:
+    """Return case and variant of two cells of one capture, the baseline first; fewer if need be."""
+    ok = {cell.name for cell in work.cells if work.run.finished(cell.id)}
+    profiled = [cell for cell in work.cells if cell.name in ok and KINDS[cell.capture].artifact]
+    for cell in profiled:
+        others = [
+            (other.case, other.variant)
+            for other in profiled
+            if (other.case, other.capture) == (cell.case, cell.capture) and other != cell
+        ]
+        if others:
+            sides = [(cell.case, cell.variant), others[0]]
+            return sorted(sides, key=lambda side: side[1] != work.problem.baseline)
+    return [(cell.case, cell.variant) for cell in profiled[:1]]
+
+
+def resuming(argv: Sequence[str], folder: Path) -> str:
+    """Return the command line that goes on with a run: as it was called, and --resume."""
+    words = [*_without_resume(argv), "--resume", near(folder)]
+    return f"{program(argv)} {shlex.join(words)}"
+
+
+def _without_resume(argv: Sequence[str]) -> list[str]:
+    kept: list[str] = []
+    skipped = False
+    for word in argv[1:]:
+        if skipped or word == "--resume":
+            skipped = not skipped
+        elif not word.startswith("--resume="):
+            kept.append(word)
+    return kept
+
+
+def program(argv: Sequence[str]) -> str:
+    """Return how a shell calls this program."""
+    if Path(argv[0]).name == "__main__.py":
+        return f"{shlex.quote(near(Path(sys.executable)))} -m harness"
+    return "harness" if shutil.which("harness") == argv[0] else shlex.quote(near(Path(argv[0])))
+
+
+def near(path: Path) -> str:
+    """Return a path as seen from the working folder, if it lies in there."""
+    text = os.path.relpath(path)
+    return str(path) if text.startswith("..") else text
+
+
+def statuses(records: Iterable[CellRecord]) -> str:
+    """Return "34 ok, 1 failed"."""
+    counts = Counter(record.status for record in records)
+    others = sorted(counts.keys() - {"ok"})
+    return ", ".join([f"{counts['ok']} ok", *(f"{counts[name]} {name}" for name in others)])
+
+
+def ending(cells: str, scope: Scope | None, where: Path) -> str:
+    """Return the line that sums a run up: its cells, its claims, and where to read on."""
+    parts = [cells]
+    if scope:
+        further = [f"{len(scope.elsewhere)} need another device"] if scope.elsewhere else []
+        further += [f"{len(scope.left_out)} the full run"] if scope.left_out else []
+        parts.append("; ".join([tally(scope.judged), *further]))
+    return f"{' · '.join(parts)} → {near(where)}"

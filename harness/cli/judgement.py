@@ -1,0 +1,66 @@
+"""The verdicts on a problem's claims, printed; and those that this run could not give."""
+
+from harness.analysis import claims, reliability
+from harness.analysis.claims import ClaimResult
+from harness.analysis.metrics import Metrics
+from harness.analysis.scope import Scope, scope
+from harness.cli import output
+from harness.evidence.subject import Folder
+from harness.problem.model import Problem
+from harness.report import verdicts
+from harness.report.escape import printable
+from harness.report.numbers import measured
+
+LEFT_OUT = "not in the short run"
+
+
+def judge(study: Problem, evidence: Folder) -> tuple[list[ClaimResult], Scope]:
+    """Judge a problem's claims by the evidence of a run or report."""
+    metrics = Metrics(study, evidence.tables, evidence.origin.gpus)
+    results = claims.judge(study, metrics, evidence.origin.run.target.device)
+    return results, scope(study, results, evidence.origin.run)
+
+
+def show(study: Problem, of: Scope, evidence: Folder) -> None:
+    """Print a table of the claims that the run was to judge, and name the others."""
+    for kind, name, value in (("bound", "claim", "measured"), ("advice", "advice", "least gain")):
+        rows = [
+            (
+                result.claim.id,
+                result.verdict,
+                measured(result.measured),
+                verdicts.why(study, result),
+                result.measured.doubt,
+            )
+            for result in of.judged
+            if result.claim.kind == kind
+        ]
+        if rows:
+            output.table((name, "verdict", value, "why", "doubt"), rows)
+    other = "GPU" if evidence.origin.run.target.device == "cpu" else "CPU"
+    for title, results in ((f"needs a {other}", of.elsewhere), (LEFT_OUT, of.left_out)):
+        if results:
+            print(f"{title}: {', '.join(result.claim.id for result in results)}")
+    for note in reliability.notes(evidence.tables):
+        print(f"noticed: {printable(note)}")
+
+
+def as_json(study: Problem, results: list[ClaimResult], of: Scope) -> list[dict[str, object]]:
+    """Return every claim with its verdict, as JSON-ready data in the manifest's order."""
+    return [_claim(study, result, left_out=result in of.left_out) for result in results]
+
+
+def _claim(study: Problem, result: ClaimResult, *, left_out: bool) -> dict[str, object]:
+    measured = result.measured
+    return {
+        "id": result.claim.id,
+        "kind": result.claim.kind,
+        "verdict": "not measured" if left_out else result.verdict,
+        "statement": result.claim.statement,
+        "value": measured.value,
+        "low": measured.low,
+        "high": measured.high,
+        "unit": measured.unit,
+        "why": LEFT_OUT if left_out else verdicts.why(study, result),
+        "doubt": measured.doubt,
+    }
