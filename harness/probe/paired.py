@@ -56,19 +56,26 @@ class Turns:
 class Batch:
     """Launches of one contender over the rotated operands, as a CUDA graph."""
 
-    def __init__(self, run: Run, sets: Sequence[Operands], launches: int, replays: int = 1) -> None:
+    def __init__(self, run: Run, sets: Sequence[Operands], launches: int) -> None:
         import torch
 
         for operands in sets:
             run(*operands)  # bind arguments and load modules before the capture
         torch.cuda.synchronize()
-        self.launches, self._replays = launches * replays, replays
+        self.launches, self._replays = launches, 1
         self._graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._graph):
             for index in range(launches):
                 run(*sets[index % len(sets)])
         self._begin = torch.cuda.Event(enable_timing=True)
         self._end = torch.cuda.Event(enable_timing=True)
+
+    def lengthen(self, ms: float) -> None:
+        """Replay the graph as often as it takes to last so long, by one replay's time."""
+        self.start()
+        once = self.us() * self.launches / 1000
+        self._replays = max(1, round(ms / once))
+        self.launches *= self._replays
 
     def start(self) -> None:
         """Launch the batch between two events; returns at once."""
@@ -121,12 +128,17 @@ def interleaved(
 ) -> dict[str, Turns]:
     """Return every contender's turns; the first contender sets how many launches make a batch.
 
+    Batches longer than ``BATCH_MS`` last as long for every contender, so that each draws the power
+    that its own kernels need.
+
     ``clock`` counts the multiprocessors' clock over each batch; a problem that can launch a kernel
     of its own supplies it.
     """
     count = launches(next(iter(runs.values())), sets)
-    replays = max(1, round(batch_ms / BATCH_MS))
-    batches = {name: Batch(run, sets, count, replays) for name, run in runs.items()}
+    batches = {name: Batch(run, sets, count) for name, run in runs.items()}
+    if batch_ms > BATCH_MS:
+        for batch in batches.values():
+            batch.lengthen(batch_ms)
     measured = {name: Turns(name) for name in runs}
     _warm(batches)
     for _ in range(turns):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 LONG_S = 0.2
-"""From this length on the energy counter, which ticks every 0.1 s, gives a batch's power."""
+"""From this length on the energy counter, which ticks every 0.1 s or so, gives a batch's power."""
 _PERIOD_S = 0.005
 _CLOCK_SM = 1  # NVML_CLOCK_SM of nvml.h
 
@@ -33,17 +33,22 @@ class Monitor:
         return self._read("nvmlDeviceGetTotalEnergyConsumption", ctypes.c_ulonglong()) / 1e3
 
     def watch(self, done: Callable[[], bool]) -> tuple[float, float]:
-        """Return mean clock in MHz and mean power in W until ``done``; power NaN below 0.2 s."""
-        begin, energy = time.perf_counter(), self.joules()
-        clocks = [self.clock()]
+        """Return mean clock in MHz and mean power in W until ``done``.
+
+        Power is energy over time from the first tick of the energy counter to the last. It is NaN
+        where these are less than 0.2 s apart.
+        """
+        clocks, ticks = [self.clock()], []
+        energy = self.joules()
         while not done():
             time.sleep(_PERIOD_S)
-            clock = self.clock()
+            clock, joules = self.clock(), self.joules()
             if not done():  # afterwards the GPU rests
                 clocks.append(clock)
-        seconds = time.perf_counter() - begin
-        power = (self.joules() - energy) / seconds if seconds >= LONG_S else math.nan
-        return sum(clocks) / len(clocks), power
+                if joules > energy:
+                    ticks.append((time.perf_counter(), joules))
+                    energy = joules
+        return sum(clocks) / len(clocks), _power(ticks)
 
     def _open(self, nvml: ctypes.CDLL) -> bool:
         """Find torch's current device, which NVML may number otherwise."""
@@ -64,3 +69,11 @@ class Monitor:
             return math.nan
         status = getattr(self._nvml, query)(self._device, *arguments, ctypes.byref(value))
         return math.nan if status else float(value.value)
+
+
+def _power(ticks: list[tuple[float, float]]) -> float:
+    """Return the mean power in W between the first and the last of ticks in s and J."""
+    if not ticks or ticks[-1][0] - ticks[0][0] < LONG_S:
+        return math.nan
+    (begin, first), (end, last) = ticks[0], ticks[-1]
+    return (last - first) / (end - begin)

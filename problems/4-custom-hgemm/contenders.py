@@ -1,9 +1,11 @@
 """The contenders: torch.mm, cuBLASLt's best, each step, the dispatcher."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from build import CACHE, build
+from build import CACHE, build, build_all
 from checking import Run, Shape
 from dispatch import Dispatcher, choose
 from step import ELEMENT_BYTES, Step
@@ -14,11 +16,15 @@ Operands = tuple[Any, Any, Any]
 WAITING = "waiting"
 """The dispatcher's choice without PDL: each launch begins when the previous kernel has ended."""
 
+FP32 = "fp32"
+"""torch's product of the operands as fp32, without tensor cores: a control for clock and power."""
+
 
 def prepare() -> None:
     """Make torch's context, and torch's own products as exact as the contract asks."""
     import torch
 
+    torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     torch.zeros(1, device="cuda")
@@ -40,6 +46,19 @@ def buffers(element: str, shape: Shape) -> list[Operands]:
     return sets
 
 
+def build_kernels(names: Sequence[str], element: str, shapes: Sequence[Shape]) -> None:
+    """Compile, side by side, what these contenders launch for the shapes.
+
+    What does not compile is told by the contender that needs it.
+    """
+    chosen = [choose(*shape) for shape in shapes]
+    steps = [RUNGS[name] for name in names if name in RUNGS]
+    steps += chosen if "best" in names else []
+    steps += [replace(step, pdl=False) for step in chosen] if WAITING in names else []
+    distinct = {(step.name, step.pdl): step for step in steps}
+    build_all([(step, element) for step in distinct.values()], CACHE)
+
+
 def kernel(
     step: Step, element: str, cache: Path = CACHE, extra: dict[str, int] | None = None
 ) -> Any:
@@ -54,6 +73,11 @@ def product(a: Any, b: Any, c: Any) -> None:
     import torch
 
     torch.mm(a, b, out=c)
+
+
+def fp32_product(a: Any, b: Any, c: Any) -> None:
+    """Multiply in fp32, on the multiprocessors' ordinary arithmetic units: TF32 is off."""
+    c.copy_(a.float() @ b.float())
 
 
 def cublaslt(element: str, shape: Shape, sets: list[Operands]) -> tuple[Run, str]:
@@ -72,6 +96,8 @@ def contender(name: str, element: str, shape: Shape, sets: list[Operands]) -> tu
     """Return the contender ``name`` as a function, and the algorithm or step that it runs."""
     if name == "torch":
         return product, ""
+    if name == FP32:
+        return fp32_product, ""
     if name == "cublaslt":
         return cublaslt(element, shape, sets)
     if name in ("best", WAITING):

@@ -3,9 +3,18 @@
 from typing import Any
 
 from build import CACHE, build
-from checking import ROWS_UNALIGNED, Errors, Run, Shape, chained, errors, overflow
+from checking import ROWS_UNALIGNED, Errors, Run, Shape, chained, errors
 from clocks import Clocks
-from contenders import WAITING, Operands, buffers, contender, kernel_names, prepare
+from contenders import (
+    FP32,
+    WAITING,
+    Operands,
+    buffers,
+    build_kernels,
+    contender,
+    kernel_names,
+    prepare,
+)
 from dispatch import FMA_PER_CYCLE
 from facts import keep, of_errors, of_shape, of_step, over_all, state
 from rates import flop, of_tensor_rate, tflops
@@ -17,6 +26,8 @@ from harness.probe.power import Monitor
 
 TENSOR_CORES = 4
 """Tensor cores per multiprocessor."""
+TORCHS = (*BASELINES, FP32)
+"""Contenders that run torch's kernels."""
 RAGGED: Shape = (257, 776, 2056)
 """A further shape to check: no tile of any step divides it."""
 
@@ -28,6 +39,7 @@ def square(cell: Any) -> None:
     prepare()
     state(cell, of_shape(shape))
     sets = buffers(element, shape)
+    build_kernels(names, element, [shape])
     runs = bound(cell, names, shape, sets)
     built = {name: build(RUNGS[name], element, CACHE) for name in names if name in RUNGS}
     for name in built:
@@ -36,28 +48,27 @@ def square(cell: Any) -> None:
     exactness = {name: right(name, run, element, shape) for name, run in runs.items()}
     for name, product_errors in exactness.items():
         state(cell, of_errors(product_errors), name)
-    ours = [name for name in runs if name not in BASELINES]
+    ours = [name for name in runs if name not in TORCHS]
     state(cell, over_all([exactness[name] for name in ours], list(built.values())))
     cell.fact("out_of_order", sum(chained(runs[name], element) for name in ours), "elements")
-    if element == "fp16":
-        cell.fact("overflow", max(overflow(runs[name]) for name in ours), "%")
     compare(cell, runs, sets, flop(shape))
-    for name in BASELINES:
+    for name in TORCHS:
         if name in runs:
             cell.fact(f"kernel.{name}", kernel_names(runs[name], sets[0]))
 
 
 def sizes(cell: Any) -> None:
     """Time the dispatcher's choice of every shape against the baselines; each shape is a region."""
-    element = cell.params["element"]
+    element, names = cell.params["element"], [*BASELINES, "best", WAITING]
+    shapes = [as_shape(sides) for sides in cell.params["shapes"]]
     prepare()
+    build_kernels(names, element, shapes)
     of_all: dict[str, list[list[float]]] = {}
     exactness = []
-    for sides in cell.params["shapes"]:
-        shape = as_shape(sides)
+    for shape in shapes:
         region, sets = "x".join(map(str, shape)), buffers(element, shape)
         state(cell, of_shape(shape), region)
-        runs = bound(cell, [*BASELINES, "best", WAITING], shape, sets, region)
+        runs = bound(cell, names, shape, sets, region)
         exact = {name: right(name, runs[name], element, shape) for name in ("best", WAITING)}
         exactness += exact.values()
         state(cell, of_errors(exact["best"]), region)
@@ -104,11 +115,12 @@ def compare(cell: Any, runs: dict[str, Run], sets: list[Operands], work: int) ->
     climbed = ratios.climbed(times, list(RUNGS))
     for name, turns in measured.items():
         rates = tflops(work, turns.us)
-        keep(cell, name, {"time": [us / 1e3 for us in turns.us], "tflops": rates})
+        keep(cell, name, {"tflops": rates})
         keep(cell, name, ratios.of_baselines(times, name, BASELINES) | climbed.get(name, {}))
         share = of_tensor_rate(rates, turns.mhz, flop_per_cycle())
+        energy = [watt * us / 1e3 for watt, us in zip(turns.watt, turns.us, strict=True)]
         keep(cell, name, {"sm_mhz": turns.mhz, "nvml_mhz": turns.nvml_mhz, "power_w": turns.watt})
-        keep(cell, name, {"of_tensor_rate": share})
+        keep(cell, name, {"of_tensor_rate": share, "energy": energy})
 
 
 def timed(cell: Any, runs: dict[str, Run], sets: list[Operands]) -> dict[str, Turns]:

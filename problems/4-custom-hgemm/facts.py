@@ -12,7 +12,6 @@ from step import ELEMENT_BYTES, Step
 Fact = tuple[str, float | str, str]
 
 UNITS = {
-    "time": "ms",
     "tflops": "TFLOP/s",
     "torch_tflops": "TFLOP/s",
     "cublaslt_tflops": "TFLOP/s",
@@ -26,6 +25,7 @@ UNITS = {
     "nvml_mhz": "MHz",
     "clock_of_better": "×",
     "power_w": "W",
+    "energy": "mJ",
     "of_tensor_rate": "%",
 }
 """The unit of each metric that a cell samples itself."""

@@ -3,7 +3,7 @@
 import copy
 
 import torch
-from contest import compare
+from alternating import wall_ratios
 from hgemm import replace_linears
 from torch import Tensor, nn
 
@@ -11,26 +11,32 @@ from harness.probe.cell import Cell
 
 
 def stack(cell: Cell) -> None:
-    """Run one of the two, eager or compiled, under the capture; or both in turn."""
+    """Run torch's layers or those on hgemm, eager or compiled, under the capture.
+
+    Without a profiler, time them against torch's eager layers in this process as well: at the power
+    cap two processes may run at different clocks.
+    """
     width, layers, m = (cell.params[key] for key in ("width", "layers", "m"))
     cell.fact("flop", 2 * m * width * width * layers, "FLOP")
     cell.fact("weights", width * width * layers, "weights")
     with cell.phase("load"):
-        theirs = linears(width, layers).to(cell.device)
+        eager = linears(width, layers).to(cell.device)
         x = torch.randn(m, width, device=cell.device).to(torch.bfloat16)
-        ours = replace_linears(copy.deepcopy(theirs))
-        exact = in_fp32(theirs, x)
-    models = {"torch": theirs, "best": ours}
-    if cell.params["contender"] == "all":
-        runs = {name: lambda x, *_, model=model: model(x) for name, model in models.items()}
-        compare(cell, runs, [(x, None, None)], int(cell.stated("flop")))
-        return
-    model = models[cell.params["contender"]]
+        model = copy.deepcopy(eager)
+        if cell.params["contender"] == "best":
+            replace_linears(model)
+        exact = in_fp32(eager, x)
     if cell.params.get("compile"):
         model = torch.compile(model, mode="reduce-overhead", fullgraph=True)
     with cell.phase("first"):
         cell.fact("error", relative(model(x), exact))
     cell.measure("forward", lambda: model(x))
+    if cell.capture == "timing":
+        with cell.exclusively("forward"):
+            times = wall_ratios(
+                lambda: model(x), lambda: eager(x), cell.params["turns"], cell.synchronize
+            )
+        cell.sample("forward", "wall_ratio", "×", times)
 
 
 def linears(width: int, layers: int) -> nn.Sequential:

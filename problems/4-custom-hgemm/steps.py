@@ -35,7 +35,7 @@ COUNTERS = Step(
 LADDER: tuple[Step, ...] = (
     portable(
         "p0_wmma",
-        "WMMA, element by element",
+        "WMMA, 2-byte loads",
         "Tensor cores, and each element read from global memory once per block: the baseline.",
     ),
     portable(
@@ -50,7 +50,7 @@ LADDER: tuple[Step, ...] = (
     ),
     portable(
         "p3_ldmatrix",
-        "ldmatrix, mma.sync",
+        "ldmatrix and mma.sync",
         "Sums go from registers to C; an address for each row makes the swizzle possible.",
     ),
     portable(
@@ -60,27 +60,27 @@ LADDER: tuple[Step, ...] = (
     ),
     portable(
         "p5_warp_tile",
-        "64 × 64 a warp",
+        "64 × 64 warp tile",
         "Reads of shared memory grow with a warp tile's edges, products with its area.",
         threads=128,
     ),
     portable(
         "p6_multistage",
-        "cp.async, ring of 3 stages",
-        "Loads start two steps ahead and hold no registers.",
+        "cp.async, 3-stage pipeline",
+        "Loads start two K steps ahead and hold no registers; a K step is 64 instead of 32.",
         threads=128,
         stages=3,
     ),
     portable(
         "p7_double_buffer",
-        "fragments in two halves",
+        "register double buffering",
         "ldmatrix of the next 16 of K runs beside mma.sync of these.",
         threads=128,
         stages=3,
     ),
     portable(
         "p8_block_swizzle",
-        "tiles in groups",
+        "threadblock swizzle",
         "Blocks that run together read a near square of A's rows and B's columns from L2.",
         threads=128,
         stages=3,
@@ -88,21 +88,21 @@ LADDER: tuple[Step, ...] = (
     ),
     hopper(
         "h0_wgmma",
-        "TMA + wgmma",
+        "TMA and wgmma",
         "wgmma reads both operands from shared memory: the mma.sync wall is gone.",
         (64, 64),
         threads=128,
     ),
     hopper(
         "h1_larger_tile",
-        "128 × 128 tile",
+        "128 × 128 CTA tile",
         "Twice the FLOP for each byte that crosses L2 and shared memory.",
         (128, 128),
         threads=128,
     ),
     hopper(
         "h2_warp_specialized",
-        "producer warp, ring of 5 stages",
+        "producer warp, 5-stage pipeline",
         "Loads run ahead of the tensor cores instead of alternating with them.",
         (128, 128),
         threads=160,
@@ -110,7 +110,7 @@ LADDER: tuple[Step, ...] = (
     ),
     hopper(
         "h3_two_consumers",
-        "128 × 256 tile, two consumers",
+        "128 × 256 CTA tile, two consumers",
         "The widest wgmma reads the fewest bytes of shared memory for a FLOP.",
         (128, 256),
         threads=384,
@@ -118,8 +118,8 @@ LADDER: tuple[Step, ...] = (
     ),
     hopper(
         "h4_persistent",
-        "a block for each multiprocessor",
-        "The ring is filled for the next tile while this one is written.",
+        "persistent kernel",
+        "The pipeline is filled for the next tile while this one is written.",
         (128, 256),
         threads=384,
         stages=4,
@@ -127,7 +127,7 @@ LADDER: tuple[Step, ...] = (
     ),
     hopper(
         "h5_tma_store",
-        "stmatrix, TMA store",
+        "stmatrix and TMA store",
         "Whole lines instead of half sectors, and the warpgroup does not wait for them.",
         (128, 256),
         threads=384,
@@ -148,15 +148,15 @@ LADDER: tuple[Step, ...] = (
         maps="abc",
         store_boxes=4,
     ),
-    configured("h7_tile_order", "tiles in groups"),
-    ping_pong("h8_ping_pong", "ping-pong consumers"),
+    configured("h7_tile_order", "threadblock rasterisation"),
+    ping_pong("h8_ping_pong", "ping-pong warp specialisation"),
     replace(
         ping_pong("h9_pdl", "PDL (programmatic dependent launch)"),
         why="Blocks of the next kernel start, and wait for this one, while its last ones end.",
         source="h9_pdl",
         pdl=True,
     ),
-    split("h10_split_k", "K split over a cluster"),
+    split("h10_split_k", "split-K over a cluster"),
 )
 
 STEPS: dict[str, Step] = {step.name: step for step in (*LADDER, FALLBACK)}

@@ -10,15 +10,17 @@ import pytest
 
 from harness.probe import paired
 
+PAIRED_BATCH = paired.Batch
+
 
 class Batch:
     """A batch that takes as many µs a launch as the contender says, once it has been asked."""
 
     ran: list[str]
 
-    def __init__(self, run: Any, _sets: Any, launches: int, replays: int = 1) -> None:
+    def __init__(self, run: Any, _sets: Any, launches: int) -> None:
         name, us = run
-        self.name, self.us_each, self.size = str(name), float(us), launches * replays
+        self.name, self.us_each, self.launches = str(name), float(us), launches
         self._asked = 0
 
     def start(self) -> None:
@@ -102,17 +104,38 @@ def test_what_runs_before_the_turns_is_not_counted(monkeypatch: pytest.MonkeyPat
     assert measured["p0"].mhz == [20.0] * 2
 
 
-def test_a_long_batch_is_a_short_one_many_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = []
+def test_long_batches_replay_a_graph_as_often_as_lasts_as_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
 
-    class Sized(Batch):
-        def __init__(self, *given: Any) -> None:
-            super().__init__(*given)
-            sizes.append(self.size)
+    class Lengthened(Batch):
+        def lengthen(self, ms: float) -> None:
+            asked.append((self.name, ms))
 
-    monkeypatch.setattr(paired, "Batch", Sized)
+    monkeypatch.setattr(paired, "Batch", Lengthened)
     contest(1, batch_ms=500.0)
-    assert sizes == [10 * round(500 / paired.BATCH_MS)] * 3
+    assert asked == [(name, 500.0) for name in RUNS]
+    asked.clear()
+    contest(1, batch_ms=paired.BATCH_MS)
+    assert asked == []
+
+
+@pytest.mark.parametrize(("us", "replays"), [(180.0, 278), (1900.0, 26), (80_000.0, 1)])
+def test_a_batch_lasts_as_long_as_asked_whatever_its_launches_take(us: float, replays: int) -> None:
+    batch = object.__new__(PAIRED_BATCH)
+    batch.launches, batch._replays = 10, 1
+    replayed: list[int] = []
+    event: Any = SimpleNamespace(record=lambda: None, synchronize=lambda: None)
+    event.elapsed_time = lambda _: us * 10 * len(replayed) / 1000
+    batch._begin = batch._end = event
+    batch._graph = SimpleNamespace(replay=lambda: replayed.append(1))
+    batch.lengthen(500.0)
+    assert batch.launches == 10 * replays
+    replayed.clear()
+    batch.start()
+    assert len(replayed) == replays
+    assert batch.us() == pytest.approx(us)
 
 
 def test_the_fastest_candidate_is_known_by_its_index() -> None:

@@ -86,6 +86,20 @@ def test_clock_and_power_of_a_long_batch(
     assert watt == pytest.approx(600, rel=1e-3)
 
 
+@pytest.mark.parametrize("offset", [0.0, 0.03, 0.07, 0.095])
+def test_power_is_taken_between_ticks_of_the_energy_counter(
+    clock: SimpleNamespace, nvml: Played, monkeypatch: pytest.MonkeyPatch, offset: float
+) -> None:
+    def ticking(_device: Any, value: Any) -> int:
+        tenths = int(10 * (clock.now + offset) + 1e-9)
+        value._obj.value = int(600e3 * tenths / 10)
+        return 0
+
+    monkeypatch.setattr(nvml, "nvmlDeviceGetTotalEnergyConsumption", ticking, raising=False)
+    _, watt = watched(clock)
+    assert watt == pytest.approx(600, rel=0.02)  # over the whole batch: off by up to 20 %
+
+
 @pytest.mark.usefixtures("nvml")
 def test_a_short_batch_has_a_clock_only(clock: SimpleNamespace) -> None:
     clock.end = 0.012

@@ -27,15 +27,18 @@ def test_each_step_is_a_variant_with_the_ladders_words(
     for short, step in rungs.items():
         assert problem.variants[short].label == f"{short}: {step.label}"
         assert problem.variants[short].options == {"contender": short}
-    for name in ("square-4096", "square-8192"):
-        contenders = problem.cases[name].params["contenders"]
-        assert contenders == ["torch", "cublaslt", *rungs, "best", "waiting"]
+    contenders = problem.cases["square-4096"].params["contenders"]
+    assert contenders == ["torch", "cublaslt", *rungs, "best", "waiting"]
+    for case in problem.cases.values():  # a gain is over the contender before: no step is left out
+        timed = [name for name in case.params.get("contenders", []) if name in rungs]
+        first = list(rungs).index(timed[0]) if timed else 0
+        assert timed == list(rungs)[first : first + len(timed)]
 
 
 def test_contenders_are_steps_or_known_by_name(
     problem: Problem, module: Callable[[str], ModuleType]
 ) -> None:
-    known = {*module("steps").RUNGS, *module("steps").BASELINES, "best"}
+    known = {*module("steps").RUNGS, *module("steps").BASELINES, "best", module("contenders").FP32}
     for name, case in problem.cases.items():
         if case.params["workload"] == "square":
             assert set(case.params["contenders"]) <= known | {module("contenders").WAITING}, name
@@ -53,15 +56,16 @@ def test_the_sizes_are_those_that_the_whole_is_judged_by(
 def test_the_plan_on_a_gpu(problem: Problem) -> None:
     cells = plan(problem, Selected(), "cuda")
     assert Counter(cell.capture for cell in cells) == {
-        "timing": 5 + 5 + 5 + 3 + 3 + 3 + 1 + 2 + 2 + 3 * 5 + 3 * 4,
+        "timing": 2 * 5 + 6 * 3 + 1 + 2 * 4 * 3,
         "nsys": 4,
-        "ncu": 23 + 6 + 3 + 3,
+        "ncu": 21 + 4 + 2 + 2,
     }
     timed = [cell for cell in cells if cell.capture == "timing"]
     unpaired = ("stack-m16", "sanitized")
     assert all(cell.paired == (cell.case not in unpaired) for cell in timed)
     in_turn = [cell for cell in timed if cell.variant == "in-turn" and cell.case != "sanitized"]
-    assert all(cell.params["turns"] >= 20 for cell in in_turn)
+    for cell in in_turn:  # half a second is as long as 40 short batches
+        assert cell.params["turns"] >= (20 if cell.params["batch_ms"] < 500 else 10)
 
 
 def test_the_plan_on_a_cpu_is_the_operators_own_fallback(problem: Problem) -> None:
@@ -74,7 +78,7 @@ def test_the_plan_on_a_cpu_is_the_operators_own_fallback(problem: Problem) -> No
 
 
 def test_claims(problem: Problem) -> None:
-    assert len(problem.claims) >= 15
+    assert 15 <= len(problem.claims) <= 40
     anywhere = [claim.id for claim in problem.claims if claim.needs is None]
     assert anywhere == ["stack-right"]
     told = [claim.statement for claim in problem.claims]
@@ -82,15 +86,7 @@ def test_claims(problem: Problem) -> None:
 
 
 def test_ratios_of_one_process_are_called_paired(problem: Problem) -> None:
-    absolute = {
-        "tflops",
-        "torch_tflops",
-        "cublaslt_tflops",
-        "time",
-        "gpu_time",
-        "wall_time",
-        "latency",
-    }
+    absolute = {"tflops", "torch_tflops", "cublaslt_tflops", "gpu_time", "wall_time"}
     for name, metric in problem.metrics.items():
         if metric.sample:
             assert metric.paired == (name not in absolute), name
