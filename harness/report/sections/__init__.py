@@ -17,6 +17,7 @@ SECTIONS = {
     "variants": "harness.report.sections.variants:variants",
     "bars": "harness.report.sections.bars:bars",
     "parts": "harness.report.sections.parts:parts",
+    "parts_changed": "harness.report.sections.parts:parts_changed",
     "families": "harness.report.sections.families:families",
     "kernels": "harness.report.sections.kernels:kernels",
     "operators": "harness.report.sections.operators:operators",

@@ -1,12 +1,12 @@
-"""Parts of a total: a stacked bar a variant, with the total beside it."""
+"""Parts of a total: a stacked bar a variant, and by what each part changed."""
 
 from typing import Any
 
 from harness.analysis.units import byte_unit
 from harness.report.chart import BLUE, GAP, GREEN, INK, ORANGE, WIDTH, Rows, label_axis, svg
-from harness.report.escape import Markdown
-from harness.report.numbers import measured
-from harness.report.page import Page
+from harness.report.escape import Markdown, table
+from harness.report.numbers import measured, size
+from harness.report.page import Page, not_measured
 
 REST = "other"
 """What the named parts leave of the total."""
@@ -30,24 +30,60 @@ def parts(
     return page.figure(name, f"parts of {definition.label} by variant", figure, caption)
 
 
+def parts_changed(
+    page: Page, case: str, variants: list[str], total: str, metrics: list[str]
+) -> Markdown:
+    """Return a table of the parts of a total in bytes, and their changes, which add up to its own.
+
+    The first variant's row holds sizes, those of the others their difference to it. A variant that
+    was not measured has no row, and without the first there is no table.
+    """
+    label = page.problem.metric(total).label
+    sums = {variant: _divided(page, case, variant, total, metrics) for variant in variants}
+    base = sums[variants[0]]
+    if base is None:
+        return not_measured(f"parts of {label}")
+    head = [_label(page, variants[0]), *base, label]
+    rows = [["bytes", *(size(round(part)) for part in (*base.values(), sum(base.values())))]]
+    for variant, divided in list(sums.items())[1:]:
+        if divided is not None:
+            changes = [round(divided[part] - base[part]) for part in base]
+            shown = [size(change, signed=True) for change in (*changes, sum(changes))]
+            rows.append([_label(page, variant), *shown])
+    return table(head, rows)
+
+
+def _divided(
+    page: Page, case: str, variant: str, total: str, metrics: list[str]
+) -> dict[str, float] | None:
+    """Return the value of each part, and of the rest, by label; None if one was not measured."""
+    whole, *values = [page.metrics.get(metric, variant, case).value for metric in (total, *metrics)]
+    known = [value for value in values if value is not None]
+    if whole is None or len(known) < len(values):
+        return None
+    labels = (page.problem.metric(metric).label for metric in metrics)
+    return dict(zip(labels, known, strict=True)) | {REST: whole - sum(known)}
+
+
 def _bar(
     page: Page, case: str, variant: str, total: str, metrics: list[str], beside: list[str]
 ) -> Rows:
     """Return a row a part of one variant's bar, none if it was not measured."""
-    whole, *values = [page.metrics.get(metric, variant, case) for metric in (total, *metrics)]
-    known = [value.value for value in values if value.value is not None]
-    if whole.value is None or len(known) < len(values):
+    divided = _divided(page, case, variant, total, metrics)
+    if divided is None:
         return []
-    named = dict(zip((page.problem.metric(metric).label for metric in metrics), known, strict=True))
-    named[REST] = max(whole.value - sum(known), 0.0)
     texts = [page.metrics.get(metric, variant, case) for metric in beside]
     shown = [measured(value, interval=False) for value in texts if value.value is not None]
     bar = {
-        "label": page.problem.variants[variant].label,
-        "end": whole.value,
+        "label": _label(page, variant),
+        "end": sum(divided.values()),
         "shown": ", ".join(shown),
     }
-    return [bar | {"part": part, "value": value} for part, value in named.items()]
+    return [bar | {"part": part, "value": max(value, 0.0)} for part, value in divided.items()]
+
+
+def _label(page: Page, variant: str) -> str:
+    return page.problem.variants[variant].label
 
 
 def draw(rows: Rows, title: str, unit: str) -> str:

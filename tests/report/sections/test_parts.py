@@ -7,7 +7,7 @@ import pytest
 from harness.problem.model import Metric, Problem
 from harness.report.page import Page
 from harness.report.sections import parts
-from tests.support.pages import page
+from tests.support.pages import page, rows_of
 from tests.support.small_evidence import cell, tables
 
 
@@ -79,3 +79,23 @@ def test_a_variant_that_lacks_a_part_has_no_bar(example: Problem) -> None:
     )
     assert shown == "*parts of whole by variant: not measured on this target.*"
     assert not nothing.figures
+
+
+def changes(of: Page, *variants: str) -> str:
+    return parts.parts_changed(of, "small", list(variants), "whole", ["full", "free"])
+
+
+def test_changes_of_the_parts_add_up_to_that_of_the_total(example: Problem) -> None:
+    slow = {"whole": 25e9, "full": 9e9, "free": 15e9}
+    both = facts_page(example, slow=slow, fast={"whole": 8e9, "full": 7.5e9, "free": 0.0})
+    assert rows_of(changes(both, "slow", "fast")) == [
+        ["Slow", "full", "free", "other", "whole"],
+        ["bytes", "9 GB", "15 GB", "1 GB", "25 GB"],
+        ["Fast", "-1.5 GB", "-15 GB", "-500 MB", "-17 GB"],
+    ]
+
+
+def test_without_the_first_variant_nothing_is_compared(example: Problem) -> None:
+    half = facts_page(example, fast={"whole": 8e9, "full": 8e9, "free": 0.0})
+    assert changes(half, "slow", "fast") == "*parts of whole: not measured on this target.*"
+    assert len(rows_of(changes(half, "fast", "slow"))) == 2
