@@ -82,10 +82,22 @@ Window = _Named | _Unnamed
 """Start and end in seconds since the epoch; region, which an earlier harness did not record."""
 
 
+class ProcessRecord(Record):
+    """When a workload's process started, had its imports, and wrote its record (epoch seconds).
+
+    ``spent``: seconds between the last two, by phase.
+    """
+
+    started: float
+    loaded: float
+    ended: float
+    spent: dict[str, float]
+
+
 class WorkloadRecord(Record):
     """What the workload's process wrote (``workload.json``).
 
-    ``windows`` are the stretches of time in which it measured.
+    ``windows`` are the stretches of time in which it measured; ``process`` is when it did what.
     ``declared`` counts the ranges by name that a profiler's capture has to hold.
     """
 
@@ -95,6 +107,7 @@ class WorkloadRecord(Record):
     facts: Many[Fact] = ()
     declared: dict[str, int] = Field(default_factory=dict)
     packages: dict[str, str] = Field(default_factory=dict)
+    process: ProcessRecord | None = None
 
 
 class CommandRecord(Record):
@@ -110,6 +123,7 @@ class CellRecord(Record):
     ``gpu`` is a UUID, None on a CPU. ``idle_s`` is the pause of the run before the cell, None
     before the first. ``doubts`` say why its times may not be relied on, None if nothing watched
     the GPU; ``retried`` say the same of a first try. ``counted`` is the profiler's own count.
+    ``phases`` are the seconds that it took by phase, as docs/measurement.md names them.
     """
 
     variant: str
@@ -131,6 +145,7 @@ class CellRecord(Record):
     doubts: Many[str] | None = None
     retried: Many[str] = ()
     counted: dict[str, int] = Field(default_factory=dict)
+    phases: dict[str, float] = Field(default_factory=dict)
     workload: WorkloadRecord = WorkloadRecord()
     artifacts: dict[str, Artifact] = Field(default_factory=dict)
 

@@ -176,6 +176,7 @@ class CellProvenance(Record):
     started: float
     seen: GpuSummary
     gpu: str | None
+    phases: dict[str, float] = Field(default_factory=dict)
     params: dict[str, Any] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
     command: Many[str] = ()
@@ -193,6 +194,7 @@ class CellProvenance(Record):
             started=record.started,
             seen=record.seen,
             gpu=record.gpu,
+            phases=record.phases,
             params=record.params,
             settings=record.settings,
             command=record.command.argv,

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from harness.probe import profiler_range
+from harness.probe import profiler_range, timed_events
 from harness.probe.gpu_lock import Turn
 from harness.probe.names import INPUT, RECORD
 from harness.probe.series import Series
@@ -22,7 +22,8 @@ class Cell:
 
     ``params`` holds the variant's options over the case's parameters. ``device`` is "cuda" or
     "cpu". ``out`` is the folder that the harness keeps. ``alone``: no other cell of the run is on
-    the device while this one lives.
+    the device while this one lives. Any cell has the device alone while it times work with CUDA
+    events, as Inductor's and Triton's tuners do.
     """
 
     def __init__(self, description: dict[str, Any]) -> None:
@@ -42,6 +43,8 @@ class Cell:
         self._declared: dict[str, int] = {}
         self._phases: list[dict[str, Any]] = []
         self._hook = _hook(description["hook"])(self)
+        if self.device == "cuda":
+            timed_events.before_each(torch.cuda.Event, self._tune)
         self._hook.begin()
 
     @classmethod
@@ -62,6 +65,7 @@ class Cell:
         with profiler_range.marked(f"phase:{name}", self.device):
             yield
             self.synchronize()
+        self._gpu.end_tuning()
         self._hook.end_phase(name)
 
     def synchronize(self) -> None:
@@ -95,6 +99,7 @@ class Cell:
         What is held alone is what counts, so the harness judges the GPU's state over this stretch:
         of each region by itself, if a cell names several.
         """
+        self.synchronize()
         with self._gpu.exclusively():
             start = time.time()
             yield
@@ -120,7 +125,9 @@ class Cell:
         return steps
 
     def finish(self) -> None:
-        """Write what was gathered; the last thing a repro does."""
+        """Write what was gathered; the last thing a repro does, as others have the GPU now."""
+        self.synchronize()
+        self._gpu.leave()
         self._hook.finish(self._phases)
         record = {
             "samples": self._samples,
@@ -129,6 +136,7 @@ class Cell:
             "facts": self._facts,
             "declared": self._declared,
             "packages": profiler_range.packages(),
+            "process": {"started": started(), **self._gpu.end()},
         }
         (self.out / RECORD).write_text(json.dumps(record), encoding="utf-8")
 
@@ -138,6 +146,12 @@ class Cell:
         step()
         self.synchronize()
         return (time.perf_counter() - start) * 1e3
+
+    def _tune(self) -> None:
+        """Have the device alone until the phase ends."""
+        if self._gpu.shared and not torch.cuda.is_current_stream_capturing():
+            self.synchronize()
+            self._gpu.tune()
 
     def _keep(
         self, name: str, metric: str, unit: str, values: list[float], marks: list[str]
@@ -153,6 +167,13 @@ class Cell:
             }
             for index, (value, mark) in enumerate(zip(values, marks, strict=True))
         ]
+
+
+def started() -> float:
+    """Return when this process started, in seconds since the epoch (proc(5), "starttime")."""
+    fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    return time.time() - age
 
 
 def _hook(reference: str) -> Any:

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -37,15 +38,12 @@ def marked(name: str, device: str, number: int = 0) -> Iterator[None]:
             domain.pop_range()
 
 
-@contextlib.contextmanager
-def traced(device: str, out: Path) -> Iterator[None]:
-    """Record with torch.profiler and write its trace into the folder ``out``."""
+def profiler(device: str) -> Any:
+    """Return torch.profiler, which records the host and, on a GPU, its work."""
     activities = [torch.profiler.ProfilerActivity.CPU]
     if device == "cuda":
         activities.append(torch.profiler.ProfilerActivity.CUDA)
-    with torch.profiler.profile(activities=activities) as profile:
-        yield
-    profile.export_chrome_trace(str(out / TRACE))
+    return torch.profiler.profile(activities=activities)
 
 
 @contextlib.contextmanager

@@ -48,7 +48,7 @@ class Variant(_Model):
     options: dict[str, Any] = {}
     needs: Device | None = Field(None, description="the device without which it cannot run")
     tunes: bool = Field(
-        False, description="compiles or autotunes at first run, so that run has the GPU to itself"
+        False, description="its first run has GPU and jobs to itself: see docs/measurement.md"
     )
 
 

@@ -12,7 +12,13 @@ from harness.captures.registry import KINDS
 from harness.checkout import CHECKOUT
 from harness.engines.engine import Command, Engine
 from harness.errors import EvidenceError, StoreError, ToolError
-from harness.evidence.cell_record import CellRecord, CommandRecord, GpuSummary, WorkloadRecord
+from harness.evidence.cell_record import (
+    CellRecord,
+    CommandRecord,
+    GpuSummary,
+    ProcessRecord,
+    WorkloadRecord,
+)
 from harness.evidence.record import read
 from harness.machine.monitor import summary
 from harness.machine.stability import by_region
@@ -45,6 +51,7 @@ class Attempts:
         if done.status == "interrupted":
             raise KeyboardInterrupt  # nothing of this cell is published; --resume runs it again
         workload = WorkloadRecord()
+        ended = time.time()
         if done.status == "ok":
             mistake, workload = self._results(cell, out, leave)
             done = replace(done, status="failed" if mistake else "ok", detail=mistake)
@@ -71,6 +78,7 @@ class Attempts:
             seen=GpuSummary.model_validate(summary(monitor.during(workload.windows))),
             doubts=doubts if doubts is None else tuple(doubts),
             counted=KINDS[cell.capture].counted(log),
+            phases=_phases(workload.process, started, ended, time.time()),
             workload=workload,
             artifacts=run_folder.fingerprint(out),
         )
@@ -121,6 +129,26 @@ class Attempts:
             if done.status != "ok":
                 return f"the profiler's export {done.status}: {done.detail}"
         return ""
+
+
+def _phases(
+    process: ProcessRecord | None, started: float, ended: float, exported: float
+) -> dict[str, float]:
+    """Return the seconds of an attempt by phase; empty where the workload did not say.
+
+    ``started`` and ``ended`` are those of the whole command, ``exported`` of what followed it.
+    """
+    if process is None:
+        return {}
+    begun = min(max(process.started, started), process.loaded)
+    phases = {
+        "start": begun - started,
+        "import": process.loaded - begun,
+        **process.spent,
+        "end": ended - process.ended,
+        "export": exported - ended,
+    }
+    return {name: round(seconds, 3) for name, seconds in phases.items()}
 
 
 def _missing(out: Path, names: tuple[str, ...]) -> str:

@@ -5,6 +5,33 @@ import sys
 import time
 from pathlib import Path
 
+SETS_UP = """
+import os, sys, time
+from pathlib import Path
+from harness.probe.gpu_lock import Turn
+
+name, lock, log = sys.argv[1], Path(sys.argv[2]), os.open(sys.argv[3], os.O_WRONLY | os.O_APPEND)
+
+def work(phase):
+    os.write(log, f"{name} begins {phase}\\n".encode())
+    time.sleep(0.02)
+    os.write(log, f"{name} ends {phase}\\n".encode())
+
+turn = Turn(lock, alone=name.startswith("alone"))
+work("set-up")
+turn.tune()
+work("tuning" if name.startswith("tunes") else "nothing")
+turn.end_tuning()
+work("set-up")
+for _ in range(2):
+    with turn.exclusively():
+        turn.tune()  # it has the GPU already
+        work("measurement")
+    work("set-up")
+turn.leave()
+spent = turn.end()["spent"]
+assert min(spent.values()) >= 0 and {"wait", "set_up", "measure", "finish"} <= set(spent), spent
+"""
 CELL = """
 import sys, time
 from pathlib import Path
@@ -29,6 +56,28 @@ def test_no_two_cells_measure_at_once(tmp_path: Path) -> None:
     pairs = list(zip(lines[::2], lines[1::2], strict=True))
     assert all(inside.split()[0] == outside.split()[0] for inside, outside in pairs)
     assert {inside.split()[0] for inside, _ in pairs} == set(names)
+
+
+def test_nobody_sets_up_while_another_tunes_or_measures(tmp_path: Path) -> None:
+    lock, log = tmp_path / "lock", tmp_path / "log"
+    log.touch()
+    names = ["a", "tunes-b", "c", "alone-d", "tunes-e", "f"]
+    argv = [sys.executable, "-c", SETS_UP]
+    cells = [subprocess.Popen([*argv, name, str(lock), str(log)]) for name in names]
+    assert [cell.wait(timeout=60) for cell in cells] == [0] * len(names)
+    busy: dict[str, str] = {}
+    together = 0
+    for line in log.read_text().splitlines():
+        name, verb, phase = line.split()
+        if verb == "begins":
+            busy[name] = phase
+        else:
+            assert busy.pop(name) == phase
+        together = max(together, len(busy))
+        if {"measurement", "tuning", "nothing"} & set(busy.values()):
+            assert len(busy) == 1, busy
+    assert busy == {}
+    assert together > 1  # set-ups did overlap, so the check above had something to find
 
 
 def test_a_killed_cell_frees_its_turn(tmp_path: Path) -> None:

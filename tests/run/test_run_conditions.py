@@ -1,5 +1,6 @@
 """What a run notes of the conditions of its cells: a doubtful one runs again, pauses are told."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -199,3 +200,19 @@ def test_beside_another_cell_there_is_no_pause(monkeypatch: pytest.MonkeyPatch) 
     with between.ended() as after:
         pass
     assert (alone, beside, after) == (5.0, 0.0, 2.0)
+
+
+def test_a_record_says_where_the_cells_seconds_went(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = {"started": 1000.5, "loaded": 1004.0, "ended": 1030.0, "spent": {"measure": 26.0}}
+    script = WELL.replace('"facts"', f'"process": {json.dumps(process)}, "facts"')
+    bench = Bench(tmp_path, slow=script, fast=WELL)
+    clock = Clock(bench, monkeypatch)
+    clock.between, clock.within = 0.0, 31.5
+    clock.execute(bench.cells)
+    phases = {record.variant: record.phases for _, record in bench.run.records()}
+    assert phases["fast"] == {}
+    expected = {"start": 0.5, "import": 3.5, "measure": 26.0, "end": 1.5, "export": 0.0}
+    assert phases["slow"] == expected
+    assert sum(expected.values()) == 31.5  # all of it is accounted for

@@ -1,14 +1,27 @@
 """Traces of torch.profiler over the measured steps."""
 
-import contextlib
+from typing import TYPE_CHECKING, Any
 
 from harness.probe import profiler_range
 from harness.probe.hooks.hook import Hook
+
+if TYPE_CHECKING:
+    from harness.probe.cell import Cell
 
 
 class TorchProfiler(Hook):
     """Records operators and, on a GPU, its work, and writes the trace."""
 
-    def opened(self) -> contextlib.AbstractContextManager[None]:
+    def __init__(self, cell: "Cell") -> None:
+        super().__init__(cell)
+        self._recorded: Any = None
+
+    def opened(self) -> Any:
         """Return the range that torch.profiler records."""
-        return profiler_range.traced(self.cell.device, self.cell.out)
+        self._recorded = profiler_range.profiler(self.cell.device)
+        return self._recorded
+
+    def finish(self, phases: list[dict[str, Any]]) -> None:  # noqa: ARG002 - the hook's signature
+        """Write the trace, which takes seconds, when others have the GPU."""
+        if self._recorded is not None:
+            self._recorded.export_chrome_trace(str(self.cell.out / profiler_range.TRACE))
