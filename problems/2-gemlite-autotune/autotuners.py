@@ -30,7 +30,7 @@ def autotuner(m: int, bits: int) -> Any:
 def compiled(call: Call, tuner: Any) -> float:
     """Compile every candidate by calling it once, untimed; return the seconds.
 
-    So that the tuning afterwards only measures, as it has the GPU to itself.
+    So that the tuning afterwards only measures: it has the GPU to itself.
     """
     start = time.perf_counter()
     with _once_each(tuner):

@@ -33,7 +33,7 @@ def plain(cell: Cell) -> None:
     with cell.phase("load"):
         stack, x = loaded(cell)
     if cell.params.get("tune_coordinates"):
-        with cell.exclusively("tune"), cell.phase("tune"):
+        with cell.phase("tune"):
             stack.forward(x)
     measure(cell, stack, x)
 
@@ -54,7 +54,7 @@ def quantised(cell: Cell) -> None:
     known = cell.capture != "timing" and tuning.load(gemlite, file)
     with cell.phase("compile"):
         cell.fact("compile_s", compiled(first, tuner), "s")
-    with cell.exclusively("tune"), cell.phase("tune"):
+    with cell.phase("tune"):
         bench_s, count = tuned(first, tuner)
         if cell.params.get("rank"):
             state_ranking(cell, stack, x, tuner)
