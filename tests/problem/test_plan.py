@@ -87,10 +87,18 @@ def test_a_shared_workload_is_an_input_of_the_problems_that_use_it(tmp_path: Pat
     assert not set(ids["a = 1", True]) & set(ids["a = 2", True])
 
 
-def test_only_the_first_cell_that_tunes_is_alone(problem: Problem) -> None:
-    cells = plan(problem, Selected(("bf16-tuned", "bf16-eager"), ("stack-m1",)), "cuda")
-    alone = [(cell.variant, cell.capture) for cell in cells if cell.alone]
-    assert alone == [("bf16-tuned", "timing")]
+@pytest.mark.parametrize(("caches", "alone"), [(True, 1), (False, 3)])
+def test_of_what_tunes_only_the_first_cell_to_fill_the_caches_is_alone(
+    tmp_path: Path, caches: bool, alone: int
+) -> None:
+    text = GOOD.replace("timing: {}", "timing: {rounds: 2}\n  torch: {}")
+    text = text.replace(
+        "{label: Fast, environment: plain}", "{label: F, environment: plain, tunes: true}"
+    )
+    cells = plan(load(written(tmp_path, text)), Selected(), "cpu", caches=caches)
+    found = [(cell.variant, cell.capture, cell.round) for cell in cells if cell.alone]
+    every = [("fast", "timing", 0), ("fast", "timing", 1), ("fast", "torch", 0)]
+    assert found == every[:alone]
 
 
 @pytest.mark.parametrize(
