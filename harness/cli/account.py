@@ -7,14 +7,16 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from harness.analysis.scope import Scope
 from harness.captures.registry import KINDS
 from harness.cli.progress import Estimate, left_in_words
 from harness.evidence.cell_record import CellRecord
-from harness.report.verdicts import tally
 from harness.run.durations import Key
 from harness.run.session import Session, Work
+
+if TYPE_CHECKING:  # where cells run there may be no library that reads captures
+    from harness.analysis.scope import Scope
 
 
 def opening(asked: Session, expected: Mapping[Key, float]) -> str:
@@ -112,10 +114,12 @@ def statuses(records: Iterable[CellRecord]) -> str:
     return ", ".join([f"{counts['ok']} ok", *(f"{counts[name]} {name}" for name in others)])
 
 
-def ending(cells: str, scope: Scope | None, where: Path) -> str:
+def ending(cells: str, scope: "Scope | None", where: Path) -> str:
     """Return the line that sums a run up: its cells, its claims, and where to read on."""
     parts = [cells]
     if scope:
+        from harness.report.verdicts import tally
+
         further = [f"{len(scope.elsewhere)} need another device"] if scope.elsewhere else []
         further += [f"{len(scope.left_out)} the full run"] if scope.left_out else []
         parts.append("; ".join([tally(scope.judged), *further]))
