@@ -60,6 +60,15 @@ def limits(bound: Bound) -> Ends:
     return least, most
 
 
+def cleared(bound: Ends) -> Ends:
+    """Return the limits that a sampled value's whole 95 % interval must keep, for an inside."""
+    (least, most), share = bound, 1 - THRESHOLD
+    return (
+        least / share if least > 0 else least * share,
+        most * share if most > 0 else most / share,
+    )
+
+
 def decide(ci95: Ends, ci99: Ends, bound: Ends, *, sampled: bool = True) -> Side:
     """Return whether a value lies inside of a bound, by its 95 % interval and its 99 % one.
 

@@ -10,6 +10,7 @@ Mistake = tuple[tuple[str | int, ...], str]
 """Where (the path of keys) and what."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
+_SPELLING = "a name is lower-case letters, digits, '.', '_' and '-'"
 
 
 def mistakes_in(problem: Problem) -> list[Mistake]:
@@ -21,7 +22,7 @@ def _names(problem: Problem) -> Iterator[Mistake]:
     for section in ("environments", "variants", "cases", "metrics"):
         for name in getattr(problem, section):
             if not _NAME.fullmatch(name):
-                yield (section, name), "a name is lower-case letters, digits, '.', '_' and '-'"
+                yield (section, name), _SPELLING
     if not re.fullmatch(r"\d+-[a-z0-9-]+", problem.folder.name):
         yield (), f"the folder {problem.folder.name!r} is not named <number>-<name>"
 
@@ -68,6 +69,8 @@ def _metrics(problem: Problem) -> Iterator[Mistake]:
 def _claims(problem: Problem) -> Iterator[Mistake]:
     seen: set[str] = set()
     for index, claim in enumerate(problem.claims):
+        if not _NAME.fullmatch(claim.id):
+            yield ("claims", index, "id"), _SPELLING
         if claim.id in seen:
             yield ("claims", index, "id"), f"duplicate name {claim.id!r}"
         seen.add(claim.id)

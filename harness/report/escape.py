@@ -29,6 +29,11 @@ def escape(text: str) -> Markdown:
     return Markdown(_SPECIAL.sub(lambda match: f"&#{ord(match[0])};", visible))
 
 
+def prose(text: str) -> Markdown:
+    """Return a manifest's sentence, which is Markdown of our own, so that it stays in its cell."""
+    return Markdown(printable(" ".join(text.split())).replace("|", "\\|"))
+
+
 def finalize(value: object) -> object:
     """Escape what a template prints unless it is Markdown; for jinja2's ``finalize``."""
     return value if isinstance(value, Markdown) else escape(str(value))

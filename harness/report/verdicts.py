@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from harness.analysis.advice import Gain, worst
 from harness.analysis.claims import ClaimResult
 from harness.analysis.metrics import Measured
-from harness.analysis.verdict import THRESHOLD, Verdict, is_sampled
+from harness.analysis.verdict import Ends, Verdict, cleared, is_sampled, judged_ends, limits
 from harness.problem.model import Bound, Problem
 from harness.report.numbers import measured, number
 
 
 def why(problem: Problem, result: ClaimResult) -> str:
     """Return what decided a claim; empty where the value beside the bound says it."""
-    if result.verdict == "not measured" and not result.gains:
-        return result.measured.why
     if result.gains:
         return _why_advice(problem, result)
+    if result.verdict == "not measured":
+        return result.measured.why
     if result.verdict == "inconclusive":
         return _clearance(result.measured, result.claim.bound)
     return ""
@@ -25,22 +25,32 @@ def why(problem: Problem, result: ClaimResult) -> str:
 
 def tally(results: Iterable[ClaimResult]) -> str:
     """Return "9 of 11 claims reproduced, 1 refuted, 1 inconclusive"."""
+    reproduced, others = counted(results)
+    return ", ".join([f"{reproduced} reproduced", *others])
+
+
+def counted(results: Iterable[ClaimResult]) -> tuple[str, list[str]]:
+    """Return "9 of 11 claims", and the count of each other verdict, such as "1 refuted"."""
     counts = Counter(result.verdict for result in results)
-    parts = [f"{counts['reproduced']} of {counts.total()} claims reproduced"]
     others: tuple[Verdict, ...] = ("refuted", "inconclusive", "not measured")
-    return ", ".join([*parts, *(f"{counts[name]} {name}" for name in others if counts[name])])
+    reproduced = f"{counts['reproduced']} of {counts.total()} claims"
+    return reproduced, [f"{counts[name]} {name}" for name in others if counts[name]]
 
 
 def limit(bound: Bound, unit: str = "") -> str:
     """Return a bound in words, in the unit of the measured value."""
-    spaced = f" {unit}" if unit and unit != "×" else unit
-    if bound.between:
-        least, most = bound.between
-        exact = least == most
-        return f"{number(least)}{spaced}" if exact else f"{number(least)} to {number(most)}{spaced}"
-    if bound.above is not None:
-        return f"≥ {number(bound.above)}{spaced}"
-    return f"≤ {number(bound.below or 0.0)}{spaced}"
+    return _within(limits(bound), unit)
+
+
+def _within(ends: Ends, unit: str) -> str:
+    (least, most), spaced = ends, f" {unit}" if unit and unit != "×" else unit
+    if math.isinf(most):
+        return f"≥ {number(least)}{spaced}"
+    if math.isinf(least):
+        return f"≤ {number(most)}{spaced}"
+    if least == most:
+        return f"{number(least)}{spaced}"
+    return f"{number(least)} to {number(most)}{spaced}"
 
 
 def _clearance(value: Measured, bound: Bound) -> str:
@@ -49,10 +59,13 @@ def _clearance(value: Measured, bound: Bound) -> str:
         return "its times decide nothing"
     if not is_sampled(value):
         return ""
-    rule = f"its whole interval {THRESHOLD:.0%} clear of the bound {limit(bound, value.unit)}"
-    if value.clock_factor > 1:
-        rule += f" when widened by {value.clock_factor:.3g}×"
-    return f"the rule asks for {rule}"
+    asked = cleared(limits(bound))
+    ci95, ci99 = judged_ends(value)
+    whole = "interval" if value.clock_factor == 1 else "interval, widened for the doubt"
+    if asked[0] <= ci95[0] and ci95[1] <= asked[1]:
+        low, high = (number(end) for end in ci99)
+        return f"the 99 % {whole}, [{low}, {high}], is not inside the bound"
+    return f"the rule asks for {_within(asked, value.unit)} with the whole {whole}"
 
 
 def _why_advice(problem: Problem, result: ClaimResult) -> str:

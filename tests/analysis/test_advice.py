@@ -1,6 +1,5 @@
 """Advice: a gain in every case, and no alternative that is better; truths are put into samples."""
 
-import random
 from collections.abc import Mapping
 
 import pytest
@@ -8,59 +7,16 @@ import pytest
 from harness.analysis import claims
 from harness.analysis.metrics import Metrics
 from harness.evidence.tables import Tables
-from harness.problem.model import Advice, Bound, Case, Metric, Problem, Variant
-from tests.support.small_evidence import Row, ceiling, cell, tables
-
-Times = Mapping[str, Mapping[str, float]]
-"""The true wall time in ms, by case and variant."""
-
-CLEAR = {
-    "low": {"slow": 3.0, "fast": 2.0, "other": 2.5},
-    "high": {"slow": 4.0, "fast": 2.0, "other": 2.5},
-}
+from harness.problem.model import Bound, Metric, Problem, Variant
+from tests.support.advice import CLEAR, Times, advising, changed, timed
+from tests.support.small_evidence import ceiling, cell, tables
 
 HELD = Metric.model_validate({"label": "held", "unit": "B", "capture": "timing", "fact": "held"})
 
 
 @pytest.fixture
 def study(example: Problem) -> Problem:
-    """Return a problem that advises fast over slow at both ends of a range, beside other."""
-    advice = Advice.model_validate(
-        {"id": "take-fast", "kind": "advice", "statement": "Take fast.", "metric": "time"}
-        | {"take": "fast", "instead_of": "slow", "at": ["low", "high"], "holds_for": "all sizes"}
-    )
-    other = Variant.model_validate({"label": "Other", "environment": "plain"})
-    cases = {name: Case.model_validate({"label": f"size {name}"}) for name in ("low", "high")}
-    return example.model_copy(
-        update={
-            "variants": {**example.variants, "other": other},
-            "cases": cases,
-            "claims": [advice],
-        }
-    )
-
-
-def changed(study: Problem, **update: object) -> Problem:
-    (advice,) = study.claims
-    return study.model_copy(update={"claims": [advice.model_copy(update=update)]})
-
-
-def evidence(times: Times, spread: float = 0.001, rounds: int = 5, **filled: list[Row]) -> Tables:
-    """Return samples about the true times; processes and samples vary by ``spread``."""
-    noise = random.Random(3)
-    cells, rows = [], []
-    for case, variants in times.items():
-        for variant, true in variants.items():
-            for number in range(rounds):
-                name = f"{case}.{variant}.timing.r{number}"
-                cells.append(cell(variant, number, case=case) | {"cell": name})
-                process = true * noise.gauss(1, spread)
-                rows += [
-                    {"cell": name, "metric": "wall_time", "index": index, "mark": ""}
-                    | {"value": process * noise.gauss(1, spread)}
-                    for index in range(5)
-                ]
-    return tables(cells=cells, samples=rows, **filled)
+    return advising(example)
 
 
 def judged(
@@ -71,7 +27,7 @@ def judged(
 
 
 def test_a_gain_that_is_clear_in_every_case_is_reproduced(study: Problem) -> None:
-    result = judged(study, evidence(CLEAR))
+    result = judged(study, timed(CLEAR))
     assert result.verdict == "reproduced"
     values = [gain.gain.value for gain in result.gains]
     assert values == pytest.approx([1.5, 2.0], rel=0.01)
@@ -84,7 +40,7 @@ def test_a_gain_that_is_clear_in_every_case_is_reproduced(study: Problem) -> Non
 @pytest.mark.parametrize("case", ["low", "high"])
 def test_an_alternative_that_is_better_anywhere_refutes(study: Problem, case: str) -> None:
     times = {**CLEAR, case: {**CLEAR[case], "other": 1.8, "spare": 1.0}}
-    result = judged(study, evidence(times))
+    result = judged(study, timed(times))
     assert result.verdict == "refuted"
     (decided,) = [gain for gain in result.gains if gain.beaten]
     assert (decided.case, decided.rival) == (case, "other")
@@ -96,24 +52,24 @@ def test_of_two_that_are_better_the_best_is_named(study: Problem) -> None:
     third = {"third": Variant.model_validate({"label": "Third", "environment": "plain"})}
     study = study.model_copy(update={"variants": {**study.variants, **third}})
     times = {**CLEAR, "low": {"slow": 3.0, "fast": 2.0, "other": 1.8, "third": 1.5}}
-    assert judged(study, evidence(times)).gains[0].rival == "third"
+    assert judged(study, timed(times)).gains[0].rival == "third"
 
 
 @pytest.mark.parametrize("other", [2.0, 1.99])
 def test_a_tie_with_an_alternative_refutes_nothing(study: Problem, other: float) -> None:
     times = {case: {**CLEAR[case], "other": other} for case in CLEAR}
-    assert judged(study, evidence(times)).verdict == "reproduced"
+    assert judged(study, timed(times)).verdict == "reproduced"
 
 
 def test_what_is_left_out_is_no_alternative(study: Problem) -> None:
     times = {**CLEAR, "low": {**CLEAR["low"], "other": 1.0}}
     left_out = changed(study, but={"other": "another accuracy class"})
-    result = judged(left_out, evidence(times))
+    result = judged(left_out, timed(times))
     assert (result.verdict, [gain.rival for gain in result.gains]) == ("reproduced", [None, None])
 
 
 def test_a_gain_below_its_bound_is_refuted_and_one_about_it_undecided(study: Problem) -> None:
-    made = evidence(CLEAR)
+    made = timed(CLEAR)
     verdicts = {
         above: judged(changed(study, bound=Bound(above=above)), made).verdict
         for above in (1.4, 1.5, 1.6)
@@ -123,21 +79,21 @@ def test_a_gain_below_its_bound_is_refuted_and_one_about_it_undecided(study: Pro
 
 def test_both_ends_of_a_range_have_to_be_measured(study: Problem) -> None:
     one_end = {"low": CLEAR["low"]}
-    result = judged(study, evidence(one_end))
+    result = judged(study, timed(one_end))
     assert (result.verdict, result.measured.value) == ("not measured", None)
     assert result.measured.why == "slow: not run"
     beaten = {"low": {**CLEAR["low"], "other": 1.0}}
-    assert judged(study, evidence(beaten)).verdict == "refuted"  # whatever the other end is
+    assert judged(study, timed(beaten)).verdict == "refuted"  # whatever the other end is
 
 
 def test_where_a_higher_value_is_better_the_gain_is_the_inverse(study: Problem) -> None:
     study.metrics["time"] = study.metrics["time"].model_copy(update={"better": "higher"})
-    assert judged(study, evidence(CLEAR)).verdict == "refuted"
+    assert judged(study, timed(CLEAR)).verdict == "refuted"
     rates = {
         case: {variant: 1 / time for variant, time in variants.items()}
         for case, variants in CLEAR.items()
     }
-    result = judged(study, evidence(rates))
+    result = judged(study, timed(rates))
     assert result.verdict == "reproduced"
     assert result.measured.value == pytest.approx(1.5, rel=0.01)
 
@@ -170,20 +126,20 @@ def test_bytes_are_facts_without_an_interval(study: Problem) -> None:
 def test_an_alternative_on_another_gpu_has_to_differ_by_more_than_the_gpus(study: Problem) -> None:
     times = {case: {**CLEAR[case], "other": 1.92} for case in CLEAR}
     slower = [ceiling("GPU-1", "dram_read", 4500.0), ceiling("GPU-2", "dram_read", 4185.0)]
-    made = evidence(times, ceilings=slower)
+    made = timed(times, ceilings=slower)
     names = made["cells"]["cell"].to_list()
     assert judged(study, made, dict.fromkeys(names, "GPU-1")).verdict == "refuted"
     gpus = {name: "GPU-1" if ".other." in name else "GPU-2" for name in names}
     result = judged(study, made, gpus)
     assert (result.verdict, result.gains[0].lead.clock_factor > 1) == ("reproduced", True)
-    unknown = judged(study, evidence(times), gpus)
+    unknown = judged(study, timed(times), gpus)
     assert unknown.verdict == "inconclusive"
 
 
 def test_the_cost_is_the_ratio_of_what_it_pays(study: Problem) -> None:
     study.metrics["held"] = HELD
     study = changed(study, pays=["held"])
-    made = evidence(CLEAR)
+    made = timed(CLEAR)
     held = [
         {"cell": f"{case}.{variant}.timing.r0", "name": "held", "value": size}
         for case in CLEAR
@@ -196,5 +152,5 @@ def test_the_cost_is_the_ratio_of_what_it_pays(study: Problem) -> None:
 
 def test_what_needs_a_gpu_is_not_judged_without_one(study: Problem) -> None:
     needy = changed(study, needs="cuda")
-    (result,) = claims.judge(needy, Metrics(needy, evidence(CLEAR)), "cpu")
+    (result,) = claims.judge(needy, Metrics(needy, timed(CLEAR)), "cpu")
     assert (result.verdict, result.measured.why, result.gains) == ("not measured", "needs CUDA", ())

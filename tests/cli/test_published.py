@@ -69,7 +69,7 @@ def test_a_fresh_clone_judges_what_its_pages_say(report: Path, tmp_path: Path) -
     done = harness(tmp_path, "check", report.parent.name.partition("-")[0], "--json")
     verdicts = Counter(claim["verdict"] for claim in json.loads(done.stdout))
     page = (report / "README.md").read_text()
-    line = re.search(r"(\d+) of (\d+) claims reproduced([^*]*)\*\*", page)
+    line = re.search(r"\((\d+) of (\d+) claims([^)]*)\)", page)
     assert line
     others = {verdict: int(count) for count, verdict in re.findall(r"(\d+) ([a-z ]+)", line[3])}
     assert verdicts == Counter({"reproduced": int(line[1]), **others})
@@ -96,7 +96,7 @@ def test_a_report_of_published_evidence_is_rendered_in_place(checkout: Path) -> 
     before = (report / "evidence" / FILE).read_bytes()
     done = harness(checkout, "report", "9")
     assert done.stdout == f"worklog: {report / 'README.md'}\n", done.stderr
-    assert "1 of 1 claims reproduced" in (report / "README.md").read_text()
+    assert "(1 of 1 claims)" in (report / "README.md").read_text()
     assert (report / "evidence" / FILE).read_bytes() == before
     assert "9-example" in (checkout / "reports" / "README.md").read_text()
     moved = shutil.copytree(report / "evidence", checkout / "theirs" / "evidence").parent

@@ -2,20 +2,28 @@
 
 from harness.analysis.claims import ClaimResult
 from harness.analysis.scope import scope
-from harness.report.escape import Markdown, escape, table
-from harness.report.numbers import NOT_MEASURED, measured
+from harness.problem.model import Advice, Problem
+from harness.report import verdicts
+from harness.report.escape import Markdown, escape, prose, table
+from harness.report.numbers import measured
 from harness.report.page import Page
-from harness.report.verdicts import limit, tally
+
+_MAKES_KERNELS = ("torch", "triton")
+"""Packages whose versions stand in the first line: they decide which kernels run."""
 
 
 def verdict_line(page: Page) -> Markdown:
-    """Return the first line: the target, how many claims have each verdict, the day.
+    """Return the first line: the target, how many claims have each verdict, the day, software.
 
     Counted are the claims that the run was to judge; of an unfinished run it says so.
     """
-    run = page.provenance.run
-    judged = scope(page.problem, page.results, run).judged
-    line = f"**On {page.target.name}: {tally(judged)}.** Measured {(run.started or '')[:10]}."
+    judged = scope(page.problem, page.results, page.provenance.run).judged
+    reproduced, others = verdicts.counted(judged)
+    counts = "; ".join(filter(None, [reproduced, ", ".join(others)]))
+    some = any(result.verdict == "reproduced" for result in judged)
+    start = "Reproduced" if some else "Not reproduced"
+    parts = [f"**{start} on {escape(page.target.name)}** ({counts})", *_software(page)]
+    line = f"{', '.join(parts)}."
     if page.provenance.unfinished:
         line += " **Unfinished: {} of {} cells.**".format(*page.provenance.unfinished)
     return Markdown(line)
@@ -24,8 +32,14 @@ def verdict_line(page: Page) -> Markdown:
 def claims(page: Page) -> Markdown:
     """Return the table of claims: id, statement, bound, measured value, verdict, source cells."""
     head = ["claim", "statement", "bound", "measured", "verdict", "from"]
-    rows = [_row(result) for result in page.results]
+    rows = [_row(page.problem, result) for result in page.results]
     return table(head, rows, numeric_from=len(head))
+
+
+def link(page: Page, result: ClaimResult) -> Markdown:
+    """Return a claim's verdict, linked to its row in the worklog's table of claims."""
+    place = f"{page.root}README.md" if page.root else ""
+    return Markdown(f"[{result.verdict}]({place}#{result.claim.id})")
 
 
 def refuted(page: Page) -> list[ClaimResult]:
@@ -33,19 +47,30 @@ def refuted(page: Page) -> list[ClaimResult]:
     return [result for result in page.results if result.verdict == "refuted"]
 
 
-def _row(result: ClaimResult) -> list[str]:
-    value = result.measured
-    statement = result.claim.statement
-    if result.verdict == "refuted" and result.claim.otherwise:
-        statement = f"{statement} In truth {result.claim.otherwise.strip()}"
+def _row(problem: Problem, result: ClaimResult) -> list[str]:
+    value, claim = result.measured, result.claim
+    statement = prose(claim.statement)
+    if result.verdict == "refuted" and claim.otherwise:
+        statement = Markdown(f"{statement} In truth {prose(claim.otherwise)}")
     mark: str = "**refuted**" if result.verdict == "refuted" else result.verdict
-    if value.doubt:
-        mark = f"{mark}: {escape(value.doubt)}"
+    reasons = [verdicts.why(problem, result), value.doubt]
+    asked = verdicts.limit(claim.bound, value.unit)
     return [
-        Markdown(f"`{result.claim.id}`"),
+        Markdown(f'<a id="{claim.id}"></a>`{claim.id}`'),
         statement,
-        limit(result.claim.bound, value.unit),
-        f"{NOT_MEASURED}: {value.why}" if value.value is None else measured(value),
-        Markdown(mark),
+        f"gain {asked}" if isinstance(claim, Advice) else asked,
+        "–" if value.value is None else measured(value),
+        Markdown(": ".join([mark, *filter(None, [escape("; ".join(filter(None, reasons)))])])),
         ", ".join(sorted({cell.rsplit(".", 1)[0] for cell in value.cells})) or "–",
     ]
+
+
+def _software(page: Page) -> list[str]:
+    """Return the day of a run, and the versions that its cells imported of what makes kernels."""
+    run = page.provenance.run
+    parts = [run.started[:10]] if run.started else []
+    for name in _MAKES_KERNELS:
+        versions = {cell.packages[name] for cell in page.provenance.cells if name in cell.packages}
+        parts += [f"{name} {' and '.join(sorted(versions))}"] if versions else []
+    driver = page.target.gpu.driver if page.target.gpu else None
+    return [escape(part) for part in [*parts, *([f"driver {driver}"] if driver else [])]]

@@ -1,0 +1,131 @@
+"""What to do: the advice that the evidence bears out, best first, each linked to its claim."""
+
+from collections.abc import Sequence
+
+from harness.analysis.advice import Gain
+from harness.analysis.claims import ClaimResult
+from harness.analysis.metrics import Measured
+from harness.problem.model import Advice, Problem
+from harness.report.escape import Markdown, escape, prose, table
+from harness.report.numbers import measured
+from harness.report.page import Page
+from harness.report.sections.claims import link
+
+_HEAD = ["do this", "you gain", "it holds for", "it costs", "claim"]
+_SHOWN = ("reproduced", "inconclusive")
+
+
+def advice(page: Page) -> Markdown:
+    """Return the table of advice: what to do, its gain, range and cost, and its claim's verdict.
+
+    Reproduced advice comes first, by its least gain. Refuted advice is none: the claims' table says
+    what beats it. Below are the variants that were no alternatives, and what was not measured.
+    """
+    results = [result for result in page.results if isinstance(result.claim, Advice)]
+    shown = sorted((result for result in results if result.verdict in _SHOWN), key=_rank)
+    unmeasured = [result for result in results if result.verdict == "not measured"]
+    parts = [
+        _table(page, shown) if shown else Markdown("*No advice is borne out on this target.*"),
+        _left_out(page.problem, shown),
+        _unmeasured(unmeasured),
+    ]
+    return Markdown("\n\n".join(part for part in parts if part))
+
+
+def _rank(result: ClaimResult) -> tuple[int, float]:
+    return _SHOWN.index(result.verdict), -(result.measured.value or 0.0)
+
+
+def _table(page: Page, results: Sequence[ClaimResult]) -> Markdown:
+    rows: list[list[str]] = [
+        [
+            prose(result.claim.statement),
+            _gains(page, result),
+            prose(result.claim.holds_for),
+            _costs(page.problem, result),
+            link(page, result),
+        ]
+        for result in results
+        if isinstance(result.claim, Advice)
+    ]
+    return table(_HEAD, rows, numeric_from=len(_HEAD))
+
+
+def _gains(page: Page, result: ClaimResult) -> Markdown:
+    """Return the least and the largest gain, each with its case and both values of the metric."""
+    ordered = sorted(result.gains, key=lambda gain: gain.gain.value or 0.0)
+    ends = ordered if len(ordered) < 2 else [ordered[0], ordered[-1]]
+    places = _apart([page.problem.cases[gain.case].label for gain in ends])
+    return Markdown(
+        ", ".join(
+            f"{_factor(gain.gain)}{f' at {escape(place)}' if len(ends) > 1 else ''}"
+            f" ({_change(page, result, gain)})"
+            for gain, place in zip(ends, places, strict=True)
+        )
+    )
+
+
+def _change(page: Page, result: ClaimResult, gain: Gain) -> str:
+    """Return the metric before and after, such as "366 µs → 270 µs"."""
+    claim = result.claim
+    sides = (claim.instead_of, claim.take) if isinstance(claim, Advice) else ()
+    values = (page.metrics.get(claim.metric, side, gain.case) for side in sides)
+    return " → ".join(measured(value, interval=False) for value in values)
+
+
+def _costs(problem: Problem, result: ClaimResult) -> Markdown:
+    """Return what an advice costs: words, then the range over its cases of each metric it pays."""
+    claim = result.claim
+    if not isinstance(claim, Advice):
+        return Markdown("")
+    paid = []
+    for metric in claim.pays:
+        ratios = [gain.pays[metric] for gain in result.gains if gain.pays[metric].value is not None]
+        if ratios:
+            ends = sorted({_factor(ratio) for ratio in (_least(ratios), _most(ratios))})
+            paid.append(f"{escape(problem.metric(metric).label)} {' to '.join(ends)}")
+    return Markdown("; ".join(filter(None, [prose(claim.costs), *paid])) or "–")
+
+
+def _left_out(problem: Problem, results: Sequence[ClaimResult]) -> Markdown:
+    """Return the line of variants that were no alternatives, with the reasons."""
+    reasons = {
+        name: reason
+        for result in results
+        if isinstance(result.claim, Advice)
+        for name, reason in result.claim.but.items()
+    }
+    if not reasons:
+        return Markdown("")
+    parts = (
+        f"{escape(problem.variants[name].label)} ({prose(why)})" for name, why in reasons.items()
+    )
+    return Markdown(f"*No alternatives: {'; '.join(parts)}.*")
+
+
+def _unmeasured(results: Sequence[ClaimResult]) -> Markdown:
+    if not results:
+        return Markdown("")
+    return Markdown(
+        f"*Not measured: {'; '.join(prose(r.claim.statement).rstrip('.') for r in results)}.*"
+    )
+
+
+def _apart(labels: list[str]) -> list[str]:
+    """Return the labels less the parts between commas that all of them share, if any are left."""
+    parts = [label.split(", ") for label in labels]
+    shared = set(parts[0]).intersection(*parts[1:])
+    short = [", ".join(part for part in of_label if part not in shared) for of_label in parts]
+    return short if all(short) else labels
+
+
+def _factor(ratio: Measured) -> str:
+    return measured(ratio, interval=False)
+
+
+def _least(ratios: list[Measured]) -> Measured:
+    return min(ratios, key=lambda ratio: ratio.value or 0.0)
+
+
+def _most(ratios: list[Measured]) -> Measured:
+    return max(ratios, key=lambda ratio: ratio.value or 0.0)

@@ -1,0 +1,68 @@
+"""Conclusions in a worklog's text: a sentence stands only while the claims that it rests on do."""
+
+from collections.abc import Callable
+
+from harness.analysis.claims import ClaimResult
+from harness.errors import ManifestError
+from harness.problem.model import Problem
+from harness.report import verdicts
+from harness.report.escape import Markdown, escape, prose
+from harness.report.numbers import measured
+from harness.report.page import Page
+
+
+def holds(page: Page, *ids: str) -> bool:
+    """Return whether all claims with these ids are reproduced; ManifestError if one is unknown."""
+    return all(result.verdict == "reproduced" for result in _named(page, ids))
+
+
+def concludes(page: Page, *ids: str, caller: Callable[[], str]) -> Markdown:
+    """Return a block's text if all claims with these ids are reproduced.
+
+    Otherwise a sentence for each claim that is not takes its place, and the block is not rendered.
+    ManifestError if an id is unknown.
+    """
+    failed = [result for result in _named(page, ids) if result.verdict != "reproduced"]
+    if not failed:
+        return Markdown(caller())
+    # A template engine drops the end of the line behind a block's end.
+    return Markdown(" ".join(_instead(page.problem, result) for result in failed) + "\n")
+
+
+def _named(page: Page, ids: tuple[str, ...]) -> list[ClaimResult]:
+    """Return the results of the claims with these ids."""
+    by_id = {result.claim.id: result for result in page.results}
+    for name in ids:
+        if name not in by_id:
+            raise ManifestError(
+                f"a template's conclusion rests on claim {name!r}, and there is no such claim",
+                where=page.problem.folder,
+                remedy="name a claim of the manifest",
+            )
+    if not ids:
+        raise ManifestError(
+            "a template's conclusion names no claim",
+            where=page.problem.folder,
+            remedy="name the claims that it rests on",
+        )
+    return [by_id[name] for name in ids]
+
+
+def _instead(problem: Problem, result: ClaimResult) -> str:
+    """Return the sentence on a claim that is not reproduced."""
+    statement = prose(result.claim.statement).rstrip(".")
+    if result.verdict == "refuted" and result.claim.otherwise:
+        return _sentence(prose(result.claim.otherwise))
+    detail: str = escape(verdicts.why(problem, result))
+    if result.verdict == "refuted" and not detail:
+        value = result.measured
+        bound = escape(verdicts.limit(result.claim.bound, value.unit))
+        detail = f"measured {measured(value)}, claimed {bound}"
+    if result.verdict == "inconclusive" and not result.gains:
+        detail = f"{measured(result.measured)}, {detail}" if detail else measured(result.measured)
+    return f"{result.verdict.capitalize()}: {statement} ({detail})."
+
+
+def _sentence(text: str) -> str:
+    """Return text that starts with a capital and ends with a full stop."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."

@@ -1,0 +1,74 @@
+"""The table of advice: what the evidence bears out, best first, each linked to its claim."""
+
+from dataclasses import replace
+
+import pytest
+
+from harness.analysis.claims import judge
+from harness.problem.model import Bound, Problem
+from harness.report.page import Page
+from harness.report.sections import advice, claims
+from tests.support.advice import CLEAR, Times, advising, changed, timed
+from tests.support.pages import page, rows_of
+
+BEATEN = {**CLEAR, "low": {**CLEAR["low"], "other": 1.0}}
+
+
+@pytest.fixture
+def study(example: Problem) -> Problem:
+    return advising(example)
+
+
+def judged(study: Problem, times: Times) -> Page:
+    made = page(study, timed(times, spread=0.0))
+    return replace(made, results=judge(study, made.metrics, "cuda"))
+
+
+def test_advice_says_what_it_gains_where_and_for_what(study: Problem) -> None:
+    study = changed(study, costs="more memory", but={"other": "its accuracy is lower"})
+    shown = advice.advice(judged(study, CLEAR))
+    head, row = rows_of(shown)
+    assert head == ["do this", "you gain", "it holds for", "it costs", "claim"]
+    assert row == [
+        "Take `fast`.",
+        "1.5× at size low (3 ms → 2 ms), 2× at size high (4 ms → 2 ms)",
+        "all sizes",
+        "more memory",
+        "[reproduced](#take-fast)",
+    ]
+    assert "*No alternatives: Other (its accuracy is lower).*" in shown
+
+
+def test_advice_that_is_refuted_is_no_advice_and_its_claim_says_what_is_better(
+    study: Problem,
+) -> None:
+    shown = judged(study, BEATEN)
+    assert advice.advice(shown) == "*No advice is borne out on this target.*"
+    row = dict(zip(*rows_of(claims.claims(shown)), strict=True))
+    assert row["verdict"].startswith("**refuted**: a stack, size low: Other is better by 2×")
+    assert row["claim"] == '<a id="take-fast"></a>`take-fast`'
+
+
+def test_the_best_that_is_reproduced_comes_first(study: Problem) -> None:
+    (best,) = study.claims
+    ends = {"low": best.model_copy(update={"id": "low", "at": ["low"]})}
+    ends["high"] = best.model_copy(update={"id": "high", "at": ["high"]})
+    unclear = best.model_copy(update={"id": "unclear", "bound": Bound(above=1.5)})
+    study = study.model_copy(update={"claims": [unclear, ends["low"], ends["high"]]})
+    _, *rows = rows_of(advice.advice(judged(study, CLEAR)))
+    assert [row[-1] for row in rows] == [
+        "[reproduced](#high)",
+        "[reproduced](#low)",
+        "[inconclusive](#unclear)",
+    ]
+
+
+def test_what_was_not_measured_is_told_below(study: Problem) -> None:
+    shown = advice.advice(judged(study, {"low": CLEAR["low"]}))
+    assert "*Not measured: Take `fast`.*" in shown
+    assert "|" not in shown
+
+
+def test_a_page_of_its_own_links_to_the_worklog(study: Problem) -> None:
+    shown = replace(judged(study, CLEAR), root="../")
+    assert "[reproduced](../README.md#take-fast)" in advice.advice(shown)

@@ -1,0 +1,82 @@
+"""A conclusion stands only while its claims do."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.claims import judge
+from harness.errors import ManifestError
+from harness.problem.model import Bound, Problem
+from harness.report.page import Page
+from harness.report.worklog import render
+from tests.support.pages import timed_page
+
+TEMPLATE = """\
+First.
+{% call w.concludes('faster') %}
+Fast wins.
+{% endcall %}
+{% if w.holds('faster') %}It holds. {% endif %}Last.
+"""
+
+
+def judged(problem: Problem, slow: float, fast: float, **update: object) -> Page:
+    (claim,) = problem.claims
+    problem = problem.model_copy(update={"claims": [claim.model_copy(update=update)]})
+    made = timed_page(problem, slow=slow, fast=fast)
+    return replace(made, results=judge(problem, made.metrics, "cuda"))
+
+
+def rendered(tmp_path: Path, page: Page, text: str = TEMPLATE) -> str:
+    template = tmp_path / "worklog.md.j2"
+    template.write_text(text, encoding="utf-8")
+    return render(template, page)
+
+
+def test_a_conclusion_whose_claim_is_reproduced_stands(tmp_path: Path, example: Problem) -> None:
+    assert rendered(tmp_path, judged(example, 2.0, 1.0)) == (
+        "First.\nFast wins.\nIt holds. Last.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "told"),
+    [
+        ("it is slower", "It is slower."),
+        ("", "Refuted: Fast is faster (measured 2×, claimed ≤ 1×)."),
+    ],
+)
+def test_a_claim_that_is_refuted_says_what_is_true(
+    tmp_path: Path, example: Problem, otherwise: str, told: str
+) -> None:
+    text = rendered(tmp_path, judged(example, 1.0, 2.0, otherwise=otherwise))
+    assert text == f"First.\n{told}\nLast.\n"
+
+
+def test_a_claim_that_is_inconclusive_says_what_the_rule_asks(
+    tmp_path: Path, example: Problem
+) -> None:
+    page = judged(example, 2.0, 1.0, bound=Bound(below=0.5))
+    assert page.results[0].verdict == "reproduced"  # one sample each: counted
+    doubtful = replace(page.results[0].measured, low=0.49, high=0.52, ci99=(0.4, 0.6), samples=5)
+    result = replace(page.results[0], measured=doubtful, verdict="inconclusive")
+    text = rendered(tmp_path, replace(page, results=[result]))
+    asked = "the rule asks for ≤ 0.495× with the whole interval"
+    assert f"Inconclusive: Fast is faster (0.5× [0.49, 0.52], {asked})." in text
+    assert "It holds" not in text
+
+
+def test_a_claim_that_was_not_measured_concludes_nothing(tmp_path: Path, example: Problem) -> None:
+    empty = timed_page(example)
+    page = replace(empty, results=judge(example, empty.metrics, "cuda"))
+    assert "Not measured: Fast is faster (fast: not run)." in rendered(tmp_path, page)
+
+
+@pytest.mark.parametrize("named", ["'slower'", ""])
+def test_a_conclusion_names_claims_that_there_are(
+    tmp_path: Path, example: Problem, named: str
+) -> None:
+    text = f"{{% call w.concludes({named}) %}}x{{% endcall %}}"
+    with pytest.raises(ManifestError, match="conclusion"):
+        rendered(tmp_path, judged(example, 2.0, 1.0), text)
