@@ -1,4 +1,4 @@
-"""Graphs recorded by hand, each in its own pool or all in one."""
+"""Graphs recorded by hand, without Inductor."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,8 +9,8 @@ import torch
 class Recorded:
     """A step that behaves as one of Inductor's: it runs once, then is recorded, then replayed."""
 
-    def __init__(self, step: Callable[[], object], pool: Any = None) -> None:
-        self._step, self._pool = step, pool
+    def __init__(self, step: Callable[[], object]) -> None:
+        self._step = step
         self._warm = False
         self._graph: Any = None
 
@@ -22,8 +22,8 @@ class Recorded:
             return
         if self._graph is None:
             self._graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self._graph, pool=self._pool):
-                self._output = self._step()  # owned, so that no later graph is given its place
+            with torch.cuda.graph(self._graph):
+                self._step()
         self._graph.replay()
 
 

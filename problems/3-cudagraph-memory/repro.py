@@ -1,4 +1,4 @@
-"""Reproduce the memory cost and time gain of CUDA graphs: linears in a row, or a Llama decoder.
+"""Reproduce the memory cost and time gain of CUDA graphs in linears in a row and in a decoder.
 
 Run by ``harness run 3``; ``--dry-run`` prints the command and environment of each cell.
 """
@@ -12,7 +12,7 @@ import torch
 from ledger import Ledger
 from manual import Recorded, chain
 from torch import Tensor, nn
-from variants import MODES, graphed, prepare, quantise
+from variants import MODES, prepare, quantise
 from workloads.decoder import SHAPES, build
 
 from harness.probe.cell import Cell
@@ -28,10 +28,7 @@ def main() -> None:
     torch.manual_seed(0)
     cell.settings |= cell.params.get("sampling", {})
     with torch.inference_mode():
-        if cell.params["workload"] == "decoder":
-            decoder(cell)
-        else:
-            stack(cell)
+        WORKLOADS[cell.params["workload"]](cell)
     cell.finish()
 
 
@@ -46,16 +43,9 @@ def stack(cell: Cell) -> None:
             f"m{m}": torch.randn(m, width, dtype=torch.bfloat16, device=cell.device) for m in ms
         }
     put_in_place(cell, ledger, model)
-    if "chains" in cell.params:
-        state_nodes(cell, ledger)
     eager: Steps = {name: lambda x=x: model(x) for name, x in inputs.items()}
-    if cell.params["mode"].startswith("manual"):
-        shared = cell.params["mode"] == "manual-shared"
-        pool = torch.cuda.graph_pool_handle() if shared else None
-        steps: Steps = {name: Recorded(step, pool) for name, step in eager.items()}
-    else:
-        fast = compiled(cell, model)
-        steps = {name: lambda x=x: fast(x) for name, x in inputs.items()}
+    fast = compiled(cell, model)
+    steps: Steps = {name: lambda x=x: fast(x) for name, x in inputs.items()}
     study(cell, ledger, eager, steps)
 
 
@@ -89,9 +79,33 @@ def decoder(cell: Cell) -> None:
     study(cell, ledger, eager, steps)
 
 
+def chains(cell: Cell) -> None:
+    """Record chains of one small kernel, each length several times; sample the driver's B/node.
+
+    The driver takes memory in pieces of some MiB, so a chain may take one piece more or less than
+    the next of its length: the longer the chain, the less that is per node.
+    """
+    ledger = begin(cell, expected=0)
+    recorded = []  # a graph that is gone gives its bytes to the next
+    for nodes in cell.params["chains"]:
+        each = []
+        with cell.exclusively(f"n{nodes}"):
+            for _ in range(1 + cell.params["repeats"]):
+                step = Recorded(chain(nodes, cell.device))
+                step()
+                before = ledger.outside()
+                step()
+                after = ledger.outside()
+                recorded.append(step)
+                if before is not None and after is not None:
+                    each.append((after - before) / nodes)
+        if each:  # the first also takes what the driver needs once
+            cell.sample(f"n{nodes}", "driver_bytes_per_node", "B/node", each[1:])
+
+
 def begin(cell: Cell, expected: int) -> Ledger:
     """Start the ledger before the first allocation, and import the variant's modules."""
-    ledger = Ledger(cell, expected if graphed(cell.params["mode"]) else 0)
+    ledger = Ledger(cell, expected if cell.params["mode"] == "graphs" else 0)
     with cell.phase("import"):
         if cell.params["quantise"] != "none":
             importlib.import_module("torchao.quantization")
@@ -168,28 +182,6 @@ def call_and_keep_code(cell: Cell, step: Callable[[], object]) -> None:
     (cell.out / "output_code.py").write_text("\n".join(sources), encoding="utf-8")
 
 
-def state_nodes(cell: Cell, ledger: Ledger) -> None:
-    """Record chains of one small kernel, each length several times; sample the driver's B/node.
-
-    The driver takes memory in pieces of some MiB, so a chain may take one piece more or less than
-    the next of its length: the longer the chain, the less that is per node.
-    """
-    recorded = []  # a graph that is gone gives its bytes to the next
-    for nodes in cell.params["chains"]:
-        each = []
-        for _ in range(1 + cell.params["repeats"]):
-            step = Recorded(chain(nodes, cell.device))
-            step()
-            before = ledger.outside()
-            step()
-            after = ledger.outside()
-            recorded.append(step)
-            if before is not None and after is not None:
-                each.append((after - before) / nodes)
-        if each:  # the first also takes what the driver needs once
-            cell.sample(f"n{nodes}", "driver_bytes_per_node", "B/node", each[1:])
-
-
 def empty(cell: Cell) -> None:
     """Free the cached memory that is not in use."""
     gc.collect()
@@ -203,6 +195,8 @@ def reset_peaks(cell: Cell) -> None:
     if cell.device == "cuda":
         torch.cuda.reset_peak_memory_stats()
 
+
+WORKLOADS = {"stack": stack, "decoder": decoder, "chains": chains}
 
 if __name__ == "__main__":
     main()

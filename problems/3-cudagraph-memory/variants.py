@@ -52,8 +52,3 @@ def quantise(model: nn.Module, params: dict[str, Any]) -> None:
         configurations[params["quantise"]](),
         filter_fn=lambda module, name: isinstance(module, nn.Linear) and name != kept,
     )
-
-
-def graphed(mode: str) -> bool:
-    """Return whether a mode replays graphs."""
-    return mode in ("graphs", "manual-private", "manual-shared")
