@@ -114,13 +114,17 @@ def statuses(records: Iterable[CellRecord]) -> str:
     return ", ".join([f"{counts['ok']} ok", *(f"{counts[name]} {name}" for name in others)])
 
 
-def ending(cells: str, scope: "Scope | None", where: Path) -> str:
+def ending(cells: str, where: Path, scope: "Scope | None" = None, device: str = "cuda") -> str:
     """Return the line that sums a run up: its cells, its claims, and where to read on."""
     parts = [cells]
     if scope:
         from harness.report.verdicts import tally
 
-        further = [f"{len(scope.elsewhere)} need another device"] if scope.elsewhere else []
-        further += [f"{len(scope.left_out)} the full run"] if scope.left_out else []
-        parts.append("; ".join([tally(scope.judged), *further]))
+        other = "a GPU" if device == "cpu" else "a CPU"
+        needs = [_need(len(scope.elsewhere), other), _need(len(scope.left_out), "the full run")]
+        parts.append("; ".join(filter(None, [tally(scope.judged), *needs])))
     return f"{' · '.join(parts)} → {near(where)}"
+
+
+def _need(count: int, what: str) -> str:
+    return f"{count} need{'s' if count == 1 else ''} {what}" if count else ""

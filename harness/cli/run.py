@@ -126,7 +126,11 @@ def _print_end(work: "Work", scope: "Scope | None", report: Path | None) -> None
 
     ids = {cell.id for cell in work.cells}
     cells = account.statuses(record for _, record in work.run.records() if record.id in ids)
-    print(account.ending(cells, scope, report / "README.md" if report else work.run.folder))
+    where, device = (
+        report / "README.md" if report else work.run.folder,
+        work.engine.node.target.device,
+    )
+    print(account.ending(cells, where, scope, device))
     if report:
         print(f"run: {account.near(work.run.folder)}")
     print("next:")

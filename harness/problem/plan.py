@@ -85,7 +85,7 @@ def plan(
     if is_short and not read:
         raise UsageError(
             f"no headline claim of {problem.folder.name} can be judged on {device}",
-            remedy="run it on the other device, or all that this one can do with --full",
+            remedy="run it on the other device, or --full for all that this one can run",
         )
     if not cells:
         raise UsageError(

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from harness.errors import HarnessError
-from harness.evidence import capture_list
+from harness.evidence import capture_list, provenance
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables
 
@@ -21,10 +21,21 @@ def loss(standing: Path, new: Path) -> str:
     except HarnessError as error:
         return f"the report that stands cannot be compared: {error}"
     lacks = (
+        _whole(standing, new),
         _share("cells", cells, measured(evidence.load(new / "evidence"))),
         _share("captures", captures, _captures(new)),
     )
     return ", ".join(filter(None, lacks))
+
+
+def _whole(standing: Path, new: Path) -> str:
+    """Return what a short run lacks of a full one, whatever the cells of both."""
+    runs = [provenance.load(report / "evidence").run for report in (standing, new)]
+    return (
+        "the claims outside of the short path"
+        if [r.is_short for r in runs] == [False, True]
+        else ""
+    )
 
 
 def measured(tables: Tables) -> set[str]:

@@ -20,6 +20,8 @@ PAGES = "pages"
 """The folder of the pages under a worklog: of templates in a problem, of Markdown in a report."""
 
 _TEMPLATE = ".md.j2"
+_SHORT = Path(__file__).with_name("short.md.j2")
+"""The page of any problem after a short run, or a run on a CPU."""
 
 
 @dataclass(frozen=True)
@@ -62,18 +64,30 @@ def publish(
 def render(problem: Problem, folder: Path) -> dict[str, str]:
     """Write worklog, pages and figures from the evidence and captures that stand in ``folder``.
 
-    Return the text of each page by its path in ``folder``.
+    A short run and a run on a CPU get the short page, which is the same for every problem. Return
+    the text of each page by its path in ``folder``.
     """
     page = page_of(problem, folder)
-    texts = {"README.md": render_template(problem.folder / "worklog.md.j2", page)}
-    sub_page = replace(page, root="../")
-    for template in sorted((problem.folder / PAGES).glob(f"*{_TEMPLATE}")):
-        name = files.safe_name(template.name.removesuffix(_TEMPLATE))
-        texts[f"{PAGES}/{name}.md"] = render_template(template, sub_page)
+    run = page.provenance.run
+    if run.is_short or run.target.device == "cpu":
+        texts = {"README.md": render_template(_SHORT, page)}
+    else:
+        texts = _worklog(page)
     _write(folder / "figures", page.figures)
     _write(folder / PAGES, {Path(name).name: texts[name] for name in texts if "/" in name})
     files.write_text(folder / "README.md", texts["README.md"])
     card.write(page, folder)
+    return texts
+
+
+def _worklog(page: Page) -> dict[str, str]:
+    """Return the problem's worklog and the pages under it, by path."""
+    folder = page.problem.folder
+    texts = {"README.md": render_template(folder / "worklog.md.j2", page)}
+    sub_page = replace(page, root="../")
+    for template in sorted((folder / PAGES).glob(f"*{_TEMPLATE}")):
+        name = files.safe_name(template.name.removesuffix(_TEMPLATE))
+        texts[f"{PAGES}/{name}.md"] = render_template(template, sub_page)
     return texts
 
 

@@ -1,0 +1,88 @@
+"""The page of a short run, or of a CPU: the claims judged, and where to judge the others."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from harness.analysis.claims import ClaimResult
+from harness.analysis.metrics import Measured
+from harness.analysis.scope import scope
+from harness.problem.model import Advice
+from harness.report.escape import Markdown, escape, prose, table
+from harness.report.numbers import measured
+from harness.report.page import Page
+from harness.report.sections.advice import advice
+from harness.report.verdicts import limit, why
+
+_STEADY = 10.0
+"""Times the low end: a wider interval says nothing of the value."""
+
+
+def asked(page: Page) -> Markdown:
+    """Return what the problem asks, and what kind of run the page is of."""
+    run = page.provenance.run
+    parts = []
+    if run.target.device == "cpu":
+        parts.append(
+            "This page is of a run on a CPU, at small shapes. It judges what a CPU can tell: the"
+            " structure of the code that runs, and the memory that it allocates."
+        )
+    if run.is_short:
+        parts.append(
+            f"This page is of a short run: the {len(run.planned)} cells that decide the headline"
+            " claims."
+        )
+    return Markdown(f"{prose(page.problem.summary)}\n\n{' '.join(parts)}")
+
+
+def advised(page: Page) -> Markdown:
+    """Return the table of the advice that the run was to judge, "" if there was none."""
+    results = scope(page.problem, page.results, page.provenance.run).judged
+    if not any(isinstance(result.claim, Advice) for result in results):
+        return Markdown("")
+    return advice(replace(page, results=list(results)))
+
+
+def judged(page: Page) -> Markdown:
+    """Return the table of the claims that the run was to judge."""
+    results = scope(page.problem, page.results, page.provenance.run).judged
+    head = ["statement", "measured", "bound", "verdict"]
+    return table(head, [_row(page, result) for result in results], numeric_from=len(head))
+
+
+def elsewhere(page: Page) -> Markdown:
+    """Return the list of the claims that need another device, "" if there are none."""
+    return _list(scope(page.problem, page.results, page.provenance.run).elsewhere)
+
+
+def left_out(page: Page) -> Markdown:
+    """Return the list of the claims outside of the short path, "" if there are none."""
+    return _list(scope(page.problem, page.results, page.provenance.run).left_out)
+
+
+def _list(results: Sequence[ClaimResult]) -> Markdown:
+    lines = (f"- `{result.claim.id}`: {prose(result.claim.statement)}" for result in results)
+    return Markdown("\n".join(lines))
+
+
+def _row(page: Page, result: ClaimResult) -> list[str]:
+    claim, value = result.claim, result.measured
+    statement = prose(claim.statement)
+    if result.verdict == "refuted" and claim.otherwise:
+        statement = Markdown(f"{statement} In truth {prose(claim.otherwise)}")
+    bound = limit(claim.bound, value.unit)
+    mark = "**refuted**" if result.verdict == "refuted" else result.verdict
+    reasons = filter(None, [why(page.problem, result), value.doubt])
+    return [
+        Markdown(f'<a id="{claim.id}"></a>{statement}'),
+        _value(value),
+        f"gain {bound}" if isinstance(claim, Advice) else bound,
+        Markdown(": ".join([mark, *map(escape, reasons)])),
+    ]
+
+
+def _value(value: Measured) -> str:
+    """Return a value with its interval, "–" without one."""
+    if value.value is None or value.low is None or value.high is None:
+        return "–"
+    steady = value.low == value.high or 0 < value.high <= _STEADY * value.low
+    return measured(value) if steady else "not steady here"

@@ -1,0 +1,151 @@
+"""``harness run`` as a user sees it: the plan, the end, the page, and how to go on."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from harness import checkout
+from harness.cli import account
+from harness.cli.app import app
+from harness.engines import ENGINES
+from harness.store.run_folder import Run
+from tests.support.manifests import GOOD, written
+from tests.support.toy_engine import Toy
+
+CLAIMS = """\
+claims:
+  - id: even
+    statement: Fast and slow take as long as each other.
+    metric: time
+    of: {variant: fast, case: small}
+    over: {variant: slow}
+    bound: {between: [0.5, 2]}
+    headline: true
+  - id: longer
+    statement: A big one takes longer.
+    metric: time
+    of: {variant: fast, case: big}
+    over: {case: small}
+    bound: {above: 1}
+"""
+MANIFEST = f"{GOOD.partition('claims:')[0]}{CLAIMS}".replace(
+    "  small: {label: Small}\n", "  small: {label: Small}\n  big: {label: Big}\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with one problem that has a short path, and the toy among the engines."""
+    monkeypatch.setitem(ENGINES, "toy", "tests.support.toy_engine:Toy")
+    monkeypatch.setattr(Toy, "nodes", [])
+    monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "problems").mkdir()
+    problem = written(tmp_path / "problems", MANIFEST)
+    (problem / "worklog.md.j2").write_text("The worklog of {{ problem.title }}\n")
+    return tmp_path
+
+
+def harness(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Result:
+    argv = ["run", "9", "--engine", "toy", "--lock-clocks", "1500", *arguments]
+    monkeypatch.setattr("sys.argv", ["/somewhere/harness", *argv])
+    return CliRunner().invoke(app, argv)
+
+
+def runs(house: Path) -> list[Path]:
+    return sorted(house.glob("runs/9-example/*"))
+
+
+def test_the_short_path_ends_in_verdicts_and_what_to_do_next(
+    house: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = harness(monkeypatch, "--worklog")
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("the short path of 9-example: 4 of 20 cells; how long they take")
+    (run,) = runs(house)
+    report = "reports/9-example/toy-gpu"
+    end = lines.index(f"4 ok · 1 of 1 claims reproduced; 1 needs the full run → {report}/README.md")
+    assert lines[end + 1] == f"run: {run.relative_to(house)}"
+    assert any(line.endswith("1500 --worklog --full  # every cell") for line in lines[end:])
+    page = (house / report / "README.md").read_text(encoding="utf-8")
+    assert "The worklog of" not in page
+    assert re.search(r"## What needs the full run.*- `longer`: A big one", page, re.DOTALL)
+
+
+def test_a_full_run_renders_the_worklog_and_a_short_one_leaves_it(
+    house: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = harness(monkeypatch, "--worklog", "--full")
+    assert full.exit_code == 0, full.output
+    page = house / "reports" / "9-example" / "toy-gpu" / "README.md"
+    assert page.read_text(encoding="utf-8") == "The worklog of A title\n"
+    runs(house)[0].rename(house / "runs" / "9-example" / "20200101-000000")
+    short = harness(monkeypatch, "--worklog")
+    assert "the claims outside of the short path" in short.stdout
+    assert f"→ {page.parent.relative_to(house)}.partial/README.md" in short.stdout
+    assert page.read_text(encoding="utf-8") == "The worklog of A title\n"
+
+
+def test_without_a_worklog_it_says_how_to_get_one(
+    house: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = harness(monkeypatch)
+    (run,) = runs(house)
+    folder = run.relative_to(house)
+    assert f"4 ok → {folder}" in done.stdout.splitlines()
+    assert f"/somewhere/harness report 9 --run {folder}  #" in done.stdout
+    assert not (house / "reports").exists()
+
+
+def test_an_interrupted_run_goes_on_with_the_line_that_it_prints(
+    house: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command, asked = Toy.command, 0
+
+    def interrupted(self: Toy, *arguments: object) -> object:
+        nonlocal asked
+        asked += 1
+        if asked == 3:
+            raise KeyboardInterrupt
+        return command(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Toy, "command", interrupted)
+    done = harness(monkeypatch, "--rounds", "1", "--full", "--jobs", "1")
+    assert done.exit_code == 130
+    (run,) = runs(house)
+    told, line = done.stderr.splitlines()
+    assert told == f"interrupted: 2 of 4 cells are in {run.relative_to(house)}"
+    assert line.startswith("go on with: /somewhere/harness run 9 ")
+    argv = line.partition("harness ")[2].split()
+    assert argv[-2:] == ["--resume", str(run.relative_to(house))]
+
+    checked = CliRunner().invoke(app, ["check", "9"])
+    assert checked.exit_code == 3
+    assert "unfinished: 2 of 4 cells were run" in checked.stderr
+
+    resumed = CliRunner().invoke(app, argv)
+    assert resumed.exit_code == 0, resumed.output
+    assert "9-example: 4 of 20 cells, 2 of them left" in resumed.stdout
+    assert "[3/4] " in resumed.stdout
+    assert "[1/4] " not in resumed.stdout
+    assert CliRunner().invoke(app, ["check", "9"]).exit_code == 0
+    assert len(list(Run.open(run).records())) == 4
+
+
+@pytest.mark.parametrize(
+    ("argv", "line"),
+    [
+        (["/x/harness", "run", "1"], "/x/harness run 1 --resume R"),
+        (
+            ["/x/harness", "run", "1", "--resume", "old", "--mount", "a b"],
+            "/x/harness run 1 --mount 'a b' --resume R",
+        ),
+        (["/x/harness", "run", "--resume=old", "1"], "/x/harness run 1 --resume R"),
+    ],
+)
+def test_the_line_that_goes_on_keeps_every_other_option(argv: list[str], line: str) -> None:
+    assert account.resuming(argv, Path("R")) == line
