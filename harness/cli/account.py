@@ -24,8 +24,9 @@ def opening(asked: Session, expected: Mapping[Key, float]) -> str:
     cells, whole, left = len(asked.cells), asked.of_all(), len(asked.to_run)
     path = "the short path of " if asked.selected.short else ""
     counted = f"{cells} of {whole} cells" if cells < whole else f"{cells} cells"
-    going_on = f", {left} of them left" if asked.resumed else ""
-    return f"{path}{asked.problem.folder.name}: {counted}{going_on}{_long(asked, expected)}"
+    going_on = f", {left or 'none'} of them left" if asked.resumed else ""
+    time = _long(asked, expected) if left else ""
+    return f"{path}{asked.problem.folder.name}: {counted}{going_on}{time}"
 
 
 def _long(asked: Session, expected: Mapping[Key, float]) -> str:
@@ -52,7 +53,8 @@ def next_steps(work: Work, argv: Sequence[str], report: Path | None) -> Iterator
         judging = f"report {number} --run {shlex.quote(near(work.run.folder))}"
         yield f"{program(argv)} {judging}", "judge its claims and write its worklog"
     if work.run.provenance.is_short:
-        yield f"{program(argv)} {shlex.join([*_without_resume(argv), '--full'])}", "every cell"
+        words = [*_without_resume(argv), "--full"]
+        yield f"{program(argv)} {shlex.join(words)}", "every cell and every claim"
     folder = near(report or work.run.folder)
     sides = [shlex.quote(f"{folder}:{case}.{variant}") for case, variant in _to_compare(work)]
     if sides:

@@ -20,7 +20,7 @@ PAGES = "pages"
 """The folder of the pages under a worklog: of templates in a problem, of Markdown in a report."""
 
 _TEMPLATE = ".md.j2"
-_SHORT = Path(__file__).with_name("short.md.j2")
+SHORT = Path(__file__).with_name("short.md.j2")
 """The page of any problem after a short run, or a run on a CPU."""
 
 
@@ -70,7 +70,7 @@ def render(problem: Problem, folder: Path) -> dict[str, str]:
     page = page_of(problem, folder)
     run = page.provenance.run
     if run.is_short or run.target.device == "cpu":
-        texts = {"README.md": render_template(_SHORT, page)}
+        texts = {"README.md": render_template(SHORT, page)}
     else:
         texts = _worklog(page)
     _write(folder / "figures", page.figures)

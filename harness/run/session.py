@@ -145,8 +145,9 @@ class Work:
 
     def execute(self, notify: Notify) -> None:
         """Run the cells that are unfinished; those that fail are recorded and the rest goes on."""
-        work = Execution(self.engine, self.run, notify, self.jobs, self.request.lock_mhz)
-        work.execute(self.cells)
+        if self.to_run:
+            work = Execution(self.engine, self.run, notify, self.jobs, self.request.lock_mhz)
+            work.execute(self.cells)
 
 
 def session(request: Request) -> Session:

@@ -70,7 +70,9 @@ def test_the_short_path_ends_in_verdicts_and_what_to_do_next(
     report = "reports/9-example/toy-gpu"
     end = lines.index(f"4 ok · 1 of 1 claims reproduced; 1 needs the full run → {report}/README.md")
     assert lines[end + 1] == f"run: {run.relative_to(house)}"
-    assert any(line.endswith("1500 --worklog --full  # every cell") for line in lines[end:])
+    assert any(
+        line.endswith("1500 --worklog --full  # every cell and every claim") for line in lines[end:]
+    )
     page = (house / report / "README.md").read_text(encoding="utf-8")
     assert "The worklog of" not in page
     assert re.search(r"## What needs the full run.*- `longer`: A big one", page, re.DOTALL)

@@ -7,6 +7,7 @@ from harness.analysis.claims import ClaimResult
 from harness.analysis.metrics import Measured
 from harness.analysis.scope import scope
 from harness.problem.model import Advice
+from harness.problem.plan import has_short_path
 from harness.report.escape import Markdown, escape, prose, table
 from harness.report.numbers import measured
 from harness.report.page import Page
@@ -20,18 +21,16 @@ _STEADY = 10.0
 def asked(page: Page) -> Markdown:
     """Return what the problem asks, and what kind of run the page is of."""
     run = page.provenance.run
-    parts = []
+    kind = "a short run" if run.is_short else "a run"
+    cells = f"the {len(run.planned)} cells that decide the headline claims"
     if run.target.device == "cpu":
-        parts.append(
-            "This page is of a run on a CPU, at small shapes. It judges what a CPU can tell: the"
-            " structure of the code that runs, and the memory that it allocates."
+        kind += " on a CPU, at small shapes"
+        of_cpu = "which are on the structure of the code that runs and the memory that it allocates"
+        needs = f"{cells} that need no GPU" if run.is_short else "the claims that need no GPU"
+        return Markdown(
+            f"{prose(page.problem.summary)}\n\nThis page is of {kind}: {needs}, {of_cpu}."
         )
-    if run.is_short:
-        parts.append(
-            f"This page is of a short run: the {len(run.planned)} cells that decide the headline"
-            " claims."
-        )
-    return Markdown(f"{prose(page.problem.summary)}\n\n{' '.join(parts)}")
+    return Markdown(f"{prose(page.problem.summary)}\n\nThis page is of {kind}: {cells}.")
 
 
 def advised(page: Page) -> Markdown:
@@ -50,8 +49,12 @@ def judged(page: Page) -> Markdown:
 
 
 def elsewhere(page: Page) -> Markdown:
-    """Return the list of the claims that need another device, "" if there are none."""
-    return _list(scope(page.problem, page.results, page.provenance.run).elsewhere)
+    """Return the list of the claims that need another device, "" if there are none.
+
+    Those that its short path leaves out are marked.
+    """
+    results = scope(page.problem, page.results, page.provenance.run).elsewhere
+    return _list(results, " (full run)" if has_short_path(page.problem) else "")
 
 
 def left_out(page: Page) -> Markdown:
@@ -59,9 +62,14 @@ def left_out(page: Page) -> Markdown:
     return _list(scope(page.problem, page.results, page.provenance.run).left_out)
 
 
-def _list(results: Sequence[ClaimResult]) -> Markdown:
-    lines = (f"- `{result.claim.id}`: {prose(result.claim.statement)}" for result in results)
-    return Markdown("\n".join(lines))
+def _list(results: Sequence[ClaimResult], mark: str = "") -> Markdown:
+    claims = [result.claim for result in results]
+    return Markdown(
+        "\n".join(
+            f"- `{claim.id}`{'' if claim.headline else mark}: {prose(claim.statement)}"
+            for claim in claims
+        )
+    )
 
 
 def _row(page: Page, result: ClaimResult) -> list[str]:

@@ -1,0 +1,137 @@
+"""The page of a short run or of a CPU: what it judges, and where the rest is judged."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.claims import judge
+from harness.evidence.provenance import Arguments, EvidenceProvenance
+from harness.problem.manifest import load
+from harness.problem.model import Device, Problem
+from harness.report import publish
+from harness.report.page import Page
+from harness.report.sections import short
+from harness.report.sections.claims import verdict_line
+from harness.report.worklog import render
+from tests.support.manifests import GOOD, written
+from tests.support.pages import cell_provenance, page, rows_of
+from tests.support.small_evidence import cell, samples, tables
+
+MORE = """\
+    headline: true
+  - {id: on-gpu, statement: Needs one., metric: time, of: {variant: fast, case: small},
+     bound: {above: 0}, needs: cuda, headline: true}
+  - {id: more, statement: Fast takes time., metric: time, of: {variant: fast, case: small},
+     bound: {above: 0}}
+"""
+
+ADVICE = """\
+    headline: true
+  - {id: do, kind: advice, statement: Take fast., metric: time, take: fast, instead_of: slow,
+     at: [small], holds_for: "small", headline: true}
+"""
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> Problem:
+    return load(written(tmp_path, GOOD + MORE))
+
+
+def of_run(
+    problem: Problem, *fast_ms: float, device: Device = "cuda", is_short: bool = True
+) -> Page:
+    """Return a page on one process for each time of ``fast``; ``slow`` takes 2 ms."""
+    rounds = [(cell("slow", number), cell("fast", number)) for number in range(len(fast_ms))]
+    rows = [
+        row
+        for (slow, fast), value in zip(rounds, fast_ms, strict=True)
+        for row in (*samples(slow, "wall_time", 2.0), *samples(fast, "wall_time", value))
+    ]
+    cells = [place for places in rounds for place in places]
+    shown = page(problem, tables(cells=cells, samples=rows))
+    names = tuple(place["cell"] for place in cells)
+    target = shown.target.model_copy(update={"device": device})
+    run = shown.provenance.run.model_copy(
+        update={"target": target, "arguments": Arguments(short=is_short, planned=names)}
+    )
+    origin = EvidenceProvenance(run=run, cells=tuple(cell_provenance(name, None) for name in names))
+    results = judge(problem, shown.metrics, device)
+    return replace(shown, provenance=origin, results=results)
+
+
+def listed(text: str) -> list[str]:
+    return re.findall(r"^- `([\w-]+)`", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("device", "is_short", "judged", "elsewhere", "left_out"),
+    [
+        ("cuda", True, 2, [], ["more"]),
+        ("cuda", False, 3, [], []),
+        ("cpu", True, 1, ["on-gpu"], ["more"]),
+        ("cpu", False, 2, ["on-gpu"], []),
+    ],
+)
+def test_each_claim_stands_in_one_place(
+    problem: Problem,
+    device: Device,
+    is_short: bool,
+    judged: int,
+    elsewhere: list[str],
+    left_out: list[str],
+) -> None:
+    shown = of_run(problem, 1.0, device=device, is_short=is_short)
+    assert len(rows_of(short.judged(shown))) == 1 + judged
+    assert listed(short.elsewhere(shown)) == elsewhere
+    assert listed(short.left_out(shown)) == left_out
+    assert f"({judged} of {judged} claims)" in verdict_line(shown)
+
+
+@pytest.mark.parametrize(
+    ("fast_ms", "measured"),
+    [((1.0, 1.0, 1.0), "0.5×"), ((0.1, 2.0, 40.0), "not steady here"), ((1.0,), "0.5×")],
+)
+def test_an_interval_that_says_nothing_is_not_printed(
+    problem: Problem, fast_ms: tuple[float, ...], measured: str
+) -> None:
+    _, (_, value, bound, _), *_ = rows_of(short.judged(of_run(problem, *fast_ms)))
+    assert (value, bound) == (measured, "≤ 1×")
+
+
+def test_the_page_says_of_what_run_it_is(problem: Problem) -> None:
+    assert "a short run: the 4 cells" in short.asked(of_run(problem, 1.0, 1.0))
+    on_cpu = short.asked(of_run(problem, 1.0, device="cpu", is_short=False))
+    assert "a run on a CPU, at small shapes: the claims that need no GPU" in on_cpu
+
+
+def test_without_advice_there_is_no_table_of_it(problem: Problem) -> None:
+    assert short.advised(of_run(problem, 1.0)) == ""
+
+
+def test_an_unfinished_run_says_how_far_it_got(problem: Problem) -> None:
+    shown = of_run(problem, 1.0, 1.0)
+    assert "Unfinished" not in verdict_line(shown)
+    half = shown.provenance.model_copy(update={"cells": shown.provenance.cells[:1]})
+    assert "**Unfinished: 1 of 4 cells.**" in verdict_line(replace(shown, provenance=half))
+
+
+def test_advice_of_a_short_run_is_a_table(tmp_path: Path) -> None:
+    problem = load(written(tmp_path, GOOD + ADVICE))
+    text = short.advised(of_run(problem, 1.0, 1.0, 1.0))
+    head, row = rows_of(text)
+    assert (head[0], row[0]) == ("do this", "Take fast.")
+
+
+@pytest.mark.parametrize(("device", "is_short"), [("cpu", True), ("cpu", False), ("cuda", True)])
+def test_the_whole_page_holds_no_half_sentence(
+    problem: Problem, device: Device, is_short: bool
+) -> None:
+    shown = of_run(problem, 1.0, 1.0, device=device, is_short=is_short)
+    text = render(publish.SHORT, shown)
+    assert text.startswith("# A title\n\n**Reproduced on a GPU**")
+    assert "not measured" not in text
+    assert ("## What needs a GPU" in text) == (device == "cpu")
+    assert ("## What needs the full run" in text) == is_short
+    assert "## What to do" not in text
