@@ -12,6 +12,7 @@ from harness.captures.formats.compressed import blocks
 from harness.errors import CaptureError, HarnessError, ManifestError
 from harness.evidence import capture_list, provenance
 from harness.evidence.capture_list import KeptCapture
+from harness.evidence.provenance import Arguments
 from harness.problem import manifest
 from harness.problem.model import Problem
 from harness.report import index, kept_captures, publish
@@ -176,6 +177,22 @@ def test_a_run_with_fewer_rounds_is_written_beside_the_report(
         reports / "9-example" / "gpu.partial",
         "3 of the report's 5 cells (no small.fast.timing.r1 and 1 more)",
     )
+
+
+def test_a_short_run_never_replaces_a_full_one(
+    problem: Problem, run_of: RunOf, tmp_path: Path
+) -> None:
+    reports, store = tmp_path / "reports", tmp_path / "store"
+    full, short = run_of("full", "fast"), run_of("short", "fast")
+    for run, is_short in ((full, False), (short, True)):
+        arguments = Arguments(short=is_short)
+        run.note(run.provenance.model_copy(update={"arguments": arguments}))
+    standing = publish.publish(problem, full, reports, store).folder
+    beside = publish.publish(problem, short, reports, store)
+    assert beside.loss == "the claims outside of the short path"
+    assert (beside.folder / "README.md").read_text().startswith("# A title\n\n**")
+    assert (standing / "README.md").read_text() == PAGE
+    assert publish.publish(problem, full, reports, store).loss == ""
 
 
 def test_a_run_with_as_many_cells_replaces_the_report(
