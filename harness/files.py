@@ -85,6 +85,20 @@ def atomic_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
 
 
+def new_folder(target: Path) -> bool:
+    """Make a folder and return True, or return False if it exists: of several callers one makes it.
+
+    Raises StoreError if it cannot be made.
+    """
+    try:
+        target.mkdir(parents=True)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise _not_written(target, error) from error
+    return True
+
+
 def write_text(target: Path, text: str) -> None:
     """Write ``text`` as UTF-8, atomically."""
     with atomic_file(target) as temporary:

@@ -116,6 +116,15 @@ def statuses(records: Iterable[CellRecord]) -> str:
     return ", ".join([f"{counts['ok']} ok", *(f"{counts[name]} {name}" for name in others)])
 
 
+def spent(records: Iterable[CellRecord]) -> str:
+    """Return what the cells' seconds went into, added up by phase; empty if none of them says."""
+    seconds: Counter[str] = Counter()
+    for record in records:
+        seconds.update(record.phases)
+    parts = [f"{name.replace('_', ' ')} {left_in_words(seconds[name])}" for name in seconds]
+    return f"the cells' time, side by side: {', '.join(parts)}" if parts else ""
+
+
 def ending(cells: str, where: Path, scope: "Scope | None" = None, device: str = "cuda") -> str:
     """Return the line that sums a run up: its cells, its claims, and where to read on."""
     parts = [cells]

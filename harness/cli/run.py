@@ -125,12 +125,12 @@ def _print_end(work: "Work", scope: "Scope | None", report: Path | None) -> None
     from harness.cli import account
 
     ids = {cell.id for cell in work.cells}
-    cells = account.statuses(record for _, record in work.run.records() if record.id in ids)
-    where, device = (
-        report / "README.md" if report else work.run.folder,
-        work.engine.node.target.device,
-    )
-    print(account.ending(cells, where, scope, device))
+    records = [record for _, record in work.run.records() if record.id in ids]
+    where = report / "README.md" if report else work.run.folder
+    device = work.engine.node.target.device
+    print(account.ending(account.statuses(records), where, scope, device))
+    if phases := account.spent(records):
+        print(phases)
     if report:
         print(f"run: {account.near(work.run.folder)}")
     print("next:")

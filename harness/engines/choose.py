@@ -1,7 +1,7 @@
 """Which engine runs a problem: the one asked for, or the first of "auto" that can be built."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from harness.checkout import CHECKOUT
@@ -70,7 +70,8 @@ def ready(
             log = CHECKOUT / ".envs" / f"install-{name}.txt"
             work_on(f"setting up the {name} engine", log)
             engine = make(name, problem, node, options)
-            engine.prepare(environments, log)
+            with _installing():
+                engine.prepare(environments, log)
         except ToolError as error:
             if name == candidates[-1][0]:
                 raise
@@ -89,6 +90,17 @@ def make(name: str, problem: Problem, node: Node, options: Options) -> Engine:
 def _class(name: str) -> type[Engine]:
     engine: type[Engine] = resolve(ENGINES[name])
     return engine
+
+
+@contextlib.contextmanager
+def _installing() -> Iterator[None]:
+    """Let one run of this checkout install at a time; the next finds what this one built."""
+    from filelock import FileLock
+
+    folder = CHECKOUT / ".envs"
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / "install.lock"):
+        yield
 
 
 def _answering(*, gpu: bool = False) -> list[str]:

@@ -12,6 +12,7 @@ from harness.checkout import CHECKOUT
 from harness.engines.engine import Command, Node, OnHost, cell_input, compile_threads
 from harness.engines.options import Options
 from harness.errors import ToolError
+from harness.machine.target import Gpu
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
 
@@ -82,6 +83,7 @@ class Local(OnHost):
             "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
             "TRITON_CACHE_DIR": str(cache / "triton"),
             **compile_threads(cell, self.node.target),
+            **_visible(self.node.target.gpu),
             "TMPDIR": str(scratch / "tmp" / cell.id),
         }
         workload = [str(self._python), str((self._problem.folder / "repro.py").resolve())]
@@ -169,6 +171,11 @@ class Local(OnHost):
     @property
     def _index(self) -> list[str]:
         return ["--no-index", "--find-links", str(self._wheels)] if self._wheels else []
+
+
+def _visible(gpu: Gpu | None) -> dict[str, str]:
+    """Return the environment that shows a cell the target's GPU; CUDA may number it otherwise."""
+    return {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu else {}
 
 
 def lock_hashes(problem: Problem) -> dict[str, str]:

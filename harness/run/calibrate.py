@@ -22,15 +22,22 @@ from harness.problem.model import Problem
 from harness.problem.plan import Cell, Selected, plan
 from harness.run import provenance
 from harness.run.execute import Execution, Notify
+from harness.run.queue import most_jobs
 from harness.store import run_folder
 
+_STUDY = "0-ceilings"
 _VERSION = 1
 _FRESH = timedelta(days=1)
 
 
 def problem() -> Problem:
     """Return the case study whose metrics are the ceilings."""
-    return manifest.load(checkout.problems() / "0-ceilings")
+    return manifest.load(checkout.problems() / _STUDY)
+
+
+def measured_by(study: Problem) -> bool:
+    """Return whether a run of ``study`` measures the ceilings itself."""
+    return study.folder.name == _STUDY
 
 
 def cells(target: Target) -> list[Cell]:
@@ -71,12 +78,33 @@ def measure(engine: Engine, notify: Notify) -> Ceilings:
     with tempfile.TemporaryDirectory(prefix="ceilings-") as folder:
         origin = provenance.origin_of(study, engine, Arguments())
         run = run_folder.Run.create(Path(folder), study.folder.name, origin)
-        Execution(engine, run, notify).execute(cells(target))
-        records = [record for _, record in run.records()]
-    ceilings = _ceilings(study, target, records)
+        Execution(engine, run, notify, most_jobs(target)).execute(cells(target))
+        return keep(run, target)
+
+
+def keep(run: run_folder.Run, target: Target) -> Ceilings:
+    """Keep the ceilings that a run of the study measured; ToolError if it measured none."""
+    uuid = target.gpu.uuid if target.gpu else None
+    records = [record for _, record in run.records() if record.gpu == uuid]
+    ceilings = _ceilings(problem(), target, records)
     with contextlib.suppress(StoreError):  # measured all the same: the next run measures again
         files.write_json(_path(target), ceilings.as_json())
     return ceilings
+
+
+def note(run: run_folder.Run, target: Target) -> None:
+    """Keep the ceilings that a run of the study measured, and note them in its provenance.
+
+    Without a GPU, or if the run failed, there are none to note.
+    """
+    with contextlib.suppress(ToolError):
+        ceilings, record = keep(run, target), run.provenance
+        *earlier, last = record.origins
+        if earlier:
+            resumed = (*record.resumed[:-1], last.model_copy(update={"ceilings": ceilings}))
+            run.note(record.model_copy(update={"resumed": resumed}))
+        else:
+            run.note(record.model_copy(update={"ceilings": ceilings}))
 
 
 def at_hand(

@@ -50,9 +50,12 @@ def note_resumed(run: run_folder.Run, origin: Origin) -> None:
 
 
 def _git(folder: Path) -> Git:
+    """Return the checkout's commit; one without file contents (a partial clone) is enough."""
+    # No fetch of contents that are not here, no lock that another run may hold, any owner.
+    git = ["env", "GIT_NO_LAZY_FETCH=1", "git", "--no-optional-locks", "-c", "safe.directory=*"]
     try:
-        commit = process.output(["git", "rev-parse", "HEAD"], cwd=folder)
-        changes = process.output(["git", "status", "--porcelain"], cwd=folder)
+        commit = process.output([*git, "rev-parse", "HEAD"], cwd=folder)
+        changes = process.output([*git, "status", "--porcelain", "--no-renames"], cwd=folder)
     except HarnessError:
         return Git()
     return Git(commit=commit, changed=bool(changes))

@@ -112,10 +112,10 @@ class Session:
             planned=tuple(cell.name for cell in cells),
         )
         ceilings = None
-        if request.lock_mhz is None:
+        if request.lock_mhz is None and not calibrate.measured_by(self.problem):
             work_on("looking up what this machine reaches at most", Path())
             ceilings = calibrate.at_hand(self.node, name, request.options, notify)
-        else:
+        elif request.lock_mhz is not None:
             notify("no ceilings: they are measured at other clocks than those held now")
         origin = provenance.origin_of(self.problem, engine, arguments, ceilings)
         if self.resumed:
@@ -145,9 +145,12 @@ class Work:
 
     def execute(self, notify: Notify) -> None:
         """Run the cells that are unfinished; those that fail are recorded and the rest goes on."""
-        if self.to_run:
-            work = Execution(self.engine, self.run, notify, self.jobs, self.request.lock_mhz)
-            work.execute(self.cells)
+        if not self.to_run:
+            return
+        work = Execution(self.engine, self.run, notify, self.jobs, self.request.lock_mhz)
+        work.execute(self.cells)
+        if calibrate.measured_by(self.problem) and self.request.lock_mhz is None:
+            calibrate.note(self.run, self.engine.node.target)
 
 
 def session(request: Request) -> Session:

@@ -6,6 +6,7 @@ runs/<problem>/<run>/cells/<cell>/       one folder a cell, published whole
     log.txt, trace.sqlite …              what it left
 """
 
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,11 +28,13 @@ class Run:
 
     @classmethod
     def create(cls, runs: Path, problem: str, origin: Origin) -> "Run":
-        """Make a new run folder, named by the time it began (UTC)."""
-        stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-        run = cls(runs / files.safe_name(problem) / stamp)
-        if run.folder.exists():
-            raise StoreError("a run began here within this second", where=run.folder)
+        """Make a new run folder, named by the time it began (UTC): each second one run begins."""
+        while True:
+            stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+            run = cls(runs / files.safe_name(problem) / stamp)
+            if files.new_folder(run.folder):
+                break
+            time.sleep(0.1)  # one began within this second: on another GPU, say
         provenance = Provenance.model_validate(dict(origin) | {"version": VERSION, "id": stamp})
         run.note(provenance)
         return run

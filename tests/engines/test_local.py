@@ -1,6 +1,8 @@
 """The local engine: exact commands, offline installs, and what is laid over what."""
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -69,6 +71,20 @@ def test_the_command_of_each_capture_is_exactly_this(
     content = json.loads(command.env["HARNESS_CELL"])
     assert (content["capture"], content["device"], content["out"]) == (capture, "cuda", "/out")
     assert content["params"]["quantise"] == "float8wo"
+
+
+def test_a_cell_sees_the_targets_gpu_and_no_other(engine: Local, here: Target) -> None:
+    assert here.gpu
+    assert engine.command(cell("timing"), OUT, SCRATCH).env["CUDA_VISIBLE_DEVICES"] == here.gpu.uuid
+
+
+def test_inductor_has_few_compile_processes_and_none_under_a_profiler(engine: Local) -> None:
+    threads = {
+        capture: engine.command(cell(capture), OUT, SCRATCH).env["TORCHINDUCTOR_COMPILE_THREADS"]
+        for capture in ("timing", "memory", "nsys", "ncu")
+    }
+    few = str(min(4, engine.node.target.cores))
+    assert threads == {"timing": few, "memory": few, "nsys": "1", "ncu": "1"}
 
 
 def test_caches_are_the_variants_own_and_scratch_the_cells(engine: Local) -> None:
@@ -150,6 +166,25 @@ def test_auto_goes_on_to_the_next_engine_and_says_what_kept_the_first(
     ]
     with pytest.raises(ToolError, match="no registry"):
         ready("docker", problem, Host(here), options, ["plain"], messages.append)
+
+
+def test_runs_of_one_checkout_install_one_after_another(
+    here: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = threading.Barrier(2)
+
+    class Slow(Local):
+        def prepare(self, environments: list[str], log: Path) -> None:
+            together.wait(timeout=0.3)  # a second one in here would pass
+
+    monkeypatch.setitem(ENGINES, "local", "tests.engines.test_local:Slow")
+    monkeypatch.setattr("tests.engines.test_local.Slow", Slow, raising=False)
+    problem = manifest.find(CHECKOUT / "problems", "1")
+    asked = (problem, Host(here), Options(python=Path("/opt/python")), ["plain"], lambda _: None)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = (pool.submit(ready, "local", *asked) for _ in range(2))
+    assert isinstance(first.exception(), threading.BrokenBarrierError)
+    assert isinstance(second.exception(), threading.BrokenBarrierError)
 
 
 def test_an_engine_that_does_not_exist_is_told(here: Target) -> None:

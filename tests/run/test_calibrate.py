@@ -15,13 +15,16 @@ from harness.engines import choose
 from harness.engines.engine import Command, Node
 from harness.engines.options import Options
 from harness.errors import ToolError
-from harness.evidence.provenance import Ceilings
+from harness.evidence.provenance import Arguments, Ceilings
 from harness.machine.host import Host
 from harness.machine.monitor import GpuSample
 from harness.machine.target import Target
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
 from harness.run import calibrate
+from harness.run.execute import Execution
+from harness.run.provenance import note_resumed, origin_of
+from harness.store.run_folder import Run
 from tests.support.bench import Scripts, Watched
 
 pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
@@ -276,6 +279,31 @@ def test_a_file_that_lacks_something_is_as_none(cache: Path, with_gpu: Target, s
         known["measured"] = "soon" if spoil == "no time" else "2026-01-01T00:00:00"
     path.write_text(json.dumps(known))
     assert calibrate.kept(with_gpu) is None
+
+
+def test_a_run_of_the_study_notes_and_keeps_what_it_measured(
+    tmp_path: Path, with_gpu: Target
+) -> None:
+    engine = Played(node(with_gpu), STEADY, STEADY, STEADY)
+    study = calibrate.problem()
+    assert calibrate.measured_by(study)
+    run = Run.create(tmp_path / "runs", "0-ceilings", origin_of(study, engine, Arguments()))
+    Execution(engine, run, lambda *_: None).execute(calibrate.cells(with_gpu))
+    calibrate.note(run, with_gpu)
+    assert run.provenance.ceilings == calibrate.kept(with_gpu)
+    assert run.provenance.ceilings
+    note_resumed(run, origin_of(study, engine, Arguments()))
+    calibrate.note(run, with_gpu)
+    assert [origin.ceilings is not None for origin in run.provenance.origins] == [True, True]
+
+
+def test_a_run_of_the_study_that_failed_notes_nothing(tmp_path: Path, with_gpu: Target) -> None:
+    engine = Played(node(with_gpu), None, None, None)
+    origin = origin_of(calibrate.problem(), engine, Arguments())
+    run = Run.create(tmp_path / "runs", "0-ceilings", origin)
+    Execution(engine, run, lambda *_: None).execute(calibrate.cells(with_gpu))
+    calibrate.note(run, with_gpu)
+    assert run.provenance.ceilings is None
 
 
 def test_what_cannot_be_kept_was_measured_all_the_same(cache: Path, with_gpu: Target) -> None:

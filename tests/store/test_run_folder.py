@@ -1,6 +1,7 @@
 """The run folder: what it records is read back, and damage is named by file and key."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,17 @@ def test_a_run_is_read_as_it_was_written(run: Run, tmp_path: Path) -> None:
     files.write_json(folder / RECORD, record.as_json())
     assert [known for _, known in again.records()] == [record]
     assert again.finished(record.id or "")
+
+
+def test_runs_that_begin_at_once_have_a_folder_each(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        begun = [
+            pool.submit(Run.create, tmp_path / "runs", "9-example", origin(started="2026-01-01"))
+            for _ in range(3)
+        ]
+    runs = [future.result() for future in begun]
+    assert len({run.folder for run in runs}) == 3
+    assert all(run.provenance.id == run.folder.name for run in runs)
 
 
 def test_an_earlier_harness_s_cell_was_not_watched(run: Run) -> None:
