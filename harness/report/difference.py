@@ -45,7 +45,7 @@ def markdown(sections: Iterable[Section], level: int = 2) -> Markdown:
     parts = []
     for section in sections:
         parts.append(Markdown(f"{'#' * level} {escape(section.title)}") if section.title else "")
-        parts.append(table(section.head, section.rows) if section.rows else "")
+        parts.append(table(section.head, section.rows, whole=True) if section.rows else "")
         parts += [escape(line) for line in section.lines]
     return Markdown("\n\n".join(part for part in parts if part))
 

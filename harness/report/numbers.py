@@ -1,21 +1,30 @@
-"""Prints measured numbers: four significant digits, the unit, the interval."""
+"""Prints measured numbers: the digits that their intervals bear out, the unit, the interval."""
+
+import math
 
 from harness.analysis.metrics import Measured
 from harness.analysis.units import byte_unit
+from harness.report.columns import NOT_MEASURED
 from harness.report.escape import Markdown
 
-NOT_MEASURED = "not measured"
+_DIGITS = 3
+_MOST_DIGITS = 4
+_SYMMETRIC = 0.75
+"""An interval whose shorter side is at least this share of the longer one is printed as ±."""
 
 
-def number(value: float) -> str:
-    """Return ``value`` with four significant digits, from 100,000 on in groups of three.
+def number(value: float, digits: int = _DIGITS) -> str:
+    """Return ``value`` with that many significant digits, from 100,000 on in groups of three.
 
-    An exponent stands only below 1e-4 and from 1e9.
+    A whole part of four digits is kept, and a whole number below a million is printed as it is. An
+    exponent stands only below 1e-4 and from 1e9.
     """
     if float(value).is_integer() and abs(value) < 1e6:
         return _grouped(int(value))
-    rounded = f"{value:.4g}"
-    return _grouped(int(float(rounded))) if 1e4 <= abs(value) < 1e9 else rounded
+    if 1e3 <= abs(value) < 1e4:
+        digits = max(digits, _MOST_DIGITS)
+    rounded = f"{value:.{digits}g}"
+    return _grouped(int(float(rounded))) if "e+" in rounded and abs(value) < 1e9 else rounded
 
 
 def size(count: int, *, signed: bool = False) -> str:
@@ -26,18 +35,65 @@ def size(count: int, *, signed: bool = False) -> str:
 
 
 def measured(metric: Measured, *, interval: bool = True) -> Markdown:
-    """Return a metric as "1.494 ms [1.493, 1.495]", or that it was not measured.
+    """Return a metric in a sentence: "108.7 ± 0.6 µs", "2.1× [2.0, 2.2]", or that it has no value.
 
     Bytes are in the largest decimal unit that fits, times of less than a millisecond in µs, clocks
-    in MHz.
+    in MHz. Only ratios and asymmetric intervals have brackets.
     """
+    return _shown(metric, interval=interval, brackets=metric.unit == "×")
+
+
+def in_cell(metric: Measured) -> Markdown:
+    """Return a metric in a table's cell, where only asymmetric intervals have brackets."""
+    return _shown(metric, interval=True, brackets=False)
+
+
+def bounds(least: float, most: float, unit: str) -> str:
+    """Return limits in words, in the unit that values are shown in; one may be infinite."""
+    scale, shown = _scaled(max(abs(end) for end in (least, most) if math.isfinite(end)), unit)
+    low, high = (number(end / scale, _MOST_DIGITS) for end in (least, most))
+    if math.isinf(most):
+        return f"≥ {low}{_spaced(shown)}"
+    if math.isinf(least):
+        return f"≤ {high}{_spaced(shown)}"
+    return f"{low if least == most else f'{low} to {high}'}{_spaced(shown)}"
+
+
+def _shown(metric: Measured, *, interval: bool, brackets: bool) -> Markdown:
     if metric.value is None or metric.low is None or metric.high is None:
         return Markdown(NOT_MEASURED)
     scale, unit = _scaled(metric.value, metric.unit)
-    text = f"{number(metric.value / scale)}{_spaced(unit)}"
-    if interval and metric.samples > 1 and metric.low != metric.high:
-        text += f" [{number(metric.low / scale)}, {number(metric.high / scale)}]"
-    return Markdown(text)
+    value, low, high = (end / scale for end in (metric.value, metric.low, metric.high))
+    half = max(high - value, value - low)
+    places = _places(value, half)
+    if not interval or metric.samples < 2:
+        return Markdown(f"{number(value)}{_spaced(unit)}")
+    if round(half, places) == 0:
+        return Markdown(f"{number(value, _digits(value, half))}{_spaced(unit)}")
+    if brackets or min(high - value, value - low) < _SYMMETRIC * half:
+        ends = f"[{_fixed(low, places)}, {_fixed(high, places)}]"
+        return Markdown(f"{_fixed(value, places)}{_spaced(unit)} {ends}")
+    return Markdown(f"{_fixed(value, places)} ± {_fixed(half, places)}{_spaced(unit)}")
+
+
+def _digits(value: float, half: float) -> int:
+    """Return how many significant digits of ``value`` an interval of that half-width bears out."""
+    if not value or not half:
+        return _DIGITS
+    digits = math.floor(math.log10(abs(value))) - math.floor(math.log10(half)) + 1
+    return min(max(digits, 2), _MOST_DIGITS)
+
+
+def _places(value: float, half: float) -> int:
+    """Return how many decimals these digits are; negative where they end before the point."""
+    largest = abs(value) or half or 1.0
+    return _digits(value, half) - 1 - math.floor(math.log10(largest))
+
+
+def _fixed(value: float, places: int) -> str:
+    """Return a value rounded to so many decimals, with its final zeros."""
+    rounded = round(value, places)
+    return f"{rounded:.{places}f}" if places > 0 else _grouped(int(rounded))
 
 
 def _grouped(whole: int) -> str:

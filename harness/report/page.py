@@ -9,8 +9,8 @@ from harness.errors import ManifestError
 from harness.evidence.provenance import EvidenceProvenance, Target
 from harness.evidence.tables import Tables
 from harness.problem.model import Problem
+from harness.report.columns import NOT_MEASURED
 from harness.report.escape import Markdown
-from harness.report.numbers import NOT_MEASURED
 
 
 @dataclass(frozen=True)

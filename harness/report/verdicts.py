@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from harness.analysis.advice import Gain, worst
 from harness.analysis.claims import ClaimResult
 from harness.analysis.metrics import Measured
-from harness.analysis.verdict import Ends, Verdict, cleared, is_sampled, judged_ends, limits
+from harness.analysis.verdict import Verdict, cleared, is_sampled, judged_ends, limits
 from harness.problem.model import Bound, Problem
-from harness.report.numbers import measured, number
+from harness.report.numbers import bounds, measured
 
 
 def why(problem: Problem, result: ClaimResult) -> str:
@@ -39,18 +39,7 @@ def counted(results: Iterable[ClaimResult]) -> tuple[str, list[str]]:
 
 def limit(bound: Bound, unit: str = "") -> str:
     """Return a bound in words, in the unit of the measured value."""
-    return _within(limits(bound), unit)
-
-
-def _within(ends: Ends, unit: str) -> str:
-    (least, most), spaced = ends, f" {unit}" if unit and unit != "×" else unit
-    if math.isinf(most):
-        return f"≥ {number(least)}{spaced}"
-    if math.isinf(least):
-        return f"≤ {number(most)}{spaced}"
-    if least == most:
-        return f"{number(least)}{spaced}"
-    return f"{number(least)} to {number(most)}{spaced}"
+    return bounds(*limits(bound), unit)
 
 
 def _clearance(value: Measured, bound: Bound) -> str:
@@ -63,9 +52,8 @@ def _clearance(value: Measured, bound: Bound) -> str:
     ci95, ci99 = judged_ends(value)
     whole = "interval" if value.clock_factor == 1 else "interval, widened for the doubt"
     if asked[0] <= ci95[0] and ci95[1] <= asked[1]:
-        low, high = (number(end) for end in ci99)
-        return f"the 99 % {whole}, [{low}, {high}], is not inside the bound"
-    return f"the rule asks for {_within(asked, value.unit)} with the whole {whole}"
+        return f"the 99 % {whole}, {bounds(*ci99, value.unit)}, is not inside the bound"
+    return f"the rule asks for {bounds(*asked, value.unit)} with the whole {whole}"
 
 
 def _why_advice(problem: Problem, result: ClaimResult) -> str:

@@ -1,9 +1,12 @@
 """How a measured number is printed: digits, unit, interval."""
 
+import math
+
 import pytest
 
 from harness.analysis.metrics import Measured
-from harness.report.numbers import NOT_MEASURED, measured, number, size
+from harness.report.columns import NOT_MEASURED
+from harness.report.numbers import bounds, in_cell, measured, number, size
 
 
 def printed(unit: str, value: float, low: float, high: float, samples: int = 5) -> str:
@@ -13,16 +16,16 @@ def printed(unit: str, value: float, low: float, high: float, samples: int = 5) 
 @pytest.mark.parametrize(
     ("unit", "value", "text"),
     [
-        ("B", 16_384.0, "16.38 kB"),
+        ("B", 16_384.0, "16.4 kB"),
         ("B", 17e9, "17 GB"),
         ("B", 12.0, "12 B"),
-        ("ms", 0.1113, "111.3 µs"),
-        ("ms", 1.489, "1.489 ms"),
+        ("ms", 0.1113, "111 µs"),
+        ("ms", 1.489, "1.49 ms"),
         ("ms", 0.0, "0 ms"),
         ("Hz", 1.5849e9, "1585 MHz"),
-        ("×", 1.0286, "1.029×"),
-        ("%", 99.9243, "99.92%"),
-        ("inst", 33_554_432.0, "33,550,000 inst"),
+        ("×", 1.0286, "1.03×"),
+        ("%", 99.9243, "99.9%"),
+        ("inst", 33_554_432.0, "33,600,000 inst"),
     ],
 )
 def test_a_number_is_in_the_unit_it_is_read_in(unit: str, value: float, text: str) -> None:
@@ -31,7 +34,49 @@ def test_a_number_is_in_the_unit_it_is_read_in(unit: str, value: float, text: st
 
 def test_the_interval_is_in_the_unit_of_the_value() -> None:
     assert printed("ms", 0.9, 0.8, 1.2) == "900 µs [800, 1200]"
-    assert printed("Hz", 1.6e9, 1.5e9, 1.7e9) == "1600 MHz [1500, 1700]"
+    assert printed("Hz", 1.6e9, 1.5e9, 1.7e9) == "1600 ± 100 MHz"
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [
+        (108.7, 108.1, 109.3, "108.7 ± 0.6 µs"),
+        (108.7, 105.7, 111.8, "109 ± 3 µs"),
+        (108.7, 78.0, 139.0, "110 ± 30 µs"),
+        (108.7, 108.695, 108.705, "108.7 µs"),
+        (5.5, 5.4, 5.8, "5.5 µs [5.4, 5.8]"),
+        (1.2345, 1.2343, 1.2347, "1.234 µs"),
+    ],
+)
+def test_digits_are_those_that_the_interval_bears_out(
+    value: float, low: float, high: float, text: str
+) -> None:
+    assert printed("µs", value, low, high) == text
+
+
+def test_a_ratio_has_brackets_in_a_sentence_and_none_in_a_cell() -> None:
+    ratio = Measured("×", 2.1, 2.0, 2.2, rounds=5, samples=5)
+    assert (measured(ratio), in_cell(ratio)) == ("2.1× [2.0, 2.2]", "2.1 ± 0.1×")
+    skewed = Measured("×", 2.1, 2.0, 2.6, rounds=5, samples=5)
+    assert in_cell(skewed) == measured(skewed) == "2.1× [2.0, 2.6]"
+    assert measured(ratio, interval=False) == "2.1×"
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "unit", "text"),
+    [
+        (1.05, math.inf, "×", "≥ 1.05×"),
+        (-math.inf, 0.5, "ms", "≤ 500 µs"),
+        (24.7e9, 27.3e9, "B", "24.7 to 27.3 GB"),
+        (101.01, math.inf, "%", "≥ 101%"),
+        (8, 8, "kernels", "8 kernels"),
+        (0, 0, "", "0"),
+    ],
+)
+def test_a_bound_is_in_the_unit_of_the_values(
+    least: float, most: float, unit: str, text: str
+) -> None:
+    assert bounds(least, most, unit) == text
 
 
 def test_what_was_sampled_once_has_no_interval() -> None:
@@ -43,14 +88,23 @@ def test_what_was_not_measured_is_said_so() -> None:
 
 
 def test_a_number_has_four_digits_and_no_exponent_where_people_read_it() -> None:
-    texts = {0.0: "0", 8.0: "8", 70340.26: "70340", 999999.0: "999,999", 1234567.0: "1,235,000"}
-    texts |= {0.9292: "0.9292", 12.3456: "12.35", -70340.26: "-70340", 0.00059190: "0.0005919"}
+    texts = {
+        0.0: "0",
+        8.0: "8",
+        70340.26: "70300",
+        999999.0: "999,999",
+        1234567.0: "1,230,000",
+        9999.9: "10000",
+        999.7: "1000",
+        1585.4: "1585",
+    }
+    texts |= {0.9292: "0.929", 12.3456: "12.3", -70340.26: "-70300", 0.00059190: "0.000592"}
     texts |= {2.5e9: "2.5e+09", 1e-7: "1e-07"}
     assert {value: number(value) for value in texts} == texts
 
 
 def test_a_size_is_in_the_largest_unit_and_a_change_has_its_sign() -> None:
-    sizes = {0: "0 B", 999: "999 B", 1_000: "1 kB", -33_554_432: "-33.55 MB", 17 * 10**9: "17 GB"}
+    sizes = {0: "0 B", 999: "999 B", 1_000: "1 kB", -33_554_432: "-33.6 MB", 17 * 10**9: "17 GB"}
     assert {count: size(count) for count in sizes} == sizes
-    changes = {0: "0 B", 7: "+7 B", 16_384: "+16.38 kB", -5 * 10**6: "-5 MB"}
+    changes = {0: "0 B", 7: "+7 B", 16_384: "+16.4 kB", -5 * 10**6: "-5 MB"}
     assert {count: size(count, signed=True) for count in changes} == changes

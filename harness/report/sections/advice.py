@@ -48,7 +48,7 @@ def _table(page: Page, results: Sequence[ClaimResult]) -> Markdown:
         for result in results
         if isinstance(result.claim, Advice)
     ]
-    return table(_HEAD, rows, numeric_from=len(_HEAD))
+    return table(_HEAD, rows, numeric_from=len(_HEAD), whole=True)
 
 
 def _gains(page: Page, result: ClaimResult) -> Markdown:

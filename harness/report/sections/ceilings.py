@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.analysis import datasheets
+from harness.analysis.metrics import Measured
 from harness.evidence.tables import Tables
 from harness.report.escape import Markdown, table
-from harness.report.numbers import number
+from harness.report.numbers import in_cell
 from harness.report.page import Page, not_measured
 
 LABELS = {
@@ -90,7 +91,8 @@ def ceiling_table(gpu_name: str, by_gpu: Mapping[str, Rates]) -> CeilingTable:
 def _cell(rate: Mapping[str, Any] | None) -> str:
     if rate is None:
         return "–"
-    return f"{number(rate['value'])} [{number(rate['low'])}, {number(rate['high'])}]"
+    ends = (rate["value"], rate["low"], rate["high"])
+    return in_cell(Measured("", *ends, samples=2))
 
 
 def _by_gpu(tables: Tables) -> dict[str, dict[str, dict[str, Any]]]:

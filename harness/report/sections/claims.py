@@ -4,8 +4,9 @@ from harness.analysis.claims import ClaimResult
 from harness.analysis.scope import scope
 from harness.problem.model import Advice, Problem
 from harness.report import verdicts
+from harness.report.columns import DASH
 from harness.report.escape import Markdown, escape, prose, table
-from harness.report.numbers import measured
+from harness.report.numbers import in_cell
 from harness.report.page import Page
 
 _MAKES_KERNELS = ("torch", "triton")
@@ -33,7 +34,7 @@ def claims(page: Page) -> Markdown:
     """Return the table of claims: id, statement, bound, measured value, verdict, source cells."""
     head = ["claim", "statement", "bound", "measured", "verdict", "from"]
     rows = [_row(page.problem, result) for result in page.results]
-    return table(head, rows, numeric_from=len(head))
+    return table(head, rows, numeric_from=len(head), whole=True)
 
 
 def link(page: Page, result: ClaimResult) -> Markdown:
@@ -59,9 +60,9 @@ def _row(problem: Problem, result: ClaimResult) -> list[str]:
         Markdown(f'<a id="{claim.id}"></a>`{claim.id}`'),
         statement,
         f"gain {asked}" if isinstance(claim, Advice) else asked,
-        "–" if value.value is None else measured(value),
+        DASH if value.value is None else in_cell(value),
         Markdown(": ".join([mark, *filter(None, [escape("; ".join(filter(None, reasons)))])])),
-        ", ".join(sorted({cell.rsplit(".", 1)[0] for cell in value.cells})) or "–",
+        ", ".join(sorted({cell.rsplit(".", 1)[0] for cell in value.cells})) or DASH,
     ]
 
 

@@ -2,7 +2,7 @@
 
 from harness.report.chart import BLUE, INK, ORANGE, WIDTH, Rows, label_axis, svg
 from harness.report.escape import Markdown, table
-from harness.report.numbers import measured, number
+from harness.report.numbers import in_cell, number
 from harness.report.page import Page
 
 Points = list[tuple[str, str, float]]
@@ -26,7 +26,7 @@ def model_table(page: Page, metric: str, points: Points) -> Markdown:
         if value.value is not None and expected:
             share = f"{value.value / expected:.3f}"
         label = page.problem.variants[variant].label
-        rows.append([label, case, measured(value), number(expected), share])
+        rows.append([label, case, in_cell(value), number(expected), share])
     return table(["variant", "case", "measured", "model", "measured / model"], rows, 2)
 
 

@@ -7,7 +7,7 @@ from harness.analysis.metrics import Metrics
 from harness.captures import registry
 from harness.problem.model import Problem
 from harness.report.escape import Markdown, table
-from harness.report.numbers import measured
+from harness.report.numbers import in_cell
 from harness.report.page import Page, not_measured
 from harness.report.sections.bars import Bar, draw_bars
 
@@ -39,7 +39,7 @@ def regions(
     for region in names(page.metrics, place, only):
         columns = [name if "@" in name else f"{name}@{region}" for name in metrics]
         values = [page.metrics.get(name, *place) for name in columns]
-        cells: list[str] = [_NONE if value.value is None else measured(value) for value in values]
+        cells: list[str] = [_NONE if value.value is None else in_cell(value) for value in values]
         cells += [page.metrics.text(f"{fact}.{region}", *place) or _NONE for fact in facts]
         cells += [_share(page, place, region, *peak)] if peak else []
         rows.append([_label(page.problem, region), *cells])

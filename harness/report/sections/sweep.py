@@ -6,8 +6,9 @@ from harness.analysis import roofline
 from harness.analysis.metrics import Measured, Metrics
 from harness.evidence.tables import Tables
 from harness.report.chart import HEIGHT, WIDTH, Rows, svg
+from harness.report.columns import NOT_MEASURED
 from harness.report.escape import Markdown, table
-from harness.report.numbers import NOT_MEASURED, number
+from harness.report.numbers import number
 from harness.report.page import Page, not_measured
 
 _SIZE = re.compile(r"[A-Za-z]+(\d+)")

@@ -1,6 +1,7 @@
 """Single values in a worklog's text: a metric, a ratio, a fact, what an interval covers."""
 
-from harness.report.numbers import NOT_MEASURED, measured
+from harness.report.columns import NOT_MEASURED
+from harness.report.numbers import measured
 from harness.report.page import Page
 
 

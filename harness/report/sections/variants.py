@@ -2,10 +2,10 @@
 
 from collections import Counter
 
+from harness.report.columns import NOT_MEASURED
 from harness.report.escape import Markdown, table
-from harness.report.numbers import NOT_MEASURED, measured
+from harness.report.numbers import in_cell
 from harness.report.page import Page, not_measured
-from harness.report.sections import values
 
 
 def variants(page: Page, case: str, metrics: list[str], ratio: str = "") -> Markdown:
@@ -21,11 +21,11 @@ def variants(page: Page, case: str, metrics: list[str], ratio: str = "") -> Mark
         head.append(f"{problem.metric(ratio).label}, over {base}")
     rows: list[list[str]] = []
     for name in order:
-        cells: list[str] = [measured(page.metrics.get(metric, name, case)) for metric in metrics]
+        cells: list[str] = [in_cell(page.metrics.get(metric, name, case)) for metric in metrics]
         if all(cell == NOT_MEASURED for cell in cells):
             continue
         if ratio:
-            cells.append(values.ratio(page, ratio, name, base, case))
+            cells.append(in_cell(page.metrics.ratio((ratio, name, case), (ratio, base, case))))
         rows.append([problem.variants[name].label, *cells])
     return table(head, rows) if rows else not_measured()
 

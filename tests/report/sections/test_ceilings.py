@@ -20,8 +20,8 @@ def test_one_gpu_has_one_column_and_its_share_of_the_datasheet() -> None:
     shown = ceiling_table("NVIDIA H200", {"GPU-one": rates(791.52)})
     assert shown.head == ["ceiling", "measured", "datasheet", "share"]
     assert shown.rows == [
-        ["bf16 matrix product, TFLOP/s", "791.5 [790.5, 792.5]", "989.4", "80.0 %"],
-        ["host time of a kernel launch, µs", "4.4 [4.1, 4.7]", "–", "–"],
+        ["bf16 matrix product, TFLOP/s", "792 ± 1", "989.4", "80.0 %"],
+        ["host time of a kernel launch, µs", "4.4 ± 0.3", "–", "–"],
     ]
     assert "datasheet" in shown.source
 

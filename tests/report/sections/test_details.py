@@ -19,7 +19,7 @@ def test_a_call_block_is_folded_with_its_sections_rendered(
     lines = render(template, page(example, tables())).splitlines()
     assert lines == [
         "<details>",
-        "<summary>Counters of &#60;float&#62;</summary>",
+        "<summary>Counters of &#60;float></summary>",
         "",
         "| a |",
         "| --- |",

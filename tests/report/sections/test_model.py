@@ -12,7 +12,7 @@ def test_a_model_stands_beside_what_was_measured(example: Problem) -> None:
     points = [("slow", "small", 5.0), ("fast", "small", 1.0)]
     assert rows_of(model_table(shown, "time", points))[1:] == [
         ["Slow", "small", "4 ms", "5", "0.800"],
-        ["Fast", "small", "not measured", "1", "–"],
+        ["Fast", "small", "–", "1", "–"],
     ]
     assert "figures/m.svg" in model(shown, "m", "time", points, "c")
     assert len(re.findall('aria-roledescription="bar"', shown.figures["m.svg"])) == 1

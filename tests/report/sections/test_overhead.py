@@ -34,7 +34,7 @@ def test_the_cost_of_a_capture_is_its_median_step_over_the_unprofiled(example: P
     )
     captures = rows["variant"]
     slow = dict(zip(captures, rows["Slow"], strict=True))
-    assert {kind for kind, cost in slow.items() if cost == "–"} == {"nsys", "ncu"}
+    assert {*slow} == {"torch", "memory"}  # nsys did not run, and ncu failed
     assert (times(slow["torch"]), times(slow["memory"])) == (2.5, 1.5)
     assert "Fast" not in rows  # nothing of it was profiled
 
