@@ -40,6 +40,7 @@ def render(template: Path, page: Page) -> str:
     from harness.report.escape import finalize
 
     environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template.parent),  # of parts that pages include
         undefined=jinja2.StrictUndefined,
         finalize=finalize,
         trim_blocks=True,
@@ -52,5 +53,7 @@ def render(template: Path, page: Page) -> str:
         return environment.from_string(text).render(w=Worklog(page), problem=page.problem)
     except jinja2.TemplateSyntaxError as error:
         raise ManifestError(str(error.message), where=f"{template}, line {error.lineno}") from None
+    except jinja2.TemplateNotFound as error:
+        raise ManifestError(f"no part {error.name!r} beside it", where=template) from None
     except jinja2.UndefinedError as error:
         raise ManifestError(str(error), where=template, remedy=_REMEDY) from None
