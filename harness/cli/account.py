@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.captures.registry import KINDS
-from harness.cli.progress import Estimate, left_in_words
+from harness.cli.progress import Estimate, in_words
 from harness.evidence.cell_record import CellRecord
 from harness.run.durations import Key
 from harness.run.session import Session, Work
@@ -33,7 +33,7 @@ def _long(asked: Session, expected: Mapping[Key, float]) -> str:
     seconds = Estimate(asked.to_run, expected, asked.jobs).left(0.0)
     if seconds is None:
         return "; how long they take here is not known yet"
-    return f"; about {left_in_words(seconds)} by earlier runs, after set-up"
+    return f"; about {in_words(seconds)} by earlier runs, after set-up"
 
 
 def interrupted(work: Work, argv: Sequence[str]) -> Iterator[str]:
@@ -121,7 +121,7 @@ def spent(records: Iterable[CellRecord]) -> str:
     seconds: Counter[str] = Counter()
     for record in records:
         seconds.update(record.phases)
-    parts = [f"{name.replace('_', ' ')} {left_in_words(seconds[name])}" for name in seconds]
+    parts = [f"{name.replace('_', ' ')} {in_words(seconds[name])}" for name in seconds]
     return f"the cells' time, side by side: {', '.join(parts)}" if parts else ""
 
 

@@ -126,11 +126,11 @@ class _Left(rich_progress.ProgressColumn):
     def render(self, task: rich_progress.Task) -> Text:  # noqa: ARG002 - rich's signature
         with self._lock:
             seconds = self._estimate.left(time.monotonic())
-        return Text(f"about {left_in_words(seconds)} left" if seconds else "")
+        return Text(f"about {in_words(seconds)} left" if seconds else "")
 
 
-def left_in_words(seconds: float) -> str:
-    """Return a duration as a reader wants it of an estimate: "40 s", "12 min" or "3 h 5 min"."""
+def in_words(seconds: float) -> str:
+    """Return a duration as exactly as a reader wants it: "40 s", "12 min" or "3 h 5 min"."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

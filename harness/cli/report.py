@@ -56,7 +56,7 @@ def report(
     from harness.report.escape import printable
     from harness.store.run_folder import Run
 
-    lost, outside_git = "", 0
+    published = None
     if problem is None and report is None:
         folders = index.reports(checkout.reports())
         for folder in folders:
@@ -68,15 +68,17 @@ def report(
                 study, source, checkout.reports(), checkout.captures(), replace=replace
             )
             folders = [published.folder]
-            lost, outside_git = published.loss, published.outside_git
         else:
             publish.render(study, source)
             folders = [source]
     index.write(checkout.reports(), sources_now())
     worklogs = [str(folder / "README.md") for folder in folders]
+    lost, outside_git = (published.loss, published.outside_git) if published else ("", 0)
     if json:
         output.as_json({"worklogs": worklogs, "partial": lost, "outside_git": outside_git})
         return
+    if published and published.unfinished:
+        print("unfinished: {} of {} cells were run".format(*published.unfinished))
     if lost:
         print(f"partial, beside the report: {printable(lost)} (--replace replaces it)")
     if outside_git:

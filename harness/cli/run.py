@@ -1,6 +1,7 @@
 """``harness run``: execute a problem's cells on this machine."""
 
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ from harness.cli import engine_options
 if TYPE_CHECKING:
     from harness.analysis.scope import Scope
     from harness.run.durations import Key
-    from harness.run.session import Work
+    from harness.run.session import Session, Work
 
 _SOME_FAILED = 4
 _INTERRUPTED = 130
@@ -54,8 +55,6 @@ def run(
 
     With --variant, --case or --capture: those of all cells.
     """
-    from harness.cli import account
-    from harness.cli.waiting import Waiting
     from harness.problem.plan import Selected
     from harness.run.session import Request, session
 
@@ -66,19 +65,28 @@ def run(
     if dry_run:
         print(*understood.pasteable(), sep="\n")
         return
-    expected = understood.durations()
+    if _carried_out(understood, worklog=worklog, json=json):
+        raise typer.Exit(_SOME_FAILED)
+
+
+def _carried_out(asked: "Session", *, worklog: bool, json: bool) -> int:
+    """Set up, run the cells, and say how it ended; return how many cells failed."""
+    from harness.cli import account
+    from harness.cli.waiting import Waiting
+
+    expected = asked.durations()
     messages: list[str] = []
     with Waiting(quiet=json) as waiting:
-        waiting.say(account.opening(understood, expected))
-        work = understood.install(messages.append if json else waiting.say, waiting.work_on)
+        waiting.say(account.opening(asked, expected))
+        work = asked.install(messages.append if json else waiting.say, waiting.work_on)
+    started = time.monotonic()
     failed = _execute(work, expected, quiet=json)
     scope, report = _published(work, quiet=json) if worklog else (None, None)
     if json:
         _print_json(work, messages, report)
     else:
-        _print_end(work, scope, report)
-    if failed:
-        raise typer.Exit(_SOME_FAILED)
+        _print_end(work, time.monotonic() - started, scope, report)
+    return failed
 
 
 def _execute(work: "Work", expected: dict["Key", float], *, quiet: bool) -> int:
@@ -104,16 +112,22 @@ def _published(work: "Work", *, quiet: bool) -> tuple["Scope", Path]:
     from harness.cli import judgement
     from harness.cli.resolve import sources_now
     from harness.cli.waiting import Waiting
+    from harness.errors import HarnessError
     from harness.extract import door
     from harness.report import index, publish
     from harness.report.escape import printable
 
-    with Waiting(quiet=quiet) as waiting:
-        waiting.work_on("reading captures, writing the worklog")
-        published = publish.publish(work.problem, work.run, checkout.reports(), checkout.captures())
-        index.write(checkout.reports(), sources_now())
-        evidence = door.report(published.folder)
-        _, scope = judgement.judge(work.problem, evidence)
+    reports, store = checkout.reports(), checkout.captures()
+    try:
+        with Waiting(quiet=quiet) as waiting:
+            waiting.work_on("reading captures, writing the worklog")
+            published = publish.publish(work.problem, work.run, reports, store)
+            index.write(reports, sources_now())
+            evidence = door.report(published.folder)
+            _, scope = judgement.judge(work.problem, evidence)
+    except HarnessError:
+        print(f"run: {work.run.folder}", file=sys.stderr)  # its cells are whole all the same
+        raise
     if not quiet:
         judgement.show(work.problem, scope, evidence)
         if published.loss:
@@ -121,18 +135,18 @@ def _published(work: "Work", *, quiet: bool) -> tuple["Scope", Path]:
     return scope, published.folder
 
 
-def _print_end(work: "Work", scope: "Scope | None", report: Path | None) -> None:
+def _print_end(work: "Work", seconds: float, scope: "Scope | None", report: Path | None) -> None:
     from harness.cli import account
 
     ids = {cell.id for cell in work.cells}
     records = [record for _, record in work.run.records() if record.id in ids]
     where = report / "README.md" if report else work.run.folder
     device = work.engine.node.target.device
-    print(account.ending(account.statuses(records), where, scope, device))
+    cells = f"{account.statuses(records)} in {seconds:.0f} s"
+    print(account.ending(cells, where, scope, device))
     if phases := account.spent(records):
         print(phases)
-    if report:
-        print(f"run: {account.near(work.run.folder)}")
+    print(f"run: {work.run.folder}")
     print("next:")
     for command, purpose in account.next_steps(work, sys.argv, report):
         print(f"  {command}  # {purpose}")

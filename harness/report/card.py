@@ -6,6 +6,7 @@ from pathlib import Path
 from pydantic import Field
 
 from harness import files
+from harness.analysis.scope import scope
 from harness.evidence.record import Many, Record, parsed
 from harness.report.numbers import measured
 from harness.report.page import Page
@@ -35,13 +36,14 @@ def write(page: Page, folder: Path) -> None:
     """Write the card of a rendered page into the report's folder."""
     run = page.provenance.run
     sentence, headline = _sentence(page)
+    judged = scope(page.problem, page.results, run).judged
     card = Card(
         title=page.problem.title,
         gpus=tuple(sorted({call.target.name for call in run.origins})),
         measured=(run.started or "")[:10],
         sentence=sentence,
         number=headline,
-        verdicts=dict(Counter(result.verdict for result in page.results)),
+        verdicts=dict(Counter(result.verdict for result in judged)),
         figure=next(iter(page.figures), ""),
         sources=tuple(sorted({call.sources_sha256 or "" for call in run.origins})),
     )

@@ -29,11 +29,13 @@ class Published:
     """Where a report was written, and how many of its captures went to the store.
 
     ``loss`` says what the report that stands would have lost, if the new one is beside it.
+    ``unfinished``: how many of how many planned cells the run has, if not all.
     """
 
     folder: Path
     loss: str = ""
     outside_git: int = 0
+    unfinished: tuple[int, int] | None = None
 
 
 def publish(
@@ -58,7 +60,8 @@ def publish(
         with files.atomic_folder(folder) as building:
             for part in built.iterdir():
                 part.rename(building / part.name)
-    return Published(folder, loss, sum(not capture.in_git for capture in captures))
+    outside_git = sum(not capture.in_git for capture in captures)
+    return Published(folder, loss, outside_git, door.provenance_of(folder).unfinished)
 
 
 def render(problem: Problem, folder: Path) -> dict[str, str]:

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from harness import files
-from harness.cli.progress import Estimate, Progress, left_in_words
+from harness.cli.progress import Estimate, Progress, in_words
 from harness.evidence.provenance import FILE, EvidenceProvenance, Provenance, Target
 from harness.machine import target
 from harness.problem import manifest
@@ -99,7 +99,7 @@ def test_jobs_side_by_side_take_their_share_of_the_time(cells: list[Cell]) -> No
     [(0.4, "0 s"), (59, "59 s"), (60, "1 min"), (3540, "59 min"), (11_100, "3 h 5 min")],
 )
 def test_a_duration_is_as_exact_as_an_estimate(seconds: float, words: str) -> None:
-    assert left_in_words(seconds) == words
+    assert in_words(seconds) == words
 
 
 @pytest.mark.usefixtures("a_lock_of_our_own")

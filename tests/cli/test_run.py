@@ -68,8 +68,10 @@ def test_the_short_path_ends_in_verdicts_and_what_to_do_next(
     assert lines[0].startswith("the short path of 9-example: 4 of 20 cells; how long they take")
     (run,) = runs(house)
     report = "reports/9-example/toy-gpu"
-    end = lines.index(f"4 ok · 1 of 1 claims reproduced; 1 needs the full run → {report}/README.md")
-    assert lines[end + 1] == f"run: {run.relative_to(house)}"
+    told = r"4 ok in \d+ s · 1 of 1 claims reproduced; 1 needs the full run → (.*)"
+    (end,) = (at for at, line in enumerate(lines) if re.fullmatch(told, line))
+    assert lines[end].endswith(f" → {report}/README.md")
+    assert f"run: {run}" in lines[end:]
     assert any(
         line.endswith("1500 --worklog --full  # every cell and every claim") for line in lines[end:]
     )
@@ -98,7 +100,7 @@ def test_without_a_worklog_it_says_how_to_get_one(
     done = harness(monkeypatch)
     (run,) = runs(house)
     folder = run.relative_to(house)
-    assert f"4 ok → {folder}" in done.stdout.splitlines()
+    assert re.search(rf"^4 ok in \d+ s → {folder}$", done.stdout, re.MULTILINE)
     assert f"/somewhere/harness report 9 --run {folder}  #" in done.stdout
     assert not (house / "reports").exists()
 
@@ -128,9 +130,13 @@ def test_an_interrupted_run_goes_on_with_the_line_that_it_prints(
     checked = CliRunner().invoke(app, ["check", "9"])
     assert checked.exit_code == 3
     assert "unfinished: 2 of 4 cells were run" in checked.stderr
+    reported = CliRunner().invoke(app, ["report", "9"])
+    assert reported.stdout.startswith("unfinished: 2 of 4 cells were run\n")
 
     resumed = CliRunner().invoke(app, argv)
     assert resumed.exit_code == 0, resumed.output
+    written_again = CliRunner().invoke(app, ["report", "9"])
+    assert "unfinished" not in written_again.stdout
     assert "9-example: 4 of 20 cells, 2 of them left" in resumed.stdout
     assert "[3/4] " in resumed.stdout
     assert "[1/4] " not in resumed.stdout
