@@ -1,12 +1,18 @@
-"""Logarithmic axes of the figures, and where on them a value or a text lies."""
+"""The axes of the figures, and where on them a value or a text lies."""
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
-from harness.report.chart import GAP, WIDTH
+from harness.analysis.units import byte_unit
+from harness.report.chart import FONT, GAP
+from harness.report.labels import text_width
 
-_CHARACTER = 6
-"""Pixels that a character of text is wide, about."""
+_NUMBER = 45
+"""Pixels that a number below an axis needs."""
+
+_LEAST_MS = 10
+"""An axis that does not reach as many milliseconds is one of microseconds."""
 
 
 class DecadeAxis:
@@ -31,6 +37,23 @@ class DecadeAxis:
         powers = range(math.ceil(first), math.floor(last) + 1)
         return alt.Axis(values=[10.0**power for power in powers], format="~g")
 
+    def steps(self) -> Any:
+        """Return the axis with a line at 1, 2 and 5 of each decade."""
+        import altair as alt
+
+        first, last = (math.floor(math.log10(end)) for end in self._ends)
+        values = [digit * 10.0**power for power in range(first, last + 1) for digit in (1, 2, 5)]
+        return alt.Axis(values=values, format=",~g")
+
+    def powers_of_two(self) -> Any:
+        """Return the axis with lines at powers of two, as many as have room for their numbers."""
+        import altair as alt
+
+        first, last = (math.log2(end) for end in self._ends)
+        powers = range(math.ceil(first), math.floor(last) + 1)
+        stride = 1 + int(len(powers) * _NUMBER // self._length)
+        return alt.Axis(values=[2.0**power for power in powers[::stride]], format="~d")
+
     def pixel(self, value: float) -> float:
         """Return the distance of ``value`` from the axis's start, in pixels."""
         return self._length * math.log10(value / self._ends[0]) / self._decades
@@ -40,32 +63,25 @@ class DecadeAxis:
         return float(self._ends[0] * 10 ** (pixel * self._decades / self._length))
 
 
-class ClampedLogAxis:
-    """A log axis over any values; zero and below, where an interval may end, lie at its left end.
+def linear(marks: Iterable[tuple[float, str]], others: Iterable[float], length: float) -> Any:
+    """Return the scale of an axis from 0 that is ``length`` pixels long.
 
-    It is as long as a figure is wide.
+    It holds the texts that follow ``marks``, each a value and its text, and the ``others``.
     """
+    import altair as alt
 
-    def __init__(self, values: list[float]) -> None:
-        positive = [value for value in values if value > 0] or [1.0]
-        self._ends = [min(positive), max(positive)]
+    ends = [max(0.0, value) / (1 - _share(text, length)) for value, text in marks]
+    most = max([*ends, *others], default=0.0)
+    return alt.Scale(domain=[0, most or 1.0], nice=False, zero=True)
 
-    def scale(self) -> Any:
-        """Return the scale for the plotting library."""
-        import altair as alt
 
-        ends = self._ends
-        return alt.Scale(type="log", domain=ends, nice=False, padding=GAP, clamp=True)
+def shown_unit(largest: float, unit: str) -> tuple[float, str]:
+    """Return the unit of an axis up to ``largest``, after the number of ``unit`` that it equals."""
+    if unit == "B":
+        return byte_unit(largest)
+    return (1e-3, "µs") if unit == "ms" and largest < _LEAST_MS else (1.0, unit)
 
-    def text_start(self, end: float, text: str, lines: list[float]) -> float:
-        """Return the value at which a text starts that follows a mark ending at ``end``.
 
-        That is ``end``, or the last of the vertical ``lines`` that the text would lie across.
-        """
-        least, greatest = self._ends
-        decades = math.log10(greatest / least)
-        if end <= 0 or decades == 0:
-            return end
-        width = (GAP + _CHARACTER * len(text)) * decades / (WIDTH - 2 * GAP)
-        crossed = [line for line in lines if end < line < end * 10**width]
-        return max(crossed, default=end)
+def _share(text: str, length: float) -> float:
+    """Return the share of an axis that a gap and a text after it take, at most two thirds."""
+    return min(2 / 3, (GAP + text_width(text, FONT)) / length)

@@ -4,36 +4,83 @@ Figures are drawn without a browser, on a card of their own, so that they look t
 on dark pages.
 """
 
+import re
 from textwrap import wrap
 from typing import Any
 
 CARD = "#ffffff"
 INK, FAINT = "#24292f", "#57606a"
 """Colours of text and of axes; each has a contrast of more than 4.5 to the card."""
-BLUE, ORANGE, GREEN = "#3674b5", "#c2701c", "#2f8a5b"
+BLUE, ORANGE, GREEN = "#3674b5", "#b35900", "#1a7f37"
+SERIES = (BLUE, ORANGE, GREEN, "#8250df", "#cf222e", "#0b7285", "#7d4e00", FAINT)
+"""Colours of lines and of the texts that name them; each has that contrast, too."""
 GRID = "#d8dee4"
 WIDTH, HEIGHT = 580, 340
 """Pixels of a figure's plotting area, without a column of labels."""
+PLOT = 400
+"""Pixels of a plotting area beside a column of labels."""
 FONT = 13
 """Pixels of the type; no figure is so wide that a page has to shrink it."""
 GAP = 8
 """Pixels between a mark and the text beside it."""
 
-_LABEL_CHARACTERS = 30
-"""After about as many characters a label of an axis goes on in a second line."""
+_LINE = 15
+"""Pixels from a line of a label to the next."""
+_LABEL_CHARACTERS = 34
+"""After at most as many characters a label goes on in a second line."""
 
 Rows = list[dict[str, Any]]
 """What a figure draws: plain values by field name."""
 
 
-def label_axis(order: list[str]) -> Any:
-    """Return the vertical axis of labels, from top to bottom in the given order."""
+def rows_axis(order: list[str]) -> Any:
+    """Return the vertical axis of a figure with a row for each label, in the given order."""
     import altair as alt
 
-    lines = {label: "\n".join(wrap(label, _LABEL_CHARACTERS)) for label in order}
-    shown = f"split({lines}[datum.value], '\\n')"
-    axis = alt.Axis(labelLimit=380, labelExpr=shown, ticks=False, grid=False, labelPadding=GAP)
+    axis = alt.Axis(labels=False, ticks=False, grid=False)
     return alt.Y("label:N", sort=order, title=None, axis=axis)
+
+
+def row_labels(order: list[str]) -> Any:
+    """Return the labels left of a figure's rows; a long one goes on in further lines."""
+    import altair as alt
+
+    lines = [
+        {"label": label, "line": line, "dy": _LINE * (place - (len(parts) - 1) / 2)}
+        for label in order
+        for parts in [_wrapped(label)]
+        for place, line in enumerate(parts)
+    ]
+    mark = alt.Chart(alt.Data(values=lines)).mark_text(
+        align="right", baseline="middle", dy={"expr": "datum.dy"}
+    )
+    return mark.encode(x=alt.value(-GAP), y=rows_axis(order), text="line:N")
+
+
+def row_step(order: list[str]) -> Any:
+    """Return the height of a row of a figure with these labels."""
+    import altair as alt
+
+    return alt.Step(_LINE * max(len(_wrapped(label)) for label in order) + _LINE / 2)
+
+
+def _wrapped(label: str) -> list[str]:
+    """Return a label's lines, broken at its spaces or, as kernels' names have none, after "_"."""
+    if max(map(len, label.split()), default=0) <= _LABEL_CHARACTERS:
+        return wrap(label, _LABEL_CHARACTERS) or [label]
+    pieces = re.findall(r"[^_<, ]*[_<, ]*", label)
+    lines = [""]
+    for piece in pieces:
+        if lines[-1] and len(lines[-1] + piece.rstrip()) > _LABEL_CHARACTERS:
+            lines.append("")
+        lines[-1] += piece
+    return [line.strip() for line in lines]
+
+
+def halo_text(chart: Any, **mark: Any) -> Any:
+    """Return the chart's texts on a border in the colour of the card, which parts lines below."""
+    border = chart.mark_text(stroke=CARD, strokeWidth=5, strokeJoin="round", aria=False, **mark)
+    return border + chart.mark_text(**mark)
 
 
 def svg(chart: Any) -> str:

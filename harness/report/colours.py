@@ -10,7 +10,7 @@ _OF_FAMILY = {
     "attention": "#8a6bbe",
     "elementwise": "#e0a03c",
     "triton: pointwise": "#e0a03c",
-    "cast/copy": "#c4574f",
+    "cast/copy": "#b84a42",
     "copy": "#2a9d8f",
     "memset": "#8c959f",
     "fill/memset": "#8c959f",
@@ -19,7 +19,7 @@ _OF_FAMILY = {
     "triton: template": "#1f4e79",
     "quantize": "#b0577d",
 }
-_SPARE = ("#a0785a", "#5b7f2b", "#d37fb0", "#4c5c96", "#c9b458", "#2f8a5b", "#7d7d7d")
+_SPARE = ("#8a6242", "#5b7f2b", "#d37fb0", "#4c5c96", "#c9b458", "#2f8a5b", "#7d7d7d")
 
 
 def of_families(families: Iterable[str]) -> dict[str, str]:

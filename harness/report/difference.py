@@ -244,6 +244,11 @@ def _ends(row: Row) -> str:
     return f"[{signed_us(row.difference.low / 1e3)}, {signed_us(row.difference.high / 1e3)}]"
 
 
+def signed(value: float) -> str:
+    """Return a change with its sign, rounded as a value is."""
+    return number(value).replace("-", "\N{MINUS SIGN}") if value < 0 else f"+{number(value)}"
+
+
 def time_us(value: float) -> str:
     """Return a time in µs, to the nanosecond."""
     return f"{value:.3f}"

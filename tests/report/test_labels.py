@@ -1,52 +1,71 @@
-"""Labels beside crowded points: apart, inside, in the points' order."""
+"""Labels beside crowded points: apart, inside, in their order, on nothing else."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.report.labels import Spot, beside
+from harness.report.labels import Free, Spot, apart, text_width
 
-HEIGHT, LINE, NEAR = 300.0, 10.0, 60.0
-spots = st.lists(st.tuples(st.floats(0, 500), st.floats(0, HEIGHT)), max_size=25)
-
-
-def test_a_lone_point_has_its_label_at_its_height() -> None:
-    assert beside([(100.0, 50.0)], HEIGHT, LINE, NEAR) == [(110.0, 50.0)]
+HEIGHT, LINE = 300.0, 10.0
+SIZE = (600.0, HEIGHT)
+spots = st.lists(st.tuples(st.floats(0, 600), st.floats(0, HEIGHT)), min_size=1, max_size=25)
 
 
-def test_points_on_one_spot_share_it_evenly() -> None:
-    placed = beside([(100.0, 50.0)] * 3, HEIGHT, LINE, NEAR)
-    assert sorted(top for _, top in placed) == [40.0, 50.0, 60.0]
+def test_a_lone_label_stays_at_its_height() -> None:
+    assert apart([50.0], HEIGHT, LINE) == [50.0]
+    assert apart([], HEIGHT, LINE) == []
 
 
-def test_groups_have_a_column_each() -> None:
-    placed = beside([(0.0, 5.0), (300.0, 5.0), (50.0, 90.0)], HEIGHT, LINE, NEAR)
-    assert [left for left, _ in placed] == [60.0, 310.0, 60.0]
+def test_labels_of_one_height_share_it_evenly() -> None:
+    assert apart([50.0] * 3, HEIGHT, LINE) == [40.0, 50.0, 60.0]
 
 
 def test_at_the_edge_a_block_is_pushed_inside() -> None:
-    placed = beside([(0.0, HEIGHT)] * 4, HEIGHT, LINE, NEAR)
-    assert sorted(top for _, top in placed) == [270.0, 280.0, 290.0, 300.0]
+    assert apart([HEIGHT] * 4, HEIGHT, LINE) == [270.0, 280.0, 290.0, 300.0]
 
 
+@given(st.lists(st.floats(0, HEIGHT), max_size=25))
+def test_no_two_labels_touch_or_leave_or_change_order(tops: list[float]) -> None:
+    placed = apart(tops, HEIGHT, LINE)
+    order = sorted(range(len(tops)), key=lambda index: tops[index])
+    rising = [placed[index] for index in order]
+    assert all(below - above >= LINE - 1e-6 for above, below in pairwise(rising))
+    assert all(-1e-6 <= top <= HEIGHT + 1e-6 for top in placed)
+
+
+def test_a_label_with_room_is_not_moved_by_others() -> None:
+    assert apart([10.0, 201.0, 200.0], HEIGHT, LINE) == pytest.approx([10.0, 205.5, 195.5])
+
+
+def test_a_lone_point_has_its_label_right_beside_it() -> None:
+    box = Free(SIZE, [(100.0, 50.0)]).take((100.0, 50.0), 80, 14, 200)
+    assert box
+    assert (box.left, box.right) == (109.0, 189.0)
+    assert (box.top + box.bottom) / 2 == 50.0
+
+
+@settings(max_examples=50)
 @given(spots)
-def test_no_two_labels_of_a_column_touch_or_leave_or_change_order(points: list[Spot]) -> None:
-    placed = beside(points, HEIGHT, LINE, NEAR)
-    assert len(placed) == len(points)
-    for column in {left for left, _ in placed}:
-        members = [index for index in range(len(points)) if placed[index][0] == column]
-        tops = sorted(placed[index][1] for index in members)
-        assert all(below - above >= LINE - 1e-6 for above, below in pairwise(tops))
-        assert min(tops) >= -1e-6
-        assert max(tops) <= HEIGHT + 1e-6
-        by_label = sorted(members, key=lambda index: placed[index][1])
-        heights = [points[index][1] for index in by_label]
-        assert heights == sorted(heights)
+def test_labels_lie_on_no_label_no_point_and_no_line(points: list[Spot]) -> None:
+    roof = [(0.0, 250.0), (200.0, 100.0), (600.0, 100.0)]
+    free = Free(SIZE, points, [roof])
+    taken = [box for point in points[:8] if (box := free.take(point, 90, 14, 200))]
+    for one, other in combinations(taken, 2):
+        assert not one.touches(other, 0)
+    for box in taken:
+        assert not any(box.holds(point) for point in points)
+        assert box.left >= 0 and box.top >= 0 and box.right <= 600 and box.bottom <= HEIGHT
+        # Where the roof is level, at 100 from 200 on, no box spans it.
+        assert box.right < 200 or not box.top < 100 < box.bottom
 
 
-def test_a_point_with_room_is_not_moved_by_others() -> None:
-    placed = beside([(0.0, 10.0), (0.0, 200.0), (0.0, 201.0)], HEIGHT, LINE, NEAR)
-    assert placed[0][1] == 10.0
-    assert [placed[1][1], placed[2][1]] == pytest.approx([195.5, 205.5])
+def test_where_all_is_full_there_is_no_place() -> None:
+    crowd = [(float(x), float(y)) for x in range(0, 601, 10) for y in range(0, 301, 10)]
+    assert Free(SIZE, crowd).take((300.0, 150.0), 90, 14, 200) is None
+
+
+def test_a_text_of_wide_letters_is_wider() -> None:
+    assert text_width("iiii", 13) < text_width("aaaa", 13) < text_width("MMMM", 13)
+    assert text_width("aaaa", 26) == pytest.approx(2 * text_width("aaaa", 13))

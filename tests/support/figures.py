@@ -30,7 +30,7 @@ class Label:
 
 
 def labels(svg: str) -> list[Label]:
-    """Return every text of a figure that is not turned, with about the box that it takes."""
+    """Return every text of a figure, level or turned by a quarter, with about its box."""
     return list(_labels(_parsed(svg), 0.0, 0.0))
 
 
@@ -47,6 +47,16 @@ def size(svg: str) -> tuple[float, float]:
     return float(box[2]), float(box[3])
 
 
+def fills(svg: str) -> list[str]:
+    """Return the colours in which a figure's shapes are filled."""
+    return [
+        colour
+        for element in _parsed(svg).iter()
+        if not element.tag.endswith("text")
+        and (colour := element.attrib.get("fill", "")).startswith("#")
+    ]
+
+
 def _parsed(svg: str) -> ElementTree.Element:
     return ElementTree.fromstring(svg)  # noqa: S314 - the harness drew it
 
@@ -55,10 +65,20 @@ def _labels(element: ElementTree.Element, x: float, y: float) -> Iterator[Label]
     shift = _TRANSLATE.search(element.attrib.get("transform", ""))
     if shift:
         x, y = x + float(shift[1]), y + float(shift[2])
-    if element.tag.endswith("text") and element.attrib.get("opacity") != "0":
-        yield from _lines(element, x, y)
+    # A text with a stroke is the border of the one that follows.
+    if element.tag.endswith("text") and "stroke" not in element.attrib:
+        if "rotate(-90)" in element.attrib.get("transform", ""):
+            yield from (_turned(line, x, y) for line in _lines(element, 0.0, 0.0))
+        else:
+            yield from _lines(element, x, y)
     for part in element:
         yield from _labels(part, x, y)
+
+
+def _turned(line: Label, x: float, y: float) -> Label:
+    """Return a line of text turned to the left around the figure's start, then moved."""
+    box = (x + line.top, y - line.right, x + line.bottom, y - line.left)
+    return Label(line.text, *box, line.size, line.colour)
 
 
 def _lines(element: ElementTree.Element, x: float, y: float) -> Iterator[Label]:

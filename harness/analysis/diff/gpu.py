@@ -61,6 +61,12 @@ class GpuDiff:
     b_ns: int
     rows: tuple[Row, ...]
 
+    @property
+    def busy_ns(self) -> tuple[int, int]:
+        """Return the time in which A's and B's GPU did anything: all rows but the gaps."""
+        worked = [row for row in self.rows if row.kind != "gap"]
+        return sum(row.a.total_ns for row in worked), sum(row.b.total_ns for row in worked)
+
 
 def compare(a: Tables, b: Tables, name: str | None = None) -> GpuDiff:
     """Return the changes from ``a`` to ``b`` within the steps that ranges ``name`` mark.

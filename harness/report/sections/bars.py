@@ -1,16 +1,31 @@
-"""Bars: a metric with intervals and samples on a log axis, the baseline's value as a line."""
+"""Bars: a metric with intervals from 0, the baseline and what the GPU reaches at most as lines."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from harness.analysis.statistics import Rounds
-from harness.report.axes import ClampedLogAxis
-from harness.report.chart import BLUE, GAP, INK, ORANGE, WIDTH, Rows, label_axis, svg
+from harness.analysis import datasheets, roofline
+from harness.report.axes import linear, shown_unit
+from harness.report.chart import (
+    BLUE,
+    FAINT,
+    FONT,
+    GAP,
+    INK,
+    ORANGE,
+    PLOT,
+    Rows,
+    halo_text,
+    row_labels,
+    row_step,
+    rows_axis,
+    svg,
+)
 from harness.report.escape import Markdown
-from harness.report.numbers import measured
+from harness.report.numbers import number
 from harness.report.page import Page
 
-_MOST_TICKS = 40
+_LINE = 18
+"""Pixels from the label of a vertical line to the next above it."""
 
 
 class Bar(NamedTuple):
@@ -23,85 +38,137 @@ class Bar(NamedTuple):
     baseline: bool
 
 
-def bars(page: Page, name: str, metric: str, case: str, caption: str) -> Markdown:
-    """Draw a metric of all variants in a case."""
+def bars(
+    page: Page,
+    name: str,
+    metric: str,
+    case: str,
+    caption: str,
+    only: Iterable[str] = (),
+    ceiling: str = "",
+) -> Markdown:
+    """Draw a metric of all variants in a case, or of those among ``only``.
+
+    ``ceiling``: the measured rate to draw as a line, such as "bf16", in the metric's unit; the
+    datasheet's is drawn beside it.
+    """
     problem = page.problem
     entries = [
         Bar(variant.label, metric, key, case, key == problem.baseline)
         for key, variant in problem.variants.items()
+        if not only or key in set(only)
     ]
     alt = f"{problem.metric(metric).label} by variant"
-    return page.figure(name, alt, draw_bars(page, metric, entries), caption)
+    return page.figure(name, alt, draw_bars(page, metric, entries, ceiling), caption)
 
 
-def draw_bars(page: Page, metric: str, entries: Iterable[Bar]) -> str | None:
+def draw_bars(page: Page, metric: str, entries: Iterable[Bar], ceiling: str = "") -> str | None:
     """Return the figure of ``metric`` as SVG, None where no entry was measured."""
     rows = [row for entry in entries for row in _row(page, entry)]
+    if not rows:
+        return None
     definition = page.problem.metric(metric)
-    return draw(rows, f"{definition.label}, {definition.unit}") if rows else None
+    lines = [row for row in rows if row["baseline"]]
+    lines += _ceilings(page, ceiling) if ceiling else []
+    scale, unit = shown_unit(max(row["high"] for row in rows), definition.unit)
+    rows = [_scaled(row, scale) for row in rows]
+    lines = [_scaled(line, scale) for line in lines]
+    lines = [line | {"shown": f"{line['label']}: {line['shown']}"} for line in lines]
+    return draw(rows, lines, f"{definition.label}, {unit}" if unit else definition.label)
 
 
 def _row(page: Page, entry: Bar) -> Iterable[dict[str, Any]]:
-    place = (entry.metric, entry.variant, entry.case)
-    value = page.metrics.get(*place)
+    value = page.metrics.get(entry.metric, entry.variant, entry.case)
     if value.value is not None:
         yield {
             "label": entry.label,
             "value": value.value,
             "low": value.low,
             "high": value.high,
-            "samples": ticks(page.metrics.samples(*place)),
-            "shown": measured(value, interval=False),
             "baseline": entry.baseline,
         }
 
 
-def ticks(rounds: Rounds) -> Rows:
-    """Return samples by value: all, or 40 of them from the smallest to the largest."""
-    ordered = sorted(value for values in rounds.values() for value in values)
-    last = len(ordered) - 1
-    if last >= _MOST_TICKS:
-        ordered = [ordered[round(i * last / (_MOST_TICKS - 1))] for i in range(_MOST_TICKS)]
-    return [{"value": value} for value in ordered]
+def _ceilings(page: Page, name: str) -> Rows:
+    """Return the lines of a rate that was measured and of the datasheet's, where known."""
+    best = roofline.best(page.tables).get(name)
+    sheet = datasheets.of(page.target.name)
+    peak = sheet.rate(name) if sheet else None
+    known = {"highest measured here": best, "datasheet": peak}
+    return [
+        {"label": label, "value": value, "baseline": False}
+        for label, value in known.items()
+        if value
+    ]
 
 
-def draw(rows: Rows, title: str) -> str:
-    """Return points with intervals as SVG, each over a strip of ticks, one for each sample.
+def _scaled(row: dict[str, Any], scale: float) -> dict[str, Any]:
+    """Return a row with its values divided by ``scale``, and its value as text."""
+    values = {key: row[key] / scale for key in ("value", "low", "high") if key in row}
+    return row | values | {"shown": number(values["value"])}
 
-    Rows: label, value, low, high, samples (value), shown, baseline.
+
+def draw(rows: Rows, lines: Rows, title: str) -> str:
+    """Return bars from 0 with their intervals as SVG, and vertical lines with labels above.
+
+    Rows: label, value, low, high, shown, baseline; lines: value, shown, baseline.
     """
     import altair as alt
 
-    axis = ClampedLogAxis([value for row in rows for value in _extent(row)])
-    lines = [row["value"] for row in rows if row["baseline"]]
-    points = [row | {"beside": axis.text_start(row["high"], row["shown"], lines)} for row in rows]
-    samples = [
-        sample | {"label": row["label"], "baseline": row["baseline"]}
-        for row in rows
-        for sample in row["samples"]
-    ]
+    labels = [row["label"] for row in rows]
+    width = PLOT
+    scale = linear(
+        [(row["high"], row["shown"]) for row in rows], [line["value"] for line in lines], width
+    )
 
     def x(field: str) -> Any:
-        return alt.X(f"{field}:Q", title=title, scale=axis.scale())
+        return alt.X(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
 
-    y = label_axis([row["label"] for row in rows])
+    y = rows_axis(labels)
     colour = alt.condition("datum.baseline", alt.value(ORANGE), alt.value(BLUE))
-    base = alt.Chart(alt.Data(values=points)).encode(y=y)
-    rule = alt.Chart(alt.Data(values=[{"value": line} for line in lines]))
-    # A name of each tick for screen readers would be more than half of the file.
-    tick = alt.Chart(alt.Data(values=samples)).mark_tick(
-        thickness=1, size=7, opacity=0.6, yOffset=10, aria=False
+    base = alt.Chart(alt.Data(values=rows)).encode(y=y)
+    layered = base.mark_bar(size=FONT).encode(x=x("value"), color=colour)
+    for line in _raised(lines, scale.domain[1]):
+        layered += _line(line, x("value"))
+    layered += base.mark_rule(strokeWidth=2, color=INK).encode(x=x("low"), x2="high:Q")
+    shown = halo_text(base.encode(x=x("high"), text="shown:N"), align="left", dx=GAP)
+    return svg(
+        (layered + shown + row_labels(labels)).properties(width=width, height=row_step(labels))
     )
-    layered = (
-        rule.mark_rule(color=ORANGE, strokeDash=[4, 3]).encode(x=x("value"))
-        + tick.encode(x=x("value"), y=y, color=colour)
-        + base.mark_rule(strokeWidth=2).encode(x=x("low"), x2="high:Q", color=colour)
-        + base.mark_point(filled=True, size=60, opacity=1).encode(x=x("value"), color=colour)
-        + base.mark_text(align="left", dx=GAP, color=INK).encode(x=x("beside"), text="shown:N")
-    )
-    return svg(layered.properties(width=WIDTH, height=alt.Step(30)))
 
 
-def _extent(row: dict[str, Any]) -> list[float]:
-    """Return every value that a row draws."""
-    return [row["low"], row["value"], row["high"], *(sample["value"] for sample in row["samples"])]
+def _raised(lines: Rows, most: float) -> Rows:
+    """Return the lines with the height of their label, so that none lies on another's line.
+
+    Labels right of the middle end at their line, the leftmost lowest; the others start at theirs.
+    """
+    right = sorted((line for line in lines if line["value"] > most / 2), key=_value)
+    left = sorted((line for line in lines if line["value"] <= most / 2), key=_value, reverse=True)
+    return [
+        line | {"top": -12 - _LINE * place, "align": "right" if line in right else "left"}
+        for place, line in enumerate([*right, *left])
+    ]
+
+
+def _value(line: dict[str, Any]) -> float:
+    return float(line["value"])
+
+
+def _line(line: dict[str, Any], x: Any) -> Any:
+    """Return a dashed line from the bottom of the figure to its label."""
+    import altair as alt
+
+    colour = ORANGE if line["baseline"] else FAINT
+    base = alt.Chart(alt.Data(values=[line])).encode(x=x)
+    rule = base.mark_rule(color=colour, strokeDash=[4, 3]).encode(
+        y=alt.value(line["top"]), y2=alt.value("height")
+    )
+    side = -4 if line["align"] == "right" else 4
+    text = halo_text(
+        base.encode(y=alt.value(line["top"]), text="shown:N"),
+        align=line["align"],
+        dx=side,
+        baseline="middle",
+        color=colour,
+    )
+    return rule + text

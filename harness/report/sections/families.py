@@ -1,8 +1,10 @@
 """GPU time of a step by kernel family, stacked, a bar a variant."""
 
-from harness.report.chart import WIDTH, Rows, label_axis, svg
+from harness.report import colours
 from harness.report.escape import Markdown
+from harness.report.numbers import number
 from harness.report.page import Page
+from harness.report.stacked import draw
 
 
 def families(page: Page, name: str, case: str, variants: list[str], caption: str) -> Markdown:
@@ -12,27 +14,13 @@ def families(page: Page, name: str, case: str, variants: list[str], caption: str
     steps = {variant: step.kernels(page.metrics, variant, case) for variant in variants}
     measured = {variant: kernels for variant, kernels in steps.items() if kernels is not None}
     rows = [
-        {"label": variant, "family": family, "value": time_us}
+        {"label": page.problem.variants[variant].label, "part": family, "value": time_us}
+        | {"end": total, "shown": number(total)}
         for variant, kernels in measured.items()
+        for total in [sum(time_us for _, time_us in kernels.families())]
         for family, time_us in kernels.families()
     ]
+    palette = colours.of_families(str(row["part"]) for row in rows)
     kinds = ", ".join(dict.fromkeys(kernels.kind for kernels in measured.values()))
-    figure = draw(rows, f"GPU time per step, µs (under {kinds})") if rows else None
+    figure = draw(rows, f"GPU time per step, µs (under {kinds})", palette) if rows else None
     return page.figure(name, "GPU time by kernel family", figure, caption)
-
-
-def draw(rows: Rows, title: str) -> str:
-    """Return stacked bars of time by kernel family as SVG. Rows: label, family, value."""
-    import altair as alt
-
-    order = list(dict.fromkeys(row["label"] for row in rows))
-    chart = (
-        alt.Chart(alt.Data(values=rows))
-        .mark_bar()
-        .encode(
-            y=label_axis(order),
-            x=alt.X("sum(value):Q", title=title),
-            color=alt.Color("family:N", title=None, scale=alt.Scale(scheme="tableau10"), sort=None),
-        )
-    )
-    return svg(chart.properties(width=WIDTH))

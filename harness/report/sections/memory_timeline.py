@@ -3,12 +3,28 @@
 from typing import TYPE_CHECKING, Any
 
 from harness.evidence.tables import FREED_POOL, Tables
-from harness.report.chart import BLUE, GREEN, INK, ORANGE, WIDTH, Rows, svg
+from harness.report.axes import shown_unit
+from harness.report.chart import (
+    BLUE,
+    FAINT,
+    FONT,
+    GAP,
+    GREEN,
+    ORANGE,
+    WIDTH,
+    Rows,
+    halo_text,
+    svg,
+)
 from harness.report.escape import Markdown
+from harness.report.labels import text_width
 from harness.report.page import Page
 
 if TYPE_CHECKING:
     import polars as pl
+
+Unit = tuple[float, str]
+"""A unit of memory: its bytes, its symbol."""
 
 _POOL_COLOURS = (BLUE, GREEN, "#8a6bbe", "#c4574f", "#6c8f2f", "#b08d2e")
 """A colour each for the pools of a figure; segments whose pool is unknown are grey."""
@@ -41,28 +57,30 @@ def draw_capture(tables: "Tables | None") -> str | None:
     begins = phases.agg(pl.col("index").first()).with_columns(pl.col("phase").cast(pl.String))
     marks = phase_marks(list(begins.iter_rows()), events["index"][-1])
     levels = tables["memory_by_pool"]
+    unit = shown_unit(float(events["reserved_bytes"].max() or 1), "B")  # type: ignore[arg-type]  # a number column
     if not levels.is_empty():
         areas = memory.stacked(events, levels, _MOST_POOL_POINTS, _MOST_POOLS)
         allocated = memory.highest(events, ["allocated_bytes"], _MOST_POOL_POINTS)
-        return draw_pools(_pool_rows(areas), _level_rows(allocated), marks)
+        return draw_pools(_pool_rows(areas, unit), _level_rows(allocated, unit), marks, unit)
     points = memory.highest(events, ["allocated_bytes", "reserved_bytes"], _MOST_POINTS)
     rows = [
-        {"index": index, "mb": value / 1e6, "series": series}
+        {"index": index, "held": value / unit[0], "series": series}
         for series in ("allocated", "reserved")
         for index, value in points.select("index", f"{series}_bytes").iter_rows()
         if value is not None
     ]
-    return draw_totals(rows, marks)
+    return draw_totals(rows, marks, unit)
 
 
-def _pool_rows(areas: "pl.DataFrame") -> Rows:
+def _pool_rows(areas: "pl.DataFrame", unit: Unit) -> Rows:
     return [
-        {"index": index, "pool": pool, "mb": size / 1e6} for index, pool, size in areas.iter_rows()
+        {"index": index, "pool": pool, "held": size / unit[0]}
+        for index, pool, size in areas.iter_rows()
     ]
 
 
-def _level_rows(levels: "pl.DataFrame") -> Rows:
-    return [{"index": index, "mb": size / 1e6} for index, size in levels.iter_rows()]
+def _level_rows(levels: "pl.DataFrame", unit: Unit) -> Rows:
+    return [{"index": index, "held": size / unit[0]} for index, size in levels.iter_rows()]
 
 
 def phase_marks(begins: list[tuple[str, int]], last: int) -> Rows:
@@ -78,28 +96,28 @@ def phase_marks(begins: list[tuple[str, int]], last: int) -> Rows:
     return marks
 
 
-def draw_totals(rows: Rows, marks: Rows) -> str:
-    """Return a line a series as SVG. Rows: index, mb, series; marks: index, shown."""
+def draw_totals(rows: Rows, marks: Rows, unit: Unit) -> str:
+    """Return a line a series as SVG. Rows: index, held, series; marks: index, shown."""
     import altair as alt
 
     line = (
         alt.Chart(alt.Data(values=rows))
         .mark_line(interpolate="step-after", strokeWidth=1.5)
         .encode(
-            x=alt.X("index:Q", title="allocator event"),
-            y=alt.Y("mb:Q", title="MB"),
+            x=_events(rows),
+            y=alt.Y("held:Q", title=unit[1]),
             color=alt.Color("series:N", title=None, scale=alt.Scale(range=[BLUE, ORANGE])),
         )
     )
-    rule, text = _phases(marks)
-    return svg((rule + line + text).properties(width=WIDTH, height=_HEIGHT))
+    rule, text = _phases(marks, rows[-1]["index"])
+    return svg((line + rule + text).properties(width=WIDTH, height=_HEIGHT))
 
 
-def draw_pools(rows: Rows, allocated: Rows, marks: Rows) -> str:
+def draw_pools(rows: Rows, allocated: Rows, marks: Rows, unit: Unit) -> str:
     """Return reserved memory stacked by pool, and allocated memory as a line on it, as SVG.
 
-    Rows: index, pool, mb, pools in the order of their layers; allocated: index, mb; marks: index,
-    shown.
+    Rows: index, pool, held, pools in the order of their layers; allocated: index, held; marks:
+    index, shown.
     """
     import altair as alt
 
@@ -108,23 +126,32 @@ def draw_pools(rows: Rows, allocated: Rows, marks: Rows) -> str:
         .mark_line(interpolate="step-after", strokeWidth=1.5)
         .encode(
             x="index:Q",
-            y="mb:Q",
+            y="held:Q",
             stroke=alt.Stroke("series:N", title=None, scale=alt.Scale(range=[ORANGE])),
         )
     )
-    rule, text = _phases(marks)
-    layered = _areas(rows) + rule + line + text
+    rule, text = _phases(marks, rows[-1]["index"])
+    layered = _areas(rows, unit) + line + rule + text
     return svg(layered.properties(width=WIDTH, height=_HEIGHT))
 
 
-def _areas(rows: Rows) -> Any:
+def _events(rows: Rows) -> Any:
+    """Return the horizontal axis, which ends with the last event."""
+    import altair as alt
+
+    scale = alt.Scale(domain=[0, max(1, rows[-1]["index"])], nice=False)
+    axis = alt.Axis(tickCount=6)
+    return alt.X("index:Q", title="event of torch's allocator", scale=scale, axis=axis)
+
+
+def _areas(rows: Rows, unit: Unit) -> Any:
     """Return the stacked areas of the pools."""
     import altair as alt
 
     pools = list(dict.fromkeys(row["pool"] for row in rows))
     names = [f"reserved: {pool}" for pool in pools]
     palette = iter(_POOL_COLOURS)
-    colours = [INK if pool == FREED_POOL else next(palette) for pool in pools]
+    colours = [FAINT if pool == FREED_POOL else next(palette) for pool in pools]
     areas = [
         row | {"series": names[layer], "layer": layer}
         for row in rows
@@ -134,19 +161,48 @@ def _areas(rows: Rows) -> Any:
         alt.Chart(alt.Data(values=areas))
         .mark_area(interpolate="step-after", opacity=0.6)
         .encode(
-            x=alt.X("index:Q", title="allocator event"),
-            y=alt.Y("mb:Q", title="MB", stack="zero"),
+            x=_events(rows),
+            y=alt.Y("held:Q", title=unit[1], stack="zero"),
             color=alt.Color("series:N", title=None, scale=alt.Scale(domain=names, range=colours)),
             order="layer:O",
         )
     )
 
 
-def _phases(marks: Rows) -> tuple[Any, Any]:
-    """Return a line for each mark, and the names at their upper ends."""
+def _phases(marks: Rows, last: int) -> tuple[Any, Any]:
+    """Return a line for each mark, and the names above them in as many rows as they need."""
     import altair as alt
 
-    phases = alt.Chart(alt.Data(values=marks))
-    rule = phases.mark_rule(color=INK, strokeDash=[2, 3]).encode(x="index:Q")
-    text = phases.mark_text(align="left", dx=3, dy=-4, baseline="bottom", color=INK, angle=315)
-    return rule, text.encode(x="index:Q", y=alt.value(0), text="shown:N")
+    ends: list[float] = []  # where the last name of each row ends, in pixels
+    placed = []
+    for mark in marks:
+        left = WIDTH * mark["index"] / max(1, last)
+        width = text_width(mark["shown"], FONT) + 2 * GAP
+        left = max(0.0, min(left, WIDTH - width))
+        row = next((row for row, end in enumerate(ends) if end <= left), len(ends))
+        if mark["shown"]:
+            ends[row : row + 1] = [left + width]
+        placed.append(mark | {"left": left, "top": -12 - 17 * row if mark["shown"] else 0})
+    rules = alt.layer(
+        *(
+            alt.Chart(alt.Data(values=[mark]))
+            .mark_rule(color=FAINT, strokeDash=[2, 3])
+            .encode(x="index:Q", y=alt.value(mark["top"]), y2=alt.value(_HEIGHT))
+            for mark in placed
+        )
+    )
+    names = alt.layer(
+        *(
+            halo_text(
+                alt.Chart(alt.Data(values=[mark])).encode(
+                    x=alt.value(mark["left"]), y=alt.value(mark["top"]), text="shown:N"
+                ),
+                align="left",
+                dx=4,
+                baseline="middle",
+            )
+            for mark in placed
+            if mark["shown"]
+        )
+    )
+    return rules, names

@@ -1,6 +1,19 @@
 """Measured values beside those of a model, as a figure and as a table."""
 
-from harness.report.chart import BLUE, INK, ORANGE, WIDTH, Rows, label_axis, svg
+from harness.report.axes import linear
+from harness.report.chart import (
+    BLUE,
+    FONT,
+    GAP,
+    ORANGE,
+    PLOT,
+    Rows,
+    halo_text,
+    row_labels,
+    row_step,
+    rows_axis,
+    svg,
+)
 from harness.report.escape import Markdown, table
 from harness.report.numbers import in_cell, number
 from harness.report.page import Page
@@ -36,7 +49,7 @@ def _rows(page: Page, metric: str, points: Points) -> Rows:
         value = page.metrics.get(metric, variant, case).value
         if value is not None:
             label = f"{page.problem.variants[variant].label} ({case})"
-            shown = number(value)
+            shown = f"{number(value)}, model {number(expected)}"
             rows.append({"label": label, "measured": value, "model": expected, "shown": shown})
     return rows
 
@@ -49,8 +62,12 @@ def draw(rows: Rows, title: str) -> str:
     import altair as alt
 
     order = [row["label"] for row in rows]
-    base = alt.Chart(alt.Data(values=rows)).encode(y=label_axis(order))
-    bar = base.mark_bar(color=BLUE).encode(x=alt.X("measured:Q", title=title))
-    tick = base.mark_tick(color=ORANGE, thickness=3, size=18).encode(x="model:Q")
-    text = base.mark_text(align="left", dx=8, color=INK).encode(x="measured:Q", text="shown:N")
-    return svg((bar + tick + text).properties(width=WIDTH))
+    ended = [row | {"end": max(row["measured"], row["model"])} for row in rows]
+    scale = linear([(row["end"], row["shown"]) for row in ended], (), PLOT)
+    x = alt.X("measured:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
+    base = alt.Chart(alt.Data(values=ended)).encode(y=rows_axis(order))
+    bar = base.mark_bar(color=BLUE, size=FONT).encode(x=x)
+    tick = base.mark_tick(color=ORANGE, thickness=3, size=2 * FONT).encode(x="model:Q")
+    text = halo_text(base.encode(x="end:Q", text="shown:N"), align="left", dx=GAP)
+    layered = bar + tick + text + row_labels(order)
+    return svg(layered.properties(width=PLOT, height=row_step(order)))

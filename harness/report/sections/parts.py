@@ -2,18 +2,16 @@
 
 from typing import Any
 
-from harness.analysis.units import byte_unit
-from harness.report.chart import BLUE, GAP, GREEN, INK, ORANGE, WIDTH, Rows, label_axis, svg
+from harness.problem.model import Metric
+from harness.report.axes import shown_unit
+from harness.report.chart import FAINT, SERIES, Rows
 from harness.report.escape import Markdown, table
 from harness.report.numbers import measured, size
 from harness.report.page import Page, not_measured
+from harness.report.stacked import draw
 
 REST = "other"
 """What the named parts leave of the total."""
-
-_COLOURS = (BLUE, ORANGE, GREEN, "#8a6bbe", "#b08d2e")
-_ROOM = 0.45
-"""Of the longest bar: what is left free right of it, for the text beside a bar."""
 
 
 def parts(
@@ -24,10 +22,19 @@ def parts(
     ``of``: ``total``, a metric; ``metrics``, its parts; ``beside``, metrics that stand beside the
     bar. A variant that lacks one of the first two has no bar.
     """
-    drawn = [row for variant in variants for row in _bar(page, case, variant, **of)]
+    rows = [row for variant in variants for row in _bar(page, case, variant, **of)]
     definition = page.problem.metric(of["total"])
-    figure = draw(drawn, definition.label, definition.unit) if drawn else None
+    figure = _draw(rows, definition) if rows else None
     return page.figure(name, f"parts of {definition.label} by variant", figure, caption)
+
+
+def _draw(rows: Rows, total: Metric) -> str:
+    """Return the figure of the bars as SVG, in a unit in which the longest is at least 1."""
+    scale, unit = shown_unit(max(row["end"] for row in rows), total.unit)
+    scaled = [row | {key: row[key] / scale for key in ("end", "value")} for row in rows]
+    names = list(dict.fromkeys(row["part"] for row in rows))
+    palette = dict(zip(names, [*SERIES[: len(names) - 1], FAINT], strict=True))
+    return draw(scaled, f"{total.label}, {unit}", palette)
 
 
 def parts_changed(
@@ -84,34 +91,3 @@ def _bar(
 
 def _label(page: Page, variant: str) -> str:
     return page.problem.variants[variant].label
-
-
-def draw(rows: Rows, title: str, unit: str) -> str:
-    """Return stacked bars as SVG. Rows: label, part, value; and the same a bar: end, shown."""
-    import altair as alt
-
-    longest = max(row["end"] for row in rows)
-    scale, unit = byte_unit(longest) if unit == "B" else (1.0, unit)
-    names = list(dict.fromkeys(row["part"] for row in rows))
-    scaled = [
-        row | {"size": row["value"] / scale, "layer": names.index(row["part"])} for row in rows
-    ]
-    texts = {row["label"]: row | {"reach": row["end"] / scale} for row in rows}
-    reach = alt.Scale(domain=[0, longest / scale * (1 + _ROOM)], nice=False)
-    y = label_axis(list(texts))
-    colours = alt.Scale(domain=names, range=[*_COLOURS[: len(names) - 1], INK])
-    bar = (
-        alt.Chart(alt.Data(values=scaled))
-        .mark_bar()
-        .encode(
-            y=y,
-            x=alt.X("size:Q", title=f"{title}, {unit}", scale=reach, stack="zero"),
-            color=alt.Color("part:N", title=None, scale=colours),
-            order="layer:O",
-        )
-    )
-    text = alt.Chart(alt.Data(values=list(texts.values()))).mark_text(
-        align="left", dx=GAP, color=INK
-    )
-    layered = bar + text.encode(y=y, x=alt.X("reach:Q", scale=reach), text="shown:N")
-    return svg(layered.properties(width=WIDTH, height=alt.Step(38)))

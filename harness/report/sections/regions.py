@@ -47,16 +47,25 @@ def regions(
 
 
 def region_bars(
-    page: Page, name: str, metric: str, place: Place, caption: str, only: Sequence[str]
+    page: Page,
+    name: str,
+    metric: str,
+    place: Place,
+    caption: str,
+    only: Sequence[str],
+    ceiling: str = "",
 ) -> Markdown:
-    """Draw a metric of a cell's regions, the baseline's value as a line."""
+    """Draw a metric of a cell's regions, the baseline's value as a line.
+
+    ``ceiling``: the measured rate to draw as a line, such as "bf16", in the metric's unit.
+    """
     problem = page.problem
     entries = [
         Bar(_label(problem, region), f"{metric}@{region}", *place, region == problem.baseline)
         for region in names(page.metrics, place, only)
     ]
     alt = f"{problem.metric(metric).label}, {place[1]}"
-    return page.figure(name, alt, draw_bars(page, metric, entries), caption)
+    return page.figure(name, alt, draw_bars(page, metric, entries, ceiling), caption)
 
 
 def names(metrics: Metrics, place: Place, only: Sequence[str] = ()) -> list[str]:

@@ -1,17 +1,30 @@
 """A case that measures the same thing at many sizes, each in a region of its own such as "m16"."""
 
 import re
+from textwrap import wrap
+from typing import Any
 
 from harness.analysis import roofline
 from harness.analysis.metrics import Measured, Metrics
 from harness.evidence.tables import Tables
+<<<<<<< HEAD
 from harness.report.chart import HEIGHT, WIDTH, Rows, svg
 from harness.report.columns import NOT_MEASURED
 from harness.report.escape import Markdown, table
 from harness.report.numbers import number
+=======
+from harness.report.axes import DecadeAxis
+from harness.report.chart import FONT, GAP, HEIGHT, SERIES, Rows, svg
+from harness.report.escape import Markdown, table
+from harness.report.labels import apart
+from harness.report.numbers import NOT_MEASURED, number
+>>>>>>> 26c5295 (Draw figures on a card, from 0, with labels that touch nothing)
 from harness.report.page import Page, not_measured
 
 _SIZE = re.compile(r"[A-Za-z]+(\d+)")
+_PLOT = 430
+"""Pixels of the plotting area; right of it stand the names of its lines."""
+_NAME_CHARACTERS = 26
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -54,7 +67,11 @@ def draw_sweep(page: Page, metric: str, case: str, variants: list[str]) -> str |
     scale, unit = _shown_unit(definition.unit)
     regions = sizes(page.metrics, case)
     rows = [
-        {"variant": variant, "size": _number(region), "value": scale * value}
+        {
+            "series": page.problem.variants[variant].label,
+            "size": _number(region),
+            "value": scale * value,
+        }
         for variant in variants
         for region in regions
         if (value := page.metrics.get(f"{metric}@{region}", variant, case).value) is not None
@@ -65,20 +82,52 @@ def draw_sweep(page: Page, metric: str, case: str, variants: list[str]) -> str |
 
 
 def draw(rows: Rows, title: str, size_title: str) -> str:
-    """Return a line a variant over sizes as SVG, both axes logarithmic.
+    """Return a line a series over sizes as SVG, both axes logarithmic, each named at its end.
 
-    Rows: variant, size, value.
+    Rows: series, size, value.
     """
     import altair as alt
 
-    order = list(dict.fromkeys(row["variant"] for row in rows))
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("size:Q", title=size_title, scale=alt.Scale(type="log", base=2, nice=False)),
-        y=alt.Y("value:Q", title=title, scale=alt.Scale(type="log", nice=False)),
-        color=alt.Color("variant:N", title=None, sort=order, scale=alt.Scale(scheme="tableau10")),
+    names = list(dict.fromkeys(row["series"] for row in rows))
+    across = DecadeAxis([row["size"] for row in rows], _PLOT)
+    upward = DecadeAxis([row["value"] for row in rows], HEIGHT)
+    colours = alt.Color("series:N", legend=None, scale=alt.Scale(domain=names, range=list(SERIES)))
+    x = alt.X("size:Q", title=size_title, scale=across.scale(), axis=across.powers_of_two())
+    y = alt.Y("value:Q", title=f"{title}, log scale", scale=upward.scale(), axis=upward.steps())
+    base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, color=colours)
+    layered = base.mark_line(strokeWidth=2) + base.mark_point(filled=True, size=30, opacity=1)
+    named = alt.Chart(alt.Data(values=_named(rows, names, upward))).encode(color=colours)
+    leader = named.mark_rule().encode(
+        x=alt.value(_PLOT), x2=alt.value(_PLOT + 2 * GAP), y="value:Q", y2="at:Q"
     )
-    layered = base.mark_line(strokeWidth=1.5) + base.mark_point(filled=True, size=30, opacity=1)
-    return svg(layered.properties(width=WIDTH, height=HEIGHT))
+    text = named.mark_text(align="left", baseline="middle", dy={"expr": "datum.dy"}).encode(
+        x=alt.value(_PLOT + 3 * GAP), y=alt.Y("at:Q", scale=upward.scale()), text="line:N"
+    )
+    return svg((layered + leader + text).properties(width=_PLOT, height=HEIGHT))
+
+
+def _named(rows: Rows, names: list[str], upward: DecadeAxis) -> Rows:
+    """Return the lines of each series' name, as high as its last value where there is room."""
+    last = [max((row for row in rows if row["series"] == name), key=_size_of) for name in names]
+    lines = {name: wrap(name, _NAME_CHARACTERS) for name in names}
+    line_height = FONT + 2
+    step = line_height * max(map(len, lines.values())) + 4
+    tops = apart([HEIGHT - upward.pixel(row["value"]) for row in last], HEIGHT, step)
+    return [
+        {
+            "series": name,
+            "value": row["value"],
+            "at": upward.value(HEIGHT - top),
+            "line": line,
+            "dy": line_height * (place - (len(lines[name]) - 1) / 2),
+        }
+        for name, row, top in zip(names, last, tops, strict=True)
+        for place, line in enumerate(lines[name])
+    ]
+
+
+def _size_of(row: dict[str, Any]) -> float:
+    return float(row["size"])
 
 
 def table_rows(

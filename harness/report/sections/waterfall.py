@@ -1,34 +1,52 @@
-"""How the GPU time of one variant's step becomes that of another's, part by part."""
+"""How the GPU's work in one variant's step becomes that in another's, part by part."""
 
 from harness.analysis.diff.gpu import GpuDiff
-from harness.report.chart import GAP, GREEN, INK, ORANGE, WIDTH, Rows, label_axis, svg
-from harness.report.difference import part_label, signed_us, time_us
+from harness.report.axes import linear
+from harness.report.chart import (
+    FAINT,
+    FONT,
+    GAP,
+    GREEN,
+    ORANGE,
+    PLOT,
+    Rows,
+    halo_text,
+    row_labels,
+    row_step,
+    rows_axis,
+    svg,
+)
+from harness.report.difference import part_label, signed
 from harness.report.escape import Markdown
+from harness.report.numbers import number
 from harness.report.page import Page
 
 
 def waterfall(page: Page, name: str, a: str, b: str, case: str, caption: str) -> Markdown:
-    """Draw how the GPU time of a step of variant ``a`` becomes that of ``b``."""
+    """Draw how the time that the GPU works in a step of variant ``a`` becomes that of ``b``."""
     from harness.analysis import step
 
     diff = step.difference(page.metrics, a, b, case)
-    figure = draw(waterfall_rows(diff, a, b), "µs a step") if diff else None
+    before, after = (page.problem.variants[variant].label for variant in (a, b))
+    figure = draw(waterfall_rows(diff, before, after), "busy GPU, µs a step") if diff else None
     return page.figure(name, f"from {a} to {b}", figure, caption)
 
 
 def waterfall_rows(diff: GpuDiff, a: str = "A", b: str = "B", most: int = 10) -> Rows:
-    """Return the bars from A's step to B's, in µs; parts after the ``most`` largest are one bar.
+    """Return the bars from A's busy time to B's, in µs a step, without the GPU's idle time.
 
-    ``a`` and ``b`` name the two totals.
+    Parts after the ``most`` largest are one bar. ``a`` and ``b`` name the two totals.
     """
     per = 1e3 * diff.steps
-    ranked = sorted(diff.rows, key=lambda row: -abs(row.delta_ns))
+    worked = [row for row in diff.rows if row.kind != "gap"]
+    ranked = sorted(worked, key=lambda row: -abs(row.delta_ns))
     shown = [row for row in ranked[:most] if row.change != "unchanged"]
     parts = [(part_label(row), row.delta_ns / per) for row in shown]
-    rest = sum(row.delta_ns for row in diff.rows if row not in shown)
-    if len(shown) < len(diff.rows):
-        parts.append((f"{len(diff.rows) - len(shown)} other parts", rest / per))
-    at = diff.a_ns / per
+    rest = [row for row in worked if row not in shown]
+    if rest:
+        count = "1 other part" if len(rest) == 1 else f"{len(rest)} other parts"
+        parts.append((count, sum(row.delta_ns for row in rest) / per))
+    at = diff.busy_ns[0] / per
     rows: Rows = [_bar(a, 0.0, at, total=True)]
     for place, (label, change) in enumerate(parts, start=1):
         # Bars of one label would be one bar.
@@ -39,8 +57,8 @@ def waterfall_rows(diff: GpuDiff, a: str = "A", b: str = "B", most: int = 10) ->
 
 
 def _bar(label: str, start: float, end: float, *, total: bool = False) -> dict[str, object]:
-    shown = time_us(end) if total else signed_us(end - start)
-    return {"label": label, "start": start, "end": end, "shown": f"{shown} µs", "total": total}
+    shown = number(end) if total else signed(end - start)
+    return {"label": label, "start": start, "end": end, "shown": shown, "total": total}
 
 
 def draw(rows: Rows, title: str) -> str:
@@ -50,19 +68,19 @@ def draw(rows: Rows, title: str) -> str:
     """
     import altair as alt
 
-    base = alt.Chart(alt.Data(values=rows)).encode(y=label_axis([row["label"] for row in rows]))
+    order = [row["label"] for row in rows]
+    beside = [row | {"at": max(row["start"], row["end"])} for row in rows]
+    scale = linear([(row["at"], row["shown"]) for row in beside], (), PLOT)
+    base = alt.Chart(alt.Data(values=beside)).encode(y=rows_axis(order))
     colour = (
         alt.when("datum.total")
-        .then(alt.value(INK))
+        .then(alt.value(FAINT))
         .when("datum.end > datum.start")
         .then(alt.value(ORANGE))
         .otherwise(alt.value(GREEN))
     )
-    bar = base.mark_bar().encode(x=alt.X("start:Q", title=title), x2="end:Q", color=colour)
-    beside = [row | {"at": max(row["start"], row["end"])} for row in rows]
-    text = (
-        alt.Chart(alt.Data(values=beside))
-        .mark_text(align="left", dx=GAP, color=INK)
-        .encode(y=label_axis([row["label"] for row in rows]), x="at:Q", text="shown:N")
-    )
-    return svg((bar + text).properties(width=WIDTH))
+    x = alt.X("start:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
+    bar = base.mark_bar(size=FONT).encode(x=x, x2="end:Q", color=colour)
+    text = halo_text(base.encode(x="at:Q", text="shown:N"), align="left", dx=GAP)
+    layered = bar + text + row_labels(order)
+    return svg(layered.properties(width=PLOT, height=row_step(order)))

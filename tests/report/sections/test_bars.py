@@ -1,75 +1,109 @@
-"""Bars: which samples are drawn, and where the text beside a row stands."""
+"""Bars: their lengths from 0, their lines and labels, and that no text lies on another."""
 
 import re
-from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
+from harness.problem import manifest
 from harness.problem.model import Problem
 from harness.report import chart
 from harness.report.sections import bars
-from tests.support.pages import timed_page
+from tests.support import figures
+from tests.support.manifests import GOOD, written
+from tests.support.pages import page, timed_page
+from tests.support.small_evidence import ceiling, cell, samples, tables
 
 
-def row(label: str, samples: list[float], **other: object) -> dict[str, object]:
-    middle = sorted(samples)[len(samples) // 2]
-    return {
-        "label": label,
-        "value": middle,
-        "low": middle * 0.99,
-        "high": middle * 1.01,
-        "samples": [{"value": value} for value in samples],
-        "shown": f"{middle} ms",
-        "baseline": False,
-    } | other
+def row(label: str, value: float, **other: object) -> dict[str, object]:
+    ends = {"low": value * 0.99, "high": value * 1.01}
+    return {"label": label, "value": value, "shown": f"{value}", "baseline": False} | ends | other
 
 
-def test_few_samples_are_all_drawn() -> None:
-    drawn = bars.ticks({1: [3.0, 1.0], 0: [2.0]})
-    assert drawn == [{"value": 1.0}, {"value": 2.0}, {"value": 3.0}]
-    assert bars.ticks({}) == []
+def line(label: str, value: float, *, baseline: bool = False) -> dict[str, object]:
+    return {"label": label, "value": value, "shown": label, "baseline": baseline}
 
 
-@pytest.mark.parametrize("count", [40, 41, 79, 1000])
-def test_of_many_samples_forty_are_drawn_from_the_smallest_to_the_largest(count: int) -> None:
-    values = [float((7 * place) % count) for place in range(count)]
-    drawn = [tick["value"] for tick in bars.ticks({0: values[::2], 1: values[1::2]})]
-    assert len(drawn) == 40
-    assert (drawn[0], drawn[-1]) == (min(values), max(values))
-    gaps = [after - before for before, after in pairwise(drawn)]
-    assert max(gaps) - min(gaps) <= 1
-    assert min(gaps) > 0
+def lengths(svg: str) -> list[float]:
+    """Return the length of each bar in pixels, from the top."""
+    paths = re.findall(
+        r'<path aria-label="[^"]*" role="graphics-symbol" [^>]*"bar" d="([^"]*)"', svg
+    )
+    return [max(float(x) for x in re.findall(r"h(-?[\d.]+)", path)) for path in paths]
 
 
-def test_every_sample_of_a_row_is_a_tick_of_its_colour() -> None:
-    rows = [row("a", [1.0, 1.1, 1.2], baseline=True), row("b", [5.0, 6.0])]
-    svg = bars.draw(rows, "time, ms")
-    for colour, count in ((chart.ORANGE, 3), (chart.BLUE, 2)):
-        assert len(re.findall(f'<path d="[^"]*" fill="{colour}" opacity="0.6"', svg)) == count
+def test_a_bar_twice_as_long_is_twice_the_value() -> None:
+    first, second, third = lengths(bars.draw([row("a", 40), row("b", 20), row("c", 1)], [], "t"))
+    assert first == pytest.approx(2 * second)
+    assert first == pytest.approx(40 * third)
 
 
-def test_a_text_stands_past_the_baseline_that_it_would_lie_across() -> None:
-    svg = bars.draw([row("a", [1.0], baseline=True), row("b", [0.9]), row("c", [0.01])], "time")
-    starts = {
-        shown: float(x)
-        for x, shown in re.findall(r'translate\(([\d.]+),[\d.]+\)"[^>]*>([\d.]+ ms)<', svg)
-    }
-    assert starts["0.9 ms"] == pytest.approx(starts["1.0 ms"], abs=2)
-    assert starts["0.01 ms"] < starts["0.9 ms"] / 4
+def test_the_longest_bar_leaves_room_for_its_text() -> None:
+    svg = bars.draw([row("a", 12_345.6), row("b", 2)], [], "time")
+    assert figures.size(svg)[0] <= 720
+    text = next(label for label in figures.labels(svg) if label.text == "12345.6")
+    assert text.right <= figures.size(svg)[0]
+
+
+def test_lines_that_lie_close_have_their_labels_above_each_other() -> None:
+    lines = [
+        line("torch.mm: 784", 784, baseline=True),
+        line("highest measured here: 810", 810),
+        line("datasheet: 989", 989),
+        line("a low one: 20", 20),
+    ]
+    svg = bars.draw([row("a", 784, baseline=True), row("b", 795)], lines, "rate")
+    assert figures.overlapping(svg) == []
+    tops = {label.text: label.top for label in figures.labels(svg)}
+    shown = [tops[str(entry["shown"])] for entry in lines]
+    assert len({round(top) for top in shown}) == len(lines)
+    assert max(shown) < min(top for text, top in tops.items() if text in ("a", "b"))
+
+
+def test_the_baseline_has_its_colour_as_bar_and_as_line() -> None:
+    rows = [row("a", 5, baseline=True), row("b", 9)]
+    svg = bars.draw(rows, [line("a: 5", 5, baseline=True)], "time")
+    filled = re.findall(r'"bar" d="[^"]*" fill="([^"]*)"', svg)
+    assert filled == [chart.ORANGE, chart.BLUE]
+    assert f'stroke="{chart.ORANGE}"' in svg
+
+
+def test_rows_with_long_labels_are_apart() -> None:
+    names = [f"a variant whose label is long, number {n}, and goes on" for n in range(6)]
+    svg = bars.draw([row(name, 3.0) for name in names], [], "time, ms")
+    assert figures.overlapping(svg) == []
+    lines = [label for label in figures.labels(svg) if "variant" in label.text]
+    assert len(lines) == len(names)
+    assert figures.size(svg)[0] <= 720
 
 
 @pytest.mark.parametrize(
     "rows",
     [
-        [row("one value", [2.0], low=2.0, high=2.0)],
-        [row("nothing", [0.0])],
-        [row("an interval below zero", [1.0, 2.0, 9.0], low=-4.0, high=8.0)],
+        [row("one value", 2.0, low=2.0, high=2.0)],
+        [row("nothing", 0.0)],
+        [row("an interval below zero", 2.0, low=-4.0, high=8.0)],
     ],
 )
-def test_what_a_log_axis_cannot_hold_is_drawn_all_the_same(rows: list[dict[str, object]]) -> None:
-    svg = bars.draw(rows, "time, ms")
+def test_unusual_values_are_drawn(rows: list[dict[str, object]]) -> None:
+    svg = bars.draw(rows, [], "time, ms")
     assert "NaN" not in svg
     assert "Infinity" not in svg
+
+
+def test_a_rate_is_drawn_with_what_the_gpu_reaches_at_most(tmp_path: Path) -> None:
+    rate = "  rate: {label: rate, unit: TFLOP/s, capture: timing, sample: rate}\nclaims:"
+    problem = manifest.load(written(tmp_path, GOOD.replace("claims:", rate)))
+    timed = [*samples(cell("slow"), "rate", 700.0), *samples(cell("fast"), "rate", 400.0)]
+    reached = [ceiling("GPU-1", "bf16", 790.0), ceiling("GPU-2", "bf16", 801.0)]
+    evidence = tables(cells=[cell("slow"), cell("fast")], samples=timed, ceilings=reached)
+    drawn = page(problem, evidence, "NVIDIA H200")
+    bars.bars(drawn, "rates", "rate", "small", "c", ceiling="bf16")
+    texts = [label.text for label in figures.labels(drawn.figures["rates.svg"])]
+    assert "highest measured here: 801" in texts
+    assert any(text.startswith("datasheet: 98") for text in texts)
+    bars.bars(drawn, "fast", "rate", "small", "c", only=["fast"])
+    assert "Slow" not in drawn.figures["fast.svg"]
 
 
 def test_a_figure_of_nothing_is_a_line_and_no_file(example: Problem) -> None:
@@ -80,4 +114,6 @@ def test_a_figure_of_nothing_is_a_line_and_no_file(example: Problem) -> None:
     assert empty.figures == {}
     full = timed_page(example, slow=4.0, fast=1.0)
     assert "(figures/times.svg)" in bars.bars(full, "times", "time", "small", "c")
-    assert ">4 ms<" in full.figures["times.svg"]
+    texts = [label.text for label in figures.labels(full.figures["times.svg"])]
+    assert "4000" in texts  # milliseconds are shown as microseconds
+    assert "time, µs" in texts

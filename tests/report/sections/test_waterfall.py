@@ -32,14 +32,14 @@ def test_bars_go_from_the_total_of_a_to_that_of_b(deltas: list[int], most: int) 
 
 
 def test_bars_of_one_label_are_kept_apart() -> None:
-    twin = Row("gap", "idle", of_times([1_000]), of_times([4_000]), "changed")
+    twin = Row("copy", "idle", of_times([1_000]), of_times([4_000]), "changed")
     diff = GpuDiff(("", ""), 1, 2_000, 8_000, (twin, twin))
     labels = [bar["label"] for bar in waterfall_rows(diff)]
     assert labels == ["A", "idle (1)", "idle (2)", "B"]
 
 
 def test_a_kernel_called_like_a_total_is_a_bar_of_its_own() -> None:
-    twin = Row("gap", "B", of_times([1_000]), of_times([4_000]), "changed")
+    twin = Row("copy", "B", of_times([1_000]), of_times([4_000]), "changed")
     labels = [bar["label"] for bar in waterfall_rows(GpuDiff(("", ""), 1, 1_000, 4_000, (twin,)))]
     assert len(set(labels)) == 3
 
@@ -53,6 +53,17 @@ def test_a_waterfall_draws_every_bar_and_no_nan() -> None:
         assert f">{bar['label']}</text>" in svg
         assert f">{bar['shown']}</text>" in svg
     assert len(re.findall(r'aria-roledescription="bar"', svg)) == len(bars)
+
+
+def test_idle_time_is_no_part_of_the_work() -> None:
+    kernel = Row("copy", "copy", of_times([1_000]), of_times([4_000]), "changed")
+    idle = Row("gap", "idle", of_times([90_000]), of_times([10_000]), "faster here")
+    bars = waterfall_rows(GpuDiff(("", ""), 1, 91_000, 14_000, (kernel, idle)))
+    assert [(bar["label"], bar["start"], bar["end"]) for bar in bars] == [
+        ("A", 0, 1),
+        ("copy", 1, 4),
+        ("B", 0, 4),
+    ]
 
 
 @pytest.mark.parametrize("deltas", [[0], [0, 0], [-100_000], [5]])
