@@ -7,18 +7,12 @@ from typing import Any
 from harness.analysis import roofline
 from harness.analysis.metrics import Measured, Metrics
 from harness.evidence.tables import Tables
-<<<<<<< HEAD
-from harness.report.chart import HEIGHT, WIDTH, Rows, svg
-from harness.report.columns import NOT_MEASURED
-from harness.report.escape import Markdown, table
-from harness.report.numbers import number
-=======
 from harness.report.axes import DecadeAxis
 from harness.report.chart import FONT, GAP, HEIGHT, SERIES, Rows, svg
+from harness.report.columns import NOT_MEASURED
 from harness.report.escape import Markdown, table
 from harness.report.labels import apart
-from harness.report.numbers import NOT_MEASURED, number
->>>>>>> 26c5295 (Draw figures on a card, from 0, with labels that touch nothing)
+from harness.report.numbers import number
 from harness.report.page import Page, not_measured
 
 _SIZE = re.compile(r"[A-Za-z]+(\d+)")
