@@ -10,6 +10,9 @@ from harness.errors import ManifestError
 from harness.problem import manifest
 from harness.problem.model import Problem
 from harness.report import publish
+from harness.report.escape import Markdown
+from harness.report.page import Page
+from harness.report.sections import SECTIONS
 from tests.support.manifests import GOOD, written
 from tests.support.reports import committed
 
@@ -45,23 +48,25 @@ def test_a_page_stands_under_its_worklog_and_its_links_lead_back(
     assert "measured" in texts["pages/01-step.md"]
 
 
-def test_a_page_s_figure_stands_with_the_worklog_s(problem: Problem, report: Path) -> None:
-    study = manifest.find(Path(__file__).parents[2] / "problems", "2")
-    figure = '{{ w.sweep("by-size", "gpu_time_cold", "sweep-4096", ["bf16"], "c") }}\n'
-    copy = problem.folder.parent / "2-gemlite-autotune"
-    shutil.copytree(study.folder, copy)
-    shutil.copytree(study.shared, copy.parent / "workloads")
-    shutil.rmtree(copy / "pages", ignore_errors=True)
-    (copy / "pages").mkdir()
-    (copy / "pages" / "deep.md.j2").write_text(figure)
-    (copy / "worklog.md.j2").write_text(figure)
-    texts = publish.render(manifest.load(copy), report)
-    assert "(figures/by-size.svg)" in texts["README.md"]
-    assert "(../figures/by-size.svg)" in texts["pages/deep.md"]
-    assert [path.name for path in (report / "figures").iterdir()] == ["by-size.svg"]
-    (copy / "pages" / "deep.md.j2").write_text(figure.replace("4096", "14336"))
-    with pytest.raises(ManifestError, match="two figures are called 'by-size'"):
-        publish.render(manifest.load(copy), report)
+def drawn(page: Page, name: str, text: str) -> Markdown:
+    """A section that draws its text."""
+    return page.figure(name, "a figure", f"<svg>{text}</svg>", "caption")
+
+
+def test_a_page_s_figure_stands_with_the_worklog_s(
+    problem: Problem, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SECTIONS, "drawn", f"{__name__}:drawn")
+    worklog, page = problem.folder / "worklog.md.j2", problem.folder / "pages" / "01-step.md.j2"
+    for template in (worklog, page):
+        template.write_text('{{ w.drawn("same", "a") }}\n')
+    texts = publish.render(problem, report)
+    assert "(figures/same.svg)" in texts["README.md"]
+    assert "(../figures/same.svg)" in texts["pages/01-step.md"]
+    assert [path.name for path in (report / "figures").iterdir()] == ["same.svg"]
+    page.write_text('{{ w.drawn("same", "b") }}\n')
+    with pytest.raises(ManifestError, match="two figures are called 'same'"):
+        publish.render(problem, report)
 
 
 def test_a_page_whose_template_went_goes_and_others_stay(problem: Problem, report: Path) -> None:
