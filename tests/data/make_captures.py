@@ -115,6 +115,17 @@ def small() -> None:
     torch.cuda.synchronize()
 
 
+def cast() -> None:
+    """Launch for the instructions: a cast from float8, a sum."""
+    x = torch.randn(512, 512, device="cuda").to(torch.float8_e4m3fn)
+    y = torch.randn(512, 512, device="cuda")
+    torch.cuda.synchronize()
+    begin()
+    x.to(torch.float32)
+    y + y
+    torch.cuda.synchronize()
+
+
 def begin() -> None:
     torch.cuda.cudart().cudaProfilerStart()
 
@@ -133,6 +144,7 @@ WORK = {
     "child_a": child_a,
     "child_b": child_b,
     "small": small,
+    "cast": cast,
 }
 
 
@@ -211,6 +223,11 @@ def make(out: Path, only: str = "") -> None:
     page = ["--csv", "--page", "raw", "--print-units", "base", "--print-fp"]
     csv = _do(["ncu", "--import", str(report), *page])
     report.with_suffix(".csv").write_text(csv)
+    source = out / "ncu" / "source.ncu-rep"
+    flags = ["--section=SourceCounters", "--section=SpeedOfLight", *flags[2:]]
+    _do(["ncu", *flags, "-o", str(source), *script, "run", "cast"])
+    csv = _do(["ncu", "--import", str(source), "--csv", "--page", "source"])
+    source.with_suffix(".csv").write_text(csv)  # four of its columns are kept
     _do([*script, "memory", str(out / "memory")])
 
 

@@ -16,7 +16,7 @@ _NOT_ISSUED = "_not_issued"
 
 
 def instructions(action: Any) -> list[tuple[str, str, int, int, int, str, int]]:
-    """Return the instructions of a launch in the order of their addresses; none if not recorded.
+    """Return a launch's counted instructions in the order of their addresses; none if not recorded.
 
     Each: SASS, source file (empty without line information), line (0 without), warp-level
     executions, warp samples, the most frequent stall reason, and that reason's samples.

@@ -35,7 +35,7 @@ def opcodes(page: Page, variant: str, case: str, kernel: str = "", most: int = 8
     if measured is None:
         return not_measured()
     rows = [
-        [f"`{row['opcode']}`", number(row["executed"]), f"{100 * row['share']:.1f} %"]
+        [Markdown(f"`{row['opcode']}`"), number(row["executed"]), f"{100 * row['share']:.1f} %"]
         for row in opcodes(measured).head(most).iter_rows(named=True)
     ]
     return table(["opcode", "executed by warps", "share"], rows, 1)
