@@ -48,15 +48,21 @@ class Cell:
         self._hook.begin()
 
     @classmethod
-    def load(cls) -> "Cell":
-        """Read the cell that ``harness run`` put this process up for."""
+    def load(cls, imports: Callable[[dict[str, Any]], None] = lambda _: None) -> "Cell":
+        """Read the cell that ``harness run`` put this process up for, then ask for the device.
+
+        ``imports`` gets the cell's params first: it imports what they need beside other cells'
+        measurements, so it leaves the device alone.
+        """
         description = os.environ.get(INPUT)
         if description is None:
             raise SystemExit(
                 f"{INPUT} is not set: start this script through `harness run`, "
                 "or paste a command that `harness run --dry-run` prints"
             )
-        return cls(json.loads(description))
+        known = json.loads(description)
+        imports(known["params"])
+        return cls(known)
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -156,17 +162,9 @@ class Cell:
     def _keep(
         self, name: str, metric: str, unit: str, values: list[float], marks: list[str]
     ) -> None:
-        self._samples += [
-            {
-                "region": name,
-                "metric": metric,
-                "unit": unit,
-                "index": index,
-                "value": value,
-                "mark": mark,
-            }
-            for index, (value, mark) in enumerate(zip(values, marks, strict=True))
-        ]
+        keys = ("region", "metric", "unit", "index", "value", "mark")
+        rows = zip(range(len(values)), values, marks, strict=True)
+        self._samples += [dict(zip(keys, (name, metric, unit, *row), strict=True)) for row in rows]
 
 
 def started() -> float:

@@ -3,6 +3,9 @@
 Run by ``harness run 1``; ``--dry-run`` prints the command and environment of each cell.
 """
 
+import importlib
+from typing import Any
+
 import torch
 from decoding import decoder
 from stack import stack
@@ -13,10 +16,8 @@ from harness.probe.cell import Cell
 
 def main() -> None:
     """Run the cell that the environment names."""
-    cell = Cell.load()
+    cell = Cell.load(imports)
     torch.manual_seed(0)
-    # Few kernels are compiled: a pool of workers would take longer to start than to compile them.
-    torch._inductor.config.compile_threads = 1
     if cell.params.get("tune_coordinates"):
         tune_coordinates()
     for fix in cell.params.get("emulate", []):
@@ -24,6 +25,16 @@ def main() -> None:
     with torch.inference_mode():
         (stack if cell.params["workload"] == "stack" else decoder)(cell)
     cell.finish()
+
+
+def imports(params: dict[str, Any]) -> None:
+    """Import what a cell of these params needs."""
+    # Few kernels are compiled: a pool of workers would take longer to start than to compile them.
+    torch._inductor.config.compile_threads = 1
+    if params["compile"]:
+        importlib.import_module("torch._inductor.compile_fx")
+    if params["quantise"] != "none":
+        importlib.import_module("torchao.quantization")
 
 
 if __name__ == "__main__":

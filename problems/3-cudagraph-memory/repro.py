@@ -23,8 +23,7 @@ Steps = dict[str, Callable[[], object]]
 
 def main() -> None:
     """Run the cell that the environment names."""
-    cell = Cell.load()
-    prepare(cell.params)
+    cell = Cell.load(prepare)
     torch.manual_seed(0)
     cell.settings |= cell.params.get("sampling", {})
     with torch.inference_mode():

@@ -1,5 +1,6 @@
 """The variants: the weights' storage, and torch.compile's mode."""
 
+import importlib
 import os
 from typing import Any
 
@@ -15,7 +16,7 @@ MODES: dict[str, str | None] = {
 
 
 def prepare(params: dict[str, Any]) -> None:
-    """Apply the settings that precede the first work on the device."""
+    """Apply the settings that precede the first work on the device, and import what is needed."""
     if "cublas_workspace" in params:
         os.environ["CUBLAS_WORKSPACE_CONFIG"] = params["cublas_workspace"]
     if not params.get("trees", True):
@@ -24,6 +25,10 @@ def prepare(params: dict[str, Any]) -> None:
         # As torchao's recommended_inductor_config_setter does for what it quantises.
         torch._inductor.config.coordinate_descent_tuning = True
         torch._inductor.config.coordinate_descent_check_all_directions = True
+    if MODES.get(params["mode"]):
+        importlib.import_module("torch._inductor.compile_fx")
+    if params["quantise"] != "none":
+        importlib.import_module("torchao.quantization")
 
 
 def quantise(model: nn.Module, params: dict[str, Any]) -> None:

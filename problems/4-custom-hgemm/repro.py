@@ -8,6 +8,9 @@ processes would run at different clocks. Counters and timelines do not compare t
 has its own process there, and its captures can be compared with another step's.
 """
 
+import importlib
+from typing import Any
+
 import sanitize
 import torch
 from contest import alone, sizes, square
@@ -18,7 +21,7 @@ from harness.probe.cell import Cell
 
 def main() -> None:
     """Run the cell that the environment names."""
-    cell = Cell.load()
+    cell = Cell.load(imports)
     torch.manual_seed(0)
     if cell.device == "cuda" and torch.cuda.get_device_capability() != (9, 0):
         raise SystemExit("the kernels are built for sm_90a: this needs a Hopper GPU (H100, H200)")
@@ -35,6 +38,12 @@ def main() -> None:
         else:
             alone(cell)
     cell.finish()
+
+
+def imports(params: dict[str, Any]) -> None:
+    """Import what a cell of these params needs."""
+    if params.get("compile"):
+        importlib.import_module("torch._inductor.compile_fx")
 
 
 if __name__ == "__main__":
