@@ -1,0 +1,113 @@
+"""No page asserts what the evidence refutes: flip a verdict, and its sentences are gone."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.verdict import Verdict
+from harness.problem import manifest
+from harness.report import publish
+from harness.report.page import Page
+from harness.report.sections import SECTIONS
+from harness.report.worklog import render
+from tests.support import conclusions
+from tests.support.paths import ROOT
+from tests.support.reports import COMMITTED
+
+REAL = ("m", "ratio", "has", "says", "repeats", "verdict_line", "claims", "advice", "holds")
+
+
+def templates(report: Path) -> list[Path]:
+    problem = ROOT / "problems" / report.parent.name
+    return [problem / "worklog.md.j2", *sorted((problem / "pages").glob("*.md.j2"))]
+
+
+PAGES = [
+    pytest.param(report, template, id=f"{report.parent.name}-{template.name.partition('.')[0]}")
+    for report in COMMITTED
+    if any("w.concludes(" in path.read_text() for path in templates(report))
+    for template in templates(report)
+]
+
+
+@pytest.fixture(autouse=True)
+def only_words(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Render no figures and tables, and note every block that concludes."""
+    for name in SECTIONS:
+        if name not in REAL:
+            monkeypatch.setitem(SECTIONS, name, "tests.support.conclusions:silent")
+    monkeypatch.setitem(SECTIONS, "concludes", "tests.support.conclusions:recorded")
+    yield
+    conclusions.RENDERED.clear()
+
+
+@cache
+def page_of(report: Path) -> Page:
+    """The committed evidence, with every claim reproduced."""
+    problem = manifest.find(ROOT / "problems", report.parent.name)
+    page = publish.page_of(problem, report)
+    return replace(page, results=[replace(one, verdict="reproduced") for one in page.results])
+
+
+def rendered(page: Page, template: Path) -> tuple[str, list[conclusions.Block]]:
+    conclusions.RENDERED.clear()
+    text = render(template, page)
+    return text, [block for block in conclusions.RENDERED if block.body]
+
+
+def flipped(page: Page, claim: str, verdict: Verdict) -> Page:
+    results = [
+        replace(one, verdict=verdict) if one.claim.id == claim else one for one in page.results
+    ]
+    return replace(page, results=results)
+
+
+@pytest.mark.parametrize(("report", "template"), PAGES)
+def test_no_sentence_asserts_a_claim_that_is_refuted(report: Path, template: Path) -> None:
+    page = page_of(report)
+    text, blocks = rendered(page, template)
+    for block in blocks:
+        assert block.body in text
+    for claim in {claim for block in blocks for claim in block.ids}:
+        for verdict in ("refuted", "inconclusive", "not measured"):
+            text, _ = rendered(flipped(page, claim, verdict), template)
+            for block in blocks:
+                assert (block.body in text) == (claim not in block.ids), (claim, block.body)
+
+
+@pytest.mark.parametrize("template", [pytest.param(page.values[1], id=page.id) for page in PAGES])
+def test_a_sentence_that_concludes_rests_on_a_claim(template: Path) -> None:
+    told = [f"{template.name}:{line}: {text}" for line, text in conclusions.unconditional(template)]
+    assert told == [], "put these into w.concludes or say why not: {# no conclusion: REASON #}"
+
+
+TEMPLATE = """\
+# {{ problem.title }}
+
+It was measured. {% call w.concludes("a") %}It is faster.{% endcall %} Float8 is
+slower, by {{ w.m("time", "a", "b") }}.
+
+{% if w.holds("a") %}It wins.{% else %}It is worse.{% endif %}
+{# no conclusion: a definition #}A GPU is host-bound because it waits. It beats all.
+{{ w.bars("a", "time", "c", "Bars, p8 is the best of all.") }}
+
+```python
+x = fast  # better
+```
+The option `best` is set.
+| this | costs nothing | that |
+"""
+
+
+def test_sentences_outside_of_blocks_are_found_by_their_line(tmp_path: Path) -> None:
+    template = tmp_path / "worklog.md.j2"
+    template.write_text(TEMPLATE, encoding="utf-8")
+    assert list(conclusions.unconditional(template)) == [
+        (3, "Float8 is slower, by •."),
+        (7, "It beats all."),
+        (8, "Bars, p8 is the best of all."),
+        (14, "costs nothing"),
+    ]
