@@ -124,7 +124,12 @@ def check(
     code = claims.exit_code(list(scope.judged), strict=strict)
     if evidence.origin.unfinished:
         ran, planned = evidence.origin.unfinished
-        print(f"unfinished: {ran} of {planned} cells were run", file=sys.stderr)
+        further = (
+            f" (harness run {study.number} --resume {source.folder})"
+            if isinstance(source, Run)
+            else ""
+        )
+        print(f"unfinished: {ran} of {planned} cells were run{further}", file=sys.stderr)
         code = code or _NOT_WHOLE
     raise typer.Exit(code)
 

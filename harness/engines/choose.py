@@ -64,6 +64,7 @@ def ready(
     ``notify`` gets a line that names the engine and the reason for it, and under "auto" a line for
     each engine before it, with its error. Raises ToolError if the last engine fails, too.
     """
+    work_on("looking for an engine", Path())
     candidates = choose(wanted, node.target)
     for name, reason in candidates:
         try:

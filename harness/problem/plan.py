@@ -84,8 +84,8 @@ def plan(
     ]
     if is_short and not read:
         raise UsageError(
-            f"no headline claim of {problem.folder.name} can be judged on {device}",
-            remedy="run it on the other device, or --full for all that this one can run",
+            f"every headline claim of {problem.folder.name} needs more than a {device.upper()}",
+            remedy="--full runs what this machine can",
         )
     if not cells:
         raise UsageError(

@@ -11,6 +11,8 @@ from harness import files
 from harness.errors import CaptureError, EvidenceError, StoreError
 from harness.evidence import provenance
 from tests.support import reports
+from tests.support.origins import origin
+from tests.support.pages import cell_provenance
 
 PUBLISHED = [report / "evidence" for report in reports.COMMITTED]
 TYPES: dict[str, Any] = {
@@ -48,14 +50,14 @@ def fits(value: Any, schema: dict[str, Any], known: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.parts[-3])
 def test_every_published_report_is_read_with_nothing_lost(folder: Path, tmp_path: Path) -> None:
     written = json.loads((folder / provenance.FILE).read_text())
-    origin = provenance.load(folder)
-    assert origin.gpus == {cell["cell"]: cell["gpu"] for cell in written["cells"]}
-    assert [one.started for one in origin.run.origins] == [
+    known = provenance.load(folder)
+    assert known.gpus == {cell["cell"]: cell["gpu"] for cell in written["cells"]}
+    assert [one.started for one in known.run.origins] == [
         written["run"]["started"],
         *(one["started"] for one in written["run"]["resumed"]),
     ]
-    provenance.save(tmp_path, origin.run, list(origin.cells))
-    assert provenance.load(tmp_path) == origin
+    provenance.save(tmp_path, known.run, list(known.cells))
+    assert provenance.load(tmp_path) == known
     again = json.loads((tmp_path / provenance.FILE).read_text())
     for old, new in zip(written["cells"], again["cells"], strict=True):
         assert {key: new[key] for key in old if key != "seen"} == {
@@ -77,8 +79,8 @@ def test_unknown_keys_survive_reading_and_writing(tmp_path: Path) -> None:
     written = json.loads((PUBLISHED[0] / provenance.FILE).read_text())
     written["run"]["weather"] = {"sky": "clear"}
     files.write_json(tmp_path / provenance.FILE, written)
-    origin = provenance.load(tmp_path)
-    provenance.save(tmp_path, origin.run, list(origin.cells))
+    known = provenance.load(tmp_path)
+    provenance.save(tmp_path, known.run, list(known.cells))
     again = json.loads((tmp_path / provenance.FILE).read_text())
     assert again["run"]["weather"] == {"sky": "clear"}
 
@@ -126,7 +128,31 @@ def test_no_json_and_no_file_and_a_later_version_are_refused(tmp_path: Path) -> 
         provenance.load(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("calls", "is_short", "unfinished"),
+    [
+        ([(True, "a")], True, None),
+        ([(True, "ab")], True, (1, 2)),
+        ([(True, "a"), (True, "ac")], True, (1, 2)),
+        ([(True, "a"), (False, "abc")], False, (1, 3)),
+        ([(None, "")], False, None),  # of an earlier harness, which recorded no plan
+    ],
+)
+def test_a_run_was_to_have_what_any_of_its_calls_planned(
+    calls: list[tuple[bool | None, str]], is_short: bool, unfinished: tuple[int, int] | None
+) -> None:
+    first, *rest = (
+        origin(arguments={"short": short, "planned": list(planned)}) for short, planned in calls
+    )
+    run = provenance.Provenance.model_validate(
+        {**dict(first), "version": 1, "id": "now", "resumed": rest}
+    )
+    assert run.is_short == is_short
+    ran = provenance.EvidenceProvenance(run=run, cells=(cell_provenance("a", None),))
+    assert ran.unfinished == unfinished
+
+
 def test_a_record_cannot_be_changed() -> None:
-    origin = provenance.load(PUBLISHED[0])
+    known = provenance.load(PUBLISHED[0])
     with pytest.raises(ValidationError, match="frozen"):
-        origin.run.id = "another"
+        known.run.id = "another"
