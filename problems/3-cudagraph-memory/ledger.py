@@ -1,5 +1,6 @@
 """The device's memory at the end of each phase, stated as facts that end in the phase's name."""
 
+import functools
 import gc
 from collections.abc import Iterator
 from typing import Any
@@ -20,6 +21,9 @@ from storages import distinct, leaves, total
 from torch import nn
 
 from harness.probe.cell import Cell
+
+_COMPARED = ("replay", "shape")
+"""Phases stated by every cell; a decoder's others take seconds each to look through."""
 
 
 class Ledger:
@@ -48,7 +52,12 @@ class Ledger:
         self._model = model
 
     def state(self, phase: str) -> None:
-        """State every measured quantity at the end of ``phase``."""
+        """State every measured quantity at the end of ``phase``.
+
+        A timing cell states only those phases that are compared among variants.
+        """
+        if self._cell.capture == "timing" and phase not in _COMPARED:
+            return
         self._cell.synchronize()
         owned = [*self._model.parameters(), *self._model.buffers()] if self._model else []
         self._fact("weight_bytes", phase, total(owned))
@@ -186,9 +195,12 @@ def _inputs_and_outputs() -> tuple[list[Storage], list[Storage]]:
 def _alive() -> Iterator[torch.Tensor]:
     """Yield the plain tensors on the device that Python still knows."""
     plain = (torch.Tensor, nn.Parameter)  # not what the compiler traces with, which holds nothing
+
+    @functools.cache
+    def holds(kind: type) -> bool:
+        wrapped = issubclass(kind, torch.Tensor) and hasattr(kind, "__tensor_flatten__")
+        return kind in plain or wrapped
+
     for item in gc.get_objects():
-        kind = type(item)
-        if kind in plain or (
-            issubclass(kind, torch.Tensor) and hasattr(kind, "__tensor_flatten__")
-        ):
+        if holds(type(item)):
             yield from (leaf for leaf in leaves(item) if type(leaf) in plain and leaf.is_cuda)

@@ -168,9 +168,10 @@ def study(cell: Cell, ledger: Ledger, eager: Steps, steps: Steps) -> None:
     timed = cell.params.get("timed", list(steps)) if cell.capture == "timing" else [first]
     for name in timed:
         cell.measure(name, steps[name])
-    with cell.phase("reset"):
-        ledger.forget(steps)
-    ledger.state("reset")
+    if cell.capture != "timing":
+        with cell.phase("reset"):
+            ledger.forget(steps)
+        ledger.state("reset")
 
 
 def call_and_keep_code(cell: Cell, step: Callable[[], object]) -> None:

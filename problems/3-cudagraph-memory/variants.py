@@ -21,10 +21,8 @@ def prepare(params: dict[str, Any]) -> None:
         os.environ["CUBLAS_WORKSPACE_CONFIG"] = params["cublas_workspace"]
     if not params.get("trees", True):
         torch._inductor.config.triton.cudagraph_trees = False
-    if params["quantise"] == "none" and params.get("coordinate_descent", False):
-        # As torchao's recommended_inductor_config_setter does for what it quantises.
+    if params.get("coordinate_descent", False):
         torch._inductor.config.coordinate_descent_tuning = True
-        torch._inductor.config.coordinate_descent_check_all_directions = True
     if MODES.get(params["mode"]):
         importlib.import_module("torch._inductor.compile_fx")
     if params["quantise"] != "none":
@@ -34,14 +32,14 @@ def prepare(params: dict[str, Any]) -> None:
 def quantise(model: nn.Module, params: dict[str, Any]) -> None:
     """Replace the linear weights of ``model`` by torchao's tensors of the scheme, in place.
 
-    ``keep_head``: a layer named "head" keeps its weight. Unless ``coordinate_descent``, torchao is
-    kept from switching on its own Inductor settings for everything that is compiled later.
+    ``keep_head``: a layer named "head" keeps its weight. ``all_directions``: torchao makes its own
+    settings in Inductor, for everything that is compiled later; else it is kept from that.
     """
     if params["quantise"] == "none":
         return
     from torchao import quantization
 
-    settings = {"set_inductor_config": params.get("coordinate_descent", False)}
+    settings = {"set_inductor_config": params.get("all_directions", False)}
     configurations: dict[str, Any] = {
         "float8wo": lambda: quantization.Float8WeightOnlyConfig(**settings),
         "float8dq": lambda: quantization.Float8DynamicActivationFloat8WeightConfig(
