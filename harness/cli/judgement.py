@@ -8,8 +8,9 @@ from harness.cli import output
 from harness.evidence.subject import Folder
 from harness.problem.model import Problem
 from harness.report import verdicts
+from harness.report.columns import DASH
 from harness.report.escape import printable
-from harness.report.numbers import measured
+from harness.report.numbers import in_cell
 
 LEFT_OUT = "not in the short run"
 
@@ -28,15 +29,15 @@ def show(study: Problem, of: Scope, evidence: Folder) -> None:
             (
                 result.claim.id,
                 result.verdict,
-                measured(result.measured),
-                verdicts.why(study, result),
-                result.measured.doubt,
+                DASH if result.measured.value is None else in_cell(result.measured),
+                verdicts.limit(result.claim.bound, result.measured.unit),
+                "; ".join(filter(None, [verdicts.why(study, result), result.measured.doubt])),
             )
             for result in of.judged
             if result.claim.kind == kind
         ]
         if rows:
-            output.table((name, "verdict", value, "why", "doubt"), rows)
+            output.table((name, "verdict", value, "bound", "why"), rows)
     other = "GPU" if evidence.origin.run.target.device == "cpu" else "CPU"
     for title, results in ((f"needs a {other}", of.elsewhere), (LEFT_OUT, of.left_out)):
         if results:

@@ -24,8 +24,9 @@ def advice(page: Page) -> Markdown:
     results = [result for result in page.results if isinstance(result.claim, Advice)]
     shown = sorted((result for result in results if result.verdict in _SHOWN), key=_rank)
     unmeasured = [result for result in results if result.verdict == "not measured"]
+    none = Markdown("" if unmeasured else "*No advice is borne out on this target.*")
     parts = [
-        _table(page, shown) if shown else Markdown("*No advice is borne out on this target.*"),
+        _table(page, shown) if shown else none,
         _left_out(page.problem, shown),
         _unmeasured(unmeasured),
     ]

@@ -31,6 +31,8 @@ def fact(page: Page, name: str, variant: str, case: str) -> str:
 def repeats(page: Page, name: str, variant: str, case: str) -> str:
     """Return a phrase on what a metric's interval covers: samples, and processes if several."""
     value = page.metrics.get(name, variant, case)
+    if not value.samples:
+        return "no samples"
     samples = f"{value.samples} samples"
     if value.rounds > 1:
         return f"{samples} in {value.rounds} processes, run in turn with the other variants"

@@ -40,3 +40,4 @@ def test_a_cell_states_facts_in_words(timed: Page) -> None:
 def test_an_interval_covers_processes_or_the_samples_of_one(timed: Page) -> None:
     assert values.repeats(timed, "time", "slow", "small").startswith("4 samples in 2 processes")
     assert values.repeats(timed, "time", "fast", "small").startswith("3 samples of one process")
+    assert values.repeats(timed, "time", "fast", "elsewhere") == "no samples"
