@@ -35,6 +35,11 @@ class Gain:
         return self.rival is not None and _beats(self.lead)
 
     @property
+    def undecided(self) -> bool:
+        """Return whether nothing can be said about the alternative: no ratio, or no clock."""
+        return self.rival is not None and not _decides(self.lead)
+
+    @property
     def behind(self) -> Measured:
         """Return the inverse of ``lead``: by what factor the alternative is better."""
         lead = self.lead
@@ -64,10 +69,10 @@ def _gain(problem: Problem, advice: Advice, metrics: Metrics, case: str) -> Gain
         variant: _improvement(problem, advice, metrics, case, variant)
         for variant in problem.variants
         if variant not in (advice.take, advice.instead_of, *advice.but)
+        and metrics.get(advice.metric, variant, case).value is not None
     }
-    known = {variant: lead for variant, lead in leads.items() if lead.value is not None}
-    rival = min(known, key=lambda variant: _strength(known[variant]), default=None)
-    lead = known[rival] if rival else Measured("×", why="nothing else was measured")
+    rival = min(leads, key=lambda variant: _strength(leads[variant]), default=None)
+    lead = leads[rival] if rival else Measured("×", why="nothing else was measured")
     pays = {
         metric: metrics.ratio((metric, advice.take, case), (metric, advice.instead_of, case))
         for metric in advice.pays

@@ -66,7 +66,7 @@ def _why_advice(problem: Problem, result: ClaimResult) -> str:
     if decided.beaten and decided.rival:
         better = problem.variants[decided.rival].label
         return f"{case}: {better} is better by {measured(decided.behind)}"
-    if decided.rival and math.isinf(decided.lead.clock_factor):
+    if decided.rival and decided.undecided:
         return f"{case}: not comparable with {problem.variants[decided.rival].label}"
     clearance = _clearance(decided.gain, result.claim.bound)
     return "; ".join(filter(None, [f"{case}: {measured(decided.gain)}", clearance]))

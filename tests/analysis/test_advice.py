@@ -123,6 +123,15 @@ def test_bytes_are_facts_without_an_interval(study: Problem) -> None:
     assert judged(study, bytes_of(smaller)).verdict == "refuted"
 
 
+def test_an_alternative_without_a_ratio_leaves_it_undecided(study: Problem) -> None:
+    study = changed(study, metric="held")
+    study.metrics["held"] = HELD
+    sizes = {case: {"slow": 40e9, "fast": 10e9, "other": 0.0} for case in CLEAR}
+    result = judged(study, bytes_of(sizes))
+    assert (result.verdict, result.gains[0].rival) == ("inconclusive", "other")
+    assert result.gains[0].undecided
+
+
 def test_an_alternative_on_another_gpu_has_to_differ_by_more_than_the_gpus(study: Problem) -> None:
     times = {case: {**CLEAR[case], "other": 1.92} for case in CLEAR}
     slower = [ceiling("GPU-1", "dram_read", 4500.0), ceiling("GPU-2", "dram_read", 4185.0)]
