@@ -4,7 +4,6 @@ Run by ``harness run 3``; ``--dry-run`` prints the command and environment of ea
 """
 
 import gc
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -103,11 +102,8 @@ def chains(cell: Cell) -> None:
 
 
 def begin(cell: Cell, expected: int) -> Ledger:
-    """Start the ledger before the first allocation, and import the variant's modules."""
+    """Start the ledger before the first allocation."""
     ledger = Ledger(cell, expected if cell.params["mode"] == "graphs" else 0)
-    with cell.phase("import"):
-        if cell.params["quantise"] != "none":
-            importlib.import_module("torchao.quantization")
     ledger.state("import")
     return ledger
 
