@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -30,28 +31,27 @@ def autotuner(m: int, bits: int) -> Any:
 def compiled(call: Call, tuner: Any) -> float:
     """Compile every candidate by calling it once, untimed; return the seconds.
 
-    So that the tuning afterwards only measures: it has the GPU to itself.
+    So that choosing afterwards only measures: it has the GPU to itself. Which candidate the tuner
+    holds then means nothing.
     """
     start = time.perf_counter()
     with _once_each(tuner):
         call()
         torch.cuda.synchronize()
-    forget(tuner)
     return time.perf_counter() - start
 
 
-def tuned(call: Call, tuner: Any) -> tuple[float, int]:
-    """Let the tuner choose; return the seconds that it measured, and the candidates it timed."""
+def tuned(call: Call, tuner: Any) -> None:
+    """Let the tuner choose anew."""
+    tuner.cache.clear()
     call()
     torch.cuda.synchronize()
-    if not tuner.cache:  # a single candidate is not timed
-        return 0.0, 1
-    return tuner.bench_time, len(tuner.configs_timings)
 
 
-def forget(tuner: Any) -> None:
-    """Let the next call tune anew."""
-    tuner.cache.clear()
+def candidates(tuner: Any) -> list[Any]:
+    """Return the configurations that the tuner tried last and could run; none if it has but one."""
+    timings = getattr(tuner, "configs_timings", {})
+    return [config for config, times in timings.items() if math.isfinite(times[0])]
 
 
 def ran(tuner: Any) -> dict[str, Any]:

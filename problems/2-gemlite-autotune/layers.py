@@ -22,12 +22,14 @@ Forward = Callable[[Tensor], Tensor]
 class Stack:
     """Layers to call one after another on one input. ``dense``: the last one's weight, in float32.
 
-    ``stored_bytes``: of all layers' weights, scales and zeros.
+    ``stored_bytes``: of all layers' weights, scales and zeros. ``weight_error``: how far ``dense``
+    is from the bf16 weight that it was made of, relative to it.
     """
 
     layers: list[Forward]
     dense: Tensor
     stored_bytes: int
+    weight_error: float
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the last layer's output; every layer reads ``x`` (M × K)."""
@@ -43,11 +45,13 @@ def build(params: dict[str, Any], count: int, device: str) -> Stack:
     layers, stored_bytes = [], 0
     for number in range(count):
         torch.manual_seed(number)
-        weight = torch.randn(params["n"], params["k"], device=device).div(params["k"] ** 0.5)
-        layer, dense, size = make(weight.to(torch.bfloat16), product)
+        exact = torch.randn(params["n"], params["k"], device=device).div(params["k"] ** 0.5)
+        weight = exact.to(torch.bfloat16)
+        layer, dense, size = make(weight, product)
         layers.append(layer)
         stored_bytes += size
-    return Stack(layers, dense, stored_bytes)
+    weight_error = ((dense - weight.float()).norm() / weight.float().norm()).item()
+    return Stack(layers, dense, stored_bytes, weight_error)
 
 
 def activations(m: int, k: int, device: str) -> Tensor:
@@ -68,13 +72,29 @@ def relative_error(output: Tensor, x: Tensor, dense: Tensor) -> float:
     return error
 
 
-def tuned_linear() -> Callable[[Tensor, Tensor], Tensor]:
-    """Return the product compiled with Inductor's coordinate descent, tuned in each process anew.
+def replayed(step: Callable[[], Tensor]) -> Callable[[], Tensor]:
+    """Return the replay of ``step``, recorded once; its output's memory is the graph's."""
+    step()  # loads modules, which a recording must not
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        output = step()
 
-    At M = 1 Inductor then writes the product as a reduction of its own instead of calling cuBLAS
-    (torch._inductor.decomposition, mm).
+    def replay() -> Tensor:
+        graph.replay()
+        return output
+
+    return replay
+
+
+def tuned_linear() -> Callable[[Tensor, Tensor], Tensor]:
+    """Return the product as Inductor tunes it, in each process anew.
+
+    With coordinate descent it writes the product of M = 1 as a reduction of its own instead of
+    calling cuBLAS (torch._inductor.decomposition, mm); for other M it times Triton's GEMMs as well.
     """
     inductor = torch._inductor.config
+    inductor.max_autotune_gemm = True
     inductor.coordinate_descent_tuning = True
     inductor.coordinate_descent_check_all_directions = True
     inductor.force_disable_caches = True

@@ -13,12 +13,14 @@ Choices = dict[str, list[int]]
 class Candidate:
     """A configuration and its times in µs.
 
-    ``tuner``: as GemLite's tuner saw it. ``uncopied``: the same benchmark without the copies of
-    ``restore_value``. ``alone``: a layer of the stack, replayed from a CUDA graph.
+    ``tuner``: as GemLite's tuner saw it in the process's first tuning. ``repeated``: the same in a
+    later one. ``uncopied``: in a later one without the copies of ``restore_value``. ``alone``: a
+    layer of the stack, replayed from a CUDA graph.
     """
 
     config: dict[str, Any]
     tuner: float
+    repeated: float
     uncopied: float
     alone: float
 
@@ -45,6 +47,7 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> float:
 def compared(candidates: Sequence[Candidate], choices: Choices) -> dict[str, tuple[float, str]]:
     """Return facts, value and unit, on how the tuner ranked the candidates."""
     tuner = [candidate.tuner for candidate in candidates]
+    repeated = [candidate.repeated for candidate in candidates]
     uncopied = [candidate.uncopied for candidate in candidates]
     alone = [candidate.alone for candidate in candidates]
     worst = {name: max(alone[index] for index in indices) for name, indices in choices.items()}
@@ -55,8 +58,15 @@ def compared(candidates: Sequence[Candidate], choices: Choices) -> dict[str, tup
         "worst_choice": (worst["tuner"] / min(alone), "×"),
         "worst_uncopied_choice": (worst["uncopied"] / min(alone), "×"),
         "spearman_tuner": (spearman(tuner, alone), ""),
+        "spearman_repeated": (spearman(repeated, alone), ""),
         "spearman_uncopied": (spearman(uncopied, alone), ""),
-        "copies": (median(a - b for a, b in zip(tuner, uncopied, strict=True)), "us"),
+        "copies": (_added(repeated, uncopied), "us"),
+        "first_tuning": (_added(tuner, repeated), "us"),
         "tuner_range": (max(tuner) / min(tuner), "×"),
         "alone_range": (max(alone) / min(alone), "×"),
     }
+
+
+def _added(times: Sequence[float], others: Sequence[float]) -> float:
+    """Return by how much the median candidate takes longer than in ``others``."""
+    return median(a - b for a, b in zip(times, others, strict=True))

@@ -3,13 +3,14 @@
 Run by ``harness run 2``; ``--dry-run`` prints the command and environment of each cell.
 """
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 import tuning
-from layers import Stack, activations, build, relative_error
-from ranking import compared
+from layers import Stack, activations, build, relative_error, replayed
+from ranking import Candidate, Choices, compared
 from selection import bucket, described, grid, kernel_for
 from torch import Tensor
 
@@ -19,7 +20,6 @@ from harness.probe.cell import Cell
 def main() -> None:
     """Run the cell that the environment names."""
     cell = Cell.load()
-    cell.settings |= cell.params.get("sampling", {})
     with torch.inference_mode():
         if cell.params["bits"] < 16:
             quantised(cell)
@@ -39,42 +39,56 @@ def plain(cell: Cell) -> None:
 
 
 def quantised(cell: Cell) -> None:
-    """Tune GemLite's kernel on the first layer, then measure; all layers share the choice."""
-    from autotuners import autotuner, compiled, ran, ready, tuned, without_copies
+    """Choose a configuration of GemLite's kernel, then measure; all layers share the choice."""
+    from autotuners import autotuner, compiled, ran, ready
 
     bits, m = cell.params["bits"], cell.params["m"]
     with cell.phase("load"):
         gemlite = ready(cell.params["mode"])
         stack, x = loaded(cell)
     tuner = autotuner(m, bits)
-    if cell.params.get("uncopied"):
-        without_copies(tuner)
-    first: Callable[[], Tensor] = lambda: stack.layers[0](x)  # noqa: E731
     file = tuning.path(cell.params)
     known = cell.capture != "timing" and tuning.load(gemlite, file)
     with cell.phase("compile"):
-        cell.fact("compile_s", compiled(first, tuner), "s")
-    with cell.phase("tune"):
-        bench_s, count = tuned(first, tuner)
-        if cell.params.get("rank"):
-            state_ranking(cell, stack, x, tuner)
+        compile_s = compiled(lambda: stack.layers[0](x), tuner)
     if not known:
+        cell.fact("compile_s", compile_s, "s")
+        with cell.phase("tune"):
+            choose(cell, stack, x, tuner)
         tuning.store(gemlite, file)
-        cell.fact("bench_s", bench_s, "s")
-        cell.fact("configurations", count, "configurations")
     cell.fact("gemlite", gemlite.__version__)
     state_choice(cell, ran(tuner))
     measure(cell, stack, x)
 
 
+def choose(cell: Cell, stack: Stack, x: Tensor, tuner: Any) -> None:
+    """Let GemLite's tuner choose, or take the candidate that is fastest in the stack."""
+    import rank
+    from autotuners import candidates, tuned
+
+    torch.cuda.Event(enable_timing=True)  # the cell waits for the GPU here, and not in the tuner
+    start = time.perf_counter()
+    if cell.params.get("choose") == "in the stack":
+        rank.choose(stack, x, tuner)
+    else:
+        tuned(lambda: stack.layers[0](x), tuner)
+    torch.cuda.synchronize()
+    cell.fact("tune_s", time.perf_counter() - start, "s")
+    cell.fact("configurations", len(candidates(tuner)) or 1, "configurations")
+    if cell.params.get("compare"):
+        state_ranking(cell, *rank.compare(stack, x, tuner))
+    stack.layers[0](x)
+
+
 def loaded(cell: Cell) -> tuple[Stack, Tensor]:
-    """Return the stack and its input; a profiler's settings may ask for fewer layers."""
-    count = cell.settings.get("layers", cell.params["layers"])
+    """Return the stack and its input, and state their sizes."""
+    count = cell.params["layers"]
     stack = build(cell.params, count, cell.device)
     size, m = cell.params["n"] * cell.params["k"], cell.params["m"]
     cell.fact("layers", count, "layers")
     cell.fact("weights", count * size, "weights")
     cell.fact("weight_bytes", stack.stored_bytes, "B")
+    cell.fact("weight_error", stack.weight_error)
     cell.fact("flop", count * 2 * m * size, "FLOP")
     outside = count * 2 * m * (cell.params["k"] + cell.params["n"])
     cell.fact("io_bytes", stack.stored_bytes + outside, "B")
@@ -95,21 +109,6 @@ def measure(cell: Cell, stack: Stack, x: Tensor) -> None:
     cell.measure("forward", step)
 
 
-def replayed(step: Callable[[], Tensor]) -> Callable[[], Tensor]:
-    """Return the replay of ``step``, recorded once; its output's memory is the graph's."""
-    step()  # loads modules, which a recording must not
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        output = step()
-
-    def replay() -> Tensor:
-        graph.replay()
-        return output
-
-    return replay
-
-
 def state_choice(cell: Cell, config: dict[str, Any]) -> None:
     """State the kernel that runs and its configuration."""
     bits, m, n, k = (cell.params[key] for key in ("bits", "m", "n", "k"))
@@ -122,14 +121,8 @@ def state_choice(cell: Cell, config: dict[str, Any]) -> None:
     cell.fact("bucket", bucket(m), "rows")
 
 
-def state_ranking(cell: Cell, stack: Stack, x: Tensor, tuner: Any) -> None:
-    """State how the tuner ranks its candidates, with its copies and without, and each one's time.
-
-    Afterwards the tuner holds what it had chosen.
-    """
-    from rank import candidates
-
-    ranked, choices = candidates(stack, x, tuner)
+def state_ranking(cell: Cell, ranked: Sequence[Candidate], choices: Choices) -> None:
+    """State how the tuner ranks its candidates, with and without its copies, and their times."""
     for name, (value, unit) in compared(ranked, choices).items():
         cell.fact(name, value, unit)
     for name, chosen in choices.items():
@@ -138,7 +131,7 @@ def state_ranking(cell: Cell, stack: Stack, x: Tensor, tuner: Any) -> None:
     ordered = sorted(ranked, key=lambda candidate: candidate.alone)
     for place, candidate in enumerate(ordered, 1):
         cell.fact(f"candidate.{place}", described(candidate.config))
-    for metric in ("tuner", "uncopied", "alone"):
+    for metric in ("tuner", "repeated", "uncopied", "alone"):
         values = [getattr(candidate, metric) for candidate in ordered]
         cell.sample("candidates", f"candidate_{metric}", "us", values)
 
