@@ -41,10 +41,13 @@ class Gain:
 
     @property
     def behind(self) -> Measured:
-        """Return the inverse of ``lead``: by what factor the alternative is better."""
+        """Return the inverse of ``lead``: by what factor the alternative is better.
+
+        It has no value where the alternative has no ratio, or is zero.
+        """
         lead = self.lead
-        if lead.value is None or lead.low is None or lead.high is None:
-            return lead
+        if not (lead.value and lead.low and lead.high):
+            return replace(lead, value=None)
         return replace(lead, value=1 / lead.value, low=1 / lead.high, high=1 / lead.low, ci99=None)
 
 

@@ -65,7 +65,8 @@ def _why_advice(problem: Problem, result: ClaimResult) -> str:
         return _closest(problem, result.gains)
     if decided.beaten and decided.rival:
         better = problem.variants[decided.rival].label
-        return f"{case}: {better} is better by {measured(decided.behind)}"
+        factor = "" if decided.behind.value is None else f" by {measured(decided.behind)}"
+        return f"{case}: {better} is better{factor}"
     if decided.rival and decided.undecided:
         return f"{case}: not comparable with {problem.variants[decided.rival].label}"
     clearance = _clearance(decided.gain, result.claim.bound)

@@ -8,6 +8,7 @@ from harness.analysis import claims
 from harness.analysis.metrics import Metrics
 from harness.evidence.tables import Tables
 from harness.problem.model import Bound, Metric, Problem, Variant
+from harness.report.verdicts import why
 from tests.support.advice import CLEAR, Times, advising, changed, timed
 from tests.support.small_evidence import ceiling, cell, tables
 
@@ -123,13 +124,19 @@ def test_bytes_are_facts_without_an_interval(study: Problem) -> None:
     assert judged(study, bytes_of(smaller)).verdict == "refuted"
 
 
-def test_an_alternative_without_a_ratio_leaves_it_undecided(study: Problem) -> None:
+def test_an_alternative_that_takes_nothing_is_better(study: Problem) -> None:
     study = changed(study, metric="held")
     study.metrics["held"] = HELD
     sizes = {case: {"slow": 40e9, "fast": 10e9, "other": 0.0} for case in CLEAR}
     result = judged(study, bytes_of(sizes))
-    assert (result.verdict, result.gains[0].rival) == ("inconclusive", "other")
-    assert result.gains[0].undecided
+    assert (result.verdict, result.gains[0].behind.value) == ("refuted", None)
+    assert why(study, result) == "a stack, size low: Other is better"
+
+
+def test_an_alternative_without_a_ratio_leaves_it_undecided(study: Problem) -> None:
+    result = judged(study, timed({case: {**CLEAR[case], "other": 0.0} for case in CLEAR}))
+    assert (result.verdict, result.gains[0].undecided) == ("inconclusive", True)
+    assert why(study, result) == "a stack, size low: not comparable with Other"
 
 
 def test_an_alternative_on_another_gpu_has_to_differ_by_more_than_the_gpus(study: Problem) -> None:
