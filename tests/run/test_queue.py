@@ -1,18 +1,21 @@
 """Which cell starts next, beside which others, and what an export holds up."""
 
+import sys
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from harness.engines.engine import Command
+from harness.engines.engine import Command, lock_name
 from harness.machine import room
 from harness.machine.target import Target
 from harness.problem.plan import Cell, Selected, plan
 from harness.run import attempt
 from harness.run.queue import Queue, most_jobs
 from tests.support.bench import WELL, Bench, Scripts
+from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
 
@@ -102,6 +105,47 @@ def test_an_export_holds_up_no_other_cell(tmp_path: Path, monkeypatch: pytest.Mo
     statuses = Counter(record.status for _, record in bench.run.records())
     assert statuses == {"ok": 4}
     assert sorted(bench.engine.ran) == ["fast 0", "fast 1", "slow 0", "slow 1"]
+
+
+MEASURES = """
+import json, sys, time
+from pathlib import Path
+from harness.probe.gpu_lock import Turn
+turn = Turn(Path(sys.argv[1]), alone=False)
+turn.tune()
+turn.end_tuning()
+with turn.exclusively():
+    window = [time.time(), None, "step"]
+    time.sleep(0.05)
+    window[1] = time.time()
+turn.leave()
+process = {"started": window[0] - 1, **turn.end()}
+known = {"windows": [window], "process": process}
+Path(sys.argv[2], "workload.json").write_text(json.dumps(known))
+"""
+
+
+class Measuring(Scripts):
+    """Cells take turns as a workload's cells do."""
+
+    keeps_caches = False
+
+    def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
+        lock = scratch / "locks" / lock_name(self.node.target)
+        argv = [sys.executable, "-c", MEASURES, str(lock), str(out)]
+        return Command(argv, {"PYTHONPATH": str(ROOT)}, out)
+
+
+def test_cells_side_by_side_measure_one_after_another(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, slow=WELL, fast=WELL, rounds=4)
+    bench.engine = Measuring({}, bench.engine.node)
+    bench.execution(jobs=4).execute(bench.cells)
+    records = [record for _, record in bench.run.records()]
+    assert [record.status for record in records] == ["ok"] * 8
+    windows = sorted(record.workload.windows[0][:2] for record in records)
+    assert all(before[1] <= after[0] for before, after in pairwise(windows))
+    lives = sorted((record.started, record.started + record.wall_s) for record in records)
+    assert any(before[1] > after[0] for before, after in pairwise(lives))  # they did overlap
 
 
 def test_a_case_says_how_much_gpu_memory_its_cells_take(tmp_path: Path) -> None:
