@@ -233,7 +233,7 @@ def test_compiling_ahead_calls_every_candidate_once_and_the_tuner_chooses_anew(
 def test_the_plan_on_both_devices(problem: Problem) -> None:
     gpu = plan(problem, Selected(), "cuda")
     assert Counter(cell.capture for cell in gpu) == {
-        "timing": 4 * 10 + 3 * (7 + 4 + 3 + 7 + 4 + 2 + 2) + 2 * 2,
+        "timing": 4 * 10 + 3 * (7 + 4 + 7 + 4 * 2) + 2 * 2,
         "nsys": 8,
         "ncu": 7,
     }
