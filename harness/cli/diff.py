@@ -23,7 +23,7 @@ def diff(
     from harness.errors import UsageError
     from harness.evidence.subject import CaptureFiles, Folder
     from harness.extract import door
-    from harness.report import difference
+    from harness.report import difference, section_text
     from harness.report.escape import escape, printable
 
     if json and markdown:
@@ -46,7 +46,7 @@ def diff(
         return
     if markdown:
         labels = f"A: {escape(first.label)}  \nB: {escape(second.label)}"
-        print(f"{labels}\n\n{difference.markdown(shown)}")
+        print(f"{labels}\n\n{section_text.markdown(shown)}")
         return
     print(f"A: {printable(first.label)}\nB: {printable(second.label)}\n")
     for section in shown:
@@ -54,6 +54,6 @@ def diff(
             output.table(section.head, section.rows, section.title)
         elif section.title:
             print(section.title)
-        for line in section.lines:
-            print(printable(line))
+        for line in section_text.printed(section):
+            print(line)
         print()

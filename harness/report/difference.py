@@ -1,33 +1,20 @@
 """A difference as sections of tables and lines, for `harness diff` and for worklogs."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from harness.analysis.diff.aggregate import Side
 from harness.analysis.diff.cells import CellDiff, FoldersDiff
 from harness.analysis.diff.counters import KernelCounters, compare, slowest
-from harness.analysis.diff.gpu import GpuDiff, Row
 from harness.analysis.diff.memory import MemoryDiff
 from harness.analysis.diff.timing import Ratio
 from harness.analysis.kernels import short_name
 from harness.evidence.tables import Tables
-from harness.report.escape import Markdown, escape, table
 from harness.report.numbers import number, size
+from harness.report.section_text import Section
+from harness.report.step_difference import gpu_time
 
-_MOST_ROWS = 15
 _MOST_KERNELS, _MOST_METRICS = 4, 12
 _MOST_SITES = 10
 _ARROW = " → "
-
-
-@dataclass(frozen=True)
-class Section:
-    """A title, a table under it, and lines under that; a table without rows is left out."""
-
-    title: str
-    head: list[str] = field(default_factory=list)
-    rows: list[list[str]] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
 
 
 def sections(diff: CellDiff) -> list[Section]:
@@ -38,16 +25,6 @@ def sections(diff: CellDiff) -> list[Section]:
     if diff.counters:
         every += _kernels(diff.counters)
     return every + (memory(diff.memory) if diff.memory else [])
-
-
-def markdown(sections: Iterable[Section], level: int = 2) -> Markdown:
-    """Return sections as Markdown under headings of ``level``; without a title, no heading."""
-    parts = []
-    for section in sections:
-        parts.append(Markdown(f"{'#' * level} {escape(section.title)}") if section.title else "")
-        parts.append(table(section.head, section.rows, whole=True) if section.rows else "")
-        parts += [escape(line) for line in section.lines]
-    return Markdown("\n\n".join(part for part in parts if part))
 
 
 def _conditions(diff: CellDiff) -> Section:
@@ -91,68 +68,6 @@ def _ratio_cells(ratio: Ratio) -> list[str]:
         f"{number(interval.value)}× [{number(interval.low)}, {number(interval.high)}]",
         ratio.verdict,
     ]
-
-
-def gpu_time(diff: GpuDiff, kind: str) -> Section:
-    """Return the parts of a step, those that changed first; their changes sum to the whole."""
-    shown = _shown(diff)
-    rest = [row for row in diff.rows if row not in shown]
-    rows = [_part_row(row, diff) for row in shown]
-    if rest:
-        unit = "part" if len(rest) == 1 else "parts"
-        totals = (sum(row.a.total_ns for row in rest), sum(row.b.total_ns for row in rest))
-        label = f"{len(rest)} other {unit}"
-        rows.append([label, "within noise", *_times_of(totals, diff.steps), "–", "–"])
-    whole = _times_of((diff.a_ns, diff.b_ns), diff.steps)
-    rows.append(["whole step", "", *whole, "–", "–"])
-    head = [
-        "part",
-        "is",
-        "A, µs a step (launches, share)",
-        "B, µs a step (launches, share)",
-        "change, µs",
-        "99 % interval",
-        "what differs",
-    ]
-    return Section("GPU time of a step", head, rows, _step_lines(diff, shown, kind))
-
-
-def _shown(diff: GpuDiff) -> list[Row]:
-    """Return the rows to show: those that changed, then those that were not judged."""
-    ranked = sorted(diff.rows, key=lambda row: -abs(row.delta_ns))
-    shown = [row for row in ranked if row.change not in ("unchanged", "not judged")][:_MOST_ROWS]
-    return shown + [row for row in ranked if row.change == "not judged"][: _MOST_ROWS - len(shown)]
-
-
-def _part_row(row: Row, diff: GpuDiff) -> list[str]:
-    return [
-        part_label(row),
-        row.change,
-        _part(row.a, diff.a_ns, diff.steps),
-        _part(row.b, diff.b_ns, diff.steps),
-        signed_us(row.delta_ns / 1e3 / diff.steps),
-        _ends(row),
-        "; ".join(row.why) or "–",
-    ]
-
-
-def _times_of(totals_ns: tuple[int, int], steps: int) -> list[str]:
-    """Return A's and B's µs a step, and the change."""
-    a, b = totals_ns
-    per = 1e3 * steps
-    return [time_us(a / per), time_us(b / per), signed_us((b - a) / per)]
-
-
-def _step_lines(diff: GpuDiff, shown: list[Row], kind: str) -> list[str]:
-    """Return lines that name the compared steps and define the words of the shown rows."""
-    steps = f"The last {diff.steps} steps" if diff.steps > 1 else "One step"
-    ranges = " and ".join(dict.fromkeys(name or "the whole capture" for name in diff.ranges))
-    lines = [f"{steps} of {kind} ({ranges}); the changes sum to the whole, to the nanosecond."]
-    if any(row.change.endswith("here") for row in shown):
-        lines.append("Here: in these two processes; another pair may differ otherwise.")
-    if any(row.change == "not judged" for row in shown):
-        lines.append("Not judged: seen too few times for an interval.")
-    return lines
 
 
 def counters(a: Tables, b: Tables) -> list[Section]:
@@ -220,43 +135,6 @@ def _phase(diff: MemoryDiff, phase: str) -> list[list[str]]:
         both = (sum(site.bytes[0] for site in rest), sum(site.bytes[1] for site in rest))
         rows.append([f"{len(rest)} other sites", *_sizes(both)])
     return [*rows, ["all that was held at the peak", *_sizes(diff.peak(phase))]]
-
-
-def part_label(row: Row) -> str:
-    """Return the label of a part of a step: kernels by their short names, of A and of B."""
-    if row.kind != "kernel":
-        return row.label
-    sides = [", ".join(map(short_name, side.names)) for side in (row.a, row.b) if side.names]
-    return _ARROW.join(dict.fromkeys(sides))
-
-
-def _part(side: Side, whole_ns: int, steps: int) -> str:
-    """Return a side's µs a step with its launches and its share of the step."""
-    details = [f"{100 * side.total_ns / whole_ns:.1f} %"] if whole_ns else []
-    if side.count:
-        details.insert(0, f"{side.count / steps:.6g}×")
-    return f"{time_us(side.total_ns / steps / 1e3)} ({', '.join(details)})"
-
-
-def _ends(row: Row) -> str:
-    if row.difference is None:
-        return "–"
-    return f"[{signed_us(row.difference.low / 1e3)}, {signed_us(row.difference.high / 1e3)}]"
-
-
-def signed(value: float) -> str:
-    """Return a change with its sign, rounded as a value is."""
-    return number(value).replace("-", "\N{MINUS SIGN}") if value < 0 else f"+{number(value)}"
-
-
-def time_us(value: float) -> str:
-    """Return a time in µs, to the nanosecond."""
-    return f"{value:.3f}"
-
-
-def signed_us(value: float) -> str:
-    """Return a change in µs with its sign, to the nanosecond."""
-    return f"{value:+.3f}"
 
 
 def _sizes(both: tuple[int, int]) -> list[str]:

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from harness.analysis.diff import gpu, memory
@@ -12,20 +10,15 @@ from harness.analysis.diff.cells import CellDiff, CellTimes, Condition, FoldersD
 from harness.analysis.diff.timing import Ratio
 from harness.analysis.statistics import Interval
 from harness.report import difference
-from harness.report.difference import Section
-from tests.support.diffs import kernel_diff
+from harness.report.section_text import Section, markdown
 from tests.support.timelines import Op, rows, timeline
 
 HOSTILE = ["a|b", "<b>bold</b>", "`code`", "**x**", "[l](javascript:alert(1))", "k\n| row |"]
 
 
 def rendered(sections: Sequence[Section]) -> str:
-    text = difference.markdown(sections)
+    text = markdown(sections)
     return str(MarkdownIt("commonmark", {"html": True}).enable("table").render(text))
-
-
-def column(section: Section, place: int) -> list[float]:
-    return [float(row[place].partition(" (")[0]) for row in section.rows]
 
 
 def capture(name: str, times: Sequence[int] = (9_000, 9_100, 9_050, 9_020)) -> gpu.GpuDiff:
@@ -75,47 +68,8 @@ def test_names_from_captures_are_shown_as_they_are(name: str) -> None:
         assert hostile.count(tag) == harmless.count(tag), hostile
 
 
-@settings(max_examples=50)
-@given(st.lists(st.integers(-100_000, 10**6), min_size=1, max_size=40), st.integers(1, 9))
-def test_the_rows_sum_to_the_whole(deltas: list[int], steps: int) -> None:
-    diff = kernel_diff(deltas, steps=steps)
-    section = difference.gpu_time(diff, "nsys")
-    *parts, whole = section.rows
-    assert whole[0] == "whole step"
-    assert len(section.rows) <= 17
-    shown = Section("", rows=parts)
-    for place, total in ((2, diff.a_ns), (3, diff.b_ns), (4, diff.b_ns - diff.a_ns)):
-        assert float(whole[place]) == pytest.approx(total / 1e3 / steps, abs=6e-4)
-        # Each number is rounded to a nanosecond.
-        assert sum(column(shown, place)) == pytest.approx(float(whole[place]), abs=1e-3 * 18)
-
-
-def test_what_changed_most_comes_first_and_what_did_not_is_one_row() -> None:
-    section = difference.gpu_time(kernel_diff([1_000, 0, -5_000, 0, 2_000]), "torch")
-    assert [row[0] for row in section.rows] == ["k2", "k4", "k0", "2 other parts", "whole step"]
-    assert column(section, 4) == [-5, 2, 1, 0, -2]
-    assert section.lines[0].startswith("One step of torch (the whole capture)")
-
-
-def test_fewer_rows_than_changes_say_how_many_are_left_out() -> None:
-    section = difference.gpu_time(kernel_diff(range(1_000, 21_000, 1_000)), "nsys")
-    assert [row[0] for row in section.rows[-2:]] == ["5 other parts", "whole step"]
-    assert section.rows[0][0] == "k19"
-    # What is left out changed as well: it is not to be called unchanged.
-    assert section.rows[-2][1] != "unchanged"
-
-
-def test_not_judged_is_explained() -> None:
-    a, b = (timeline([[Op("k", duration)]]) for duration in (9_000, 10_000))
-    section = difference.gpu_time(gpu.compare(a, b), "nsys")
-    assert section.rows[0][:2] == ["k", "not judged"]
-    assert any("Not judged" in line for line in section.lines)
-
-
 def test_sections_without_rows_keep_their_lines() -> None:
-    text = difference.markdown(
-        [Section("Title", ["a"], [], ["a line"]), Section("", [], [], ["b"])]
-    )
+    text = markdown([Section("Title", ["a"], [], ["a line"]), Section("", [], [], ["b"])])
     assert text == "## Title\n\na line\n\nb"
     (only,) = difference.sections(CellDiff((), ("nsys: no GPU work in the second",)))
     assert only.rows == []

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from harness.report import difference
+from harness.report import difference, step_difference
 from harness.report.escape import Markdown
 from harness.report.page import Page, not_measured
+from harness.report.section_text import markdown
 
 
 def changed(page: Page, a: str, b: str, case: str) -> Markdown:
@@ -14,8 +15,9 @@ def changed(page: Page, a: str, b: str, case: str) -> Markdown:
     diff = step.difference(page.metrics, a, b, case)
     if diff is None:
         return not_measured(f"{a} against {b}")
-    section = difference.gpu_time(diff, "the timeline")
-    return difference.markdown([replace(section, title="")])
+    labels = (page.problem.variants[variant].label for variant in (a, b))
+    section = step_difference.gpu_time(diff, "the timeline", *labels)
+    return markdown([replace(section, title="")])
 
 
 def limits_changed(page: Page, a: str, b: str, case: str) -> Markdown:
@@ -23,4 +25,4 @@ def limits_changed(page: Page, a: str, b: str, case: str) -> Markdown:
     sides = [page.metrics.capture_with("counters", variant, case) for variant in (a, b)]
     if not sides[0] or not sides[1]:
         return not_measured(f"{a} against {b}")
-    return difference.markdown(difference.counters(sides[0], sides[1]), level=4)
+    return markdown(difference.counters(sides[0], sides[1]), level=4)

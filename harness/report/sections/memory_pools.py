@@ -9,6 +9,7 @@ from harness.evidence.tables import GRAPH_POOL, Tables
 from harness.report import difference
 from harness.report.escape import Markdown, table
 from harness.report.page import Page, not_measured
+from harness.report.section_text import markdown
 
 _MOST_SITES = 8
 
@@ -42,7 +43,7 @@ def changed_table(a: Tables, b: Tables) -> Markdown:
     """Return the sites that differ at the peaks of two captures' graph pools."""
     diff = memory_diff.compare(a, b)
     graphs = tuple(site for site in diff.sites if site.phase.startswith(GRAPH_POOL))
-    return difference.markdown(difference.memory(replace(diff, pools=(), sites=graphs)), level=4)
+    return markdown(difference.memory(replace(diff, pools=(), sites=graphs)), level=4)
 
 
 def _site_rows(tables: Tables, pool: str) -> list[list[str]]:

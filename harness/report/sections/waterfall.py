@@ -16,10 +16,10 @@ from harness.report.chart import (
     rows_axis,
     svg,
 )
-from harness.report.difference import part_label, signed
 from harness.report.escape import Markdown
 from harness.report.numbers import number
 from harness.report.page import Page
+from harness.report.step_difference import part_label, signed
 
 
 def waterfall(page: Page, name: str, a: str, b: str, case: str, caption: str) -> Markdown:
