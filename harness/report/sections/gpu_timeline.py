@@ -1,5 +1,6 @@
 """One measured step drawn over time: the host's CUDA calls above, what the GPU ran below."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from harness.report.page import Page
 if TYPE_CHECKING:
     from harness.analysis.step_timeline import StepTimeline
 
-_CALLS, _STREAM, _LINE = 18, 28, 18
+_CALLS, _STREAM, _LINE = 18, 34, 18
 """Pixels that the row of calls, a stream's row and a line of the key are high."""
 _TITLE = -34
 """Where the first line of a panel's title is, in pixels from its row of calls."""
@@ -21,7 +22,7 @@ _BETWEEN = 14
 """Pixels between the host's row and the GPU's, which the launches cross."""
 _AXIS = 52
 """Pixels from the last stream's row to the key: the axis with its title."""
-_MOST_STREAMS, _MOST_KEYS, _MOST_LINKS = 5, 6, 40
+_MOST_STREAMS, _MOST_LANES, _MOST_KEYS, _MOST_LINKS = 5, 2, 6, 40
 _PAD = 6
 _LIGHTER = (0.0, 0.3, 0.5, 0.62, 0.7, 0.76)
 """How much lighter each further kernel of a family is drawn than the first."""
@@ -96,9 +97,9 @@ def shapes(label: str, step: "StepTimeline", ends: Window) -> Shapes:
     top = _CALLS + _BETWEEN
     height = top + _STREAM * len(dict.fromkeys(streams.values()))
     operations = [
-        _box(keys[row["name"]].colour, row, ends, top + _STREAM * streams[row["stream"]])
+        _box(keys[row["name"]].colour, row, ends, top + _STREAM * at, height)
         | {"names": (keys[row["name"]].label, keys[row["name"]].mark)}
-        for row in step.ops.iter_rows(named=True)
+        for row, at, height in _laid_out(step, streams)
     ]
     calls = [
         _box(_call_colour(row["name"]), row, ends, 0, _CALLS) | {"names": _call_names(row["name"])}
@@ -165,6 +166,27 @@ def _rows_of_streams(step: "StepTimeline") -> dict[int, int]:
     return {stream: min(row, _MOST_STREAMS - 1) for row, stream in enumerate(order)}
 
 
+def _laid_out(
+    step: "StepTimeline", streams: dict[int, int]
+) -> Iterator[tuple[dict[str, Any], float, float]]:
+    """Yield each operation with its place, in rows, and the height of its box, in pixels.
+
+    Operations of one row that overlap, as kernels do under PDL, share the row's height.
+    """
+    ends: dict[int, list[int]] = {}  # of each row, the end of the last operation of each lane
+    lanes = []
+    for row in step.ops.iter_rows(named=True):
+        of_row = ends.setdefault(streams[row["stream"]], [])
+        free = (lane for lane, end in enumerate(of_row) if end <= row["start_ns"])
+        lane = min(next(free, len(of_row)), _MOST_LANES - 1)
+        of_row[lane : lane + 1] = [row["start_ns"] + row["duration_ns"]]
+        lanes.append(lane)
+    for row, lane in zip(step.ops.iter_rows(named=True), lanes, strict=True):
+        at = streams[row["stream"]]
+        height = (_STREAM - 6) / len(ends[at])
+        yield row, at + lane * height / _STREAM, height
+
+
 def _stream_label(streams: dict[int, int], row: int) -> str:
     here = [stream for stream, its_row in streams.items() if its_row == row]
     return f"stream {here[0]}" if len(here) == 1 else f"{len(here)} streams"
@@ -185,7 +207,7 @@ def _call_colour(name: str) -> str:
 
 
 def _box(
-    colour: str, row: dict[str, Any], ends: Window, top: float, height: float = _STREAM - 6
+    colour: str, row: dict[str, Any], ends: Window, top: float, height: float
 ) -> dict[str, Any]:
     """Return the box of an operation or a call, cut at the ends of what is drawn."""
     start = row["start_ns"] / 1e3
@@ -200,6 +222,8 @@ def _box(
 
 def _text_in(box: dict[str, Any], per_us: float) -> dict[str, Any] | None:
     """Return the first of a box's names that fits into it, in its middle; None if none does."""
+    if box["y2"] - box["y"] < FONT:
+        return None
     room = (box["x2"] - box["x"]) * per_us - _PAD
     for name in box["names"]:
         if name and text_width(name, FONT) <= room:

@@ -54,6 +54,17 @@ def test_each_stream_has_a_row_until_there_are_too_many() -> None:
     assert shown == ["CUDA calls", "stream 0", "stream 1", "stream 2", "stream 3", "5 streams"]
 
 
+def test_operations_that_overlap_on_one_stream_share_its_row() -> None:
+    """Under programmatic dependent launch a kernel starts before the one ahead of it ends."""
+    ops = [Op("k", 10_000), Op("k", 10_000, after=-2_000), Op("k", 10_000, after=-2_000)]
+    shapes = gpu_timeline.shapes("fast", made(*ops), (0.0, 60.0))
+    inside = [box for box in shapes.boxes if 20 < box["y"] < shapes.height]
+    assert [box["x"] for box in inside] == [10.1, 18.1, 26.1]
+    assert inside[0]["y"] == inside[2]["y"]
+    assert inside[1]["y"] >= inside[0]["y2"]
+    assert inside[1]["y2"] <= shapes.height
+
+
 def test_a_name_is_written_only_into_a_box_that_holds_it() -> None:
     step = made(Op("a_kernel_of_some_length", 50_000), Op("another_kernel", 1_500))
     shapes = gpu_timeline.shapes("fast", step, (0.0, 70.0))
