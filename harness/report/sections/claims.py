@@ -1,5 +1,7 @@
 """The claims of a worklog: the line of verdicts that it begins with, and the table of all."""
 
+from collections.abc import Sequence
+
 from harness.analysis.claims import ClaimResult
 from harness.analysis.scope import scope
 from harness.problem.model import Advice, Problem
@@ -9,6 +11,7 @@ from harness.report.escape import Markdown, escape, prose, table
 from harness.report.numbers import in_cell
 from harness.report.page import Page
 
+_HALF = 0.5
 _MAKES_KERNELS = ("torch", "triton")
 """Packages whose versions stand in the first line: they decide which kernels run."""
 
@@ -21,13 +24,17 @@ def verdict_line(page: Page) -> Markdown:
     judged = scope(page.problem, page.results, page.provenance.run).judged
     reproduced, others = verdicts.counted(judged)
     counts = "; ".join(filter(None, [reproduced, ", ".join(others)]))
-    some = any(result.verdict == "reproduced" for result in judged)
-    start = "Reproduced" if some else "Not reproduced"
-    parts = [f"**{start} on {escape(page.target.name)}** ({counts})", *_software(page)]
+    parts = [f"**{_summary(judged)} on {escape(page.target.name)}** ({counts})", *_software(page)]
     line = f"{', '.join(parts)}."
     if page.provenance.unfinished:
         line += " **Unfinished: {} of {} cells.**".format(*page.provenance.unfinished)
     return Markdown(line)
+
+
+def _summary(results: Sequence[ClaimResult]) -> str:
+    """Return in a word how many of the claims are reproduced: more than half, some, none."""
+    share = sum(result.verdict == "reproduced" for result in results) / max(1, len(results))
+    return "Reproduced" if share > _HALF else "Partly reproduced" if share else "Not reproduced"
 
 
 def claims(page: Page) -> Markdown:

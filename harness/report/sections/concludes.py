@@ -23,10 +23,9 @@ def concludes(page: Page, *ids: str, caller: Callable[[], str]) -> Markdown:
     ManifestError if an id is unknown.
     """
     failed = [result for result in _named(page, ids) if result.verdict != "reproduced"]
-    if not failed:
-        return Markdown(caller())
-    # A template engine drops the end of the line behind a block's end.
-    return Markdown(" ".join(_instead(page.problem, result) for result in failed) + "\n")
+    text = " ".join(_instead(page.problem, result) for result in failed) if failed else caller()
+    # The template engine drops the end of the line behind a block's end.
+    return Markdown(text.removesuffix("\n") + "\n")
 
 
 def _named(page: Page, ids: tuple[str, ...]) -> list[ClaimResult]:

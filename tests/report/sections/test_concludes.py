@@ -67,6 +67,16 @@ def test_a_claim_that_is_inconclusive_says_what_the_rule_asks(
     assert "It holds" not in text
 
 
+def test_a_conclusion_within_a_line_leaves_its_paragraph_where_it_ends(
+    tmp_path: Path, example: Problem
+) -> None:
+    text = "{% call w.concludes('faster') %}Fast wins.{% endcall %}\n\nNext.\n"
+    for fast, told in ((1.0, "Fast wins."), (4.0, "Refuted: ")):
+        shown = rendered(tmp_path, judged(example, 2.0, fast), text)
+        first, last = shown.rstrip("\n").split("\n\n")
+        assert (first.startswith(told), last) == (True, "Next.")
+
+
 def test_a_claim_that_was_not_measured_concludes_nothing(tmp_path: Path, example: Problem) -> None:
     empty = timed_page(example)
     page = replace(empty, results=judge(example, empty.metrics, "cuda"))
