@@ -22,7 +22,7 @@ _BETWEEN = 14
 """Pixels between the host's row and the GPU's, which the launches cross."""
 _AXIS = 52
 """Pixels from the last stream's row to the key: the axis with its title."""
-_MOST_STREAMS, _MOST_LANES, _MOST_KEYS, _MOST_LINKS = 5, 2, 6, 40
+_MOST_STREAMS, _MOST_LANES, _MOST_KEYS, _MOST_LINKS = 5, 4, 6, 40
 _PAD = 6
 _LIGHTER = (0.0, 0.3, 0.5, 0.62, 0.7, 0.76)
 """How much lighter each further kernel of a family is drawn than the first."""
