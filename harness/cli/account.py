@@ -25,11 +25,11 @@ def opening(asked: Session, expected: Mapping[Key, float]) -> str:
     path = "the short path of " if asked.selected.short else ""
     counted = f"{cells} of {whole} cells" if cells < whole else f"{cells} cells"
     going_on = f", {left or 'none'} of them left" if asked.resumed else ""
-    time = _long(asked, expected) if left else ""
-    return f"{path}{asked.problem.folder.name}: {counted}{going_on}{time}"
+    duration = _duration(asked, expected) if left else ""
+    return f"{path}{asked.problem.folder.name}: {counted}{going_on}{duration}"
 
 
-def _long(asked: Session, expected: Mapping[Key, float]) -> str:
+def _duration(asked: Session, expected: Mapping[Key, float]) -> str:
     seconds = Estimate(asked.to_run, expected, asked.jobs).left(0.0)
     if seconds is None:
         return "; how long they take here is not known yet"

@@ -12,7 +12,7 @@ from rich.status import Status
 from harness import process
 
 _LOOK_S = 0.5
-_PLAIN_S = 10.0
+_PLAIN_S = 5.0
 """Without a terminal, the seconds from one line to the next."""
 
 

@@ -21,16 +21,19 @@ _STEADY = 10.0
 def asked(page: Page) -> Markdown:
     """Return what the problem asks, and what kind of run the page is of."""
     run = page.provenance.run
+    on_cpu = run.target.device == "cpu"
     kind = "a short run" if run.is_short else "a run"
-    cells = f"the {len(run.planned)} cells that decide the headline claims"
-    if run.target.device == "cpu":
-        kind += " on a CPU, at small shapes"
-        of_cpu = "which are on the structure of the code that runs and the memory that it allocates"
-        needs = f"{cells} that need no GPU" if run.is_short else "the claims that need no GPU"
-        return Markdown(
-            f"{prose(page.problem.summary)}\n\nThis page is of {kind}: {needs}, {of_cpu}."
+    place = " on a CPU, at small shapes" if on_cpu else ""
+    decides = f"its {len(run.planned)} cells decide the headline claims" if run.is_short else ""
+    judges = decides or "it judges the claims"
+    needs = " that need no GPU" if on_cpu else ""
+    lines = [f"This page is of {kind}{place}: {judges}{needs}."]
+    if on_cpu:
+        lines.append(
+            "Those are about the code that runs and the memory that it allocates; times on a CPU"
+            " say nothing of a GPU."
         )
-    return Markdown(f"{prose(page.problem.summary)}\n\nThis page is of {kind}: {cells}.")
+    return Markdown(f"{prose(page.problem.summary)}\n\n{' '.join(lines)}")
 
 
 def advised(page: Page) -> Markdown:

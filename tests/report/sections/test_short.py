@@ -101,9 +101,11 @@ def test_an_interval_that_says_nothing_is_not_printed(
 
 
 def test_the_page_says_of_what_run_it_is(problem: Problem) -> None:
-    assert "a short run: the 4 cells" in short.asked(of_run(problem, 1.0, 1.0))
+    assert "a short run: its 4 cells decide the headline claims." in short.asked(
+        of_run(problem, 1.0, 1.0)
+    )
     on_cpu = short.asked(of_run(problem, 1.0, device="cpu", is_short=False))
-    assert "a run on a CPU, at small shapes: the claims that need no GPU" in on_cpu
+    assert "a run on a CPU, at small shapes: it judges the claims that need no GPU." in on_cpu
 
 
 def test_without_advice_there_is_no_table_of_it(problem: Problem) -> None:
