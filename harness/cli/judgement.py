@@ -8,9 +8,7 @@ from harness.cli import output
 from harness.evidence.subject import Folder
 from harness.problem.model import Problem
 from harness.report import verdicts
-from harness.report.columns import DASH
 from harness.report.escape import printable
-from harness.report.numbers import in_cell
 
 LEFT_OUT = "not in the short run"
 
@@ -29,7 +27,7 @@ def show(study: Problem, of: Scope, evidence: Folder) -> None:
             (
                 result.claim.id,
                 result.verdict,
-                DASH if result.measured.value is None else in_cell(result.measured),
+                verdicts.value(result),
                 verdicts.limit(result.claim.bound, result.measured.unit),
                 "; ".join(filter(None, [verdicts.why(study, result), result.measured.doubt])),
             )

@@ -48,6 +48,16 @@ def in_cell(metric: Measured) -> Markdown:
     return _shown(metric, interval=True, brackets=False)
 
 
+def in_full(metric: Measured) -> Markdown:
+    """Return a metric with the ends of its interval in four digits, where they decide something."""
+    if metric.value is None or metric.low is None or metric.high is None:
+        return Markdown(NOT_MEASURED)
+    scale, unit = _scaled(metric.value, metric.unit)
+    ends = (metric.value, metric.low, metric.high)
+    value, low, high = (number(end / scale, _MOST_DIGITS) for end in ends)
+    return Markdown(f"{value}{_spaced(unit)} [{low}, {high}]")
+
+
 def bounds(least: float, most: float, unit: str) -> str:
     """Return limits in words, in the unit that values are shown in; one may be infinite."""
     scale, shown = _scaled(max(abs(end) for end in (least, most) if math.isfinite(end)), unit)

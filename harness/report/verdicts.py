@@ -9,7 +9,9 @@ from harness.analysis.claims import ClaimResult
 from harness.analysis.metrics import Measured
 from harness.analysis.verdict import Verdict, cleared, is_sampled, judged_ends, limits
 from harness.problem.model import Bound, Problem
-from harness.report.numbers import bounds, measured
+from harness.report.columns import DASH
+from harness.report.escape import Markdown
+from harness.report.numbers import bounds, in_cell, in_full, measured
 
 
 def why(problem: Problem, result: ClaimResult) -> str:
@@ -35,6 +37,14 @@ def counted(results: Iterable[ClaimResult]) -> tuple[str, list[str]]:
     others: tuple[Verdict, ...] = ("refuted", "inconclusive", "not measured")
     reproduced = f"{counts['reproduced']} of {counts.total()} claims"
     return reproduced, [f"{counts[name]} {name}" for name in others if counts[name]]
+
+
+def value(result: ClaimResult) -> Markdown:
+    """Return what was measured for a claim, in full where it is inconclusive."""
+    if result.measured.value is None:
+        return Markdown(DASH)
+    decides = result.verdict == "inconclusive" and is_sampled(result.measured)
+    return in_full(result.measured) if decides else in_cell(result.measured)
 
 
 def limit(bound: Bound, unit: str = "") -> str:
@@ -70,7 +80,7 @@ def _why_advice(problem: Problem, result: ClaimResult) -> str:
     if decided.rival and decided.undecided:
         return f"{case}: not comparable with {problem.variants[decided.rival].label}"
     clearance = _clearance(decided.gain, result.claim.bound)
-    return "; ".join(filter(None, [f"{case}: {measured(decided.gain)}", clearance]))
+    return "; ".join(filter(None, [f"{case}: {in_full(decided.gain)}", clearance]))
 
 
 def _closest(problem: Problem, gains: tuple[Gain, ...]) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from harness.analysis.metrics import Measured
 from harness.report.columns import NOT_MEASURED
-from harness.report.numbers import bounds, in_cell, measured, number, size
+from harness.report.numbers import bounds, in_cell, in_full, measured, number, size
 
 
 def printed(unit: str, value: float, low: float, high: float, samples: int = 5) -> str:
@@ -77,6 +77,11 @@ def test_a_bound_is_in_the_unit_of_the_values(
     least: float, most: float, unit: str, text: str
 ) -> None:
     assert bounds(least, most, unit) == text
+
+
+def test_in_full_the_ends_have_four_digits() -> None:
+    close = Measured("%", 101.27, 100.2, 102.4, rounds=5, samples=5)
+    assert (in_cell(close), in_full(close)) == ("101 ± 1%", "101.3% [100.2, 102.4]")
 
 
 def test_what_was_sampled_once_has_no_interval() -> None:

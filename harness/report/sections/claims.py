@@ -8,7 +8,6 @@ from harness.problem.model import Advice, Problem
 from harness.report import verdicts
 from harness.report.columns import DASH
 from harness.report.escape import Markdown, escape, prose, table
-from harness.report.numbers import in_cell
 from harness.report.page import Page
 
 _HALF = 0.5
@@ -67,7 +66,7 @@ def _row(problem: Problem, result: ClaimResult) -> list[str]:
         Markdown(f'<a id="{claim.id}"></a>`{claim.id}`'),
         statement,
         f"gain {asked}" if isinstance(claim, Advice) else asked,
-        DASH if value.value is None else in_cell(value),
+        verdicts.value(result),
         Markdown(": ".join([mark, *filter(None, [escape("; ".join(filter(None, reasons)))])])),
         ", ".join(sorted({cell.rsplit(".", 1)[0] for cell in value.cells})) or DASH,
     ]

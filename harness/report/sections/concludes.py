@@ -58,7 +58,7 @@ def _instead(problem: Problem, result: ClaimResult) -> str:
         bound = escape(verdicts.limit(result.claim.bound, value.unit))
         detail = f"measured {measured(value)}, claimed {bound}"
     if result.verdict == "inconclusive" and not result.gains:
-        detail = f"{measured(result.measured)}, {detail}" if detail else measured(result.measured)
+        detail = ", ".join(filter(None, [verdicts.value(result), detail]))
     return f"{result.verdict.capitalize()}: {statement} ({detail})."
 
 

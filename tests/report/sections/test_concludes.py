@@ -63,7 +63,7 @@ def test_a_claim_that_is_inconclusive_says_what_the_rule_asks(
     result = replace(page.results[0], measured=doubtful, verdict="inconclusive")
     text = rendered(tmp_path, replace(page, results=[result]))
     asked = "the rule asks for ≤ 0.495× with the whole interval"
-    assert f"Inconclusive: Fast is faster (0.50× [0.49, 0.52], {asked})." in text
+    assert f"Inconclusive: Fast is faster (0.5× [0.49, 0.52], {asked})." in text
     assert "It holds" not in text
 
 
