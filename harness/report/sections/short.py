@@ -48,7 +48,8 @@ def judged(page: Page) -> Markdown:
     """Return the table of the claims that the run was to judge."""
     results = scope(page.problem, page.results, page.provenance.run).judged
     head = ["statement", "measured", "bound", "verdict"]
-    return table(head, [_row(page, result) for result in results], numeric_from=len(head))
+    rows = [_row(page, result) for result in results]
+    return table(head, rows, numeric_from=len(head), whole=True)
 
 
 def elsewhere(page: Page) -> Markdown:

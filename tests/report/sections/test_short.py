@@ -83,7 +83,8 @@ def test_each_claim_stands_in_one_place(
     left_out: list[str],
 ) -> None:
     shown = of_run(problem, 1.0, device=device, is_short=is_short)
-    assert len(rows_of(short.judged(shown))) == 1 + judged
+    head, *rows = rows_of(short.judged(shown))
+    assert (head, len(rows)) == (["statement", "measured", "bound", "verdict"], judged)
     assert listed(short.elsewhere(shown)) == elsewhere
     assert listed(short.left_out(shown)) == left_out
     assert f"({judged} of {judged} claims)" in verdict_line(shown)
