@@ -17,7 +17,7 @@ SERIES = (BLUE, ORANGE, GREEN, "#8250df", "#cf222e", "#0b7285", "#7d4e00", FAINT
 GRID = "#d8dee4"
 WIDTH, HEIGHT = 580, 340
 """Pixels of a figure's plotting area, without a column of labels."""
-PLOT = 400
+PLOT = 390
 """Pixels of a plotting area beside a column of labels."""
 FONT = 13
 """Pixels of the type; no figure is so wide that a page has to shrink it."""
@@ -26,7 +26,7 @@ GAP = 8
 
 _LINE = 15
 """Pixels from a line of a label to the next."""
-_LABEL_CHARACTERS = 34
+_LABEL_CHARACTERS = 40
 """After at most as many characters a label goes on in a second line."""
 
 Rows = list[dict[str, Any]]

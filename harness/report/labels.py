@@ -105,32 +105,49 @@ class Free:
     def take(self, point: Spot, width: float, height: float, most: float) -> Box | None:
         """Return the place of a label at most ``most`` pixels from its point; None if all are full.
 
-        It is taken then, and so is the line from the point to it.
+        It is taken then, and so is the leader from the point to it, which crosses a line only where
+        there is no other place.
         """
-        for distance in range(_NEAREST, int(most) + 1, _NEAREST):
-            for direction in _DIRECTIONS:
-                box = _beside(point, width, height, direction, distance)
-                leader = _along([point, box.nearest(point)])
-                if self._is_free(point, box, leader):
+        boxes = [
+            _beside(point, width, height, direction, distance)
+            for distance in range(_NEAREST, int(most) + 1, _NEAREST)
+            for direction in _DIRECTIONS
+        ]
+        free = [box for box in boxes if self._is_free(box)]
+        leaders = [_along([point, box.nearest(point)]) for box in free]
+        for crossing in (False, True):
+            for box, leader in zip(free, leaders, strict=True):
+                if self._leads(point, leader, crossing=crossing):
                     self._boxes.append(box)
                     self._crossed += leader
                     return box
         return None
 
-    def _is_free(self, point: Spot, box: Box, leader: Sequence[Spot]) -> bool:
+    def _is_free(self, box: Box) -> bool:
         inside = box.left >= 0 and box.top >= 0
         inside = inside and box.right <= self._size[0] and box.bottom <= self._size[1]
         return (
             inside
             and not any(box.touches(other, 4) for other in self._boxes)
             and not any(box.holds(other, _NEAREST - 2) for other in self._points)
-            and not any(box.holds(spot, 1) for spot in self._crossed if spot != point)
-            and not any(other.holds(spot, 1) for other in self._boxes for spot in leader)
+            and not any(box.holds(spot, 1) for spot in self._crossed)
         )
+
+    def _leads(self, point: Spot, leader: Sequence[Spot], *, crossing: bool) -> bool:
+        """Return whether a leader goes through no other point or label and, if asked, no line."""
+        away = [spot for spot in leader if math.dist(spot, point) > _NEAREST - 2]
+        others = [other for other in self._points if math.dist(other, point) > 1]
+        avoided = others if crossing else [*others, *self._crossed]
+        return not any(
+            other.holds(spot, 1) for other in self._boxes for spot in leader
+        ) and not any(math.dist(spot, other) < _CLEAR for spot in away for other in avoided)
 
 
 _NEAREST = 9
 """Pixels from a point to a label right beside it."""
+
+_CLEAR = 5
+"""Pixels that a leader keeps from points and lines that are not its own."""
 
 _DIRECTIONS = [(math.cos(turn * math.pi / 4), math.sin(turn * math.pi / 4)) for turn in range(8)]
 """Right first, then round by eighths."""

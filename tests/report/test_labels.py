@@ -69,3 +69,20 @@ def test_where_all_is_full_there_is_no_place() -> None:
 def test_a_text_of_wide_letters_is_wider() -> None:
     assert text_width("iiii", 13) < text_width("aaaa", 13) < text_width("MMMM", 13)
     assert text_width("aaaa", 26) == pytest.approx(2 * text_width("aaaa", 13))
+
+
+def test_a_leader_crosses_a_line_only_where_it_must() -> None:
+    point, roof = (300.0, 150.0), [(0.0, 140.0), (600.0, 140.0)]
+    below = Free(SIZE, [point], [roof]).take(point, 90, 14, 200)
+    assert below and below.top > 140
+    floor = [(0.0, 153.0), (600.0, 153.0)]
+    beyond = Free(SIZE, [point], [roof, floor]).take(point, 90, 14, 200)
+    assert beyond and (beyond.top > 153 or beyond.bottom < 140)
+
+
+def test_a_leader_goes_through_no_other_point() -> None:
+    point = (300.0, 150.0)
+    around = [(dx, dy) for dx in (-14.0, 0.0, 14.0) for dy in (-14.0, 0.0)]
+    ring = [(300.0 + dx, 150.0 + dy) for dx, dy in around if dx or dy]
+    box = Free(SIZE, [point, *ring]).take(point, 90, 14, 200)
+    assert box and box.top > 150

@@ -99,7 +99,7 @@ def shapes(label: str, step: "StepTimeline", ends: Window) -> Shapes:
     operations = [
         _box(keys[row["name"]].colour, row, ends, top + _STREAM * at, height)
         | {"names": (keys[row["name"]].label, keys[row["name"]].mark)}
-        for row, at, height in _laid_out(step, streams)
+        for row, at, height in _laid_out(step, streams, 1e3 / per_us)
     ]
     calls = [
         _box(_call_colour(row["name"]), row, ends, 0, _CALLS) | {"names": _call_names(row["name"])}
@@ -167,17 +167,18 @@ def _rows_of_streams(step: "StepTimeline") -> dict[int, int]:
 
 
 def _laid_out(
-    step: "StepTimeline", streams: dict[int, int]
+    step: "StepTimeline", streams: dict[int, int], pixel_ns: float
 ) -> Iterator[tuple[dict[str, Any], float, float]]:
     """Yield each operation with its place, in rows, and the height of its box, in pixels.
 
-    Operations of one row that overlap, as kernels do under PDL, share the row's height.
+    Operations of one row that overlap by more than a pixel, as kernels do under PDL, share the
+    row's height.
     """
     ends: dict[int, list[int]] = {}  # of each row, the end of the last operation of each lane
     lanes = []
     for row in step.ops.iter_rows(named=True):
         of_row = ends.setdefault(streams[row["stream"]], [])
-        free = (lane for lane, end in enumerate(of_row) if end <= row["start_ns"])
+        free = (lane for lane, end in enumerate(of_row) if end <= row["start_ns"] + pixel_ns)
         lane = min(next(free, len(of_row)), _MOST_LANES - 1)
         of_row[lane : lane + 1] = [row["start_ns"] + row["duration_ns"]]
         lanes.append(lane)

@@ -12,6 +12,8 @@ from harness.report.labels import Free, text_width
 from harness.report.page import Page
 
 _MOST_LABELS = 5
+_PAD = 4
+"""Pixels from the end of a leader to the name."""
 _FAR = 220
 """Pixels from a point to its name at most."""
 
@@ -143,13 +145,13 @@ def _placed(rows: Rows, lines: Rows, across: DecadeAxis, upward: DecadeAxis) -> 
     asked = [row for row in rows if row["asked"]]
     placed = []
     for row in asked or _by_interest(rows)[:_MOST_LABELS]:
-        box = free.take(spot(row), text_width(row["shown"], FONT), FONT + 2, _FAR)
+        box = free.take(spot(row), text_width(row["shown"], FONT) + 2 * _PAD, FONT + 2, _FAR)
         if box:
             near_x, near_y = box.nearest(spot(row))
             middle = HEIGHT - (box.top + box.bottom) / 2
             placed.append(
                 row
-                | {"at": across.value(box.left), "height": upward.value(middle)}
+                | {"at": across.value(box.left + _PAD), "height": upward.value(middle)}
                 | {"near_x": across.value(near_x), "near_y": upward.value(HEIGHT - near_y)}
             )
     return placed
