@@ -15,18 +15,18 @@ BLUE, ORANGE, GREEN = "#3674b5", "#b35900", "#1a7f37"
 SERIES = (BLUE, ORANGE, GREEN, "#8250df", "#cf222e", "#0b7285", "#7d4e00", FAINT)
 """Colours of lines and of the texts that name them; each has that contrast, too."""
 GRID = "#d8dee4"
-WIDTH, HEIGHT = 580, 340
+WIDTH, HEIGHT = 510, 330
 """Pixels of a figure's plotting area, without a column of labels."""
-PLOT = 390
+PLOT = 330
 """Pixels of a plotting area beside a column of labels."""
-FONT = 13
+FONT = 14
 """Pixels of the type; no figure is so wide that a page has to shrink it."""
 GAP = 8
 """Pixels between a mark and the text beside it."""
 
-_LINE = 15
+_LINE = 16
 """Pixels from a line of a label to the next."""
-_LABEL_CHARACTERS = 40
+_LABEL_CHARACTERS = 39
 """After at most as many characters a label goes on in a second line."""
 
 Rows = list[dict[str, Any]]
@@ -102,7 +102,7 @@ def svg(chart: Any) -> str:
         )
         .configure_text(fontSize=FONT, color=INK)
         .configure_legend(
-            labelColor=INK, labelFontSize=FONT, labelLimit=0, orient="bottom", columns=3
+            labelColor=INK, labelFontSize=FONT, labelLimit=0, orient="bottom", columns=2
         )
     )
     specification = themed.to_dict() | {"background": CARD, "padding": 10}

@@ -26,7 +26,7 @@ def draw(rows: Rows, title: str, palette: Mapping[str, str]) -> str:
     ends = {row["label"]: row for row in rows}
     order, parts = list(ends), list(palette)
     scale = linear([(row["end"], row["shown"]) for row in ends.values()], (), PLOT)
-    axis = alt.Axis(tickCount=6)
+    axis = alt.Axis(tickCount=5)
     layers = [row | {"layer": parts.index(row["part"])} for row in rows]
     bar = (
         alt.Chart(alt.Data(values=layers))

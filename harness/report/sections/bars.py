@@ -122,7 +122,7 @@ def draw(rows: Rows, lines: Rows, title: str) -> str:
     )
 
     def x(field: str) -> Any:
-        return alt.X(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
+        return alt.X(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=5))
 
     y = rows_axis(labels)
     colour = alt.condition("datum.baseline", alt.value(ORANGE), alt.value(BLUE))

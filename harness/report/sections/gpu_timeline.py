@@ -14,9 +14,9 @@ from harness.report.page import Page
 if TYPE_CHECKING:
     from harness.analysis.step_timeline import StepTimeline
 
-_CALLS, _STREAM, _LINE = 18, 34, 18
+_CALLS, _STREAM, _LINE = 20, 34, 19
 """Pixels that the row of calls, a stream's row and a line of the key are high."""
-_TITLE = -34
+_TITLE = -36
 """Where the first line of a panel's title is, in pixels from its row of calls."""
 _BETWEEN = 14
 """Pixels between the host's row and the GPU's, which the launches cross."""
@@ -278,7 +278,7 @@ def _panel(panel: Shapes, ends: Window) -> Any:
 
     time = alt.Scale(domain=list(ends), nice=False)
     down = alt.Scale(domain=[panel.height, 0], nice=False)
-    axis = alt.Axis(grid=True, tickCount=8, title="µs from the start of the step")
+    axis = alt.Axis(grid=True, tickCount=7, title="µs from the start of the step")
     x = alt.X("x:Q", scale=time, axis=axis)
     y = alt.Y("y:Q", scale=down, axis=None)
     colour = alt.Color("colour:N", scale=None)

@@ -1,5 +1,6 @@
 """Memory over the events of torch's allocator: reserved by pool, allocated, phases by name."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.evidence.tables import FREED_POOL, Tables
@@ -140,7 +141,7 @@ def _events(rows: Rows) -> Any:
     import altair as alt
 
     scale = alt.Scale(domain=[0, max(1, rows[-1]["index"])], nice=False)
-    axis = alt.Axis(tickCount=6)
+    axis = alt.Axis(tickCount=5)
     return alt.X("index:Q", title="event of torch's allocator", scale=scale, axis=axis)
 
 
@@ -173,16 +174,16 @@ def _phases(marks: Rows, last: int) -> tuple[Any, Any]:
     """Return a line for each mark, and the names above them in as many rows as they need."""
     import altair as alt
 
-    ends: list[float] = []  # where the last name of each row ends, in pixels
+    named = [mark for mark in marks if mark["shown"]]
+    spans = [_span(mark, last) for mark in named]
+    tops = {
+        mark["index"]: (left, -12 - 17 * row)
+        for mark, (_, left, _), row in zip(named, spans, rows_of_names(spans), strict=True)
+    }
     placed = []
     for mark in marks:
-        left = WIDTH * mark["index"] / max(1, last)
-        width = text_width(mark["shown"], FONT) + 2 * GAP
-        left = max(0.0, min(left, WIDTH - width))
-        row = next((row for row, end in enumerate(ends) if end <= left), len(ends))
-        if mark["shown"]:
-            ends[row : row + 1] = [left + width]
-        placed.append(mark | {"left": left, "top": -12 - 17 * row if mark["shown"] else 0})
+        left, top = tops.get(mark["index"], (0.0, 0)) if mark["shown"] else (0.0, 0)
+        placed.append(mark | {"left": left, "top": top})
     rules = alt.layer(
         *(
             alt.Chart(alt.Data(values=[mark]))
@@ -206,3 +207,33 @@ def _phases(marks: Rows, last: int) -> tuple[Any, Any]:
         )
     )
     return rules, names
+
+
+Span = tuple[float, float, float]
+"""In pixels from the left: a mark, and the left and the right end of its name."""
+
+
+def _span(mark: dict[str, Any], last: int) -> Span:
+    """Return a mark's place and that of its name, which begins at it unless it would not fit."""
+    at = WIDTH * mark["index"] / max(1, last)
+    width = text_width(mark["shown"], FONT) + GAP
+    left = max(0.0, min(at, WIDTH - width))
+    return at, left, left + width
+
+
+def rows_of_names(spans: Sequence[Span]) -> list[int]:
+    """Return the row of each name, 0 the lowest, so that no mark's line crosses another's name.
+
+    A name is above all whose marks lie under it. One that had to move left is placed last, above
+    what it would touch.
+    """
+    rows: dict[int, int] = {}
+    moved = [place for place, (at, left, _) in enumerate(spans) if left < at]
+    for place in [place for place in reversed(range(len(spans))) if place not in moved]:
+        _, left, right = spans[place]
+        under = [row for other, row in rows.items() if left < spans[other][0] < right]
+        rows[place] = 1 + max(under, default=-1)
+    for place in moved:
+        touched = [row for other, row in rows.items() if spans[other][2] > spans[place][1]]
+        rows[place] = 1 + max(touched, default=-1)
+    return [rows[place] for place in range(len(spans))]

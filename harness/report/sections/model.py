@@ -64,7 +64,7 @@ def draw(rows: Rows, title: str) -> str:
     order = [row["label"] for row in rows]
     ended = [row | {"end": max(row["measured"], row["model"])} for row in rows]
     scale = linear([(row["end"], row["shown"]) for row in ended], (), PLOT)
-    x = alt.X("measured:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
+    x = alt.X("measured:Q", title=title, scale=scale, axis=alt.Axis(tickCount=5))
     base = alt.Chart(alt.Data(values=ended)).encode(y=rows_axis(order))
     bar = base.mark_bar(color=BLUE, size=FONT).encode(x=x)
     tick = base.mark_tick(color=ORANGE, thickness=3, size=2 * FONT).encode(x="model:Q")

@@ -16,7 +16,7 @@ from harness.report.numbers import number
 from harness.report.page import Page, not_measured
 
 _SIZE = re.compile(r"[A-Za-z]+(\d+)")
-_PLOT = 430
+_PLOT = 390
 """Pixels of the plotting area; right of it stand the names of its lines."""
 _NAME_CHARACTERS = 26
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -79,7 +79,7 @@ def draw(rows: Rows, title: str) -> str:
         .then(alt.value(ORANGE))
         .otherwise(alt.value(GREEN))
     )
-    x = alt.X("start:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
+    x = alt.X("start:Q", title=title, scale=scale, axis=alt.Axis(tickCount=5))
     bar = base.mark_bar(size=FONT).encode(x=x, x2="end:Q", color=colour)
     text = halo_text(base.encode(x="at:Q", text="shown:N"), align="left", dx=GAP)
     layered = bar + text + row_labels(order)

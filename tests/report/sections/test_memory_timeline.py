@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from harness.evidence.tables import FREED_POOL, empty, frame
-from harness.report.sections.memory_timeline import draw_capture, phase_marks
+from harness.report.sections.memory_timeline import draw_capture, phase_marks, rows_of_names
 
 
 def drawn(by_pool: Any = None) -> str | None:
@@ -63,3 +63,14 @@ def test_phases_that_lie_close_share_a_name() -> None:
     marks = phase_marks(begins, 1000)
     assert [mark["index"] for mark in marks] == [0, 10, 500, 510, 990]
     assert [mark["shown"] for mark in marks] == ["import, load", "", "eager, record", "", "run"]
+
+
+def test_a_name_stands_above_those_whose_marks_lie_under_it() -> None:
+    spans = [(0.0, 0.0, 120.0), (60.0, 60.0, 100.0), (90.0, 90.0, 130.0), (300.0, 300.0, 360.0)]
+    assert rows_of_names(spans) == [2, 1, 0, 0]
+
+
+def test_a_name_moved_from_the_edge_stands_above_what_it_would_touch() -> None:
+    spans = [(100.0, 100.0, 140.0), (380.0, 380.0, 470.0), (505.0, 400.0, 510.0)]
+    assert rows_of_names(spans) == [0, 0, 1]
+    assert rows_of_names([]) == []
