@@ -12,6 +12,7 @@ from harness.problem import manifest
 from harness.problem.model import Problem
 from harness.report import chart
 from harness.report.sections import gpu_timeline
+from harness.report.step_shapes import Shapes, shapes
 from tests.support import figures, reports
 from tests.support.pages import timed_page
 from tests.support.paths import ROOT
@@ -33,53 +34,53 @@ def made(*ops: Op) -> StepTimeline:
     )
 
 
-def boxes(shapes: gpu_timeline.Shapes, row: int) -> list[dict[str, float]]:
+def boxes(panel: Shapes, row: int) -> list[dict[str, float]]:
     """Return the boxes of one stream's row, from left to right."""
-    tops = sorted({box["y"] for box in shapes.boxes if 0 < box["y"] < shapes.height})
-    return sorted((box for box in shapes.boxes if box["y"] == tops[row]), key=lambda box: box["x"])
+    tops = sorted({box["y"] for box in panel.boxes if 0 < box["y"] < panel.height})
+    return sorted((box for box in panel.boxes if box["y"] == tops[row]), key=lambda box: box["x"])
 
 
 def test_a_box_spans_its_operation_and_idle_time_stays_empty() -> None:
     step = made(Op("a", 20_000), Op("b", 5_000, after=15_000))
-    drawn = boxes(gpu_timeline.shapes("fast", step, (0.0, 60.0)), 0)
+    drawn = boxes(shapes("fast", step, (0.0, 60.0)), 0)
     assert [(box["x"], box["x2"]) for box in drawn] == [(10.1, 30.1), (45.1, 50.1)]
 
 
 def test_each_stream_has_a_row_until_there_are_too_many() -> None:
     ops = [Op(f"k{stream}", 1_000, stream=stream) for stream in range(9)]
-    shapes = gpu_timeline.shapes("fast", made(*ops), (0.0, 30.0))
-    rows = [boxes(shapes, row) for row in range(5)]
+    panel = shapes("fast", made(*ops), (0.0, 30.0))
+    rows = [boxes(panel, row) for row in range(5)]
     assert [len(row) for row in rows] == [1, 1, 1, 1, 5]
-    shown = [text["text"] for text in shapes.texts if text["align"] == "right"]
+    shown = [text["text"] for text in panel.texts if text["align"] == "right"]
     assert shown == ["CUDA calls", "stream 0", "stream 1", "stream 2", "stream 3", "5 streams"]
 
 
 def test_operations_that_overlap_on_one_stream_share_its_row() -> None:
     """Under programmatic dependent launch a kernel starts before the one ahead of it ends."""
     ops = [Op("k", 10_000), Op("k", 10_000, after=-2_000), Op("k", 10_000, after=-2_000)]
-    shapes = gpu_timeline.shapes("fast", made(*ops), (0.0, 60.0))
-    inside = [box for box in shapes.boxes if 20 < box["y"] < shapes.height]
+    panel = shapes("fast", made(*ops), (0.0, 60.0))
+    inside = [box for box in panel.boxes if 20 < box["y"] < panel.height]
     assert [box["x"] for box in inside] == [10.1, 18.1, 26.1]
     assert inside[0]["y"] == inside[2]["y"]
     assert inside[1]["y"] >= inside[0]["y2"]
-    assert inside[1]["y2"] <= shapes.height
+    assert inside[1]["y2"] <= panel.height
 
 
 def test_a_name_is_written_only_into_a_box_that_holds_it() -> None:
     step = made(Op("a_kernel_of_some_length", 50_000), Op("another_kernel", 1_500))
-    shapes = gpu_timeline.shapes("fast", step, (0.0, 70.0))
+    panel = shapes("fast", step, (0.0, 70.0))
     inside = [
-        text for text in shapes.texts if text["align"] == "center" and text["y"] < shapes.height
+        text for text in panel.texts if text["align"] == "center" and text["y"] < panel.height
     ]
     assert "a_kernel_of_some_length" in [text["text"] for text in inside]
     assert "another_kernel" not in [text["text"] for text in inside]
-    assert any("another_kernel" in text["text"] for text in shapes.texts)
+    assert any("another_kernel" in text["text"] for text in panel.texts)
 
 
 def test_a_window_shows_its_part_alone() -> None:
     step = made(*(Op("k", 1_000) for _ in range(40)))
-    whole = gpu_timeline.shapes("fast", step, (0.0, 60.0))
-    part = gpu_timeline.shapes("fast", step, (20.0, 31.0))
+    whole = shapes("fast", step, (0.0, 60.0))
+    part = shapes("fast", step, (20.0, 31.0))
     assert len(boxes(whole, 0)) == 40
     assert {20.0} <= {box["x"] for box in boxes(part, 0)}
     assert all(20.0 <= box["x"] < box["x2"] <= 31.0 for box in boxes(part, 0))
@@ -88,11 +89,11 @@ def test_a_window_shows_its_part_alone() -> None:
 
 def test_a_launch_leads_to_the_operation_that_it_caused() -> None:
     step = made(Op("a", 5_000), Op("b", 5_000))
-    links = gpu_timeline.shapes("fast", step, (0.0, 30.0)).links
+    links = shapes("fast", step, (0.0, 30.0)).links
     assert [link["x2"] for link in links] == [10.1, 15.2]
     assert all(before["x"] < after["x"] for before, after in pairwise(links))
     crowded = made(*(Op("k", 100) for _ in range(60)))
-    assert gpu_timeline.shapes("fast", crowded, (0.0, 30.0)).links == []
+    assert shapes("fast", crowded, (0.0, 30.0)).links == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,235 @@
+"""What the drawing of one step consists of: boxes, texts and lines, each with its place."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from harness.report import colours
+from harness.report.chart import FAINT, FONT, GAP, INK, WIDTH, Rows
+from harness.report.labels import text_width
+
+if TYPE_CHECKING:
+    from harness.analysis.step_timeline import StepTimeline
+
+_CALLS, _STREAM, _LINE = 20, 34, 19
+"""Pixels that the row of calls, a stream's row and a line of the key are high."""
+_TITLE = -36
+"""Where the first line of a panel's title is, in pixels from its row of calls."""
+_BETWEEN = 14
+"""Pixels between the host's row and the GPU's, which the launches cross."""
+_AXIS = 52
+"""Pixels from the last stream's row to the key: the axis with its title."""
+_MOST_STREAMS, _MOST_LANES, _MOST_KEYS, _MOST_LINKS = 5, 4, 6, 40
+_PAD = 6
+_LIGHTER = (0.0, 0.3, 0.5, 0.62, 0.7, 0.76)
+"""How much lighter each further kernel of a family is drawn than the first."""
+LINK = "#afb8c1"
+"""The colour of the lines from launches to operations."""
+_WAIT, _LAUNCH, _OTHER = "#d8dee4", FAINT, LINK
+
+Window = tuple[float, float]
+"""First and last µs that are drawn, from the step's start."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """An operation by its name: how it is drawn, and what the line of the key says of it."""
+
+    mark: str
+    label: str
+    colour: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """What a panel draws: boxes, texts and lines; x in µs, y in pixels from its top."""
+
+    boxes: Rows
+    texts: Rows
+    links: Rows
+    height: int
+
+
+def shapes(label: str, step: "StepTimeline", ends: Window) -> Shapes:
+    """Return what the panel of one step draws between two times, in µs from the step's start."""
+    per_us = WIDTH / (ends[1] - ends[0])
+    keys = _keys(step)
+    streams = _rows_of_streams(step)
+    top = _CALLS + _BETWEEN
+    height = top + _STREAM * len(dict.fromkeys(streams.values()))
+    operations = [
+        _box(keys[row["name"]].colour, row, ends, top + _STREAM * at, height)
+        | {"names": (keys[row["name"]].label, keys[row["name"]].mark)}
+        for row, at, height in _laid_out(step, streams, 1e3 / per_us)
+    ]
+    calls = [
+        _box(_call_colour(row["name"]), row, ends, 0, _CALLS) | {"names": _call_names(row["name"])}
+        for row in step.calls.iter_rows(named=True)
+    ]
+    seen = [box for box in (*calls, *operations) if box["x2"] > box["x"]]
+    inside = [text for box in seen if (text := _text_in(box, per_us))]
+    rows = [("CUDA calls", _CALLS / 2)] + [
+        (_stream_label(streams, row), top + _STREAM * (row + 0.5))
+        for row in dict.fromkeys(streams.values())
+    ]
+    left = [_text(ends[0] - GAP / per_us, y, text, "right", FAINT) for text, y in rows]
+    title = [
+        _text(ends[0], _TITLE, label, "left"),
+        _text(ends[0], _TITLE + _LINE, _told(step), "left"),
+    ]
+    key_boxes, key_texts = _key(keys, ends[0], height + _AXIS, per_us)
+    return Shapes(
+        [*seen, *key_boxes],
+        [*title, *left, *inside, *key_texts],
+        _links(step, ends, streams, top),
+        height,
+    )
+
+
+def _told(step: "StepTimeline") -> str:
+    share = 100 * step.busy_ns / step.length_ns
+    count = "1 operation" if len(step.ops) == 1 else f"{len(step.ops)} operations"
+    return f"GPU busy {share:.0f} % of {step.length_ns / 1e3:,.0f} µs under {step.kind}, {count}"
+
+
+def _keys(step: "StepTimeline") -> dict[str, Key]:
+    """Return the key of each operation by its name; those with most time have a number."""
+    import polars as pl
+
+    from harness.analysis.kernels import family, short_names
+
+    by_name = step.ops.group_by("name").agg(
+        pl.col("kind").first(),
+        pl.len().alias("count"),
+        pl.col("duration_ns").sum().alias("total"),
+        pl.col("duration_ns").median().alias("median"),
+    )
+    ranked = by_name.sort("total", "name", descending=[True, False]).to_dicts()
+    for row in ranked:
+        row["family"] = family(row["name"]) if row["kind"] == "kernel" else row["kind"]
+    palette = colours.of_families(row["family"] for row in ranked)
+    shown = short_names((row["name"] for row in ranked), limit=44)
+    seen: dict[str, int] = {}
+    keys = {}
+    for place, row in enumerate(ranked):
+        shade = seen[row["family"]] = seen.get(row["family"], -1) + 1
+        colour = colours.lighter(palette[row["family"]], _LIGHTER[min(shade, len(_LIGHTER) - 1)])
+        short = shown[row["name"]]
+        told = f"{row['count']} × {row['median'] / 1e3:.3g} µs, {row['family']}: {short}"
+        mark = str(place + 1) if place < _MOST_KEYS else ""
+        keys[row["name"]] = Key(mark, short, colour, told)
+    return keys
+
+
+def _rows_of_streams(step: "StepTimeline") -> dict[int, int]:
+    """Return the row of each stream, by its first operation; the last row takes what is left."""
+    order = step.ops["stream"].unique(maintain_order=True).to_list()
+    return {stream: min(row, _MOST_STREAMS - 1) for row, stream in enumerate(order)}
+
+
+def _laid_out(
+    step: "StepTimeline", streams: dict[int, int], pixel_ns: float
+) -> Iterator[tuple[dict[str, Any], float, float]]:
+    """Yield each operation with its place, in rows, and the height of its box, in pixels.
+
+    Operations of one row that overlap by more than a pixel, as kernels do under PDL, share the
+    row's height.
+    """
+    ends: dict[int, list[int]] = {}  # of each row, the end of the last operation of each lane
+    lanes = []
+    for row in step.ops.iter_rows(named=True):
+        of_row = ends.setdefault(streams[row["stream"]], [])
+        free = (lane for lane, end in enumerate(of_row) if end <= row["start_ns"] + pixel_ns)
+        lane = min(next(free, len(of_row)), _MOST_LANES - 1)
+        of_row[lane : lane + 1] = [row["start_ns"] + row["duration_ns"]]
+        lanes.append(lane)
+    for row, lane in zip(step.ops.iter_rows(named=True), lanes, strict=True):
+        at = streams[row["stream"]]
+        height = (_STREAM - 6) / len(ends[at])
+        yield row, at + lane * height / _STREAM, height
+
+
+def _stream_label(streams: dict[int, int], row: int) -> str:
+    here = [stream for stream, its_row in streams.items() if its_row == row]
+    return f"stream {here[0]}" if len(here) == 1 else f"{len(here)} streams"
+
+
+def _call_names(name: str) -> tuple[str, ...]:
+    """Return what a call may be labelled, without its version: long, then short."""
+    plain = name.partition("_")[0]
+    if "Synchronize" in name:
+        return plain, "wait"
+    return (plain, "launch") if "Launch" in name else (plain,)
+
+
+def _call_colour(name: str) -> str:
+    if "Synchronize" in name:
+        return _WAIT
+    return _LAUNCH if "Launch" in name or "Memcpy" in name or "Memset" in name else _OTHER
+
+
+def _box(
+    colour: str, row: dict[str, Any], ends: Window, top: float, height: float
+) -> dict[str, Any]:
+    """Return the box of an operation or a call, cut at the ends of what is drawn."""
+    start = row["start_ns"] / 1e3
+    return {
+        "x": max(start, ends[0]),
+        "x2": min(start + row["duration_ns"] / 1e3, ends[1]),
+        "y": top,
+        "y2": top + height,
+        "colour": colour,
+    }
+
+
+def _text_in(box: dict[str, Any], per_us: float) -> dict[str, Any] | None:
+    """Return the first of a box's names that fits into it, in its middle; None if none does."""
+    if box["y2"] - box["y"] < FONT:
+        return None
+    room = (box["x2"] - box["x"]) * per_us - _PAD
+    for name in box["names"]:
+        if name and text_width(name, FONT) <= room:
+            middle = (box["x"] + box["x2"]) / 2, (box["y"] + box["y2"]) / 2
+            return _text(*middle, name, "center", colours.text_on(box["colour"]))
+    return None
+
+
+def _text(x: float, y: float, text: str, align: str, colour: str = INK) -> dict[str, Any]:
+    return {"x": x, "y": y, "text": text, "align": align, "colour": colour}
+
+
+def _key(keys: dict[str, Key], start: float, top: float, per_us: float) -> tuple[Rows, Rows]:
+    """Return the boxes and the texts of the key: a line for each of the longest operations."""
+    boxes, texts = [], []
+    shown = [key for key in keys.values() if key.mark]
+    for line, key in enumerate(shown):
+        y = top + _LINE * line
+        box = {"x": start, "x2": start + 18 / per_us, "y": y - 8, "y2": y + 8}
+        boxes.append(box | {"colour": key.colour})
+        mark = _text(start + 9 / per_us, y, key.mark, "center", colours.text_on(key.colour))
+        texts += [mark, _text(start + 26 / per_us, y, key.text, "left")]
+    if len(keys) > len(shown):
+        more = f"and {len(keys) - len(shown)} of less time"
+        texts.append(_text(start + 26 / per_us, top + _LINE * len(shown), more, "left", FAINT))
+    return boxes, texts
+
+
+def _links(step: "StepTimeline", ends: Window, streams: dict[int, int], top: float) -> Rows:
+    """Return a line from each launch to the first operation that it caused; none if crowded."""
+    if len(step.ops) > _MOST_LINKS:
+        return []
+    calls = step.calls.unique("correlation", keep="first", maintain_order=True)
+    launches = {row["correlation"]: row for row in calls.iter_rows(named=True)}
+    links = []
+    for correlation, rows in groupby(step.ops.iter_rows(named=True), lambda op: op["correlation"]):
+        call, op = launches.get(correlation), next(rows)
+        if call is None:
+            continue
+        x = (call["start_ns"] + call["duration_ns"] / 2) / 1e3
+        x2 = op["start_ns"] / 1e3
+        if ends[0] <= min(x, x2) and max(x, x2) <= ends[1]:
+            bottom = top + _STREAM * streams[op["stream"]]
+            links.append({"x": x, "x2": x2, "y": _CALLS, "y2": bottom})
+    return links
