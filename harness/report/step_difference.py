@@ -9,6 +9,7 @@ from itertools import groupby
 from harness.analysis.diff.aggregate import Side
 from harness.analysis.diff.gpu import GpuDiff, Row
 from harness.analysis.kernels import short_name
+from harness.analysis.verdict import THRESHOLD
 from harness.report.numbers import number
 from harness.report.section_text import Section
 
@@ -76,10 +77,11 @@ def _divided(diff: GpuDiff) -> tuple[list[Row], list[list[Row]]]:
 
 
 def _is(row: Row) -> str:
-    """Return how a part changed, in words; only one that has an interval is within noise."""
-    if row.change == "unchanged" and row.delta_ns:
-        return "within noise"
-    return row.change
+    """Return how a part changed, in words; only one whose interval holds 0 is within noise."""
+    if row.change != "unchanged" or not row.delta_ns:
+        return row.change
+    told = row.difference is not None and row.difference.clear_of(0)
+    return "small" if told else "within noise"
 
 
 def _row(row: Row, diff: GpuDiff, places: int, change: float) -> list[str]:
@@ -168,6 +170,8 @@ def _lines(diff: GpuDiff, kind: str) -> list[str]:
     ]
     if any(row.change.endswith("here") for row in diff.rows):
         lines.append("Here: in these two processes; another pair may differ otherwise.")
+    if any(_is(row) == "small" for row in diff.rows):
+        lines.append(f"Small: perhaps below {100 * THRESHOLD:g} % of the step.")
     if any(row.change == "not judged" for row in diff.rows):
         lines.append("Not judged: seen too few times for an interval.")
     return lines

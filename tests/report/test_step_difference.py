@@ -99,6 +99,14 @@ def test_only_what_has_an_interval_is_within_noise() -> None:
     assert "Not judged: seen too few times for an interval." in section.lines
 
 
+def test_a_change_clear_of_zero_but_small_is_not_called_noise() -> None:
+    small = idle("waiting", 9_000, 8_000, difference=Difference(-1_000, -1_500, -500))
+    noise = idle("computing", 9_000, 8_000, difference=Difference(-1_000, -2_500, 500))
+    section = gpu_time(GpuDiff(("", ""), 1, 18_000, 16_000, (small, noise)), "nsys")
+    assert [row[1] for row in section.rows if row[1]] == ["small", "within noise"]
+    assert any(line.startswith("Small: perhaps below 1 %") for line in section.lines)
+
+
 def test_a_large_part_within_noise_has_a_row_and_its_interval() -> None:
     noisy = idle("idle", 0, 0)
     row = replace(
