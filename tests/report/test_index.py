@@ -7,7 +7,7 @@ import pytest
 
 from harness.evidence import provenance
 from harness.problem import manifest, plan
-from harness.problem.model import Card, Problem
+from harness.problem.model import Bound, BoundClaim, Card, Problem
 from harness.report import index, publish
 from tests.support.paths import ROOT
 from tests.support.reports import committed, copied
@@ -15,13 +15,18 @@ from tests.support.reports import committed, copied
 STUDY = "3-cudagraph-memory"
 
 
-def with_card(problem: Problem, verdict: str, tmp_path: Path) -> None:
-    """Render a copied report with a card whose claim has that verdict."""
+def with_card(problem: Problem, bound: Bound, tmp_path: Path) -> None:
+    """Render a copied report with a card whose claim is measured and has that bound."""
     folder = report_in(tmp_path)
-    results = publish.page_of(problem, folder).results
-    claim = next(result.claim.id for result in results if result.verdict == verdict)
-    shown = Card(sentence="Graphs keep <memory>.", claim=claim, number="of what bf16 takes")
-    marked = problem.model_copy(update={"card": shown})
+    claim = next(
+        result.claim
+        for result in publish.page_of(problem, folder).results
+        if isinstance(result.claim, BoundClaim) and result.measured.value is not None
+    )
+    bounded = claim.model_copy(update={"bound": bound, "otherwise": ""})
+    shown = Card(sentence="Graphs keep <memory>.", claim=claim.id, number="of what bf16 takes")
+    claims = [bounded if other is claim else other for other in problem.claims]
+    marked = problem.model_copy(update={"card": shown, "claims": claims})
     marked.lie_in(problem.folder)
     publish.render(marked, folder)
 
@@ -41,7 +46,7 @@ def problem() -> Problem:
 def test_a_sentence_stands_with_its_number_where_its_claim_is_reproduced(
     problem: Problem, tmp_path: Path
 ) -> None:
-    with_card(problem, "reproduced", tmp_path)
+    with_card(problem, Bound(above=-1e30), tmp_path)
     index.write(tmp_path, {})
     text = (tmp_path / "README.md").read_text()
     assert "Graphs keep &#60;memory&#62;." in text or "Graphs keep &lt;memory&gt;." in text
@@ -50,7 +55,7 @@ def test_a_sentence_stands_with_its_number_where_its_claim_is_reproduced(
 
 
 def test_a_sentence_whose_claim_is_refuted_is_not_shown(problem: Problem, tmp_path: Path) -> None:
-    with_card(problem, "refuted", tmp_path)
+    with_card(problem, Bound(above=1e30), tmp_path)
     index.write(tmp_path, {})
     text = (tmp_path / "README.md").read_text()
     assert "Graphs keep" not in text
