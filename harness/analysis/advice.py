@@ -6,7 +6,8 @@ Rule and reasons: docs/statistics.md, "Advice".
 import math
 from dataclasses import dataclass, replace
 
-from harness.analysis.metrics import Measured, Metrics
+from harness.analysis.measured import Measured
+from harness.analysis.metrics import Metrics
 from harness.analysis.verdict import THRESHOLD, Verdict, judged_ends, verdict
 from harness.problem.model import Advice, Problem
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from statistics import median
 from typing import NamedTuple
@@ -11,35 +10,12 @@ from typing import NamedTuple
 from harness.analysis import statistics
 from harness.analysis.cell_tables import CellTables
 from harness.analysis.doubts import Doubts
+from harness.analysis.measured import Measured
 from harness.analysis.statistics import Interval
 from harness.captures.registry import KINDS, filling, unprofiled
 from harness.errors import EvidenceError
 from harness.evidence.tables import Tables
 from harness.problem.model import Metric, Problem
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A metric's value; ``value`` is None where it was not measured and ``why`` says so.
-
-    ``low`` and ``high`` are a 95 % interval, equal to the value for what is counted, not sampled;
-    ``ci99`` are the ends of the 99 % interval, which a verdict asks for as well.
-    ``doubt`` says why the times behind the value are not to be relied on; empty if nothing was
-    noticed. ``clock_factor`` is the factor by which clocks or GPUs that differ may have moved the
-    value, either way: 1 if there is no doubt, infinite where the factor is not known.
-    """
-
-    unit: str
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    rounds: int = 0
-    samples: int = 0
-    cells: tuple[str, ...] = ()
-    why: str = ""
-    doubt: str = ""
-    clock_factor: float = 1.0
-    ci99: tuple[float, float] | None = None
 
 
 class _Values(NamedTuple):

@@ -3,7 +3,7 @@
 import math
 from typing import Literal
 
-from harness.analysis.metrics import Measured
+from harness.analysis.measured import Measured
 from harness.problem.model import Bound
 
 Ends = tuple[float, float]

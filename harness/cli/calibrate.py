@@ -18,7 +18,7 @@ def calibrate(
     """Measure this GPU's ceilings now and keep them for a day, beside the datasheet's peaks."""
     from harness.cli import output
     from harness.cli.progress import Progress
-    from harness.report.sections.ceilings import ceiling_table
+    from harness.report.ceiling_table import ceiling_table
     from harness.run import calibrate as calibration
 
     options = engine_options.options(python, wheels, image, mount)

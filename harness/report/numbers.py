@@ -2,7 +2,7 @@
 
 import math
 
-from harness.analysis.metrics import Measured
+from harness.analysis.measured import Measured
 from harness.analysis.units import byte_unit
 from harness.report.columns import NOT_MEASURED
 from harness.report.escape import Markdown

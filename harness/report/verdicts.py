@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from harness.analysis.advice import Gain, worst
 from harness.analysis.claims import ClaimResult
-from harness.analysis.metrics import Measured
+from harness.analysis.measured import Measured
 from harness.analysis.verdict import Verdict, cleared, is_sampled, judged_ends, limits
 from harness.problem.model import Bound, Problem
 from harness.report.columns import DASH

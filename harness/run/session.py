@@ -112,11 +112,13 @@ class Session:
             planned=tuple(cell.name for cell in cells),
         )
         ceilings = None
-        if request.lock_mhz is None and not calibrate.measured_by(self.problem):
+        if request.lock_mhz is not None:
+            notify("no ceilings: they are measured at other clocks than those held now")
+        elif self.selected.short:  # its page draws no roof, and measuring them takes a minute
+            ceilings = calibrate.kept(self.node.target)
+        elif not calibrate.measured_by(self.problem):
             work_on("looking up what this machine reaches at most", Path())
             ceilings = calibrate.at_hand(self.node, name, request.options, notify)
-        elif request.lock_mhz is not None:
-            notify("no ceilings: they are measured at other clocks than those held now")
         origin = provenance.origin_of(self.problem, engine, arguments, ceilings)
         if self.resumed:
             run = self.resumed

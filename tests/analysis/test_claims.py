@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from harness.analysis import claims
-from harness.analysis.metrics import Measured, Metrics
+from harness.analysis.measured import Measured
+from harness.analysis.metrics import Metrics
 from harness.analysis.verdict import verdict as verdict_of
 from harness.evidence import tables as evidence
 from harness.problem.model import Bound, Problem

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis import reliability
-from harness.analysis.metrics import Measured, Metrics
+from harness.analysis.measured import Measured
+from harness.analysis.metrics import Metrics
 from harness.analysis.verdict import verdict as verdict_of
 from harness.problem.model import Bound, Metric, Problem
 from tests.support.small_evidence import Row, ceiling, cell, samples, tables

@@ -7,7 +7,7 @@ from statistics import median
 
 import pytest
 
-from harness.analysis.metrics import Measured
+from harness.analysis.measured import Measured
 from harness.analysis.statistics import Interval, Rounds, estimate, ratio, unpaired_ratio
 from harness.analysis.verdict import verdict as verdict_of
 from harness.problem.model import Bound

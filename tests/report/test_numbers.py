@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from harness.analysis.metrics import Measured
+from harness.analysis.measured import Measured
 from harness.report.columns import NOT_MEASURED
 from harness.report.numbers import bounds, in_cell, in_full, measured, number, size
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from harness.analysis.advice import Gain
 from harness.analysis.claims import ClaimResult
-from harness.analysis.metrics import Measured
+from harness.analysis.measured import Measured
 from harness.problem.model import Advice, Problem
 from harness.report.escape import Markdown, escape, prose, table
 from harness.report.numbers import measured

@@ -19,11 +19,13 @@ def holds(page: Page, *ids: str) -> bool:
 def concludes(page: Page, *ids: str, caller: Callable[[], str]) -> Markdown:
     """Return a block's text if all claims with these ids are reproduced.
 
-    Otherwise a sentence for each claim that is not takes its place, and the block is not rendered.
+    Otherwise the block is not rendered, and a sentence for each claim that is refuted or
+    inconclusive takes its place. Of a claim that was not measured the table of claims says so.
     ManifestError if an id is unknown.
     """
     failed = [result for result in _named(page, ids) if result.verdict != "reproduced"]
-    text = " ".join(_instead(page.problem, result) for result in failed) if failed else caller()
+    judged = [result for result in failed if result.verdict != "not measured"]
+    text = " ".join(_instead(page.problem, result) for result in judged) if failed else caller()
     # The template engine drops the end of the line behind a block's end.
     return Markdown(text.removesuffix("\n") + "\n")
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.analysis.claims import ClaimResult
-from harness.analysis.metrics import Measured
+from harness.analysis.measured import Measured
 from harness.analysis.scope import scope
 from harness.problem.model import Advice
 from harness.problem.plan import has_short_path

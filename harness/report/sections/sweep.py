@@ -5,7 +5,8 @@ from textwrap import wrap
 from typing import Any
 
 from harness.analysis import roofline
-from harness.analysis.metrics import Measured, Metrics
+from harness.analysis.measured import Measured
+from harness.analysis.metrics import Metrics
 from harness.evidence.tables import Tables
 from harness.report.axes import DecadeAxis
 from harness.report.chart import FONT, GAP, HEIGHT, SERIES, Rows, svg

@@ -1,6 +1,6 @@
 """The table of ceilings: a column a GPU, shares of the datasheet, labels of the calibration."""
 
-from harness.report.sections.ceilings import LABELS, Rates, ceiling_table
+from harness.report.ceiling_table import LABELS, Rates, ceiling_table
 from harness.run import calibrate
 
 

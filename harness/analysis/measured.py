@@ -1,0 +1,27 @@
+"""A metric's value as it was measured: what verdicts are decided on and pages print."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A metric's value; ``value`` is None where it was not measured and ``why`` says so.
+
+    ``low`` and ``high`` are a 95 % interval, equal to the value for what is counted, not sampled;
+    ``ci99`` are the ends of the 99 % interval, which a verdict asks for as well.
+    ``doubt`` says why the times behind the value are not to be relied on; empty if nothing was
+    noticed. ``clock_factor`` is the factor by which clocks or GPUs that differ may have moved the
+    value, either way: 1 if there is no doubt, infinite where the factor is not known.
+    """
+
+    unit: str
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    rounds: int = 0
+    samples: int = 0
+    cells: tuple[str, ...] = ()
+    why: str = ""
+    doubt: str = ""
+    clock_factor: float = 1.0
+    ci99: tuple[float, float] | None = None
