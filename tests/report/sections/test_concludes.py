@@ -54,7 +54,7 @@ def test_a_claim_that_is_refuted_says_what_is_true(
     assert text == f"First.\n{told}\nLast.\n"
 
 
-def test_a_claim_that_is_inconclusive_says_what_the_rule_asks(
+def test_a_claim_that_is_inconclusive_gives_what_was_measured(
     tmp_path: Path, example: Problem
 ) -> None:
     page = judged(example, 2.0, 1.0, bound=Bound(below=0.5))
@@ -62,8 +62,7 @@ def test_a_claim_that_is_inconclusive_says_what_the_rule_asks(
     doubtful = replace(page.results[0].measured, low=0.49, high=0.52, ci99=(0.4, 0.6), samples=5)
     result = replace(page.results[0], measured=doubtful, verdict="inconclusive")
     text = rendered(tmp_path, replace(page, results=[result]))
-    asked = "the rule asks for ≤ 0.495× with the whole interval"
-    assert f"Inconclusive: Fast is faster (0.5× [0.49, 0.52], {asked})." in text
+    assert "Inconclusive: Fast is faster (0.5× [0.49, 0.52])." in text
     assert "It holds" not in text
 
 
