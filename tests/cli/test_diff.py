@@ -98,15 +98,16 @@ def test_memory_as_json_sums() -> None:
 
 def test_two_cells_of_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    other = f"{REPORT}:stack-m1.f8-0.18.0-eager"
+    other = f"{REPORT}:stack-m1.f8-0.13.0-eager"
     change = json.loads(run(CELL, other, "--json"))
     assert {ratio["verdict"] for ratio in change["timing"]} == {"slower"}
     assert summed(change["gpu"]) == change["gpu"]["b_ns"] - change["gpu"]["a_ns"]
     assert change["counters"]
     text = run(CELL, other)
-    for part in ("Unprofiled times", "slower", "whole step", "Counters: ", "Memory by pool"):
+    for part in ("Unprofiled times", "slower", "whole step", "Counters: "):
         assert part in text
     assert max(map(len, text.splitlines())) <= 120
+    assert "Memory by pool" in run(other, f"{REPORT}:stack-m1.f8-0.18.0-eager")
 
 
 def test_a_report_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,17 +63,20 @@ def test_a_report_has_its_finished_cells() -> None:
 
 
 def test_a_cell_of_a_report_has_every_capture_of_it_and_all_rounds_of_its_times() -> None:
-    known = subject(f"{REPORT}:stack-m1.f8-0.18.0-eager")
+    name = "stack-m1.f8-0.13.0-eager"
+    known = subject(f"{REPORT}:{name}")
     assert list(known.captures) == ["timing", "nsys", "torch", "ncu", "memory"]
     assert known.run == json.loads((REPORT / "evidence/provenance.json").read_text())["run"]["id"]
     cells = {kind: set(tables["cells"]["cell"]) for kind, tables in known.captures.items()}
-    assert cells["timing"] == {f"stack-m1.f8-0.18.0-eager.timing.r{number}" for number in range(5)}
-    assert cells["ncu"] == {"stack-m1.f8-0.18.0-eager.ncu.r0"}
+    timed = {cell for cell in reports.cells(REPORT) if cell.startswith(f"{name}.timing.")}
+    assert cells["timing"] == timed
+    assert len(timed) >= 3
+    assert cells["ncu"] == {f"{name}.ncu.r0"}
     for kind, table in {"nsys": "gpu_ops", "ncu": "counters", "memory": "memory_sites"}.items():
         rows = known.captures[kind][table]
         assert set(rows["cell"]) == cells[kind]
     assert known.conditions["timing"]["GPU"] == "NVIDIA H200"
-    assert known.conditions["timing"]["torchao"] == "0.18.0"
+    assert known.conditions["timing"]["torchao"] == "0.13.0"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +88,7 @@ def test_an_unknown_cell_is_told_with_those_that_there_are(cell: str) -> None:
     assert error.value.exit_code == 2
     if ":" not in cell:
         assert "stack-m1.bf16-eager" in str(error.value)
-        assert "llama-3.1-8b.bf16-compiled" in str(error.value)
+        assert "llama-3.1-8b.f8-0.18.0-" in str(error.value)
 
 
 def test_what_is_no_capture_run_or_report_is_refused(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The committed reports: to read where they lie, or as copies; no test writes there."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -16,6 +17,12 @@ COMMITTED = sorted(
 def committed(problem: str) -> Path:
     """Return the folder of a problem's first committed report."""
     return next(folder for folder in COMMITTED if folder.parent.name == problem)
+
+
+def cells(report: Path) -> list[str]:
+    """Return the names of all cells of a report, such as small.fast.timing.r0, as published."""
+    record = json.loads((report / "evidence" / "provenance.json").read_text())
+    return [cell["cell"] for cell in record["cells"]]
 
 
 def copied(problem: str, to: Path) -> Path:
