@@ -17,7 +17,7 @@ from tests.support import reports
 from tests.support.paths import ROOT
 
 DATA = ROOT / "tests" / "data"
-REPORT = str(reports.committed("1-torchao-float8").relative_to(ROOT))
+REPORT = str(reports.KEPT.relative_to(ROOT))
 CELL = f"{REPORT}:stack-m1.bf16-eager"
 
 app = typer.Typer()
@@ -98,23 +98,22 @@ def test_memory_as_json_sums() -> None:
 
 def test_two_cells_of_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    other = f"{REPORT}:stack-m1.f8-0.13.0-eager"
+    other = f"{REPORT}:stack-m1.f8-0.18.0-eager"
     change = json.loads(run(CELL, other, "--json"))
     assert {ratio["verdict"] for ratio in change["timing"]} == {"slower"}
     assert summed(change["gpu"]) == change["gpu"]["b_ns"] - change["gpu"]["a_ns"]
     assert change["counters"]
     text = run(CELL, other)
-    for part in ("Unprofiled times", "slower", "whole step", "Counters: "):
+    for part in ("Unprofiled times", "slower", "whole step", "Counters: ", "Memory by pool"):
         assert part in text
     assert max(map(len, text.splitlines())) <= 120
-    assert "Memory by pool" in run(other, f"{REPORT}:stack-m1.f8-0.18.0-eager")
 
 
 def test_a_report_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     text = run(REPORT, REPORT, "--markdown")
     lines = [line for line in text.splitlines() if line.startswith("| stack-m1")]
-    assert len(lines) > 20
+    assert len(lines) > 5
     assert all("1× [1, 1]" in line.replace("&#91;", "[").replace("&#93;", "]") for line in lines)
     assert all("not told apart" in line for line in lines)
 

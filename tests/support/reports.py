@@ -1,6 +1,5 @@
 """The committed reports: to read where they lie, or as copies; no test writes there."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -14,15 +13,13 @@ COMMITTED = sorted(
 )
 
 
+KEPT = ROOT / "tests" / "data" / "reports" / "1-torchao-float8" / "nvidia-h200"
+"""Evidence of a few cells with every kind of capture: see tests/data/keep_report.py."""
+
+
 def committed(problem: str) -> Path:
     """Return the folder of a problem's first committed report."""
     return next(folder for folder in COMMITTED if folder.parent.name == problem)
-
-
-def cells(report: Path) -> list[str]:
-    """Return the names of all cells of a report, such as small.fast.timing.r0, as published."""
-    record = json.loads((report / "evidence" / "provenance.json").read_text())
-    return [cell["cell"] for cell in record["cells"]]
 
 
 def copied(problem: str, to: Path) -> Path:

@@ -16,7 +16,7 @@ from tests.support import reports
 from tests.support.paths import ROOT
 
 DATA = ROOT / "tests" / "data"
-REPORT = reports.committed("1-torchao-float8")
+REPORT = reports.KEPT
 
 
 def subject(text: object) -> Subject:
@@ -45,19 +45,13 @@ def test_two_cells_of_one_report_say_what_differs_in_packages() -> None:
         (condition.a, condition.b) for condition in diff.differing if condition.what == "torchao"
     } == {("0.13.0", "0.18.0")}
     assert "GPU" not in {condition.what for condition in diff.differing}
-    assert {ratio.metric for ratio in diff.timing} >= {"latency", "gpu_time"}
-    timed = [name for name in reports.cells(REPORT) if "m1.f8-0.18.0-eager.timing" in name]
-    assert min(ratio.ratio.rounds for ratio in diff.timing) == len(timed)
-    assert diff.counters
-    assert diff.memory is not None
-
-
-def test_steps_of_two_cells_differ_by_the_sum_of_their_parts() -> None:
-    names = ("f8-0.13.0-compiled", "f8-0.18.0-compiled")
-    diff = compare.compare(*(subject(f"{REPORT}:stack-m1.{name}") for name in names))
     assert diff.gpu_kind == "nsys"
     assert diff.gpu is not None
     assert sum(row.delta_ns for row in diff.gpu.rows) == diff.gpu.b_ns - diff.gpu.a_ns
+    assert {ratio.metric for ratio in diff.timing} >= {"latency", "gpu_time"}
+    assert min(ratio.ratio.rounds for ratio in diff.timing) == 5
+    assert diff.counters
+    assert diff.memory is not None
 
 
 def test_a_cell_against_a_file_has_what_both_have() -> None:
@@ -117,7 +111,7 @@ def test_a_report_with_itself_is_not_told_apart() -> None:
     assert (change.only_a, change.only_b) == ((), ())
     assert {(cell.case, cell.variant) for cell in change.cells} <= set(report.cells)
     ratios = [ratio for cell in change.cells for ratio in cell.timing]
-    assert len(ratios) > 100
+    assert len(ratios) > 20
     assert {ratio.verdict for ratio in ratios} == {"not told apart"}
     assert all(ratio.ratio.value == pytest.approx(1) for ratio in ratios)
 
