@@ -8,17 +8,16 @@ import pytest
 from harness.captures.memory import read as reader
 from harness.evidence.tables import Tables, empty, frame
 from harness.report.sections.memory_pools import changed_table, filled_table
-from tests.support import reports
 from tests.support.paths import ROOT
 
-CAPTURES = reports.committed("3-cudagraph-memory") / "captures"
+CAPTURES = ROOT / "tests/data/memory"
 UNITS = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}
 
 
 @pytest.fixture(scope="module")
 def sides() -> list[Tables]:
-    names = ("bf16-graphs", "f8-0.13.0-graphs")
-    return [reader.read(CAPTURES / f"stack-single.{name}.memory.json.gz") for name in names]
+    names = ("bf16_graphs", "013_graphs")
+    return [reader.read(CAPTURES / f"stack_{name}.json.gz") for name in names]
 
 
 def rows(text: str) -> list[list[str]]:
@@ -56,7 +55,7 @@ def test_the_lines_that_write_a_weight_out_are_what_two_graphs_differ_in(
 
 
 def test_captures_without_graphs_have_neither() -> None:
-    none = reader.read(ROOT / "tests/data/memory/stack_013_eager.json.gz")
+    none = reader.read(CAPTURES / "stack_013_eager.json.gz")
     assert not rows(filled_table(none))
     assert not changed_table(none, none)
 
