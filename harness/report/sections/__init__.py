@@ -38,7 +38,6 @@ SECTIONS = {
     "model": "harness.report.sections.model:model",
     "model_table": "harness.report.sections.model:model_table",
     "sweep": "harness.report.sections.sweep:sweep",
-    "sweep_table": "harness.report.sections.sweep:sweep_table",
     "shares": "harness.report.sections.sweep:shares",
     "regions": "harness.report.sections.regions:regions",
     "region_bars": "harness.report.sections.regions:region_bars",
