@@ -233,7 +233,7 @@ def test_compiling_ahead_calls_every_candidate_once_and_the_tuner_chooses_anew(
 def test_the_plan_on_both_devices(problem: Problem) -> None:
     gpu = plan(problem, Selected(), "cuda")
     assert Counter(cell.capture for cell in gpu) == {
-        "timing": 4 * 10 + 3 * (7 + 4 + 7 + 4 * 2) + 2 * 2,
+        "timing": 5 * (10 + 4 + 6 + 5 + 2 * 2 + 2) + 3 * 2 * 2,
         "nsys": 8,
         "ncu": 7,
     }
@@ -243,7 +243,7 @@ def test_the_plan_on_both_devices(problem: Problem) -> None:
 
 def test_the_short_path_decides_the_advice_at_one_row(problem: Problem) -> None:
     short = plan(problem, Selected(short=True), "cuda")
-    assert {cell.case for cell in short} == {"m1", "wide-m1", "ranking-m1"}
+    assert {cell.case for cell in short} == {"m1", "ranking-m1"}
     assert max(cell.round for cell in short) == 1
     advice = [claim for claim in problem.claims if isinstance(claim, Advice) and claim.headline]
     assert {claim.metric for claim in advice} == {"wall_time"}

@@ -37,6 +37,7 @@ SECTIONS = {
     "memory_changed": "harness.report.sections.memory_pools:changed",
     "model": "harness.report.sections.model:model",
     "model_table": "harness.report.sections.model:model_table",
+    "processes": "harness.report.sections.processes:processes",
     "sweep": "harness.report.sections.sweep:sweep",
     "shares": "harness.report.sections.sweep:shares",
     "regions": "harness.report.sections.regions:regions",
