@@ -1,12 +1,14 @@
 """Bars: a metric with intervals from 0, the baseline and what the GPU reaches at most as lines."""
 
 from collections.abc import Iterable
+from statistics import median
 from typing import Any, NamedTuple
 
 from harness.analysis import datasheets, roofline
 from harness.report.axes import linear, shown_unit
 from harness.report.chart import (
     BLUE,
+    CARD,
     FAINT,
     FONT,
     GAP,
@@ -24,6 +26,10 @@ from harness.report.escape import Markdown
 from harness.report.numbers import number
 from harness.report.page import Page
 
+_OUTLYING = 5
+"""A bar as many times as long as the median's and the baseline's is cut, if few are."""
+_CUT_AT = 1.2
+"""Where it is cut: of the longest that is not."""
 _LINE = 18
 """Pixels from the label of a vertical line to the next above it."""
 
@@ -70,7 +76,7 @@ def draw_bars(page: Page, metric: str, entries: Iterable[Bar], ceiling: str = ""
     definition = page.problem.metric(metric)
     lines = [row for row in rows if row["baseline"]]
     lines += _ceilings(page, ceiling) if ceiling else []
-    scale, unit = shown_unit(max(row["high"] for row in rows), definition.unit)
+    scale, unit = shown_unit(_longest(rows), definition.unit)
     rows = [_scaled(row, scale) for row in rows]
     lines = [_scaled(line, scale) for line in lines]
     lines = [line | {"shown": f"{line['label']}: {line['shown']}"} for line in lines]
@@ -111,12 +117,15 @@ def _scaled(row: dict[str, Any], scale: float) -> dict[str, Any]:
 def draw(rows: Rows, lines: Rows, title: str) -> str:
     """Return bars from 0 with their intervals as SVG, and vertical lines with labels above.
 
+    A few bars that are far longer than the others are cut, so that the others can be told apart.
     Rows: label, value, low, high, shown, baseline; lines: value, shown, baseline.
     """
     import altair as alt
 
     labels = [row["label"] for row in rows]
     width = PLOT
+    rows = _cut(rows)
+    title = f"{title} (// longer than drawn)" if any(row["cut"] for row in rows) else title
     scale = linear(
         [(row["high"], row["shown"]) for row in rows], [line["value"] for line in lines], width
     )
@@ -131,10 +140,33 @@ def draw(rows: Rows, lines: Rows, title: str) -> str:
     for line in _raised(lines, scale.domain[1]):
         layered += _line(line, x("value"))
     layered += base.mark_rule(strokeWidth=2, color=INK).encode(x=x("low"), x2="high:Q")
+    if cuts := [row for row in rows if row["cut"]]:
+        cut = alt.Chart(alt.Data(values=cuts)).mark_text(
+            text="//", color=CARD, fontSize=2 * FONT, fontWeight="bold", align="right", dx=-GAP
+        )
+        layered += cut.encode(x=x("value"), y=y)
     shown = halo_text(base.encode(x=x("high"), text="shown:N"), align="left", dx=GAP)
     return svg(
         (layered + shown + row_labels(labels)).properties(width=width, height=row_step(labels))
     )
+
+
+def _longest(rows: Rows) -> float:
+    """Return how far the bars reach that are not to be cut."""
+    middle = max(
+        median(row["value"] for row in rows), *(row["value"] for row in rows if row["baseline"]), 0
+    )
+    kept = [row["high"] for row in rows if row["value"] <= _OUTLYING * middle]
+    cut = len(rows) - len(kept)
+    return float(max(kept if cut <= len(rows) / 3 else (row["high"] for row in rows)))
+
+
+def _cut(rows: Rows) -> Rows:
+    """Return the rows with those that outlie cut to one length, without their intervals."""
+    longest = _longest(rows)
+    end = _CUT_AT * longest
+    ends = {"value": end, "low": end, "high": end, "cut": True}
+    return [row | (ends if row["value"] > end else {"cut": False}) for row in rows]
 
 
 def _raised(lines: Rows, most: float) -> Rows:

@@ -33,13 +33,31 @@ def lengths(svg: str) -> list[float]:
 
 
 def test_a_bar_twice_as_long_is_twice_the_value() -> None:
-    first, second, third = lengths(bars.draw([row("a", 40), row("b", 20), row("c", 1)], [], "t"))
+    first, second, third = lengths(bars.draw([row("a", 40), row("b", 20), row("c", 10)], [], "t"))
     assert first == pytest.approx(2 * second)
-    assert first == pytest.approx(40 * third)
+    assert first == pytest.approx(4 * third)
+
+
+def test_few_bars_far_longer_than_the_others_are_cut_and_keep_their_value() -> None:
+    rows = [row(f"v{place}", 1.0 + place / 10) for place in range(6)] + [row("far", 90.0)]
+    svg = bars.draw(rows, [], "time, ms")
+    drawn = lengths(svg)
+    assert drawn[0] == pytest.approx(drawn[5] / 1.5)
+    assert 1 < drawn[-1] / drawn[5] < 1.5
+    texts = [label.text for label in figures.labels(svg)]
+    assert "90.0" in texts
+    assert texts.count("//") == 1
+    assert any(text.endswith("(// longer than drawn)") for text in texts)
+
+
+def test_where_many_are_long_none_is_cut() -> None:
+    svg = bars.draw([row("a", 1), row("b", 2), row("c", 90), row("d", 80)], [], "time, ms")
+    assert "//" not in [label.text for label in figures.labels(svg)]
+    assert lengths(svg)[0] == pytest.approx(lengths(svg)[2] / 90)
 
 
 def test_the_longest_bar_leaves_room_for_its_text() -> None:
-    svg = bars.draw([row("a", 12_345.6), row("b", 2)], [], "time")
+    svg = bars.draw([row("a", 12_345.6), row("b", 9_000)], [], "time")
     assert figures.size(svg)[0] <= 720
     text = next(label for label in figures.labels(svg) if label.text == "12345.6")
     assert text.right <= figures.size(svg)[0]
