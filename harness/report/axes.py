@@ -1,7 +1,7 @@
 """The axes of the figures, and where on them a value or a text lies."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from harness.analysis.units import byte_unit
@@ -10,6 +10,11 @@ from harness.report.labels import text_width
 
 _NUMBER = 45
 """Pixels that a number below an axis needs."""
+
+_MOST_SIZES = 6
+"""Sizes that are all written below an axis."""
+_MOST_TIMES = 8
+"""Times the least value up to which values can be told apart on an axis from 0."""
 
 _LEAST_MS = 10
 """An axis that does not reach as many milliseconds is one of microseconds."""
@@ -45,10 +50,12 @@ class DecadeAxis:
         values = [digit * 10.0**power for power in range(first, last + 1) for digit in (1, 2, 5)]
         return alt.Axis(values=values, format=",~g")
 
-    def powers_of_two(self) -> Any:
-        """Return the axis with lines at powers of two, as many as have room for their numbers."""
+    def sizes(self, sizes: Collection[float]) -> Any:
+        """Return the axis with a line at each size or, if they are many, at powers of two."""
         import altair as alt
 
+        if len(set(sizes)) <= _MOST_SIZES:
+            return alt.Axis(values=sorted(set(sizes)), format="~d")
         first, last = (math.log2(end) for end in self._ends)
         powers = range(math.ceil(first), math.floor(last) + 1)
         stride = 1 + int(len(powers) * _NUMBER // self._length)
@@ -61,6 +68,40 @@ class DecadeAxis:
     def value(self, pixel: float) -> float:
         """Return the value that lies ``pixel`` pixels from the axis's start."""
         return float(self._ends[0] * 10 ** (pixel * self._decades / self._length))
+
+
+class ZeroAxis:
+    """A linear axis from 0 to somewhat above the largest value, ``length`` pixels long."""
+
+    def __init__(self, values: Collection[float], length: float) -> None:
+        self._end = 1.05 * max(values)
+        self._length = length
+
+    def scale(self) -> Any:
+        """Return the scale for the plotting library."""
+        import altair as alt
+
+        return alt.Scale(domain=[0, self._end], nice=False)
+
+    def steps(self) -> Any:
+        """Return the axis with a few lines."""
+        import altair as alt
+
+        return alt.Axis(tickCount=5)
+
+    def pixel(self, value: float) -> float:
+        """Return the distance of ``value`` from the axis's start, in pixels."""
+        return self._length * value / self._end
+
+    def value(self, pixel: float) -> float:
+        """Return the value that lies ``pixel`` pixels from the axis's start."""
+        return self._end * pixel / self._length
+
+
+def of_values(values: Collection[float], length: float) -> DecadeAxis | ZeroAxis:
+    """Return the axis on which values can be told apart: from 0, or logarithmic if they must."""
+    far = max(values) > _MOST_TIMES * min(values)
+    return DecadeAxis(list(values), length) if far else ZeroAxis(values, length)
 
 
 def linear(marks: Iterable[tuple[float, str]], others: Iterable[float], length: float) -> Any:

@@ -5,7 +5,7 @@ from textwrap import wrap
 from typing import Any
 
 from harness.analysis import roofline
-from harness.report.axes import DecadeAxis
+from harness.report.axes import DecadeAxis, ZeroAxis, of_values
 from harness.report.chart import FONT, GAP, HEIGHT, SERIES, Rows, svg
 from harness.report.escape import Markdown, table
 from harness.report.labels import apart
@@ -78,31 +78,35 @@ def draw_sweep(
 
 
 def draw(rows: Rows, title: str, size_title: str) -> str:
-    """Return a line a series over sizes as SVG, both axes logarithmic, each named at its end.
+    """Return a line a series over sizes as SVG, each named at its end.
 
-    Rows: series, size, value.
+    Sizes are on a logarithmic axis; values, too, if they are too far apart for one from 0. Rows:
+    series, size, value.
     """
     import altair as alt
 
     names = list(dict.fromkeys(row["series"] for row in rows))
     across = DecadeAxis([row["size"] for row in rows], _PLOT)
-    upward = DecadeAxis([row["value"] for row in rows], HEIGHT)
+    upward = of_values([row["value"] for row in rows], HEIGHT)
+    if isinstance(upward, DecadeAxis):
+        title = f"{title}, log scale"
     colours = alt.Color("series:N", legend=None, scale=alt.Scale(domain=names, range=list(SERIES)))
-    x = alt.X("size:Q", title=size_title, scale=across.scale(), axis=across.powers_of_two())
-    y = alt.Y("value:Q", title=f"{title}, log scale", scale=upward.scale(), axis=upward.steps())
+    sizes = across.sizes([row["size"] for row in rows])
+    x = alt.X("size:Q", title=size_title, scale=across.scale(), axis=sizes)
+    y = alt.Y("value:Q", title=title, scale=upward.scale(), axis=upward.steps())
     base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, color=colours)
     layered = base.mark_line(strokeWidth=2) + base.mark_point(filled=True, size=30, opacity=1)
     named = alt.Chart(alt.Data(values=_named(rows, names, upward))).encode(color=colours)
-    leader = named.mark_rule().encode(
-        x=alt.value(_PLOT), x2=alt.value(_PLOT + 2 * GAP), y="value:Q", y2="at:Q"
+    leader = named.mark_rule(strokeDash=[2, 3]).encode(
+        x="size:Q", x2=alt.value(_PLOT + 2 * GAP), y="value:Q", y2="at:Q"
     )
     text = named.mark_text(align="left", baseline="middle", dy={"expr": "datum.dy"}).encode(
         x=alt.value(_PLOT + 3 * GAP), y=alt.Y("at:Q", scale=upward.scale()), text="line:N"
     )
-    return svg((layered + leader + text).properties(width=_PLOT, height=HEIGHT))
+    return svg((leader + layered + text).properties(width=_PLOT, height=HEIGHT))
 
 
-def _named(rows: Rows, names: list[str], upward: DecadeAxis) -> Rows:
+def _named(rows: Rows, names: list[str], upward: DecadeAxis | ZeroAxis) -> Rows:
     """Return the lines of each series' name, as high as its last value where there is room."""
     last = [max((row for row in rows if row["series"] == name), key=_size_of) for name in names]
     lines = {name: wrap(name, _NAME_CHARACTERS) for name in names}
@@ -112,6 +116,7 @@ def _named(rows: Rows, names: list[str], upward: DecadeAxis) -> Rows:
     return [
         {
             "series": name,
+            "size": row["size"],
             "value": row["value"],
             "at": upward.value(HEIGHT - top),
             "line": line,

@@ -1,5 +1,6 @@
 """A metric over the sizes of several cases: each line's values, and its name at its end."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -75,6 +76,16 @@ def test_lines_that_end_together_have_their_names_apart(problem: Problem) -> Non
     assert svg is not None
     assert figures.overlapping(svg) == []
     assert figures.size(svg)[0] <= 720
+
+
+def test_values_that_lie_close_are_drawn_from_0_at_their_sizes(problem: Problem) -> None:
+    close = evidence({"slow": {"m1": 1.0, "m64": 2.0, "m4096": 4.0}})
+    svg = sweep.draw_sweep(page(problem, close), "time", "m", CASES, ["slow"]) or ""
+    texts = {label.text for label in figures.labels(svg)}
+    assert {"time, µs", "0", "1", "64", "4096"} <= texts
+    points = re.findall(r'"point" transform="translate\(([\d.]+),([\d.]+)\)', svg)
+    (_, one), (_, two), (_, four) = [(float(x), float(y)) for x, y in points]
+    assert (two - four) == pytest.approx(2 * (one - two))
 
 
 def test_a_share_is_of_whichever_limit_takes_longer(shown: Page) -> None:
