@@ -19,7 +19,7 @@ def cores() -> int:
 def memory() -> int:
     """Return the bytes of memory that this process may use: the machine's, within its limit."""
     limits = [_number(folder / "memory.max") for folder in _folders()]
-    limits.append(_number(_CGROUPS / "memory" / "memory.limit_in_bytes"))
+    limits.append(_number(_CGROUPS / "memory/memory.limit_in_bytes"))
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return min([physical, *(int(limit) for limit in limits if limit is not None)])
 

@@ -69,7 +69,7 @@ def test_a_dry_run_prints_a_command_for_every_cell() -> None:
 def test_reports_are_named_as_json(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    copy = reports.copied("3-cudagraph-memory", tmp_path)
+    copy = reports.copied(reports.committed("3-cudagraph-memory"), tmp_path)
     monkeypatch.setattr("harness.checkout.reports", lambda: tmp_path)
     app(["report", "--json"], standalone_mode=False)
     assert json.loads(capsys.readouterr().out)["worklogs"] == [str(copy / "README.md")]

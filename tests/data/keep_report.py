@@ -1,11 +1,14 @@
-"""Keep a few cells of a report's evidence for tests, whatever the committed reports hold later.
+"""Keep a few cells of a report for tests, whatever the committed reports hold later.
 
     python tests/data/keep_report.py REPORT KEPT CASE.VARIANT…
 
-Of each named cell all captures and rounds stay.
+Of each named cell the evidence of all captures and rounds stays, and the captures of which tests
+read the files. ``reports/1-torchao-float8/nvidia-h200`` here was cut from the report of that name
+at commit d1e62ac; the ``problem.yaml`` beside it declares only what was kept.
 """
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -13,21 +16,29 @@ import polars as pl
 
 from harness.evidence import tables as evidence
 
+CAPTURES = ("output_code.py.zst", "memory.json.gz")
+
 
 def keep(report: Path, kept: Path, names: list[str]) -> None:
-    """Write the evidence of the named cells of ``report`` into the folder ``kept``."""
+    """Write evidence and captures of the named cells of ``report`` into the folder ``kept``."""
     record = json.loads((report / "evidence" / "provenance.json").read_text())
     record["cells"] = [cell for cell in record["cells"] if _name(cell["cell"]) in names]
     assert {_name(cell["cell"]) for cell in record["cells"]} == set(names)
     cells = [cell["cell"] for cell in record["cells"]]
     (kept / "evidence").mkdir(parents=True)
     (kept / "evidence" / "provenance.json").write_text(json.dumps(record, indent=1))
-    tables = {
+    tables = evidence.load(report / "evidence")
+    ceilings = tables.pop("ceilings")  # of the GPUs: in no cell
+    of_cells = {
         name: table.filter(pl.col("cell").cast(pl.String).is_in(cells))
-        for name, table in evidence.load(report / "evidence").items()
-        if name != "ceilings"
+        for name, table in tables.items()
     }
-    evidence.save(kept / "evidence", {name: rows for name, rows in tables.items() if len(rows)})
+    filled = {name: rows for name, rows in of_cells.items() if len(rows)}
+    evidence.save(kept / "evidence", filled | {"ceilings": ceilings})
+    (kept / "captures").mkdir()
+    for file in sorted((report / "captures").iterdir()):
+        if any(file.name == f"{name}.{artifact}" for name in names for artifact in CAPTURES):
+            shutil.copy(file, kept / "captures")
 
 
 def _name(cell: str) -> str:

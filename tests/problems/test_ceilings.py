@@ -10,9 +10,10 @@ from harness.problem.model import Problem
 from harness.report.page import Page
 from harness.report.worklog import render
 from tests.support.paths import ROOT
+from tests.support.reports import KEPT
 from tests.support.small_evidence import Row, ceiling, tables
 
-PROVENANCE = ROOT / "reports/2-gemlite-autotune/nvidia-h200/evidence"
+PROVENANCE = KEPT / "evidence"
 RATES = {"bf16": 790.0, "bf16_sustained": 700.0, "h2d_pinned": 55.0, "h2d_pageable": 12.0}
 
 

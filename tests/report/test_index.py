@@ -8,72 +8,58 @@ import pytest
 
 from harness.evidence import provenance
 from harness.problem import manifest, plan
-from harness.problem.model import Bound, BoundClaim, Card, Problem
+from harness.problem.model import Bound, Card, Problem
 from harness.report import index, publish
 from tests.support.paths import ROOT
-from tests.support.reports import committed, copied
-
-STUDY = "3-cudagraph-memory"
+from tests.support.reports import KEPT, copied, kept_study
 
 
 def with_card(problem: Problem, bound: Bound, tmp_path: Path) -> None:
-    """Render a copied report with a card whose claim is measured and has that bound."""
-    folder = report_in(tmp_path)
-    claim = next(
-        result.claim
-        for result in publish.page_of(problem, folder).results
-        if isinstance(result.claim, BoundClaim) and result.measured.value is not None
-    )
-    bounded = claim.model_copy(update={"bound": bound, "otherwise": ""})
-    shown = Card(sentence="Graphs keep <memory>.", claim=claim.id, number="of what bf16 takes")
-    claims = [bounded if other is claim else other for other in problem.claims]
-    marked = problem.model_copy(update={"card": shown, "claims": claims})
+    """Render the kept report with a card whose claim has that bound."""
+    folder = copied(KEPT, tmp_path)
+    (claim,) = problem.claims
+    shown = Card(sentence="Float8 is <slow>.", claim=claim.id, number="the time of bf16")
+    bounded = claim.model_copy(update={"bound": bound})
+    marked = problem.model_copy(update={"card": shown, "claims": [bounded]})
     marked.lie_in(problem.folder)
     publish.render(marked, folder)
 
 
-def report_in(tmp_path: Path) -> Path:
-    """A copy of the committed report."""
-    folder = copied(STUDY, tmp_path)
-    shutil.copytree(committed(STUDY) / "captures", folder / "captures")
-    return folder
-
-
 @pytest.fixture(scope="module")
 def problem() -> Problem:
-    return manifest.find(ROOT / "problems", STUDY)
+    return kept_study()
 
 
 def test_a_sentence_stands_with_its_number_where_its_claim_is_reproduced(
     problem: Problem, tmp_path: Path
 ) -> None:
-    with_card(problem, Bound(above=-1e30), tmp_path)
+    with_card(problem, Bound(above=1), tmp_path)
     index.write(tmp_path, {})
     text = (tmp_path / "README.md").read_text()
-    assert "<memory>" not in text
-    assert "Graphs keep <memory>." in unescape(text)
-    assert " of what bf16 takes.**" in text
+    assert "<slow>" not in text
+    assert "Float8 is <slow>." in unescape(text)
+    assert " the time of bf16.**" in text
     assert "NVIDIA H200" in text
 
 
 def test_a_sentence_whose_claim_is_refuted_is_not_shown(problem: Problem, tmp_path: Path) -> None:
-    with_card(problem, Bound(above=1e30), tmp_path)
+    with_card(problem, Bound(above=100), tmp_path)
     index.write(tmp_path, {})
     text = (tmp_path / "README.md").read_text()
-    assert "Graphs keep" not in text
-    assert "of what bf16 takes" not in text
+    assert "Float8 is" not in text
+    assert "the time of bf16" not in text
     assert "refuted" in text
 
 
 def test_a_report_of_other_scripts_is_stale(problem: Problem, tmp_path: Path) -> None:
-    folder = report_in(tmp_path)
+    folder = copied(KEPT, tmp_path)
     publish.render(problem, folder)
     run = provenance.load(folder / "evidence").run
     used = {call.sources_sha256 for call in run.origins}
     assert len(used) == 1
-    index.write(tmp_path, {STUDY: str(used.pop())})
+    index.write(tmp_path, {problem.folder.name: str(used.pop())})
     assert "stale" not in (tmp_path / "README.md").read_text()
-    index.write(tmp_path, {STUDY: "0" * 64})
+    index.write(tmp_path, {problem.folder.name: "0" * 64})
     assert (
         "**stale: the problem's scripts changed after this run**"
         in (tmp_path / "README.md").read_text()

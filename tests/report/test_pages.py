@@ -14,7 +14,7 @@ from harness.report.escape import Markdown
 from harness.report.page import Page
 from harness.report.sections import SECTIONS
 from tests.support.manifests import GOOD, written
-from tests.support.reports import committed
+from tests.support.reports import KEPT
 
 FIGURE = '{{ w.ceilings() }}\n\n{{ w.source("problem.yaml", 1, 2) }}\n'
 
@@ -31,7 +31,7 @@ def problem(tmp_path: Path) -> Problem:
 @pytest.fixture
 def report(tmp_path: Path) -> Path:
     folder = tmp_path / "reports" / "9-example" / "gpu"
-    shutil.copytree(committed("2-gemlite-autotune") / "evidence", folder / "evidence")
+    shutil.copytree(KEPT / "evidence", folder / "evidence")
     return folder
 
 

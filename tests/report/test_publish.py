@@ -21,7 +21,7 @@ from harness.store.run_folder import Run
 from tests.support.manifests import GOOD, written
 from tests.support.origins import origin
 from tests.support.paths import DATA, ROOT
-from tests.support.reports import COMMITTED
+from tests.support.reports import COMMITTED, KEPT, copied
 from tests.support.run_cells import cell
 
 QUICK = "3-cudagraph-memory"
@@ -69,19 +69,17 @@ def test_what_is_linked_is_there_and_small_enough(folder: Path) -> None:
     assert size <= (kept_captures.GIT_BYTES if listed else 8_000_000)
 
 
-def test_a_template_that_asks_for_what_is_not_there_is_told(tmp_path: Path) -> None:
-    folder = COMMITTED[0]
-    copy = tmp_path / folder.parent.name
-    shutil.copytree(ROOT / "problems" / folder.parent.name, copy)
-    shutil.copytree(ROOT / "problems" / "workloads", tmp_path / "workloads")
-    (copy / "worklog.md.j2").write_text('{{ w.m("speed", "bf16-eager", "stack-m1") }}')
-    shutil.copytree(folder / "evidence", tmp_path / "report" / "evidence")
+def test_a_template_that_asks_for_what_is_not_there_is_told(
+    problem: Problem, tmp_path: Path
+) -> None:
+    report, template = copied(KEPT, tmp_path), problem.folder / "worklog.md.j2"
+    template.write_text('{{ w.m("speed", "fast", "small") }}')
     with pytest.raises(HarnessError, match="no metric 'speed'"):
-        publish.render(manifest.load(copy), tmp_path / "report")
-    (copy / "worklog.md.j2").write_text("{% if %}")
+        publish.render(problem, report)
+    template.write_text("{% if %}")
     with pytest.raises(ManifestError, match=r"worklog.md.j2, line 1"):
-        publish.render(manifest.load(copy), tmp_path / "report")
-    assert not (tmp_path / "report" / "README.md").exists()
+        publish.render(problem, report)
+    assert not (report / "README.md").exists()
 
 
 def test_every_figure_in_the_evidence_names_its_gpu() -> None:

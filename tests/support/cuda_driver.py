@@ -15,13 +15,17 @@ ATTRIBUTE = struct.Struct("=i4xi60x")
 
 @dataclass
 class Launched:
-    """A launch; ``parameters``: addresses of the kernel's arguments; ``attributes``: id, value."""
+    """A launch; ``attributes``: id, value.
+
+    ``arguments``: the first 8 bytes of each of the kernel's, copied as the driver does, for the
+    caller may free them once the launch has returned.
+    """
 
     grid: tuple[int, int, int]
     threads: int
     shared_bytes: int
     stream: int
-    parameters: Any
+    arguments: tuple[bytes, ...]
     attributes: tuple[tuple[int, int], ...] = ()
 
 
@@ -61,14 +65,10 @@ class Driver:
         memory = ctypes.string_at(attributes, count * ATTRIBUTE.size) if count else b""
         self.calls.append(("cuLaunchKernelEx", given))
         found = tuple((number, value) for number, value in ATTRIBUTE.iter_unpack(memory))
-        self._launch(Launched((x, y, z), block[0], shared, stream, parameters, found))
+        copied = tuple(ctypes.string_at(address, 8) for address in parameters)
+        self.launches.append(Launched((x, y, z), block[0], shared, stream, copied, found))
+        self.launched(int.from_bytes(copied[0], "little"), x * y * z)
         return 0
-
-    def _launch(self, launch: Launched) -> None:
-        self.launches.append(launch)
-        first = ctypes.cast(launch.parameters[0], ctypes.POINTER(ctypes.c_uint64)).contents
-        x, y, z = launch.grid
-        self.launched(first.value, x * y * z)
 
     def launched(self, address: int, blocks: int) -> None:
         """Do what the kernel would; ``address``: its first argument, if that is a pointer."""

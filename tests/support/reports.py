@@ -1,9 +1,11 @@
-"""The committed reports: to read where they lie, or as copies; no test writes there."""
+"""The committed reports and the kept one: to read where they lie, or as copies."""
 
 import shutil
 from pathlib import Path
 
-from tests.support.paths import ROOT
+from harness.problem import manifest
+from harness.problem.model import Problem
+from tests.support.paths import DATA, ROOT
 
 REPORTS = ROOT / "reports"
 COMMITTED = sorted(
@@ -11,10 +13,15 @@ COMMITTED = sorted(
     for path in REPORTS.glob("*/*/evidence/provenance.json")
     if path.parent.parent.name != "cpu"
 )
+"""A test of these holds for whatever cells they have, and writes nothing there."""
+
+KEPT = DATA / "reports" / "1-torchao-float8" / "nvidia-h200"
+"""A few cells of an H200 with every kind of capture: see tests/data/keep_report.py."""
 
 
-KEPT = ROOT / "tests" / "data" / "reports" / "1-torchao-float8" / "nvidia-h200"
-"""Evidence of a few cells with every kind of capture: see tests/data/keep_report.py."""
+def kept_study() -> Problem:
+    """Return the problem that declares the cells of the kept report."""
+    return manifest.load(KEPT.parent)
 
 
 def committed(problem: str) -> Path:
@@ -22,11 +29,11 @@ def committed(problem: str) -> Path:
     return next(folder for folder in COMMITTED if folder.parent.name == problem)
 
 
-def copied(problem: str, to: Path) -> Path:
-    """Copy the evidence of a problem's first committed report below ``to``, as reports/ has it."""
-    report = committed(problem)
-    copy = to / problem / report.name
-    shutil.copytree(report / "evidence", copy / "evidence")
+def copied(report: Path, to: Path) -> Path:
+    """Copy a report's evidence and captures below ``to``, as reports/ has them."""
+    copy = to / report.parent.name / report.name
+    for part in ("evidence", "captures"):
+        shutil.copytree(report / part, copy / part)
     return copy
 
 

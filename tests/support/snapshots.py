@@ -9,12 +9,14 @@ from typing import Any
 from harness.captures import sniff
 from harness.captures.memory import read as memory
 from tests.support.paths import DATA
-from tests.support.reports import COMMITTED
+from tests.support.reports import COMMITTED, KEPT
 
 PICKLES = [DATA / "memory/graph.pickle.zst", *sorted((DATA / "differences").glob("*.pickle"))]
 JSONS = [
     DATA / "memory/stack_013_eager.json.gz",
-    *sorted(path for report in COMMITTED for path in report.glob("captures/*.memory.json.gz")),
+    *sorted(
+        path for folder in (KEPT, *COMMITTED) for path in folder.glob("captures/*.memory.json.gz")
+    ),
 ]
 A, B = 1 << 20, 1 << 30
 """Addresses of two segments that are far apart."""

@@ -5,11 +5,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
-from tests.support.cuda_driver import Driver
+from tests.support.cuda_driver import Driver, Launched
 from tests.support.hgemm import FOLDER, Cell
 
 MEMCHECK = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
@@ -299,9 +298,9 @@ def test_the_command_prints_a_line_for_each_step_and_tool(
 # ---- the child ----
 
 
-def argument(launch: Any, at: int) -> int:
+def size(launch: Launched, at: int) -> int:
     """Return one of the sizes that a kernel is launched with."""
-    return int(ctypes.cast(launch.parameters[at], ctypes.POINTER(ctypes.c_int)).contents.value)
+    return int.from_bytes(launch.arguments[at][: ctypes.sizeof(ctypes.c_int)], "little")
 
 
 def test_a_child_launches_its_step_once_on_a_ragged_product(
@@ -322,7 +321,7 @@ def test_a_child_launches_its_step_once_on_a_ragged_product(
         monkeypatch.setattr(module("launch"), "driver", lambda gpu=gpu: gpu)
         sanitize.child(step, "bf16", tmp_path)
         (launch,) = gpu.launches
-        assert [argument(launch, at) for at in (3, 4, 5)] == [m, n, k]
+        assert [size(launch, at) for at in (3, 4, 5)] == [m, n, k]
         assert launch.grid == step.grid(m, n, sanitize.SMS)
         assert (launch.threads, launch.shared_bytes) == (step.threads, step.shared_bytes)
         assert (launch.stream, len(launch.attributes)) == (0, step.pdl)

@@ -27,7 +27,7 @@ SLOWNESS = {
     "p": [12, 5, 4, 3, 3, 2.8, 2, 1.8, 1.75],
     "h": [2.4, 1.7, 1.4, 1.2, 1.1, 1.05, 1, 0.98, 0.99, 0.97, 1.3],
 }
-PROVENANCE = reports.committed("2-gemlite-autotune") / "evidence"
+PROVENANCE = reports.KEPT / "evidence"
 HOPPER = [f"h{at}" for at in range(11)]
 CONCLUDES = re.compile(r"call w\.concludes\(([^)]*)\)")
 NOT_PLANTED = {

@@ -1,7 +1,6 @@
 """Excerpts: the lines that are shown are those of the file, and the link leads to them."""
 
 import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from harness.report.page import Page
 from harness.report.sections import excerpts
 from tests.support.pages import page
 from tests.support.paths import ROOT
-from tests.support.reports import committed
+from tests.support.reports import KEPT, copied, kept_study
 from tests.support.small_evidence import tables
 
 PLACE = ("f8-0.13.0-compiled", "stack-m1")
@@ -34,12 +33,8 @@ def study(example: Problem) -> Problem:
 
 @pytest.fixture
 def published(tmp_path: Path) -> Page:
-    """A page of study 1 beside the captures that its committed report keeps."""
-    report = committed("1-torchao-float8")
-    shutil.copytree(report / "captures", tmp_path / "report" / "captures")
-    shutil.copytree(report / "evidence", tmp_path / "report" / "evidence")
-    study = manifest.find(ROOT / "problems", "1")
-    return replace(page(study, tables()), folder=tmp_path / "report")
+    """A page of the kept study beside the captures of its report."""
+    return replace(page(kept_study(), tables()), folder=copied(KEPT, tmp_path))
 
 
 def fenced(markdown: str) -> list[str]:

@@ -8,14 +8,12 @@ import pytest
 from harness.analysis.metrics import Metrics
 from harness.analysis.step_timeline import StepTimeline, of
 from harness.evidence import tables
-from harness.problem import manifest
 from harness.problem.model import Problem
 from harness.report import chart
 from harness.report.sections import gpu_timeline
 from harness.report.step_shapes import Shapes, shapes
 from tests.support import figures, reports
 from tests.support.pages import timed_page
-from tests.support.paths import ROOT
 from tests.support.timelines import Op, timeline
 
 
@@ -104,8 +102,7 @@ def test_a_launch_leads_to_the_operation_that_it_caused() -> None:
     ],
 )
 def test_measured_steps_are_drawn_with_no_label_on_another(case: str, variants: list[str]) -> None:
-    study = manifest.find(ROOT / "problems", "1")
-    metrics = Metrics(study, tables.load(reports.KEPT / "evidence"))
+    metrics = Metrics(reports.kept_study(), tables.load(reports.KEPT / "evidence"))
     steps = [(name, of(metrics, name, case)) for name in variants]
     svg = gpu_timeline.draw([(name, step) for name, step in steps if step])
     assert figures.overlapping(svg) == []
