@@ -18,8 +18,9 @@ from harness.problem.model import Problem
 from harness.problem.plan import Cell as Planned
 from harness.problem.plan import Selected, plan
 from harness.report.page import Page
+from harness.report.sections import SECTIONS
 from harness.report.worklog import render
-from tests.support import reports
+from tests.support import conclusions, reports
 from tests.support.hgemm import FOLDER, Cell
 from tests.support.small_evidence import Row, ceiling, tables
 
@@ -188,8 +189,9 @@ def test_each_step_has_a_page_with_its_code_and_its_counters(
 
 @pytest.mark.parametrize("verdict", ["refuted", "inconclusive", "not measured"])
 def test_no_page_concludes_what_its_claim_does_not_bear_out(
-    problem: Problem, evidence: Tables, verdict: Any
+    problem: Problem, evidence: Tables, verdict: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(SECTIONS, "concludes", "tests.support.conclusions:recorded")
     page = page_of(problem, evidence)
     flipped = [dataclasses.replace(result, verdict=verdict) for result in page.results]
     pages = [FOLDER / "worklog.md.j2", *sorted((FOLDER / "pages").glob("*.md.j2"))]
@@ -197,12 +199,15 @@ def test_no_page_concludes_what_its_claim_does_not_bear_out(
         known = {result.claim.id for result in page.results}
         named = set(re.findall(r'"([\w-]+)"', " ".join(CONCLUDES.findall(template.read_text()))))
         assert named <= known
+        conclusions.RENDERED.clear()
         told = render(template, dataclasses.replace(page, results=flipped, figures={}))
+        blocks = [block.body for block in conclusions.RENDERED if block.body]
+        assert [body for body in blocks if body in told] == []
         told = re.sub(r"<details>.*?</details>", "", told, flags=re.S)  # the claims' table
         for result in flipped:
-            if result.claim.id not in named:
-                continue
             claim = result.claim
+            if claim.id not in named or verdict == "not measured":  # said by the claims' table
+                continue
             if verdict == "refuted" and claim.otherwise:
                 expected = claim.otherwise
             else:
