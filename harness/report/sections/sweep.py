@@ -8,12 +8,18 @@ from harness.analysis import roofline
 from harness.report.axes import DecadeAxis, ZeroAxis, of_values
 from harness.report.chart import FONT, GAP, HEIGHT, SERIES, Rows, svg
 from harness.report.escape import Markdown, table
-from harness.report.labels import apart
+from harness.report.labels import Free, Spot, apart, text_width
 from harness.report.page import Page
 
 _PLOT = 390
 """Pixels of the plotting area; right of it stand the names of its lines."""
 _NAME_CHARACTERS = 26
+_LINE = FONT + 2
+"""Pixels from a line of a name to the next."""
+_NEAR = 40
+"""Pixels from the end of a line to its name, if that stands inside."""
+
+ValueAxis = DecadeAxis | ZeroAxis
 
 
 def sweep(
@@ -96,35 +102,76 @@ def draw(rows: Rows, title: str, size_title: str) -> str:
     y = alt.Y("value:Q", title=title, scale=upward.scale(), axis=upward.steps())
     base = alt.Chart(alt.Data(values=rows)).encode(x=x, y=y, color=colours)
     layered = base.mark_line(strokeWidth=2) + base.mark_point(filled=True, size=30, opacity=1)
-    named = alt.Chart(alt.Data(values=_named(rows, names, upward))).encode(color=colours)
+    named = alt.Chart(alt.Data(values=_named(rows, names, across, upward))).encode(color=colours)
     leader = named.mark_rule(strokeDash=[2, 3]).encode(
-        x="size:Q", x2=alt.value(_PLOT + 2 * GAP), y="value:Q", y2="at:Q"
+        x="size:Q", x2=alt.X2("near_x:Q"), y="value:Q", y2="near_y:Q"
     )
     text = named.mark_text(align="left", baseline="middle", dy={"expr": "datum.dy"}).encode(
-        x=alt.value(_PLOT + 3 * GAP), y=alt.Y("at:Q", scale=upward.scale()), text="line:N"
+        x=alt.X("left:Q", scale=across.scale()),
+        y=alt.Y("at:Q", scale=upward.scale()),
+        text="line:N",
     )
     return svg((leader + layered + text).properties(width=_PLOT, height=HEIGHT))
 
 
-def _named(rows: Rows, names: list[str], upward: DecadeAxis | ZeroAxis) -> Rows:
-    """Return the lines of each series' name, as high as its last value where there is room."""
-    last = [max((row for row in rows if row["series"] == name), key=_size_of) for name in names]
-    lines = {name: wrap(name, _NAME_CHARACTERS) for name in names}
-    line_height = FONT + 2
-    step = line_height * max(map(len, lines.values())) + 4
-    tops = apart([HEIGHT - upward.pixel(row["value"]) for row in last], HEIGHT, step)
+def _named(rows: Rows, names: list[str], across: DecadeAxis, upward: ValueAxis) -> Rows:
+    """Return the lines of each series' name and where they stand, in data units.
+
+    ``left`` and ``at``: a name's left end and middle; ``near_x`` and ``near_y``: the end of the
+    leader to it.
+    """
+    ends = {name: max(_of(rows, name), key=_size_of) for name in names}
+    places = _inside(rows, ends, across, upward)
+    right = [name for name in names if name not in places]
+    tops = [HEIGHT - upward.pixel(ends[name]["value"]) for name in right]
+    step = 4 + max((_height(name) for name in right), default=0)
+    for name, top in zip(right, apart(tops, HEIGHT, step), strict=True):
+        places[name] = (_PLOT + 3 * GAP, top), (_PLOT + 2 * GAP, top)
     return [
-        {
-            "series": name,
-            "size": row["size"],
-            "value": row["value"],
-            "at": upward.value(HEIGHT - top),
-            "line": line,
-            "dy": line_height * (place - (len(lines[name]) - 1) / 2),
-        }
-        for name, row, top in zip(names, last, tops, strict=True)
-        for place, line in enumerate(lines[name])
+        ends[name]
+        | {"left": across.value(left), "at": upward.value(HEIGHT - top), "line": line}
+        | {"near_x": across.value(near[0]), "near_y": upward.value(HEIGHT - near[1])}
+        | {"dy": _LINE * (place - (len(_lines(name)) - 1) / 2)}
+        for name, ((left, top), near) in places.items()
+        for place, line in enumerate(_lines(name))
     ]
+
+
+def _inside(
+    rows: Rows, ends: dict[str, dict[str, Any]], across: DecadeAxis, upward: ValueAxis
+) -> dict[str, tuple[Spot, Spot]]:
+    """Return the places of names that have room beside a line that ends early.
+
+    Each is the name's left end and middle, and the end of the leader to it.
+    """
+
+    def spot(row: dict[str, Any]) -> Spot:
+        return across.pixel(row["size"]), HEIGHT - upward.pixel(row["value"])
+
+    drawn = [[spot(row) for row in sorted(_of(rows, name), key=_size_of)] for name in ends]
+    free = Free((_PLOT, HEIGHT), [spot(row) for row in rows], drawn)
+    last = max(map(_size_of, rows))
+    places = {}
+    for name, end in ends.items():
+        if end["size"] < last:
+            width = max(text_width(line, FONT) for line in _lines(name)) + GAP
+            box = free.take(spot(end), width, _height(name), _NEAR)
+            if box:
+                middle = (box.top + box.bottom) / 2
+                places[name] = (box.left + GAP / 2, middle), box.nearest(spot(end))
+    return places
+
+
+def _of(rows: Rows, series: str) -> Rows:
+    return [row for row in rows if row["series"] == series]
+
+
+def _lines(name: str) -> list[str]:
+    return wrap(name, _NAME_CHARACTERS)
+
+
+def _height(name: str) -> float:
+    return float(_LINE * len(_lines(name)))
 
 
 def _size_of(row: dict[str, Any]) -> float:

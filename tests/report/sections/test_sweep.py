@@ -78,6 +78,15 @@ def test_lines_that_end_together_have_their_names_apart(problem: Problem) -> Non
     assert figures.size(svg)[0] <= 720
 
 
+def test_a_line_that_ends_early_is_named_there_if_there_is_room(problem: Problem) -> None:
+    early = {"slow": {"m1": 1.0, "m64": 1.1, "m4096": 1.2}, "fast": {"m1": 3.0, "m64": 3.0}}
+    svg = sweep.draw_sweep(page(problem, evidence(early)), "time", "m", CASES, ["slow", "fast"])
+    texts = {label.text: label for label in figures.labels(svg or "")}
+    assert texts["Slow"].left > texts["4096"].left
+    assert texts["Fast, with a long label"].right < texts["4096"].left
+    assert figures.overlapping(svg or "") == []
+
+
 def test_values_that_lie_close_are_drawn_from_0_at_their_sizes(problem: Problem) -> None:
     close = evidence({"slow": {"m1": 1.0, "m64": 2.0, "m4096": 4.0}})
     svg = sweep.draw_sweep(page(problem, close), "time", "m", CASES, ["slow"]) or ""
