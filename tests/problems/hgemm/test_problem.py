@@ -56,7 +56,7 @@ def test_the_sizes_are_those_that_the_whole_is_judged_by(
 def test_the_plan_on_a_gpu(problem: Problem) -> None:
     cells = plan(problem, Selected(), "cuda")
     assert Counter(cell.capture for cell in cells) == {
-        "timing": 2 * 5 + 6 * 3 + 1 + 2 * 4 * 3,
+        "timing": 5 * 5 + 3 * 3 + 1 + 2 * 4 * 5,
         "nsys": 4,
         "ncu": 21 + 4 + 2 + 2,
     }
