@@ -1,5 +1,7 @@
 """The verdicts on a problem's claims, printed; and those that this run could not give."""
 
+from textwrap import shorten
+
 from harness.analysis import claims, reliability
 from harness.analysis.claims import ClaimResult
 from harness.analysis.metrics import Metrics
@@ -11,6 +13,8 @@ from harness.report import verdicts
 from harness.report.escape import printable
 
 LEFT_OUT = "not in the short run"
+_MOST_NAMES = 6
+_MOST_LETTERS = 100
 
 
 def judge(study: Problem, evidence: Folder) -> tuple[list[ClaimResult], Scope]:
@@ -23,25 +27,32 @@ def judge(study: Problem, evidence: Folder) -> tuple[list[ClaimResult], Scope]:
 def show(study: Problem, of: Scope, evidence: Folder) -> None:
     """Print a table of the claims that the run was to judge, and name the others."""
     for kind, name, value in (("bound", "claim", "measured"), ("advice", "advice", "least gain")):
-        rows = [
-            (
-                result.claim.id,
-                result.verdict,
-                verdicts.value(result),
-                verdicts.limit(result.claim.bound, result.measured.unit),
-                "; ".join(filter(None, [verdicts.why(study, result), result.measured.doubt])),
-            )
-            for result in of.judged
-            if result.claim.kind == kind
-        ]
+        rows = [_row(study, result) for result in of.judged if result.claim.kind == kind]
         if rows:
             output.table((name, "verdict", value, "bound", "why"), rows)
     other = "GPU" if evidence.origin.run.target.device == "cpu" else "CPU"
     for title, results in ((f"needs a {other}", of.elsewhere), (LEFT_OUT, of.left_out)):
         if results:
-            print(f"{title}: {', '.join(result.claim.id for result in results)}")
+            print(f"{title}: {_some([result.claim.id for result in results])}")
     for note in reliability.notes(evidence.tables):
         print(f"noticed: {printable(note)}")
+
+
+def _row(study: Problem, result: ClaimResult) -> tuple[str, ...]:
+    doubt = shorten(result.measured.doubt, _MOST_LETTERS, placeholder=" …")  # whole on the page
+    return (
+        result.claim.id,
+        result.verdict,
+        verdicts.value(result),
+        verdicts.limit(result.claim.bound, result.measured.unit),
+        "; ".join(filter(None, [verdicts.why(study, result), doubt])),
+    )
+
+
+def _some(names: list[str]) -> str:
+    """Return the first names, and how many more there are; the page has them all."""
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def as_json(study: Problem, results: list[ClaimResult], of: Scope) -> list[dict[str, object]]:
