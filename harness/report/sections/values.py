@@ -35,5 +35,5 @@ def repeats(page: Page, name: str, variant: str, case: str) -> str:
         return "no samples"
     samples = f"{value.samples} samples"
     if value.rounds > 1:
-        return f"{samples} in {value.rounds} processes, run in turn with the other variants"
+        return f"{samples} in {value.rounds} processes, interleaved with the other variants"
     return f"{samples} of one process; another process may differ by more"
