@@ -18,7 +18,7 @@ def variants(page: Page, case: str, metrics: list[str], ratio: str = "") -> Mark
     order = [base, *(name for name in problem.variants if name != base)]
     head = ["variant", *_labels(page, metrics)]
     if ratio:
-        head.append(f"{problem.metric(ratio).label}, over {base}")
+        head.append(f"{problem.metric(ratio).label} over the first row's")
     rows: list[list[str]] = []
     for name in order:
         cells: list[str] = [in_cell(page.metrics.get(metric, name, case)) for metric in metrics]
