@@ -117,7 +117,7 @@ def statuses(records: Iterable[CellRecord]) -> str:
 
 
 def spent(records: Iterable[CellRecord]) -> str:
-    """Return what the cells' seconds went into, added up by phase; empty if none of them says."""
+    """Return the cells' seconds by phase, added up; empty if none of them says."""
     seconds: Counter[str] = Counter()
     for record in records:
         seconds.update(record.phases)
@@ -129,11 +129,11 @@ def ending(cells: str, where: Path, scope: "Scope | None" = None, device: str = 
     """Return the line that sums a run up: its cells, its claims, and where to read on."""
     parts = [cells]
     if scope:
-        from harness.report.verdicts import tally
+        from harness.report.verdicts import by_verdict, tally
 
         other = "a GPU" if device == "cpu" else "a CPU"
         needs = [_need(len(scope.elsewhere), other), _need(len(scope.left_out), "the full run")]
-        parts.append("; ".join(filter(None, [tally(scope.judged), *needs])))
+        parts.append("; ".join(filter(None, [tally(by_verdict(scope.judged)), *needs])))
     return f"{' · '.join(parts)} → {near(where)}"
 
 

@@ -1,6 +1,5 @@
 """What reports/README.md shows of one report: a sentence, a number, verdicts and a picture."""
 
-from collections import Counter
 from pathlib import Path
 
 from pydantic import Field
@@ -10,6 +9,7 @@ from harness.analysis.scope import scope
 from harness.evidence.record import Many, Record, parsed
 from harness.report.numbers import measured
 from harness.report.page import Page
+from harness.report.verdicts import by_verdict
 
 NAME = "card.json"
 """The card's name in a report's folder; it is made with the worklog."""
@@ -43,7 +43,7 @@ def write(page: Page, folder: Path) -> None:
         measured=(run.started or "")[:10],
         sentence=sentence,
         number=headline,
-        verdicts=dict(Counter(result.verdict for result in judged)),
+        verdicts=by_verdict(judged),
         figure=next(iter(page.figures), ""),
         sources=tuple(sorted({call.sources_sha256 or "" for call in run.origins})),
     )

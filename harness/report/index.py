@@ -7,11 +7,11 @@ from harness import files
 from harness.evidence import provenance
 from harness.report import card
 from harness.report.escape import escape
+from harness.report.verdicts import tally
 
 PARTIAL = ".partial"
 """Ends the folder's name of a report that holds less than the one it would have replaced."""
 
-_OTHER_VERDICTS = ("refuted", "inconclusive", "not measured")
 _HEAD = (
     "# Worklogs\n\n"
     "One card a study. `harness run` made each report on the GPU that its card names, and"
@@ -52,15 +52,8 @@ def _card(shown: card.Card, link: str, sources: str | None) -> str:
     if shown.figure:
         picture = f'<img src="{link}/figures/{shown.figure}" width="420" alt="">'
         parts.append(f'<a href="{page}">{picture}</a>')
-    facts = [", ".join(map(escape, shown.gpus)), _verdicts(shown.verdicts), shown.measured]
+    facts = [", ".join(map(escape, shown.gpus)), tally(shown.verdicts), shown.measured]
     if sources is not None and set(shown.sources) != {sources}:
         facts.append("**stale: the problem's scripts changed after this run**")
     parts.append(" · ".join(facts))
     return "\n\n".join(parts)
-
-
-def _verdicts(counts: Mapping[str, int]) -> str:
-    """Return the number of claims with each verdict, as words."""
-    others = [f"{counts[name]} {name}" for name in _OTHER_VERDICTS if counts.get(name)]
-    reproduced = f"{counts.get('reproduced', 0)} of {sum(counts.values())} claims reproduced"
-    return ", ".join([reproduced, *others])

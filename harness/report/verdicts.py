@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from harness.analysis.advice import Gain, worst
 from harness.analysis.claims import ClaimResult
@@ -13,9 +13,11 @@ from harness.report.columns import DASH
 from harness.report.escape import Markdown
 from harness.report.numbers import bounds, in_cell, in_full, measured
 
+_OTHERS: tuple[Verdict, ...] = ("refuted", "inconclusive", "not measured")
+
 
 def why(problem: Problem, result: ClaimResult) -> str:
-    """Return what decided a claim; empty where the value beside the bound says it."""
+    """Return the reason of a verdict; empty where the value beside the bound says it."""
     if result.gains:
         return _why_advice(problem, result)
     if result.verdict == "not measured":
@@ -25,22 +27,25 @@ def why(problem: Problem, result: ClaimResult) -> str:
     return ""
 
 
-def tally(results: Iterable[ClaimResult]) -> str:
-    """Return "9 of 11 claims reproduced, 1 refuted, 1 inconclusive"."""
-    reproduced, others = counted(results)
+def by_verdict(results: Iterable[ClaimResult]) -> dict[str, int]:
+    """Return the number of claims with each verdict that occurs."""
+    return dict(Counter(result.verdict for result in results))
+
+
+def tally(counts: Mapping[str, int]) -> str:
+    """Return "9 of 11 claims reproduced, 1 refuted, 1 inconclusive" of counts by verdict."""
+    reproduced, others = counted(counts)
     return ", ".join([f"{reproduced} reproduced", *others])
 
 
-def counted(results: Iterable[ClaimResult]) -> tuple[str, list[str]]:
+def counted(counts: Mapping[str, int]) -> tuple[str, list[str]]:
     """Return "9 of 11 claims", and the count of each other verdict, such as "1 refuted"."""
-    counts = Counter(result.verdict for result in results)
-    others: tuple[Verdict, ...] = ("refuted", "inconclusive", "not measured")
-    reproduced = f"{counts['reproduced']} of {counts.total()} claims"
-    return reproduced, [f"{counts[name]} {name}" for name in others if counts[name]]
+    reproduced = f"{counts.get('reproduced', 0)} of {sum(counts.values())} claims"
+    return reproduced, [f"{counts[name]} {name}" for name in _OTHERS if counts.get(name)]
 
 
 def value(result: ClaimResult) -> Markdown:
-    """Return what was measured for a claim, in full where it is inconclusive."""
+    """Return a claim's measured value, in full where the claim is inconclusive."""
     if result.measured.value is None:
         return Markdown(DASH)
     decides = result.verdict == "inconclusive" and is_sampled(result.measured)
@@ -53,7 +58,7 @@ def limit(bound: Bound, unit: str = "") -> str:
 
 
 def _clearance(value: Measured, bound: Bound) -> str:
-    """Return what the rule of verdicts asks of an interval that did not decide."""
+    """Return the demand of the verdicts' rule that an interval did not meet."""
     if math.isinf(value.clock_factor):
         return "its times decide nothing"
     if not is_sampled(value):

@@ -21,7 +21,7 @@ def verdict_line(page: Page) -> Markdown:
     Counted are the claims that the run was to judge; of an unfinished run it says so.
     """
     judged = scope(page.problem, page.results, page.provenance.run).judged
-    reproduced, others = verdicts.counted(judged)
+    reproduced, others = verdicts.counted(verdicts.by_verdict(judged))
     counts = "; ".join(filter(None, [reproduced, ", ".join(others)]))
     parts = [f"**{_summary(judged)} on {escape(page.target.name)}** ({counts})", *_software(page)]
     line = f"{', '.join(parts)}."
