@@ -57,7 +57,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Return what the cell is called in evidence."""
+        """Return the cell's name in evidence."""
         return f"{self.case}.{self.variant}.{self.capture}.r{self.round}"
 
 

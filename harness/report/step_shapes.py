@@ -53,7 +53,7 @@ class Shapes:
 
 
 def shapes(label: str, step: "StepTimeline", ends: Window) -> Shapes:
-    """Return what the panel of one step draws between two times, in µs from the step's start."""
+    """Return the shapes of one step's panel between two times, in µs from the step's start."""
     per_us = WIDTH / (ends[1] - ends[0])
     keys = _keys(step)
     streams = _rows_of_streams(step)
@@ -124,7 +124,7 @@ def _keys(step: "StepTimeline") -> dict[str, Key]:
 
 
 def _rows_of_streams(step: "StepTimeline") -> dict[int, int]:
-    """Return the row of each stream, by its first operation; the last row takes what is left."""
+    """Return each stream's row, by its first operation; the last row takes further streams."""
     order = step.ops["stream"].unique(maintain_order=True).to_list()
     return {stream: min(row, _MOST_STREAMS - 1) for row, stream in enumerate(order)}
 
@@ -157,7 +157,7 @@ def _stream_label(streams: dict[int, int], row: int) -> str:
 
 
 def _call_names(name: str) -> tuple[str, ...]:
-    """Return what a call may be labelled, without its version: long, then short."""
+    """Return the labels that a call may have, without its version: long, then short."""
     plain = name.partition("_")[0]
     if "Synchronize" in name:
         return plain, "wait"

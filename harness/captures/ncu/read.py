@@ -226,7 +226,7 @@ def _rows(path: Path, folder: Path) -> Path:
 
 
 def _launches(path: Path, rows: Path) -> list[dict[str, Any]]:
-    """Return what the child wrote of each launch."""
+    """Return the record of each launch from the file that the child wrote."""
     try:
         with rows.open(encoding="utf-8") as file:
             return [json.loads(line) for line in file]

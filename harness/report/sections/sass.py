@@ -42,5 +42,5 @@ def opcodes(page: Page, variant: str, case: str, kernel: str = "", most: int = 8
 
 
 def _one_line(sass: str) -> str:
-    """Return an instruction without the spaces that align it, and without what ends a fence."""
+    """Return an instruction without alignment, and without backticks, which end a listing."""
     return " ".join(sass.replace("`", "'").split())

@@ -19,7 +19,7 @@ _STEADY = 10.0
 
 
 def asked(page: Page) -> Markdown:
-    """Return what the problem asks, and what kind of run the page is of."""
+    """Return the problem's summary and the kind of run that the page shows."""
     run = page.provenance.run
     on_cpu = run.target.device == "cpu"
     kind = "a short run" if run.is_short else "a run"
