@@ -233,7 +233,7 @@ def test_compiling_ahead_calls_every_candidate_once_and_the_tuner_chooses_anew(
 def test_the_plan_on_both_devices(problem: Problem) -> None:
     gpu = plan(problem, Selected(), "cuda")
     assert Counter(cell.capture for cell in gpu) == {
-        "timing": 5 * (10 + 4 + 6 + 5 + 2 * 2 + 2) + 3 * 2 * 2,
+        "timing": 5 * (10 + 5 + 6 + 5 + 2 * 3 + 2) + 3 * 2 * 3,
         "nsys": 8,
         "ncu": 7,
     }
