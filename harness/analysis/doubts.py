@@ -6,10 +6,14 @@ from functools import cache
 
 from harness.analysis import reliability
 from harness.analysis.cell_tables import CellTables
+from harness.analysis.statistics import Rounds
 from harness.problem.model import Metric
 
 Place = tuple[Metric, str, str]
 """A metric, a variant and a case."""
+
+
+_LEAST_ROUNDS = 2  # for an interval over processes
 
 
 class Doubts:
@@ -44,6 +48,24 @@ class Doubts:
         # Both sides of a ratio may be metrics of the same cells: their doubt is one.
         return "; ".join(dict.fromkeys(reasons)), max(factors) * factor
 
+    def on_one_gpu(self, sides: Sequence[Place], of: Rounds, over: Rounds) -> tuple[Rounds, Rounds]:
+        """Return two sides' samples in the rounds in which both ran on the same GPU.
+
+        All rounds where only one or none is such: one process says little about the next.
+        """
+        first, second = map(self._gpu_by_round, sides)
+        shared = sorted(set(of) & set(over))
+        alike = [number for number in shared if first.get(number) == second.get(number)]
+        if len(alike) < _LEAST_ROUNDS:
+            return of, over
+        return {number: of[number] for number in alike}, {number: over[number] for number in alike}
+
+    def _gpu_by_round(self, side: Place) -> dict[int, str | None]:
+        """Return the GPU that each round of a metric's cells ran on."""
+        metric, variant, case = side
+        cells = self._cells.repeats(metric.capture, variant, case).cells
+        return {number: self._gpus.get(cell) for number, cell in cells}
+
     def _compute(
         self, capture: str, variant: str, case: str, region: str | None
     ) -> tuple[str, float]:
@@ -60,10 +82,7 @@ class Doubts:
         """Return the doubt that comes from sides that ran on different GPUs, and its factor."""
         if not rounds or not all(metric.sample and not metric.paired for metric, _, _ in sides):
             return "", 1.0  # a single value, or one that a GPU counted or compared by itself
-        first, second = (
-            dict(self._cells.repeats(metric.capture, variant, case).cells)
-            for metric, variant, case in sides
-        )
-        pairs = {(self._gpus.get(first[a]), self._gpus.get(second[b])) for a, b in rounds}
+        first, second = map(self._gpu_by_round, sides)
+        pairs = {(first[a], second[b]) for a, b in rounds}
         samples = [metric.sample for metric, _, _ in sides]
         return reliability.apart(pairs, self._cells.whole["ceilings"], samples)

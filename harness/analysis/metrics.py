@@ -66,16 +66,16 @@ class Metrics:
         for (_, variant, _), side in zip((of, over), sides, strict=True):
             if not side.by_round:
                 return Measured("×", why=f"{variant}: {side.why}")
-        first, second = (side.by_round for side in sides)
+        places = [(self._definition(name), variant, case) for name, variant, case in (of, over)]
+        first, second = self._doubts.on_one_gpu(places, *(side.by_round for side in sides))
         try:
             interval = statistics.ratio(first, second)
         except ValueError as error:
             return Measured("×", why=str(error))
-        places = [(self._definition(name), variant, case) for name, variant, case in (of, over)]
         return _measured(
             "×",
             interval,
-            samples=min(sum(map(len, side.by_round.values())) for side in sides),
+            samples=min(sum(map(len, side.values())) for side in (first, second)),
             cells=(*sides[0].cells, *sides[1].cells),
             doubt=self._doubts.of(places, statistics.pairs(first, second)),
         )

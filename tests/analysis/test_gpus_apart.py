@@ -194,6 +194,17 @@ def test_what_counts_is_the_gpus_of_each_round(
     assert bool(ratio.doubt) is bool(gpus)
 
 
+def test_rounds_on_one_gpu_alone_count_where_there_are_two(example: Problem) -> None:
+    ran = [FAST, FAST, SLOW], [FAST, FAST, FAST]
+    sides = ([2.0, 2.0], [2.2, 2.2], [9.0, 9.0]), ([1.0, 1.0], [1.0, 1.0], [1.0, 1.0])
+    ratio = measured(example, *sides, ran)
+    assert ratio.value == pytest.approx((2.0 * 2.2) ** 0.5)
+    assert (ratio.rounds, ratio.samples, ratio.doubt) == (2, 4, "")
+    too_few = measured(example, *sides, ([FAST, SLOW, SLOW], ran[1]))
+    assert too_few.rounds == 3
+    assert too_few.doubt
+
+
 def test_sides_without_a_common_round_are_compared_by_the_first_of_each(example: Problem) -> None:
     rows = [cell("fast", 2), cell("fast", 3), cell("slow", 0), cell("slow", 1)]
     taken = [row for of in rows for row in samples(of, "gpu_time", 1.0, 1.1)]

@@ -207,7 +207,7 @@ def test_the_driver_is_asked_for_the_nodes_so_far(library: Any, nodes: int | Non
 
 def test_the_plan_on_both_devices(problem: Problem) -> None:
     gpu = plan(problem, Selected(), "cuda")
-    assert Counter(cell.capture for cell in gpu) == {"timing": 124, "memory": 5}
+    assert Counter(cell.capture for cell in gpu) == {"timing": 78, "memory": 5}
     cpu = plan(problem, Selected(), "cpu")
     anywhere = {name for name, case in problem.cases.items() if case.needs is None}
     assert {cell.case for cell in cpu} == anywhere
@@ -230,14 +230,14 @@ def test_what_the_driver_counts_is_claimed_of_processes_that_are_alone(problem: 
     assert places == alone
 
 
-def test_times_that_claims_rest_on_are_of_five_processes(problem: Problem) -> None:
+def test_times_that_claims_rest_on_are_of_three_processes(problem: Problem) -> None:
     cells = plan(problem, Selected(captures=("timing",)), "cuda")
     rounds = Counter((cell.variant, cell.case) for cell in cells)
     timed = [claim for claim in bound_claims(problem) if claim.metric.startswith("wall_time")]
     assert timed
     for claim in timed:
         for variant in (claim.of.variant, (claim.over or claim.of).variant):
-            assert rounds[str(variant), str(claim.of.case)] >= 5
+            assert rounds[str(variant), str(claim.of.case)] >= 3
 
 
 def test_claims_name_phases_that_are_stated(problem: Problem) -> None:
