@@ -98,6 +98,19 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "correlation": "int",
         "graph_node": "int",
     },
+    # The devices that a timeline names, as the capture describes them: bandwidth of the device
+    # memory in bytes a second and sm_mhz by its own properties; vendor such as NVIDIA or AMD.
+    "devices": {
+        "device": "int",
+        "name": "str",
+        "vendor": "str",
+        "compute_capability": "str",
+        "multiprocessors": "int",
+        "sm_mhz": "float",
+        "memory_bytes": "int",
+        "bandwidth": "float",
+        "l2_bytes": "int",
+    },
     # Host calls into the CUDA runtime and driver.
     "api_calls": {
         "name": "category",
