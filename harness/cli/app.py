@@ -5,6 +5,7 @@ import typer
 from harness.cli.calibrate import calibrate
 from harness.cli.captures import app as captures
 from harness.cli.clean import clean
+from harness.cli.diagnose import diagnose
 from harness.cli.diff import diff
 from harness.cli.doctor import doctor
 from harness.cli.inspect import inspect
@@ -28,6 +29,7 @@ app.command()(check)
 app.command()(report)
 app.command()(inspect)
 app.command()(diff)
+app.command()(diagnose)
 app.command()(doctor)
 app.command()(calibrate)
 app.command()(clean)

@@ -1,40 +1,101 @@
-"""The door for findings: one file and one line in the registry, and `diagnose` returns it."""
+"""The door for findings: one file and one line in a registry, and `diagnose` returns it."""
 
 from pathlib import Path
 
 import pytest
 
-from harness.analysis import diagnose
-from tests.support.timelines import Op, timeline
+from harness.analysis.diagnose import conclude, kernel, memory, timeline
+from harness.analysis.diagnose.families import FAMILIES, Capture, Family
+from harness.analysis.diagnose.finding import Diagnosis, as_json
+from harness.evidence import tables as evidence
+from tests.support.timelines import Op, rows
+from tests.support.timelines import timeline as made
 
 TOY = """
-from harness.analysis.diagnose import Finding
+from harness.analysis.diagnose.finding import Evidence, Kind
+
+KIND = Kind("toy", "timeline", "The toy finds what it is told to find.", fix=("play less",))
 
 
-def find(tables):
-    copies = tables["gpu_ops"].filter(tables["gpu_ops"]["kind"] == "copy")
-    if copies.height:
-        total = copies["duration_ns"].sum()
-        yield Finding("The GPU copies.", (f"gpu_ops: {total} ns of copies",), "Keep it there.")
+def found(view):
+    number = Evidence("toys", 2.0, 1.0, "made", "toys")
+    for gain in (0.2, 0.4):
+        yield KIND.finding(f"at {gain}", (number,), gain=gain)
 """
 
 
 @pytest.fixture
-def toy_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "toy_copies.py").write_text(TOY)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(diagnose, "RULES", (*diagnose.RULES, "toy_copies:find"))
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "toy.py").write_text(TOY)
+    for package in (timeline, kernel, memory):
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+        monkeypatch.setattr(package, "FINDINGS", ("toy",))
 
 
-@pytest.mark.usefixtures("toy_copies")
-def test_a_rule_of_one_file_and_one_line_finds_what_the_evidence_bears_out() -> None:
-    kernel = Op("gemm", 500)
-    copies = [Op("copy", 200, kind="copy"), Op("copy", 300, kind="copy")]
-    (finding,) = diagnose.diagnose(timeline([[kernel, *copies]]))
-    assert finding.evidence == ("gpu_ops: 500 ns of copies",)
-    assert diagnose.diagnose(timeline([[kernel]])) == []
+def timeline_capture() -> Capture:
+    return Capture("made", made([[Op("gemm", 500)]]), {})
 
 
-def test_every_registered_rule_can_be_run() -> None:
-    for finding in diagnose.diagnose(timeline([[Op("gemm", 500)]])):
-        assert finding.evidence
+def capture(label: str, table: str, records: list[dict[str, object]]) -> Capture:
+    tables = {name: evidence.empty(name) for name in evidence.SCHEMAS}
+    return Capture(label, tables | {table: rows(table, records)}, {})
+
+
+def ncu_capture() -> Capture:
+    launches: list[dict[str, object]] = [
+        {"launch": launch, "name": "k", "metric": "gpu__time_duration.sum", "value": time}
+        for launch, time in enumerate((30.0, 10.0))
+    ]
+    return capture("ncu", "counters", launches)
+
+
+def memory_capture() -> Capture:
+    level: dict[str, object] = {"index": 0, "allocated_bytes": 1, "reserved_bytes": 2}
+    return capture("snapshot", "memory_timeline", [level])
+
+
+@pytest.mark.usefixtures("toy")
+@pytest.mark.parametrize("subject", [timeline_capture(), memory_capture()], ids=lambda c: c.label)
+def test_a_finding_of_one_file_and_one_line_is_concluded(subject: Capture) -> None:
+    diagnosis = conclude.diagnose([subject])
+    assert [(each.id, each.where) for each in diagnosis.findings] == [
+        ("toy", "at 0.4"),
+        ("toy", "at 0.2"),
+    ]
+
+
+@pytest.mark.usefixtures("toy")
+def test_findings_of_a_launch_count_by_its_share_of_the_time() -> None:
+    diagnosis = conclude.diagnose([ncu_capture()])
+    assert [each.launch for each in diagnosis.kernels] == [0, 1]
+    assert [each.gain for each in diagnosis.kernels[1].findings] == [0.4, 0.2]
+    assert [each.gain for each in diagnosis.findings] == pytest.approx([0.3, 0.15, 0.1, 0.05])
+
+
+def test_without_a_cause_the_subject_is_healthy_or_undecided() -> None:
+    empty = Capture("none", {name: evidence.empty(name) for name in evidence.SCHEMAS}, {})
+    assert conclude.diagnose([empty]) == Diagnosis(())
+    for subject in (timeline_capture(), ncu_capture(), memory_capture()):
+        first = conclude.diagnose([subject]).findings[0]
+        assert first.id in ("healthy", "abstain")
+
+
+@pytest.mark.usefixtures("toy")
+def test_the_json_has_the_keys_that_programs_read() -> None:
+    document = as_json(conclude.diagnose([ncu_capture()]))
+    finding = {"id", "level", "where", "kernel", "share", "gain", "confidence", "evidence"}
+    assert document.keys() == {"findings", "kernels"}
+    assert finding | {"fix", "next"} == document["findings"][0].keys()
+    assert {"metric", "value", "threshold", "source"} <= document["findings"][0]["evidence"][
+        0
+    ].keys()
+    assert document["kernels"][0].keys() == {"name", "launch", "findings"}
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_a_file_of_a_family_finds_the_id_of_its_name(family: Family) -> None:
+    folder = Path(__file__).parents[3] / "harness" / "analysis" / "diagnose" / family.name
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__", "healthy", "abstain"}
+    modules = family.modules()
+    assert {module.KIND.id.replace("-", "_") for module in modules} == files
+    assert len(modules) == len(files)

@@ -1,0 +1,129 @@
+"""Findings: a cause, the evidence that bears it out, and what it costs, as plain data."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Level = Literal[
+    "serving", "multi-GPU", "timeline", "SM", "warp scheduler", "warp", "thread", "memory"
+]
+"""Where in the stack a cause lies, top down."""
+
+HEALTHY = "healthy"
+ABSTAIN = "abstain"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One number that a finding rests on; ``source`` is the label of its capture.
+
+    ``threshold`` is what the value was held against, in the same unit; None where it only explains.
+    """
+
+    metric: str
+    value: float
+    threshold: float | None
+    source: str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A cause that the evidence bears out.
+
+    ``where`` names the device, the range or the kernel. ``share`` is the time that the cause
+    explains, ``gain`` the most time that removing it can save: fractions of the subject's time
+    (of a memory finding, of its peak), None where the evidence does not say. ``confidence`` lies in
+    [0, 1]. ``fix`` are families of remedies, ``next`` what to capture where the evidence ends;
+    ``title`` says the cause in a sentence, for people.
+    """
+
+    id: str
+    level: Level
+    where: str
+    kernel: str | None = None
+    share: float | None = None
+    gain: float | None = None
+    confidence: float = 1.0
+    evidence: tuple[Evidence, ...] = ()
+    fix: tuple[str, ...] = ()
+    next: tuple[str, ...] = ()
+    title: str = ""
+
+    @property
+    def stake(self) -> float:
+        """Return the time at stake: the gain, else the share, as a fraction; 0 if neither."""
+        if self.gain is not None:
+            return self.gain
+        return self.share or 0.0
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What all findings of one id have in common; ``title`` is one sentence."""
+
+    id: str
+    level: Level
+    title: str
+    fix: tuple[str, ...] = ()
+
+    def finding(
+        self,
+        where: str,
+        evidence: tuple[Evidence, ...],
+        *,
+        share: float | None = None,
+        gain: float | None = None,
+        confidence: float = 1.0,
+        kernel: str | None = None,
+        capture_next: tuple[str, ...] = (),
+    ) -> Finding:
+        """Return a finding of this kind; see Finding for what the arguments are."""
+        return Finding(
+            id=self.id,
+            level=self.level,
+            where=where,
+            kernel=kernel,
+            share=share,
+            gain=gain,
+            confidence=confidence,
+            evidence=evidence,
+            fix=self.fix,
+            next=capture_next,
+            title=self.title,
+        )
+
+
+@dataclass(frozen=True)
+class KernelDiagnosis:
+    """The findings of one profiled launch, most important first; fractions are of its own time."""
+
+    name: str
+    launch: int
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All findings of a subject, most important first, and those of each profiled launch."""
+
+    findings: tuple[Finding, ...]
+    kernels: tuple[KernelDiagnosis, ...] = ()
+
+
+def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return the diagnosis as ``harness diagnose --json`` prints it; no launches, no "kernels"."""
+    document: dict[str, Any] = {"findings": [_plain(each) for each in diagnosis.findings]}
+    if diagnosis.kernels:
+        document["kernels"] = [
+            {
+                "name": each.name,
+                "launch": each.launch,
+                "findings": [_plain(finding) for finding in each.findings],
+            }
+            for each in diagnosis.kernels
+        ]
+    return document
+
+
+def _plain(finding: Finding) -> dict[str, Any]:
+    return {key: value for key, value in asdict(finding).items() if key != "title"}

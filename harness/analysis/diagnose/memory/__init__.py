@@ -1,0 +1,4 @@
+"""Findings on memory snapshots; ``memory_view.py`` is what they read."""
+
+FINDINGS: tuple[str, ...] = ()
+"""The files of this package that each find one cause."""

@@ -1,0 +1,98 @@
+"""``harness diagnose``: what is wrong with a subject, by the evidence of its captures."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from harness.analysis.diagnose.families import Capture
+    from harness.analysis.diagnose.finding import Diagnosis
+    from harness.evidence.subject import Folder, Subject
+
+
+def diagnose(
+    subjects: Annotated[
+        list[str],
+        typer.Argument(
+            help="Capture files of nsys, ncu, torch.profiler or memory, or folders of them: of one"
+            " program. Or one run or report folder, or FOLDER:CASE.VARIANT."
+        ),
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+) -> None:
+    """Say what costs the most time or memory, on what evidence, and how to remove it."""
+    from harness.analysis.diagnose import conclude
+    from harness.analysis.diagnose.finding import as_json
+    from harness.cli import output
+    from harness.errors import UsageError
+    from harness.evidence.subject import Folder
+    from harness.extract import door
+    from harness.report.escape import printable
+
+    opened = [door.opened(subject) for subject in subjects]
+    folders = [each for each in opened if isinstance(each, Folder)]
+    if folders and len(opened) > 1:
+        raise UsageError(
+            "a whole run or report beside another subject",
+            where=folders[0].label,
+            remedy="name one of its cells: FOLDER:CASE.VARIANT",
+        )
+    if folders:
+        _cells(folders[0], json=json)
+        return
+    files = [file for each in opened if not isinstance(each, Folder) for file in _files(each)]
+    diagnosis = conclude.diagnose([part for file in files for part in _captures(file)])
+    if json:
+        output.as_json(as_json(diagnosis))
+        return
+    for label in dict.fromkeys(file.label for file in files):
+        print(printable(label))
+    print()
+    _show(diagnosis)
+
+
+def _files(opened: Any) -> "tuple[Subject, ...]":
+    """Return the files of a folder, or the subject itself; a damaged file is an error."""
+    from harness.evidence.subject import CaptureFiles
+
+    if not isinstance(opened, CaptureFiles):
+        return (opened,)
+    for error in opened.refused:
+        raise error
+    return opened.files
+
+
+def _captures(subject: "Subject") -> "list[Capture]":
+    from harness.analysis.diagnose.families import Capture
+
+    return [
+        Capture(subject.label, tables, subject.conditions.get(kind, {}))
+        for kind, tables in subject.captures.items()
+    ]
+
+
+def _cells(folder: "Folder", *, json: bool) -> None:
+    """Diagnose each finished cell of a run or a report: each is a program of its own."""
+    from harness.analysis.diagnose import conclude
+    from harness.analysis.diagnose.finding import as_json
+    from harness.cli import output
+    from harness.report.escape import printable
+
+    documents = []
+    for case, variant in folder.cells:
+        subject = folder.subject(case, variant)
+        diagnosis = conclude.diagnose(_captures(subject))
+        if json:
+            documents.append({"label": subject.label, **as_json(diagnosis)})
+            continue
+        print(f"{printable(subject.label)}\n")
+        _show(diagnosis)
+    if json:
+        output.as_json(documents)
+
+
+def _show(diagnosis: "Diagnosis") -> None:
+    from harness.report import finding_text
+
+    for line in finding_text.lines(diagnosis):
+        print(line)
