@@ -49,16 +49,22 @@ def test_an_export_is_told_as_sqlite_itself_reads_it(path: Path, tmp_path: Path)
     database = tmp_path / "export.sqlite"
     database.write_bytes(zstandard.decompress(path.read_bytes(), max_output_size=1 << 26))
     connection = sqlite3.connect(database)
-    one = "SELECT DISTINCT value FROM {} WHERE name = '{}'"
+    one = "SELECT DISTINCT {} FROM {} WHERE name = '{}'"
+    system = "TARGET_INFO_SYSTEM_ENV"
+    cuda = "(value / 1000) || '.' || (value % 1000 / 10)"
+    version = "'Nsight Systems ' || value"
     expected = {
         "GPU": "SELECT DISTINCT name FROM TARGET_INFO_GPU",
-        "driver": one.format("TARGET_INFO_SYSTEM_ENV", "NvDriverVersion"),
-        "nsys": one.format("META_DATA_EXPORT", "EXPORT_PRODUCT_VERSION"),
+        "driver": one.format("value", system, "NvDriverVersion"),
+        "CUDA": one.format(cuda, system, "CudaDriverVersion"),
+        "profiler": one.format(version, "META_DATA_EXPORT", "EXPORT_PRODUCT_VERSION"),
+        "recorded": "SELECT printf('%,d.%d ms', d / 10, d % 10)"
+        " FROM (SELECT (duration + 50000) / 100000 AS d FROM ANALYSIS_DETAILS)",
     }
     truth = {what: connection.execute(query).fetchone()[0] for what, query in expected.items()}
     connection.close()
-    assert conditions(KINDS["nsys"], database, {}) == truth
-    assert conditions_of(path) == truth
+    for found in (conditions(KINDS["nsys"], database, {}), conditions_of(path)):
+        assert {what: found[what] for what in truth} == truth
     assert truth["GPU"].startswith("NVIDIA")
 
 

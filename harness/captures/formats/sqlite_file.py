@@ -58,6 +58,20 @@ class SqliteFile:
             raise CaptureError(f"table {table} has computed columns", where=self.path)
         return frozenset(name for _, name, *_ in rows)
 
+    def tables(self) -> list[str]:
+        """Return the names of all tables, without views and virtual tables."""
+        query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
+        return [name for (name,) in self._connection.execute(query)]
+
+    def count(self, table: str) -> int:
+        """Return how many rows ``table`` has; CaptureError for more than the file has room for."""
+        most_rows = self._most_rows(columns=1)
+        rows = f"SELECT 1 FROM {_quoted(table)} NOT INDEXED LIMIT {most_rows + 1}"  # noqa: S608
+        count = int(self._connection.execute(f"SELECT count(*) FROM ({rows})").fetchone()[0])  # noqa: S608
+        if count > most_rows:
+            raise self._damaged(table, "it has more rows than the file has room for")
+        return count
+
     def fetch(self, table: str, columns: Columns) -> "pl.DataFrame":
         """Return ``columns`` of ``table`` as Int64 and String, in the order of the rows.
 

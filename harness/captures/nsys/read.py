@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.captures.formats.sqlite_file import Columns, SqliteFile, opened
+from harness.captures.nsys.devices import devices
 from harness.captures.nsys.names import COPY_KINDS, MEMORY_KINDS, in_domains, named, shape
 from harness.errors import CaptureError
 from harness.evidence.tables import Tables, empty, frame
@@ -37,7 +38,9 @@ _RANGE_TYPES = (59, 60, 70, 71)
 
 
 def read(path: Path, *, joins: bool = True) -> Tables:
-    """Return gpu_ops, api_calls and ranges; CaptureError for what is no whole export of nsys.
+    """Return gpu_ops, devices, api_calls and ranges of an export.
+
+    Raises CaptureError for what is no whole export of nsys.
 
     A table that nsys left out, as it does where nothing was recorded, gives no rows. A name whose
     id leads nowhere is replaced by one in brackets that says so. ``joins=False`` leaves out
@@ -65,12 +68,18 @@ class _Export:
         columns_by_table = [file.columns(table) for table in (_KERNELS, _COPIES, _MEMSETS, _GRAPHS)]
         # Correlation ids count from one in each process.
         self._by_process = all(_PROCESS in columns for columns in columns_by_table if columns)
+        self._devices = devices(file)
+        self._linked = self._by_process or self._devices.numbers is None
 
     def tables(self) -> Tables:
         import polars as pl
 
         parts = [self._kernels(), self._copies(), self._memsets(), self._graphs()]
-        tables = {"gpu_ops": pl.concat([empty("gpu_ops"), *parts]), "ranges": self._ranges()}
+        tables = {
+            "gpu_ops": pl.concat([empty("gpu_ops"), *parts]),
+            "devices": self._devices.table if self._linked else empty("devices"),
+            "ranges": self._ranges(),
+        }
         return tables | {"api_calls": self._calls()} if self._joins else tables
 
     def _kernels(self) -> "pl.DataFrame":
@@ -167,8 +176,11 @@ class _Export:
         """Return rows of a table of GPU operations, with what of the optional columns it has."""
         known = self._file.columns(table)
         extras = [name for name in optional if name in known and (self._joins or name != _NODE)]
-        joins = (_CORRELATION, *((_PROCESS,) if self._by_process else ())) if self._joins else ()
-        return _timed(self._file, table, (*_TIMES, *_PLACE, *joins, *columns, *extras))
+        correlation = (_CORRELATION,) if self._joins else ()
+        needs_process = self._joins or self._devices.numbers is not None
+        process = (_PROCESS,) if self._by_process and needs_process else ()
+        wanted = (*_TIMES, *_PLACE, *correlation, *process, *columns, *extras)
+        return _timed(self._file, table, wanted)
 
     def _gpu_ops(
         self, rows: "pl.DataFrame", kind: str, columns: dict[str, "pl.Series"]
@@ -179,7 +191,7 @@ class _Export:
             "kind": pl.Series([kind], dtype=pl.Categorical).new_from_index(0, rows.height),
             "start_ns": rows["start"],
             "duration_ns": rows["end"] - rows["start"],
-            "device": rows["deviceId"],
+            "device": self._device(rows),
             "stream": rows["streamId"],
         }
         if self._joins:
@@ -188,17 +200,34 @@ class _Export:
             common["graph_node"] = rows[_NODE]
         return frame("gpu_ops", common | columns)
 
-    def _correlation(self, rows: "pl.DataFrame", process: str) -> "pl.Series":
-        """Return ids of 32 bits, with the process id above them where it is known.
+    def _device(self, rows: "pl.DataFrame") -> "pl.Series":
+        """Return the device of each operation by the numbers of the table ``devices``."""
+        numbers = self._devices.numbers
+        if numbers is None or not self._linked:
+            return rows["deviceId"]
+        keys = rows.select("deviceId", process=_process_id(_PROCESS))
+        return keys.join(numbers, on=["process", "deviceId"], how="left", maintain_order="left")[
+            "device"
+        ]
 
-        A global id holds the process id in bits 24 to 47 (User Guide, "Common SQLite Examples").
-        """
+    def _correlation(self, rows: "pl.DataFrame", process: str) -> "pl.Series":
+        """Return ids of 32 bits, with the process id above them where it is known."""
         import polars as pl
 
         ids = pl.col(_CORRELATION)
         if self._by_process:
-            ids += pl.col(process) // (1 << 24) % (1 << 24) * (1 << 32)
+            ids += _process_id(process) * (1 << 32)
         return rows.select(ids).to_series()
+
+
+def _process_id(column: str) -> "pl.Expr":
+    """Return the process id in bits 24 to 47 of a global id.
+
+    User Guide of Nsight Systems, "Common SQLite Examples".
+    """
+    import polars as pl
+
+    return pl.col(column) // (1 << 24) % (1 << 24)
 
 
 def _timed(

@@ -105,7 +105,7 @@ def test_launches_of_two_processes_with_the_same_ids_are_told_apart(tmp_path: Pa
 def test_without_joins_the_rest_is_the_same(tmp_path: Path) -> None:
     path = unpacked("graph_node", tmp_path)
     whole, brief = nsys.read(path), nsys.read(path, joins=False)
-    assert set(brief) == {"gpu_ops", "ranges"}
+    assert set(brief) == {"gpu_ops", "devices", "ranges"}
     for name in brief:
         left = whole[name].drop("correlation", "graph_node", strict=False)
         assert brief[name].drop("correlation", "graph_node", strict=False).equals(left)
@@ -203,7 +203,7 @@ def test_an_export_that_lies_is_refused(tmp_path: Path, statements: list[str], t
 
 
 def test_a_table_that_is_not_there_gives_no_rows(tmp_path: Path) -> None:
-    lazy = [KERNELS, COPIES, "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"]
+    lazy = [KERNELS, COPIES, "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS", "TARGET_INFO_GPU"]
     tables = nsys.read(altered(tmp_path, *(f"DROP TABLE {name}" for name in lazy)))
     assert {name: rows.height for name, rows in tables.items()} == dict.fromkeys(tables, 0)
     for name, rows in tables.items():
