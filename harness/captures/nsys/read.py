@@ -4,13 +4,14 @@ Tables are absent where nothing was recorded, and columns come and go between ve
 there is is looked up first (https://docs.nvidia.com/nsight-systems/UserGuide, SQLite schema).
 """
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.captures.formats.sqlite_file import Columns, SqliteFile, opened
+from harness.captures.formats.sqlite_file import SqliteFile, opened
 from harness.captures.nsys.devices import devices
-from harness.captures.nsys.names import COPY_KINDS, MEMORY_KINDS, in_domains, named, shape
+from harness.captures.nsys.names import COPY_KINDS, MEMORY_KINDS, named, shape
+from harness.captures.nsys.ranges import ranges
+from harness.captures.nsys.rows import process_id, timed
 from harness.errors import CaptureError
 from harness.evidence.tables import Tables, empty, frame
 
@@ -23,7 +24,6 @@ _MEMSETS = "CUPTI_ACTIVITY_KIND_MEMSET"
 _GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 _COPY_LABELS = "ENUM_CUDA_MEMCPY_OPER"
 _CALLS = ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER")
-_NVTX = ("NVTX_EVENTS", "NVTX_EVENTS_V2", "NVTX_EVENTS_V3")
 _MARKS = ("META_DATA_EXPORT", "ENUM_NSYS_EVENT_TYPE", "TARGET_INFO_SYSTEM_ENV")
 _TIMES = ("start", "end")
 _PLACE = ("deviceId", "streamId")
@@ -32,9 +32,6 @@ _MEMORY = ("srcKind", "dstKind")
 _SHAPE = ("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ")
 _SHARED = ("staticSharedMemory", "dynamicSharedMemory")
 _REGISTERS = "registersPerThread"
-# ENUM_NSYS_EVENT_TYPE's NVTX rows with a beginning and an end: push/pop and start/end ranges, and
-# the same two imported from NVTX text files.
-_RANGE_TYPES = (59, 60, 70, 71)
 
 
 def read(path: Path, *, joins: bool = True) -> Tables:
@@ -78,7 +75,7 @@ class _Export:
         tables = {
             "gpu_ops": pl.concat([empty("gpu_ops"), *parts]),
             "devices": self._devices.table if self._linked else empty("devices"),
-            "ranges": self._ranges(),
+            "ranges": ranges(self._file, self._names),
         }
         return tables | {"api_calls": self._calls()} if self._joins else tables
 
@@ -133,7 +130,7 @@ class _Export:
         import polars as pl
 
         wanted = (*_TIMES, "globalTid", _CORRELATION, "nameId")
-        rows = pl.concat([_timed(self._file, table, wanted) for table in _CALLS])
+        rows = pl.concat([timed(self._file, table, wanted) for table in _CALLS])
         return frame(
             "api_calls",
             {
@@ -142,31 +139,6 @@ class _Export:
                 "duration_ns": rows["end"] - rows["start"],
                 "thread": rows["globalTid"],
                 "correlation": self._correlation(rows, "globalTid"),
-            },
-        )
-
-    def _ranges(self) -> "pl.DataFrame":
-        import polars as pl
-
-        table = next(filter(self._file.columns, _NVTX), _NVTX[0])
-        known = self._file.columns(table)
-        labels: Columns = {"text": "TEXT", "textId": "INTEGER"}
-        texts: Columns = {name: labels[name] for name in labels if name in known}
-        domain = ("domainId",) if "domainId" in known else ()
-        rows = _timed(self._file, table, (*_TIMES, "eventType", "globalTid", *domain), texts)
-        absent = {*labels, "domainId"} - set(rows.columns)
-        rows = rows.with_columns(pl.lit(None, pl.Int64).alias(name) for name in absent)
-        text = rows["text"].cast(pl.String)
-        registered = named(rows["textId"], self._names).cast(pl.String)
-        rows = rows.with_columns(name=text.zip_with(text.is_not_null(), registered))
-        ranges = in_domains(rows).filter(pl.col("eventType").is_in(_RANGE_TYPES))
-        return frame(
-            "ranges",
-            {
-                "name": ranges["name"],
-                "start_ns": ranges["start"],
-                "duration_ns": ranges["end"] - ranges["start"],
-                "thread": ranges["globalTid"],
             },
         )
 
@@ -180,7 +152,7 @@ class _Export:
         needs_process = self._joins or self._devices.numbers is not None
         process = (_PROCESS,) if self._by_process and needs_process else ()
         wanted = (*_TIMES, *_PLACE, *correlation, *process, *columns, *extras)
-        return _timed(self._file, table, wanted)
+        return timed(self._file, table, wanted)
 
     def _gpu_ops(
         self, rows: "pl.DataFrame", kind: str, columns: dict[str, "pl.Series"]
@@ -205,7 +177,7 @@ class _Export:
         numbers = self._devices.numbers
         if numbers is None or not self._linked:
             return rows["deviceId"]
-        keys = rows.select("deviceId", process=_process_id(_PROCESS))
+        keys = rows.select("deviceId", process=process_id(_PROCESS))
         return keys.join(numbers, on=["process", "deviceId"], how="left", maintain_order="left")[
             "device"
         ]
@@ -216,38 +188,5 @@ class _Export:
 
         ids = pl.col(_CORRELATION)
         if self._by_process:
-            ids += _process_id(process) * (1 << 32)
+            ids += process_id(process) * (1 << 32)
         return rows.select(ids).to_series()
-
-
-def _process_id(column: str) -> "pl.Expr":
-    """Return the process id in bits 24 to 47 of a global id.
-
-    User Guide of Nsight Systems, "Common SQLite Examples".
-    """
-    import polars as pl
-
-    return pl.col(column) // (1 << 24) % (1 << 24)
-
-
-def _timed(
-    file: SqliteFile, table: str, numbers: Iterable[str], texts: Columns | None = None
-) -> "pl.DataFrame":
-    """Return rows that really have a time, none if there is no such table.
-
-    Raises CaptureError for a row without a start, and one that ends before it starts or lasts
-    longer than 63 bits can say.
-    """
-    import polars as pl
-
-    columns: Columns = dict.fromkeys(numbers, "INTEGER") | dict(texts or {})
-    if not file.columns(table):
-        return pl.DataFrame(schema=dict.fromkeys(columns, pl.Int64))
-    rows = file.fetch(table, columns)
-    start, end = pl.col("start"), pl.col("end")
-    if rows["start"].null_count():
-        raise CaptureError(f"table {table} has a row without a start", where=file.path)
-    if rows.select(((end < start) | (end - start < 0)).any()).item():
-        raise CaptureError(f"table {table} has a row that ends before it starts", where=file.path)
-    # CUPTI writes start = end = 0 where it has no times (CUpti_ActivityKernel, "start").
-    return rows.filter((start != 0) | (end != 0))

@@ -8,7 +8,7 @@ import pytest
 
 from harness.captures.nsys import conditions as nsys_conditions
 from harness.captures.nsys import read as nsys
-from tests.captures.nsys.test_devices import altered, rows
+from tests.support.nsys_exports import altered, rows
 
 OPTIONS, OVERHEAD = "META_DATA_CAPTURE", "PROFILER_OVERHEAD"
 
@@ -82,7 +82,7 @@ def test_time_that_nsys_took_is_counted_once_and_within_the_gpus_span(tmp_path: 
     ]
     with closing(sqlite3.connect(path)) as file:
         file.execute(f"DELETE FROM {OVERHEAD}")
-        file.executemany(f"INSERT INTO {OVERHEAD} (start, end, nameId) VALUES (?, ?, 0)", spans)
+        file.executemany(f"INSERT INTO {OVERHEAD} VALUES (?, ?, 0, 0, 0)", spans)
         file.commit()
     assert told(path)["tracing cost"].startswith("nsys's own work took 4.0 ms of the GPU's span;")
 

@@ -1,16 +1,12 @@
 """The GPUs of an export, against what SQLite itself reads in it."""
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
-from harness.captures import sniff
 from harness.captures.nsys import read as nsys
-from tests.support.paths import DATA
+from tests.support.nsys_exports import altered, rows
 
 LINKS = "TARGET_INFO_CUDA_DEVICE"
 PROPERTIES = {  # evidence column: what SQLite makes of TARGET_INFO_GPU
@@ -22,22 +18,6 @@ PROPERTIES = {  # evidence column: what SQLite makes of TARGET_INFO_GPU
     "bandwidth": "memoryBandwidth",
     "l2_bytes": "l2CacheSize",
 }
-
-
-def altered(name: str, folder: Path, *statements: str) -> Path:
-    path = folder / f"{name}.sqlite"
-    with sniff.opened(DATA / f"nsys/{name}.sqlite.zst") as plain:
-        path.write_bytes(plain.read_bytes())
-    with closing(sqlite3.connect(path)) as file:
-        for statement in statements:
-            file.execute(statement)
-        file.commit()
-    return path
-
-
-def rows(path: Path, query: str) -> list[Any]:
-    with closing(sqlite3.connect(path)) as file:
-        return file.execute(query).fetchall()
 
 
 @pytest.mark.parametrize("name", ["streams", "graph_level", "processes"])
