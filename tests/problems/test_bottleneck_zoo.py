@@ -1,0 +1,92 @@
+"""Problem 6: its folder and its manifest agree, and its references run on a CPU."""
+
+import ast
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from harness.problem.manifest import find
+from harness.problem.model import Advice, Problem
+from harness.problem.plan import Selected, plan
+from tests.support.paths import ROOT
+
+FOLDER = ROOT / "problems" / "6-bottleneck-zoo"
+PYTHON = next(ROOT.glob(".envs/torch-cpu-*/bin/python"), None)
+FILES = sorted(FOLDER.glob("specimens/*/*.py"))
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return find(ROOT / "problems", "6")
+
+
+def case_of(file: Path) -> str:
+    return file.stem.replace("_", "-")
+
+
+def test_every_specimen_is_a_case_and_the_reverse(problem: Problem) -> None:
+    specimens = {case_of(file): f"{file.parent.name}/{file.stem}" for file in FILES}
+    assert {name: case.params["specimen"] for name, case in problem.cases.items()} == specimens
+
+
+def test_a_case_is_named_after_its_finding(problem: Problem) -> None:
+    for name, case in problem.cases.items():
+        assert name.startswith(case.params["finding"])
+
+
+def test_twins_differ_in_nothing_but_the_twin(problem: Problem) -> None:
+    assert list(problem.variants) == ["sick", "healthy"]
+    assert [variant.options for variant in problem.variants.values()] == [
+        {"twin": "sick"},
+        {"twin": "healthy"},
+    ]
+
+
+def test_both_twins_of_every_specimen_are_timed_and_profiled(problem: Problem) -> None:
+    cells = plan(problem, Selected(), "cuda")
+    count = Counter((cell.case, cell.capture) for cell in cells)
+    kernels = {case_of(file) for file in FILES if file.parent.name == "kernel"}
+    for case in problem.cases:
+        assert count[case, "timing"] == 2
+        assert count[case, "ncu"] == (2 if case in kernels else 0)
+    assert len(cells) <= 200
+
+
+def test_every_specimen_is_in_the_advice_of_its_finding(problem: Problem) -> None:
+    advised = {claim.id: claim.at for claim in problem.claims if isinstance(claim, Advice)}
+    for name, case in problem.cases.items():
+        assert [found for found, at in advised.items() if name in at] == [case.params["finding"]]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_specimen_says_what_gives_it_away(file: Path) -> None:
+    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    for word in ("Work: ", "Gives it away: ", "Quiet: ", "Healthy: "):
+        assert text.count(f"\n{word}") == 1, word
+
+
+@pytest.mark.parametrize(
+    "file", sorted(FOLDER.glob("specimens/*/*.cu")), ids=lambda file: file.stem
+)
+def test_a_cuda_source_differs_between_the_twins(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert file.with_suffix(".py").is_file()
+    assert re.search(r"^#if(def|ndef) (SICK|HEALTHY)$", text, re.MULTILINE)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(PYTHON is None, reason="needs the CPU interpreter of the local engine (.envs)")
+def test_references_run_on_a_cpu() -> None:
+    done = subprocess.run(
+        [str(PYTHON), "check_all.py", "--cpu"],
+        cwd=FOLDER,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(FILES)} of {len(FILES)} are right" in done.stdout
