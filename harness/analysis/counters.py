@@ -69,6 +69,30 @@ def per_kernel(counters: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def by_kernel(launches: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a kernel name of :func:`per_kernel`'s rows, the longest in total first.
+
+    Columns: name, launches, total_ns, median_ns, min_ns, max_ns (over the launches whose time was
+    measured), shapes (how many there are), and the median over launches of dram_pct, sm_pct,
+    tensor_pct, occupancy_pct, registers and waves; null where no launch has it.
+    """
+    time = pl.col("time_ns")
+    middling = ("dram_pct", "sm_pct", "tensor_pct", "occupancy_pct", "registers", "waves")
+    return (
+        launches.group_by("name")
+        .agg(
+            pl.len().alias("launches"),
+            pl.when(time.count() > 0).then(time.sum()).alias("total_ns"),
+            time.median().alias("median_ns"),
+            time.min().alias("min_ns"),
+            time.max().alias("max_ns"),
+            pl.struct("grid", "block").n_unique().alias("shapes"),
+            pl.col(*middling).fill_nan(None).median(),
+        )
+        .sort("total_ns", "name", descending=[True, False], nulls_last=True)
+    )
+
+
 def of_longest_kernel(counters: pl.DataFrame) -> dict[str, float]:
     """Return every metric of the longest profiled kernel, under Nsight Compute's name and unit.
 

@@ -18,7 +18,8 @@ def document(kind: str, tables: Tables, label: str) -> Document:
     """Return the summary of a capture of ``kind``, as plain data with full names.
 
     ``kind`` says which keys there are. ``nsys`` and ``torch``: kernels, gpu, copies, ranges and
-    (for torch) operators; ``ncu``: kernels, units; ``memory``: pools with their parts, live blocks,
+    (for torch) operators; ``ncu``: by_kernel, kernels (each
+    launch), units; ``memory``: pools with their parts, live blocks,
     filled: pools at their peaks with the blocks that filled them, phases with their peaks, marks at
     their ends with pools and parts, sites, and limits: sentences on what the file lacks.
     Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured is None.
@@ -82,18 +83,23 @@ def _timeline(tables: Tables) -> Document:
 
 
 def counters(tables: Tables, _label: str) -> Document:
-    """Return the profiled kernels with their metrics, and each metric's unit."""
+    """Return every launch with all its metrics, launches by kernel, and each metric's unit."""
     import polars as pl
 
-    from harness.analysis.counters import per_kernel
+    from harness.analysis.counters import by_kernel, per_kernel
 
     rows = _table(tables, "counters")
     metrics: dict[int, dict[str, float | None]] = {}
     for launch, metric, value in rows.select("launch", "metric", "value").iter_rows():
         metrics.setdefault(launch, {})[metric] = _finite(value)
     units = rows.group_by("metric").agg(pl.col("unit").first()).sort("metric")
-    kernels = per_kernel(rows).rename({"time_ns": "duration_ns"})
+    launches = per_kernel(rows)
+    kernels = launches.rename({"time_ns": "duration_ns"})
     return {
+        "by_kernel": [
+            {key: _finite(value) for key, value in row.items()}
+            for row in by_kernel(launches).iter_rows(named=True)
+        ],
         "kernels": [
             {key: _finite(value) for key, value in row.items()}
             | {"metrics": metrics[row["launch"]]}

@@ -92,9 +92,10 @@ class Kind:
     times; planned first, repeated in rounds, and judged by what the GPU monitor saw.
 
     Reading: ``read(path)`` turns ``artifact`` into the tables it ``fills``; ``read_brief(path)``
-    leaves out what only joins rows of several tables. ``check(counts, tables, path)`` raises
-    CaptureError if a capture does not hold what it has to. ``conditions(path, tables)`` returns
-    what a capture says of GPU, driver and profiler.
+    leaves out what only joins rows of several tables. ``keep(tables)`` leaves out what no page and
+    no finding reads: a run's evidence holds the rest, and two captures are compared by it.
+    ``check(counts, tables, path)`` raises CaptureError if a capture does not hold what it has to.
+    ``conditions(path, tables)`` returns what a capture says of GPU, driver and profiler.
 
     Analysis: ``measures`` by name; ``compared_by`` is the table by which two captures are compared.
     ``cost`` ranks kinds by how much a recording slows the workload: where several kinds fill a
@@ -124,6 +125,7 @@ class Kind:
     artifact: str | None = None
     read: Lazy[[Path], Tables] | None = None
     read_brief: Lazy[[Path], Tables] | None = None
+    keep: Lazy[[Tables], Tables] | None = None
     fills: tuple[str, ...] = ()
     check: Lazy[[Counts, Tables, Path], None] | None = None
     conditions: Lazy[[Path, Tables], dict[str, str]] | None = None

@@ -127,7 +127,7 @@ def _cell(path: Path, record: CellRecord) -> Tables:
         read = kind.read(path / kind.artifact)
         if kind.check:
             kind.check(Counts(workload.declared, record.counted), read, path / kind.artifact)
-        tables |= read
+        tables |= kind.keep(read) if kind.keep else read
     return tables
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.counters import of_longest_kernel, per_kernel
+from harness.analysis.counters import by_kernel, of_longest_kernel, per_kernel
 from harness.evidence.tables import empty, frame
 from tests.support.paths import DATA
 
@@ -88,3 +88,31 @@ def test_a_counter_of_kernels_without_a_time_or_that_is_no_number_is_not_measure
     assert of_longest_kernel(untimed) == {}
     broken = counters((0, "gpu__time_duration.sum", "ns", 5.0), (0, "a", "", float("nan")))
     assert of_longest_kernel(broken) == {"gpu__time_duration.sum": 5.0}
+
+
+def test_launches_of_a_kernel_are_one_row_with_the_range_of_their_times() -> None:
+    times, occupancies = [3.0, 1.0, 2.0, 50.0], [30.0, None, 10.0, 80.0]
+    names = ["a", "a", "a", "b"]
+    rows = frame(
+        "counters",
+        {
+            "launch": [0, 1, 2, 3, 0, 2, 3],
+            "name": [*names, "a", "a", "b"],
+            "metric": ["gpu__time_duration.sum"] * 4
+            + ["sm__warps_active.avg.pct_of_peak_sustained_active"] * 3,
+            "unit": ["us"] * 4 + ["%"] * 3,
+            "value": [*times, *[value for value in occupancies if value is not None]],
+        },
+    )
+    b, a = by_kernel(per_kernel(rows)).iter_rows(named=True)
+    assert (a["name"], a["launches"], a["total_ns"]) == ("a", 3, 6000.0)
+    assert (a["min_ns"], a["median_ns"], a["max_ns"]) == (1000.0, 2000.0, 3000.0)
+    assert (a["occupancy_pct"], a["dram_pct"]) == (20.0, None)
+    assert (b["name"], b["median_ns"], b["occupancy_pct"]) == ("b", 50_000.0, 80.0)
+
+
+def test_a_kernel_without_times_has_no_total() -> None:
+    (row,) = by_kernel(per_kernel(counters((0, "launch__waves_per_multiprocessor", "", 2.0)))).rows(
+        named=True
+    )
+    assert (row["total_ns"], row["median_ns"], row["waves"]) == (None, None, 2.0)

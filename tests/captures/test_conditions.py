@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from harness.captures.registry import KINDS
 from harness.errors import CaptureError
 from harness.evidence import tables as evidence
 from harness.extract import door
-from tests.support.paths import DATA
+from tests.support.paths import DATA, ROOT
 
 EXPORTS = sorted((DATA / "nsys").glob("*.sqlite.zst"))
 Tables = Mapping[str, tuple[str, Sequence[tuple[object, ...]]]]
@@ -159,14 +160,6 @@ def test_bytes_that_are_no_utf_8_are_replaced(tmp_path: Path) -> None:
     assert conditions(KINDS["torch"], path, {}) == {"GPU": "GPU \N{REPLACEMENT CHARACTER}"}
 
 
-def test_a_report_of_counters_tells_the_chips_properties() -> None:
-    # The H200 that it was made on: compute capability 9.0, 132 multiprocessors.
-    assert conditions_of(DATA / "ncu/small.ncu-rep.zst") == {
-        "compute capability": "9.0",
-        "SMs": "132",
-    }
-
-
 @pytest.mark.parametrize(
     ("metrics", "expected"),
     [
@@ -188,9 +181,36 @@ def test_counters_without_the_attributes(
 ) -> None:
     columns = {"metric": list(metrics), "value": list(metrics.values())}
     tables = {"counters": evidence.frame("counters", columns)}
-    assert conditions(KINDS["ncu"], tmp_path / "absent", tables) == expected
+    report = tmp_path / "no_session.ncu-rep"
+    report.write_bytes(b"NVR\0" + bytes(4))  # a file header without fields, and no block
+    assert conditions(KINDS["ncu"], report, tables) == expected
 
 
 @pytest.mark.parametrize("name", ["graph.pickle.zst", "stack_013_eager.json.gz"])
 def test_a_memory_snapshot_tells_nothing(name: str) -> None:
     assert conditions_of(DATA / "memory" / name) == {}
+
+
+def test_a_report_of_ncu_says_its_gpu_versions_and_how_it_profiled() -> None:
+    told = conditions_of(DATA / "ncu" / "small.ncu-rep.zst")
+    with sniff.opened(DATA / "ncu" / "small.ncu-rep.zst") as plain:
+        (command,) = re.findall(rb"/ncu (--[ -~]+)", plain.read_bytes())[:1]
+    assert b"--clock-control none" in command
+    assert b"--cache-control" not in command
+    assert told == {
+        "GPU": "NVIDIA H200",
+        "CUDA": "13.0",
+        "profiler": "Nsight Compute 2025.3.1.0",
+        "clock control": "none",
+        "cache control": "all",
+        "replay mode": "kernel",
+        "compute capability": "9.0",
+        "SMs": "132",
+    }
+
+
+def test_an_option_with_an_equals_sign_is_read_and_its_default_otherwise() -> None:
+    told = conditions_of(DATA / "differences" / "same_1.ncu-rep.zst")
+    assert (told["clock control"], told["replay mode"]) == ("base", "kernel")
+    report = next(iter(sorted((ROOT / "reports").glob("4-*/*/captures/*.ncu-rep.zst"))))
+    assert conditions_of(report)["clock control"] == "none"  # given as --clock-control=none

@@ -94,6 +94,11 @@ def test_ncu_counters_are_those_of_its_own_page() -> None:
     for row, expected in zip(found["kernels"], truth, strict=True):
         registers = row["metrics"]["launch__registers_per_thread"]
         assert registers == row["registers"] == float(expected["launch__registers_per_thread"])
+        stall = "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio"
+        for metric in (stall, "sass__inst_executed_register_spilling", "sm__cycles_active.max"):
+            assert row["metrics"][metric] == pytest.approx(
+                float(expected[metric].replace(",", "")), abs=0.006
+            )
     text = run(DATA / "ncu/small.ncu-rep.zst")
     assert "nvjet_sm90" in text
     assert " 72.0 " in text

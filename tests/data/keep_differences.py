@@ -18,12 +18,11 @@ from pathlib import Path
 import zstandard
 
 from harness.captures import sniff
-from harness.captures.ncu import read as ncu
+from harness.captures.ncu import framing
 from harness.captures.nsys.redact import without_environment
 from harness.extract import door
 
 NO_UUID = "00000000-0000-0000-0000-000000000000"
-SOURCES, PAYLOAD_SIZE = 1, 5  # of a BlockHeader: see harness.captures.ncu.read
 LEVEL = 19
 
 
@@ -61,12 +60,14 @@ def _without_code(report: Path, kept: Path) -> None:
     content = report.read_bytes()
     with report.open("rb") as file, kept.open("wb") as less:
         file.seek(4)
-        ncu._message(report, file, len(content))
+        framing.message(report, file, len(content))
         less.write(content[: file.tell()])
         while (start := file.tell()) < len(content):
-            header = ncu._fields(report, ncu._message(report, file, len(content)))
-            end = file.seek(header.get(PAYLOAD_SIZE, 0), os.SEEK_CUR)
-            if not header.get(SOURCES):
+            header = framing.fields(report, framing.message(report, file, len(content)))
+            (payload,) = header.get(framing.PAYLOAD_SIZE, [0])
+            assert isinstance(payload, int)
+            end = file.seek(payload, os.SEEK_CUR)
+            if not any(header.get(framing.SOURCES, [])):
                 less.write(content[start:end])
 
 

@@ -3,9 +3,10 @@
 from harness.analysis.diff import cells, timing
 from harness.analysis.diff.cells import CellDiff, CellTimes, FoldersDiff
 from harness.analysis.diff.step_breakdown import unnumbered
-from harness.captures.registry import by_cost, filling, unprofiled
+from harness.captures.registry import KINDS, by_cost, filling, unprofiled
 from harness.errors import UsageError
 from harness.evidence.subject import Folder, Subject
+from harness.evidence.tables import Tables
 
 _MOST_NAMES = 8
 
@@ -27,11 +28,17 @@ def compare(a: Subject, b: Subject, ranges: str | None = None) -> CellDiff:
     for side in (a, b) if ranges else ():
         _has_range(side, str(ranges))
     return cells.compare(
-        {kind: (a.captures[kind], b.captures[kind]) for kind in shared},
+        {kind: (_kept(kind, a), _kept(kind, b)) for kind in shared},
         {kind: (a.conditions[kind], b.conditions[kind]) for kind in shared},
         paired=bool(a.run) and a.run == b.run,
         ranges=ranges,
     )
+
+
+def _kept(kind: str, side: Subject) -> Tables:
+    """Return what evidence keeps of a capture, so that a file is compared like a report's cell."""
+    keep = KINDS[kind].keep
+    return keep(side.captures[kind]) if keep else side.captures[kind]
 
 
 def _has_range(subject: Subject, name: str) -> None:

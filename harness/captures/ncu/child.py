@@ -2,8 +2,9 @@
 
     python -m harness.captures.ncu.child REPORT ROWS
 
-Writes one JSON line a profiled launch: name, grid, block, metrics as [name, unit, value], and its
-instructions where the report holds the section SourceCounters (:mod:`.instructions`).
+Writes one JSON line a profiled launch: name, grid, block, every metric that is a number as
+[name, unit, value], and its instructions where the report holds the section SourceCounters
+(:mod:`.instructions`).
 """
 
 import json
@@ -11,12 +12,10 @@ import math
 import resource
 import sys
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from harness.captures.ncu.instructions import instructions
-from harness.captures.ncu.read import METRICS
 
 _LIMITS = {
     resource.RLIMIT_AS: 8 << 30,  # bytes, as the native reader trusts the sizes in the file
@@ -70,8 +69,6 @@ def _metrics(library: Any, action: Any) -> Iterator[tuple[str, str, float]]:
         library.IMetric.ValueKind_UINT64,
     )
     for name in sorted(action.metric_names()):
-        if not any(fnmatchcase(name, pattern) for pattern in METRICS):
-            continue
         metric = action.metric_by_name(name)
         if metric.has_value() and metric.kind() in numeric and math.isfinite(metric.as_double()):
             yield name, metric.unit(), metric.as_double()

@@ -1,21 +1,25 @@
-"""What a report of Nsight Compute says of the GPU: the chip's properties, not its name."""
+"""What a report of Nsight Compute says of the GPU, the versions and how it was profiled."""
 
 from pathlib import Path
 
+from harness.captures.ncu.session import session
 from harness.evidence.tables import Tables
 
 _COUNT_OF_SMS = "device__attribute_multiprocessor_count"
 _CAPABILITY = "device__attribute_compute_capability_"
 
 
-def conditions(_path: Path, tables: Tables) -> dict[str, str]:
-    """Return compute capability and number of SMs, where the attributes were recorded."""
+def conditions(path: Path, tables: Tables) -> dict[str, str]:
+    """Return what the session says, compute capability and number of SMs, where recorded.
+
+    Raises CaptureError for a file that is damaged or cut.
+    """
     import polars as pl
 
     rows = tables["counters"].with_columns(pl.col("metric").cast(pl.String))
     first = dict(rows.group_by("metric").agg(pl.col("value").first()).iter_rows())
     major, minor = (first.get(f"{_CAPABILITY}{part}") for part in ("major", "minor"))
-    values = {}
+    values = session(path)
     if major is not None and minor is not None:
         values["compute capability"] = f"{major:.0f}.{minor:.0f}"
     if first.get(_COUNT_OF_SMS):

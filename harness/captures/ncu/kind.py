@@ -18,6 +18,7 @@ KIND = Kind(
     counted=Lazy("harness.captures.ncu.record:counted"),
     artifact=REPORT,
     read=Lazy("harness.captures.ncu.read:read"),
+    keep=Lazy("harness.captures.ncu.keep:keep"),
     fills=("counters", "instructions"),
     check=Lazy("harness.captures.ncu.check:check"),
     conditions=Lazy("harness.captures.ncu.conditions:conditions"),
@@ -28,6 +29,6 @@ KIND = Kind(
     compared_by="counters",
     summarise=Lazy("harness.analysis.summary:counters"),
     show=Lazy("harness.cli.shown.counters:show"),
-    beside_names=74,
+    beside_names=78,
     kept=(Kept(REPORT, rank=4, compressed=True),),
 )

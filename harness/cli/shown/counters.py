@@ -5,17 +5,21 @@ from typing import Any
 from harness.cli.shown.columns import Cell, number, print_rows
 from harness.cli.shown.kernels import kernel_name
 
-_COUNTER: dict[str, Cell] = {
-    "time µs": number("duration_ns", 1e3, 2),
-    "DRAM %": number("dram_pct", 1, 1),
-    "SM %": number("sm_pct", 1, 1),
-    "tensor %": number("tensor_pct", 1, 1),
-    "occupancy %": number("occupancy_pct", 1, 1),
-    "registers": number("registers"),
+_KERNEL: dict[str, Cell] = {
+    "n": number("launches"),
+    "µs": number("median_ns", 1e3, 2),
+    "min": number("min_ns", 1e3, 2),
+    "max": number("max_ns", 1e3, 2),
+    "DRAM%": number("dram_pct", 1, 1),
+    "SM%": number("sm_pct", 1, 1),
+    "tensor%": number("tensor_pct", 1, 1),
+    "occ.%": number("occupancy_pct", 1, 1),
+    "regs": number("registers"),
     "waves": number("waves", 1, 2),
 }
 
 
 def show(document: dict[str, Any], names: dict[str, str]) -> None:
-    """Print the profiled kernels."""
-    print_rows("Profiled kernels", document["kernels"], kernel_name(names) | _COUNTER)
+    """Print the profiled kernels, the longest in total first; figures are medians of launches."""
+    title = "Profiled kernels: launches, time (median, least, most), medians of counters"
+    print_rows(title, document["by_kernel"], kernel_name(names) | _KERNEL)

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from harness.captures import sniff
+from harness.captures.ncu import framing
 from harness.captures.ncu import read as ncu
 from harness.errors import CaptureError, ToolError
 from tests.support.paths import DATA
@@ -68,9 +69,9 @@ def test_every_metric_agrees_with_ncu_to_the_last_digit(
             continue
         digits = len(text.partition(".")[2])
         assert f"{value:.{digits}f}" == text, metric
-        assert unit == units[metric], metric
+        assert unit == units[metric] or metric == "idc__requests.sum", metric  # printed without
         compared += 1
-    assert compared > 60 * len(rows)
+    assert compared == counters.height > 2000 * len(rows)
 
 
 def message(content: bytes) -> bytes:
@@ -108,7 +109,7 @@ def test_every_cut_is_refused_but_one_between_blocks_which_shows_in_the_count(
     whole = report.read_bytes()
     between = [len(HEAD), *ends(whole)]
     assert between[-1] == len(whole)
-    assert ncu.kernel_count(report) == 4
+    assert framing.kernel_count(report) == 4
     cut = tmp_path / "cut.ncu-rep"
     step = len(whole) // 40
     near = {end + by for end in between for by in (-1, 1, 4)}
@@ -118,9 +119,9 @@ def test_every_cut_is_refused_but_one_between_blocks_which_shows_in_the_count(
         for length in sorted((n for n in lengths if n < len(whole)), reverse=True):
             file.truncate(length)
             with pytest.raises(CaptureError):
-                ncu.kernel_count(cut)
+                framing.kernel_count(cut)
     cut.write_bytes(whole[: between[-2]])
-    assert ncu.kernel_count(cut) == 3
+    assert framing.kernel_count(cut) == 3
 
 
 def test_replayed_ranges_and_graphs_count_and_have_no_shape(report: Path, tmp_path: Path) -> None:
@@ -130,7 +131,7 @@ def test_replayed_ranges_and_graphs_count_and_have_no_shape(report: Path, tmp_pa
     made = tmp_path / "ranges.ncu-rep"
     blocks = [message(field(kind, 1) + field(5, len(payload))) + payload for kind in (7, 8, 9)]
     made.write_bytes(HEAD + session + b"".join(blocks))
-    assert ncu.kernel_count(made) == 3
+    assert framing.kernel_count(made) == 3
     assert ncu.read(made)["counters"].is_empty()
 
 
@@ -167,7 +168,7 @@ def test_other_and_damaged_files_are_refused(content: bytes, tmp_path: Path) -> 
     path = tmp_path / "other.ncu-rep"
     path.write_bytes(content)
     with pytest.raises(CaptureError):
-        ncu.kernel_count(path)
+        framing.kernel_count(path)
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:

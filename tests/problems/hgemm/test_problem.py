@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from harness.captures.ncu.read import METRICS
+from harness.captures.ncu.keep import KEPT
 from harness.problem.manifest import find
 from harness.problem.model import Problem
 from harness.problem.plan import Selected, plan
@@ -104,7 +104,7 @@ def test_every_counter_is_asked_for_and_kept(problem: Problem) -> None:
     for name, metric in problem.metrics.items():
         if metric.counter is None:
             continue
-        assert any(fnmatchcase(metric.counter, kept) for kept in METRICS), name
+        assert any(fnmatchcase(metric.counter, kept) for kept in KEPT), name
         assert metric.counter in asked or metric.counter.startswith(sections), name
 
 
