@@ -23,7 +23,7 @@ def document(kind: str, tables: Tables, label: str) -> Document:
     filled: pools at their peaks with the blocks that filled them, phases with their peaks, marks at
     their ends with pools and parts, sites, and limits: sentences on what the file lacks.
     Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured is None.
-    Raises CaptureError that names ``label`` if a timeline holds neither GPU work nor ranges.
+    Raises CaptureError that names ``label`` if a timeline holds no GPU work, ranges or calls.
     """
     summarise = KINDS[kind].summarise
     return {"kind": kind, **(summarise(tables, label) if summarise else {})}
@@ -48,11 +48,12 @@ def torch_trace(tables: Tables, _label: str) -> Document:
 
 
 def nsys_export(tables: Tables, label: str) -> Document:
-    """Return the timeline of an export; CaptureError if it has neither GPU work nor ranges."""
+    """Return the timeline of an export; CaptureError if it has no GPU work, ranges or calls."""
     timeline = _timeline(tables)
-    if timeline["gpu"]["span_ns"] is None and not timeline["ranges"]:
+    calls = _table(tables, "api_calls")
+    if timeline["gpu"]["span_ns"] is None and not timeline["ranges"] and calls.is_empty():
         raise CaptureError(
-            "no GPU work and no ranges in it",
+            "no GPU work, no ranges and no CUDA calls in it",
             where=label,
             remedy="record with `--trace=cuda,nvtx` while the workload runs on the GPU",
         )

@@ -1,6 +1,7 @@
 """Recognises a capture's kind by its content, and unpacks the file for the kind's reader."""
 
 import contextlib
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,11 @@ from harness.errors import CaptureError, ToolError
 _ZSTD, _GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
 _HEAD_BYTES = 4096
 _MOST_BYTES = 16 << 30  # of what a compressed capture may unpack to
+
+_FOREIGN = {
+    re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"rocprofiler-sdk-tool"\s*:'): "rocprofv3's own JSON",
+}
+"""First bytes of captures that no kind reads, and what they are."""
 
 Recognised = tuple[Kind, Format]
 
@@ -51,6 +57,13 @@ def recognised(path: Path) -> Recognised:
     head = next(blocks(path, _HEAD_BYTES), b"")
     if not head:
         raise CaptureError("empty file", where=path)
+    for signature, name in _FOREIGN.items():
+        if signature.match(head):
+            raise CaptureError(
+                f"{name} is not read",
+                where=path,
+                remedy="of an AMD GPU, a trace of torch.profiler is",
+            )
     formats = [(kind, format_) for kind in by_cost() for format_ in kind.formats]
     for kind, format_ in sorted(formats, key=lambda pair: pair[1].vague):
         if format_.signature.match(head):

@@ -48,6 +48,19 @@ def test_a_memory_snapshot_in_json_is_no_trace(text: str, kind: str, tmp_path: P
     assert recognised(path)[0].name == kind
 
 
+@pytest.mark.parametrize("wrap", [bytes, gzip.compress, zstandard.compress])
+def test_json_of_rocprof_is_refused_by_its_first_bytes(wrap: Any, tmp_path: Path) -> None:
+    path = tmp_path / "908_results.json"
+    text = b'{"rocprofiler-sdk-tool":[{"metadata":{"node":{"id":0}}' + os.urandom(1 << 20)
+    whole = wrap(text)
+    path.write_bytes(whole[: len(whole) // 2])  # cut, which only reading on would find
+    with pytest.raises(CaptureError, match="rocprofv3's own JSON is not read") as error:
+        recognised(path)
+    assert str(error.value) == (
+        f"{path}: rocprofv3's own JSON is not read (of an AMD GPU, a trace of torch.profiler is)"
+    )
+
+
 @pytest.mark.parametrize("wrap", [gzip.compress, zstandard.compress])
 def test_a_compressed_export_opens_as_a_database_and_leaves_nothing(
     wrap: Any, tmp_path: Path

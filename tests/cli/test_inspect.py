@@ -301,13 +301,15 @@ def test_a_cpu_trace_shows_its_operators(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "5.000" in text
 
 
-def test_an_export_without_gpu_work_needs_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_without_gpu_work_needs_ranges_or_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_reader(monkeypatch, "nsys", ranges={"name": ["step"], "duration_ns": [10]})
     text = run(DATA / "nsys/streams.sqlite.zst")
     assert "No GPU work" in text
     assert "step" in text
+    fake_reader(monkeypatch, "nsys", api_calls={"name": ["cudaFree"], "duration_ns": [10]})
+    assert "No GPU work" in run(DATA / "nsys/streams.sqlite.zst")
     fake_reader(monkeypatch, "nsys")
-    with pytest.raises(CaptureError, match=r"no GPU work and no ranges in it \(record with"):
+    with pytest.raises(CaptureError, match=r"no GPU work, no ranges and no CUDA calls in it \("):
         run(DATA / "nsys/streams.sqlite.zst")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.captures.formats.sqlite_file import SqliteFile, opened
 from harness.captures.nsys.left_out import left_out
+from harness.captures.nsys.no_gpu_work import no_gpu_work
 from harness.evidence.tables import Tables, empty
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def conditions(path: Path, tables: Tables) -> dict[str, str]:
     """Return how the export at ``path`` was recorded, as far as it says so.
 
     Keys: GPU (those that ran something, by ``tables``), driver, CUDA (the driver's), profiler,
-    host, tracing, tracing cost, recorded (for how long), not read.
+    host, tracing, tracing cost, recorded (for how long), GPU work (if there is none), not read.
     """
     with opened(path) as file:
         system, graphs = dict(_pairs(file, _SYSTEM)), _graphs(file, tables)
@@ -54,6 +55,7 @@ def conditions(path: Path, tables: Tables) -> dict[str, str]:
             "tracing": "; ".join(part for part in (", ".join(sorted(traced)), graphs) if part),
             "tracing cost": "; ".join(_costs(file, tables, graphs)),
             "recorded": _recorded(file),
+            "GPU work": no_gpu_work(tables) if "api_calls" in tables else "",
             "not read": left_out(file),
         }
     return {label: value for label, value in known.items() if value}

@@ -24,7 +24,13 @@ _MEMSETS = "CUPTI_ACTIVITY_KIND_MEMSET"
 _GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 _COPY_LABELS = "ENUM_CUDA_MEMCPY_OPER"
 _CALLS = ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER")
-_MARKS = ("META_DATA_EXPORT", "ENUM_NSYS_EVENT_TYPE", "TARGET_INFO_SYSTEM_ENV")
+_MARKS = ("META_DATA_EXPORT", "ENUM_NSYS_EVENT_TYPE", "TARGET_INFO_SYSTEM_ENV", _KERNELS, *_CALLS)
+"""Tables of which an export has at least one; those of 2020 have neither of the first two."""
+
+_ROCPD = "rocpd_"
+_VERSION = r"_v\d{4,5}$"
+"""What nsys appends to a runtime call: the CUDA version that the call is of, cudaMalloc_v3020."""
+
 _TIMES = ("start", "end")
 _PLACE = ("deviceId", "streamId")
 _CORRELATION, _PROCESS, _NODE = "correlationId", "globalPid", "graphNodeId"
@@ -42,9 +48,11 @@ def read(path: Path, *, joins: bool = True) -> Tables:
     A table that nsys left out, as it does where nothing was recorded, gives no rows. A name whose
     id leads nowhere is replaced by one in brackets that says so. ``joins=False`` leaves out
     the links from host calls to the operations that they launched (api_calls, correlation,
-    graph_node), which are half the file.
+    graph_node), which are half the file; but not api_calls where there is no GPU work.
     """
     with opened(path) as file:
+        if any(table.startswith(_ROCPD) for table in file.tables()):
+            raise CaptureError("a database of rocprofv3 (rocpd) is not read", where=path)
         if not file.columns("StringIds") or not any(map(file.columns, _MARKS)):
             raise CaptureError("an SQLite file, but no export of Nsight Systems", where=path)
         return _Export(file, joins=joins).tables()
@@ -72,24 +80,28 @@ class _Export:
         import polars as pl
 
         parts = [self._kernels(), self._copies(), self._memsets(), self._graphs()]
+        gpu_ops = pl.concat([empty("gpu_ops"), *parts])
         tables = {
-            "gpu_ops": pl.concat([empty("gpu_ops"), *parts]),
+            "gpu_ops": gpu_ops,
             "devices": self._devices.table if self._linked else empty("devices"),
             "ranges": ranges(self._file, self._names),
         }
-        return tables | {"api_calls": self._calls()} if self._joins else tables
+        whole = self._joins or gpu_ops.is_empty()
+        return tables | {"api_calls": self._calls()} if whole else tables
 
     def _kernels(self) -> "pl.DataFrame":
         name = "demangledName" if "demangledName" in self._file.columns(_KERNELS) else "shortName"
-        rows = self._gpu_rows(_KERNELS, name, *_SHAPE, *_SHARED, optional=(_REGISTERS, _NODE))
+        optional = (_REGISTERS, _NODE, *_SHARED)
+        rows = self._gpu_rows(_KERNELS, name, *_SHAPE, optional=optional)
         columns = {
             "name": named(rows[name], self._names),
-            "shared_bytes": rows[_SHARED[0]] + rows[_SHARED[1]],
             "grid": shape(rows, _SHAPE[:3], self._file.path),
             "block": shape(rows, _SHAPE[3:], self._file.path),
         }
         if _REGISTERS in rows.columns:
             columns["registers"] = rows[_REGISTERS]
+        if all(part in rows.columns for part in _SHARED):
+            columns["shared_bytes"] = rows[_SHARED[0]] + rows[_SHARED[1]]
         return self._gpu_ops(rows, "kernel", columns)
 
     def _copies(self) -> "pl.DataFrame":
@@ -103,7 +115,7 @@ class _Export:
         labels = labels.rename({"label": "value"})
         kind = named(rows["copyKind"], labels, "copy kind").cast(pl.String)
         name = "[CUDA memcpy " + kind + "]"
-        if self._joins and all(side in rows.columns for side in _MEMORY):
+        if all(side in rows.columns for side in _MEMORY):
             memory = pl.DataFrame({"id": list(MEMORY_KINDS), "value": list(MEMORY_KINDS.values())})
             source, target = (
                 named(rows[side], memory, "memory kind").cast(pl.String) for side in _MEMORY
@@ -131,10 +143,11 @@ class _Export:
 
         wanted = (*_TIMES, "globalTid", _CORRELATION, "nameId")
         rows = pl.concat([timed(self._file, table, wanted) for table in _CALLS])
+        names = self._names.with_columns(pl.col("value").str.replace(_VERSION, ""))
         return frame(
             "api_calls",
             {
-                "name": named(rows["nameId"], self._names),
+                "name": named(rows["nameId"], names),
                 "start_ns": rows["start"],
                 "duration_ns": rows["end"] - rows["start"],
                 "thread": rows["globalTid"],

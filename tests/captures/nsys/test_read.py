@@ -165,6 +165,7 @@ LAX = (  # the same rows in a table that forbids nothing
     ("statements", "told"),
     [
         (["DROP TABLE StringIds"], "no export of Nsight Systems"),
+        (["CREATE TABLE rocpd_kernel_dispatch_9 (start)"], r"rocprofv3 \(rocpd\) is not read"),
         ([f"ALTER TABLE {KERNELS} DROP COLUMN gridX"], "has no column gridX"),
         ([f"UPDATE {KERNELS} SET end = start - 1"], "ends before it starts"),
         ([f"UPDATE {KERNELS} SET start = -(1 << 62) - 1, end = 1 << 62"], "ends before it starts"),
@@ -208,6 +209,21 @@ def test_a_table_that_is_not_there_gives_no_rows(tmp_path: Path) -> None:
     assert {name: rows.height for name, rows in tables.items()} == dict.fromkeys(tables, 0)
     for name, rows in tables.items():
         assert rows.schema == empty(name).schema
+
+
+def test_what_older_exports_lack_is_not_measured(tmp_path: Path) -> None:
+    lacking = ("staticSharedMemory", "registersPerThread", "graphNodeId", "globalPid")
+    marks = ("META_DATA_EXPORT", "META_DATA_CAPTURE", "ENUM_NSYS_EVENT_TYPE")
+    path = altered(
+        tmp_path,
+        *(f"ALTER TABLE {KERNELS} DROP COLUMN {column}" for column in lacking),
+        *(f"DROP TABLE {table}" for table in (*marks, "TARGET_INFO_SYSTEM_ENV")),
+    )
+    ours, whole = nsys.read(path)["gpu_ops"], read("streams", tmp_path)["gpu_ops"]
+    for column in ("shared_bytes", "registers", "graph_node"):
+        assert ours[column].null_count() == ours.height
+    same = ["name", "start_ns", "duration_ns", "grid", "block", "copy_kind"]
+    assert ours.select(same).equals(whole.select(same))
 
 
 def test_checks_and_triggers_of_a_file_do_not_run(tmp_path: Path) -> None:
