@@ -29,11 +29,12 @@ _BY_NAME = (
     ("triton: template", r"triton_tem_|triton_mm|triton_bmm|triton_addmm|triton_flex_attention"),
     ("triton: other", r"^triton_"),
     ("communication", r"^nccl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|nvshmem"),
-    # FlashAttention 2 and 3, xformers' and TensorRT's fmha, cuDNN's sdpa, FlashInfer, vLLM
+    # FlashAttention 2 and 3, xformers' and TensorRT's fmha, cuDNN's sdpa, FlashInfer, vLLM, AMD's
     (
         "attention",
         r"flash_(?:fwd|bwd|attn|attention|decod)|FlashAttn|fmha|sdpa|AttentionKernel|_attn_"
-        r"|attention_(?:kernel|2d|3d|fwd|bwd)|paged_?attention|(?:Prefill|Decode)With\w*KVCache",
+        r"|attention_(?:kernel|2d|3d|fwd|bwd)|paged_?attention|(?:Prefill|Decode)With\w*KVCache"
+        r"|\battn_[fb]wd",
     ),
     ("convolution", r"[fdw]p?(?:rop|grad)_|conv[123]?d?_|cutlass::conv|winograd|scudnn|cudnn::cnn"),
 )
@@ -41,8 +42,9 @@ _BY_NAME = (
 # Matched, in this order, against the function's own name and its functor, not its argument types.
 _BY_FUNCTION = (
     ("gemv", r"gemv|gevm|\bdot_kernel"),
-    # cuBLAS: nvjet_*, sm80_xmma_gemm_*, ampere_*gemm_*, splitKreduce; CUTLASS; TensorRT-LLM's bmm_*
-    ("gemm", r"gemm|nvjet|cutlass|xmma|cublas|split_?k_?reduce|^bmm_|matmul|wgmma|wmma"),
+    # cuBLAS: nvjet_*, sm80_xmma_gemm_*, ampere_*gemm_*, splitKreduce; CUTLASS; TensorRT-LLM: bmm_*;
+    # rocBLAS and hipBLASLt: Cijk_*, the index notation of the product
+    ("gemm", r"gemm|^Cijk_|nvjet|cutlass|xmma|cublas|split_?k_?reduce|^bmm_|matmul|wgmma|wmma"),
     ("optimizer/foreach", r"multi_tensor_apply|adam"),
     ("softmax", r"softmax"),
     ("norm", r"(?:layer|rms|batch|group|instance)_?norm|\bbn_[fb]w|RowwiseMoments|GammaBeta"),

@@ -1,9 +1,12 @@
 """``harness diff``: what changed from one capture, cell, run or report to another."""
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from harness.report.section_text import Section
 
 _SIDE = "A capture file, a folder of them, a run or report folder, or FOLDER:CASE.VARIANT."
 
@@ -50,10 +53,19 @@ def diff(
         return
     print(f"A: {printable(first.label)}\nB: {printable(second.label)}\n")
     for section in shown:
-        if section.rows:
-            output.table(section.head, section.rows, section.title)
-        elif section.title:
-            print(section.title)
-        for line in section_text.printed(section):
-            print(line)
-        print()
+        _print(section)
+
+
+def _print(section: "Section") -> None:
+    from harness.cli import output
+    from harness.report import section_text
+
+    for line in section_text.wrapped(section.lead):
+        print(line)
+    if section.rows:
+        output.table(section.head, section.rows, section.title)
+    elif section.title:
+        print(section.title)
+    for line in section_text.printed(section):
+        print(line)
+    print()

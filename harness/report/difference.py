@@ -10,7 +10,7 @@ from harness.analysis.kernels import short_name
 from harness.evidence.tables import Tables
 from harness.report.numbers import number, size
 from harness.report.section_text import Section
-from harness.report.step_difference import gpu_time
+from harness.report.step_difference import by_gpu, gpu_time
 
 _MOST_KERNELS, _MOST_METRICS = 4, 12
 _MOST_SITES = 10
@@ -22,6 +22,7 @@ def sections(diff: CellDiff) -> list[Section]:
     every = [_conditions(diff), *([_times(diff.timing)] if diff.timing else [])]
     if diff.gpu:
         every.append(gpu_time(diff.gpu, diff.gpu_kind or ""))
+        every += [by_gpu(diff.gpu)] if diff.gpu.devices else []
     if diff.counters:
         every += _kernels(diff.counters)
     return every + (memory(diff.memory) if diff.memory else [])

@@ -6,7 +6,7 @@ from textwrap import wrap
 
 from harness.report.escape import Markdown, escape, printable, table
 
-_TERMINAL = 100
+_TERMINAL = 80
 """Characters of a line on a terminal."""
 
 
@@ -15,7 +15,7 @@ class Section:
     """A title, a lead above a table, lines under it, and notes, which a page folds away.
 
     The first ``words`` columns are of words, the others of numbers. A table without rows is left
-    out.
+    out. ``brief`` stands for the notes on a terminal.
     """
 
     title: str
@@ -25,6 +25,7 @@ class Section:
     lead: str = ""
     notes: list[str] = field(default_factory=list)
     words: int = 1
+    brief: list[str] = field(default_factory=list)
 
 
 def markdown(sections: Iterable[Section], level: int = 2) -> Markdown:
@@ -42,12 +43,13 @@ def markdown(sections: Iterable[Section], level: int = 2) -> Markdown:
 
 def printed(section: Section) -> list[str]:
     """Return the lines of a section for a terminal, which stand under its table."""
-    notes = [f"- {note}" for note in section.notes]
-    return [
-        line
-        for text in (section.lead, *section.lines, *notes)
-        for line in wrap(printable(text), _TERMINAL)
-    ]
+    texts = [*section.lines, *(f"- {note}" for note in section.brief)]
+    return [line for text in texts for line in wrapped(text)]
+
+
+def wrapped(text: str) -> list[str]:
+    """Return a text as lines for a terminal."""
+    return wrap(printable(text), _TERMINAL)
 
 
 def _folded(notes: list[str]) -> str:

@@ -1,59 +1,82 @@
-"""How a step of one variant becomes that of another: the GPU's work part by part, then its idling.
+"""How a step of one variant becomes that of another, part by part: work and idle time alike.
 
-The parts sum to the whole.
+The parts sum to the whole, and those that changed most come first.
 """
 
+from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby
 
-from harness.analysis.diff.aggregate import Side
 from harness.analysis.diff.gpu import GpuDiff, Row
 from harness.analysis.kernels import short_name
 from harness.analysis.verdict import THRESHOLD
+from harness.report.headline import headline, percent, unit
 from harness.report.numbers import number
 from harness.report.section_text import Section
 
 _MOST_ROWS = 12
-_NAME = 52
+_NAME = 44
 """Characters of a kernel's name in a table."""
-_TELLING = 0.05
-"""Share of the change from which a part has a row of its own, whatever else is known of it."""
+_LEAST = 0.005
+"""Share of the parts' changes below which a part has no row of its own, if it changed in time only.
+"""
 
 Times = tuple[float, float]
-"""A's and B's µs a step."""
+"""A's and B's times a step and GPU, in the table's unit."""
 
 
 def gpu_time(diff: GpuDiff, kind: str, a: str = "A", b: str = "B") -> Section:
-    """Return what changed between two steps as a sentence and a table.
+    """Return what changed between two steps: a sentence, and a table of the parts by their change.
 
     ``kind``: of the captures that were compared; ``a`` and ``b`` name the sides.
     """
-    busy, whole = _per_step(diff.busy_ns, diff), _per_step((diff.a_ns, diff.b_ns), diff)
-    places = _places(max(whole))
-    shown, others = _divided(diff)
-    idle = [row for row in diff.rows if row.kind == "gap"]
-    change = busy[1] - busy[0]
-    rows = [_row(row, diff, places, change) for row in shown]
-    rows += [_group(rows_of, diff, places, change) for rows_of in others]
-    rows.append(["GPU busy", "", *_numbers(busy, places), "100 %" if change else "–"])
-    rows += [_row(row, diff, places, 0.0) for row in idle]
-    rows.append(["whole step, idle time included", "", *_numbers(whole, places), "–"])
-    head = ["part", "is", "A, µs", "B, µs", "change, µs", "share of the busy change"]
-    lead = _lead(shown[0] if shown else None, diff, (a, b))
+    shown, cut = _divided(diff)
+    scale, name = unit(max(diff.a_step(diff.a_ns, diff.b_ns)))
+    table = _Table(diff, scale)
+    rows = [table.part(row) for row in shown]
+    if cut:
+        rows.append(table.total(_others(cut), cut))
+    rows.append(table.total("whole step", diff.rows, share="100 %" if table.told else "–"))
+    if any(row.kind == "gap" for row in diff.rows):
+        busy = [row for row in diff.rows if row.kind != "gap"]
+        rows.append(table.total("– without idle time", busy))
+    head = ["part", "is", f"A, {name}", "B", "change", "of all"]
+    lead = headline(diff)
+    if (a, b) != ("A", "B"):
+        lead = f"A is {a}, B is {b}. {lead}"
     notes = [note for row in shown if (note := _note(row))]
-    return Section("GPU time of a step", head, rows, _lines(diff, kind), lead, notes, words=2)
+    brief = [f"{part_label(row)}: {'; '.join(row.why)}" for row in shown if row.why]
+    lines = _lines(diff, kind, shown, cut, table)
+    return Section("GPU time of a step", head, rows, lines, lead, notes, words=2, brief=brief)
+
+
+def by_gpu(diff: GpuDiff) -> Section:
+    """Return each GPU's busy and idle time a step, and its part that changed most."""
+    scale, name = unit(max(diff.a_step(diff.a_ns, diff.b_ns)))
+    rows = []
+    for number_, of_gpu in diff.devices.items():
+        table = _Table(of_gpu, scale)
+        busy = of_gpu.a_step(*of_gpu.busy_ns)
+        whole = of_gpu.a_step(of_gpu.a_ns, of_gpu.b_ns)
+        idle = (whole[0] - busy[0], whole[1] - busy[1])
+        largest = max(of_gpu.rows, key=lambda row: abs(of_gpu.change_ns(row)))
+        change = table.change(of_gpu.change_ns(largest))
+        most = f"{part_label(largest)} {change}"
+        rows.append([f"GPU {number_}", most, *table.both(busy), *table.both(idle)])
+    head = ["GPU", f"changed most, {name}", f"busy A, {name}", "B", "idle A", "B"]
+    return Section("Each GPU", head, rows, words=2)
 
 
 def part_label(row: Row) -> str:
     """Return the label of a part of a step: kernels by their short names, of A and of B."""
     if row.kind != "kernel":
         return row.label
-    sides = [
-        ", ".join(short_name(name, _NAME) for name in side.names)
-        for side in (row.a, row.b)
-        if side.names
-    ]
+    sides = [_kernels(side.names) for side in (row.a, row.b) if side.names]
     return " → ".join(dict.fromkeys(sides))
+
+
+def _kernels(names: Sequence[str]) -> str:
+    first = short_name(names[0], _NAME)
+    return first if len(names) == 1 else f"{first} and {len(names) - 1} more"
 
 
 def signed(value: float) -> str:
@@ -61,19 +84,17 @@ def signed(value: float) -> str:
     return _with_sign(value, number(abs(value)))
 
 
-def _divided(diff: GpuDiff) -> tuple[list[Row], list[list[Row]]]:
-    """Return the working parts that have a row of their own, and the others by what they are."""
-    worked = [row for row in diff.rows if row.kind != "gap"]
-    ranked = sorted(worked, key=lambda row: -abs(row.delta_ns))
-    a, b = diff.busy_ns
+def _divided(diff: GpuDiff) -> tuple[list[Row], list[Row]]:
+    """Return the parts that have a row of their own, by their change, and those that do not."""
+    ranked = sorted(diff.rows, key=lambda row: -abs(diff.change_ns(row)))
+    least = _LEAST * sum(abs(diff.change_ns(row)) for row in ranked)
     telling = [
         row
         for row in ranked
-        if row.change != "unchanged" or abs(row.delta_ns) > _TELLING * max(abs(b - a), 1)
+        if row.change not in ("unchanged", "not judged") or abs(diff.change_ns(row)) > least
     ]
     shown = telling[:_MOST_ROWS]
-    rest = sorted((row for row in ranked if row not in shown), key=_is)
-    return shown, [list(rows) for _, rows in groupby(rest, key=_is)]
+    return shown, [row for row in ranked if row not in shown]
 
 
 def _is(row: Row) -> str:
@@ -84,70 +105,51 @@ def _is(row: Row) -> str:
     return "small" if told else "within noise"
 
 
-def _row(row: Row, diff: GpuDiff, places: int, change: float) -> list[str]:
-    times = _per_step((row.a.total_ns, row.b.total_ns), diff)
-    launches = [_launches(side, time, places, diff.steps) for side, time in _sides(row, times)]
-    delta = _with_sign(times[1] - times[0], f"{abs(times[1] - times[0]):.{places}f}")
-    if row.difference is not None:
-        half = (row.difference.high - row.difference.low) / 2e3
-        delta = f"{delta} ± {half:.{places}f}"
-    return [part_label(row), _is(row), *launches, delta, _share(times, change)]
+class _Table:
+    """Cells of a table of times in one unit, with as many decimals as its largest time needs."""
+
+    def __init__(self, diff: GpuDiff, scale: float) -> None:
+        whole = max(diff.a_step(diff.a_ns, diff.b_ns)) / scale
+        self._diff, self._scale = diff, scale
+        self._places = 1 if whole >= 100 else 2 if whole >= 10 else 3
+        largest = max((abs(diff.change_ns(row)) for row in diff.rows), default=0.0)
+        self.told = abs(diff.whole_change_ns) >= _CANCELLED * largest > 0
+
+    def part(self, row: Row) -> list[str]:
+        times = self._diff.a_step(row.a.total_ns, row.b.total_ns)
+        change = self.change(times[1] - times[0])
+        if row.difference is not None:
+            half = (row.difference.high - row.difference.low) / 2 / self._scale
+            change = f"{change} ± {half:.{self._places}f}"
+        return [part_label(row), _is(row), *self.both(times), change, self._share(times)]
+
+    def total(self, label: str, rows: Sequence[Row], share: str | None = None) -> list[str]:
+        a = sum(row.a.total_ns for row in rows)
+        times = self._diff.a_step(a, sum(row.b.total_ns for row in rows))
+        change = self.change(times[1] - times[0])
+        return [label, "", *self.both(times), change, share or self._share(times)]
+
+    def both(self, times_ns: Times) -> list[str]:
+        return [f"{time / self._scale:.{self._places}f}" for time in times_ns]
+
+    def change(self, change_ns: float) -> str:
+        return _with_sign(change_ns, f"{abs(change_ns) / self._scale:.{self._places}f}")
+
+    def _share(self, times_ns: Times) -> str:
+        change = self._diff.whole_change_ns
+        return percent((times_ns[1] - times_ns[0]) / change) if self.told else "–"
 
 
-def _sides(row: Row, times: Times) -> list[tuple[Side, float]]:
-    return [(row.a, times[0]), (row.b, times[1])]
-
-
-def _launches(side: Side, time_us: float, places: int, steps: int) -> str:
-    """Return a side's µs a step, with its launches if it has any."""
-    shown = f"{time_us:.{places}f}"
-    return f"{shown} ({side.count / steps:.6g}×)" if side.count else shown
-
-
-def _group(rows: Sequence[Row], diff: GpuDiff, places: int, change: float) -> list[str]:
-    """Return the row of parts that are shown as one."""
-    totals = (sum(row.a.total_ns for row in rows), sum(row.b.total_ns for row in rows))
-    times = _per_step(totals, diff)
-    label = "1 other part" if len(rows) == 1 else f"{len(rows)} other parts"
-    return [label, _is(rows[0]), *_numbers(times, places), _share(times, change)]
-
-
-def _per_step(totals_ns: tuple[int, int], diff: GpuDiff) -> Times:
-    return totals_ns[0] / diff.steps / 1e3, totals_ns[1] / diff.steps / 1e3
-
-
-def _numbers(times: Times, places: int) -> list[str]:
-    """Return A's and B's µs, and the change."""
-    a, b = times
-    return [f"{a:.{places}f}", f"{b:.{places}f}", _with_sign(b - a, f"{abs(b - a):.{places}f}")]
-
-
-def _share(times: Times, change: float) -> str:
-    return f"{100 * (times[1] - times[0]) / change:.0f} %" if change else "–"
-
-
-def _places(largest_us: float) -> int:
-    """Return the decimals of all times of a table, which sum: less than a thousandth of it."""
-    return 1 if largest_us >= 100 else 2 if largest_us >= 10 else 3
+_CANCELLED = 0.2
+"""A step's change below this share of its largest part's is a sum that cancels: no shares of it."""
 
 
 def _with_sign(value: float, magnitude: str) -> str:
     return f"{'+' if value >= 0 else chr(0x2212)}{magnitude}"
 
 
-def _lead(largest: Row | None, diff: GpuDiff, sides: tuple[str, str]) -> str:
-    """Return what changed in three sentences: the GPU's work, its largest part, the step."""
-    busy, whole = _per_step(diff.busy_ns, diff), _per_step((diff.a_ns, diff.b_ns), diff)
-    change = busy[1] - busy[0]
-    told = (
-        f"From A ({sides[0]}) to B ({sides[1]}), the GPU's busy time of a step goes from"
-        f" {number(busy[0])} to {number(busy[1])} µs ({signed(change)} µs)."
-    )
-    if largest is not None and change:
-        by = largest.delta_ns / diff.steps / 1e3
-        share = f"{100 * by / change:.0f} % of that"
-        told += f" Largest part: {part_label(largest)}, {signed(by)} µs, {share}."
-    return f"{told} With idle time, the step goes from {number(whole[0])} to {number(whole[1])} µs."
+def _others(cut: Sequence[Row]) -> str:
+    return "1 other part" if len(cut) == 1 else f"{len(cut)} other parts"
 
 
 def _note(row: Row) -> str:
@@ -160,17 +162,44 @@ def _note(row: Row) -> str:
     return f"{full}: {why}" if why else full
 
 
-def _lines(diff: GpuDiff, kind: str) -> list[str]:
-    """Return lines that name the compared steps and define the words of the rows."""
-    steps = f"The last {diff.steps} steps" if diff.steps > 1 else "One step"
-    ranges = " and ".join(dict.fromkeys(name or "the whole capture" for name in diff.ranges))
-    lines = [
-        f"{steps} of {kind} ({ranges}); the parts sum to the busy time, and with idle time to the"
-        " step. In parentheses: launches a step. ±: half of the 99 % interval."
+def _lines(
+    diff: GpuDiff, kind: str, shown: Sequence[Row], cut: Sequence[Row], table: _Table
+) -> list[str]:
+    """Return lines that name the compared steps, count what is cut, and define the rows' words."""
+    return [
+        f"{_compared(diff, kind)} The parts sum to the step. ±: half of the 99 % interval.",
+        *([_cut(cut, diff, table)] if cut else []),
+        *_words(diff, shown),
     ]
+
+
+def _compared(diff: GpuDiff, kind: str) -> str:
+    """Return which steps the times are of."""
+    ranges = " and ".join(dict.fromkeys(name or "the whole capture" for name in diff.ranges))
+    steps = f"The last {diff.steps} steps" if diff.steps > 1 else "One step"
+    if max(diff.marked) > 1:
+        counts = " and ".join(map(str, dict.fromkeys(diff.marked)))
+        steps = f"The mean of {counts} steps, which run into each other,"
+    gpus = " and ".join(map(str, dict.fromkeys(diff.gpus)))
+    mean = f", the mean of {gpus} GPUs" if max(diff.gpus) > 1 else ""
+    return f"{steps} of {kind} ({ranges}){mean}."
+
+
+def _cut(cut: Sequence[Row], diff: GpuDiff, table: _Table) -> str:
+    """Return how many parts have no row, what is known of them, and the largest."""
+    kinds = Counter(_is(row) for row in cut)
+    counted = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    largest = max(cut, key=lambda row: abs(diff.change_ns(row)))
+    change = diff.change_ns(largest)
+    named = f"; the largest is {part_label(largest)} ({table.change(change)})" if change else ""
+    return f"Without a row of their own: {counted}{named}."
+
+
+def _words(diff: GpuDiff, shown: Sequence[Row]) -> list[str]:
+    lines = []
     if any(row.change.endswith("here") for row in diff.rows):
         lines.append("Here: in these two processes; another pair may differ otherwise.")
-    if any(_is(row) == "small" for row in diff.rows):
+    if any(_is(row) == "small" for row in shown):
         lines.append(f"Small: perhaps below {100 * THRESHOLD:g} % of the step.")
     if any(row.change == "not judged" for row in diff.rows):
         lines.append("Not judged: seen too few times for an interval.")

@@ -11,11 +11,11 @@ from harness.analysis.diff.aggregate import of_times
 from harness.analysis.diff.gpu import GpuDiff, Row
 from harness.analysis.students_t import Difference
 from harness.report.section_text import Section, markdown
-from harness.report.step_difference import gpu_time
+from harness.report.step_difference import by_gpu, gpu_time
 from tests.support.diffs import kernel_diff
 from tests.support.timelines import Op, timeline
 
-WHOLE = "whole step, idle time included"
+WHOLE, BUSY = "whole step", "– without idle time"
 
 
 def value(cell: str) -> float:
@@ -37,30 +37,33 @@ def idle(label: str, a_ns: int, b_ns: int, **other: object) -> Row:
 def test_the_rows_sum_to_the_whole(deltas: list[int], steps: int) -> None:
     diff = kernel_diff(deltas, steps=steps)
     section = gpu_time(diff, "nsys")
-    *parts, busy, whole = section.rows
-    assert (busy[0], whole[0]) == ("GPU busy", WHOLE)
-    assert len(section.rows) <= 18
+    *parts, whole = section.rows
+    assert whole[0] == WHOLE
+    assert len(section.rows) <= 14
     assert len(section.head) == 6
     for place, total in ((2, diff.a_ns), (3, diff.b_ns), (4, diff.b_ns - diff.a_ns)):
-        for row in (busy, whole):
-            assert value(row[place]) == pytest.approx(total / 1e3 / steps, abs=0.051)
+        assert value(whole[place]) == pytest.approx(total / 1e3 / steps, abs=0.051)
         assert sum(value(row[place]) for row in parts) == pytest.approx(
             value(whole[place]), abs=0.051 * len(section.rows)
         )
 
 
-def test_busy_time_and_the_step_are_told_apart() -> None:
+def test_idle_time_ranks_among_the_parts_by_its_change() -> None:
     work = kernel_diff([-80_000]).rows[0]
     diff = GpuDiff(("", ""), 1, 300_000, 150_000, (work, idle("waiting", 200_000, 130_000)))
     section = gpu_time(diff, "nsys", "old", "new")
-    assert section.lead == (
-        "From A (old) to B (new), the GPU's busy time of a step goes from 100 to 20 µs"
-        " (\N{MINUS SIGN}80 µs). Largest part: k0, \N{MINUS SIGN}80 µs, 100 % of that."
-        " With idle time, the step goes from 300 to 150 µs."
+    assert section.lead.startswith(
+        "A is old, B is new. The capture takes 0.5× as long in B (300 → 150 µs):"
     )
-    assert list(column(section, 2)) == ["k0", "GPU busy", "waiting", WHOLE]
-    assert column(section, 3) == {"k0": 20, "GPU busy": 20, "waiting": 130, WHOLE: 150}
-    assert [row[-1] for row in section.rows] == ["100 %", "100 %", "–", "–"]
+    assert list(column(section, 3).items()) == [
+        ("k0", 20),
+        ("waiting", 130),
+        (WHOLE, 150),
+        (BUSY, 20),
+    ]
+    assert [row[-1] for row in section.rows] == ["53 %", "47 %", "100 %", "53 %"]
+    swapped = replace(diff, rows=(work, idle("waiting", 200_000, 50_000)), b_ns=70_000)
+    assert [row[0] for row in gpu_time(swapped, "nsys").rows][:2] == ["waiting", "k0"]
 
 
 def test_what_changed_most_comes_first_and_what_did_not_is_one_row() -> None:
@@ -70,21 +73,22 @@ def test_what_changed_most_comes_first_and_what_did_not_is_one_row() -> None:
         ("k4", 2),
         ("k0", 1),
         ("2 other parts", 0),
-        ("GPU busy", -2),
         (WHOLE, -2),
     ]
     assert section.lines[0].startswith("One step of torch (the whole capture)")
+    assert section.lines[1] == "Without a row of their own: 2 unchanged."
 
 
-def test_fewer_rows_than_changes_say_how_many_are_left_out() -> None:
+def test_what_is_cut_is_counted_summed_and_its_largest_named() -> None:
     section = gpu_time(kernel_diff(range(1_000, 21_000, 1_000)), "nsys")
-    assert [row[0] for row in section.rows[-3:]] == ["8 other parts", "GPU busy", WHOLE]
+    assert [row[0] for row in section.rows[-2:]] == ["8 other parts", WHOLE]
     assert section.rows[0][0] == "k19"
-    assert section.rows[-3][1] == "changed"
+    assert section.rows[-2][4] == "+36.0"
+    assert section.lines[1] == ("Without a row of their own: 8 changed; the largest is k7 (+8.0).")
 
 
 def test_only_what_has_an_interval_is_within_noise() -> None:
-    """Of twenty parts that differ little, those without an interval are not judged."""
+    """Of twenty parts that differ as much, those without an interval are not judged."""
     base = kernel_diff([10] * 20)
     known = [
         replace(row, change="unchanged", difference=Difference(10, -50, 70))
@@ -92,11 +96,29 @@ def test_only_what_has_an_interval_is_within_noise() -> None:
     ]
     unknown = [replace(row, change="not judged") for row in base.rows[8:]]
     section = gpu_time(replace(base, rows=(*known, *unknown)), "nsys")
-    assert {row[0]: row[1] for row in section.rows if "other" in row[0]} == {
-        "8 other parts": "within noise"
-    }
-    assert [row[1] for row in section.rows].count("not judged") == len(unknown)
+    assert [row[1] for row in section.rows[:12]] == ["within noise"] * 8 + ["not judged"] * 4
+    assert section.lines[1].startswith("Without a row of their own: 8 not judged; the largest is")
     assert "Not judged: seen too few times for an interval." in section.lines
+
+
+def test_parts_that_cancel_have_no_share_of_what_is_left() -> None:
+    section = gpu_time(kernel_diff([50_000, -49_000]), "nsys")
+    assert [row[-1] for row in section.rows] == ["–", "–", "–"]
+
+
+def test_each_gpu_has_its_row() -> None:
+    one, two = kernel_diff([5_000]), kernel_diff([-70_000])
+    diff = replace(kernel_diff([5_000, -70_000]), gpus=(2, 2), devices={"0": one, "1": two})
+    rows = by_gpu(diff).rows
+    assert [row[:2] for row in rows] == [
+        ["GPU 0", "k0 +5.0"],
+        ["GPU 1", "k0 \N{MINUS SIGN}70.0"],
+    ]
+    assert [row[2:] for row in rows] == [
+        ["100.0", "105.0", "0.0", "0.0"],
+        ["100.0", "30.0", "0.0", "0.0"],
+    ]
+    assert "the mean of 2 GPUs" in gpu_time(diff, "nsys").lines[0]
 
 
 def test_a_change_clear_of_zero_but_small_is_not_called_noise() -> None:

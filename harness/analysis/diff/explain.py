@@ -3,25 +3,27 @@
 from harness.analysis.diff.aggregate import Side
 from harness.analysis.diff.names import changed_words, stem
 
+_ARROW = " → "
 _LABELS = {"grid": "grid", "block": "block", "registers": "registers", "shared_bytes": "shared B"}
 
 
-def reasons(a: Side, b: Side, steps: int) -> tuple[str, ...]:
+def reasons(a: Side, b: Side, per: tuple[int, int]) -> tuple[str, ...]:
     """Return the differences between two sides of one row, the most informative first.
 
-    ``steps``: the number of steps that the sides are summed over.
+    ``per``: the number of steps and GPUs that A and B are summed over.
     """
     if not a.names or not b.names:
-        return (f"{_each(a.count + b.count, steps)} a step",)
+        return (f"{_each(a.count, per[0]) if a.names else _each(b.count, per[1])} a step",)
     differences = []
     if len(a.names) != len(b.names):
-        differences.append(f"{len(a.names)} kernels → {len(b.names)}")
-    if a.count != b.count:
-        differences.append(f"launches a step {_each(a.count, steps)} → {_each(b.count, steps)}")
-    if None not in (a.bytes, b.bytes) and a.bytes != b.bytes:
-        differences.append(
-            f"bytes a step {_each(a.bytes or 0, steps)} → {_each(b.bytes or 0, steps)}"
-        )
+        kernels = "kernel" if len(a.names) == 1 else "kernels"
+        differences.append(f"{len(a.names)} {kernels} → {len(b.names)}")
+    counts = _each(a.count, per[0]), _each(b.count, per[1])
+    if counts[0] != counts[1]:
+        differences.append(f"launches a step {_ARROW.join(counts)}")
+    sizes = _each(a.bytes or 0, per[0]), _each(b.bytes or 0, per[1])
+    if None not in (a.bytes, b.bytes) and sizes[0] != sizes[1]:
+        differences.append(f"bytes a step {_ARROW.join(sizes)}")
     if len(a.names) == len(b.names) == 1:
         differences += _of_one(a, b)
     if a.total_ns and b.total_ns and len(a.names) == len(b.names):

@@ -1,7 +1,7 @@
 """The GPU time of a step, A against B: rows whose differences sum to the whole difference."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from harness.analysis.diff import aggregate, step_breakdown
@@ -52,7 +52,9 @@ class Row:
 class GpuDiff:
     """Two captures' steps in parts: ``b_ns - a_ns`` is the sum of the rows' ``delta_ns``.
 
-    ``steps`` are compared, the last ones of each side. ``ranges``: the names that mark them.
+    ``steps`` are compared, the last ones of each side. ``ranges``: the names that mark them;
+    ``marked``: how many of these ranges A and B ran into one step. ``gpus``: how many GPUs the
+    times are summed over; ``devices`` holds each GPU alone where both sides have the same several.
     """
 
     ranges: tuple[str, str]
@@ -60,12 +62,38 @@ class GpuDiff:
     a_ns: int
     b_ns: int
     rows: tuple[Row, ...]
+    marked: tuple[int, int] = (1, 1)
+    gpus: tuple[int, int] = (1, 1)
+    devices: Mapping[str, "GpuDiff"] = field(default_factory=dict)
 
     @property
     def busy_ns(self) -> tuple[int, int]:
         """Return the time in which A's and B's GPU did anything: all rows but the gaps."""
         worked = [row for row in self.rows if row.kind != "gap"]
         return sum(row.a.total_ns for row in worked), sum(row.b.total_ns for row in worked)
+
+    @property
+    def per(self) -> tuple[int, int]:
+        """Return what to divide A's and B's times by, for a step of one GPU."""
+        return (
+            self.steps * self.marked[0] * self.gpus[0],
+            self.steps * self.marked[1] * self.gpus[1],
+        )
+
+    def a_step(self, a_ns: float, b_ns: float) -> tuple[float, float]:
+        """Return times of A and B in ns a step and GPU."""
+        return a_ns / self.per[0], b_ns / self.per[1]
+
+    def change_ns(self, row: Row) -> float:
+        """Return B less A of a part in ns a step and GPU."""
+        a, b = self.a_step(row.a.total_ns, row.b.total_ns)
+        return b - a
+
+    @property
+    def whole_change_ns(self) -> float:
+        """Return B less A in ns a step and GPU."""
+        a, b = self.a_step(self.a_ns, self.b_ns)
+        return b - a
 
 
 def compare(a: Tables, b: Tables, name: str | None = None) -> GpuDiff:
@@ -74,27 +102,46 @@ def compare(a: Tables, b: Tables, name: str | None = None) -> GpuDiff:
     Both have to hold GPU work: ask :func:`harness.analysis.diff.cells.refused` first.
     """
     whole = [step_breakdown.steps(tables, name) for tables in (a, b)]
-    count = min(len(side.steps) for side in whole)
+    count = min(side.count for side in whole)
     if count > LEAST:
         count -= 1  # the first recorded step pays for the profiler's own warm-up
     first, second = (side.last(count) for side in whole)
-    rows = [*_rows("kernel", first, second), *_rows("copy", first, second), *_rest(first, second)]
-    total_a, total_b = (sum(step.length_ns for step in side.steps) for side in (first, second))
-    judged = _judged(rows, count, THRESHOLD * total_a / count)
-    return GpuDiff((first.ranges, second.ranges), count, total_a, total_b, judged)
+    numbers = [list(side.by_device) for side in (first, second)]
+    each = numbers[0] if numbers[0] == numbers[1] and len(numbers[0]) > 1 else []
+    devices = {str(device): _compared(first.on(device), second.on(device)) for device in each}
+    return replace(_compared(first, second), devices=devices)
+
+
+def _compared(a: step_breakdown.Steps, b: step_breakdown.Steps) -> GpuDiff:
+    """Return the difference of as many steps of each side, over all of their devices."""
+    diff = GpuDiff(
+        (a.ranges, b.ranges),
+        a.count,
+        sum(step.length_ns for step in a.steps),
+        sum(step.length_ns for step in b.steps),
+        (),
+        marked=(a.marked, b.marked),
+        gpus=(len(a.by_device), len(b.by_device)),
+    )
+    rows = [*_rows("kernel", a, b, diff), *_rows("copy", a, b, diff), *_rest(a, b)]
+    level = level_of_each(len(rows))
+    return replace(diff, rows=tuple(_judge(row, diff, level) for row in rows))
 
 
 def _rows(
-    kind: Literal["kernel", "copy"], a: step_breakdown.Steps, b: step_breakdown.Steps
+    kind: Literal["kernel", "copy"],
+    a: step_breakdown.Steps,
+    b: step_breakdown.Steps,
+    diff: GpuDiff,
 ) -> list[Row]:
     kinds, matching = (_KERNELS, matches) if kind == "kernel" else (_COPIES, _by_direction)
     before, after = (aggregate.by_name(side, kinds) for side in (a, b))
     rows = []
     for match in matching(aggregate.launched(a, kinds), aggregate.launched(b, kinds)):
-        first = aggregate.together([before[kernel.name] for kernel in match.a], len(a.steps))
-        second = aggregate.together([after[kernel.name] for kernel in match.b], len(a.steps))
-        label, why = (first.names or second.names)[0], reasons(first, second, len(a.steps))
-        rows.append(Row(kind, label, first, second, _change(first, second), why))
+        first = aggregate.together([before[kernel.name] for kernel in match.a], a.count)
+        second = aggregate.together([after[kernel.name] for kernel in match.b], b.count)
+        label, why = (first.names or second.names)[0], reasons(first, second, diff.per)
+        rows.append(Row(kind, label, first, second, _change(first, second, diff), why))
     return rows
 
 
@@ -133,32 +180,42 @@ def _rest(a: step_breakdown.Steps, b: step_breakdown.Steps) -> list[Row]:
     return [row for row in rows if row.a.total_ns or row.b.total_ns or row.why]
 
 
-def _change(a: Side, b: Side) -> Change:
+def _change(a: Side, b: Side, diff: GpuDiff) -> Change:
     if not a.names or not b.names:
         return "removed" if a.names else "added"
     if len(a.names) != len(b.names):
         return "split" if len(a.names) < len(b.names) else "merged"
-    same = a.names == b.names and a.count == b.count and a.bytes == b.bytes
+    amounts = (diff.a_step(a.count, b.count), diff.a_step(a.bytes or 0, b.bytes or 0))
+    same = a.names == b.names and all(before == after for before, after in amounts)
     return "unchanged" if same and a.shapes == b.shapes else "changed"
 
 
-def _judged(rows: Sequence[Row], steps: int, threshold_ns: float) -> tuple[Row, ...]:
-    """Return the rows with their intervals: a part unchanged by name may still be slower."""
-    level = level_of_each(len(rows))
-    return tuple(_judge(row, steps, threshold_ns, level) for row in rows)
-
-
-def _judge(row: Row, steps: int, threshold_ns: float, level: float) -> Row:
-    interval = difference(row.a.by_step, row.b.by_step, level)
-    if interval is None and row.a.count == row.b.count:
-        each = difference(row.a.each, row.b.each, level)
-        interval = each.times(row.a.count / steps) if each else None
+def _judge(row: Row, diff: GpuDiff, level: float) -> Row:
+    """Return a part with its interval: one that is unchanged by name may still be slower."""
+    interval = _interval(row, diff, level)
     if row.change != "unchanged":
         return replace(row, difference=interval)
     if interval is None:
-        return replace(row, change="not judged" if row.delta_ns else "unchanged")
-    if not interval.clear_of(threshold_ns):
+        return replace(row, change="not judged" if diff.change_ns(row) else "unchanged")
+    if not interval.clear_of(THRESHOLD * diff.a_ns / diff.per[0]):
         return replace(row, difference=interval)
     return replace(
         row, change="slower here" if interval.value > 0 else "faster here", difference=interval
     )
+
+
+def _interval(row: Row, diff: GpuDiff, level: float) -> Difference | None:
+    """Return the change of a step and GPU with its interval, from the steps or from the launches.
+
+    None where both are too few.
+    """
+    before, after = (
+        [total * diff.steps / per for total in side.by_step]
+        for side, per in zip((row.a, row.b), diff.per, strict=True)
+    )
+    interval = difference(before, after, level)
+    launches = diff.a_step(row.a.count, row.b.count)
+    if interval is None and launches[0] == launches[1]:
+        each = difference(row.a.each, row.b.each, level)
+        return each.times(launches[0]) if each else None
+    return interval

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from harness.analysis.diff.names import stem
 from harness.analysis.kernels import family
 
+_TELLING = ("gemm", "gemv", "attention", "convolution", "communication", "softmax", "norm")
+"""Families of which a step's kernels do the same operators, whatever library they are from."""
+
 
 @dataclass(frozen=True)
 class Launched:
@@ -37,13 +40,15 @@ def matches(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
 
     First equal names, then equal stems. The others are matched between the same neighbours: a
     kernel with a kernel that is launched as often or is of its family; one kernel with several that
-    are launched as often is split, the reverse merged.
+    are launched as often is split, the reverse merged. What is left of a telling family on both
+    sides stands for each other: another library's kernels for the same operators.
     """
     matched = [Match((kernel,), (candidate,)) for kernel, candidate in _equal(a, b)]
     matched += _by_stem(*_left(a, b, matched))
     windows = _windows(*_left(a, b, matched), matched)
     for before, after in windows:
         matched += _between(before, after)
+    matched = _by_family(matched)
     return sorted(matched, key=lambda match: min(kernel.order for kernel in (*match.a, *match.b)))
 
 
@@ -141,6 +146,24 @@ def _between(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
         + [Match((kernel,), ()) for kernel in rest]
         + [Match((), (kernel,)) for kernel in free]
     )
+
+
+def _by_family(matched: Sequence[Match]) -> list[Match]:
+    """Return the matches with those that lack a side joined where both sides have a family."""
+    kept = [match for match in matched if match.a and match.b]
+    added = [kernel for match in matched if not match.a for kernel in match.b]
+    removed = [kernel for match in matched if not match.b for kernel in match.a]
+    for kind in dict.fromkeys(family(kernel.name) for kernel in (*removed, *added)):
+        of_a, of_b = (
+            tuple(kernel for kernel in side if family(kernel.name) == kind)
+            for side in (removed, added)
+        )
+        if kind in _TELLING and of_a and of_b:
+            kept.append(Match(of_a, of_b))
+        else:
+            kept += [Match((kernel,), ()) for kernel in of_a]
+            kept += [Match((), (kernel,)) for kernel in of_b]
+    return kept
 
 
 def _alike(kernel: Launched, candidate: Launched) -> bool:

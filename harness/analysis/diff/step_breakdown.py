@@ -5,13 +5,15 @@ the end of both. Within it
 
     length = sum of the operations' durations - overlap + gaps
 
-exactly, and a gap is split by what the host did meanwhile: it waited in a synchronising call, it
-was inside another CUDA call (launching), or in neither (running Python, the framework, all else).
+exactly, on each device; with several, the times of a step are summed over them. A gap is split by
+what the host did meanwhile: it waited in a synchronising call, it was inside another CUDA call
+(launching), or in neither (running Python, the framework, all else). Of the host count those
+threads that launched work on the device.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 import polars as pl
@@ -37,24 +39,42 @@ class Step:
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps of a capture, and their GPU operations.
+    """The steps of a capture on each of its devices, and their GPU operations.
 
     ``ops`` has each operation's ``step``, and its ``path``: the innermost range around its launch
     but for the step's own, null where there is none.
 
     ``ranges`` is the name of the steps' ranges, "" where the capture has none: then all of it, from
-    its first operation to the end of its last, is the one step.
+    its first operation to the end of its last, is the one step. ``marked``: how many ranges a step
+    holds; more than 1 where the GPU works on one while it still works on the one before.
     """
 
     ranges: str
-    steps: tuple[Step, ...]
+    marked: int
+    by_device: Mapping[int | None, tuple[Step, ...]]
     ops: pl.DataFrame
+
+    @property
+    def count(self) -> int:
+        """Return the number of steps."""
+        return len(next(iter(self.by_device.values()), ()))
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Return the steps with their times summed over the devices."""
+        return tuple(_together(step) for step in zip(*self.by_device.values(), strict=True))
 
     def last(self, count: int) -> "Steps":
         """Return the last ``count`` steps, numbered from 0."""
-        first = len(self.steps) - count
+        first = self.count - count
         ops = self.ops.filter(pl.col("step") >= first)
-        return Steps(self.ranges, self.steps[first:], ops.with_columns(pl.col("step") - first))
+        by_device = {device: steps[first:] for device, steps in self.by_device.items()}
+        return replace(self, by_device=by_device, ops=ops.with_columns(pl.col("step") - first))
+
+    def on(self, device: int | None) -> "Steps":
+        """Return the steps on one device."""
+        ops = self.ops.filter(pl.col("device").eq_missing(pl.lit(device, pl.Int64)))
+        return replace(self, by_device={device: self.by_device[device]}, ops=ops)
 
 
 def steps(tables: Tables, name: str | None = None) -> Steps:
@@ -72,20 +92,38 @@ def steps(tables: Tables, name: str | None = None) -> Steps:
         inside = timeline.gpu_ops_in_ranges(ops, calls, ranges, name)
     if inside.is_empty():
         name, spans, inside = "", [], ops.with_columns(pl.lit(0, pl.Int64).alias("step"))
-    windows = _windows(spans, inside)
+    windows, marked = _windows(spans, inside), 1
     if any(after[0] < before[1] for before, after in pairwise(windows)):  # steps run into another
+        marked = len(windows)
         windows = [(windows[0][0], max(end for _, end in windows))]
         inside = inside.with_columns(pl.lit(0, pl.Int64).alias("step"))
-    calls = _of_launchers(calls, inside)
-    host = [intervals.union(_spans(calls.filter(kind))).rows() for kind in _kinds_of_call()]
     others = ranges.filter(pl.col("name").cast(pl.String) != (name or ""))
-    inside = with_paths(inside.cast({"name": pl.String}), calls, others)
-    by_step = inside.partition_by("step", as_dict=True)
-    breakdowns = [
-        _step(window, _spans(by_step.get((at,), inside.clear())), host)
+    inside = with_paths(inside.cast({"name": pl.String}), _of_launchers(calls, inside), others)
+    by_device = {
+        device: _of_device(windows, of_device, _of_launchers(calls, of_device))
+        for (device,), of_device in sorted(
+            inside.partition_by("device", as_dict=True).items(), key=str
+        )
+    }
+    return Steps(name or "", marked, by_device, inside)
+
+
+def _of_device(windows: Sequence[Span], ops: pl.DataFrame, calls: pl.DataFrame) -> tuple[Step, ...]:
+    host = [intervals.union(_spans(calls.filter(kind))).rows() for kind in _kinds_of_call()]
+    by_step = ops.partition_by("step", as_dict=True)
+    return tuple(
+        _step(window, _spans(by_step.get((at,), ops.clear())), host)
         for at, window in enumerate(windows)
-    ]
-    return Steps(name or "", tuple(breakdowns), inside)
+    )
+
+
+def _together(devices: Sequence[Step]) -> Step:
+    """Return the sum of one step's times on several devices."""
+    return Step(
+        sum(step.length_ns for step in devices),
+        sum(step.overlap_ns for step in devices),
+        tuple(map(sum, zip(*(step.gaps_ns for step in devices), strict=True))),
+    )
 
 
 def unnumbered(ranges: pl.DataFrame) -> pl.DataFrame:

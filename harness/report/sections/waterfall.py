@@ -37,16 +37,15 @@ def waterfall_rows(diff: GpuDiff, a: str = "A", b: str = "B", most: int = 10) ->
 
     Parts after the ``most`` largest are one bar. ``a`` and ``b`` name the two totals.
     """
-    per = 1e3 * diff.steps
     worked = [row for row in diff.rows if row.kind != "gap"]
-    ranked = sorted(worked, key=lambda row: -abs(row.delta_ns))
+    ranked = sorted(worked, key=lambda row: -abs(diff.change_ns(row)))
     shown = [row for row in ranked[:most] if row.change != "unchanged"]
-    parts = [(part_label(row), row.delta_ns / per) for row in shown]
+    parts = [(part_label(row), diff.change_ns(row) / 1e3) for row in shown]
     rest = [row for row in worked if row not in shown]
     if rest:
         count = "1 other part" if len(rest) == 1 else f"{len(rest)} other parts"
-        parts.append((count, sum(row.delta_ns for row in rest) / per))
-    at = diff.busy_ns[0] / per
+        parts.append((count, sum(diff.change_ns(row) for row in rest) / 1e3))
+    at = diff.a_step(*diff.busy_ns)[0] / 1e3
     rows: Rows = [_bar(a, 0.0, at, total=True)]
     for place, (label, change) in enumerate(parts, start=1):
         # Bars of one label would be one bar.

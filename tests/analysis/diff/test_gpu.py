@@ -90,7 +90,7 @@ PLANTED: dict[str, tuple[Change, str, str, str]] = {
     "faster": (scaled(0, 0.5), GEMM, "faster here", "each 0.50× as long"),
     "split": (
         lambda step: [step[0], Op("first", 20_000), Op("second", 20_000), *step[2:]],
-        *(ADD.format(4), "split", "1 kernels → 2"),
+        *(ADD.format(4), "split", "1 kernel → 2"),
     ),
     "merged": (
         lambda step: [step[0], Op("one", 60_000), step[3]],
