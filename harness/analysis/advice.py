@@ -49,7 +49,9 @@ class Gain:
         lead = self.lead
         if not (lead.value and lead.low and lead.high):
             return replace(lead, value=None)
-        return replace(lead, value=1 / lead.value, low=1 / lead.high, high=1 / lead.low, ci99=None)
+        return replace(
+            lead, value=1 / lead.value, low=1 / lead.high, high=1 / lead.low, ci99=None, spread=None
+        )
 
 
 def gains(problem: Problem, advice: Advice, metrics: Metrics) -> tuple[Gain, ...]:

@@ -6,7 +6,7 @@ Each returns a float in the unit its docstring names, or None where the capture 
 import polars as pl
 
 from harness.analysis import timeline
-from harness.analysis.counters import per_kernel
+from harness.analysis.counters import of_longest_kernel, per_kernel
 from harness.evidence.tables import Tables
 
 _DECLARED = "declared "
@@ -57,6 +57,17 @@ def kernel_time(tables: Tables) -> float | None:
     """Milliseconds of the profiled step's kernels, one at a time and caches flushed before each."""
     total = _total(per_kernel(tables["counters"])["time_ns"])
     return None if total is None else total / 1e6
+
+
+def thread_instructions(tables: Tables) -> float | None:
+    """Instructions that the threads of the profiled step's longest kernel executed.
+
+    A warp's instruction counts once for each of its threads that executes it.
+    """
+    counted = of_longest_kernel(tables["counters"])
+    by_warps = counted.get("smsp__inst_executed.sum")
+    threads = counted.get("smsp__thread_inst_executed_per_inst_executed.ratio")
+    return None if by_warps is None or threads is None else by_warps * threads
 
 
 def _total(column: pl.Series) -> float | None:

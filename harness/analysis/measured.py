@@ -11,7 +11,8 @@ class Measured:
     ``ci99`` are the ends of the 99 % interval, which a verdict asks for as well.
     ``doubt`` says why the times behind the value are not to be relied on; empty if nothing was
     noticed. ``clock_factor`` is the factor by which clocks or GPUs that differ may have moved the
-    value, either way: 1 if there is no doubt, infinite where the factor is not known.
+    value, either way: 1 if there is no doubt, infinite where the factor is not known. ``spread``:
+    the least and the largest value of a round, None where it was not measured in several.
     """
 
     unit: str
@@ -25,3 +26,4 @@ class Measured:
     doubt: str = ""
     clock_factor: float = 1.0
     ci99: tuple[float, float] | None = None
+    spread: tuple[float, float] | None = None

@@ -178,6 +178,7 @@ def _measured(
         doubt=why,
         clock_factor=factor,
         ci99=interval.ci99,
+        spread=interval.spread,
     )
 
 

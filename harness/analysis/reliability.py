@@ -18,6 +18,7 @@ _HOST_BOUND = 1.5
 _OF_OTHERS = ("on the GPU, too", "memory clock")  # what the SM clock does not account for
 _GPU_TIMES = ("gpu_time", "gpu_time_cold")  # samples that the GPU's own clock took
 _OF_THE_HOST = ("launch", "round_trip", "graph_launch", "h2d_", "d2h_")  # ceilings it has a part in
+_FIGURES = re.compile(r" (?:in|from) \d")  # where the figures of a doubt begin
 _REGION = re.compile(r"([A-Za-z]+\d+): ")  # before a doubt, in a cell that measures many sizes
 
 
@@ -27,7 +28,7 @@ def doubt(cells: "pl.DataFrame", region: str | None = None) -> str:
     ``cells``: rows of the evidence table, one a round. ``region``: of a cell that measures several
     regions, doubts about the others are left out.
     """
-    reasons = _noticed(cells, region)
+    reasons = _in_short(_noticed(cells, region), cells.height)
     clocks = cells["sm_mhz"].drop_nulls().to_list()
     if clocks and max(clocks) - min(clocks) > _DRIFT * max(clocks):
         reasons.append(f"SM clock between rounds from {min(clocks):.0f} to {max(clocks):.0f} MHz")
@@ -104,9 +105,20 @@ def _differ(first: Mapping[str, float], second: Mapping[str, float]) -> float:
 
 
 def _noticed(cells: "pl.DataFrame", region: str | None) -> list[str]:
-    """Return each doubt about cells once, without those about a region other than ``region``."""
+    """Return the doubts about cells, without those about a region other than ``region``."""
     doubts = [why for doubt in cells["doubt"].drop_nulls() for why in doubt.split("; ") if why]
-    return [why for why in dict.fromkeys(doubts) if _concerns(why, region)]
+    return [why for why in doubts if _concerns(why, region)]
+
+
+def _in_short(doubts: Collection[str], rounds: int) -> list[str]:
+    """Return each doubt, those that differ only in their figures as one with its rounds."""
+    alike: dict[str, list[str]] = {}
+    for why in doubts:
+        alike.setdefault(_FIGURES.split(why, maxsplit=1)[0], []).append(why)
+    return [
+        whys[0] if len(whys) == 1 else f"{what} in {len(whys)} of {rounds} rounds"
+        for what, whys in alike.items()
+    ]
 
 
 def _of_the_clock(why: str) -> bool:

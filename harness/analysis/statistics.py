@@ -33,7 +33,8 @@ alike, and is far too wide."""
 class Interval:
     """A value with the ends of its 95 % interval, and the number of rounds that it comes from.
 
-    ``ci99``: the ends of the 99 % interval, which a verdict asks for as well.
+    ``ci99``: the ends of the 99 % interval, which a verdict asks for as well. ``spread``: the least
+    and the largest value of a round, None where rounds were not taken one by one.
     """
 
     value: float
@@ -41,6 +42,7 @@ class Interval:
     high: float
     rounds: int
     ci99: tuple[float, float]
+    spread: tuple[float, float] | None = None
 
 
 def estimate(rounds: Rounds) -> Interval:
@@ -104,7 +106,8 @@ def _over_rounds(values: Sequence[float]) -> Interval:
     mean, error = _mean_and_error(values)
     reach95, reach99 = (point * error for point in _points(values)) if error > 0 else (0.0, 0.0)
     ci99 = (mean - reach99, mean + reach99)
-    return Interval(mean, mean - reach95, mean + reach95, len(values), ci99)
+    spread = (min(values), max(values))
+    return Interval(mean, mean - reach95, mean + reach95, len(values), ci99, spread)
 
 
 def _exponential(logarithm: Interval) -> Interval:
@@ -112,7 +115,8 @@ def _exponential(logarithm: Interval) -> Interval:
     low, value, high, least, most = map(
         math.exp, (logarithm.low, logarithm.value, logarithm.high, *logarithm.ci99)
     )
-    return Interval(value, low, high, logarithm.rounds, (least, most))
+    spread = logarithm.spread and (math.exp(logarithm.spread[0]), math.exp(logarithm.spread[1]))
+    return Interval(value, low, high, logarithm.rounds, (least, most), spread)
 
 
 def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:

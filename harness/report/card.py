@@ -64,4 +64,4 @@ def _sentence(page: Page) -> tuple[str, str]:
     result = next(result for result in page.results if result.claim.id == card.claim)
     if result.verdict != "reproduced":
         return "", ""
-    return card.sentence, f"{measured(result.measured)} {card.number}"
+    return card.sentence.strip(), f"{measured(result.measured)} {card.number}"

@@ -58,6 +58,12 @@ def in_full(metric: Measured) -> Markdown:
     return Markdown(f"{value}{_spaced(unit)} [{low}, {high}]")
 
 
+def between(least: float, most: float, unit: str) -> str:
+    """Return two values of a metric in words, such as "241 to 337 tok/s"."""
+    scale, shown = _scaled(max(abs(least), abs(most)), unit)
+    return f"{number(least / scale)} to {number(most / scale)}{_spaced(shown)}"
+
+
 def bounds(least: float, most: float, unit: str) -> str:
     """Return limits in words, in the unit that values are shown in; one may be infinite."""
     scale, shown = _scaled(max(abs(end) for end in (least, most) if math.isfinite(end)), unit)

@@ -11,7 +11,7 @@ from harness.analysis.verdict import Verdict, cleared, is_sampled, judged_ends, 
 from harness.problem.model import Bound, Problem
 from harness.report.columns import DASH
 from harness.report.escape import Markdown
-from harness.report.numbers import bounds, in_cell, in_full, measured
+from harness.report.numbers import between, bounds, in_cell, in_full, measured
 
 _OTHERS: tuple[Verdict, ...] = ("refuted", "inconclusive", "not measured")
 
@@ -23,7 +23,7 @@ def why(problem: Problem, result: ClaimResult) -> str:
     if result.verdict == "not measured":
         return result.measured.why
     if result.verdict == "inconclusive":
-        return _clearance(result.measured, result.claim.bound)
+        return _undecided(result.measured, result.claim.bound)
     return ""
 
 
@@ -52,9 +52,21 @@ def value(result: ClaimResult) -> Markdown:
     return in_full(result.measured) if decides else in_cell(result.measured)
 
 
+def by_process(value: Measured) -> str:
+    """Return "by process 1.2 to 2.8×" of a value that processes differ in, otherwise ""."""
+    if value.spread is None or value.spread[0] == value.spread[1]:
+        return ""
+    return f"by process {between(*value.spread, value.unit)}"
+
+
 def limit(bound: Bound, unit: str = "") -> str:
     """Return a bound in words, in the unit of the measured value."""
     return bounds(*limits(bound), unit)
+
+
+def _undecided(value: Measured, bound: Bound) -> str:
+    """Return how processes differ in a value, and the demand of the rule that it did not meet."""
+    return "; ".join(filter(None, [by_process(value), _clearance(value, bound)]))
 
 
 def _clearance(value: Measured, bound: Bound) -> str:
@@ -84,8 +96,8 @@ def _why_advice(problem: Problem, result: ClaimResult) -> str:
         return f"{case}: {better} is better{factor}"
     if decided.rival and decided.undecided:
         return f"{case}: not comparable with {problem.variants[decided.rival].label}"
-    clearance = _clearance(decided.gain, result.claim.bound)
-    return "; ".join(filter(None, [f"{case}: {in_full(decided.gain)}", clearance]))
+    undecided = _undecided(decided.gain, result.claim.bound)
+    return "; ".join(filter(None, [f"{case}: {in_full(decided.gain)}", undecided]))
 
 
 def _closest(problem: Problem, gains: tuple[Gain, ...]) -> str:
@@ -96,4 +108,4 @@ def _closest(problem: Problem, gains: tuple[Gain, ...]) -> str:
     closest = min(compared, key=lambda gain: gain.lead.value or 0.0)
     rival = problem.variants[str(closest.rival)].label
     case = problem.cases[closest.case].label
-    return f"closest alternative: {rival}, {measured(closest.lead)} behind at {case}"
+    return f"over the closest alternative, {rival}, {measured(closest.lead)} at {case}"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from harness.analysis.counters import by_kernel, of_longest_kernel, per_kernel
+from harness.analysis.derived import thread_instructions
 from harness.evidence.tables import empty, frame
 from tests.support.paths import DATA
 
@@ -116,3 +117,14 @@ def test_a_kernel_without_times_has_no_total() -> None:
         named=True
     )
     assert (row["total_ns"], row["median_ns"], row["waves"]) == (None, None, 2.0)
+
+
+def test_threads_execute_what_ncu_counts_in_the_longest_kernel() -> None:
+    with (NCU / "small.csv").open(newline="") as file:
+        head, _, *launches = csv.reader(file)
+    softmax = launches[3][head.index("thread_inst_executed")]  # 41 µs, the longest of four
+    found = thread_instructions({"counters": real_counters()})
+    assert found == pytest.approx(float(softmax.replace(",", "")), rel=1e-3)
+    assert (
+        thread_instructions({"counters": counters((0, "gpu__time_duration.sum", "ns", 5))}) is None
+    )

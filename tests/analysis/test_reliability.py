@@ -57,6 +57,15 @@ def test_a_doubtful_round_makes_the_metric_doubtful() -> None:
     assert notes(rows) == ["small.a.timing.r1 doubtful: power cap in 9 of 10 looks"]
 
 
+def test_doubts_of_several_rounds_are_one() -> None:
+    capped = "power cap in 9 of 10 looks"
+    drifted = "sm clock drifted from 1980 to 1755 MHz"
+    rows = cells(
+        {"doubt": f"{capped}; {drifted}"}, {"doubt": capped}, {"doubt": "power cap in 4 of 7 looks"}
+    )
+    assert reliability.doubt(rows) == f"power cap in 3 of 3 rounds; {drifted}"
+
+
 def test_clocks_that_differ_between_rounds_are_told() -> None:
     assert reliability.doubt(cells({}, {"sm_mhz": 1755.0})) == (
         "SM clock between rounds from 1755 to 1980 MHz"

@@ -18,7 +18,7 @@ def with_card(problem: Problem, bound: Bound, tmp_path: Path) -> None:
     """Render the kept report with a card whose claim has that bound."""
     folder = copied(KEPT, tmp_path)
     (claim,) = problem.claims
-    shown = Card(sentence="Float8 is <slow>.", claim=claim.id, number="the time of bf16")
+    shown = Card(sentence="Float8 is <slow>.\n", claim=claim.id, number="the time of bf16")
     bounded = claim.model_copy(update={"bound": bound})
     marked = problem.model_copy(update={"card": shown, "claims": [bounded]})
     marked.lie_in(problem.folder)
@@ -37,7 +37,7 @@ def test_a_sentence_stands_with_its_number_where_its_claim_is_reproduced(
     index.write(tmp_path, {})
     text = (tmp_path / "README.md").read_text()
     assert "<slow>" not in text
-    assert "Float8 is <slow>." in unescape(text)
+    assert "Float8 is <slow>. **" in unescape(text)
     assert " the time of bf16.**" in text
     assert "NVIDIA H200" in text
 

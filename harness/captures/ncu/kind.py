@@ -25,6 +25,7 @@ KIND = Kind(
     measures={
         "dram_bytes": Lazy("harness.analysis.derived:dram_bytes"),
         "kernel_time": Lazy("harness.analysis.derived:kernel_time"),
+        "thread_instructions": Lazy("harness.analysis.derived:thread_instructions"),
     },
     compared_by="counters",
     summarise=Lazy("harness.analysis.summary:counters"),

@@ -6,6 +6,7 @@ returns Markdown. A new one is a file beside this one, and a line here.
 
 SECTIONS = {
     "m": "harness.report.sections.values:metric",
+    "spread": "harness.report.sections.values:spread",
     "ratio": "harness.report.sections.values:ratio",
     "has": "harness.report.sections.values:has",
     "says": "harness.report.sections.values:fact",

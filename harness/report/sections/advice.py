@@ -6,6 +6,7 @@ from harness.analysis.advice import Gain
 from harness.analysis.claims import ClaimResult
 from harness.analysis.measured import Measured
 from harness.problem.model import Advice, Problem
+from harness.report import verdicts
 from harness.report.escape import Markdown, escape, prose, table
 from harness.report.numbers import measured
 from harness.report.page import Page
@@ -19,7 +20,8 @@ def advice(page: Page) -> Markdown:
     """Return the table of advice: what to do, its gain, range and cost, and its claim's verdict.
 
     Reproduced advice comes first, by its least gain. Refuted advice is none: the claims' table says
-    what beats it. Below are the variants that were no alternatives, and what was not measured.
+    what beats it. Below are the reasons of what is inconclusive, the variants that were no
+    alternatives, and what was not measured.
     """
     results = [result for result in page.results if isinstance(result.claim, Advice)]
     shown = sorted((result for result in results if result.verdict in _SHOWN), key=_rank)
@@ -27,6 +29,7 @@ def advice(page: Page) -> Markdown:
     none = Markdown("" if unmeasured else "*No advice is borne out on this target.*")
     parts = [
         _table(page, shown) if shown else none,
+        _undecided(page, shown),
         _left_out(page.problem, shown),
         _unmeasured(unmeasured),
     ]
@@ -59,11 +62,16 @@ def _gains(page: Page, result: ClaimResult) -> Markdown:
     places = _apart([page.problem.cases[gain.case].label for gain in ends])
     return Markdown(
         ", ".join(
-            f"{_factor(gain.gain)}{f' at {escape(place)}' if len(ends) > 1 else ''}"
-            f" ({_change(page, result, gain)})"
+            f"{_factor(gain.gain)}{f' at {_whole(escape(place))}' if len(ends) > 1 else ''}"
+            f" ({_whole(_change(page, result, gain))})"
             for gain, place in zip(ends, places, strict=True)
         )
     )
+
+
+def _whole(text: str) -> str:
+    """Return text that a narrow column does not break into words."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _change(page: Page, result: ClaimResult, gain: Gain) -> str:
@@ -86,6 +94,18 @@ def _costs(problem: Problem, result: ClaimResult) -> Markdown:
             ends = sorted({_factor(ratio) for ratio in (_least(ratios), _most(ratios))})
             paid.append(f"{escape(problem.metric(metric).label)} {' to '.join(ends)}")
     return Markdown("; ".join(filter(None, [prose(claim.costs), *paid])) or "–")
+
+
+def _undecided(page: Page, results: Sequence[ClaimResult]) -> Markdown:
+    """Return a line on each inconclusive advice: how processes differ, what the rule asks for."""
+    return Markdown(
+        "\n".join(
+            f"- {link(page, result, begins=True)}: {prose(result.claim.statement).rstrip('.')}."
+            f" {escape(verdicts.why(page.problem, result))}."
+            for result in results
+            if result.verdict == "inconclusive"
+        )
+    )
 
 
 def _left_out(problem: Problem, results: Sequence[ClaimResult]) -> Markdown:

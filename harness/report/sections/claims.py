@@ -43,10 +43,14 @@ def claims(page: Page) -> Markdown:
     return table(head, rows, numeric_from=len(head), whole=True)
 
 
-def link(page: Page, result: ClaimResult) -> Markdown:
-    """Return a claim's verdict, linked to its row in the worklog's table of claims."""
+def link(page: Page, result: ClaimResult, *, begins: bool = False) -> Markdown:
+    """Return a claim's verdict, linked to its row in the worklog's table of claims.
+
+    ``begins``: with a capital, as the first word of a sentence.
+    """
     place = f"{page.root}README.md" if page.root else ""
-    return Markdown(f"[{result.verdict}]({place}#{result.claim.id})")
+    word = result.verdict.capitalize() if begins else result.verdict
+    return Markdown(f"[{word}]({place}#{result.claim.id})")
 
 
 def refuted(page: Page) -> list[ClaimResult]:

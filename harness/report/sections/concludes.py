@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from harness.analysis.claims import ClaimResult
 from harness.errors import ManifestError
-from harness.problem.model import Problem
 from harness.report import verdicts
 from harness.report.escape import Markdown, escape, prose
 from harness.report.numbers import measured
 from harness.report.page import Page
+from harness.report.sections.claims import link
 
 
 def holds(page: Page, *ids: str) -> bool:
@@ -25,7 +25,7 @@ def concludes(page: Page, *ids: str, caller: Callable[[], str]) -> Markdown:
     """
     failed = [result for result in _named(page, ids) if result.verdict != "reproduced"]
     judged = [result for result in failed if result.verdict != "not measured"]
-    text = " ".join(_instead(page.problem, result) for result in judged) if failed else caller()
+    text = " ".join(_instead(page, result) for result in judged) if failed else caller()
     # The template engine drops the end of the line behind a block's end.
     return Markdown(text.removesuffix("\n") + "\n")
 
@@ -49,19 +49,20 @@ def _named(page: Page, ids: tuple[str, ...]) -> list[ClaimResult]:
     return [by_id[name] for name in ids]
 
 
-def _instead(problem: Problem, result: ClaimResult) -> str:
+def _instead(page: Page, result: ClaimResult) -> str:
     """Return the sentence on a claim that is not reproduced."""
     statement = prose(result.claim.statement).rstrip(".")
     if result.verdict == "refuted" and result.claim.otherwise:
         return _sentence(prose(result.claim.otherwise))
-    detail: str = escape(verdicts.why(problem, result))
+    detail: str = escape(verdicts.why(page.problem, result))
     if result.verdict == "refuted" and not detail:
         value = result.measured
         bound = escape(verdicts.limit(result.claim.bound, value.unit))
         detail = f"measured {measured(value)}, claimed {bound}"
     if result.verdict == "inconclusive":  # what the rule asks for stands in the table of claims
-        detail = verdicts.value(result)
-    return f"{result.verdict.capitalize()}: {statement} ({detail})."
+        spread = verdicts.by_process(result.measured)
+        detail = "; ".join(filter(None, [verdicts.value(result), escape(spread)]))
+    return f"{link(page, result, begins=True)}: {statement} ({detail})."
 
 
 def _sentence(text: str) -> str:

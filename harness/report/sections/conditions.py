@@ -38,7 +38,7 @@ def conditions(page: Page) -> Markdown:
 
 
 def timed_on(page: Page, case: str) -> Markdown:
-    """Return a sentence that names each GPU's variants of a case, "" if one GPU timed all."""
+    """Return how many GPUs timed a case and what its ratios are then, "" if one GPU timed all."""
     import polars as pl
 
     gpus = page.provenance.gpus
@@ -46,15 +46,13 @@ def timed_on(page: Page, case: str) -> Markdown:
     timed = page.tables["cells"].filter(
         pl.col("case") == case, unprofiled, pl.col("status") == "ok"
     )
-    by_gpu: dict[str, dict[str, None]] = {}
-    for cell, variant in timed.select("cell", "variant").iter_rows():
-        by_gpu.setdefault(gpus[cell] or "CPU", {})[variant] = None
-    if len(by_gpu) < 2:
+    count = len({gpus[cell] for cell in timed["cell"]})
+    if count < 2:
         return Markdown("")
-    parts = "; ".join(f"{', '.join(variants)} ({gpu[:12]}…)" for gpu, variants in by_gpu.items())
     return Markdown(
-        f"*Timed on {len(by_gpu)} GPUs of this model, so ratios across hold what these differ by"
-        f" as well: {parts}.*"
+        f"*Timed on {count} GPUs of this model. A ratio takes the rounds in which both sides ran on"
+        " one GPU. Where there are fewer than two such rounds it takes all, and its interval is"
+        " widened by what the GPUs differ by.*"
     )
 
 

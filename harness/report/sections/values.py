@@ -1,13 +1,19 @@
 """Single values in a worklog's text: a metric, a ratio, a fact, what an interval covers."""
 
 from harness.report.columns import NOT_MEASURED
-from harness.report.numbers import measured
+from harness.report.numbers import between, measured
 from harness.report.page import Page
 
 
 def metric(page: Page, name: str, variant: str, case: str, *, interval: bool = True) -> str:
     """Return a metric with its unit and, unless ``interval`` is false, its 95 % interval."""
     return measured(page.metrics.get(name, variant, case), interval=interval)
+
+
+def spread(page: Page, name: str, variant: str, case: str) -> str:
+    """Return a metric's least and largest median of a process, such as "241 to 337 tok/s"."""
+    value = page.metrics.get(name, variant, case)
+    return between(*value.spread, value.unit) if value.spread else measured(value)
 
 
 def ratio(

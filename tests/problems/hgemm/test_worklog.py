@@ -211,5 +211,5 @@ def test_no_page_concludes_what_its_claim_does_not_bear_out(
             if verdict == "refuted" and claim.otherwise:
                 expected = claim.otherwise
             else:
-                expected = f"{verdict}: {claim.statement}"
+                expected = f"[{verdict.capitalize()}](#{claim.id}): {claim.statement}"
             assert expected.rstrip(".")[1:] in told, (template.name, claim.id)

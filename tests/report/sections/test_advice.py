@@ -31,7 +31,7 @@ def test_advice_says_what_it_gains_where_and_for_what(study: Problem) -> None:
     assert head == ["do this", "you gain", "it holds for", "it costs", "claim"]
     assert row == [
         "Take `fast`.",
-        "1.5× at size low (3 ms → 2 ms), 2× at size high (4 ms → 2 ms)",
+        "1.5× at size_low (3_ms_→_2_ms), 2× at size_high (4_ms_→_2_ms)".replace("_", "\xa0"),
         "all sizes",
         "more memory",
         "[reproduced](#take-fast)",
@@ -55,12 +55,14 @@ def test_the_best_that_is_reproduced_comes_first(study: Problem) -> None:
     ends["high"] = best.model_copy(update={"id": "high", "at": ["high"]})
     unclear = best.model_copy(update={"id": "unclear", "bound": Bound(above=1.5)})
     study = study.model_copy(update={"claims": [unclear, ends["low"], ends["high"]]})
-    _, *rows = rows_of(advice.advice(judged(study, CLEAR)))
+    shown = advice.advice(judged(study, CLEAR))
+    _, *rows = rows_of(shown)
     assert [row[-1] for row in rows] == [
         "[reproduced](#high)",
         "[reproduced](#low)",
         "[inconclusive](#unclear)",
     ]
+    assert "\n\n- [Inconclusive](#unclear): Take `fast`. a stack, size low: 1.5×" in shown
 
 
 def test_what_was_not_measured_is_told_below(study: Problem) -> None:

@@ -60,8 +60,10 @@ def test_a_refuted_claim_says_what_is_true_instead(example: Problem) -> None:
 
 
 def test_a_doubt_stands_beside_the_verdict(example: Problem) -> None:
-    *_, verdict, _ = rows_of(claims.claims(judged(example, 2.0, 1.0, "power cap in 3 looks")))[1]
-    assert "power cap in 3 looks" in verdict
+    *_, verdict, _ = rows_of(claims.claims(judged(example, 2.0, 1.0, "power cap in 3 of 5 looks")))[
+        1
+    ]
+    assert "power cap in 3 of 3 rounds" in verdict
 
 
 def test_what_was_not_measured_says_why(example: Problem) -> None:

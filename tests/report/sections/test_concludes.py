@@ -44,7 +44,7 @@ def test_a_conclusion_whose_claim_is_reproduced_stands(tmp_path: Path, example: 
     ("otherwise", "told"),
     [
         ("it is slower", "It is slower."),
-        ("", "Refuted: Fast is faster (measured 2×, claimed ≤ 1×)."),
+        ("", "[Refuted](#faster): Fast is faster (measured 2×, claimed ≤ 1×)."),
     ],
 )
 def test_a_claim_that_is_refuted_says_what_is_true(
@@ -59,10 +59,18 @@ def test_a_claim_that_is_inconclusive_gives_what_was_measured(
 ) -> None:
     page = judged(example, 2.0, 1.0, bound=Bound(below=0.5))
     assert page.results[0].verdict == "reproduced"  # one sample each: counted
-    doubtful = replace(page.results[0].measured, low=0.49, high=0.52, ci99=(0.4, 0.6), samples=5)
+    doubtful = replace(
+        page.results[0].measured,
+        low=0.49,
+        high=0.52,
+        ci99=(0.4, 0.6),
+        samples=5,
+        spread=(0.48, 0.53),
+    )
     result = replace(page.results[0], measured=doubtful, verdict="inconclusive")
     text = rendered(tmp_path, replace(page, results=[result]))
-    assert "Inconclusive: Fast is faster (0.5× [0.49, 0.52])." in text
+    told = "Fast is faster (0.5× [0.49, 0.52]; by process 0.48 to 0.53×)."
+    assert f"[Inconclusive](#faster): {told}" in text
     assert "It holds" not in text
 
 
@@ -70,7 +78,7 @@ def test_a_conclusion_within_a_line_leaves_its_paragraph_where_it_ends(
     tmp_path: Path, example: Problem
 ) -> None:
     text = "{% call w.concludes('faster') %}Fast wins.{% endcall %}\n\nNext.\n"
-    for fast, told in ((1.0, "Fast wins."), (4.0, "Refuted: ")):
+    for fast, told in ((1.0, "Fast wins."), (4.0, "[Refuted](#faster): ")):
         shown = rendered(tmp_path, judged(example, 2.0, fast), text)
         first, last = shown.rstrip("\n").split("\n\n")
         assert (first.startswith(told), last) == (True, "Next.")

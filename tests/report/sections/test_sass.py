@@ -40,6 +40,21 @@ def test_the_hottest_instructions_stand_in_order(example: Problem, evidence: Tab
         assert line.endswith(" ".join(text_of.split()))
 
 
+def test_a_run_of_instructions_is_what_was_executed_between_two(
+    example: Problem, evidence: Tables
+) -> None:
+    rows = evidence["instructions"].filter(pl.col("launch") == 0, pl.col("executed") > 0)
+    texts = [" ".join(text.split()) for text in rows["sass"]]
+    load = next(at for at, text in enumerate(texts) if "LDG" in text)
+    store = next(at for at in range(load, len(texts)) if "STG" in texts[at])
+    shown = page(example, evidence)
+    text = sass.sass(shown, "fast", "small", "direct_copy", between=("LDG", "STG"))
+    lines = [line for line in text.splitlines()[2:-1] if line.strip() != "…"]
+    assert [line[28:].strip() for line in lines] == texts[load : store + 1]
+    hottest = sass.sass(shown, "fast", "small", "direct_copy")
+    assert sass.sass(shown, "fast", "small", "direct_copy", between=("LDG", "none")) == hottest
+
+
 def test_opcodes_are_counted_without_predicates_and_modifiers(
     example: Problem, evidence: Tables
 ) -> None:
