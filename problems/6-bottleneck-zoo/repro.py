@@ -3,6 +3,7 @@
 Run by ``harness run 6``; ``--dry-run`` prints the command and environment of each cell.
 """
 
+import torch
 from specimen import load
 
 from harness.probe.cell import Cell
@@ -18,6 +19,8 @@ def main() -> None:
         step = specimen.begin(cell.params["twin"], inputs)
         cell.fact("error", specimen.checked(step(), inputs))
     cell.measure("step", step)
+    if cell.device == "cuda":
+        cell.fact("peak_reserved", torch.cuda.max_memory_reserved(), "B")
     cell.finish()
 
 

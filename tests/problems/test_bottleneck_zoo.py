@@ -48,10 +48,11 @@ def test_twins_differ_in_nothing_but_the_twin(problem: Problem) -> None:
 def test_both_twins_of_every_specimen_are_timed_and_profiled(problem: Problem) -> None:
     cells = plan(problem, Selected(), "cuda")
     count = Counter((cell.case, cell.capture) for cell in cells)
-    kernels = {case_of(file) for file in FILES if file.parent.name == "kernel"}
-    for case in problem.cases:
+    profilers = {"kernel": {"ncu"}, "timeline": {"nsys", "torch"}, "memory": {"memory"}}
+    for file in FILES:
+        case, profiled = case_of(file), profilers[file.parent.name]
         assert count[case, "timing"] == 2
-        assert count[case, "ncu"] == (2 if case in kernels else 0)
+        assert sum(count[case, capture] for capture in profiled) == 2
     assert len(cells) <= 200
 
 

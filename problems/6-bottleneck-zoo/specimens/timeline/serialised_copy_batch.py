@@ -1,0 +1,65 @@
+"""Send 16 pinned batches to the GPU and transform each; the sick twin's copies share its stream.
+
+Work: 16 batches of 64 MiB from pinned memory, each multiplied by a weight of 2048².
+
+Gives it away: pinned host-to-device copies at full speed, none of which overlaps a kernel: copy,
+product, copy, product, on a single stream.
+Quiet: the host only enqueues and is far ahead; nothing is pageable; the GPU is never idle.
+
+Healthy: a second stream copies the next batch during the product.
+"""
+
+import torch
+from prefetch import prefetched
+from specimen import Inputs, Specimen, Step, blank
+from torch import Tensor
+
+
+def inputs(device: str, batches: int, rows: int, side: int) -> Inputs:
+    """Return batches on the host, pinned for a GPU, and a weight on the device."""
+    on_host = torch.randn(batches, rows, side)
+    return {
+        "batches": on_host.pin_memory() if device == "cuda" else on_host,
+        "weight": torch.randn(side, side, device=device) / side**0.5,
+    }
+
+
+def sums(twin: str, inputs: Inputs) -> Step:
+    """Return a step that sums the products of all batches."""
+    weight, batches = inputs["weight"], inputs["batches"]
+    _, rows, side = batches.shape
+    result = blank(rows, side, like=weight)
+    buffer = torch.empty_like(batches[0], device=weight.device)
+
+    def add(batch: Tensor) -> None:
+        result.addmm_(batch, weight)
+
+    def sick() -> Tensor:
+        result.zero_()
+        for batch in batches:
+            buffer.copy_(batch, non_blocking=True)
+            add(buffer)
+        return result
+
+    def healthy() -> Tensor:
+        result.zero_()
+        prefetched(batches, weight.device, add)
+        return result
+
+    return sick if twin == "sick" else healthy
+
+
+def reference(inputs: Inputs) -> Tensor:
+    """Return the product of the batches' sum, in fp64."""
+    weight = inputs["weight"].double()
+    return torch.mm(inputs["batches"].to(weight.device).double().sum(0), weight).float()
+
+
+SPECIMEN = Specimen(
+    inputs,
+    sums,
+    reference,
+    tolerance=1e-3,
+    sizes={"batches": 16, "rows": 8192, "side": 2048},
+    small={"batches": 2, "rows": 4, "side": 8},
+)
