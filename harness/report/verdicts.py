@@ -77,7 +77,11 @@ def _clearance(value: Measured, bound: Bound) -> str:
         return ""
     asked = cleared(limits(bound))
     ci95, ci99 = judged_ends(value)
-    whole = "interval" if value.clock_factor == 1 else "interval, widened for the doubt"
+    whole = (
+        "interval"
+        if value.clock_factor == 1
+        else "interval, widened for clocks or GPUs that differ"
+    )
     if asked[0] <= ci95[0] and ci95[1] <= asked[1]:
         return f"the 99 % {whole}, {bounds(*ci99, value.unit)}, is not inside the bound"
     return f"the rule asks for {bounds(*asked, value.unit)} with the whole {whole}"

@@ -79,6 +79,13 @@ def test_a_template_that_asks_for_what_is_not_there_is_told(
     template.write_text("{% if %}")
     with pytest.raises(ManifestError, match=r"worklog.md.j2, line 1"):
         publish.render(problem, report)
+    template.write_text("One line.\n{{ w.gpu_timeline('fast', 'small') }}")
+    with pytest.raises(ManifestError, match=r"worklog.md.j2, line 2: w.gpu_timeline: .*caption"):
+        publish.render(problem, report)
+    (template.parent / "part.md.j2").write_text("\n\n{{ w.timelin('fast') }}")
+    template.write_text("{% include 'part.md.j2' %}")
+    with pytest.raises(ManifestError, match=r"part.md.j2, line 3: .*'timelin'"):
+        publish.render(problem, report)
     assert not (report / "README.md").exists()
 
 
