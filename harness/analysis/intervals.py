@@ -22,6 +22,50 @@ def union(intervals: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
     return starts.with_columns(rows.filter(closes)["end_ns"])
 
 
+def minus(first: pl.DataFrame, second: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
+    """Return the stretches of ``first`` that no interval of ``second`` covers, as union does."""
+    return _where(first, second, by, covered=False)
+
+
+def common(first: pl.DataFrame, second: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
+    """Return the stretches that intervals of both cover, as union does."""
+    return _where(first, second, by, covered=True)
+
+
+def _where(
+    first: pl.DataFrame, second: pl.DataFrame, by: str | None, *, covered: bool
+) -> pl.DataFrame:
+    """Return the stretches of ``first`` that ``second`` covers, or those that it does not."""
+    keys = [by] if by else []
+    ends = []
+    for rows, one, other in ((first, 1, 0), (second, 0, 1)):
+        stretches = union(rows, by)
+        for column, sign in (("start_ns", 1), ("end_ns", -1)):
+            ends.append(
+                stretches.select(
+                    *keys,
+                    pl.col(column).alias("at"),
+                    pl.lit(sign * one).alias("inside"),
+                    pl.lit(sign * other).alias("cover"),
+                )
+            )
+    depths = (
+        pl.concat(ends)
+        .group_by(*keys, "at")
+        .agg(pl.col("inside", "cover").sum())
+        .sort(*keys, "at")
+        .select(
+            *keys,
+            pl.col("at").alias("start_ns"),
+            _within(pl.col("at").shift(-1), by).alias("end_ns"),
+            _within(pl.col("inside").cum_sum(), by),
+            _within(pl.col("cover").cum_sum(), by),
+        )
+    )
+    wanted = (pl.col("inside") > 0) & ((pl.col("cover") > 0) == covered)
+    return union(depths.filter(wanted, pl.col("end_ns").is_not_null()), by)
+
+
 def length(intervals: pl.DataFrame) -> int:
     """Return the sum of the intervals' lengths in ns; of a union, the time that it covers."""
     return int((intervals["end_ns"] - intervals["start_ns"]).sum())

@@ -66,7 +66,7 @@ def _captures(subject: "Subject") -> "list[Capture]":
     from harness.analysis.diagnose.families import Capture
 
     return [
-        Capture(subject.label, tables, subject.conditions.get(kind, {}))
+        Capture(subject.label, tables, subject.conditions.get(kind, {}), kind)
         for kind, tables in subject.captures.items()
     ]
 

@@ -18,11 +18,12 @@ from harness.references import resolve
 
 @dataclass(frozen=True)
 class Capture:
-    """One capture: the label of its file or cell, its tables, and what it was made on."""
+    """One capture: the label of its file or cell, its tables, what it was made on, its kind."""
 
     label: str
     tables: Tables
     conditions: dict[str, str]
+    kind: str = ""
 
 
 class FindingModule(Protocol):

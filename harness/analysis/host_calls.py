@@ -1,0 +1,40 @@
+"""What kind of work a host call into CUDA or HIP does, by its name."""
+
+import re
+
+LAUNCH = "launch"
+SYNCHRONISE = "synchronise"
+COPY = "copy"
+ALLOCATE = "allocate"
+LOAD = "load"
+OTHER = "other"
+
+_KINDS = (
+    # cudaLaunchKernelExC, cuLaunchKernelEx, cudaGraphLaunch, hipExtModuleLaunchKernel
+    (LAUNCH, re.compile(r"Launch(Cooperative|Kernel|HostFunc)|GraphLaunch|LaunchGrid")),
+    # They return when the device, the stream or the event has finished.
+    (SYNCHRONISE, re.compile(r"(Device|Stream|Event|Ctx|Context|Thread)Synchronize")),
+    # Memory of the driver's, not of a pool: cudaFree waits for the device (CUDA Runtime API,
+    # "API synchronization behavior"). The stream-ordered cudaMallocAsync is left out.
+    (
+        ALLOCATE,
+        re.compile(
+            r"^(cuda|hip)(Ext)?(Malloc|Free)(Host|Managed|Pitch|3D|Array)?$|^(cuda|hip)Host"
+            r"(Alloc|Malloc|Free|Register|Unregister)|^cuMem(Alloc|Free)(Host|Managed|Pitch)?$"
+            r"|^cuMem(Host(Alloc|Register|Unregister)|Create|Release|Map|Unmap|SetAccess)$"
+        ),
+    ),
+    # Code is brought onto the device: after compilation, or at the first use of a kernel.
+    (LOAD, re.compile(r"(Module|Library)(Load|Unload)|^cuLink|GraphInstantiate")),
+    (COPY, re.compile(r"Memcpy|^cuMemcpy")),
+)
+_SUFFIX = re.compile(r"(_v\d+|_ptsz|_ptds|_spt)+$")
+
+
+def kind(name: str) -> str:
+    """Return what a call does: LAUNCH, SYNCHRONISE, COPY, ALLOCATE, LOAD or OTHER.
+
+    The version that nsys appends to a name (``cudaMalloc_v3020``) does not matter.
+    """
+    plain = _SUFFIX.sub("", name)
+    return next((known for known, pattern in _KINDS if pattern.search(plain)), OTHER)

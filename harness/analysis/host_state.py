@@ -1,0 +1,216 @@
+"""Where the host was while a device was idle, and how far ahead of the device it was.
+
+Pure functions of one capture's ``gpu_ops`` and ``api_calls``. Idle time ends with an operation; the
+host thread that launched it (the call of the same correlation id) is what the device waited for.
+Until that call ended the thread was in some call, or outside CUDA between calls; from then on the
+operation was launched and had not started.
+"""
+
+import polars as pl
+
+from harness.analysis import intervals
+
+IN_CALL, OUTSIDE, LAUNCHED, UNKNOWN = "in a call", "outside CUDA", "launched", "unknown"
+"""States of the host: in a named call; in none; done with the launch; no launching call known."""
+
+
+def idle_gaps(gpu_ops: pl.DataFrame) -> pl.DataFrame:
+    """Return the times in which a device ran nothing, between its first and its last operation.
+
+    Columns: gap (0, 1, …), device, start_ns, end_ns; after: the row number in gpu_ops of an
+    operation that ended at start_ns; before: of an operation that started at end_ns.
+    """
+    end = pl.col("start_ns") + pl.col("duration_ns")
+    rows = (
+        gpu_ops.with_row_index("row")
+        .drop_nulls(["start_ns", "duration_ns"])
+        .select(pl.col("row").cast(pl.Int64), "device", "start_ns", end_ns=end)
+        .sort("device", "start_ns", "end_ns")
+    )
+    reach = pl.col("end_ns").cum_max().over("device")
+    last = pl.when(pl.col("end_ns") == reach).then(pl.col("row")).forward_fill().over("device")
+    rows = rows.with_columns(reach=reach, last=last).with_columns(
+        pl.col("reach", "last").shift(1).over("device")
+    )
+    gaps = rows.filter(pl.col("start_ns") > pl.col("reach")).select(
+        "device", start_ns="reach", end_ns="start_ns", after="last", before="row"
+    )
+    return gaps.with_row_index("gap").cast({"gap": pl.Int64})
+
+
+def outermost(api_calls: pl.DataFrame) -> pl.DataFrame:
+    """Return the calls that no other call of their thread encloses: thread, name, start_ns, end_ns.
+
+    They are sorted by thread and start; between_ns is the time that the thread spent outside of
+    calls before each, null for its first.
+    """
+    start, end = pl.col("start_ns"), pl.col("end_ns")
+    calls = (
+        api_calls.drop_nulls(["start_ns", "duration_ns", "thread"])
+        .select("thread", "name", start, (start + pl.col("duration_ns")).alias("end_ns"))
+        .sort("thread", "start_ns", "end_ns", descending=[False, False, True])
+    )
+    reach = end.cum_max().shift(1).over("thread")
+    calls = calls.filter((start >= reach).fill_null(value=True))
+    return calls.with_columns(between_ns=start - end.shift(1).over("thread"))
+
+
+def launches(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
+    """Return the call that launched each operation: row (in gpu_ops), thread, call_start, call_end.
+
+    An operation whose call is not in the capture has no row.
+    """
+    calls = (
+        api_calls.drop_nulls(["correlation", "start_ns", "duration_ns", "thread"])
+        .sort("start_ns")
+        .unique("correlation", keep="first", maintain_order=True)
+        .select(
+            "correlation",
+            "thread",
+            call_start=pl.col("start_ns"),
+            call_end=pl.col("start_ns") + pl.col("duration_ns"),
+        )
+    )
+    rows = gpu_ops.with_row_index("row").select(pl.col("row").cast(pl.Int64), "correlation")
+    return rows.join(calls, on="correlation", how="inner", maintain_order="left").drop("correlation")
+
+
+def idle_pieces(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
+    """Return the idle time of each device, cut where the launching thread's state changed.
+
+    Columns: gap, device, start_ns, end_ns, state, call (the outermost call's name, null outside),
+    thread, between_ns: of a piece outside CUDA, the whole time between the two calls around it
+    (null before a thread's first call). The pieces of a gap sum to it.
+    """
+    gaps = idle_gaps(gpu_ops).join(
+        launches(gpu_ops, api_calls), left_on="before", right_on="row", how="left"
+    )
+    keys = ("gap", "device", "thread")
+    nothing = (pl.lit(None, pl.String).alias("call"), pl.lit(None, pl.Int64).alias("between_ns"))
+    unknown = gaps.filter(pl.col("thread").is_null()).select(
+        *keys, "start_ns", "end_ns", pl.lit(UNKNOWN).alias("state"), *nothing
+    )
+    known = gaps.filter(pl.col("thread").is_not_null())
+    launched = known.select(
+        *keys,
+        pl.max_horizontal("start_ns", "call_end").alias("start_ns"),
+        "end_ns",
+        pl.lit(LAUNCHED).alias("state"),
+        *nothing,
+    )
+    host = known.select(*keys, "start_ns", pl.min_horizontal("end_ns", "call_end").alias("end_ns"))
+    in_calls, outside = _by_calls(
+        host.filter(pl.col("end_ns") > pl.col("start_ns")), outermost(api_calls)
+    )
+    pieces = pl.concat([unknown, launched, in_calls, outside])
+    return pieces.filter(pl.col("end_ns") > pl.col("start_ns")).sort("gap", "start_ns")
+
+
+def _by_calls(host: pl.DataFrame, calls: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the parts of gaps (gap, device, thread, start_ns, end_ns) in calls and outside."""
+    keys = ("gap", "device", "thread")
+    calls = calls.sort("thread", "start_ns").with_row_index("at").cast({"at": pl.Int64})
+    first = calls.group_by("thread").agg(pl.col("at").min().alias("first"))
+    starts = calls.select("thread", "at", at_ns="start_ns").sort("at_ns")
+
+    def last_before(column: str, name: str) -> pl.DataFrame:
+        return (
+            host.select("gap", "thread", at_ns=column)
+            .sort("at_ns")
+            .join_asof(starts, on="at_ns", by="thread", check_sortedness=False)
+            .select("gap", pl.col("at").alias(name))
+        )
+
+    spans = (
+        host.join(last_before("start_ns", "low"), on="gap")
+        .join(last_before("end_ns", "high"), on="gap")
+        .join(first, on="thread", how="left")
+        .with_columns(pl.coalesce("low", "first").alias("low"))
+    )
+    touched = (
+        spans.filter(pl.col("high") >= pl.col("low"))
+        .with_columns(at=pl.int_ranges("low", pl.col("high") + 1))
+        .explode("at")
+        .join(
+            calls.select("at", "name", call_start="start_ns", call_end="end_ns"), on="at", how="left"
+        )
+    )
+    in_calls = touched.select(
+        *keys,
+        pl.max_horizontal("start_ns", "call_start").alias("start_ns"),
+        pl.min_horizontal("end_ns", "call_end").alias("end_ns"),
+        pl.lit(IN_CALL).alias("state"),
+        pl.col("name").cast(pl.String).alias("call"),
+        pl.lit(None, pl.Int64).alias("between_ns"),
+    ).filter(pl.col("end_ns") > pl.col("start_ns"))
+    outside = intervals.minus(host, in_calls, by="gap").join(
+        host.select("gap", "device", "thread"), on="gap", how="left"
+    )
+    following = calls.select("thread", "between_ns", at_ns="start_ns").sort("at_ns")
+    outside = (
+        outside.sort("end_ns")
+        .join_asof(
+            following,
+            left_on="end_ns",
+            right_on="at_ns",
+            by="thread",
+            strategy="forward",
+            check_sortedness=False,
+        )
+        .select(
+            *keys,
+            "start_ns",
+            "end_ns",
+            pl.lit(OUTSIDE).alias("state"),
+            pl.lit(None, pl.String).alias("call"),
+            "between_ns",
+        )
+    )
+    return in_calls, outside
+
+
+def idle_table(pieces: pl.DataFrame) -> pl.DataFrame:
+    """Return idle time by device, state and call: count of pieces, total_ns; the longest first."""
+    return (
+        pieces.group_by("device", "state", "call")
+        .agg(
+            pl.len().cast(pl.Int64).alias("count"),
+            (pl.col("end_ns") - pl.col("start_ns")).sum().alias("total_ns"),
+        )
+        .sort("total_ns", "device", "state", "call", descending=[True, False, False, False])
+    )
+
+
+def call_table(api_calls: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
+    """Return host calls by name: count, total_ns, median_ns, idle_ns; the longest in total first.
+
+    ``idle_ns`` is the part of total_ns in which a device was idle and waited for this very thread;
+    calls within calls count in total_ns and not in idle_ns.
+    """
+    idle = pieces.filter(pl.col("state") == IN_CALL).group_by("call")
+    idle_ns = idle.agg((pl.col("end_ns") - pl.col("start_ns")).sum().alias("idle_ns"))
+    duration = pl.col("duration_ns")
+    return (
+        api_calls.group_by(pl.col("name").cast(pl.String))
+        .agg(
+            pl.len().cast(pl.Int64).alias("count"),
+            duration.sum().alias("total_ns"),
+            duration.median().alias("median_ns"),
+        )
+        .join(idle_ns, left_on="name", right_on="call", how="left")
+        .with_columns(pl.col("idle_ns").fill_null(0))
+        .sort("total_ns", "name", descending=[True, False])
+    )
+
+
+def queue_times(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
+    """Return row, device, queued_ns: from the end of the launching call to the operation's start.
+
+    A few µs mean that the device waited for the host; more, that the host was ahead. 0 where an
+    operation started before its call returned, as a synchronous copy does.
+    """
+    rows = gpu_ops.with_row_index("row").cast({"row": pl.Int64})
+    rows = rows.drop_nulls(["start_ns", "duration_ns"]).select("row", "device", "start_ns")
+    queued = (pl.col("start_ns") - pl.col("call_end")).clip(0).alias("queued_ns")
+    launched = rows.join(launches(gpu_ops, api_calls), on="row", how="inner", maintain_order="left")
+    return launched.select("row", "device", queued)

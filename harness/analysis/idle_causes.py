@@ -1,0 +1,178 @@
+"""Why a device was idle: each piece of idle time has one cause, so that no two findings share it.
+
+The device waits for the thread that launches its next operation. What that thread did decides:
+
+- in a range of data loading: DATA; in one of compilation, or loading code: COMPILE
+- in a call that reserves or frees memory of the driver's: ALLOCATE
+- in a synchronising call, or in one that copies and returns when it is done: SYNCHRONISE
+- outside CUDA, longer between two calls than a launch takes: HOST
+- launching back to back, in short stretches between calls: LAUNCH
+- done: the operation was queued, and a device needs a moment between two of them: BOUNDARY; if the
+  moment is long, the operation waited for something else, such as an event: QUEUED
+
+A gap that began while the host was blocked is that call's doing to its end: the device ran dry
+because nothing could be queued. So the launches after a synchronisation count to it, as does host
+code, if the host would have had the time to run ahead.
+"""
+
+import re
+
+import polars as pl
+
+from harness.analysis import copies, host_calls, host_state, intervals
+
+DATA, COMPILE, ALLOCATE, SYNCHRONISE = "data", "compile", "allocate", "synchronise"
+PAGEABLE, HOST, LAUNCH, BOUNDARY = "pageable", "host", "launch", "boundary"
+QUEUED, UNKNOWN = "queued", "unknown"
+
+LONG_NS = 20_000
+"""Host code between two CUDA calls that takes longer is not launching: a launch from torch takes 5 to
+8 µs under nsys and as long to be dispatched, so that a chain of the smallest operators has 2 to
+15 µs between its calls (reports/1-torchao-float8 and 2-gemlite-autotune, api_calls: 85 µs where
+Python computes a launch). To be confirmed by the zoo."""
+BOUNDARY_NS = 5_000
+"""Between queued operations a device needs 0.2 µs (nodes of a graph) to 2.2 µs (launched one by one,
+H100 and H200); twice that is allowed."""
+SMALL_BYTES = 64 << 10
+"""A copy of at most this size costs its synchronisation, not its bytes: from pageable memory the
+driver stages it and returns (CUDA Runtime API, "API synchronization behavior")."""
+
+_DATA = re.compile(
+    r"data_?loader|data[ _]?load|load(ing)?[ _](batch|data)|(next|get|fetch|read)[ _]?(batch|data)\b"
+    r"|prefetch|input[ _]pipeline|collate",
+    re.IGNORECASE,
+)
+_COMPILE = re.compile(
+    r"dynamo_timed|compile_inner|frame_compile|backend_compile|inductor_codegen|compile_fx"
+    r"|(triton|nvrtc|jit|torch)[ _.:]*compil|autotun",
+    re.IGNORECASE,
+)
+
+
+def with_causes(
+    pieces: pl.DataFrame,
+    gpu_ops: pl.DataFrame,
+    api_calls: pl.DataFrame,
+    ranges: pl.DataFrame,
+    *,
+    host_is_ahead: bool,
+) -> pl.DataFrame:
+    """Return pieces of idle time (of host_state.idle_pieces) with ``cause``; ranges cut them.
+
+    ``gpu_ops`` and ``api_calls`` are those that the pieces were made of. ``host_is_ahead``: the host
+    works for less time than the device, so that only blocking keeps it from running ahead.
+    """
+    named = _in_ranges(_in_ranges(pieces, ranges, _DATA, DATA), ranges, _COMPILE, COMPILE)
+    gaps = host_state.idle_gaps(gpu_ops).join(_blocked(gpu_ops, api_calls), on="gap", how="left")
+    known = named.join(gaps.select("gap", "blocked_in", "after"), on="gap", how="left")
+    known = _with_copied(known, gpu_ops)
+    kinds = _kinds(known["call"])
+    known = known.join(kinds, on="call", how="left", nulls_equal=True)
+    return _decided(known, host_is_ahead=host_is_ahead).drop("blocked_in", "after", "pageable")
+
+
+def _decided(known: pl.DataFrame, *, host_is_ahead: bool) -> pl.DataFrame:
+    length = pl.col("end_ns") - pl.col("start_ns")
+    state, kind, blocked = pl.col("state"), pl.col("kind"), pl.col("blocked_in")
+    long = (state == host_state.OUTSIDE) & (pl.col("between_ns").fill_null(LONG_NS) >= LONG_NS)
+    long = long & pl.col("named").is_null()
+    loads = (kind == host_calls.LOAD).any().over("gap")
+    waits = blocked.is_in([host_calls.SYNCHRONISE, host_calls.COPY])
+    queued = (state == host_state.LAUNCHED) & (pl.col("start_ns") == pl.col("gap_start_ns"))
+    mostly_host = (length * long.cast(pl.Int64)).sum().over("gap") * 2 > length.sum().over("gap")
+    after_wait = pl.when(pl.col("pageable")).then(pl.lit(PAGEABLE)).otherwise(pl.lit(SYNCHRONISE))
+    short = (
+        pl.when(queued | (state == host_state.UNKNOWN), length <= BOUNDARY_NS)
+        .then(pl.lit(BOUNDARY))
+        .when(state == host_state.UNKNOWN)
+        .then(pl.lit(UNKNOWN))
+        .when(queued)
+        .then(pl.lit(QUEUED))
+        .when(waits)
+        .then(after_wait)
+        .when(blocked == host_calls.ALLOCATE)
+        .then(pl.lit(ALLOCATE))
+        .when(blocked == host_calls.LOAD)
+        .then(pl.lit(COMPILE))
+        .when(mostly_host)
+        .then(pl.lit(HOST))
+        .otherwise(pl.lit(LAUNCH))
+    )
+    cause = (
+        pl.when(pl.col("named").is_not_null())
+        .then(pl.col("named"))
+        .when(kind == host_calls.ALLOCATE)
+        .then(pl.lit(ALLOCATE))
+        .when(kind == host_calls.LOAD)
+        .then(pl.lit(COMPILE))
+        .when(kind == host_calls.SYNCHRONISE)
+        .then(after_wait)
+        .when(long & loads)
+        .then(pl.lit(COMPILE))
+        .when(long & ~(waits & pl.lit(host_is_ahead)))
+        .then(pl.lit(HOST))
+        .otherwise(short)
+    )
+    known = known.with_columns(gap_start_ns=pl.col("start_ns").min().over("gap"))
+    return known.with_columns(cause=cause).drop("gap_start_ns", "named", "kind")
+
+
+def _in_ranges(
+    pieces: pl.DataFrame, ranges: pl.DataFrame, pattern: re.Pattern[str], name: str
+) -> pl.DataFrame:
+    """Return the pieces, cut where ranges of such names begin and end; ``named`` inside of them."""
+    if "named" not in pieces.columns:
+        pieces = pieces.with_columns(named=pl.lit(None, pl.String))
+    names = ranges["name"].drop_nulls().unique().cast(pl.String)
+    wanted = [each for each in names if pattern.search(each)]
+    end = pl.col("start_ns") + pl.col("duration_ns")
+    found = ranges.filter(pl.col("name").cast(pl.String).is_in(wanted)).drop_nulls("duration_ns")
+    if found.is_empty():
+        return pieces
+    rows = pieces.with_row_index("piece")
+    covers = intervals.union(found.select("thread", "start_ns", end_ns=end), by="thread")
+    inside = rows.join_where(
+        covers.select(on="thread", low="start_ns", high="end_ns"),
+        pl.col("thread") == pl.col("on"),
+        pl.col("low") < pl.col("end_ns"),
+        pl.col("high") > pl.col("start_ns"),
+    ).with_columns(
+        start_ns=pl.max_horizontal("start_ns", "low"),
+        end_ns=pl.min_horizontal("end_ns", "high"),
+        named=pl.coalesce("named", pl.lit(name)),
+    )
+    outside = intervals.minus(rows, inside, by="piece").join(
+        rows.drop("start_ns", "end_ns"), on="piece", how="left"
+    )
+    parts = [part.select(pieces.columns) for part in (inside, outside)]
+    return pl.concat(parts).sort("gap", "start_ns")
+
+
+def _blocked(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
+    """Return gap, blocked_in: the kind of call that its launching thread was in as it began."""
+    launches = host_state.launches(gpu_ops, api_calls).select("row", "thread")
+    gaps = host_state.idle_gaps(gpu_ops).join(launches, left_on="before", right_on="row")
+    calls = host_state.outermost(api_calls).cast({"name": pl.String}).sort("start_ns")
+    at = gaps.select("gap", "thread", "start_ns").sort("start_ns")
+    found = at.join_asof(
+        calls.select("thread", "start_ns", "end_ns", call="name"),
+        on="start_ns",
+        by="thread",
+        check_sortedness=False,
+    ).filter(pl.col("start_ns") < pl.col("end_ns"))
+    return found.join(_kinds(found["call"]), on="call").select("gap", blocked_in="kind")
+
+
+def _kinds(names: pl.Series) -> pl.DataFrame:
+    known = names.drop_nulls().unique()
+    kinds = pl.Series([host_calls.kind(name) for name in known], dtype=pl.String)
+    return pl.DataFrame({"call": known, "kind": kinds}, schema_overrides={"call": pl.String})
+
+
+def _with_copied(pieces: pl.DataFrame, gpu_ops: pl.DataFrame) -> pl.DataFrame:
+    """Return pieces with ``pageable``: whether their gap follows a large copy of such memory."""
+    rows = copies.with_memory(gpu_ops.with_row_index("row").cast({"row": pl.Int64}))
+    large = (pl.col("memory") == copies.PAGEABLE) & (pl.col("bytes") > SMALL_BYTES)
+    found = rows.filter(large).select(after="row", pageable=pl.lit(value=True))
+    joined = pieces.join(found, on="after", how="left", maintain_order="left")
+    return joined.with_columns(pl.col("pageable").fill_null(value=False))

@@ -1,0 +1,97 @@
+"""The part of a timeline that repeats: what a diagnosis is about, without the warm-up before it.
+
+A measured step of this project (``step:`` ranges) is its operations from the first start to the
+last end: the host waits for the device between such steps, and that wait is the recording's. Any
+other capture counts from where its warm-up ends. Warm-up is what a program does only once, while
+kernels run for the first time: it loads code and reserves memory. So it ends with the last kernel
+that is new within the first half of the operations, if
+
+- the program repeats itself after that: four fifths of the names seen by then are seen again, and
+- the host loaded code or reserved memory until then, or a launch took over a millisecond, as it does
+  when CUDA loads a kernel lazily (CUDA C++ Programming Guide, "Lazy Loading").
+"""
+
+import polars as pl
+
+from harness.analysis import host_calls
+from harness.analysis.timeline import gpu_ops_in_ranges
+from harness.evidence.tables import Tables
+
+STEP = "step:"
+"""What the names of the probe's ranges around measured steps begin with."""
+
+_REPEATED = 0.8
+_SLOW_LAUNCH_NS = 1_000_000
+
+
+def windows(tables: Tables) -> pl.DataFrame:
+    """Return the stretches that count: start_ns and end_ns, by start; none without GPU operations.
+
+    ``tables`` needs gpu_ops, api_calls and ranges.
+    """
+    ops = tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns"])
+    if ops.is_empty():
+        return pl.DataFrame(schema={"start_ns": pl.Int64, "end_ns": pl.Int64})
+    return _steps(ops, tables) if _marked(tables["ranges"]) else _after_warm_up(ops, tables)
+
+
+def _marked(ranges: pl.DataFrame) -> list[str]:
+    names = ranges["name"].drop_nulls().unique().cast(pl.String)
+    return sorted(name for name in names if name.startswith(STEP))
+
+
+def _steps(ops: pl.DataFrame, tables: Tables) -> pl.DataFrame:
+    """Return each measured step from its first operation to the end of its last one."""
+    parts = [
+        gpu_ops_in_ranges(ops, tables["api_calls"], tables["ranges"], name)
+        .group_by("step")
+        .agg(pl.col("start_ns").min(), (pl.col("start_ns") + pl.col("duration_ns")).max().alias("e"))
+        .select("start_ns", end_ns="e")
+        for name in _marked(tables["ranges"])
+    ]
+    found = pl.concat(parts).sort("start_ns")
+    return found if found.height else _after_warm_up(ops, tables)
+
+
+def _after_warm_up(ops: pl.DataFrame, tables: Tables) -> pl.DataFrame:
+    ordered = ops.sort("start_ns")
+    end = (ordered["start_ns"] + ordered["duration_ns"]).max()
+    start = ordered["start_ns"][_first_repeated(ordered, tables["api_calls"])]
+    return pl.DataFrame({"start_ns": [start], "end_ns": [end]}, schema_overrides={"end_ns": pl.Int64})
+
+
+def _first_repeated(ordered: pl.DataFrame, api_calls: pl.DataFrame) -> int:
+    """Return the place of the first operation after the warm-up, 0 where there is none."""
+    new = ordered.select(pl.col("name").is_first_distinct()).to_series()
+    places = new.head(ordered.height // 2).arg_true()
+    last = int(places[-1]) if len(places) else 0
+    if not last:
+        return 0
+    before, after = ordered[: last + 1], ordered[last + 1 :]
+    names = before["name"].unique()
+    if names.is_in(after["name"].unique().implode()).mean() < _REPEATED:  # type: ignore[operator]
+        return 0
+    until = ordered["start_ns"][last]
+    calls = api_calls.filter(pl.col("start_ns").is_between(ordered["start_ns"][0], until))
+    return last + 1 if _warms_up(calls) else 0
+
+
+def _warms_up(calls: pl.DataFrame) -> bool:
+    """Return whether calls load code or reserve memory, or launch as slowly as if they did."""
+    slow = pl.col("duration_ns").max() > _SLOW_LAUNCH_NS
+    names = calls.group_by(pl.col("name").cast(pl.String)).agg(slow.alias("slow"))
+    return any(
+        kind in (host_calls.LOAD, host_calls.ALLOCATE) or (kind == host_calls.LAUNCH and slow)
+        for kind, slow in ((host_calls.kind(name), slow) for name, slow in names.iter_rows())
+    )
+
+
+def inside(rows: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows (start_ns) that start in one of the sorted, disjoint stretches."""
+    placed = rows.with_row_index("_row").sort("start_ns").join_asof(
+        stretches.select("start_ns", pl.col("end_ns").alias("_until"), _from="start_ns"),
+        on="start_ns",
+        check_sortedness=False,
+    )
+    within = placed.filter(pl.col("start_ns") < pl.col("_until")).sort("_row")
+    return within.drop("_row", "_until", "_from")
