@@ -73,21 +73,24 @@ def device_time(gpu_ops: pl.DataFrame) -> pl.DataFrame:
     )
     parts = []
     for (device,), group in rows.group_by("device", maintain_order=True):
-        by_work = {work: group.filter(pl.col("work") == work) for work in (COMPUTE, COMMUNICATE, COPY)}
+        by_work = {
+            work: group.filter(pl.col("work") == work) for work in (COMPUTE, COMMUNICATE, COPY)
+        }
         compute, communication, copied = (
             intervals.length(intervals.union(part)) for part in by_work.values()
         )
         working = pl.concat([by_work[COMPUTE], by_work[COMMUNICATE]])
         both = intervals.length(intervals.union(working))
         busy = intervals.length(intervals.union(group))
-        span = int(group["end_ns"].max() - group["start_ns"].min())  # type: ignore[operator]
+        first, last = group.select(pl.col("start_ns").min(), pl.col("end_ns").max()).row(0)
+        span = last - first
         row = (device, span, compute, both - compute, busy - both, span - busy)
         parts.append((*row, communication, copied))
     return pl.DataFrame(parts, schema=schema, orient="row").sort("device", nulls_last=True)
 
 
 def collectives(ranks: list[pl.DataFrame]) -> pl.DataFrame:
-    """Return the collectives that all ranks take part in: number, rank, start_ns, end_ns, waited_ns.
+    """Return collectives of all ranks: number, rank, start_ns, end_ns, waited_ns.
 
     ``ranks`` are gpu_ops of one device each, in any order. The nth kernel of a name is one
     collective on every rank; names that ranks launched a different number of times are left out.

@@ -37,7 +37,9 @@ def memory(name: str, direction: str | None = None) -> str:
 
 def with_memory(gpu_ops: pl.DataFrame) -> pl.DataFrame:
     """Return the rows that are copies, with ``memory`` and, as strings, ``copy_kind``."""
-    rows = gpu_ops.filter(pl.col("kind") == "copy").cast({"name": pl.String, "copy_kind": pl.String})
+    rows = gpu_ops.filter(pl.col("kind") == "copy").cast(
+        {"name": pl.String, "copy_kind": pl.String}
+    )
     known = rows.select("name", "copy_kind").unique()
     kinds = [memory(name, direction) for name, direction in known.iter_rows()]
     named = known.with_columns(memory=pl.Series(kinds, dtype=pl.String))

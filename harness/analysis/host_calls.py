@@ -25,7 +25,7 @@ _KINDS = (
         ),
     ),
     # Code is brought onto the device: after compilation, or at the first use of a kernel.
-    (LOAD, re.compile(r"(Module|Library)(Load|Unload)|^cuLink|GraphInstantiate")),
+    (LOAD, re.compile(r"(Module|Library)(Load|Unload)|^cuLink")),
     (COPY, re.compile(r"Memcpy|^cuMemcpy")),
 )
 _SUFFIX = re.compile(r"(_v\d+|_ptsz|_ptds|_spt)+$")

@@ -72,7 +72,9 @@ def launches(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
         )
     )
     rows = gpu_ops.with_row_index("row").select(pl.col("row").cast(pl.Int64), "correlation")
-    return rows.join(calls, on="correlation", how="inner", maintain_order="left").drop("correlation")
+    return rows.join(calls, on="correlation", how="inner", maintain_order="left").drop(
+        "correlation"
+    )
 
 
 def idle_pieces(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
@@ -109,32 +111,7 @@ def idle_pieces(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
 def _by_calls(host: pl.DataFrame, calls: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the parts of gaps (gap, device, thread, start_ns, end_ns) in calls and outside."""
     keys = ("gap", "device", "thread")
-    calls = calls.sort("thread", "start_ns").with_row_index("at").cast({"at": pl.Int64})
-    first = calls.group_by("thread").agg(pl.col("at").min().alias("first"))
-    starts = calls.select("thread", "at", at_ns="start_ns").sort("at_ns")
-
-    def last_before(column: str, name: str) -> pl.DataFrame:
-        return (
-            host.select("gap", "thread", at_ns=column)
-            .sort("at_ns")
-            .join_asof(starts, on="at_ns", by="thread", check_sortedness=False)
-            .select("gap", pl.col("at").alias(name))
-        )
-
-    spans = (
-        host.join(last_before("start_ns", "low"), on="gap")
-        .join(last_before("end_ns", "high"), on="gap")
-        .join(first, on="thread", how="left")
-        .with_columns(pl.coalesce("low", "first").alias("low"))
-    )
-    touched = (
-        spans.filter(pl.col("high") >= pl.col("low"))
-        .with_columns(at=pl.int_ranges("low", pl.col("high") + 1))
-        .explode("at")
-        .join(
-            calls.select("at", "name", call_start="start_ns", call_end="end_ns"), on="at", how="left"
-        )
-    )
+    touched = _touched(host, calls)
     in_calls = touched.select(
         *keys,
         pl.max_horizontal("start_ns", "call_start").alias("start_ns"),
@@ -167,6 +144,35 @@ def _by_calls(host: pl.DataFrame, calls: pl.DataFrame) -> tuple[pl.DataFrame, pl
         )
     )
     return in_calls, outside
+
+
+def _touched(host: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """Return each gap with each call of its thread that it may overlap: one row a pair."""
+    calls = calls.sort("thread", "start_ns").with_row_index("at").cast({"at": pl.Int64})
+    first = calls.group_by("thread").agg(pl.col("at").min().alias("first"))
+    starts = calls.select("thread", "at", at_ns="start_ns").sort("at_ns")
+
+    def last_before(column: str, name: str) -> pl.DataFrame:
+        return (
+            host.select("gap", "thread", at_ns=column)
+            .sort("at_ns")
+            .join_asof(starts, on="at_ns", by="thread", check_sortedness=False)
+            .select("gap", pl.col("at").alias(name))
+        )
+
+    spans = (
+        host.join(last_before("start_ns", "low"), on="gap")
+        .join(last_before("end_ns", "high"), on="gap")
+        .join(first, on="thread", how="left")
+        .with_columns(pl.coalesce("low", "first").alias("low"))
+    )
+    known = calls.select("at", "name", call_start="start_ns", call_end="end_ns")
+    return (
+        spans.filter(pl.col("high") >= pl.col("low"))
+        .with_columns(at=pl.int_ranges("low", pl.col("high") + 1))
+        .explode("at")
+        .join(known, on="at", how="left")
+    )
 
 
 def idle_table(pieces: pl.DataFrame) -> pl.DataFrame:

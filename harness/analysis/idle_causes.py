@@ -25,21 +25,27 @@ DATA, COMPILE, ALLOCATE, SYNCHRONISE = "data", "compile", "allocate", "synchroni
 PAGEABLE, HOST, LAUNCH, BOUNDARY = "pageable", "host", "launch", "boundary"
 QUEUED, UNKNOWN = "queued", "unknown"
 
+NAMED = (DATA, COMPILE, ALLOCATE, SYNCHRONISE, PAGEABLE, HOST, LAUNCH)
+"""Causes that a finding can be made of."""
+
 LONG_NS = 20_000
-"""Host code between two CUDA calls that takes longer is not launching: a launch from torch takes 5 to
-8 µs under nsys and as long to be dispatched, so that a chain of the smallest operators has 2 to
-15 µs between its calls (reports/1-torchao-float8 and 2-gemlite-autotune, api_calls: 85 µs where
-Python computes a launch). To be confirmed by the zoo."""
+"""Host code between two CUDA calls that takes longer is not launching: a launch from torch takes 5
+to 8 µs under nsys, and about as long to be dispatched; where Python computes a launch, 85 µs are
+between two (reports/1-torchao-float8 and 2-gemlite-autotune, api_calls). To be confirmed by the
+zoo."""
 BOUNDARY_NS = 5_000
-"""Between queued operations a device needs 0.2 µs (nodes of a graph) to 2.2 µs (launched one by one,
-H100 and H200); twice that is allowed."""
+"""Between queued operations a device needs 0.2 µs (nodes of a graph) to 2.2 µs (launched one by
+one, H100 and H200); twice that is allowed."""
+LATENCY_NS = 50_000
+"""A launched operation starts on an idle device after 1.7 to 2.4 µs (H100, H200) or 14 µs (MI300),
+by the queued_ns of eager programs; one that takes far longer waits for something else."""
 SMALL_BYTES = 64 << 10
 """A copy of at most this size costs its synchronisation, not its bytes: from pageable memory the
 driver stages it and returns (CUDA Runtime API, "API synchronization behavior")."""
 
 _DATA = re.compile(
-    r"data_?loader|data[ _]?load|load(ing)?[ _](batch|data)|(next|get|fetch|read)[ _]?(batch|data)\b"
-    r"|prefetch|input[ _]pipeline|collate",
+    r"data_?loader|data[ _]?load|load(ing)?[ _](batch|data)|prefetch|input[ _]pipeline|collate"
+    r"|(next|get|fetch|read)[ _]?(batch|data)\b",
     re.IGNORECASE,
 )
 _COMPILE = re.compile(
@@ -59,30 +65,35 @@ def with_causes(
 ) -> pl.DataFrame:
     """Return pieces of idle time (of host_state.idle_pieces) with ``cause``; ranges cut them.
 
-    ``gpu_ops`` and ``api_calls`` are those that the pieces were made of. ``host_is_ahead``: the host
-    works for less time than the device, so that only blocking keeps it from running ahead.
+    ``gpu_ops`` and ``api_calls`` are those that the pieces were made of. ``host_is_ahead``: the
+    host works for less time than the device, so that only blocking keeps it from running ahead.
     """
     named = _in_ranges(_in_ranges(pieces, ranges, _DATA, DATA), ranges, _COMPILE, COMPILE)
     gaps = host_state.idle_gaps(gpu_ops).join(_blocked(gpu_ops, api_calls), on="gap", how="left")
     known = named.join(gaps.select("gap", "blocked_in", "after"), on="gap", how="left")
     known = _with_copied(known, gpu_ops)
+    # A short gap is a boundary if the capture shows for most operations that they were queued.
+    launched = host_state.launches(gpu_ops, api_calls).height * 2 >= gpu_ops.height
     kinds = _kinds(known["call"])
     known = known.join(kinds, on="call", how="left", nulls_equal=True)
-    return _decided(known, host_is_ahead=host_is_ahead).drop("blocked_in", "after", "pageable")
+    return _decided(known, host_is_ahead=host_is_ahead, launched=launched).drop(
+        "blocked_in", "after", "pageable"
+    )
 
 
-def _decided(known: pl.DataFrame, *, host_is_ahead: bool) -> pl.DataFrame:
+def _decided(known: pl.DataFrame, *, host_is_ahead: bool, launched: bool) -> pl.DataFrame:
     length = pl.col("end_ns") - pl.col("start_ns")
     state, kind, blocked = pl.col("state"), pl.col("kind"), pl.col("blocked_in")
     long = (state == host_state.OUTSIDE) & (pl.col("between_ns").fill_null(LONG_NS) >= LONG_NS)
     long = long & pl.col("named").is_null()
     loads = (kind == host_calls.LOAD).any().over("gap")
     waits = blocked.is_in([host_calls.SYNCHRONISE, host_calls.COPY])
-    queued = (state == host_state.LAUNCHED) & (pl.col("start_ns") == pl.col("gap_start_ns"))
+    early = pl.col("start_ns") == pl.col("gap_start_ns")
+    queued = (state == host_state.LAUNCHED) & (early | (length > LATENCY_NS))
     mostly_host = (length * long.cast(pl.Int64)).sum().over("gap") * 2 > length.sum().over("gap")
     after_wait = pl.when(pl.col("pageable")).then(pl.lit(PAGEABLE)).otherwise(pl.lit(SYNCHRONISE))
     short = (
-        pl.when(queued | (state == host_state.UNKNOWN), length <= BOUNDARY_NS)
+        pl.when(queued | ((state == host_state.UNKNOWN) & launched), length <= BOUNDARY_NS)
         .then(pl.lit(BOUNDARY))
         .when(state == host_state.UNKNOWN)
         .then(pl.lit(UNKNOWN))

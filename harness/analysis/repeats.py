@@ -26,7 +26,7 @@ def series(name: str) -> str:
 
 
 def with_series(ranges: pl.DataFrame) -> pl.DataFrame:
-    """Return the ranges with ``name`` replaced by its series where at least LEAST names share it."""
+    """Return ranges with ``name`` replaced by its series where at least LEAST names share it."""
     rows = ranges.cast({"name": pl.String})
     known = rows["name"].drop_nulls().unique()
     named = pl.DataFrame(

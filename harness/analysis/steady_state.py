@@ -7,8 +7,11 @@ kernels run for the first time: it loads code and reserves memory. So it ends wi
 that is new within the first half of the operations, if
 
 - the program repeats itself after that: four fifths of the names seen by then are seen again, and
-- the host loaded code or reserved memory until then, or a launch took over a millisecond, as it does
-  when CUDA loads a kernel lazily (CUDA C++ Programming Guide, "Lazy Loading").
+- the host loaded code or reserved memory until then, or a launch took over a millisecond, as it
+  does when CUDA loads a kernel lazily (CUDA C++ Programming Guide, "Lazy Loading").
+
+A pause that takes more than half of the capture and has less than a twentieth of the operations
+before it is no part of what repeats, either: the profiler or the program was starting.
 """
 
 import polars as pl
@@ -21,6 +24,7 @@ STEP = "step:"
 """What the names of the probe's ranges around measured steps begin with."""
 
 _REPEATED = 0.8
+_FEW = 0.05
 _SLOW_LAUNCH_NS = 1_000_000
 
 
@@ -42,11 +46,12 @@ def _marked(ranges: pl.DataFrame) -> list[str]:
 
 def _steps(ops: pl.DataFrame, tables: Tables) -> pl.DataFrame:
     """Return each measured step from its first operation to the end of its last one."""
+    end = pl.col("start_ns") + pl.col("duration_ns")
     parts = [
         gpu_ops_in_ranges(ops, tables["api_calls"], tables["ranges"], name)
         .group_by("step")
-        .agg(pl.col("start_ns").min(), (pl.col("start_ns") + pl.col("duration_ns")).max().alias("e"))
-        .select("start_ns", end_ns="e")
+        .agg(pl.col("start_ns").min(), end_ns=end.max())
+        .select("start_ns", "end_ns")
         for name in _marked(tables["ranges"])
     ]
     found = pl.concat(parts).sort("start_ns")
@@ -54,10 +59,21 @@ def _steps(ops: pl.DataFrame, tables: Tables) -> pl.DataFrame:
 
 
 def _after_warm_up(ops: pl.DataFrame, tables: Tables) -> pl.DataFrame:
-    ordered = ops.sort("start_ns")
-    end = (ordered["start_ns"] + ordered["duration_ns"]).max()
-    start = ordered["start_ns"][_first_repeated(ordered, tables["api_calls"])]
-    return pl.DataFrame({"start_ns": [start], "end_ns": [end]}, schema_overrides={"end_ns": pl.Int64})
+    ordered = _after_pause(ops.sort("start_ns"))
+    ordered = ordered[_first_repeated(ordered, tables["api_calls"]) :]
+    end = pl.col("start_ns") + pl.col("duration_ns")
+    return ordered.select(pl.col("start_ns").first(), end_ns=end.max())
+
+
+def _after_pause(ordered: pl.DataFrame) -> pl.DataFrame:
+    """Return the operations without the few before a pause that outlasts all else."""
+    end = (pl.col("start_ns") + pl.col("duration_ns")).cum_max()
+    pauses = ordered.select(pl.col("start_ns") - end.shift(1)).to_series()
+    span = ordered.select(end.last() - pl.col("start_ns").first()).item()
+    longest = pauses.arg_max()
+    if longest is None or pauses[longest] * 2 <= span or longest > ordered.height * _FEW:
+        return ordered
+    return ordered[longest:]
 
 
 def _first_repeated(ordered: pl.DataFrame, api_calls: pl.DataFrame) -> int:
@@ -88,10 +104,14 @@ def _warms_up(calls: pl.DataFrame) -> bool:
 
 def inside(rows: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
     """Return the rows (start_ns) that start in one of the sorted, disjoint stretches."""
-    placed = rows.with_row_index("_row").sort("start_ns").join_asof(
-        stretches.select("start_ns", pl.col("end_ns").alias("_until"), _from="start_ns"),
-        on="start_ns",
-        check_sortedness=False,
+    placed = (
+        rows.with_row_index("_row")
+        .sort("start_ns")
+        .join_asof(
+            stretches.select("start_ns", pl.col("end_ns").alias("_until"), _from="start_ns"),
+            on="start_ns",
+            check_sortedness=False,
+        )
     )
     within = placed.filter(pl.col("start_ns") < pl.col("_until")).sort("_row")
     return within.drop("_row", "_until", "_from")

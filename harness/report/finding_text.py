@@ -3,38 +3,44 @@
 import textwrap
 from collections.abc import Iterator
 
-from harness.analysis.diagnose.finding import Diagnosis, Evidence, Finding
-from harness.report.columns import NOT_MEASURED
+from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, Diagnosis, Evidence, Finding
+from harness.analysis.kernels import short_name
 from harness.report.escape import printable
 from harness.report.numbers import number
 
 _WIDTH = 80
 _EVIDENCE_SHOWN = 3
+_SMALL = 0.01
+"""Of the time: findings with less at stake are counted, not printed."""
 
 
 def lines(diagnosis: Diagnosis, most: int | None = None) -> Iterator[str]:
-    """Yield the lines that print the ``most`` important findings, by default all of them.
+    """Yield the lines that print the ``most`` important findings, by default all that matter.
 
     Each line is at most 80 columns wide unless a single word is longer.
     """
-    shown = diagnosis.findings[:most]
+    mattering = [each for each in diagnosis.findings if _matters(each)]
+    shown = mattering[:most]
     for place, finding in enumerate(shown, start=1):
         yield from _finding(finding, place)
         yield ""
     rest = len(diagnosis.findings) - len(shown)
     if rest:
-        yield f"{rest} more: harness diagnose"
-    if not diagnosis.findings:
-        yield "No capture that findings are read from."
+        yield f"{rest} more {'finding' if rest == 1 else 'findings'}: harness diagnose --json"
+
+
+def _matters(finding: Finding) -> bool:
+    return finding.id in (HEALTHY, ABSTAIN) or finding.stake >= _SMALL
 
 
 def _finding(finding: Finding, place: int) -> Iterator[str]:
     head = f"{place}. "
     indent = " " * len(head)
     yield from _wrapped(f"{finding.title} [{finding.id}]", head, indent)
-    place_in = finding.where if finding.kernel in (None, finding.where) else finding.kernel or ""
-    yield from _wrapped(f"{finding.level}: {place_in}", indent)
-    yield from _wrapped(_costs(finding), indent)
+    kernel = f", {short_name(finding.kernel)}" if finding.kernel else ""
+    yield from _wrapped(f"{finding.level}: {finding.where}{kernel}", indent)
+    if finding.stake:
+        yield from _wrapped(_costs(finding), indent)
     for evidence in finding.evidence[:_EVIDENCE_SHOWN]:
         yield from _wrapped(_evidence(evidence), f"{indent}- ", f"{indent}  ")
     for what, texts in (("fix: ", finding.fix), ("next: ", finding.next)):
@@ -43,12 +49,17 @@ def _finding(finding: Finding, place: int) -> Iterator[str]:
 
 
 def _costs(finding: Finding) -> str:
-    share, gain = (_percent(each) for each in (finding.share, finding.gain))
-    return f"explains {share} of the time, removing it gains at most {gain}"
+    """Return what is at stake; of a finding of nothing but time, what it leaves unexplained."""
+    share = None if finding.share is None else _percent(finding.share)
+    if finding.id == ABSTAIN:
+        return f"{share} of the time is unexplained"
+    explains = f"explains {share} of the time" if share else ""
+    gains = "" if finding.gain is None else f"removing it gains at most {_percent(finding.gain)}"
+    return ", ".join(part for part in (explains, gains) if part)
 
 
-def _percent(fraction: float | None) -> str:
-    return NOT_MEASURED if fraction is None else f"{fraction:.1%}".replace("%", " %")
+def _percent(fraction: float) -> str:
+    return f"{fraction * 100:.1f} %"
 
 
 def _evidence(evidence: Evidence) -> str:

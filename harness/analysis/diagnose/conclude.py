@@ -12,8 +12,10 @@ from harness.analysis.diagnose.finding import (
     Diagnosis,
     Finding,
     KernelDiagnosis,
+    Kind,
 )
 
+_NOTHING = Kind(ABSTAIN, "timeline", "The captures hold no work on a GPU.")
 _BY_DEFAULT = (HEALTHY, ABSTAIN)
 
 
@@ -32,27 +34,41 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
             joint += [_scaled(each, view.share) for each in concluded]
             if family.by_launch:
                 launches.append(KernelDiagnosis(view.name, view.launch, tuple(concluded)))
+    if not joint:
+        advice = ("capture the program on a GPU, with nsys, torch.profiler or ncu",)
+        joint = [_NOTHING.finding("the captures", (), confidence=0.0, capture_next=advice)]
     return Diagnosis(tuple(_ranked(joint)), tuple(launches))
 
 
 def conclusions(family: Family, view: Any) -> list[Finding]:
     """Return the findings of one view, most important first."""
     found = [finding for module in family.modules() for finding in module.found(view)]
+    undecided = list(family.module(ABSTAIN).found(view))
     if any(finding.stake >= thresholds.MATTERS for finding in found):
-        return _ranked(found)
-    verdict = list(family.module(HEALTHY).found(view)) or list(family.module(ABSTAIN).found(view))
-    return _ranked([*verdict, *found])
+        return _ranked([*undecided, *found])
+    return _ranked([*(list(family.module(HEALTHY).found(view)) or undecided), *found])
 
 
 def _ranked(findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings by time at stake; what is said by default comes first, or not at all."""
+    """Return findings by time at stake.
+
+    A cause whose gain is known precedes one whose gain is not. Where a cause matters, the subject
+    is not healthy; it is undecided only if more time is unexplained than that cause has at stake.
+    """
     causes = [each for each in findings if each.id not in _BY_DEFAULT]
-    causes.sort(key=lambda each: (-each.stake, -each.confidence, each.id, each.where))
-    if causes and causes[0].stake >= thresholds.MATTERS:
-        return causes
+    causes.sort(key=_order)
+    most = causes[0].stake if causes else 0.0
+    if most >= thresholds.MATTERS:
+        doubts = [each for each in findings if each.id == ABSTAIN and each.stake > most]
+        return [*doubts, *causes]
     defaults = [each for each in findings if each.id in _BY_DEFAULT]
-    defaults.sort(key=lambda each: (_BY_DEFAULT.index(each.id), -(each.share or 0.0)))
+    defaults.sort(key=lambda each: (_BY_DEFAULT.index(each.id), -each.stake))
     return [*defaults, *causes]
+
+
+def _order(finding: Finding) -> tuple[bool, float, float, str, str]:
+    known = finding.gain is not None and finding.gain >= thresholds.MATTERS
+    return not known, -finding.stake, -finding.confidence, finding.id, finding.where
 
 
 def _scaled(finding: Finding, share: float) -> Finding:

@@ -4,3 +4,44 @@ MATTERS = 0.05
 """Of the subject's time: a cause that costs less is not named first, and a subject without a larger
 one is healthy. Repeated runs of one process differ by 1 to 3 % (docs/statistics.md), so a smaller
 gain would not be seen."""
+
+REPEATED = 3
+"""Gaps that a cause must explain: what happened once or twice is not the steady state."""
+
+ONE_GAP = 0.8
+"""Of a cause's idle time: if its longest gap holds more, the cause is an event and no pattern."""
+
+GRAPH_GAP_NS = 1_000
+"""What a chain of kernels still waits between two of them in a CUDA graph: 0.2 to 1 µs on an H200
+(reports/2-gemlite-autotune, gpu_ops of the graph variants)."""
+
+PINNED_RATE = 25e9
+"""Bytes a second that pinned memory is copied at, at least, on a GPU whose bandwidth to the host is
+not measured: PCIe 4.0 x16 carries 31.5e9 (PCI Express Base Specification 4.0), four fifths of it
+net. An H100 or H200 (PCIe 5.0) has twice as much."""
+
+COPY_BOUND = 2.0
+"""Copies that last this many times as long as all kernels cannot hide behind them: then the fix is
+to copy less, and the gain is their whole time."""
+
+BUSY = 0.9
+"""Of the time: a device that computes for this part has at most 11 % to gain from its timeline."""
+
+FULL_GRAPH = 0.5
+"""Of the time: where graphs traced as one unit take more, the kernels in them decide and are not
+seen."""
+
+SAME_RANK = 0.6
+"""Of the collectives: the rank that comes last in more of them is slow; below that, ranks take
+turns and the wait is jitter. Of two ranks, chance gives each a half."""
+
+SMALL_GRID = 0.5
+"""Of the multiprocessors: two grids of at most this size fit a device side by side."""
+
+LONG_WAIT = 0.5
+"""Of a kernel's own duration: it was ready for at least this long while another stream's kernel ran
+alone."""
+
+LEAST_MULTIPROCESSORS = 40
+"""Of a GPU whose capture does not say how many it has: a T4's, the fewest of the datacentre GPUs
+since 2018 (NVIDIA T4 datasheet)."""

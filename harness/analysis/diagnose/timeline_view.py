@@ -10,10 +10,19 @@ from functools import cached_property
 
 import polars as pl
 
-from harness.analysis import communication, host_calls, host_state, idle_causes, intervals
-from harness.analysis import steady_state
+from harness.analysis import (
+    communication,
+    host_calls,
+    host_state,
+    idle_causes,
+    intervals,
+    steady_state,
+)
+from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.families import Capture
+from harness.analysis.diagnose.finding import Evidence
 from harness.captures.registry import by_cost
+from harness.evidence.tables import SCHEMAS
 
 
 @dataclass(frozen=True)
@@ -21,7 +30,8 @@ class Track:
     """One device of one capture in its steady state; every time is in ns.
 
     ``span_ns`` is how long that state lasts. ``compute_ns``, ``communication_ns`` and ``copy_ns``
-    divide it with idle time, as harness.analysis.communication.device_time does. ``idle`` holds
+    divide it with idle time, as harness.analysis.communication.device_time does. In ``host_ns`` the
+    thread that launches most operations was not blocked. ``idle`` holds
     pieces of idle time with their ``cause``, ``ops`` the operations with ``work`` and ``memory``,
     ``queued_ns`` of each, null where its launch is unknown. ``multiprocessors`` is null where the
     capture does not say it.
@@ -33,10 +43,16 @@ class Track:
     compute_ns: int
     communication_ns: int
     copy_ns: int
+    host_ns: int
     ops: pl.DataFrame
     idle: pl.DataFrame
     calls: pl.DataFrame
     multiprocessors: int | None
+
+    @property
+    def busy_ns(self) -> int:
+        """Return how long the device ran anything."""
+        return self.compute_ns + self.communication_ns + self.copy_ns
 
     @property
     def where(self) -> str:
@@ -55,6 +71,15 @@ class Track:
     def _working(self) -> pl.DataFrame:
         work = pl.col("work").is_in([communication.COMPUTE, communication.COMMUNICATE])
         return intervals.union(self.ops.filter(work))
+
+
+@dataclass(frozen=True)
+class Waits:
+    """How long ranks waited in collectives, outside of compute; which track was last most often."""
+
+    total_ns: int
+    last: int
+    last_share: float
 
 
 @dataclass(frozen=True)
@@ -81,6 +106,24 @@ class TimelineView:
         """Return the labels of the captures."""
         return ", ".join(dict.fromkeys(track.source for track in self.tracks))
 
+    def repeats(self, cause: str) -> bool:
+        """Return whether a cause explains several gaps, and its longest not nearly all of it."""
+        length = pl.col("end_ns") - pl.col("start_ns")
+        gaps = [
+            track.idle.filter(pl.col("cause") == cause).group_by("gap").agg(length.sum())["end_ns"]
+            for track in self.tracks
+        ]
+        lengths = pl.concat(gaps)
+        if len(lengths) < thresholds.REPEATED:
+            return False
+        return bool(max(lengths) <= sum(lengths) * thresholds.ONE_GAP)
+
+    @property
+    def unexplained(self) -> float:
+        """Return the fraction of idle time whose cause is not known, or happened only once."""
+        once = [cause for cause in idle_causes.NAMED if not self.repeats(cause)]
+        return sum(map(self.idle, (idle_causes.UNKNOWN, idle_causes.QUEUED, *once)))
+
     def idle(self, cause: str) -> float:
         """Return the fraction of the devices' time that is idle for a cause."""
         return sum(track.idle_ns(cause) for track in self.tracks) / self.span_ns
@@ -100,8 +143,62 @@ class TimelineView:
             track.idle.filter(pl.col("cause") == cause)["gap"].n_unique() for track in self.tracks
         )
 
+    def number(
+        self, metric: str, value: float, unit: str = "", threshold: float | None = None
+    ) -> Evidence:
+        """Return evidence from these captures."""
+        return Evidence(metric, value, threshold, self.source, unit)
+
+    def percent(self, metric: str, fraction: float, threshold: float | None = None) -> Evidence:
+        """Return evidence from these captures that is a fraction, in percent."""
+        limit = None if threshold is None else threshold * 100
+        return self.number(metric, fraction * 100, "%", limit)
+
+    def host_code_ns(self) -> float | None:
+        """Return the median time that the host was outside CUDA where that was too long."""
+        rows = pl.concat([track.idle for track in self.tracks])
+        long = pl.col("between_ns") >= idle_causes.LONG_NS
+        return rows.filter(pl.col("cause") == idle_causes.HOST, long)["between_ns"].median()  # type: ignore[return-value]  # integers
+
+    def kernel_evidence(self) -> tuple[Evidence, ...]:
+        """Return the median duration of kernels and the median time from launch to start."""
+        kernels = pl.concat(
+            [track.ops.select("kind", "duration_ns", "queued_ns") for track in self.tracks]
+        ).filter(pl.col("kind") == "kernel")
+        medians = (
+            ("median kernel", kernels["duration_ns"].median()),
+            ("median from launch to start", kernels["queued_ns"].median()),
+        )
+        return tuple(
+            self.number(name, float(value) / 1e3, "µs")  # type: ignore[arg-type]  # integers
+            for name, value in medians
+            if value is not None
+        )
+
+    def large_copies(self, kinds: tuple[str, ...]) -> list[tuple[Track, pl.DataFrame]]:
+        """Return each track's copies of such host memory that cost more than their call."""
+        large = pl.col("bytes").fill_null(0) > idle_causes.SMALL_BYTES
+        wanted = (pl.col("work") == communication.COPY) & pl.col("memory").is_in(kinds) & large
+        return [(track, track.ops.filter(wanted)) for track in self.tracks]
+
+    def waits(self) -> Waits | None:
+        """Return the waits in collectives of all tracks; None where there are no such."""
+        columns = list(SCHEMAS["gpu_ops"])
+        ranks = [track.ops.select(columns) for track in self.tracks]
+        found = communication.collectives(ranks) if len(ranks) > 1 else None
+        if found is None or found.is_empty():
+            return None
+        total = 0
+        for number, track in enumerate(self.tracks):
+            waited = int(found.filter(pl.col("rank") == number)["waited_ns"].sum())
+            total += min(waited, track.communication_ns)
+        last = found.filter(pl.col("waited_ns") == pl.col("waited_ns").min().over("number"))
+        counts = last.group_by("rank").len().sort("len", "rank", descending=[True, False])
+        share = counts["len"][0] / found["number"].n_unique()
+        return Waits(total, int(counts["rank"][0]), share)
+
     def called(self, kind: str) -> pl.DataFrame:
-        """Return the steady calls of a kind of harness.analysis.host_calls, of each capture once."""
+        """Return the steady calls of a kind of host_calls, of each capture once."""
         by_source = {track.source: track.calls for track in self.tracks}
         return pl.concat([calls.filter(pl.col("kind") == kind) for calls in by_source.values()])
 
@@ -146,11 +243,12 @@ def _tracks(capture: Capture) -> list[Track]:
         tracks.append(
             Track(
                 capture.label,
-                device,  # type: ignore[arg-type]  # an integer column
+                device,
                 span,
                 times["compute_ns"],
                 times["communication_ns"],
                 times["copy_ns"],
+                host_ns,
                 communication.timed_work(group),
                 causes,
                 calls,

@@ -1,13 +1,33 @@
-"""Said of the timeline where it bears out that nothing costs enough to be worth removing."""
+"""Said of a timeline whose devices compute for BUSY of the time, and that no cause costs enough.
+
+The few hundred ns between two queued kernels count as computing: nothing on the timeline removes
+them but fewer kernels.
+"""
 
 from collections.abc import Iterator
 
+from harness.analysis import idle_causes
+from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import HEALTHY, Finding, Kind
 from harness.analysis.diagnose.timeline_view import TimelineView
 
-KIND = Kind(HEALTHY, "timeline", "Nothing here costs 5 % or more.")
+KIND = Kind(
+    HEALTHY,
+    "timeline",
+    "The GPU computes nearly all the time; what is left to gain is in its kernels.",
+)
+_NEXT = "harness diagnose on an Nsight Compute report of the kernels that take the most time"
 
 
-def found(_view: TimelineView) -> Iterator[Finding]:
-    """Yield nothing: no finding of this family exists yet that could rule causes out."""
-    yield from ()
+def found(view: TimelineView) -> Iterator[Finding]:
+    """Yield it if kernels and the moments between them fill enough of the time."""
+    full = view.compute + view.idle(idle_causes.BOUNDARY)
+    if full < thresholds.BUSY:
+        return
+    evidence = (
+        view.percent("time in which kernels run", view.compute, thresholds.BUSY),
+        view.percent("between queued kernels", view.idle(idle_causes.BOUNDARY)),
+    )
+    yield KIND.finding(
+        view.where, evidence, share=0.0, gain=0.0, confidence=0.95, capture_next=(_NEXT,)
+    )

@@ -1,0 +1,50 @@
+"""Collectives run while no kernel computes.
+
+It shows as the time in which kernels of NCCL, RCCL or NVSHMEM, or copies between devices, run alone
+on a device. A collective also lasts for as long as the last rank takes to arrive: where all ranks
+are there, the wait for the last one is taken out, as it is the straggler's.
+"""
+
+from collections.abc import Iterator
+
+from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.timeline_view import TimelineView
+
+KIND = Kind(
+    "exposed-communication",
+    "multi-GPU",
+    "GPUs communicate while they compute nothing.",
+    fix=(
+        "start collectives earlier, beside kernels that do not need them (buckets, prefetch)",
+        "send fewer bytes: a smaller type, fewer or larger messages",
+        "split the model so that less has to be exchanged",
+    ),
+)
+_NEXT = "capture all ranks: a collective's time holds the wait for the last rank, too"
+
+
+def found(view: TimelineView) -> Iterator[Finding]:
+    """Yield the time in which devices only communicated, less the wait for the last rank."""
+    waits = view.waits()
+    exposed = sum(track.communication_ns for track in view.tracks)
+    if not exposed:
+        return
+    alone = exposed if waits is None else max(exposed - waits.total_ns, 0)
+    share = view.fraction(alone)
+    evidence = (
+        view.percent("time in communication alone", view.fraction(exposed), thresholds.MATTERS),
+        view.percent("of it, the wait for the last rank", 1 - alone / exposed)
+        if waits
+        else view.number("ranks recorded", len(view.tracks), "", 2),
+        view.percent("time in which kernels compute", view.compute),
+    )
+    compute = sum(track.compute_ns for track in view.tracks)
+    yield KIND.finding(
+        view.where,
+        evidence,
+        share=share,
+        gain=min(share, view.fraction(compute)),
+        confidence=0.9 if waits else 0.6,
+        capture_next=() if waits else (_NEXT,),
+    )

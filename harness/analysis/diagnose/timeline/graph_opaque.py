@@ -1,0 +1,36 @@
+"""CUDA graphs were traced as one unit each, so that nothing can be said of the kernels in them.
+
+It shows as operations of kind graph. nsys records them so by default; the trace by node is slower
+and shows each kernel. It costs no time: the finding says what is not known, and comes after any
+cause whose gain is known.
+"""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from harness.analysis import intervals
+from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.timeline_view import TimelineView
+
+KIND = Kind(
+    "graph-opaque",
+    "timeline",
+    "Most of the time is in CUDA graphs that were traced as one unit each.",
+    fix=("record the graphs' kernels before anything is changed",),
+)
+_NEXT = "nsys profile --cuda-graph-trace=node, over a few replays"
+
+
+def found(view: TimelineView) -> Iterator[Finding]:
+    """Yield the time in graphs whose kernels the capture does not hold."""
+    graphs = [track.ops.filter(pl.col("kind") == "graph") for track in view.tracks]
+    share = view.fraction(sum(intervals.length(intervals.union(rows)) for rows in graphs))
+    if share < thresholds.FULL_GRAPH:
+        return
+    evidence = (
+        view.percent("time in graphs traced as one unit", share, thresholds.FULL_GRAPH),
+        view.number("replays", sum(rows.height for rows in graphs)),
+    )
+    yield KIND.finding(view.where, evidence, share=share, confidence=1.0, capture_next=(_NEXT,))

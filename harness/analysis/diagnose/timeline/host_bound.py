@@ -1,0 +1,49 @@
+"""The device waits because the host computes something else before it launches.
+
+It shows as idle time while the launching thread is outside CUDA for longer than launches take
+(harness.analysis.idle_causes, HOST, LONG_NS): Python, an operator's dispatch, a tokeniser. Idle
+time in a range of data loading is data-starved; if a blocking call emptied the queue and the host
+could otherwise run ahead, it is host-sync.
+"""
+
+from collections.abc import Iterator
+
+from harness.analysis import idle_causes
+from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.timeline_view import TimelineView
+
+KIND = Kind(
+    "host-bound",
+    "timeline",
+    "The GPU waits while the host runs code outside CUDA.",
+    fix=(
+        "take the host's code out of the loop, or onto another thread",
+        "compile the step (torch.compile) or replay it as a CUDA graph",
+        "give the GPU more work a call, such as a larger batch",
+    ),
+)
+_NEXT = "sample the host's stacks (py-spy, nsys --sample=cpu, torch.profiler with_stack)"
+
+
+def found(view: TimelineView) -> Iterator[Finding]:
+    """Yield the idle time in which the host was busy outside CUDA."""
+    share = view.idle(idle_causes.HOST)
+    if not view.repeats(idle_causes.HOST):
+        return
+    code_ns = view.host_code_ns()
+    evidence = [view.percent("idle while the host is outside CUDA", share, thresholds.MATTERS)]
+    if code_ns is not None:
+        limit = idle_causes.LONG_NS / 1e3
+        evidence.append(
+            view.number("median of the host's code between CUDA calls", code_ns / 1e3, "µs", limit)
+        )
+    evidence += view.kernel_evidence()
+    yield KIND.finding(
+        view.where,
+        tuple(evidence),
+        share=share,
+        gain=share,
+        confidence=0.9,
+        capture_next=(_NEXT,),
+    )

@@ -1,0 +1,40 @@
+"""The device waits because the host launches kernels one by one, slower than they run.
+
+It shows as idle time while the host is in launch calls, or between two calls for no longer than a
+dispatch takes (harness.analysis.idle_causes, LAUNCH), and as kernels that start within a few µs of
+their launch. A host that does other work between launches is host-bound; a host that was blocked
+before is a synchronisation. A chain of launches, not a few at the start of a step, makes it count.
+What is left in a CUDA graph is GRAPH_GAP_NS a kernel.
+"""
+
+from collections.abc import Iterator
+
+from harness.analysis import idle_causes
+from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.timeline_view import TimelineView
+
+KIND = Kind(
+    "launch-bound",
+    "timeline",
+    "The GPU waits for launches: the host launches kernels slower than they run.",
+    fix=(
+        "replay the launches as a CUDA graph",
+        "fuse small kernels (torch.compile, foreach operators)",
+        "give each kernel more work, such as a larger batch",
+    ),
+)
+
+
+def found(view: TimelineView) -> Iterator[Finding]:
+    """Yield the idle time in which the host only launched."""
+    share, gaps = view.idle(idle_causes.LAUNCH), view.count(idle_causes.LAUNCH)
+    if not view.repeats(idle_causes.LAUNCH):
+        return
+    left = view.fraction(gaps * thresholds.GRAPH_GAP_NS)
+    evidence = (
+        view.percent("idle while the host launches", share, thresholds.MATTERS),
+        view.number("gaps in which the host only launches", gaps, "", thresholds.REPEATED),
+        *view.kernel_evidence(),
+    )
+    yield KIND.finding(view.where, evidence, share=share, gain=max(share - left, 0), confidence=0.9)

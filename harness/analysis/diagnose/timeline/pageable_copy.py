@@ -1,0 +1,44 @@
+"""The device waits for copies whose host memory is pageable.
+
+The driver stages such a copy through its own pinned buffer, on the CPU, and the host is blocked
+meanwhile (CUDA Runtime API, "API synchronization behavior"). It shows as copies of a memory kind
+"Pageable", larger than SMALL_BYTES, during which no kernel runs, and as idle time after them.
+Smaller copies cost their synchronisation: host-sync. Copies from pinned memory are serialised-copy.
+"""
+
+from collections.abc import Iterator
+
+from harness.analysis import copies, idle_causes
+from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.timeline_view import TimelineView
+
+KIND = Kind(
+    "pageable-copy",
+    "timeline",
+    "The GPU waits while the host copies from or to pageable memory.",
+    fix=(
+        "allocate the host's buffers pinned (pin_memory=True, cudaMallocHost)",
+        "copy with non_blocking=True on a stream of its own while kernels run",
+        "keep the data on the device",
+    ),
+)
+
+
+def found(view: TimelineView) -> Iterator[Finding]:
+    """Yield the time in which only such copies ran, or the device waited for their host side."""
+    rows = view.large_copies((copies.PAGEABLE,))
+    alone = sum(track.alone_ns(part) for track, part in rows)
+    share = view.fraction(alone) + view.idle(idle_causes.PAGEABLE)
+    if not alone:
+        return
+    bytes_, total = (sum(int(part[c].sum()) for _, part in rows) for c in ("bytes", "duration_ns"))
+    compute = sum(track.compute_ns for track in view.tracks)
+    kept = max(bytes_ / thresholds.PINNED_RATE * 1e9 - compute, 0)
+    evidence = (
+        view.percent("time in pageable copies alone", share, thresholds.MATTERS),
+        view.number("their rate", bytes_ / total, "GB/s", thresholds.PINNED_RATE / 1e9),
+        view.number("their bytes", bytes_ / 1e6, "MB"),
+    )
+    gain = max(share - view.fraction(kept), 0)
+    yield KIND.finding(view.where, evidence, share=share, gain=gain, confidence=0.95)

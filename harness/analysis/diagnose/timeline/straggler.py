@@ -1,0 +1,44 @@
+"""One rank is late, and the others wait for it in collectives.
+
+Where all ranks were recorded, the rank that stays in a collective for the shortest time arrived
+last, and what the others stay longer they waited (harness.analysis.communication.collectives). A
+rank that is last in SAME_RANK of the collectives is slow; otherwise ranks take turns, which is
+jitter.
+"""
+
+from collections.abc import Iterator
+
+from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.timeline_view import TimelineView
+
+KIND = Kind(
+    "straggler",
+    "multi-GPU",
+    "GPUs wait in collectives for one that is late.",
+    fix=(
+        "give every rank the same work: sequence lengths, layers, experts",
+        "look at the late rank alone: its host, clock, neighbours and data",
+    ),
+)
+_NEXT = "diagnose the late rank's capture by itself"
+
+
+def found(view: TimelineView) -> Iterator[Finding]:
+    """Yield the time in which ranks waited for the rank that is last most often."""
+    waits = view.waits()
+    if waits is None or waits.last_share < thresholds.SAME_RANK:
+        return
+    late = view.tracks[waits.last]
+    others = len(view.tracks) - 1
+    share = view.fraction(waits.total_ns)
+    evidence = (
+        view.percent("time waited for the last rank", share, thresholds.MATTERS),
+        view.percent("collectives in which it is last", waits.last_share, thresholds.SAME_RANK),
+        view.percent("it computes for", late.compute_ns / late.span_ns),
+    )
+    where = late.where if len({t.source for t in view.tracks}) == 1 else late.source
+    gain = waits.total_ns / others / (view.span_ns / len(view.tracks))
+    yield KIND.finding(
+        where, evidence, share=share, gain=gain, confidence=0.85, capture_next=(_NEXT,)
+    )

@@ -1,0 +1,44 @@
+"""Kernels of several streams run one after another, although they would fit side by side.
+
+It shows where two streams alternate: a kernel had been launched, its own stream was free, and it
+started only as another stream's kernel ended; both grids take at most SMALL_GRID of the
+multiprocessors. The default stream, an event after each kernel, or a shared workspace does that.
+The gain is what overlaps if as many such kernels run at once as there are streams and room.
+"""
+
+from collections.abc import Iterator
+
+from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.serialised_streams import serialised
+from harness.analysis.diagnose.timeline_view import TimelineView
+
+KIND = Kind(
+    "stream-serialised",
+    "timeline",
+    "Kernels of several streams run one after another, although they would fit side by side.",
+    fix=(
+        "take the work off the default stream, which waits for all others",
+        "remove events and synchronisation between streams that need none",
+        "launch the streams' kernels in turns, or as branches of one CUDA graph",
+    ),
+)
+
+
+def found(view: TimelineView) -> Iterator[Finding]:
+    """Yield the time of kernels that waited for another stream's small kernel."""
+    for track in view.tracks:
+        known = track.multiprocessors is not None
+        waited = serialised(track.ops, track.multiprocessors or thresholds.LEAST_MULTIPROCESSORS)
+        if waited.kernels < thresholds.REPEATED:
+            continue
+        share = view.fraction(waited.total_ns)
+        evidence = (
+            view.percent("time in such kernels", share, thresholds.MATTERS),
+            view.number("streams", waited.streams, "", 2),
+            view.number("kernels that waited", waited.kernels, "", thresholds.REPEATED),
+        )
+        gain = share * (1 - 1 / waited.at_once)
+        yield KIND.finding(
+            track.where, evidence, share=share, gain=gain, confidence=0.8 if known else 0.6
+        )
