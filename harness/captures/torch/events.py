@@ -1,10 +1,13 @@
 """The events of a torch.profiler trace: which are read, what of them, and what they must have.
 
-Categories and arguments are named as Kineto writes them (pytorch/kineto, libkineto/src:
-output_json.cpp, CuptiActivity.cpp). ``gpu_user_annotation`` events are left out: Kineto derives
-each from a host annotation and the GPU operations launched in it, so they hold nothing new.
+Categories and arguments are named as Kineto writes them (pytorch/kineto, libkineto:
+include/ActivityType.h, src/output_json.cpp, src/CuptiActivity.cpp); those with a capital are of
+2021 (src/output_json.cpp before pytorch/kineto#593). ``gpu_user_annotation`` events are left out:
+Kineto derives each from a host annotation and the GPU operations launched in it, so they hold
+nothing new. ``mtia_ccp_events`` are what Meta's accelerator does; waiting is no work.
 """
 
+import re
 from decimal import Decimal
 from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 
@@ -13,14 +16,37 @@ import msgspec
 from harness.captures.formats.json_stream import ListDecoder, Piece
 from harness.errors import CaptureError
 
+KINDS = {
+    "kernel": "kernel",
+    "gpu_memcpy": "copy",
+    "gpu_memset": "memset",
+    "Kernel": "kernel",
+    "Memcpy": "copy",
+    "Memset": "memset",
+}
+"""The kind of GPU operation that events of a category are."""
+
+_HOST_CALLS = (
+    "cuda_runtime",
+    "cuda_driver",
+    "Runtime",
+    "xpu_runtime",
+    "xpu_driver",
+    "mtia_runtime",
+    "privateuse1_runtime",
+    "privateuse1_driver",
+)
+_MTIA, _OPERATOR_OF_2021 = "mtia_ccp_events", "Operator"
+MIXED = (_MTIA, _OPERATOR_OF_2021)
+"""Categories whose events are told apart by name: see ``table_of``."""
+
 TABLES = {
-    "kernel": "gpu_ops",
-    "gpu_memcpy": "gpu_ops",
-    "gpu_memset": "gpu_ops",
-    "cuda_runtime": "api_calls",
-    "cuda_driver": "api_calls",
+    **dict.fromkeys(KINDS, "gpu_ops"),
+    _MTIA: "gpu_ops",
+    **dict.fromkeys(_HOST_CALLS, "api_calls"),
     "user_annotation": "ranges",
     "cpu_op": "operators",
+    _OPERATOR_OF_2021: "operators",
 }
 """The table that events of a category become rows of; other categories are not read."""
 
@@ -29,31 +55,40 @@ LATEST_US = 2.0**52
 LONGEST_US = 2.0**43
 """101 days in microseconds: no event takes longer."""
 
+_ANNOTATION = re.compile(r"ProfilerStep#|Optimizer\.|enumerate\(DataLoader\)#")
+"""torch's own annotations (torch/profiler, torch/optim, torch/utils/data), operators in 2021."""
+_WAITING = ("event_wait", "event_record")
+
 _Int: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 _Number: TypeAlias = _Int | float
 _N = TypeVar("_N")
 _A = TypeVar("_A")
+_I = TypeVar("_I")
 
 
-class HostArgs(msgspec.Struct, gc=False, frozen=True):
-    """The arguments of host events that are read."""
+class Args(msgspec.Struct, Generic[_I], gc=False, frozen=True):
+    """The arguments that are read; operators of Triton kernels have a text grid."""
 
-    external: _Int | None = msgspec.field(name="External id", default=None)
-    correlation: _Int | None = None
-
-
-class GpuArgs(HostArgs, gc=False, frozen=True):
-    """The arguments of GPU events that are read; operators of Triton kernels have a text grid."""
-
-    device: _Int | None = None
-    in_device: _Int | None = msgspec.field(name="inDevice", default=None)  # of copies between GPUs
-    stream: _Int | None = None
+    correlation: _I | None = None
+    device: _I | None = None
+    in_device: _I | None = msgspec.field(name="inDevice", default=None)  # of copies between GPUs
+    stream: _I | None = None
     grid: tuple[_Int, _Int, _Int] | str | None = None
     block: tuple[_Int, _Int, _Int] | str | None = None
-    registers: _Int | None = msgspec.field(name="registers per thread", default=None)
-    shared_bytes: _Int | None = msgspec.field(name="shared memory", default=None)
-    bytes: _Int | None = None
-    graph_node: _Int | None = msgspec.field(name="graph node id", default=None)
+    registers: _I | None = msgspec.field(name="registers per thread", default=None)
+    shared_bytes: _I | None = msgspec.field(name="shared memory", default=None)
+    bytes: _I | None = None
+    graph_node: _I | None = msgspec.field(name="graph node id", default=None)
+
+
+_GpuArgs: TypeAlias = Args[_Int]
+AnyArgs: TypeAlias = Args[_Int | str]
+"""Host calls of AMD's runtime have numbers as text under the names of GPU events' arguments."""
+NO_ARGS: AnyArgs = Args()
+
+
+class _HostArgs(msgspec.Struct, gc=False, frozen=True):
+    correlation: _Int | None = None
 
 
 class _Event(msgspec.Struct, Generic[_N, _A], gc=False):
@@ -68,25 +103,34 @@ class _Event(msgspec.Struct, Generic[_N, _A], gc=False):
 class _Category(msgspec.Struct):
     cat: msgspec.Raw = msgspec.Raw(b"null")
 
+    @property
+    def name(self) -> str | None:
+        text = bytes(self.cat)
+        return msgspec.json.decode(text, type=str) if text.startswith(b'"') else None
 
-Event: TypeAlias = _Event[float | Decimal, GpuArgs]
+
+Event: TypeAlias = _Event[float | Decimal, AnyArgs]
 """One event; ``ts`` and ``dur`` are microseconds."""
 
 
 def _decoder(number: Any) -> ListDecoder[Event]:
     """Return a decoder of events whose times are of type ``number``."""
-    with_gpu_args = msgspec.json.Decoder(_Event[number, GpuArgs])
-    with_host_args = msgspec.json.Decoder(_Event[number, HostArgs])
+    exact = msgspec.json.Decoder(_Event[number, _GpuArgs])
+    with_host_args = msgspec.json.Decoder(_Event[number, _HostArgs])
 
     def misfit(text: bytes) -> Any:
-        """Leave out what no table wants; ask of the rest no more than its table needs."""
-        category = bytes(msgspec.json.decode(text, type=_Category).cat)
-        table = TABLES.get(msgspec.json.decode(category)) if category.startswith(b'"') else None
+        """Keep the category of what no table wants; ask of the rest what its table needs."""
+        category = msgspec.json.decode(text, type=_Category).name
+        table = TABLES.get(category or "")
         if table is None:
-            return None
-        return (with_gpu_args if table == "gpu_ops" else with_host_args).decode(text)
+            return _Event(category)
+        if table == "gpu_ops":
+            return exact.decode(text)
+        event: Any = with_host_args.decode(text)
+        event.args = Args(event.args.correlation if event.args else None)
+        return event
 
-    return ListDecoder(_Event[number, GpuArgs], misfit)
+    return ListDecoder(_Event[number, AnyArgs], misfit)
 
 
 DECODER = _decoder(_Number)
@@ -94,27 +138,38 @@ EXACT_DECODER = _decoder(Decimal)
 """As DECODER, with every digit of the times, and slower."""
 
 
+def table_of(event: Event) -> str | None:
+    """Return the table for an event of a category that holds several things; say which it is."""
+    name = event.name or ""
+    if event.cat == _MTIA:
+        event.cat = "gpu_memcpy" if name == "dma_request" else "kernel"
+        return None if name in _WAITING else "gpu_ops"
+    return "ranges" if _ANNOTATION.match(name) else "operators"
+
+
 def first_fault(piece: Piece[Event]) -> CaptureError:
     """Return the error of the first event of ``piece`` that cannot become a row."""
     for offset, text in piece.values():
-        try:
-            event = msgspec.json.decode(text, type=_Event[float, HostArgs])
-        except msgspec.ValidationError:
-            continue  # not of a category that is read, or it would have been refused
-        if (fault := _fault(event)) is not None:
-            return CaptureError(f"byte {offset}: {fault} in a {event.cat!r} event")
+        if (fault := _fault(text)) is not None:
+            return CaptureError(f"byte {offset}: {fault}")
     return CaptureError(f"byte {piece.offset}: an event without a usable time")
 
 
-def _fault(event: _Event[float, HostArgs]) -> str | None:
-    table = TABLES.get(event.cat or "")
+def _fault(text: bytes) -> str | None:
+    category = msgspec.json.decode(text, type=_Category).name
+    table = TABLES.get(category or "")
     if table is None:
         return None
+    try:
+        args: Any = _GpuArgs if table == "gpu_ops" else _HostArgs
+        event = msgspec.json.decode(text, type=_Event[float, args])
+    except msgspec.ValidationError as error:
+        return str(error)
     if event.name is None:
-        return "no 'name'"
+        return f"no 'name' in a {category!r} event"
     for key, value, most in (("ts", event.ts, LATEST_US), ("dur", event.dur, LONGEST_US)):
         if value is None and not (key == "dur" and table == "ranges"):
-            return f"no {key!r}"
+            return f"no {key!r} in a {category!r} event"
         if value is not None and not 0 <= value <= most:
-            return f"impossible {key!r} {value!r}"
+            return f"impossible {key!r} {value!r} in a {category!r} event"
     return None

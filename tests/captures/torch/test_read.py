@@ -6,9 +6,8 @@ import random
 import re
 import subprocess
 import sys
-from collections import defaultdict
 from collections.abc import Callable
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -19,16 +18,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.captures.formats import json_stream
-from harness.captures.torch import tables
+from harness.captures.torch import columns, tables
 from harness.captures.torch.read import read
 from harness.errors import CaptureError
 from harness.evidence.tables import SCHEMAS
+from tests.support.launches import CALLS, GPU, Event, nanoseconds, operator_rows, thread
 from tests.support.paths import DATA
 
 DATA = DATA / "torch"
 TRACES = ["streams", "graph", "memset_overlap"]
 Rows = list[tuple[Any, ...]]
-Event = dict[str, Any]
 
 COPIES = {
     "HtoD": "Host-to-Device",
@@ -36,8 +35,7 @@ COPIES = {
     "DtoD": "Device-to-Device",
     "PtoP": "Peer-to-Peer",
 }
-GPU = ["kernel", "gpu_memcpy", "gpu_memset"]
-CATEGORIES = [*GPU, "cuda_runtime", "cuda_driver", "user_annotation", "cpu_op"]
+CATEGORIES = [*GPU, *CALLS, "user_annotation", "cpu_op"]
 KERNEL: Event = {
     "ph": "X",
     "cat": "kernel",
@@ -65,7 +63,6 @@ def plain(text: bytes | str) -> dict[str, Rows]:
     loaded = json.loads(text, parse_float=Decimal)
     events = loaded if isinstance(loaded, list) else loaded["traceEvents"]
     tables: dict[str, Rows] = {"gpu_ops": [], "api_calls": [], "ranges": []}
-    operators: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         category, args = event.get("cat"), event.get("args") or {}
         if not isinstance(category, str) or category not in CATEGORIES:
@@ -73,14 +70,12 @@ def plain(text: bytes | str) -> dict[str, Rows]:
         timed = (nanoseconds(event["ts"]), nanoseconds(event.get("dur")))
         if category in GPU:
             tables["gpu_ops"].append(gpu_row(event, args, timed))
-        elif category in ("cuda_runtime", "cuda_driver"):
-            row = (event["name"], *timed, integer(event.get("tid")), args.get("correlation"))
+        elif category in CALLS:
+            row = (event["name"], *timed, thread(event.get("tid")), args.get("correlation"))
             tables["api_calls"].append(row)
         elif category == "user_annotation":
-            tables["ranges"].append((event["name"], *timed, integer(event.get("tid"))))
-        elif category == "cpu_op":
-            operators[event["name"]].append(event)
-    return tables | {"operators": operator_rows(operators, events)}
+            tables["ranges"].append((event["name"], *timed, thread(event.get("tid"))))
+    return tables | {"operators": [*operator_rows(events)]}
 
 
 def gpu_row(event: Event, args: Event, timed: tuple[int | None, int | None]) -> tuple[Any, ...]:
@@ -105,34 +100,6 @@ def gpu_row(event: Event, args: Event, timed: tuple[int | None, int | None]) -> 
         args.get("correlation"),
         args.get("graph node id"),
     )
-
-
-def operator_rows(operators: dict[str, list[Event]], events: list[Event]) -> Rows:
-    gpu: dict[int, int] = defaultdict(int)
-    for event in events:
-        if event.get("cat") in GPU:
-            number = (event.get("args") or {}).get("External id")
-            if number is not None:
-                gpu[number] += nanoseconds(event["dur"]) or 0
-    owners: dict[int | None, int] = defaultdict(int)
-    for event in (event for group in operators.values() for event in group):
-        owners[(event.get("args") or {}).get("External id")] += 1
-    rows: Rows = []
-    for name, group in operators.items():
-        ids = [(event.get("args") or {}).get("External id") for event in group]
-        known = gpu and all(number is not None and owners[number] == 1 for number in ids)
-        total = sum(nanoseconds(event["dur"]) or 0 for event in group)
-        device = sum(gpu.get(number, 0) for number in ids if number is not None) if known else None
-        rows.append((name, len(group), total, device))
-    return rows
-
-
-def nanoseconds(us: int | Decimal | None) -> int | None:
-    return None if us is None else int((Decimal(us) * 1000).quantize(Decimal(1), ROUND_HALF_UP))
-
-
-def integer(value: object) -> int | None:
-    return value if isinstance(value, int) else None
 
 
 @pytest.mark.parametrize("name", TRACES)
@@ -289,7 +256,7 @@ def kernel(**changes: Any) -> str:
 
 BAD = {
     "no events": '{"traceEvents": []}',
-    "no event that is read": '[{"cat": "Kernel", "name": "k", "ts": 1, "dur": 1}, {}]',
+    "no event that is read": '[{"cat": "ac2g", "name": "k", "ts": 1, "dur": 1}, {}]',
     "more than 292 years in sum": json.dumps([KERNEL | {"dur": 2**43}] * 1050),
     "an event that is no object": f"[{json.dumps(KERNEL)}, 7]",
     "no name": kernel(name=None),
@@ -340,7 +307,7 @@ def test_what_would_fill_the_memory_is_refused(
     tmp_path: Path, bound: str, most: int, changes: Any
 ) -> None:
     events = [KERNEL | changes(i) for i in range(10)]
-    with patch.object(tables, bound, most):
+    with patch.object(tables if hasattr(tables, bound) else columns, bound, most):
         assert len(found(tmp_path / "few.json", json.dumps(events[:2]))["gpu_ops"]) == 2
         with pytest.raises(CaptureError, match="more than"):
             found(tmp_path / "many.json", json.dumps(events))
