@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from harness.analysis.datasheets import Peaks
-from harness.analysis.metrics import Metrics
 from harness.evidence.tables import Tables
 
 
@@ -19,28 +18,10 @@ class Roof:
     gb_s: float
     tflop_s: float
 
-    def at(self, intensity: float) -> float:
-        """Return the most TFLOP/s at ``intensity`` FLOP a byte."""
-        return min(self.gb_s * intensity / 1e3, self.tflop_s)
-
     def least_time(self, moved_bytes: float, flop: float) -> tuple[float, str]:
         """Return the least time of a step in ms, and its limit: "memory" or "arithmetic"."""
         by_memory, by_arithmetic = moved_bytes / self.gb_s / 1e6, flop / self.tflop_s / 1e9
         return max((by_arithmetic, "arithmetic"), (by_memory, "memory"), key=itemgetter(0))
-
-    @property
-    def ridge(self) -> float:
-        """Return the intensity in FLOP a byte from which the rate is the limit, not the memory."""
-        return 1e3 * self.tflop_s / self.gb_s
-
-
-@dataclass(frozen=True)
-class Point:
-    """The rate that a variant reached: FLOP a byte of device memory, and TFLOP/s."""
-
-    variant: str
-    intensity: float
-    tflop_s: float
 
 
 def best(tables: Tables) -> dict[str, float]:
@@ -64,24 +45,3 @@ def roofs(ceilings: dict[str, float], sheet: Peaks | None, kind: str) -> list[Ro
     if sheet and rate:
         known.append(Roof("datasheet", sheet.dram_gb_s, rate))
     return known
-
-
-def point(
-    metrics: Metrics,
-    variant: str,
-    case: str,
-    time: str,
-    bytes_moved: str,
-    flop: float,
-    within: str | None = None,
-) -> Point | None:
-    """Return the point of a variant, None if its time (ms) or its bytes were not measured.
-
-    ``flop``: operations of a step. ``bytes_moved``: a metric of a step's bytes of device memory.
-    ``within``: the variant that timed all of them in turn, each as a region of its own.
-    """
-    timed = (f"{time}@{variant}", within) if within else (time, variant)
-    took, moved = metrics.get(*timed, case), metrics.get(bytes_moved, variant, case)
-    if not took.value or not moved.value:
-        return None
-    return Point(variant, flop / moved.value, flop / took.value / 1e9)

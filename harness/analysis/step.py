@@ -8,7 +8,6 @@ from harness.analysis import derived, timeline
 from harness.analysis.counters import per_kernel
 from harness.analysis.diff import cells, gpu
 from harness.analysis.diff.gpu import GpuDiff
-from harness.analysis.kernels import family
 from harness.analysis.metrics import Metrics
 from harness.captures.registry import filling
 
@@ -22,14 +21,6 @@ class StepKernels(NamedTuple):
     kernels: pl.DataFrame
     steps: int
     kind: str
-
-    def families(self) -> list[tuple[str, float]]:
-        """Return family and µs a step, by family."""
-        named = self.kernels.with_columns(
-            pl.col("name").map_elements(family, return_dtype=pl.String).alias("family")
-        )
-        times = named.group_by("family").agg(pl.col("total_ns").sum()).sort("family")
-        return [(name, total / self.steps / 1e3) for name, total in times.iter_rows()]
 
 
 def kernels(metrics: Metrics, variant: str, case: str) -> StepKernels | None:

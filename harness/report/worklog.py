@@ -6,6 +6,7 @@ Nothing is computed in a template, and no number stands in it.
 import inspect
 import traceback
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ class Worklog:
             raise AttributeError(f"a worklog has no section {name!r}")
         section = resolve(SECTIONS[name])
 
+        @wraps(section)
         def call(*given: object, **named: object) -> Any:
             signature = inspect.signature(section)
             try:

@@ -42,7 +42,7 @@ PAGE = """\
 Kernels: {{ w.m("kernels", "slow", "small") }} and {{ w.m("kernels", "fast", "small") }}.
 The longest: {{ w.m("longest", "fast", "small") }}.
 {{ w.claims() }}
-{{ w.limits_changed("slow", "fast", "small") }}
+{{ w.counters("fast", "small") }}
 {{ w.overhead("small") }}
 {{ w.conditions() }}
 """

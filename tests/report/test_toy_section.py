@@ -55,7 +55,7 @@ def test_without_its_line_a_section_is_unknown(example: Problem, tmp_path: Path)
     template.write_text('{{ w.warming("toy", "time", "small") }}')
     with pytest.raises(ManifestError, match="warming") as raised:
         render(template, page(example, tables()))
-    assert str(raised.value).startswith(f"{template}: ")
+    assert str(raised.value).startswith(f"{template}, line 1: ")
     assert "harness/report/sections/__init__.py" in str(raised.value)
 
 
@@ -65,4 +65,4 @@ def test_every_line_of_the_registry_names_a_function_with_a_description(
 ) -> None:
     section = getattr(Worklog(page(example, tables())), name)
     assert callable(section)
-    assert section.func.__doc__
+    assert section.__doc__

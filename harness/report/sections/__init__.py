@@ -1,4 +1,4 @@
-"""The sections that a worklog's template can ask for, by name: ``{{ w.bars(...) }}``.
+"""The sections that a worklog's template can ask for, by name: ``{{ w.kernels(...) }}``.
 
 A section is a function of a :class:`harness.report.page.Page` and the template's arguments, which
 returns Markdown. A new one is a file beside this one, and a line here.
@@ -13,7 +13,6 @@ SECTIONS = {
     "repeats": "harness.report.sections.values:repeats",
     "verdict_line": "harness.report.sections.claims:verdict_line",
     "claims": "harness.report.sections.claims:claims",
-    "refuted": "harness.report.sections.claims:refuted",
     "advice": "harness.report.sections.advice:advice",
     "concludes": "harness.report.sections.concludes:concludes",
     "holds": "harness.report.sections.concludes:holds",
@@ -24,10 +23,8 @@ SECTIONS = {
     "left_out": "harness.report.sections.short:left_out",
     "reference": "harness.report.sections.reference:reference",
     "variants": "harness.report.sections.variants:variants",
-    "bars": "harness.report.sections.bars:bars",
     "parts": "harness.report.sections.parts:parts",
     "parts_changed": "harness.report.sections.parts:parts_changed",
-    "families": "harness.report.sections.families:families",
     "kernels": "harness.report.sections.kernels:kernels",
     "operators": "harness.report.sections.operators:operators",
     "counters": "harness.report.sections.counters:counters",
@@ -35,8 +32,6 @@ SECTIONS = {
     "opcodes": "harness.report.sections.sass:opcodes",
     "timeline": "harness.report.sections.memory_timeline:timeline",
     "filled": "harness.report.sections.memory_pools:filled",
-    "memory_changed": "harness.report.sections.memory_pools:changed",
-    "model": "harness.report.sections.model:model",
     "model_table": "harness.report.sections.model:model_table",
     "processes": "harness.report.sections.processes:processes",
     "sweep": "harness.report.sections.sweep:sweep",
@@ -46,8 +41,6 @@ SECTIONS = {
     "gpu_timeline": "harness.report.sections.gpu_timeline:gpu_timeline",
     "waterfall": "harness.report.sections.waterfall:waterfall",
     "changed": "harness.report.sections.changed:changed",
-    "limits_changed": "harness.report.sections.changed:limits_changed",
-    "roofline": "harness.report.sections.roofline:roofline",
     "ceilings": "harness.report.sections.ceilings:ceilings",
     "source": "harness.report.sections.excerpts:source",
     "kept": "harness.report.sections.excerpts:kept",

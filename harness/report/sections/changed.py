@@ -1,8 +1,8 @@
-"""What changed from one variant to another: the parts of a step, and the counters behind them."""
+"""What changed from one variant to another: the parts of a step."""
 
 from dataclasses import replace
 
-from harness.report import difference, step_difference
+from harness.report import step_difference
 from harness.report.escape import Markdown
 from harness.report.page import Page, not_measured
 from harness.report.section_text import markdown
@@ -18,11 +18,3 @@ def changed(page: Page, a: str, b: str, case: str) -> Markdown:
     labels = (page.problem.variants[variant].label for variant in (a, b))
     section = step_difference.gpu_time(diff, "the timeline", *labels)
     return markdown([replace(section, title="")])
-
-
-def limits_changed(page: Page, a: str, b: str, case: str) -> Markdown:
-    """Return the counters that explain a change of variant ``a`` to ``b``, kernel by kernel."""
-    sides = [page.metrics.capture_with("counters", variant, case) for variant in (a, b)]
-    if not sides[0] or not sides[1]:
-        return not_measured(f"{a} against {b}")
-    return markdown(difference.counters(sides[0], sides[1]), level=4)

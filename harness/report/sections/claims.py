@@ -53,11 +53,6 @@ def link(page: Page, result: ClaimResult, *, begins: bool = False) -> Markdown:
     return Markdown(f"[{word}]({place}#{result.claim.id})")
 
 
-def refuted(page: Page) -> list[ClaimResult]:
-    """Return the claims that the evidence refutes."""
-    return [result for result in page.results if result.verdict == "refuted"]
-
-
 def _row(problem: Problem, result: ClaimResult) -> list[str]:
     value, claim = result.measured, result.claim
     statement = prose(claim.statement)

@@ -1,15 +1,10 @@
-"""The pools of CUDA graphs at their peaks: which code filled them, and which code differs."""
-
-from dataclasses import replace
+"""The pools of CUDA graphs at their peaks: which code filled them."""
 
 from harness.analysis import memory
-from harness.analysis.diff import memory as memory_diff
 from harness.analysis.units import size
 from harness.evidence.tables import GRAPH_POOL, Tables
-from harness.report import difference
 from harness.report.escape import Markdown, table
 from harness.report.page import Page, not_measured
-from harness.report.section_text import markdown
 
 _MOST_SITES = 8
 
@@ -18,14 +13,6 @@ def filled(page: Page, variant: str, case: str) -> Markdown:
     """Return the table of what filled a variant's graph pools at their peaks."""
     tables = page.metrics.capture_with("memory_pool_peaks", variant, case)
     return not_measured(variant) if tables is None else filled_table(tables)
-
-
-def changed(page: Page, a: str, b: str, case: str) -> Markdown:
-    """Return the allocation sites that differ at the peaks of two variants' graph pools."""
-    sides = [page.metrics.capture_with("memory_pool_peaks", variant, case) for variant in (a, b)]
-    if not sides[0] or not sides[1]:
-        return not_measured(f"{a} against {b}")
-    return changed_table(sides[0], sides[1])
 
 
 def filled_table(tables: Tables) -> Markdown:
@@ -37,13 +24,6 @@ def filled_table(tables: Tables) -> Markdown:
             rows += _site_rows(tables, pool["pool"])
             rows.append(["nothing", "", size(pool["unused_bytes"])])
     return table(["site", "blocks", "bytes"], rows)
-
-
-def changed_table(a: Tables, b: Tables) -> Markdown:
-    """Return the sites that differ at the peaks of two captures' graph pools."""
-    diff = memory_diff.compare(a, b)
-    graphs = tuple(site for site in diff.sites if site.phase.startswith(GRAPH_POOL))
-    return markdown(difference.memory(replace(diff, pools=(), sites=graphs)), level=4)
 
 
 def _site_rows(tables: Tables, pool: str) -> list[list[str]]:

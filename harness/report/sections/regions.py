@@ -6,10 +6,10 @@ from harness.analysis import datasheets
 from harness.analysis.metrics import Metrics
 from harness.captures import registry
 from harness.problem.model import Problem
+from harness.report.bars import Bar, draw_bars
 from harness.report.escape import Markdown, table
 from harness.report.numbers import in_cell
 from harness.report.page import Page, not_measured
-from harness.report.sections.bars import Bar, draw_bars
 
 _NONE = "–"
 

@@ -46,7 +46,6 @@ def test_the_first_line_counts_what_the_table_lists(
     assert cells["bound"] == "≤ 1×"
     assert cells["measured"].startswith(f"{fast_ms / 2:g}×")
     assert cells["from"] == "small.fast.timing, small.slow.timing"
-    assert len(claims.refuted(shown)) == (verdict == "**refuted**")
 
 
 def test_a_refuted_claim_says_what_is_true_instead(example: Problem) -> None:

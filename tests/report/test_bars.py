@@ -7,12 +7,19 @@ import pytest
 
 from harness.problem import manifest
 from harness.problem.model import Problem
-from harness.report import chart
-from harness.report.sections import bars
+from harness.report import bars, chart
 from tests.support import figures
 from tests.support.manifests import GOOD, written
 from tests.support.pages import page, timed_page
 from tests.support.small_evidence import ceiling, cell, samples, tables
+
+ENTRIES = {
+    metric: [
+        bars.Bar("Slow", metric, "slow", "small", baseline=True),
+        bars.Bar("Fast", metric, "fast", "small", baseline=False),
+    ]
+    for metric in ("time", "rate")
+}
 
 
 def row(label: str, value: float, **other: object) -> dict[str, object]:
@@ -115,23 +122,16 @@ def test_a_rate_is_drawn_with_what_the_gpu_reaches_at_most(tmp_path: Path) -> No
     timed = [*samples(cell("slow"), "rate", 700.0), *samples(cell("fast"), "rate", 400.0)]
     reached = [ceiling("GPU-1", "bf16", 790.0), ceiling("GPU-2", "bf16", 801.0)]
     evidence = tables(cells=[cell("slow"), cell("fast")], samples=timed, ceilings=reached)
-    drawn = page(problem, evidence, "NVIDIA H200")
-    bars.bars(drawn, "rates", "rate", "small", "c", ceiling="bf16")
-    texts = [label.text for label in figures.labels(drawn.figures["rates.svg"])]
+    drawn = bars.draw_bars(page(problem, evidence, "NVIDIA H200"), "rate", ENTRIES["rate"], "bf16")
+    texts = [label.text for label in figures.labels(drawn or "")]
     assert "highest measured here: 801" in texts
     assert any(text.startswith("datasheet: 98") for text in texts)
-    bars.bars(drawn, "fast", "rate", "small", "c", only=["fast"])
-    assert "Slow" not in drawn.figures["fast.svg"]
 
 
-def test_a_figure_of_nothing_is_a_line_and_no_file(example: Problem) -> None:
-    empty = timed_page(example)
-    assert bars.bars(empty, "times", "time", "small", "c") == (
-        "*time by variant: not measured on this target.*"
-    )
-    assert empty.figures == {}
-    full = timed_page(example, slow=4.0, fast=1.0)
-    assert "(figures/times.svg)" in bars.bars(full, "times", "time", "small", "c")
-    texts = [label.text for label in figures.labels(full.figures["times.svg"])]
+def test_entries_that_were_not_measured_have_no_bar(example: Problem) -> None:
+    assert bars.draw_bars(timed_page(example), "time", ENTRIES["time"]) is None
+    drawn = bars.draw_bars(timed_page(example, slow=4.0), "time", ENTRIES["time"])
+    texts = [label.text for label in figures.labels(drawn or "")]
     assert "4000" in texts  # milliseconds are shown as microseconds
     assert "time, µs" in texts
+    assert "Fast" not in texts

@@ -22,7 +22,6 @@ from harness.report.chart import (
     rows_axis,
     svg,
 )
-from harness.report.escape import Markdown
 from harness.report.numbers import number
 from harness.report.page import Page
 
@@ -42,30 +41,6 @@ class Bar(NamedTuple):
     variant: str
     case: str
     baseline: bool
-
-
-def bars(
-    page: Page,
-    name: str,
-    metric: str,
-    case: str,
-    caption: str,
-    only: Iterable[str] = (),
-    ceiling: str = "",
-) -> Markdown:
-    """Draw a metric of all variants in a case, or of those among ``only``.
-
-    ``ceiling``: the measured rate to draw as a line, such as "bf16", in the metric's unit; the
-    datasheet's is drawn beside it.
-    """
-    problem = page.problem
-    entries = [
-        Bar(variant.label, metric, key, case, key == problem.baseline)
-        for key, variant in problem.variants.items()
-        if not only or key in set(only)
-    ]
-    alt = f"{problem.metric(metric).label} by variant"
-    return page.figure(name, alt, draw_bars(page, metric, entries, ceiling), caption)
 
 
 def draw_bars(page: Page, metric: str, entries: Iterable[Bar], ceiling: str = "") -> str | None:
