@@ -1,12 +1,19 @@
 """``harness diff``: what changed from one capture, cell, run or report to another."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from harness.errors import HarnessError
+    from harness.evidence.subject import CaptureFiles, Folder, Subject
     from harness.report.section_text import Section
+
+    Parts = list[tuple[str, str, Sequence[Section]]]
+    """The labels of A and B, and how they differ, for each pair of captures."""
 
 _SIDE = "A capture file, a folder of them, a run or report folder, or FOLDER:CASE.VARIANT."
 
@@ -21,51 +28,102 @@ def diff(
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Say what changed from A to B, in parts that sum to the whole change."""
-    from harness.analysis.diff import compare
     from harness.cli import output
     from harness.errors import UsageError
-    from harness.evidence.subject import CaptureFiles, Folder
     from harness.extract import door
-    from harness.report import difference, section_text
-    from harness.report.escape import escape, printable
 
     if json and markdown:
         raise UsageError("--json and --markdown exclude each other")
-    sides = [door.opened(side) for side in (a, b)]
-    first, second = (side.subject() if isinstance(side, CaptureFiles) else side for side in sides)
-    if isinstance(first, Folder) and isinstance(second, Folder):
-        folders = compare.compare_folders(first, second)
-        document, shown = asdict(folders), [difference.folders(folders)]
-    elif isinstance(first, Folder) or isinstance(second, Folder):
+    document, parts, lines = _compared(door.opened(a), door.opened(b), ranges)
+    if json:
+        output.as_json(document)
+        return
+    for first, second, sections in parts:
+        show = _print_markdown if markdown else _print
+        show(first, second, sections)
+    for line in lines:
+        print(line)
+
+
+def _compared(
+    a: "Subject | CaptureFiles | Folder",
+    b: "Subject | CaptureFiles | Folder",
+    ranges: str | None,
+) -> "tuple[dict[str, Any], Parts, list[str]]":
+    """Return the difference as a document, as sections, and lines on what is not in them."""
+    from harness.analysis.diff import compare
+    from harness.errors import UsageError
+    from harness.evidence.subject import CaptureFiles, Folder
+    from harness.report import difference
+
+    if isinstance(a, Folder) and isinstance(b, Folder):
+        folders = compare.compare_folders(a, b)
+        sections = [difference.folders(folders)]
+        document = {"a": a.label, "b": b.label, **asdict(folders)}
+        return document, [(a.label, b.label, sections)], []
+    if isinstance(a, Folder) or isinstance(b, Folder):
         raise UsageError(
             "one side is a whole run or report, the other is not",
             remedy="name a cell of it: FOLDER:CASE.VARIANT",
         )
-    else:
-        change = compare.compare(first, second, ranges)
-        document, shown = asdict(change), difference.sections(change)
-    if json:
-        output.as_json({"a": first.label, "b": second.label, **document})
-        return
-    if markdown:
-        labels = f"A: {escape(first.label)}  \nB: {escape(second.label)}"
-        print(f"{labels}\n\n{section_text.markdown(shown)}")
-        return
-    print(f"A: {printable(first.label)}\nB: {printable(second.label)}\n")
-    for section in shown:
-        _print(section)
+    if isinstance(a, CaptureFiles) and isinstance(b, CaptureFiles):
+        return _folders_of_captures(a, b, ranges)
+    first, second = (side.subject() if isinstance(side, CaptureFiles) else side for side in (a, b))
+    change = compare.compare(first, second, ranges)
+    document = {"a": first.label, "b": second.label, **asdict(change)}
+    return document, [(first.label, second.label, difference.sections(change))], []
 
 
-def _print(section: "Section") -> None:
+def _folders_of_captures(
+    a: "CaptureFiles", b: "CaptureFiles", ranges: str | None
+) -> "tuple[dict[str, Any], Parts, list[str]]":
+    """Return the differences of two folders, capture by capture."""
+    from harness.analysis.diff import pairs
+    from harness.report.escape import printable
+
+    known = pairs.paired(a, b)
+    compared = [_compared(first, second, ranges) for first, second in known.both]
+    parts = [part for _, of_pair, _ in compared for part in of_pair]
+    refused: list[HarnessError] = [*a.refused, *b.refused]
+    document: dict[str, Any] = {
+        "a": a.label,
+        "b": b.label,
+        "pairs": [each for each, _, _ in compared],
+        "only_a": known.only_a,
+        "only_b": known.only_b,
+        "not_read": [str(error) for error in refused],
+    }
+    lines = [
+        f"Only in {side}: {printable(label)}."
+        for side, labels in (("A", known.only_a), ("B", known.only_b))
+        for label in labels
+    ]
+    lines += [f"Not read: {printable(str(error))}" for error in refused]
+    if len(compared) == 1 and not lines:
+        document = compared[0][0]
+    return document, parts, lines
+
+
+def _print_markdown(a: str, b: str, sections: "Sequence[Section]") -> None:
+    from harness.report import section_text
+    from harness.report.escape import escape
+
+    print(f"A: {escape(a)}  \nB: {escape(b)}\n\n{section_text.markdown(sections)}")
+
+
+def _print(a: str, b: str, sections: "Sequence[Section]") -> None:
     from harness.cli import output
     from harness.report import section_text
+    from harness.report.escape import printable
 
-    for line in section_text.wrapped(section.lead):
-        print(line)
-    if section.rows:
-        output.table(section.head, section.rows, section.title)
-    elif section.title:
-        print(section.title)
-    for line in section_text.printed(section):
-        print(line)
-    print()
+    print(f"A: {printable(a)}\nB: {printable(b)}\n")
+    for section in sections:
+        if section.lead:
+            print(*section_text.wrapped(section.lead), sep="\n", end="\n\n")
+        if section.rows:
+            output.table(section.head, section.rows, section.title)
+        elif section.title:
+            print(section.title)
+        for line in section_text.printed(section):
+            print(line)
+        print()

@@ -25,7 +25,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -
     drawn = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False)
     for index, name in enumerate(head):
         filled = [row[index] for row in cells if row[index]]
-        numeric = all(re.fullmatch(r"[-–\d][\d.,x×% ]*\D{0,6}", cell) for cell in filled)
+        numeric = all(re.fullmatch(r"[-+\u2212–\d][\d.,x×%± ]*\D{0,6}", cell) for cell in filled)
         drawn.add_column(name, justify="right" if numeric and filled else "left", overflow="fold")
     for row in cells:
         drawn.add_row(*(Text(cell) for cell in row))

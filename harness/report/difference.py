@@ -29,13 +29,17 @@ def sections(diff: CellDiff) -> list[Section]:
 
 
 def _conditions(diff: CellDiff) -> Section:
+    """Return why the two may not be comparable, then what differs in how they were made."""
     rows = [
         [condition.kind, condition.what, condition.a, condition.b] for condition in diff.differing
     ]
-    lines = [f"Not compared: {why}." for why in diff.refused]
-    if not rows:
-        lines.insert(0, "Nothing differs in what is known of how the two were made.")
-    return Section("Made differently", ["capture", "what", "A", "B"], rows, lines)
+    alike = ", ".join(dict.fromkeys(condition.what for condition in diff.alike))
+    lines = [f"Alike: {alike}."] if alike else []
+    if not alike and not rows:
+        lines = ["Neither capture tells how it was made (GPU, driver, CUDA, profiler)."]
+    lead = " ".join([*(f"Not compared: {why}." for why in diff.refused), *diff.unlike])
+    title = "Made differently" if rows else "How they were made"
+    return Section(title, ["capture", "what", "A", "B"], rows, lines, lead)
 
 
 def _times(ratios: Sequence[Ratio]) -> Section:

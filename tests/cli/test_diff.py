@@ -83,7 +83,7 @@ def test_files_against_themselves(name: str, title: str) -> None:
 
 def test_counters_that_do_not_differ_are_not_listed() -> None:
     text = run(*[DATA / "ncu/small.ncu-rep.zst"] * 2)
-    assert "Nothing differs in what is known of how the two were made." in text
+    assert "Alike: GPU, CUDA, profiler" in text
     assert "No kernel's time under Nsight Compute changed" in text
     assert "Counters:" not in text
 
@@ -165,6 +165,24 @@ def test_an_empty_capture_says_why_nothing_is_compared(tmp_path: Path) -> None:
     done = harness(DATA / "torch/graph.json.gz", empty)
     assert done.returncode == 2
     assert done.stderr.startswith(f"harness: {empty}: no events of torch.profiler")
+
+
+def test_folders_of_captures_are_compared_kind_by_kind(tmp_path: Path) -> None:
+    kept = {"rank0.json.gz": "torch/graph.json.gz", "rank1.json.gz": "torch/streams.json.gz"}
+    for side in ("a", "b"):
+        (tmp_path / side).mkdir()
+        for name, source in kept.items():
+            shutil.copy(DATA / source, tmp_path / side / name)
+    shutil.copy(DATA / "nsys/streams.sqlite.zst", tmp_path / "b")
+    (tmp_path / "b" / "cut.sqlite").write_bytes(b"SQLite format 3\0")
+    change = json.loads(run(tmp_path / "a", tmp_path / "b", "--json"))
+    assert [Path(pair["a"]).name for pair in change["pairs"]] == list(kept)
+    assert all(summed(pair["gpu"]) == 0 for pair in change["pairs"])
+    assert change["only_b"] == [str(tmp_path / "b" / "streams.sqlite.zst")]
+    text = run(tmp_path / "a", tmp_path / "b")
+    assert text.count("GPU time of a step") == 2
+    assert "Only in B: " in text
+    assert "Not read: " in text
 
 
 def test_a_path_cannot_steer_the_terminal_or_the_page(tmp_path: Path) -> None:

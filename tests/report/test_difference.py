@@ -73,7 +73,7 @@ def test_sections_without_rows_keep_their_lines() -> None:
     assert text == "## Title\n\na line\n\nb"
     (only,) = difference.sections(CellDiff((), ("nsys: no GPU work in the second",)))
     assert only.rows == []
-    assert only.lines[1] == "Not compared: nsys: no GPU work in the second."
+    assert only.lead == "Not compared: nsys: no GPU work in the second."
 
 
 def ratio(value: float, rounds: int = 5, metric: str = "latency") -> Ratio:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.analysis.diff import counters, gpu, memory, timing
+from harness.analysis.diff import counters, gpu, likeness, memory, timing
 from harness.analysis.diff.counters import KernelCounters
 from harness.analysis.diff.gpu import GpuDiff
 from harness.analysis.diff.memory import MemoryDiff
@@ -37,11 +37,15 @@ class Condition:
 class CellDiff:
     """What differs in how two sides were made, then what changed; None was not recorded by both.
 
-    ``refused`` says what was recorded and cannot be compared, and why.
+    ``alike`` holds the conditions that both sides tell and agree in. ``unlike`` says why the two
+    timelines may not be of one program, or not comparable; ``refused`` what was recorded and cannot
+    be compared, and why.
     """
 
     differing: tuple[Condition, ...]
     refused: tuple[str, ...]
+    alike: tuple[Condition, ...] = ()
+    unlike: tuple[str, ...] = ()
     timing: tuple[Ratio, ...] = ()
     gpu: GpuDiff | None = None
     gpu_kind: str | None = None
@@ -78,7 +82,8 @@ def compare(
 
     ``paired``: timed in one run, in rounds beside each other. ``ranges``: the steps' name.
     """
-    differing = [unlike for kind in captures for unlike in _differing(kind, *made[kind])]
+    known = {kind: _known(made[kind], both) for kind, both in captures.items()}
+    conditions = [each for kind in captures for each in _conditions(kind, *known[kind])]
     not_compared = {
         kind: why
         for kind, both in captures.items()
@@ -90,23 +95,30 @@ def compare(
         if kind.name in captures and kind.name not in not_compared:
             by_table.setdefault(kind.compared_by, kind.name)
     sides = {table: captures[name] for table, name in by_table.items()}
+    work = gpu.compare(*sides[_GPU_WORK], ranges) if _GPU_WORK in sides else None
     return CellDiff(
-        tuple(differing),
+        tuple(each for each in conditions if each.a != each.b),
         tuple(f"{kind}: {why}" for kind, why in not_compared.items()),
+        tuple(each for each in conditions if each.a == each.b),
+        tuple(likeness.unlike(work, *known[by_table[_GPU_WORK]])) if work else (),
         timing=tuple(timing.compare(*sides[_TIMES], paired=paired)) if _TIMES in sides else (),
-        gpu=gpu.compare(*sides[_GPU_WORK], ranges) if _GPU_WORK in sides else None,
+        gpu=work,
         gpu_kind=by_table.get(_GPU_WORK),
         counters=tuple(counters.compare(*sides[_COUNTERS])) if _COUNTERS in sides else (),
         memory=memory.compare(*sides[_MEMORY]) if _MEMORY in sides else None,
     )
 
 
-def _differing(kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[Condition]:
+def _known(made: Made, captured: Both) -> Made:
+    a, b = (likeness.with_tables(*side) for side in zip(made, captured, strict=True))
+    return a, b
+
+
+def _conditions(kind: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[Condition]:
     unknown = "not told"
     return [
         Condition(kind, what, a.get(what, unknown), b.get(what, unknown))
         for what in dict.fromkeys([*a, *b])
-        if a.get(what) != b.get(what)
     ]
 
 
@@ -115,7 +127,7 @@ def refused(table: str | None, a: Tables, b: Tables) -> str:
     if table is None:
         return "captures of this kind are not compared"
     lacking = [
-        side
+        f"{side}{', only work of the CPU' if _only_host(table, tables) else ''}"
         for side, tables in (("first", a), ("second", b))
         if _measured(table, tables).is_empty()
     ]
@@ -125,6 +137,11 @@ def refused(table: str | None, a: Tables, b: Tables) -> str:
     if metrics and metrics[0].isdisjoint(metrics[1]):
         return "no metric that both have"
     return ""
+
+
+def _only_host(table: str, tables: Tables) -> bool:
+    """Return whether a capture without GPU work holds operators."""
+    return table == _GPU_WORK and tables[table].is_empty() and not tables["operators"].is_empty()
 
 
 def _measured(table: str, tables: Tables) -> "pl.DataFrame":

@@ -55,6 +55,7 @@ class GpuDiff:
     ``steps`` are compared, the last ones of each side. ``ranges``: the names that mark them;
     ``marked``: how many of these ranges A and B ran into one step. ``gpus``: how many GPUs the
     times are summed over; ``devices`` holds each GPU alone where both sides have the same several.
+    ``recorded``: how many steps A and B hold.
     """
 
     ranges: tuple[str, str]
@@ -65,6 +66,7 @@ class GpuDiff:
     marked: tuple[int, int] = (1, 1)
     gpus: tuple[int, int] = (1, 1)
     devices: Mapping[str, "GpuDiff"] = field(default_factory=dict)
+    recorded: tuple[int, int] = (1, 1)
 
     @property
     def busy_ns(self) -> tuple[int, int]:
@@ -109,7 +111,8 @@ def compare(a: Tables, b: Tables, name: str | None = None) -> GpuDiff:
     numbers = [list(side.by_device) for side in (first, second)]
     each = numbers[0] if numbers[0] == numbers[1] and len(numbers[0]) > 1 else []
     devices = {str(device): _compared(first.on(device), second.on(device)) for device in each}
-    return replace(_compared(first, second), devices=devices)
+    recorded = whole[0].count * whole[0].marked, whole[1].count * whole[1].marked
+    return replace(_compared(first, second), devices=devices, recorded=recorded)
 
 
 def _compared(a: step_breakdown.Steps, b: step_breakdown.Steps) -> GpuDiff:

@@ -1,9 +1,10 @@
 """Whether two captures without marked steps hold as much work: how often their kernels run."""
 
-from harness.analysis.diff.gpu import GpuDiff
+from harness.analysis.diff.gpu import GpuDiff, Row
 
 _LEAST = 0.02
 """Difference in work below which captures count as holding the same."""
+_AGREE = 2
 _AROUND, _AGREEING = 0.1, 0.8
 """Most of the kernels' time has to lie this near one ratio, or no ratio holds for the work."""
 
@@ -11,21 +12,30 @@ _AROUND, _AGREEING = 0.1, 0.8
 def work_ratio(diff: GpuDiff) -> float:
     """Return B's work over A's: the ratio of launches that holds for most of the kernels' time.
 
-    1 where ranges mark the steps, where the launches agree, or where no ratio holds for most.
+    Of kernels of one name on both sides, two or more of which agree. 1 where ranges mark the steps,
+    where the launches agree, or where no ratio holds for most of either side's time.
     """
-    if any(diff.ranges):
+    kernels = [row for row in diff.rows if row.kind == "kernel"]
+    same = [row for row in kernels if row.a.names == row.b.names]
+    if any(diff.ranges) or len(same) < _AGREE:
         return 1.0
-    kernels = [row for row in diff.rows if row.kind == "kernel" and row.a.count and row.b.count]
-    ratios = []
-    for row in kernels:
-        before, after = diff.a_step(row.a.count, row.b.count)
-        ratios.append((after / before, row.a.total_ns))
-    whole = sum(row.a.total_ns for row in diff.rows if row.kind == "kernel")
-    middle = _median(ratios)
-    near = sum(time for ratio, time in ratios if abs(ratio / middle - 1) <= _AROUND)
-    if near < _AGREEING * whole or abs(middle - 1) < _LEAST:
+    ratios = [_often(diff, row) for row in same]
+    middle = _median([(ratio, row.a.total_ns) for ratio, row in zip(ratios, same, strict=True)])
+    near = [
+        row for ratio, row in zip(ratios, same, strict=True) if abs(ratio / middle - 1) <= _AROUND
+    ]
+    shares = (
+        sum(row.a.total_ns for row in near) / max(1, sum(row.a.total_ns for row in kernels)),
+        sum(row.b.total_ns for row in near) / max(1, sum(row.b.total_ns for row in kernels)),
+    )
+    if len(near) < _AGREE or min(shares) < _AGREEING or abs(middle - 1) < _LEAST:
         return 1.0
     return middle
+
+
+def _often(diff: GpuDiff, row: Row) -> float:
+    before, after = diff.a_step(row.a.count, row.b.count)
+    return after / before
 
 
 def _median(weighted: list[tuple[float, int]]) -> float:

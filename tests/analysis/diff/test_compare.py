@@ -79,7 +79,8 @@ def test_an_empty_capture_is_not_compared_and_it_is_told_why(
 ) -> None:
     whole = subject(DATA / name)
     tables = whole.captures[kind]
-    none = Subject("none", {kind: tables | {table: evidence.empty(table)}}, whole.conditions)
+    empty = {name: evidence.empty(name) for name in (table, "operators")}
+    none = Subject("none", {kind: tables | empty}, whole.conditions)
     for sides, where in (
         ((whole, none), "in the second"),
         ((none, whole), "in the first"),
@@ -88,6 +89,13 @@ def test_an_empty_capture_is_not_compared_and_it_is_told_why(
         diff = compare.compare(*sides)
         assert diff.refused == (f"{kind}: {what} {where}",)
         assert (diff.gpu, diff.counters, diff.memory) == (None, (), None)
+
+
+def test_a_trace_of_the_cpu_alone_is_told_from_an_empty_one() -> None:
+    whole = subject(DATA / "torch/streams.json.gz")
+    host = whole.captures["torch"] | {"gpu_ops": evidence.empty("gpu_ops")}
+    diff = compare.compare(whole, Subject("host", {"torch": host}, whole.conditions))
+    assert diff.refused == ("torch: no GPU work in the second, only work of the CPU",)
 
 
 def test_operations_that_are_not_timed_are_no_gpu_work() -> None:

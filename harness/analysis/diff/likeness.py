@@ -1,0 +1,106 @@
+"""Whether two timelines can be held against each other: GPU, tracing, steps, kernels in common."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from harness.analysis.diff.gpu import GpuDiff
+from harness.analysis.diff.names import stem
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_MEASURED = ("recorded", "tracing cost", "GPU work", "not read")
+"""Conditions that say how a recording turned out: two of one program never agree in them."""
+_GRAPH = "[CUDA graph 0]"
+_LITTLE = 0.1
+"""Share of the kernels' time in common below which two programs count as different."""
+
+
+def settings(made: Mapping[str, str]) -> dict[str, str]:
+    """Return the conditions that a capture was made under, without those that it measured."""
+    return {what: value for what, value in made.items() if what not in _MEASURED}
+
+
+def with_tables(made: Mapping[str, str], tables: "Mapping[str, pl.DataFrame]") -> dict[str, str]:
+    """Return the conditions, with what the tables tell where the reader did not: GPU and tracing.
+
+    ``tables`` of a timeline; a capture of another kind holds no GPU work, and gains nothing.
+    """
+    known = settings(made)
+    ops, devices = tables["gpu_ops"], tables["devices"]
+    if ops.is_empty():
+        return known
+    used = devices.filter(devices["device"].is_in(ops["device"].unique().implode()))
+    names = ", ".join(sorted(set(used["name"].drop_nulls())))
+    if names:
+        known.setdefault("GPU", names)
+    if (ops["kind"].cast(str) == "graph").any():
+        known.setdefault("tracing", "CUDA graphs as a whole")
+    elif ops["graph_node"].drop_nulls().len():
+        known.setdefault("tracing", "CUDA graphs by node")
+    return known
+
+
+def unlike(diff: GpuDiff, a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence for each reason not to take a difference as a change of one program.
+
+    ``a`` and ``b``: conditions of the two timelines, as of :func:`with_tables`.
+    """
+    if "GPU" in a and "GPU" in b and a["GPU"] != b["GPU"]:
+        yield f"A ran on {a['GPU']}, B on {b['GPU']}."
+    graphs = [_of_graphs(made.get("tracing", "")) for made in (a, b)]
+    traced_otherwise = all(graphs) and graphs[0] != graphs[1] and _has_graphs(diff)
+    if traced_otherwise:
+        yield (
+            f"A records {graphs[0]}, B {graphs[1]}: kernels inside graphs are seen on one side"
+            " only, and tracing them one by one slows them."
+        )
+    if diff.gpus[0] != diff.gpus[1]:
+        yield f"A ran on {_gpus(diff.gpus[0])}, B on {_gpus(diff.gpus[1])}."
+    if diff.ranges[0] != diff.ranges[1]:
+        marked = [f"marked by {name}" if name else "not marked" for name in diff.ranges]
+        yield f"The steps of A are {marked[0]}, those of B {marked[1]}."
+    elif any(diff.ranges) and diff.recorded[0] != diff.recorded[1]:
+        yield f"A holds {diff.recorded[0]} steps, B {diff.recorded[1]}."
+    if not traced_otherwise:
+        yield from _other_programs(diff)
+
+
+def _other_programs(diff: GpuDiff) -> Iterator[str]:
+    shares = _in_common(diff)
+    if shares == (0, 0):
+        yield "A and B have no kernel in common: they may be different programs."
+    elif min(shares) < _LITTLE:
+        in_a, in_b = (f"{100 * share:.0f} %" for share in shares)
+        yield (
+            f"Kernels that A and B have in common take {in_a} of A's kernel time, {in_b} of B's:"
+            " they may be different programs."
+        )
+
+
+def _of_graphs(tracing: str) -> str:
+    return next((part for part in tracing.split("; ") if part.startswith("CUDA graphs")), "")
+
+
+def _has_graphs(diff: GpuDiff) -> bool:
+    """Return whether a graph stands as one operation on a side."""
+    names = [name for row in diff.rows for name in (*row.a.names, *row.b.names)]
+    return any(stem(name) == stem(_GRAPH) for name in names)
+
+
+def _gpus(count: int) -> str:
+    return "1 GPU" if count == 1 else f"{count} GPUs"
+
+
+def _in_common(diff: GpuDiff) -> tuple[float, float]:
+    """Return the share of each side's kernel time that kernels of one stem on both sides take."""
+    kernels = [row for row in diff.rows if row.kind == "kernel"]
+    sides = [[row.a for row in kernels if row.a.names], [row.b for row in kernels if row.b.names]]
+    stems = [{stem(name) for side in of_side for name in side.names} for of_side in sides]
+    shared = stems[0] & stems[1]
+    shares = [
+        sum(side.total_ns for side in of_side if any(stem(name) in shared for name in side.names))
+        / max(1, sum(side.total_ns for side in of_side))
+        for of_side in sides
+    ]
+    return shares[0], shares[1]
