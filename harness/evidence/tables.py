@@ -111,6 +111,8 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "bandwidth": "float",
         "l2_bytes": "int",
     },
+    # How a capture was recorded, as far as it says so: GPU, versions, tracing, what is not read.
+    "conditions": {"name": "str", "value": "str"},
     # Host calls into the CUDA runtime and driver.
     "api_calls": {
         "name": "category",

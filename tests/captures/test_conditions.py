@@ -1,7 +1,5 @@
 """What a bare capture tells of where it was made, against what the file itself says."""
 
-import gzip
-import json
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -11,7 +9,6 @@ import pytest
 import zstandard
 
 from harness.captures import sniff
-from harness.captures.formats.compressed import blocks
 from harness.captures.kind import Kind
 from harness.captures.registry import KINDS
 from harness.errors import CaptureError
@@ -106,58 +103,6 @@ def test_a_view_in_place_of_a_table_is_refused(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(CaptureError, match="TARGET_INFO_GPU is no table"):
         conditions(KINDS["nsys"], path, {})
-
-
-@pytest.mark.parametrize("name", ["streams", "graph", "memset_overlap"])
-def test_a_trace_names_its_gpu(name: str) -> None:
-    path = DATA / "torch" / f"{name}.json.gz"
-    whole = json.loads(b"".join(blocks(path, 1 << 20)))
-    assert conditions_of(path) == {"GPU": whole["deviceProperties"][0]["name"]}
-
-
-@pytest.mark.parametrize("wrap", [bytes, gzip.compress, zstandard.compress])
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('{"deviceProperties": [{"id": 0, "name": "NVIDIA A100"}], "traceEvents": []}', True),
-        ('{"deviceProperties":[{"name":"NVIDIA A100","id":0}],"traceEvents":[]}', True),
-        ('{"schemaVersion": 1, "traceEvents": []}', False),
-        ('{"deviceProperties": [], "traceEvents": [{"name": "NVIDIA A100"}]}', False),
-        ('{"deviceProperties": [{"id": 0}], "traceEvents": [{"name": "NVIDIA A100"}]}', False),
-        ("[]", False),
-        ("{}", False),
-    ],
-)
-def test_traces_with_and_without_properties(
-    wrap: object, text: str, expected: bool, tmp_path: Path
-) -> None:
-    path = tmp_path / "trace.json"
-    assert callable(wrap)
-    path.write_bytes(wrap(text.encode()))
-    assert conditions(KINDS["torch"], path, {}) == ({"GPU": "NVIDIA A100"} if expected else {})
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        b'{"deviceProperties": [{"name": "' + b"A" * 500 + b'"}]}',
-        b'{"deviceProperties": [{"name": "a\\u001b[31m"}]}',
-        b'{"deviceProperties": [{"name": "cut',
-        b'{"deviceProperties": ' + b"[" * 70_000,
-        b"\x00\xff\xfe",
-        b"",
-    ],
-)
-def test_hostile_properties_tell_nothing(text: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "trace.json"
-    path.write_bytes(text)
-    assert conditions(KINDS["torch"], path, {}) == {}
-
-
-def test_bytes_that_are_no_utf_8_are_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "trace.json"
-    path.write_bytes(b'{"deviceProperties": [{"name": "GPU \xff"}]}')
-    assert conditions(KINDS["torch"], path, {}) == {"GPU": "GPU \N{REPLACEMENT CHARACTER}"}
 
 
 @pytest.mark.parametrize(

@@ -94,9 +94,15 @@ class ListDecoder(Generic[T]):
         return [item for item in items if item is not None]
 
 
-def pieces(blocks: Iterable[bytes], key: str, decoder: ListDecoder[T]) -> Iterator[Piece[T]]:
+def pieces(
+    blocks: Iterable[bytes],
+    key: str,
+    decoder: ListDecoder[T],
+    around: Callable[[bytes], None] | None = None,
+) -> Iterator[Piece[T]]:
     """Yield the list that is the whole of a JSON text, or that its root object has under ``key``.
 
+    ``around`` gets the text without the list, which another stands for, once all is yielded.
     Memory: a few times the larger of BLOCK and the longest object, which LIMIT bounds.
     Raises CaptureError where the text is not JSON, ends early, or holds no such list.
     """
@@ -109,7 +115,9 @@ def pieces(blocks: Iterable[bytes], key: str, decoder: ListDecoder[T]) -> Iterat
             yield piece
     while not window.ended:
         window.grow()
-    _check_around(head, head_offset, window, key)
+    document = _checked_around(head, head_offset, window, key)
+    if around:
+        around(document)
 
 
 class _Window:
@@ -193,8 +201,8 @@ def _decode(window: _Window, end: int, decoder: ListDecoder[T]) -> Piece[T]:
     return decoder.decode(text, window.offset - 1)
 
 
-def _check_around(head: bytes, head_offset: int, window: _Window, key: str) -> None:
-    """Check that the text before and after the list is one JSON document, with one list in it."""
+def _checked_around(head: bytes, head_offset: int, window: _Window, key: str) -> bytes:
+    """Return the text before and after the list, one JSON document with one list in it."""
     document = head + _PLACEHOLDER[1:-1] + window.data
     around = msgspec.defstruct("Around", [("list", msgspec.Raw, msgspec.field(name=key))])
     kind = around if document.lstrip().startswith(b"{") else msgspec.Raw
@@ -211,6 +219,7 @@ def _check_around(head: bytes, head_offset: int, window: _Window, key: str) -> N
         raise CaptureError(_at(what, start + at)) from None
     if kind is around and bytes(decoded.list) != _PLACEHOLDER:
         raise CaptureError(f"{key!r} is there twice")
+    return document
 
 
 def _unfinished(window: _Window, opening: bytes) -> CaptureError | None:

@@ -1,13 +1,14 @@
 """Traces of torch.profiler: Chrome trace events as JSON, plain or in gzip or zstd."""
 
 from pathlib import Path
+from typing import Any
 
 from harness.errors import CaptureError
 from harness.evidence.tables import Tables
 
 
 def read(path: Path) -> Tables:
-    """Return gpu_ops, api_calls, ranges and operators of a trace; rows are in the file's order.
+    """Return the tables that a trace fills; rows are in the file's order.
 
     Times are nanoseconds since the trace's ``baseTimeNanoseconds`` (or since the epoch, in traces
     without it). A run without a GPU gives no ``gpu_ops``. Memory grows with the tables, not with
@@ -15,13 +16,22 @@ def read(path: Path) -> Tables:
     """
     from harness.captures.formats.compressed import blocks
     from harness.captures.formats.json_stream import BLOCK, pieces
+    from harness.captures.torch import metadata
     from harness.captures.torch.events import DECODER
     from harness.captures.torch.tables import TableBuilder
 
     builder = TableBuilder()
+    known: dict[str, Any] = {}
+
+    def around(document: bytes) -> None:
+        known.update(metadata.around(document))
+
     try:
-        for piece in pieces(blocks(path, BLOCK), "traceEvents", DECODER):
+        for piece in pieces(blocks(path, BLOCK), "traceEvents", DECODER, around):
             builder.add(piece)
-        return builder.tables()
+        tables = builder.tables()
     except CaptureError as error:
         raise CaptureError(error.what, where=path, remedy=error.remedy) from error
+    gpus, gpu_ops = metadata.devices(known), tables["gpu_ops"]
+    told = metadata.conditions(known, gpus, gpu_ops, builder.not_read)
+    return tables | {"devices": gpus, "conditions": told}

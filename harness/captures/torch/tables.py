@@ -31,6 +31,7 @@ from harness.captures.torch.events import (
     first_fault,
     table_of,
 )
+from harness.captures.torch.metadata import is_plain
 from harness.captures.torch.operators import by_name
 from harness.errors import CaptureError
 from harness.evidence.tables import SCHEMAS, Tables, frame
@@ -43,7 +44,8 @@ _MOST_ROWS = 1 << 24
 """Real traces have 340 bytes and more a row, so one of 5 GB keeps within it."""
 _NO_EVENTS = "did anything run while it was recorded?"
 _LONGEST_SUM_NS = 2.0**63
-_UNNAMED = "events without a category"
+_UNNAMED, _OTHERS = "events without a category", "other categories"
+_MOST_CATEGORIES = 50
 
 
 class TableBuilder:
@@ -128,8 +130,12 @@ class TableBuilder:
         except UnsoundError:
             raise first_fault(piece) from None
         for unread, count in counts.items():
-            self.not_read[unread or _UNNAMED] += count
+            self._leave_out(unread or _UNNAMED, count)
         return rows
+
+    def _leave_out(self, category: str, count: int) -> None:
+        full = category not in self.not_read and len(self.not_read) >= _MOST_CATEGORIES
+        self.not_read[_OTHERS if full or not is_plain(category) else category] += count
 
     def _rows(self, table: str, events: list[Event]) -> pl.DataFrame:
         """Return the columns that ``table`` needs of its events, with numbers for strings."""

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.captures.formats import json_stream
+from harness.captures.formats.json_stream import ListDecoder
 from harness.captures.torch import columns, tables
 from harness.captures.torch.read import read
 from harness.errors import CaptureError
@@ -27,6 +28,7 @@ from tests.support.paths import DATA
 
 DATA = DATA / "torch"
 TRACES = ["streams", "graph", "memset_overlap"]
+OF_EVENTS = ("gpu_ops", "api_calls", "ranges", "operators")
 Rows = list[tuple[Any, ...]]
 
 COPIES = {
@@ -53,9 +55,9 @@ def source(name: str) -> bytes:
 
 
 def found(path: Path, text: bytes | str) -> dict[str, Rows]:
-    """Write a trace and return its tables' rows."""
+    """Write a trace and return the rows of the tables of its events."""
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return {name: table.rows() for name, table in read(path).items()}
+    return {name: table.rows() for name, table in read(path).items() if name in OF_EVENTS}
 
 
 def plain(text: bytes | str) -> dict[str, Rows]:
@@ -342,3 +344,52 @@ def test_changed_bytes_give_tables_or_one_error(tmp_path: Path) -> None:
 def test_reading_waits_for_its_heavy_imports() -> None:
     code = "import sys, harness.captures.torch.read; sys.exit('polars' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_categories_of_2021_are_read_as_those_of_today(tmp_path: Path) -> None:
+    today = [
+        KERNEL,
+        KERNEL | {"cat": "gpu_memcpy", "name": "Memcpy HtoD (Pageable -> Device)"},
+        KERNEL | {"cat": "gpu_memset", "name": "Memset (Device)"},
+        KERNEL | {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 4, "tid": 12},
+        KERNEL | {"cat": "cpu_op", "name": "aten::mm", "ts": 2, "dur": 7, "tid": 12},
+        KERNEL | {"cat": "user_annotation", "name": "ProfilerStep#1", "ts": 1, "tid": 12},
+        KERNEL | {"cat": "user_annotation", "name": "Optimizer.step#SGD.step", "tid": 12},
+    ]
+    names = ["Kernel", "Memcpy", "Memset", "Runtime", "Operator", "Operator", "Operator"]
+    old = [
+        event | {"cat": name, "tid": str(event["tid"])}
+        for event, name in zip(today, names, strict=True)
+    ]
+    assert found(tmp_path / "old.json", json.dumps(old)) == plain(json.dumps(today))
+
+
+@pytest.mark.parametrize("category", ["xpu_runtime", "xpu_driver", "mtia_runtime"])
+def test_host_calls_of_other_devices_launch(tmp_path: Path, category: str) -> None:
+    operator = KERNEL | {"cat": "cpu_op", "name": "aten::mm", "ts": 2, "dur": 7}
+    launch = KERNEL | {"cat": category, "name": "enqueue", "ts": 4, "dur": 1}
+    tables = found(tmp_path / "t.json", json.dumps([operator, launch, KERNEL]))
+    assert tables["api_calls"] == [("enqueue", 4000, 1000, 7, 3)]
+    assert tables["operators"] == [("aten::mm", 1, 7000, 2000), ("unattributed", 0, None, 0)]
+
+
+def test_waiting_of_an_mtia_is_no_work(tmp_path: Path) -> None:
+    names = ["dma_request", "event_wait", "fc-dtype_Float", "event_record"]
+    events = [KERNEL | {"cat": "mtia_ccp_events", "name": name} for name in names]
+    (tmp_path / "t.json").write_text(json.dumps(events))
+    known = read(tmp_path / "t.json")
+    assert known["gpu_ops"].select("kind", "name").rows() == [
+        ("copy", "dma_request"),
+        ("kernel", "fc-dtype_Float"),
+    ]
+    assert known["conditions"].rows() == [("not read", "mtia_ccp_events 2")]
+
+
+def test_text_among_the_arguments_of_a_host_call_is_no_fault(tmp_path: Path) -> None:
+    """AMD's runtime calls have the sizes and streams of copies as text."""
+    args = {"correlation": 3, "bytes": "4096", "stream": "0x5c1", "kind": "Host->Device"}
+    copy = KERNEL | {"cat": "cuda_runtime", "name": "hipMemcpyAsync", "args": args}
+    with patch.object(ListDecoder, "_one_by_one") as slow:
+        rows = found(tmp_path / "t.json", json.dumps([copy]))["api_calls"]
+    assert rows == [("hipMemcpyAsync", 10500, 2000, 7, 3)]
+    assert not slow.called
