@@ -40,3 +40,25 @@ def test_groups_are_kept_apart(rows: list[tuple[int, int, int]]) -> None:
     for step in range(3):
         alone = intervals.union(frame([row for row in rows if row[0] == step]))
         assert union.filter(pl.col("step") == step).drop("step").equals(alone)
+
+
+@given(INTERVALS, INTERVALS)
+def test_common_and_minus_split_the_first_by_the_second(
+    first: list[tuple[int, int, int]], second: list[tuple[int, int, int]]
+) -> None:
+    sides = frame(first), frame(second)
+    for step in range(3):
+        inside, cover = (
+            covered([row for row in rows if row[0] == step]) for rows in (first, second)
+        )
+        for found, expected in (
+            (intervals.common(*sides, by="step"), inside & cover),
+            (intervals.minus(*sides, by="step"), inside - cover),
+        ):
+            stretches = found.filter(pl.col("step") == step).select("start_ns", "end_ns").rows()
+            instants = [at for start, end in stretches for at in range(start, end)]
+            assert len(instants) == len(set(instants))
+            assert set(instants) == expected
+    whole = covered(first), covered(second)
+    assert intervals.length(intervals.common(*sides)) == len(whole[0] & whole[1])
+    assert intervals.length(intervals.minus(*sides)) == len(whole[0] - whole[1])

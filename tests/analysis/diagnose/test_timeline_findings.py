@@ -1,0 +1,230 @@
+"""Findings on timelines of simulated programs: the sick one, and the same work done right."""
+
+from collections.abc import Callable
+
+import polars as pl
+import pytest
+
+from harness.analysis.diagnose import conclude
+from harness.analysis.diagnose.families import FAMILIES
+from harness.analysis.diagnose.finding import Diagnosis, Finding
+from tests.support.programs import MS, US, Program
+
+TURNS = 40
+BATCH = 8 << 20
+
+
+def launch_bound(p: Program, *, sick: bool) -> None:
+    for _ in range(TURNS):
+        if sick:
+            for _ in range(50):
+                p.work(3 * US)
+                p.launch(3 * US)
+        else:
+            p.launch(3 * US, nodes=50)
+
+
+def host_bound(p: Program, *, sick: bool) -> None:
+    for _ in range(TURNS):
+        p.work(900 * US if sick else 3 * US)
+        for _ in range(5):
+            p.launch(60 * US)
+
+
+def host_sync(p: Program, *, sick: bool) -> None:
+    for _ in range(TURNS):
+        p.launch(60 * US)
+        p.launch(40 * US)
+        if sick:
+            p.copy(4, 2 * US, "Pageable", "Device-to-Host")
+            p.synchronise()
+        p.work(30 * US)
+
+
+def pageable_copy(p: Program, *, sick: bool) -> None:
+    for _ in range(TURNS):
+        p.copy(BATCH, 2 * MS if sick else 300 * US, "Pageable" if sick else "Pinned", stream=8)
+        p.launch(1 * MS)
+
+
+def serialised_copy(p: Program, *, sick: bool) -> None:
+    for _ in range(TURNS):
+        p.copy(BATCH, 400 * US, "Pinned", stream=7 if sick else 8)
+        p.launch(1 * MS)
+
+
+def allocator_churn(p: Program, *, sick: bool) -> None:
+    for _ in range(TURNS):
+        if sick:
+            p.call("cudaMalloc", 200 * US)
+        p.launch(500 * US)
+        if sick:
+            p.synchronise("cudaFree_v3020")
+
+
+def compile_in_loop(p: Program, *, sick: bool) -> None:
+    for _ in range(TURNS):
+        if sick:
+            p.work(3 * MS)
+            p.call("cuModuleLoadData", 300 * US)
+            p.work(200 * US)
+        p.launch(2 * MS)
+
+
+def data_starved(p: Program, *, sick: bool) -> None:
+    for _ in range(TURNS):
+        with p.marked("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"):
+            p.work(3 * MS if sick else 20 * US)
+        p.launch(2 * MS)
+
+
+def stream_serialised(p: Program, *, sick: bool) -> None:
+    for _ in range(TURNS):
+        for stream in (7, 8, 9, 10):
+            p.launch(100 * US, stream=stream, grid="8,1,1", behind_all=sick)
+
+
+def exposed_communication(p: Program, *, sick: bool) -> None:
+    for _ in range(TURNS):
+        p.launch(1 * MS)
+        p.launch(600 * US, "ncclDevKernel_AllReduce_Sum_f32", stream=7 if sick else 20)
+
+
+def graph_opaque(p: Program, *, sick: bool) -> None:
+    for _ in range(TURNS):
+        p.launch(40 * US, nodes=20, as_one=sick)
+
+
+Run = Callable[..., None]
+PROGRAMS: dict[str, Run] = {
+    "launch-bound": launch_bound,
+    "host-bound": host_bound,
+    "host-sync": host_sync,
+    "pageable-copy": pageable_copy,
+    "serialised-copy": serialised_copy,
+    "allocator-churn": allocator_churn,
+    "compile-in-loop": compile_in_loop,
+    "data-starved": data_starved,
+    "stream-serialised": stream_serialised,
+    "exposed-communication": exposed_communication,
+    "graph-opaque": graph_opaque,
+}
+
+
+def ran(run: Run, *, sick: bool) -> Program:
+    program = Program()
+    run(program, sick=sick)
+    return program
+
+
+def diagnosed(*programs: Program) -> Diagnosis:
+    return conclude.diagnose([each.capture(str(at)) for at, each in enumerate(programs)])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_bottleneck_is_named_first_and_its_absence_is_healthy(name: str) -> None:
+    sick, healthy = (diagnosed(ran(PROGRAMS[name], sick=sick)) for sick in (True, False))
+    assert sick.findings[0].id == name
+    assert healthy.findings[0].id == "healthy"
+    assert name not in {each.id for each in healthy.findings if each.stake >= 0.05}
+
+
+@pytest.mark.parametrize("name", PROGRAMS.keys() - {"graph-opaque", "launch-bound"})
+def test_the_gain_is_what_the_healthy_program_gains(name: str) -> None:
+    sick, healthy = (ran(PROGRAMS[name], sick=sick) for sick in (True, False))
+    gained = 1 - healthy.ends / sick.ends
+    predicted = diagnosed(sick).findings[0].gain
+    assert predicted == pytest.approx(gained, rel=0.25)
+
+
+def test_launches_replayed_as_a_graph_gain_what_is_predicted() -> None:
+    sick, healthy = (ran(launch_bound, sick=sick) for sick in (True, False))
+    predicted = diagnosed(sick).findings[0].gain
+    assert predicted == pytest.approx(1 - healthy.ends / sick.ends, rel=0.25)
+
+
+def two_ranks(late_ns: int) -> tuple[Program, Program]:
+    """Return ranks of which the second computes ``late_ns`` longer before each collective."""
+    ranks = Program(), Program(device=1)
+    for _ in range(TURNS):
+        for rank, extra in zip(ranks, (0, late_ns), strict=True):
+            rank.launch(1 * MS + extra)
+        begun = [rank.ends + US for rank in ranks]
+        for rank, begin in zip(ranks, begun, strict=True):
+            rank.launch(max(begun) - begin + 50 * US, "ncclDevKernel_AllReduce_Sum_f32")
+    return ranks
+
+
+def test_the_rank_that_others_wait_for_is_the_straggler() -> None:
+    first = diagnosed(*two_ranks(500 * US)).findings[0]
+    assert (first.id, first.where) == ("straggler", "1")
+    sick, healthy = (max(rank.ends for rank in two_ranks(late)) for late in (500 * US, 0))
+    assert first.gain == pytest.approx(1 - healthy / sick, rel=0.25)
+    assert diagnosed(*two_ranks(0)).findings[0].id == "healthy"
+
+
+def test_one_rank_alone_names_communication_and_asks_for_the_others() -> None:
+    early, _ = two_ranks(500 * US)
+    first = diagnosed(early).findings[0]
+    assert first.id == "exposed-communication"
+    assert any("all ranks" in each for each in first.next)
+
+
+def without(program: Program, table: str) -> Finding:
+    """Return the first finding on a capture that lacks a table."""
+    capture = program.capture()
+    capture.tables[table] = capture.tables[table].clear()
+    return conclude.diagnose([capture]).findings[0]
+
+
+@pytest.mark.parametrize("name", ["launch-bound", "host-bound", "host-sync", "allocator-churn"])
+def test_without_host_calls_idle_time_is_not_explained(name: str) -> None:
+    first = without(ran(PROGRAMS[name], sick=True), "api_calls")
+    assert first.id == "abstain"
+    assert any("host calls" in each for each in first.next)
+
+
+def test_copies_of_unknown_memory_are_not_explained() -> None:
+    capture = ran(pageable_copy, sick=True).capture()
+    plain = pl.lit("[CUDA memcpy Host-to-Device]").cast(pl.Categorical)
+    capture.tables["gpu_ops"] = capture.tables["gpu_ops"].with_columns(
+        name=pl.when(pl.col("kind") == "copy").then(plain).otherwise("name")
+    )
+    first = conclude.diagnose([capture]).findings[0]
+    assert first.id == "abstain"
+    assert any("memory kinds" in each for each in first.next)
+
+
+def test_a_wait_that_a_busy_host_could_not_use_is_host_code() -> None:
+    program = Program()
+    for _ in range(TURNS):
+        program.launch(200 * US)
+        program.synchronise()
+        program.work(900 * US)
+    assert diagnosed(program).findings[0].id == "host-bound"
+
+
+def test_a_single_long_gap_is_no_pattern() -> None:
+    program = Program()
+    for turn in range(TURNS):
+        if turn == TURNS // 2:
+            program.work(100 * MS)
+        program.launch(1 * MS)
+    assert diagnosed(program).findings[0].id == "abstain"
+
+
+def test_what_compiles_once_at_the_start_is_warm_up() -> None:
+    program = Program()
+    for name in ("a", "b", "c"):
+        program.work(20 * MS)
+        program.call("cuLibraryLoadData", 2 * MS)
+        program.launch(1 * MS, name)
+    for _ in range(TURNS):
+        for name in ("a", "b", "c"):
+            program.launch(1 * MS, name)
+    assert diagnosed(program).findings[0].id == "healthy"
+
+
+def test_all_findings_on_timelines_are_tried_here() -> None:
+    (family,) = (each for each in FAMILIES if each.name == "timeline")
+    assert {each.KIND.id for each in family.modules()} == PROGRAMS.keys() | {"straggler"}

@@ -1,0 +1,56 @@
+"""``harness diagnose``: one joint list of findings, as text of 80 columns and as JSON."""
+
+import json
+
+from typer.testing import CliRunner
+
+from harness.cli.app import app
+from tests.support.paths import ROOT
+
+STREAMS = ROOT / "tests" / "data" / "nsys" / "streams.sqlite.zst"
+TRACE = ROOT / "tests" / "data" / "torch" / "streams.json.gz"
+W8_FAST = ROOT / "reports/2-gemlite-autotune/nvidia-h200/captures/m1.w8-fast.trace.sqlite.zst"
+
+
+def printed(*arguments: object) -> str:
+    done = CliRunner().invoke(app, ["diagnose", *map(str, arguments)])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_a_capture_of_a_slow_launcher_is_host_bound() -> None:
+    lines = printed(W8_FAST).splitlines()
+    assert max(map(len, lines[2:])) <= 80
+    assert lines[2].startswith("1. The GPU waits while the host runs code outside CUDA.")
+    assert any(line.strip().startswith("fix: ") for line in lines)
+
+
+def test_the_json_has_the_same_findings_in_the_same_order() -> None:
+    findings = json.loads(printed(STREAMS, "--json"))["findings"]
+    assert findings[0]["id"] == "pageable-copy"
+    assert findings[0]["evidence"][0].keys() == {"metric", "value", "threshold", "source", "unit"}
+    stakes = [each["gain"] for each in findings if each["gain"] is not None]
+    assert stakes == sorted(stakes, reverse=True)
+    assert all(each["evidence"][0]["source"] == str(STREAMS) for each in findings)
+
+
+def test_two_profilers_recordings_of_one_program_are_counted_once() -> None:
+    alone, joint = (
+        json.loads(printed(*files, "--json")) for files in ([STREAMS], [STREAMS, TRACE])
+    )
+    assert joint["findings"] == alone["findings"]
+
+
+def test_each_cell_of_a_report_is_diagnosed_by_itself() -> None:
+    report = ROOT / "reports" / "2-gemlite-autotune" / "nvidia-h200"
+    cells = json.loads(printed(report, "--json"))
+    named = {each["label"].rpartition(":")[2]: each["findings"] for each in cells}
+    assert named["m1.w8-fast"][0]["id"] == "host-bound"
+    assert named["m1.w8-fast"][0]["gain"] > 0.9
+    assert "host-bound" not in {each["id"] for each in named["m1.w8-ranked-graph"]}
+
+
+def test_a_run_beside_another_subject_is_refused() -> None:
+    report = ROOT / "reports" / "2-gemlite-autotune" / "nvidia-h200"
+    done = CliRunner().invoke(app, ["diagnose", str(report), str(STREAMS)])
+    assert "name one of its cells" in str(done.exception)
