@@ -89,7 +89,7 @@ class Container(OnHost, ABC):
             mounts.append(Mount(self._problem.shared.resolve(), f"{_SOURCE}/workloads"))
         flags = [
             *rights.capabilities(cell, self.node.target),
-            *rights.gpu_flags(self._client.name, self.node.target.gpu),
+            *rights.gpu_flags(self._client.name, self.node.target.gpus[: cell.gpus]),
         ]
         return self._command(name, out, flags, mounts, env, argv)
 

@@ -47,8 +47,8 @@ class Node(Protocol):
         """Return a monitor of the GPU that cells use; without a GPU it takes no samples."""
         ...
 
-    def hold_gpu(self) -> AbstractContextManager[None]:
-        """Keep other runs off the GPU meanwhile; ToolError if another run holds it."""
+    def hold_gpus(self, count: int) -> AbstractContextManager[None]:
+        """Keep other runs off the first ``count`` GPUs; ToolError if another run holds one."""
         ...
 
     def check_clock(self, mhz: int) -> None:

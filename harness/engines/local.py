@@ -2,7 +2,7 @@
 
 import hashlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -83,7 +83,7 @@ class Local(OnHost):
             "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
             "TRITON_CACHE_DIR": str(cache / "triton"),
             **compile_threads(cell, self.node.target),
-            **_visible(self.node.target.gpu),
+            **_visible(self.node.target.gpus[: cell.gpus]),
             "TMPDIR": str(scratch / "tmp" / cell.id),
         }
         workload = [str(self._python), str((self._problem.folder / "repro.py").resolve())]
@@ -173,9 +173,9 @@ class Local(OnHost):
         return ["--no-index", "--find-links", str(self._wheels)] if self._wheels else []
 
 
-def _visible(gpu: Gpu | None) -> dict[str, str]:
-    """Return the environment that shows a cell the target's GPU; CUDA may number it otherwise."""
-    return {"CUDA_VISIBLE_DEVICES": gpu.uuid} if gpu else {}
+def _visible(gpus: Sequence[Gpu]) -> dict[str, str]:
+    """Return the environment that shows a cell its GPUs; CUDA may number them otherwise."""
+    return {"CUDA_VISIBLE_DEVICES": ",".join(gpu.uuid for gpu in gpus)} if gpus else {}
 
 
 def lock_hashes(problem: Problem) -> dict[str, str]:

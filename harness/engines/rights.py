@@ -1,6 +1,7 @@
 """What a container may see and do, as flags of the program that starts it."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,16 +70,22 @@ def counter_rights(target: Target) -> list[str]:
     return ["PERFMON"] if driver >= _PERFMON_DRIVER else ["SYS_ADMIN"]
 
 
-def gpu_flags(name: Name, gpu: Gpu | None) -> list[str]:
-    """Return the flags that show the GPU, and no other GPU, to a container of this program."""
-    if gpu is None:
+def gpu_flags(name: Name, gpus: Sequence[Gpu]) -> list[str]:
+    """Return the flags that show these GPUs, and no other GPU, to a container of this program."""
+    uuids = ",".join(gpu.uuid for gpu in gpus)
+    if not gpus:
         return []
     if name == "docker":
-        return [f"--gpus=device={gpu.uuid}"]
-    devices = cdi_devices()
-    device = next((device for device in (gpu.uuid, str(gpu.index)) if device in devices), "all")
-    visible = [f"--env=CUDA_VISIBLE_DEVICES={gpu.uuid}"] if device == "all" else []
-    return [f"--device=nvidia.com/gpu={device}", *visible]
+        # docker reads the value as a line of CSV, in which a list has to be quoted.
+        return [f'--gpus="device={uuids}"' if len(gpus) > 1 else f"--gpus=device={uuids}"]
+    known = cdi_devices()
+    devices = [
+        next((device for device in (gpu.uuid, str(gpu.index)) if device in known), "all")
+        for gpu in gpus
+    ]
+    if "all" in devices:
+        return ["--device=nvidia.com/gpu=all", f"--env=CUDA_VISIBLE_DEVICES={uuids}"]
+    return [f"--device=nvidia.com/gpu={device}" for device in devices]
 
 
 def caller() -> tuple[int, int]:

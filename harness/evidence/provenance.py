@@ -45,7 +45,8 @@ class Tool(Record):
 class Target(Record):
     """The machine that a run was made on; ``slug`` names its folder under reports/.
 
-    ``tools`` are the profilers' programs by name, None where one was not installed.
+    ``tools`` are the profilers' programs by name, None where one was not installed; ``more_gpus``
+    the GPUs that cells of several GPUs used beside ``gpu``, or could have used.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Target(Record):
     system: str | None = None
     tools: dict[str, Tool | None] = Field(default_factory=dict)
     counters_restricted: bool | None = None
+    more_gpus: list[Gpu] = Field(default_factory=list)
 
     @model_validator(mode="before")
     @classmethod

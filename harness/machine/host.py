@@ -1,6 +1,7 @@
 """The machine that the harness runs on, as a node of the engines whose cells run here."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 
 from harness.errors import UsageError
@@ -24,9 +25,14 @@ class Host:
         """Return a monitor of the GPU; without a GPU it takes no samples."""
         return Monitor(self.target.gpu.uuid if self.target.gpu else None)
 
-    def hold_gpu(self) -> AbstractContextManager[None]:
-        """Keep other runs off the GPU, or off the CPU where there is no GPU."""
-        return gpu_lock.held(self.target.gpu.uuid if self.target.gpu else "cpu")
+    @contextmanager
+    def hold_gpus(self, count: int) -> Iterator[None]:
+        """Keep other runs off the first ``count`` GPUs, or off the CPU where there is no GPU."""
+        names = [gpu.uuid for gpu in self.target.gpus[:count]] or ["cpu"]
+        with ExitStack() as held:
+            for name in names:
+                held.enter_context(gpu_lock.held(name))
+            yield
 
     def check_clock(self, mhz: int) -> None:
         """Raise UsageError without a GPU, ToolError if it does not offer ``mhz``."""

@@ -47,6 +47,8 @@ class Tool:
 class Target:
     """The machine that a run is made on; ``gpu`` is the GPU that cells use, None without a GPU.
 
+    ``more_gpus`` are further GPUs that cells of several GPUs may use: those that
+    CUDA_VISIBLE_DEVICES lists after the first, all others where it is not set.
     ``cores`` and ``memory_bytes`` are those that this process may use.
     ``tools`` are the profilers' programs by name, None where one is not installed.
     ``counters_restricted`` is the driver's RmProfilingAdminOnly, None where it cannot be read.
@@ -59,6 +61,12 @@ class Target:
     system: str
     tools: dict[str, Tool | None]
     counters_restricted: bool | None
+    more_gpus: tuple[Gpu, ...] = ()
+
+    @property
+    def gpus(self) -> tuple[Gpu, ...]:
+        """Return all GPUs that cells may use, the one that most cells use first."""
+        return (self.gpu, *self.more_gpus) if self.gpu else ()
 
     @property
     def device(self) -> Literal["cuda", "cpu"]:
@@ -78,13 +86,20 @@ class Target:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON-ready data."""
-        return asdict(self) | {"name": self.name, "slug": self.slug, "device": self.device}
+        return asdict(self) | {
+            "more_gpus": list(map(asdict, self.more_gpus)),
+            "name": self.name,
+            "slug": self.slug,
+            "device": self.device,
+        }
 
 
 def detect() -> Target:
     """Return this machine; a property that cannot be read is None, never an error."""
+    gpus = _gpus()
     return Target(
-        gpu=_gpu(),
+        gpu=gpus[0] if gpus else None,
+        more_gpus=gpus[1:],
         cpu=_cpu_name(),
         cores=room.cores(),
         memory_bytes=room.memory(),
@@ -110,40 +125,49 @@ def nvml() -> Iterator[Any]:
         pynvml.nvmlShutdown()
 
 
-def _gpu() -> Gpu | None:
+def _gpus() -> tuple[Gpu, ...]:
+    """Return the GPUs that CUDA_VISIBLE_DEVICES lists, in its order; all where it is not set."""
     with nvml() as library:
-        if library is None or library.nvmlDeviceGetCount() == 0:
-            return None
-        handle = _visible(library)
-        if handle is None:
-            return None
-        major, minor = library.nvmlDeviceGetCudaComputeCapability(handle)
-        cuda = library.nvmlSystemGetCudaDriverVersion()
-        return Gpu(
-            index=library.nvmlDeviceGetIndex(handle),
-            uuid=_text(library.nvmlDeviceGetUUID(handle)),
-            name=_text(library.nvmlDeviceGetName(handle)),
-            compute_capability=f"{major}.{minor}",
-            memory_bytes=int(library.nvmlDeviceGetMemoryInfo(handle).total),
-            driver=_text(library.nvmlSystemGetDriverVersion()),
-            cuda=f"{cuda // 1000}.{cuda % 1000 // 10}",
-        )
+        return tuple(_gpu(library, handle) for handle in _visible(library)) if library else ()
 
 
-def _visible(library: Any) -> Any:
-    """Return the handle of the first GPU that CUDA_VISIBLE_DEVICES lists, None if it lists none."""
+def _gpu(library: Any, handle: Any) -> Gpu:
+    major, minor = library.nvmlDeviceGetCudaComputeCapability(handle)
+    cuda = library.nvmlSystemGetCudaDriverVersion()
+    return Gpu(
+        index=library.nvmlDeviceGetIndex(handle),
+        uuid=_text(library.nvmlDeviceGetUUID(handle)),
+        name=_text(library.nvmlDeviceGetName(handle)),
+        compute_capability=f"{major}.{minor}",
+        memory_bytes=int(library.nvmlDeviceGetMemoryInfo(handle).total),
+        driver=_text(library.nvmlSystemGetDriverVersion()),
+        cuda=f"{cuda // 1000}.{cuda % 1000 // 10}",
+    )
+
+
+def _visible(library: Any) -> Iterator[Any]:
+    """Yield the handles of the GPUs that CUDA shows; it ends its list at the first unknown name."""
+    handles = [
+        library.nvmlDeviceGetHandleByIndex(index) for index in range(library.nvmlDeviceGetCount())
+    ]
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
-        return library.nvmlDeviceGetHandleByIndex(0)
-    first = visible.split(",")[0].strip()
-    with contextlib.suppress(library.NVMLError):
-        if first.isdigit():
-            return library.nvmlDeviceGetHandleByIndex(int(first))
-        for index in range(library.nvmlDeviceGetCount()):
-            handle = library.nvmlDeviceGetHandleByIndex(index)
-            if first and _text(library.nvmlDeviceGetUUID(handle)).startswith(first):
-                return handle
-    return None
+        yield from handles
+        return
+    for name in map(str.strip, visible.split(",")):
+        handle = _named(library, handles, name)
+        if handle is None:
+            return
+        yield handle
+
+
+def _named(library: Any, handles: list[Any], name: str) -> Any:
+    """Return the GPU that a number or the beginning of a UUID names, None if none is."""
+    if name.isdigit():
+        return handles[int(name)] if int(name) < len(handles) else None
+    uuids = (_text(library.nvmlDeviceGetUUID(handle)) for handle in handles)
+    named = (handle for handle, uuid in zip(handles, uuids, strict=True) if uuid.startswith(name))
+    return next(named, None) if name else None
 
 
 def _tool(name: str) -> Tool | None:

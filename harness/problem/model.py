@@ -60,6 +60,7 @@ class Case(_Model):
     on_cpu: dict[str, Any] = Field({}, description="parameters that replace others on a CPU")
     needs: Device | None = None
     rounds: int | None = Field(None, ge=1, description="of its timing cells, if not the capture's")
+    gpus: int = Field(1, ge=1, description="GPUs that a cell of the case uses")
     gpu_memory_gb: float = Field(
         4, gt=0, description="GPU memory that a cell of the case takes at most, in 10⁹ B"
     )

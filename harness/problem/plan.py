@@ -33,7 +33,7 @@ class Cell:
 
     ``alone``: no other cell may set itself up meanwhile, because this one tunes kernels by timing.
     ``paired``: it compares within itself, so it is not tried again where the GPU was held back.
-    ``gpu_bytes``: the GPU memory that it takes at most.
+    ``gpus``: how many GPUs it uses; ``gpu_bytes``: the memory that it takes at most of each.
     """
 
     variant: str
@@ -48,6 +48,7 @@ class Cell:
     alone: bool
     inputs: str
     paired: bool = False
+    gpus: int = 1
     gpu_bytes: float = 0
 
     @property
@@ -62,14 +63,15 @@ class Cell:
 
 
 def plan(
-    problem: Problem, selected: Selected, device: Device, *, caches: bool = True
+    problem: Problem, selected: Selected, device: Device, *, caches: bool = True, gpus: int = 8
 ) -> list[Cell]:
     """Return the cells in order: all timing first, variants back and forth by round, then the rest.
 
     The short path goes case by case, those that most claims wait for first, so that verdicts come
     early; in each case, timing comes first as well. Interleaving the rounds keeps a slow drift of
     the machine from looking like a difference between variants. Profiled captures are made once.
-    ``caches``: cells find what earlier ones tuned.
+    ``caches``: cells find what earlier ones tuned. ``gpus``: cells that use more are left out; most
+    hosts have at most eight.
     """
     _known(problem, selected)
     is_short = selected.short and has_short_path(problem)
@@ -82,6 +84,13 @@ def plan(
         for cell in planned.block(kind, cases)
         if not selected.names or cell.name in selected.names
     ]
+    most = max((cell.gpus for cell in cells), default=0)
+    cells = [cell for cell in cells if cell.gpus <= max(gpus, 1)]
+    if most and not cells:
+        raise UsageError(
+            f"nothing to run: every cell chosen uses {most} GPUs or more than this machine shows",
+            remedy="CUDA_VISIBLE_DEVICES lists the GPUs that cells may use",
+        )
     if is_short and not read:
         raise UsageError(
             f"every headline claim of {problem.folder.name} needs more than a {device.upper()}",
@@ -213,6 +222,7 @@ def _cell(
         alone=False,
         inputs=hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()[:8],
         paired=problem.cases[case].paired,
+        gpus=problem.cases[case].gpus,
         gpu_bytes=problem.cases[case].gpu_memory_gb * 1e9,
     )
 

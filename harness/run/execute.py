@@ -45,7 +45,8 @@ class Execution:
         Raises ToolError if the GPU cannot be held, KeyboardInterrupt if interrupted.
         """
         cells = unfinished(self.run, cells)
-        with self.engine.node.hold_gpu(), self._clock():
+        gpus = max((cell.gpus for cell in cells), default=1)
+        with self.engine.node.hold_gpus(gpus), self._clock():
             if self.jobs == 1:
                 for cell in cells:
                     self._run(cell, _nobody_waits)

@@ -68,7 +68,8 @@ class Session:
 
     def of_all(self) -> int:
         """Return how many cells the problem has here, in the plan or not."""
-        return len(plan(self.problem, Selected(), self.node.target.device))
+        target = self.node.target
+        return len(plan(self.problem, Selected(), target.device, gpus=len(target.gpus)))
 
     def durations(self) -> dict[Key, float]:
         """Return the seconds that the same cells took before on this model of machine."""
@@ -99,8 +100,14 @@ class Session:
             notify,
             work_on,
         )
-        device = self.node.target.device
-        cells = plan(self.problem, self.selected, device, caches=engine.keeps_caches)
+        target = self.node.target
+        cells = plan(
+            self.problem,
+            self.selected,
+            target.device,
+            caches=engine.keeps_caches,
+            gpus=len(target.gpus),
+        )
         jobs = self.jobs
         arguments = Arguments(
             rounds=self.selected.rounds,
@@ -171,7 +178,7 @@ def session(request: Request) -> Session:
         node.check_clock(request.lock_mhz)
     request.options.check()
     selected = _selection(request, problem, resumed)
-    cells = plan(problem, selected, node.target.device)
+    cells = plan(problem, selected, node.target.device, gpus=len(node.target.gpus))
     if request.engine != "auto":
         choose.make(request.engine, problem, node, request.options)
     if resumed:

@@ -136,6 +136,23 @@ def test_podman_takes_one_gpu_where_the_specification_names_it(
     assert not any("CUDA_VISIBLE_DEVICES" in flag for flag in argv)
 
 
+def test_a_cell_of_two_gpus_is_shown_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = here().gpu
+    assert first is not None
+    gpus = (first, replace(first, uuid="GPU-2", index=1))
+    assert rights.gpu_flags("docker", gpus) == ['--gpus="device=GPU-1,GPU-2"']
+    monkeypatch.setattr(rights, "cdi_devices", lambda: ["GPU-1", "1"])
+    assert rights.gpu_flags("podman", gpus) == [
+        "--device=nvidia.com/gpu=GPU-1",
+        "--device=nvidia.com/gpu=1",
+    ]
+    monkeypatch.setattr(rights, "cdi_devices", lambda: ["all"])
+    assert rights.gpu_flags("podman", gpus) == [
+        "--device=nvidia.com/gpu=all",
+        "--env=CUDA_VISIBLE_DEVICES=GPU-1,GPU-2",
+    ]
+
+
 def test_without_a_gpu_none_is_asked_for() -> None:
     for name in ("docker", "podman"):
         argv = command(name, "timing", here(gpu=False)).argv

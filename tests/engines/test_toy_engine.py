@@ -46,7 +46,7 @@ def test_a_toy_engine_walks_a_run_from_the_plan_to_published_cells() -> None:
     assert [sample.value for sample in record.workload.samples] == [2.0]
     # Nobody asks this host's GPU: the node is held while its monitor watches the cell.
     assert node.calls == [
-        *("check 1500 MHz", "hold", "hold 1500 MHz", "monitor", "release clock", "release")
+        *("check 1500 MHz", "hold 1", "hold 1500 MHz", "monitor", "release clock", "release")
     ]
 
 
@@ -64,10 +64,10 @@ def test_a_cell_that_the_engine_cannot_hold_the_gpu_for_is_not_run(
 ) -> None:
     from harness.errors import ToolError
 
-    def busy(_node: ToyNode) -> None:
+    def busy(_node: ToyNode, _count: int) -> None:
         raise ToolError("another run holds GPU-toy")
 
-    monkeypatch.setattr(ToyNode, "hold_gpu", busy)
+    monkeypatch.setattr(ToyNode, "hold_gpus", busy)
     done = CliRunner().invoke(app, ["run", *SELECTED, "--lock-clocks", "1500"])
     assert isinstance(done.exception, ToolError)
     assert not list(house.glob("runs/*/*/cells"))

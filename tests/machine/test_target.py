@@ -66,16 +66,25 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Nvml:
 
 @pytest.mark.usefixtures("machine")
 @pytest.mark.parametrize(
-    ("visible", "uuid"), [(None, "GPU-00"), ("1", "GPU-11"), ("GPU-11", "GPU-11"), ("", None)]
+    ("visible", "uuids"),
+    [
+        (None, ["GPU-00", "GPU-11"]),
+        ("1", ["GPU-11"]),
+        ("1, 0", ["GPU-11", "GPU-00"]),
+        ("GPU-11", ["GPU-11"]),
+        ("0,7,1", ["GPU-00"]),  # CUDA shows what stands before the first unknown name
+        ("", []),
+    ],
 )
-def test_the_gpu_is_the_one_that_cuda_would_use(
-    visible: str | None, uuid: str | None, monkeypatch: pytest.MonkeyPatch
+def test_the_gpus_are_those_that_cuda_would_show(
+    visible: str | None, uuids: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     detected = target.detect()
-    assert (detected.gpu.uuid if detected.gpu else None) == uuid
-    assert detected.slug == ("nvidia-h200" if uuid else "cpu")
+    assert [gpu.uuid for gpu in detected.gpus] == uuids
+    assert detected.gpu == (detected.gpus[0] if uuids else None)
+    assert detected.slug == ("nvidia-h200" if uuids else "cpu")
 
 
 def test_without_a_driver_there_is_no_gpu_and_no_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,3 +114,14 @@ def test_of_what_tunes_only_the_first_cell_to_fill_the_caches_is_alone(
 def test_what_cannot_be_planned(problem: Problem, selected: Selected, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         plan(problem, selected, "cpu")
+
+
+def test_cells_of_more_gpus_than_there_are_are_left_out(problem: Problem) -> None:
+    name = next(iter(problem.cases))
+    two = problem.cases[name].model_copy(update={"gpus": 2})
+    problem = problem.model_copy(update={"cases": problem.cases | {name: two}})
+    every, fewer = (plan(problem, Selected(), "cuda", gpus=gpus) for gpus in (2, 1))
+    assert {cell.gpus for cell in every} == {1, 2}
+    assert fewer == [cell for cell in every if cell.case != name]
+    with pytest.raises(UsageError, match="every cell chosen uses 2 GPUs"):
+        plan(problem, Selected(cases=(name,)), "cuda", gpus=1)

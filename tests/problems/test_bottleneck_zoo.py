@@ -11,6 +11,7 @@ import pytest
 from harness.problem.manifest import find
 from harness.problem.model import Advice, Problem
 from harness.problem.plan import Selected, plan
+from tests.support.manifests import bound_claims
 from tests.support.paths import ROOT
 
 FOLDER = ROOT / "problems" / "6-bottleneck-zoo"
@@ -48,7 +49,8 @@ def test_twins_differ_in_nothing_but_the_twin(problem: Problem) -> None:
 def test_both_twins_of_every_specimen_are_timed_and_profiled(problem: Problem) -> None:
     cells = plan(problem, Selected(), "cuda")
     count = Counter((cell.case, cell.capture) for cell in cells)
-    profilers = {"kernel": {"ncu"}, "timeline": {"nsys", "torch"}, "memory": {"memory"}}
+    timeline = {"nsys", "torch"}
+    profilers = {"kernel": {"ncu"}, "timeline": timeline, "multi": timeline, "memory": {"memory"}}
     for file in FILES:
         case, profiled = case_of(file), profilers[file.parent.name]
         assert count[case, "timing"] == 2
@@ -58,8 +60,11 @@ def test_both_twins_of_every_specimen_are_timed_and_profiled(problem: Problem) -
 
 def test_every_specimen_is_in_the_advice_of_its_finding(problem: Problem) -> None:
     advised = {claim.id: claim.at for claim in problem.claims if isinstance(claim, Advice)}
+    hidden = {claim.of.case for claim in bound_claims(problem)}  # not slow, only not to be seen
     for name, case in problem.cases.items():
-        assert [found for found, at in advised.items() if name in at] == [case.params["finding"]]
+        if name not in hidden:
+            found = [found for found, at in advised.items() if name in at]
+            assert found == [case.params["finding"]]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

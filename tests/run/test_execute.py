@@ -12,6 +12,9 @@ from harness import files
 from harness.errors import CaptureError, ToolError, UsageError
 from harness.evidence.cell_record import WorkloadRecord
 from harness.evidence.provenance import Arguments
+from harness.machine import gpu_lock
+from harness.machine.host import Host
+from harness.machine.target import Target
 from harness.run import dry_run, provenance
 from harness.store import run_folder
 from tests.support.bench import WELL, Bench
@@ -94,7 +97,7 @@ def test_an_interrupt_leaves_a_run_that_can_go_on(tmp_path: Path, jobs: int) -> 
 
 def test_only_one_run_holds_a_gpu(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slow=WELL, fast=WELL)
-    with bench.engine.node.hold_gpu(), pytest.raises(ToolError, match="another run"):
+    with bench.engine.node.hold_gpus(1), pytest.raises(ToolError, match="another run"):
         bench.execute()
 
 
@@ -125,3 +128,13 @@ def test_what_a_dry_run_prints_does_the_cell(tmp_path: Path) -> None:
     assert lines[0] == f"# {bench.cells[0].id}"
     assert lines[1].startswith("mkdir -p ")
     assert len(lines) == 2 * len(bench.cells)
+
+
+def test_a_run_holds_as_many_gpus_as_a_cell_uses(tmp_path: Path, with_gpu: Target) -> None:
+    second = replace(with_gpu.gpus[0], uuid="GPU-5678")
+    bench = Bench(tmp_path, slow=WELL, fast=WELL)
+    node = Host(replace(with_gpu, more_gpus=(second,)))
+    bench.engine.node = node
+    bench.cells = [replace(bench.cells[0], gpus=2)]
+    with gpu_lock.held("GPU-5678"), pytest.raises(ToolError, match="another run holds GPU-5678"):
+        bench.execute()

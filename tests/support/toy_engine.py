@@ -31,8 +31,8 @@ class ToyNode:
         return monitor
 
     @contextlib.contextmanager
-    def hold_gpu(self) -> Iterator[None]:
-        self.calls.append("hold")
+    def hold_gpus(self, count: int) -> Iterator[None]:
+        self.calls.append(f"hold {count}")
         yield
         self.calls.append("release")
 
