@@ -151,17 +151,21 @@ class Launch:
 
     def __call__(self) -> Tensor:
         """Launch on torch's current stream; returns before the kernel has run."""
-        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
         if self.cleared:
-            clear(self.result, stream)
-        call("cuLaunchKernel", self.function, *self.shape, stream, self.addresses, None)
+            clear(self.result)
+        call("cuLaunchKernel", self.function, *self.shape, stream(), self.addresses, None)
         return self.result
 
 
-def clear(tensor: Tensor, stream: ctypes.c_void_p) -> None:
-    """Set a tensor to zero by a memset, which is no kernel."""
+def stream() -> ctypes.c_void_p:
+    """Return torch's current stream for the driver."""
+    return ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+
+
+def clear(tensor: Tensor) -> None:
+    """Set a tensor to zero by a memset on torch's current stream, which is no kernel."""
     count = ctypes.c_size_t(tensor.numel() * tensor.element_size())
-    call("cuMemsetD8Async", ctypes.c_void_p(tensor.data_ptr()), ctypes.c_ubyte(0), count, stream)
+    call("cuMemsetD8Async", ctypes.c_void_p(tensor.data_ptr()), ctypes.c_ubyte(0), count, stream())
 
 
 def _packed(argument: Argument) -> Any:

@@ -1,7 +1,7 @@
 """Transpose a matrix; the sick twin's stores are a whole row apart.
 
-Work: 8192 × 8192 fp32 words, each read once and written once. Block of 32 × 8 threads a tile of
-32 × 32.
+Work: 8192 × 8192 fp32 words, each read once and written once. Block of 32 × 8 threads a tile of 32
+× 32.
 
 Gives it away: 32 sectors a request of global stores where 4 are ideal, so seven of eight sectors
 between L1 and L2 are excess; L2 is busier than DRAM. Loads are ideal.

@@ -1,0 +1,86 @@
+"""Multiply bf16 matrices in Triton; the sick twin multiplies by broadcasting and sums.
+
+Work: 1024³ in bf16, sums in fp32.
+
+Gives it away: no instruction of the tensor pipe in a kernel that reads bf16 and spends its time in
+fp32 multiply-adds.
+Quiet: operands are small enough for L2; loads are coalesced; the grid is large; no spills.
+
+Healthy: `tl.dot`, which compiles to tensor-core instructions.
+"""
+
+import torch
+from optional_triton import tl, triton
+from specimen import Inputs, Specimen, Step, blank
+from torch import Tensor
+
+TILES = {
+    "sick": {"tile_rows": 32, "tile_columns": 32, "tile_depth": 8},
+    "healthy": {"tile_rows": 64, "tile_columns": 64, "tile_depth": 64},
+}
+
+
+@triton.jit
+def multiply(  # noqa: ANN201
+    a,  # noqa: ANN001
+    b,  # noqa: ANN001
+    c,  # noqa: ANN001
+    side,  # noqa: ANN001
+    tile_rows: tl.constexpr,
+    tile_columns: tl.constexpr,
+    tile_depth: tl.constexpr,
+    broadcast: tl.constexpr,
+):
+    """Compute one tile of C = A @ B, all row-major; tiles divide ``side``."""
+    rows = tl.program_id(1) * tile_rows + tl.arange(0, tile_rows)
+    columns = tl.program_id(0) * tile_columns + tl.arange(0, tile_columns)
+    depth = tl.arange(0, tile_depth)
+    a_at = a + rows[:, None] * side + depth[None, :]
+    b_at = b + depth[:, None] * side + columns[None, :]
+    total = tl.zeros((tile_rows, tile_columns), dtype=tl.float32)
+    for _ in range(0, side, tile_depth):
+        left = tl.load(a_at)
+        right = tl.load(b_at)
+        if broadcast:
+            products = left.to(tl.float32)[:, :, None] * right.to(tl.float32)[None, :, :]
+            total += tl.sum(products, axis=1)
+        else:
+            total = tl.dot(left, right, total)
+        a_at += tile_depth
+        b_at += tile_depth * side
+    tl.store(c + rows[:, None] * side + columns[None, :], total.to(tl.bfloat16))
+
+
+def inputs(device: str, side: int) -> Inputs:
+    """Return two square matrices whose product has elements of about one."""
+    a, b = (torch.randn(side, side, device=device) for _ in range(2))
+    return {"a": (a * side**-0.5).bfloat16(), "b": b.bfloat16()}
+
+
+def multiplied(twin: str, inputs: Inputs) -> Step:
+    """Return a step of one launch."""
+    a, b = inputs["a"], inputs["b"]
+    side, tile = a.shape[0], TILES[twin]
+    result = blank(side, side, like=a)
+    grid = (side // tile["tile_columns"], side // tile["tile_rows"])
+
+    def step() -> Tensor:
+        multiply[grid](a, b, result, side, **tile, broadcast=twin == "sick", num_warps=4)
+        return result
+
+    return step
+
+
+def reference(inputs: Inputs) -> Tensor:
+    """Return the product in fp32."""
+    return inputs["a"].float() @ inputs["b"].float()
+
+
+SPECIMEN = Specimen(
+    inputs,
+    multiplied,
+    reference,
+    tolerance=5e-3,
+    sizes={"side": 1024},
+    small={"side": 16},
+)
