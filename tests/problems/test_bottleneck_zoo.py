@@ -17,6 +17,14 @@ from tests.support.paths import ROOT
 FOLDER = ROOT / "problems" / "6-bottleneck-zoo"
 PYTHON = next(ROOT.glob(".envs/torch-cpu-*/bin/python"), None)
 FILES = sorted(FOLDER.glob("specimens/*/*.py"))
+KERNEL_FINDINGS = (
+    *("dram-bound", "uncoalesced", "cache-thrash", "bank-conflicts", "warp-divergence"),
+    *("register-spills", "atomics-contention", "too-few-blocks", "tail-effect"),
+    *("tile-quantisation", "low-occupancy-registers", "low-occupancy-shared", "latency-bound"),
+    *("barrier-imbalance", "issue-bound", "integer-bound", "special-function-bound"),
+    *("fp64-bound", "fp32-bound", "shared-memory-bound", "tensor-cores-unused"),
+    *("inter-sm-traffic", "tensor-bound"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +63,7 @@ def test_both_twins_of_every_specimen_are_timed_and_profiled(problem: Problem) -
         case, profiled = case_of(file), profilers[file.parent.name]
         assert count[case, "timing"] == 2
         assert sum(count[case, capture] for capture in profiled) == 2
-    assert len(cells) <= 200
+    assert len(cells) <= 220
 
 
 def test_every_specimen_is_in_the_advice_of_its_finding(problem: Problem) -> None:
@@ -77,10 +85,15 @@ def test_a_specimen_says_what_gives_it_away(file: Path) -> None:
 @pytest.mark.parametrize(
     "file", sorted(FOLDER.glob("specimens/*/*.cu")), ids=lambda file: file.stem
 )
-def test_a_cuda_source_differs_between_the_twins(file: Path) -> None:
-    text = file.read_text(encoding="utf-8")
-    assert file.with_suffix(".py").is_file()
-    assert re.search(r"^#if(def|ndef) (SICK|HEALTHY)$", text, re.MULTILINE)
+def test_twins_differ_in_the_source_or_in_the_launch(file: Path) -> None:
+    differs = re.compile(r"^#ifn?def SICK$", re.MULTILINE)
+    script = file.with_suffix(".py").read_text(encoding="utf-8")
+    assert differs.search(file.read_text(encoding="utf-8")) or 'twin == "sick"' in script
+
+
+@pytest.mark.parametrize("id_", KERNEL_FINDINGS)
+def test_every_kernel_finding_has_a_specimen(problem: Problem, id_: str) -> None:
+    assert any(case.params["finding"] == id_ for case in problem.cases.values())
 
 
 @pytest.mark.slow
