@@ -36,6 +36,9 @@ zoo."""
 BOUNDARY_NS = 5_000
 """Between queued operations a device needs 0.2 µs (nodes of a graph) to 2.2 µs (launched one by
 one, H100 and H200); twice that is allowed."""
+RELAUNCH_NS = 100_000
+"""The same after a wait: from the return of a wait to the next launch torch needs 20 to 50 µs under
+nsys, as the first operator's code has to be fetched anew. To be confirmed by the zoo."""
 LATENCY_NS = 50_000
 """A launched operation starts on an idle device after 1.7 to 2.4 µs (H100, H200) or 14 µs (MI300),
 by the queued_ns of eager programs; one that takes far longer waits for something else."""
@@ -84,10 +87,12 @@ def with_causes(
 def _decided(known: pl.DataFrame, *, host_is_ahead: bool, launched: bool) -> pl.DataFrame:
     length = pl.col("end_ns") - pl.col("start_ns")
     state, kind, blocked = pl.col("state"), pl.col("kind"), pl.col("blocked_in")
-    long = (state == host_state.OUTSIDE) & (pl.col("between_ns").fill_null(LONG_NS) >= LONG_NS)
-    long = long & pl.col("named").is_null()
     loads = (kind == host_calls.LOAD).any().over("gap")
     waits = blocked.is_in([host_calls.SYNCHRONISE, host_calls.COPY])
+    dry = waits | (blocked == host_calls.ALLOCATE)
+    between = pl.col("between_ns").fill_null(RELAUNCH_NS)
+    long = pl.when(dry).then(between >= RELAUNCH_NS).otherwise(between >= LONG_NS)
+    long = (state == host_state.OUTSIDE) & pl.col("named").is_null() & long
     early = pl.col("start_ns") == pl.col("gap_start_ns")
     queued = (state == host_state.LAUNCHED) & (early | (length > LATENCY_NS))
     mostly_host = (length * long.cast(pl.Int64)).sum().over("gap") * 2 > length.sum().over("gap")
@@ -99,10 +104,10 @@ def _decided(known: pl.DataFrame, *, host_is_ahead: bool, launched: bool) -> pl.
         .then(pl.lit(UNKNOWN))
         .when(queued)
         .then(pl.lit(QUEUED))
-        .when(waits)
-        .then(after_wait)
         .when(blocked == host_calls.ALLOCATE)
         .then(pl.lit(ALLOCATE))
+        .when(waits)
+        .then(after_wait)
         .when(blocked == host_calls.LOAD)
         .then(pl.lit(COMPILE))
         .when(mostly_host)
@@ -120,7 +125,7 @@ def _decided(known: pl.DataFrame, *, host_is_ahead: bool, launched: bool) -> pl.
         .then(after_wait)
         .when(long & loads)
         .then(pl.lit(COMPILE))
-        .when(long & ~(waits & pl.lit(host_is_ahead)))
+        .when(long & ~(dry & pl.lit(host_is_ahead)))
         .then(pl.lit(HOST))
         .otherwise(short)
     )

@@ -39,6 +39,11 @@ def windows(tables: Tables) -> pl.DataFrame:
     return _steps(ops, tables) if _marked(tables["ranges"]) else _after_warm_up(ops, tables)
 
 
+def is_marked(tables: Tables) -> bool:
+    """Return whether a capture holds measured steps, each of which starts on an idle device."""
+    return bool(_marked(tables["ranges"]))
+
+
 def _marked(ranges: pl.DataFrame) -> list[str]:
     names = ranges["name"].drop_nulls().unique().cast(pl.String)
     return sorted(name for name in names if name.startswith(STEP))
@@ -115,3 +120,13 @@ def inside(rows: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
     )
     within = placed.filter(pl.col("start_ns") < pl.col("_until")).sort("_row")
     return within.drop("_row", "_until", "_from")
+
+
+def spans(ops: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
+    """Return what operations span of each stretch: start_ns and end_ns, by start."""
+    ended = ops.with_columns(end_ns=pl.col("start_ns") + pl.col("duration_ns")).sort("start_ns")
+    placed = ended.join_asof(
+        stretches.select("start_ns", stretch="start_ns"), on="start_ns", check_sortedness=False
+    )
+    found = placed.group_by("stretch").agg(pl.col("start_ns").min(), pl.col("end_ns").max())
+    return found.select("start_ns", "end_ns").sort("start_ns")

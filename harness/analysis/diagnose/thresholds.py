@@ -6,7 +6,12 @@ one is healthy. Repeated runs of one process differ by 1 to 3 % (docs/statistics
 gain would not be seen."""
 
 REPEATED = 3
-"""Gaps that a cause must explain: what happened once or twice is not the steady state."""
+"""Gaps that a cause must explain, and one a measured step: what happened once or twice is not the
+steady state."""
+
+RAMP_NS = 30_000
+"""A measured step starts with an idle device: gaps in the time that two or three launches take are
+the recording's, not the program's."""
 
 ONE_GAP = 0.8
 """Of a cause's idle time: if its longest gap holds more, the cause is an event and no pattern."""
@@ -15,10 +20,11 @@ GRAPH_GAP_NS = 1_000
 """What a chain of kernels still waits between two of them in a CUDA graph: 0.2 to 1 µs on an H200
 (reports/2-gemlite-autotune, gpu_ops of the graph variants)."""
 
-PINNED_RATE = 25e9
-"""Bytes a second that pinned memory is copied at, at least, on a GPU whose bandwidth to the host is
-not measured: PCIe 4.0 x16 carries 31.5e9 (PCI Express Base Specification 4.0), four fifths of it
-net. An H100 or H200 (PCIe 5.0) has twice as much."""
+PINNED_RATES = {7: 10e9, 8: 20e9, 9: 50e9}
+"""Bytes a second that pinned memory is copied at, at least, by the major compute capability of a
+GPU: from 9.0 (H100) on PCIe 5.0 x16, from 8.0 PCIe 4.0, before it PCIe 3.0, which carry 63, 31.5
+and 15.8e9 a second (PCI Express Base Specifications), about four fifths of it as data. Capabilities
+above count as 9; where none is known, as 8."""
 
 COPY_BOUND = 2.0
 """Copies that last this many times as long as all kernels cannot hide behind them: then the fix is

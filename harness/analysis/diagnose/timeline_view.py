@@ -6,71 +6,16 @@ of the same run, only the one whose recording slows the program least is read.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import polars as pl
 
-from harness.analysis import (
-    communication,
-    host_calls,
-    host_state,
-    idle_causes,
-    intervals,
-    steady_state,
-)
+from harness.analysis import communication, idle_causes
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.finding import Evidence
+from harness.analysis.diagnose.timeline_tracks import Track, tracks_of
 from harness.captures.registry import by_cost
 from harness.evidence.tables import SCHEMAS
-
-
-@dataclass(frozen=True)
-class Track:
-    """One device of one capture in its steady state; every time is in ns.
-
-    ``span_ns`` is how long that state lasts. ``compute_ns``, ``communication_ns`` and ``copy_ns``
-    divide it with idle time, as harness.analysis.communication.device_time does. In ``host_ns`` the
-    thread that launches most operations was not blocked. ``idle`` holds
-    pieces of idle time with their ``cause``, ``ops`` the operations with ``work`` and ``memory``,
-    ``queued_ns`` of each, null where its launch is unknown. ``multiprocessors`` is null where the
-    capture does not say it.
-    """
-
-    source: str
-    device: int | None
-    span_ns: int
-    compute_ns: int
-    communication_ns: int
-    copy_ns: int
-    host_ns: int
-    ops: pl.DataFrame
-    idle: pl.DataFrame
-    calls: pl.DataFrame
-    multiprocessors: int | None
-
-    @property
-    def busy_ns(self) -> int:
-        """Return how long the device ran anything."""
-        return self.compute_ns + self.communication_ns + self.copy_ns
-
-    @property
-    def where(self) -> str:
-        """Return the device's name in findings."""
-        return "the GPU" if self.device is None else f"device {self.device}"
-
-    def idle_ns(self, cause: str) -> int:
-        """Return how long the device was idle for that cause."""
-        return intervals.length(self.idle.filter(pl.col("cause") == cause))
-
-    def alone_ns(self, copies: pl.DataFrame) -> int:
-        """Return how long one of ``copies`` ran and no kernel did."""
-        return intervals.length(intervals.minus(copies, self._working))
-
-    @cached_property
-    def _working(self) -> pl.DataFrame:
-        work = pl.col("work").is_in([communication.COMPUTE, communication.COMMUNICATE])
-        return intervals.union(self.ops.filter(work))
 
 
 @dataclass(frozen=True)
@@ -114,9 +59,31 @@ class TimelineView:
             for track in self.tracks
         ]
         lengths = pl.concat(gaps)
-        if len(lengths) < thresholds.REPEATED:
+        if len(lengths) < max(thresholds.REPEATED, self.steps):
             return False
         return bool(max(lengths) <= sum(lengths) * thresholds.ONE_GAP)
+
+    @property
+    def outer_copies(self) -> float:
+        """Return the fraction of time of copies before the first and after the last kernel."""
+        copied = [
+            (track, track.ops.filter(pl.col("work") == communication.COPY)) for track in self.tracks
+        ]
+        outside = (
+            track.alone_ns(rows) - track.alone_ns(rows, within=True) for track, rows in copied
+        )
+        return self.fraction(sum(outside))
+
+    @property
+    def steps(self) -> int:
+        """Return the number of measured steps of one device, 1 where none are marked."""
+        return min(track.stretches.height for track in self.tracks)
+
+    @property
+    def same_work(self) -> bool:
+        """Return whether all devices launched the same kernels with the same grids."""
+        first, *others = (track.launched for track in self.tracks)
+        return all(first.equals(other) for other in others)
 
     @property
     def unexplained(self) -> float:
@@ -212,87 +179,6 @@ def views(captures: Sequence[Capture]) -> Sequence[TimelineView]:
         track
         for each in timelines
         if cheapest is None or each.kind == cheapest
-        for track in _tracks(each)
+        for track in tracks_of(each)
     ]
     return (TimelineView(tuple(tracks)),) if tracks else ()
-
-
-def _tracks(capture: Capture) -> list[Track]:
-    tables = capture.tables
-    stretches = steady_state.windows(tables)
-    every = tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns"])
-    ops = steady_state.inside(every, stretches)
-    calls = _with_kinds(tables["api_calls"], stretches)
-    queued = host_state.queue_times(ops, tables["api_calls"]).select("row", "queued_ns")
-    numbered = ops.with_row_index("row").cast({"row": pl.Int64})
-    ops = numbered.join(queued, on="row", how="left", maintain_order="left").drop("row")
-    tracks = []
-    for (device,), group in ops.group_by("device", maintain_order=True):
-        spans = _spans(group, stretches)
-        span = intervals.length(spans)
-        if not span:
-            continue
-        times = communication.device_time(group).row(0, named=True)
-        host_ns = span - _waited(calls, group, tables["api_calls"])
-        pieces = host_state.idle_pieces(group, tables["api_calls"])
-        pieces = steady_state.inside(pieces, spans)
-        busy = times["span_ns"] - times["idle_ns"]
-        causes = idle_causes.with_causes(
-            pieces, group, tables["api_calls"], tables["ranges"], host_is_ahead=host_ns < busy
-        )
-        tracks.append(
-            Track(
-                capture.label,
-                device,
-                span,
-                times["compute_ns"],
-                times["communication_ns"],
-                times["copy_ns"],
-                host_ns,
-                communication.timed_work(group),
-                causes,
-                calls,
-                _multiprocessors(tables["devices"], device),
-            )
-        )
-    return sorted(tracks, key=lambda track: -1 if track.device is None else track.device)
-
-
-def _spans(ops: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
-    """Return what the device's own operations span of each stretch."""
-    ended = ops.with_columns(end_ns=pl.col("start_ns") + pl.col("duration_ns")).sort("start_ns")
-    placed = ended.join_asof(
-        stretches.select("start_ns", stretch="start_ns"), on="start_ns", check_sortedness=False
-    )
-    return (
-        placed.group_by("stretch")
-        .agg(pl.col("start_ns").min(), pl.col("end_ns").max())
-        .select("start_ns", "end_ns")
-        .sort("start_ns")
-    )
-
-
-def _with_kinds(api_calls: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
-    calls = steady_state.inside(api_calls.drop_nulls(["start_ns", "duration_ns"]), stretches)
-    calls = calls.cast({"name": pl.String})
-    names = calls["name"].drop_nulls().unique()
-    kinds = pl.Series([host_calls.kind(name) for name in names], dtype=pl.String)
-    named = pl.DataFrame({"name": names, "kind": kinds}, schema_overrides={"name": pl.String})
-    return calls.join(named, on="name", how="left", maintain_order="left")
-
-
-def _waited(calls: pl.DataFrame, ops: pl.DataFrame, api_calls: pl.DataFrame) -> int:
-    """Return how long the thread that launched most operations was blocked by the device."""
-    threads = host_state.launches(ops, api_calls)["thread"].mode()
-    blocking = (pl.col("kind") == host_calls.SYNCHRONISE) | (
-        (pl.col("kind") == host_calls.COPY) & (pl.col("duration_ns") > idle_causes.LONG_NS)
-    )
-    mine = calls.filter(pl.col("thread").is_in(threads.head(1).implode()), blocking)
-    return intervals.length(
-        intervals.union(mine.select("start_ns", end_ns=pl.col("start_ns") + pl.col("duration_ns")))
-    )
-
-
-def _multiprocessors(devices: pl.DataFrame, device: object) -> int | None:
-    found = devices.filter(pl.col("device") == device)["multiprocessors"].drop_nulls()
-    return int(found[0]) if len(found) else None

@@ -163,6 +163,25 @@ def test_the_rank_that_others_wait_for_is_the_straggler() -> None:
     assert diagnosed(*two_ranks(0)).findings[0].id == "healthy"
 
 
+def test_uneven_shares_of_work_gain_what_spreading_them_gains() -> None:
+    def ran(parts: tuple[int, int]) -> tuple[Program, Program]:
+        ranks = Program(), Program(device=1)
+        for _ in range(TURNS):
+            for rank, part in zip(ranks, parts, strict=True):
+                rank.launch(part * 10 * US, grid=f"{part},1,1")
+            last = max(rank.ends for rank in ranks)
+            for rank in ranks:
+                rank.launch(last - rank.ends + 20 * US, "ncclDevKernel_AllReduce_Sum_f32")
+        return ranks
+
+    sick, healthy = ran((150, 50)), ran((100, 100))
+    first = diagnosed(*sick).findings[0]
+    assert (first.id, first.where) == ("straggler", "0")
+    gained = 1 - max(rank.ends for rank in healthy) / max(rank.ends for rank in sick)
+    assert first.gain == pytest.approx(gained, rel=0.25)
+    assert diagnosed(*healthy).findings[0].id == "healthy"
+
+
 def test_one_rank_alone_names_communication_and_asks_for_the_others() -> None:
     early, _ = two_ranks(500 * US)
     first = diagnosed(early).findings[0]
@@ -202,6 +221,51 @@ def test_a_wait_that_a_busy_host_could_not_use_is_host_code() -> None:
         program.synchronise()
         program.work(900 * US)
     assert diagnosed(program).findings[0].id == "host-bound"
+
+
+def steps(run: Callable[[Program], None]) -> Program:
+    """Return three steps as this project records them: each waits for the device at its end."""
+    program = Program()
+    for _ in range(3):
+        program.work(2 * MS)
+        with program.marked("step:made"):
+            run(program)
+            program.synchronise("cudaDeviceSynchronize")
+    return program
+
+
+def test_between_measured_steps_and_at_their_start_nothing_is_lost() -> None:
+    def short(program: Program) -> None:
+        program.launch(2 * US, "copy")
+        program.work(8 * US)
+        program.launch(4 * US, "kernel")
+
+    assert diagnosed(steps(short)).findings[0].id == "healthy"
+
+
+def test_the_first_and_the_last_copy_of_a_pipeline_cannot_be_hidden() -> None:
+    def pipeline(program: Program) -> None:
+        program.copy(BATCH, 900 * US, "Pinned", stream=8)
+        for _ in range(8):
+            program.wait_for(program.ends)
+            program.copy(BATCH, 900 * US, "Pinned", stream=8)
+            program.launch(1 * MS)
+
+    first, *rest = diagnosed(steps(pipeline)).findings
+    assert first.id == "healthy"
+    assert [each.id for each in rest if each.stake >= 0.05] == []
+
+
+def test_memory_from_the_driver_is_named_although_the_host_works_after_each_wait() -> None:
+    program = Program()
+    for _ in range(TURNS):
+        program.call("cuMemAlloc_v2", 80 * US)
+        program.work(50 * US)
+        for _ in range(3):
+            program.launch(50 * US)
+            program.work(15 * US)
+        program.synchronise("cuMemFree_v2")
+    assert diagnosed(program).findings[0].id == "allocator-churn"
 
 
 def test_a_single_long_gap_is_no_pattern() -> None:

@@ -1,7 +1,8 @@
 """Said of a timeline whose devices compute for BUSY of the time, and that no cause costs enough.
 
 The few hundred ns between two queued kernels count as computing: nothing on the timeline removes
-them but fewer kernels.
+them but fewer kernels. So do copies before the first and after the last kernel of a measured step,
+as they have no kernel to hide behind.
 """
 
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ _NEXT = "harness diagnose on an Nsight Compute report of the kernels that take t
 
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield it if kernels and the moments between them fill enough of the time."""
-    full = view.compute + view.idle(idle_causes.BOUNDARY)
+    full = view.compute + view.idle(idle_causes.BOUNDARY) + view.outer_copies
     if full < thresholds.BUSY:
         return
     evidence = (

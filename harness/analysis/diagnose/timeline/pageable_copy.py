@@ -34,10 +34,12 @@ def found(view: TimelineView) -> Iterator[Finding]:
         return
     bytes_, total = (sum(int(part[c].sum()) for _, part in rows) for c in ("bytes", "duration_ns"))
     compute = sum(track.compute_ns for track in view.tracks)
-    kept = max(bytes_ / thresholds.PINNED_RATE * 1e9 - compute, 0)
+    pinned = sum(int(part["bytes"].sum()) / track.pinned_rate * 1e9 for track, part in rows)
+    kept = max(pinned - compute, 0)
+    rate = min(track.pinned_rate for track, _ in rows)
     evidence = (
         view.percent("time in pageable copies alone", share, thresholds.MATTERS),
-        view.number("their rate", bytes_ / total, "GB/s", thresholds.PINNED_RATE / 1e9),
+        view.number("their rate", bytes_ / total, "GB/s", rate / 1e9),
         view.number("their bytes", bytes_ / 1e6, "MB"),
     )
     gain = max(share - view.fraction(kept), 0)

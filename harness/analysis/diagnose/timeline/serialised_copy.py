@@ -32,7 +32,8 @@ def found(view: TimelineView) -> Iterator[Finding]:
         return
     total = sum(int(part["duration_ns"].sum()) for _, part in rows)
     compute = sum(track.compute_ns for track in view.tracks)
-    hidden = alone if total > thresholds.COPY_BOUND * compute else min(alone, compute)
+    within = sum(track.alone_ns(part, within=True) for track, part in rows)
+    hidden = alone if total > thresholds.COPY_BOUND * compute else min(within, compute)
     evidence = (
         view.percent("time in copies alone", view.fraction(alone), thresholds.MATTERS),
         view.percent("time in which kernels ran", view.compute),

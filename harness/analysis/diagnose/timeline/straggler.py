@@ -3,7 +3,8 @@
 Where all ranks were recorded, the rank that stays in a collective for the shortest time arrived
 last, and what the others stay longer they waited (harness.analysis.communication.collectives). A
 rank that is last in SAME_RANK of the collectives is slow; otherwise ranks take turns, which is
-jitter.
+jitter. If it launches the same kernels as the others, it is slow at the same work, and all of the
+wait can go; if not, it has more work, which spread evenly takes their mean.
 """
 
 from collections.abc import Iterator
@@ -38,7 +39,8 @@ def found(view: TimelineView) -> Iterator[Finding]:
         view.percent("it computes for", late.compute_ns / late.span_ns),
     )
     where = late.where if len({t.source for t in view.tracks}) == 1 else late.source
-    gain = waits.total_ns / others / (view.span_ns / len(view.tracks))
+    share_of_wait = 1 / others if view.same_work else 1 / len(view.tracks)
+    gain = waits.total_ns * share_of_wait / (view.span_ns / len(view.tracks))
     yield KIND.finding(
         where, evidence, share=share, gain=gain, confidence=0.85, capture_next=(_NEXT,)
     )

@@ -1,0 +1,182 @@
+"""One device of one capture in its steady state: what a timeline view consists of."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from harness.analysis import (
+    communication,
+    host_calls,
+    host_state,
+    idle_causes,
+    intervals,
+    steady_state,
+)
+from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose.families import Capture
+
+
+@dataclass(frozen=True)
+class Track:
+    """One device of one capture in its steady state; every time is in ns.
+
+    ``span_ns`` is how long that state lasts, in ``stretches`` of start_ns and end_ns; a ramp at the
+    start of a measured step is not in it. ``compute_ns``, ``communication_ns`` and ``copy_ns``
+    divide it with idle time, as harness.analysis.communication.device_time does. In ``host_ns`` the
+    thread that launches most operations was not blocked.
+
+    ``idle`` holds pieces of idle time with their ``cause``, ``ops`` the operations with ``work``,
+    ``memory`` and ``queued_ns`` (null where the launch is unknown), ``calls`` the host's calls with
+    their ``kind``. ``multiprocessors`` is null where the capture does not say it; ``pinned_rate``
+    is what the device copies from pinned memory at, in bytes a second.
+    """
+
+    source: str
+    device: int | None
+    stretches: pl.DataFrame
+    span_ns: int
+    compute_ns: int
+    communication_ns: int
+    copy_ns: int
+    host_ns: int
+    ops: pl.DataFrame
+    idle: pl.DataFrame
+    calls: pl.DataFrame
+    multiprocessors: int | None
+    pinned_rate: float
+
+    @property
+    def busy_ns(self) -> int:
+        """Return how long the device ran anything."""
+        return self.compute_ns + self.communication_ns + self.copy_ns
+
+    @property
+    def where(self) -> str:
+        """Return the device's name in findings."""
+        return "the GPU" if self.device is None else f"device {self.device}"
+
+    def idle_ns(self, cause: str) -> int:
+        """Return how long the device was idle for that cause."""
+        return intervals.length(self.idle.filter(pl.col("cause") == cause))
+
+    def alone_ns(self, copies: pl.DataFrame, *, within: bool = False) -> int:
+        """Return how long one of ``copies`` ran and no kernel did.
+
+        ``within`` counts only the time from the first to the last kernel of each stretch: the first
+        copy of a chain has no kernel to hide behind, and the last one neither.
+        """
+        work = pl.col("work").is_in([communication.COMPUTE, communication.COMMUNICATE])
+        kernels = self.ops.filter(work)
+        alone = intervals.minus(copies, kernels)
+        if within and kernels.height:
+            alone = intervals.common(alone, steady_state.spans(kernels, self.stretches))
+        return intervals.length(alone)
+
+    @cached_property
+    def launched(self) -> pl.DataFrame:
+        """Return name and grid of the kernels that compute, with their number."""
+        compute = (pl.col("kind") == "kernel") & (pl.col("work") == communication.COMPUTE)
+        shapes = self.ops.filter(compute).group_by("name", pl.col("grid").cast(pl.String)).len()
+        return shapes.sort("name", "grid", nulls_last=True)
+
+
+def tracks_of(capture: Capture) -> list[Track]:
+    """Return a track of each device of a capture, by device; none where nothing has a time."""
+    tables = capture.tables
+    stretches = steady_state.windows(tables)
+    every = tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns"])
+    ops = steady_state.inside(every, stretches)
+    calls = _with_kinds(tables, stretches)
+    tracks = [
+        _track(capture, device, group, stretches, calls)
+        for (device,), group in ops.group_by("device", maintain_order=True)
+        if intervals.length(steady_state.spans(group, stretches))
+    ]
+    return sorted(tracks, key=lambda track: -1 if track.device is None else track.device)
+
+
+def _track(
+    capture: Capture,
+    device: int | None,
+    ops: pl.DataFrame,
+    stretches: pl.DataFrame,
+    calls: pl.DataFrame,
+) -> Track:
+    api_calls = capture.tables["api_calls"]
+    spans = steady_state.spans(ops, stretches)
+    span = intervals.length(spans)
+    times = communication.device_time(ops).row(0, named=True)
+    host_ns = span - _blocked(calls, ops, api_calls)
+    busy = times["compute_ns"] + times["communication_ns"] + times["copy_ns"]
+    idle = idle_causes.with_causes(
+        steady_state.inside(host_state.idle_pieces(ops, api_calls), spans),
+        ops,
+        api_calls,
+        capture.tables["ranges"],
+        host_is_ahead=host_ns < busy,
+    )
+    idle, ramp = _without_ramp(idle, spans, marked=steady_state.is_marked(capture.tables))
+    known = capture.tables["devices"].filter(pl.col("device").eq_missing(device))
+    return Track(
+        source=capture.label,
+        device=device,
+        stretches=stretches,
+        span_ns=span - ramp,
+        compute_ns=times["compute_ns"],
+        communication_ns=times["communication_ns"],
+        copy_ns=times["copy_ns"],
+        host_ns=host_ns,
+        ops=_with_queue(ops, api_calls),
+        idle=idle,
+        calls=calls,
+        multiprocessors=next(iter(known["multiprocessors"].drop_nulls()), None),
+        pinned_rate=_pinned_rate(next(iter(known["compute_capability"].drop_nulls()), None)),
+    )
+
+
+def _without_ramp(
+    idle: pl.DataFrame, spans: pl.DataFrame, *, marked: bool
+) -> tuple[pl.DataFrame, int]:
+    """Return idle pieces without those at the start of measured steps, and the time of these."""
+    if not marked:
+        return idle, 0
+    begun = idle.sort("start_ns").join_asof(
+        spans.select("start_ns", begin="start_ns"), on="start_ns", check_sortedness=False
+    )
+    launching = pl.col("cause").is_in([idle_causes.LAUNCH, idle_causes.HOST])
+    early = launching & (pl.col("end_ns") - pl.col("begin") <= thresholds.RAMP_NS)
+    ramp = intervals.length(begun.filter(early))
+    return begun.filter(~early).drop("begin"), ramp
+
+
+def _with_queue(ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
+    """Return the operations with work, memory and queued_ns."""
+    rows = communication.timed_work(ops).with_row_index("row").cast({"row": pl.Int64})
+    queued = host_state.queue_times(ops, api_calls).select("row", "queued_ns")
+    return rows.join(queued, on="row", how="left", maintain_order="left").drop("row")
+
+
+def _with_kinds(tables: dict[str, pl.DataFrame], stretches: pl.DataFrame) -> pl.DataFrame:
+    timed = tables["api_calls"].drop_nulls(["start_ns", "duration_ns"])
+    calls = steady_state.inside(timed, stretches).cast({"name": pl.String})
+    names = calls["name"].drop_nulls().unique()
+    kinds = pl.Series([host_calls.kind(name) for name in names], dtype=pl.String)
+    named = pl.DataFrame({"name": names, "kind": kinds}, schema_overrides={"name": pl.String})
+    return calls.join(named, on="name", how="left", maintain_order="left")
+
+
+def _blocked(calls: pl.DataFrame, ops: pl.DataFrame, api_calls: pl.DataFrame) -> int:
+    """Return how long the thread that launched most operations was blocked by the device."""
+    threads = host_state.launches(ops, api_calls)["thread"].mode()
+    waits = pl.col("kind").is_in([host_calls.SYNCHRONISE, host_calls.ALLOCATE])
+    slow = pl.col("duration_ns") > idle_causes.LONG_NS
+    blocking = waits | ((pl.col("kind") == host_calls.COPY) & slow)
+    mine = calls.filter(pl.col("thread").is_in(threads.head(1).implode()), blocking)
+    end = pl.col("start_ns") + pl.col("duration_ns")
+    return intervals.length(intervals.union(mine.select("start_ns", end_ns=end)))
+
+
+def _pinned_rate(capability: str | None) -> float:
+    major = int(capability.partition(".")[0]) if capability else 8
+    return thresholds.PINNED_RATES[min(max(major, 7), 9)]
