@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 
 from harness.analysis.diff.cells import CellDiff, FoldersDiff
-from harness.analysis.diff.counters import KernelCounters, compare, slowest
+from harness.analysis.diff.counters import compare
 from harness.analysis.diff.memory import MemoryDiff
 from harness.analysis.diff.timing import Ratio
-from harness.analysis.kernels import short_name
 from harness.evidence.tables import Tables
+from harness.report.kernel_difference import kernels
 from harness.report.numbers import number, size
 from harness.report.section_text import Section
 from harness.report.step_difference import by_gpu, gpu_time
 
-_MOST_KERNELS, _MOST_METRICS = 4, 12
 _MOST_SITES = 10
-_ARROW = " → "
 
 
 def sections(diff: CellDiff) -> list[Section]:
@@ -24,7 +22,7 @@ def sections(diff: CellDiff) -> list[Section]:
         every.append(gpu_time(diff.gpu, diff.gpu_kind or ""))
         every += [by_gpu(diff.gpu)] if diff.gpu.devices else []
     if diff.counters:
-        every += _kernels(diff.counters)
+        every += kernels(diff.counters)
     return every + (memory(diff.memory) if diff.memory else [])
 
 
@@ -77,37 +75,7 @@ def _ratio_cells(ratio: Ratio) -> list[str]:
 
 def counters(a: Tables, b: Tables) -> list[Section]:
     """Return a section for each kernel whose time under Nsight Compute changed most."""
-    return _kernels(compare(a, b))
-
-
-def _kernels(kernels: Sequence[KernelCounters]) -> list[Section]:
-    changed = [_kernel(kernel) for kernel in slowest(kernels, _MOST_KERNELS)]
-    same = "No kernel's time under Nsight Compute changed by more than a hundredth of all."
-    return changed or [Section("Counters", lines=[same])]
-
-
-def _kernel(kernel: KernelCounters) -> Section:
-    """Return the section of one kernel: its times, the factors of their ratio, its counters."""
-    names = [", ".join(map(short_name, side)) or "nothing" for side in (kernel.a, kernel.b)]
-    title = names[0] if names[0] == names[1] else _ARROW.join(names)
-    times = _ARROW.join(f"{number(value / 1e3)} µs" for value in kernel.time_ns)
-    lines = [f"All its launches under Nsight Compute: {times}."]
-    for factor in kernel.factors:
-        ratio = factor.amount_ratio / factor.rate_ratio
-        lines.append(
-            f"A launch takes {number(ratio)}× as long:"
-            f" {number(factor.amount_ratio)}× the {factor.amount}"
-            f" at {number(factor.rate_ratio)}× the {factor.rate}."
-        )
-    rows = [
-        [
-            metric.metric,
-            f"{number(metric.a)} {metric.unit}".strip(),
-            f"{number(metric.b)} {metric.unit}".strip(),
-        ]
-        for metric in kernel.metrics[:_MOST_METRICS]
-    ]
-    return Section(f"Counters: {title}", ["metric", "A", "B"], rows, lines)
+    return kernels(compare(a, b))
 
 
 def memory(diff: MemoryDiff) -> list[Section]:

@@ -8,6 +8,7 @@ from harness.analysis.diff.gpu import GpuDiff, Row
 from harness.analysis.diff.work import work_ratio
 from harness.analysis.kernels import short_name
 from harness.report.numbers import number
+from harness.report.signs import percent, with_sign
 
 _NAME = 44
 """Characters of a kernel's name in a sentence."""
@@ -20,12 +21,6 @@ _AS_LONG, _AS_OFTEN = 0.01, 0.1
 def unit(whole_ns: float) -> tuple[float, str]:
     """Return the ns of the unit that fits times up to ``whole_ns``, and its name."""
     return (1e6, "ms") if whole_ns >= _MS else (1e3, "µs")
-
-
-def percent(share: float) -> str:
-    """Return a share in whole percent, of either sign."""
-    shown = round(100 * share)
-    return f"{chr(0x2212) if shown < 0 else ''}{abs(shown)} %"
 
 
 def headline(diff: GpuDiff) -> str:
@@ -104,7 +99,7 @@ def _launches(cause: Cause, diff: GpuDiff, change: str) -> str:
     counts = diff.a_step(_count(cause.rows, "a"), _count(cause.rows, "b"))
     more = "more" if counts[1] > counts[0] else "fewer"
     what = f"{number(abs(counts[1] - counts[0]))} {more} launches a step of {len(cause.rows)}"
-    return f"{what} kernels, {_signed(cause, change)}"
+    return f"{what} kernels, {with_sign(cause.change_ns, change)}"
 
 
 def _kernels(cause: Cause, diff: GpuDiff, change: str) -> str:
@@ -119,7 +114,7 @@ def _kernels(cause: Cause, diff: GpuDiff, change: str) -> str:
     ]
     largest = max(cause.rows, key=lambda row: abs(row.delta_ns))
     most = _name(largest.a.names or largest.b.names)
-    return f"{' and '.join(parts)}, {_signed(cause, change)}; the largest is {most}"
+    return f"{' and '.join(parts)}, {with_sign(cause.change_ns, change)}; the largest is {most}"
 
 
 def _slower(cause: Cause, diff: GpuDiff) -> str:
@@ -161,7 +156,8 @@ def _named(row: Row, cause: Cause, diff: GpuDiff, change: str) -> str:
     counts = diff.a_step(row.a.count, row.b.count)
     if not before or not after:
         how = "is new" if after else "is gone"
-        return f"{before or after} {how}, {_often(sum(counts))} a step, {_signed(cause, change)}"
+        by = with_sign(cause.change_ns, change)
+        return f"{before or after} {how}, {_often(sum(counts))} a step, {by}"
     slower = cause.b_ns > cause.a_ns
     ratio = _over(max(cause.a_ns, cause.b_ns), min(cause.a_ns, cause.b_ns))
     rate = f"{ratio} {'slower' if slower else 'faster'}"
@@ -196,10 +192,6 @@ def _what(row: Row, names: Sequence[str]) -> str:
 def _name(names: Sequence[str]) -> str:
     first = short_name(names[0], _NAME) if names else ""
     return first if len(names) < 2 else f"{first} and {len(names) - 1} more"
-
-
-def _signed(cause: Cause, change: str) -> str:
-    return f"{'+' if cause.change_ns > 0 else chr(0x2212)}{change}"
 
 
 def _count(rows: Sequence[Row], side: str) -> int:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from harness.analysis.diff.gpu import GpuDiff, Row
 from harness.analysis.kernels import short_name
 from harness.analysis.verdict import THRESHOLD
-from harness.report.headline import headline, percent, unit
-from harness.report.numbers import number
+from harness.report.headline import headline, unit
 from harness.report.section_text import Section
+from harness.report.signs import percent, with_sign
 
 _MOST_ROWS = 12
 _NAME = 44
@@ -79,11 +79,6 @@ def _kernels(names: Sequence[str]) -> str:
     return first if len(names) == 1 else f"{first} and {len(names) - 1} more"
 
 
-def signed(value: float) -> str:
-    """Return a change with its sign, rounded as a value is."""
-    return _with_sign(value, number(abs(value)))
-
-
 def _divided(diff: GpuDiff) -> tuple[list[Row], list[Row]]:
     """Return the parts that have a row of their own, by their change, and those that do not."""
     ranked = sorted(diff.rows, key=lambda row: -abs(diff.change_ns(row)))
@@ -133,7 +128,7 @@ class _Table:
         return [f"{time / self._scale:.{self._places}f}" for time in times_ns]
 
     def change(self, change_ns: float) -> str:
-        return _with_sign(change_ns, f"{abs(change_ns) / self._scale:.{self._places}f}")
+        return with_sign(change_ns, f"{abs(change_ns) / self._scale:.{self._places}f}")
 
     def _share(self, times_ns: Times) -> str:
         change = self._diff.whole_change_ns
@@ -142,10 +137,6 @@ class _Table:
 
 _CANCELLED = 0.2
 """A step's change below this share of its largest part's is a sum that cancels: no shares of it."""
-
-
-def _with_sign(value: float, magnitude: str) -> str:
-    return f"{'+' if value >= 0 else chr(0x2212)}{magnitude}"
 
 
 def _others(cut: Sequence[Row]) -> str:

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 import polars as pl
 
 from harness.analysis.counters import per_kernel
+from harness.analysis.diff.effects import Effect, Medians, cause, effects
 from harness.analysis.diff.match import Launched, matches
 from harness.analysis.diff.significance import difference, level_of_each
 from harness.analysis.students_t import Difference
@@ -76,8 +77,10 @@ class MetricChange:
 class KernelCounters:
     """A kernel on both sides: launches, time in ns of all of them together, what explains it.
 
-    ``metrics`` are those that changed, the largest change first. Where a kernel stands for several
-    of the other side, or for none, only the times are compared.
+    ``launch_ns`` are the medians of a launch. ``effects`` are the counters that account for a part
+    of this time, the largest change first, and ``cause`` the one that explains it. ``metrics`` are
+    all that changed. Where a kernel stands for several of the other side, or for none, only the
+    times are compared.
     """
 
     a: tuple[str, ...]
@@ -86,6 +89,9 @@ class KernelCounters:
     time_ns: tuple[float, float]
     factors: tuple[Factors, ...] = ()
     metrics: tuple[MetricChange, ...] = ()
+    launch_ns: tuple[float, float] | None = None
+    effects: tuple[Effect, ...] = ()
+    cause: Effect | None = None
 
 
 def compare(a: Tables, b: Tables) -> list[KernelCounters]:
@@ -104,12 +110,29 @@ def compare(a: Tables, b: Tables) -> list[KernelCounters]:
             sum(sum(kernel["time"]) for kernel in before),
             sum(sum(kernel["time"]) for kernel in after),
         )
+        kernel = KernelCounters(*names, launches, times)
         if len(before) == len(after) == 1:
-            factors, metrics = _factors(before[0], after[0]), _metrics(a, b, before[0], after[0])
-            kernels.append(KernelCounters(*names, launches, times, factors, metrics))
-        else:
-            kernels.append(KernelCounters(*names, launches, times))
+            kernel = replace(
+                _explained(kernel, before[0], after[0]),
+                metrics=_metrics(a, b, before[0], after[0]),
+            )
+        kernels.append(kernel)
     return sorted(kernels, key=lambda kernel: -abs(kernel.time_ns[1] - kernel.time_ns[0]))
+
+
+def _explained(kernel: KernelCounters, a: Values, b: Values) -> KernelCounters:
+    """Return a kernel of both sides with what its counters explain of a launch's time."""
+    before, after = (
+        {metric: median(values) for metric, values in side.items() if values} for side in (a, b)
+    )
+    found = effects(before, after, same_kernel=kernel.a == kernel.b)
+    return replace(
+        kernel,
+        factors=_factors(before, after),
+        launch_ns=(before["time"], after["time"]),
+        effects=found,
+        cause=cause(found, before, after),
+    )
 
 
 def _by_kernel(tables: Tables) -> dict[str, Values]:
@@ -134,17 +157,15 @@ def _launched(side: Mapping[str, Values]) -> list[Launched]:
     ]
 
 
-def _factors(a: Values, b: Values) -> tuple[Factors, ...]:
+def _factors(a: Medians, b: Medians) -> tuple[Factors, ...]:
     """Return the time ratio by bytes over bandwidth, and by instructions over their rate."""
-    medians = [{key: median(values) for key, values in side.items() if values} for side in (a, b)]
     factors = []
-    if all(side.get("time") and side.get("bytes") for side in medians):
-        moved = medians[1]["bytes"] / medians[0]["bytes"]
-        took = medians[1]["time"] / medians[0]["time"]
+    if all(side.get("time") and side.get("bytes") for side in (a, b)):
+        moved, took = b["bytes"] / a["bytes"], b["time"] / a["time"]
         factors.append(Factors("DRAM bytes", moved, "DRAM bandwidth", moved / took))
-    if all(side.get("time") and side.get(_IPC) and side.get(_CLOCK) for side in medians):
-        issued = medians[1][_IPC] * medians[1][_CLOCK] / (medians[0][_IPC] * medians[0][_CLOCK])
-        took = medians[1]["time"] / medians[0]["time"]
+    if all(side.get("time") and side.get(_IPC) and side.get(_CLOCK) for side in (a, b)):
+        issued = b[_IPC] * b[_CLOCK] / (a[_IPC] * a[_CLOCK])
+        took = b["time"] / a["time"]
         factors.append(Factors("instructions", took * issued, "instructions per second", issued))
     return tuple(factors)
 

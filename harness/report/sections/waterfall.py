@@ -19,7 +19,8 @@ from harness.report.chart import (
 from harness.report.escape import Markdown
 from harness.report.numbers import number
 from harness.report.page import Page
-from harness.report.step_difference import part_label, signed
+from harness.report.signs import signed
+from harness.report.step_difference import part_label
 
 
 def waterfall(page: Page, name: str, a: str, b: str, case: str, caption: str) -> Markdown:
