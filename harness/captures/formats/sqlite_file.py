@@ -11,10 +11,12 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from harness.captures.formats.sqlite_packed import PACKED, Packed
 from harness.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -72,22 +74,32 @@ class SqliteFile:
             raise self._damaged(table, "it has more rows than the file has room for")
         return count
 
-    def fetch(self, table: str, columns: Columns) -> "pl.DataFrame":
+    def not_null(self, table: str) -> frozenset[str]:
+        """Return the columns of ``table`` that are declared to hold no null."""
+        rows = self._connection.execute(f"PRAGMA table_info({_quoted(table)})").fetchall()
+        return frozenset(name for _, name, _, not_null, *_ in rows if not_null)
+
+    def fetch(self, table: str, columns: Columns, packed: Packed | None = None) -> "pl.DataFrame":
         """Return ``columns`` of ``table`` as Int64 and String, in the order of the rows.
 
+        ``packed`` columns are one more, of bytes, which ``Packed.unpacked`` takes apart.
         Raises CaptureError if one is lacking or holds something else, such as text in a number
         column, and if the table is damaged.
         """
         import polars as pl
         from adbc_driver_manager import Error as AdbcError
 
-        self._check(table, columns)
-        most_rows = self._most_rows(len(columns))
+        stored = {**columns, **dict.fromkeys(packed.columns if packed else (), "INTEGER")}
+        self._check(table, stored)
+        most_rows = self._most_rows(len(stored))
         texts = [name for name, kind in columns.items() if kind == "TEXT"]
-        queries = [_query(table, columns, part, most_rows + 1) for part in self._parts(table)]
+        shown = [_shown(name, kind) for name, kind in columns.items()]
+        if packed:
+            shown.append((f"x'' AS {PACKED}", packed.expression()))
+        queries = [_query(table, shown, part, most_rows + 1) for part in self._parts(table)]
         try:
             with ThreadPoolExecutor(len(queries)) as threads:
-                parts = list(threads.map(self._arrow, queries))
+                parts = list(threads.map(partial(_arrow, self._uri), queries))
             # As bytes until here: polars takes an Arrow string for UTF-8 without looking.
             rows = pl.concat(part[1:] for part in parts).with_columns(pl.col(texts).cast(pl.String))
         except (AdbcError, pl.exceptions.PolarsError) as error:
@@ -128,21 +140,6 @@ class SqliteFile:
         for name, count in zip(numbers, counts, strict=True):
             if count:
                 raise self._damaged(table, f"column {name} holds other things than integers")
-
-    def _arrow(self, query: str) -> "pl.DataFrame":
-        import polars as pl
-        from adbc_driver_manager import AdbcConnection, AdbcDatabase, AdbcStatement
-        from adbc_driver_sqlite import _driver_path
-
-        with (
-            AdbcDatabase(driver=_driver_path(), uri=self._uri) as database,
-            AdbcConnection(database) as connection,
-            AdbcStatement(connection) as statement,
-        ):
-            statement.set_options(**{"adbc.sqlite.query.batch_rows": str(_BATCH_ROWS)})
-            statement.set_sql_query(query)
-            stream, _ = statement.execute_query()
-            return pl.DataFrame(stream)
 
     def _parts(self, table: str) -> list[str]:
         """Return conditions that each row meets one of, in the order of the rows.
@@ -202,16 +199,37 @@ def opened(path: Path) -> Iterator[SqliteFile]:
         raise CaptureError(f"not readable as SQLite: {error}", where=path) from error
 
 
-def _query(table: str, columns: Columns, part: str, most_rows: int) -> str:
-    """Return a query for ``part``; its first row shows ADBC the types, as the next may be null."""
-    types = {"INTEGER": "0", "TEXT": "x''"}
-    shown = ", ".join(f"{types[kind]} AS {_quoted(name)}" for name, kind in columns.items())
-    stored = ", ".join(
-        f"CAST({_quoted(name)} AS BLOB)" if kind == "TEXT" else _quoted(name)
-        for name, kind in columns.items()
+def _arrow(uri: str, query: str) -> "pl.DataFrame":
+    import polars as pl
+    from adbc_driver_manager import AdbcConnection, AdbcDatabase, AdbcStatement
+    from adbc_driver_sqlite import _driver_path
+
+    with (
+        AdbcDatabase(driver=_driver_path(), uri=uri) as database,
+        AdbcConnection(database) as connection,
+        AdbcStatement(connection) as statement,
+    ):
+        statement.set_options(**{"adbc.sqlite.query.batch_rows": str(_BATCH_ROWS)})
+        statement.set_sql_query(query)
+        stream, _ = statement.execute_query()
+        return pl.DataFrame(stream)
+
+
+def _shown(name: str, kind: str) -> tuple[str, str]:
+    """Return a column of the first row, which shows ADBC its type, and the stored column."""
+    column = _quoted(name)
+    return (
+        (f"x'' AS {column}", f"CAST({column} AS BLOB)")
+        if kind == "TEXT"
+        else (f"0 AS {column}", column)
     )
+
+
+def _query(table: str, shown: list[tuple[str, str]], part: str, most_rows: int) -> str:
+    """Return a query for ``part``; its first row shows ADBC the types, as the next may be null."""
+    first, stored = (", ".join(column) for column in zip(*shown, strict=True))
     rows = f"SELECT {stored} FROM {_quoted(table)} NOT INDEXED WHERE {part}"  # noqa: S608
-    return f"SELECT {shown} UNION ALL {rows} LIMIT {most_rows + 1}"
+    return f"SELECT {first} UNION ALL {rows} LIMIT {most_rows + 1}"
 
 
 def _locked(path: Path) -> CaptureError:

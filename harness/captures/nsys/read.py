@@ -7,11 +7,13 @@ there is is looked up first (https://docs.nvidia.com/nsight-systems/UserGuide, S
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.captures.formats.sqlite_combined import fetch_combined
 from harness.captures.formats.sqlite_file import SqliteFile, opened
+from harness.captures.nsys.calls import CALLS, calls
 from harness.captures.nsys.devices import devices
 from harness.captures.nsys.names import COPY_KINDS, MEMORY_KINDS, named, shape
 from harness.captures.nsys.ranges import ranges
-from harness.captures.nsys.rows import process_id, timed
+from harness.captures.nsys.rows import correlation, process_id, real, timed
 from harness.errors import CaptureError
 from harness.evidence.tables import Tables, empty, frame
 
@@ -23,14 +25,10 @@ _COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
 _MEMSETS = "CUPTI_ACTIVITY_KIND_MEMSET"
 _GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 _COPY_LABELS = "ENUM_CUDA_MEMCPY_OPER"
-_CALLS = ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER")
-_MARKS = ("META_DATA_EXPORT", "ENUM_NSYS_EVENT_TYPE", "TARGET_INFO_SYSTEM_ENV", _KERNELS, *_CALLS)
+_MARKS = ("META_DATA_EXPORT", "ENUM_NSYS_EVENT_TYPE", "TARGET_INFO_SYSTEM_ENV", _KERNELS, *CALLS)
 """Tables of which an export has at least one; those of 2020 have neither of the first two."""
 
 _ROCPD = "rocpd_"
-_VERSION = r"_v\d{4,5}$"
-"""What nsys appends to a runtime call: the CUDA version that the call is of, cudaMalloc_v3020."""
-
 _TIMES = ("start", "end")
 _PLACE = ("deviceId", "streamId")
 _CORRELATION, _PROCESS, _NODE = "correlationId", "globalPid", "graphNodeId"
@@ -86,28 +84,43 @@ class _Export:
             "devices": self._devices.table if self._linked else empty("devices"),
             "ranges": ranges(self._file, self._names),
         }
-        whole = self._joins or gpu_ops.is_empty()
-        return tables | {"api_calls": self._calls()} if whole else tables
+        if self._joins or gpu_ops.is_empty():
+            found = calls(self._file, self._names, by_process=self._by_process)
+            tables["api_calls"] = found
+        return tables
 
     def _kernels(self) -> "pl.DataFrame":
-        name = "demangledName" if "demangledName" in self._file.columns(_KERNELS) else "shortName"
-        optional = (_REGISTERS, _NODE, *_SHARED)
-        rows = self._gpu_rows(_KERNELS, name, *_SHAPE, optional=optional)
+        known = self._file.columns(_KERNELS)
+        if not known:
+            return empty("gpu_ops")
+        name = "demangledName" if "demangledName" in known else "shortName"
+        optional = [column for column in (_REGISTERS, *_SHARED) if column in known]
+        rows, launches = fetch_combined(
+            self._file,
+            _KERNELS,
+            dict.fromkeys(self._numbers(known), "INTEGER"),
+            combined=(*_PLACE, name, *_SHAPE, *optional),
+            wide=("gridX",),
+        )
+        rows = real(rows, _KERNELS, self._file.path)
         columns = {
-            "name": named(rows[name], self._names),
-            "grid": shape(rows, _SHAPE[:3], self._file.path),
-            "block": shape(rows, _SHAPE[3:], self._file.path),
+            "name": named(launches[name], self._names),
+            "grid": shape(launches, _SHAPE[:3], self._file.path),
+            "block": shape(launches, _SHAPE[3:], self._file.path),
         }
-        if _REGISTERS in rows.columns:
-            columns["registers"] = rows[_REGISTERS]
-        if all(part in rows.columns for part in _SHARED):
-            columns["shared_bytes"] = rows[_SHARED[0]] + rows[_SHARED[1]]
+        if _REGISTERS in known:
+            columns["registers"] = launches[_REGISTERS]
+        if known.issuperset(_SHARED):
+            columns["shared_bytes"] = launches[_SHARED[0]] + launches[_SHARED[1]]
+        of_row = rows["combination"]
+        rows = rows.with_columns(launches[column].gather(of_row) for column in _PLACE)
+        columns = {key: values.gather(of_row) for key, values in columns.items()}
         return self._gpu_ops(rows, "kernel", columns)
 
     def _copies(self) -> "pl.DataFrame":
         import polars as pl
 
-        rows = self._gpu_rows(_COPIES, "bytes", "copyKind", optional=(_NODE, *_MEMORY))
+        rows = self._gpu_rows(_COPIES, "bytes", "copyKind", optional=_MEMORY)
         if self._file.columns(_COPY_LABELS):
             labels = self._file.fetch(_COPY_LABELS, {"id": "INTEGER", "label": "TEXT"})
         else:
@@ -127,7 +140,7 @@ class _Export:
     def _memsets(self) -> "pl.DataFrame":
         import polars as pl
 
-        rows = self._gpu_rows(_MEMSETS, "bytes", optional=(_NODE,))
+        rows = self._gpu_rows(_MEMSETS, "bytes")
         name = pl.Series(["[CUDA memset]"]).new_from_index(0, rows.height)
         return self._gpu_ops(rows, "memset", {"name": name, "bytes": rows["bytes"]})
 
@@ -138,34 +151,21 @@ class _Export:
         name = "[CUDA graph " + rows["graphId"].cast(pl.String) + "]"
         return self._gpu_ops(rows, "graph", {"name": name})
 
-    def _calls(self) -> "pl.DataFrame":
-        import polars as pl
-
-        wanted = (*_TIMES, "globalTid", _CORRELATION, "nameId")
-        rows = pl.concat([timed(self._file, table, wanted) for table in _CALLS])
-        names = self._names.with_columns(pl.col("value").str.replace(_VERSION, ""))
-        return frame(
-            "api_calls",
-            {
-                "name": named(rows["nameId"], names),
-                "start_ns": rows["start"],
-                "duration_ns": rows["end"] - rows["start"],
-                "thread": rows["globalTid"],
-                "correlation": self._correlation(rows, "globalTid"),
-            },
-        )
-
     def _gpu_rows(
         self, table: str, *columns: str, optional: tuple[str, ...] = ()
     ) -> "pl.DataFrame":
         """Return rows of a table of GPU operations, with what of the optional columns it has."""
         known = self._file.columns(table)
-        extras = [name for name in optional if name in known and (self._joins or name != _NODE)]
-        correlation = (_CORRELATION,) if self._joins else ()
+        extras = [name for name in optional if name in known]
+        wanted = (*self._numbers(known), *_PLACE, *columns, *extras)
+        return timed(self._file, table, wanted)
+
+    def _numbers(self, known: frozenset[str]) -> tuple[str, ...]:
+        """Return the columns of a GPU operation that tell its time and what it is linked to."""
+        links = (_CORRELATION, *([_NODE] if _NODE in known else [])) if self._joins else ()
         needs_process = self._joins or self._devices.numbers is not None
         process = (_PROCESS,) if self._by_process and needs_process else ()
-        wanted = (*_TIMES, *_PLACE, *correlation, *process, *columns, *extras)
-        return timed(self._file, table, wanted)
+        return (*_TIMES, *links, *process)
 
     def _gpu_ops(
         self, rows: "pl.DataFrame", kind: str, columns: dict[str, "pl.Series"]
@@ -180,7 +180,7 @@ class _Export:
             "stream": rows["streamId"],
         }
         if self._joins:
-            common["correlation"] = self._correlation(rows, _PROCESS)
+            common["correlation"] = correlation(rows, _PROCESS if self._by_process else None)
         if _NODE in rows.columns:
             common["graph_node"] = rows[_NODE]
         return frame("gpu_ops", common | columns)
@@ -194,12 +194,3 @@ class _Export:
         return keys.join(numbers, on=["process", "deviceId"], how="left", maintain_order="left")[
             "device"
         ]
-
-    def _correlation(self, rows: "pl.DataFrame", process: str) -> "pl.Series":
-        """Return ids of 32 bits, with the process id above them where it is known."""
-        import polars as pl
-
-        ids = pl.col(_CORRELATION)
-        if self._by_process:
-            ids += process_id(process) * (1 << 32)
-        return rows.select(ids).to_series()

@@ -1,6 +1,7 @@
 """Rows of an export's tables of events: those that really have a time, and their process."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.captures.formats.sqlite_file import Columns, SqliteFile
@@ -20,6 +21,16 @@ def process_id(column: str) -> "pl.Expr":
     return pl.col(column) // (1 << 24) % (1 << 24)
 
 
+def correlation(rows: "pl.DataFrame", process: str | None) -> "pl.Series":
+    """Return ids of 32 bits, above them the process id of the global id in column ``process``."""
+    import polars as pl
+
+    ids = pl.col("correlationId")
+    if process:
+        ids += process_id(process) * (1 << 32)
+    return rows.select(ids).to_series()
+
+
 def timed(
     file: SqliteFile, table: str, numbers: Iterable[str], texts: Columns | None = None
 ) -> "pl.DataFrame":
@@ -33,11 +44,17 @@ def timed(
     columns: Columns = dict.fromkeys(numbers, "INTEGER") | dict(texts or {})
     if not file.columns(table):
         return pl.DataFrame(schema=dict.fromkeys(columns, pl.Int64))
-    rows = file.fetch(table, columns)
+    return real(file.fetch(table, columns), table, file.path)
+
+
+def real(rows: "pl.DataFrame", table: str, where: Path) -> "pl.DataFrame":
+    """Return those of a table's rows that have a time; CaptureError as ``timed``."""
+    import polars as pl
+
     start, end = pl.col("start"), pl.col("end")
     if rows["start"].null_count():
-        raise CaptureError(f"table {table} has a row without a start", where=file.path)
+        raise CaptureError(f"table {table} has a row without a start", where=where)
     if rows.select(((end < start) | (end - start < 0)).any()).item():
-        raise CaptureError(f"table {table} has a row that ends before it starts", where=file.path)
+        raise CaptureError(f"table {table} has a row that ends before it starts", where=where)
     # CUPTI writes start = end = 0 where it has no times (CUpti_ActivityKernel, "start").
     return rows.filter((start != 0) | (end != 0))

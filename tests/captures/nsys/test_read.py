@@ -177,7 +177,7 @@ LAX = (  # the same rows in a table that forbids nothing
         (
             [
                 f"{MANY} INSERT INTO {KERNELS} SELECT k.* FROM {KERNELS} k, n WHERE k.rowid = 1",
-                f"UPDATE {KERNELS} SET streamId = 'seven' WHERE rowid = 69000",
+                f"UPDATE {KERNELS} SET end = 'seven' WHERE rowid = 69000",
             ],
             "Type mismatch",
         ),
