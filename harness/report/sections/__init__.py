@@ -41,6 +41,8 @@ SECTIONS = {
     "gpu_timeline": "harness.report.sections.gpu_timeline:gpu_timeline",
     "waterfall": "harness.report.sections.waterfall:waterfall",
     "changed": "harness.report.sections.changed:changed",
+    "exam": "harness.report.sections.exam:exam",
+    "exam_without": "harness.report.sections.exam:exam_without",
     "ceilings": "harness.report.sections.ceilings:ceilings",
     "source": "harness.report.sections.excerpts:source",
     "kept": "harness.report.sections.excerpts:kept",

@@ -1,0 +1,187 @@
+"""The exam of the diagnosis: what it names in cells whose bottleneck was planted.
+
+A case of such a study says in ``params.finding`` what was planted. Its two variants do the same
+work: the baseline with the bottleneck, its twin without.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from harness.analysis.diagnose import conclude
+from harness.analysis.diagnose.families import Capture
+from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, Finding
+from harness.analysis.metrics import Metrics
+from harness.captures.registry import KINDS, unprofiled
+from harness.evidence.tables import SCHEMAS, Tables
+from harness.problem.model import Advice, Problem
+
+PLANTED = "finding"
+"""The parameter of a case that names what was planted."""
+
+_HISTORY = tuple(name for name in SCHEMAS if name.startswith("memory_") and name != "memory_pools")
+Reduced = Callable[[Tables], Tables]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the diagnosis says of one case.
+
+    ``named`` are the ids of the findings on the baseline, most important first, ``of_twin`` those
+    on the twin. ``predicted`` is the most that removing the planted bottleneck can gain, by the
+    diagnosis, ``gained`` what the twin gained: fractions of the baseline's time, or of its memory.
+    Each is None where it is not known.
+    """
+
+    case: str
+    planted: str
+    named: tuple[str, ...]
+    of_twin: tuple[str, ...]
+    predicted: float | None = None
+    gained: float | None = None
+
+    @property
+    def right(self) -> bool:
+        """Return whether the planted bottleneck was named first."""
+        return self.named[:1] == (self.planted,)
+
+    @property
+    def false_alarm(self) -> bool:
+        """Return whether something was named first in the twin, which has no bottleneck."""
+        return bool(self.of_twin) and self.of_twin[0] not in (HEALTHY, ABSTAIN)
+
+
+def answers(problem: Problem, metrics: Metrics) -> list[Answer]:
+    """Return the answer to each case whose baseline and twin were captured."""
+    return [
+        answer for case in problem.cases if (answer := _answer(problem, metrics, case)) is not None
+    ]
+
+
+def degraded(problem: Problem, metrics: Metrics) -> dict[str, list[str]]:
+    """Return what is named first where evidence is missing: piece of evidence to ids.
+
+    An id counts where the piece was there to be removed, and where the whole evidence named the
+    planted bottleneck first; an id that was planted is written as it is.
+    """
+    outcomes: dict[str, list[str]] = {}
+    for case in problem.cases:
+        captures = _captures(problem, metrics, problem.baseline, case)
+        if not captures or _first(captures) != planted(problem, case):
+            continue
+        for piece, removed in PIECES.items():
+            fewer = [replace(each, tables=removed(each.tables)) for each in captures]
+            if any(_differs(a.tables, b.tables) for a, b in zip(captures, fewer, strict=True)):
+                outcomes.setdefault(piece, []).append(_grade(_first(fewer), problem, case))
+    return outcomes
+
+
+def planted(problem: Problem, case: str) -> str | None:
+    """Return the id of the bottleneck that was planted in a case, None if none was."""
+    finding = problem.cases[case].params.get(PLANTED)
+    return None if finding is None else str(finding)
+
+
+def twin_of(problem: Problem) -> str:
+    """Return the variant that does the baseline's work without the bottleneck."""
+    return next(name for name in problem.variants if name != problem.baseline)
+
+
+def _answer(problem: Problem, metrics: Metrics, case: str) -> Answer | None:
+    known = planted(problem, case)
+    sick, healthy = (
+        _captures(problem, metrics, variant, case)
+        for variant in (problem.baseline, twin_of(problem))
+    )
+    if known is None or not sick or not healthy:
+        return None
+    found, of_twin = (conclude.diagnose(each).findings for each in (sick, healthy))
+    return Answer(
+        case,
+        known,
+        tuple(finding.id for finding in found),
+        tuple(finding.id for finding in of_twin),
+        _predicted(found, known),
+        _gained(problem, metrics, case),
+    )
+
+
+def _captures(problem: Problem, metrics: Metrics, variant: str, case: str) -> list[Capture]:
+    """Return the profiled captures of a variant in a case."""
+    kinds = [kind for kind in KINDS if kind in problem.captures and kind != unprofiled()]
+    found = [(kind, metrics.capture_of(kind, variant, case)) for kind in kinds]
+    return [
+        Capture(f"{case}.{variant}", tables, {}, kind)
+        for kind, tables in found
+        if tables is not None
+    ]
+
+
+def _predicted(findings: tuple[Finding, ...], known: str) -> float | None:
+    """Return the gain of the planted bottleneck: that of all places where it was found."""
+    gains = [each.gain for each in findings if each.id == known and each.gain is not None]
+    return min(1.0, sum(gains)) if gains else None
+
+
+def _gained(problem: Problem, metrics: Metrics, case: str) -> float | None:
+    """Return the fraction that the twin saved of the metric that the case's advice names."""
+    for claim in problem.claims:
+        if isinstance(claim, Advice) and case in claim.at:
+            sick, healthy = (
+                metrics.get(claim.metric, variant, case).value
+                for variant in (problem.baseline, twin_of(problem))
+            )
+            return 1 - healthy / sick if sick and healthy is not None else None
+    return None
+
+
+def _first(captures: list[Capture]) -> str:
+    return conclude.diagnose(captures).findings[0].id
+
+
+def _grade(named: str, problem: Problem, case: str) -> str:
+    return "right" if named == planted(problem, case) else named
+
+
+def _differs(whole: Tables, fewer: Tables) -> bool:
+    return any(not table.equals(fewer[name]) for name, table in whole.items())
+
+
+def _without_rows(*names: str) -> Reduced:
+    return lambda tables: {
+        **tables,
+        **{name: tables[name].clear() for name in names},
+    }
+
+
+def _without_values(table: str, column: str) -> Reduced:
+    return lambda tables: {
+        **tables,
+        table: tables[table].with_columns(pl.lit(None, tables[table][column].dtype).alias(column)),
+    }
+
+
+def _without_counters(*beginnings: str) -> Reduced:
+    named = pl.col("metric").cast(pl.String).str
+    one = pl.any_horizontal([named.starts_with(beginning) for beginning in beginnings])
+    return lambda tables: {**tables, "counters": tables["counters"].filter(~one)}
+
+
+PIECES: Mapping[str, Reduced] = {
+    "host calls": _without_rows("api_calls"),
+    "ranges": _without_rows("ranges"),
+    "what memory a copy reads": _without_values("gpu_ops", "copy_kind"),
+    "launch shapes": _without_values("gpu_ops", "grid"),
+    "counters of L1 and shared memory": _without_counters(
+        "l1tex__", "smsp__inst_executed_op_shared"
+    ),
+    "counters of L2": _without_counters("lts__", "l2__"),
+    "counters of DRAM": _without_counters("dram__"),
+    "counters of warp stalls": _without_counters("smsp__average_warp", "smsp__pcsamp"),
+    "counters of pipes": _without_counters("sm__inst_executed_pipe", "sm__pipe"),
+    "counters of instructions": _without_counters("smsp__sass_", "sm__sass_", "sass__"),
+    "the launch's shape": _without_counters("launch__"),
+    "the allocator's history": _without_rows(*_HISTORY),
+}
+"""Pieces of evidence that a capture may lack, and the tables without them."""

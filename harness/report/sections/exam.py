@@ -1,0 +1,81 @@
+"""The exam of the diagnosis: a row a specimen, and what is named where evidence is missing."""
+
+from collections import Counter
+from statistics import median
+
+from harness.analysis import exam as grading
+from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY
+from harness.analysis.exam import Answer
+from harness.report.escape import Markdown, escape, prose, table
+from harness.report.page import Page, not_measured
+
+_HEAD = ["specimen", "planted", "named first", "twin, named first", "gain predicted", "twin gained"]
+_NONE = "–"
+
+
+def exam(page: Page) -> Markdown:
+    """Return how many planted bottlenecks are named, and a row a specimen."""
+    answers = grading.answers(page.problem, page.metrics)
+    if not answers:
+        return not_measured("The exam")
+    rows = [
+        [
+            prose(page.problem.cases[answer.case].label),
+            escape(answer.planted),
+            _first(answer.named, right=answer.right),
+            _first(answer.of_twin, right=not answer.false_alarm),
+            _percent(answer.predicted),
+            _percent(answer.gained),
+        ]
+        for answer in answers
+    ]
+    grid = table(_HEAD, rows, numeric_from=4, whole=True)
+    return Markdown(f"{_sentence(answers)}\n\n{grid}")
+
+
+def exam_without(page: Page) -> Markdown:
+    """Return, for each piece of evidence, what is named first without it."""
+    outcomes = grading.degraded(page.problem, page.metrics)
+    if not outcomes:
+        return not_measured("The exam with less evidence")
+    rows = []
+    for piece, named in outcomes.items():
+        count = Counter(named)
+        wrong = {name: count[name] for name in count if name not in ("right", ABSTAIN)}
+        listed = ", ".join(f"{name} ({times})" for name, times in sorted(wrong.items()))
+        shown = [str(len(named)), str(count["right"]), str(count[ABSTAIN]), escape(listed or _NONE)]
+        rows.append([escape(piece), *shown])
+    head = ["without", "specimens", "still right", "abstained", "another name"]
+    return table(head, rows, numeric_from=1, whole=True)
+
+
+def _sentence(answers: list[Answer]) -> Markdown:
+    right = sum(answer.right for answer in answers)
+    alarms = sum(answer.false_alarm for answer in answers)
+    undecided = sum(answer.of_twin[:1] == (ABSTAIN,) for answer in answers)
+    errors = [
+        abs(answer.predicted - answer.gained) / answer.gained
+        for answer in answers
+        if answer.predicted is not None and answer.gained is not None and answer.gained > 0
+    ]
+    gain = (
+        f" Of {len(errors)} gains that the diagnosis predicts, half are within"
+        f" {100 * median(errors):.0f} % of what the twin gained."
+        if errors
+        else ""
+    )
+    healthy = len(answers) - alarms - undecided
+    return Markdown(
+        f"The diagnosis names the planted bottleneck first in **{right} of {len(answers)}**"
+        f" specimens, and a bottleneck in **{alarms}** of their healthy twins: it calls {healthy}"
+        f" healthy and leaves {undecided} open.{gain}"
+    )
+
+
+def _first(named: tuple[str, ...], *, right: bool) -> Markdown:
+    name = escape(named[0]) if named else Markdown(_NONE)
+    return name if right or name == HEALTHY else Markdown(f"**{name}**")
+
+
+def _percent(fraction: float | None) -> str:
+    return _NONE if fraction is None else f"{100 * fraction:.0f} %"

@@ -1,0 +1,78 @@
+"""The exam of the diagnosis: what counts as right, as a false alarm, and as a gain."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.analysis import exam
+from harness.analysis.exam import Answer
+from harness.analysis.metrics import Metrics
+from harness.problem.model import Problem
+from harness.report.sections import exam as section
+from tests.support.exams import CASES, captured, zoo
+from tests.support.pages import page, rows_of
+
+TOOK = {(case, "sick"): 4.0 for case in CASES} | {(case, "healthy"): 3.0 for case in CASES}
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> Problem:
+    return zoo(tmp_path)
+
+
+def test_what_was_planted_is_named_or_not(problem: Problem) -> None:
+    answers = {
+        answer.case: answer for answer in exam.answers(problem, Metrics(problem, captured(TOOK)))
+    }
+    assert list(answers) == list(CASES)
+    assert {case: answer.right for case, answer in answers.items()} == {
+        "waits": True,
+        "copies": True,
+        "mislabelled": False,
+    }
+    assert answers["mislabelled"].named[0] == "pageable-copy"
+    assert not any(answer.false_alarm for answer in answers.values())
+
+
+def test_a_gain_is_that_of_the_twin_and_a_prediction_that_of_the_planted(problem: Problem) -> None:
+    took = TOOK | {("waits", "healthy"): 1.0}
+    answers = {
+        answer.case: answer for answer in exam.answers(problem, Metrics(problem, captured(took)))
+    }
+    assert answers["waits"].gained == pytest.approx(0.75)
+    assert answers["copies"].gained == pytest.approx(0.25)
+    predicted = answers["copies"].predicted
+    assert predicted is not None
+    assert 0.3 < predicted < 0.8  # of 3 ms a turn, at most 2 are the copy
+    assert answers["mislabelled"].predicted is None
+
+
+def test_without_evidence_the_right_name_is_lost_and_counted(problem: Problem) -> None:
+    outcomes = exam.degraded(problem, Metrics(problem, captured(TOOK)))
+    assert "ranges" not in outcomes  # the programs have none
+    assert not any(piece.startswith("counters") for piece in outcomes)
+    assert len(outcomes["host calls"]) == 2  # the mislabelled case is not asked about
+    assert "right" not in outcomes["what memory a copy reads"][1:]
+
+
+def test_only_a_named_bottleneck_is_a_false_alarm() -> None:
+    assert Answer("c", "leak", ("leak",), ("launch-bound",)).false_alarm
+    assert not Answer("c", "leak", ("leak",), ("healthy", "dram-bound")).false_alarm
+    assert not Answer("c", "leak", ("leak",), ("abstain",)).false_alarm
+    assert not Answer("c", "leak", ("healthy", "leak"), ("healthy",)).right
+
+
+def test_the_page_counts_and_shows_each_specimen(problem: Problem) -> None:
+    shown = section.exam(page(problem, captured(TOOK)))
+    assert "names the planted bottleneck first in **2 of 3** specimens" in shown
+    assert "a bottleneck in **0** of their healthy twins" in shown
+    rows = rows_of(shown)
+    assert rows[1][:4] == ["waits", "host-sync", "host-sync", "healthy"]
+    assert rows[3][2] == "**pageable-copy**"
+    assert rows[3][4:] == ["–", "25 %"]
+
+
+def test_the_page_says_what_is_named_without_each_piece(problem: Problem) -> None:
+    rows = rows_of(section.exam_without(page(problem, captured(TOOK))))
+    assert rows[0] == ["without", "specimens", "still right", "abstained", "another name"]
+    assert [row[1] for row in rows[1:] if row[0] == "host calls"] == ["2"]
