@@ -10,7 +10,7 @@ import msgspec
 
 from harness.errors import CaptureError
 
-_SEARCHED = 64 << 10
+_SEARCHED = (4 << 10, 64 << 10)
 _SEPARATOR = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*(?=\{)")
 _AFTER = re.compile(rb"[ \t\r\n]*+(?P<comma>,?)[ \t\r\n]*+(?=.)", re.DOTALL)
 _BLANKS = re.compile(rb"[ \t\r\n]*+")
@@ -33,8 +33,11 @@ def last_separator(data: bytes) -> "re.Match[bytes] | None":
     The match may lie inside a string or a nested list.
     """
     last = None
-    for separator in _SEPARATOR.finditer(data, max(0, len(data) - _SEARCHED)):
-        last = separator
+    for searched in _SEARCHED:
+        for separator in _SEPARATOR.finditer(data, max(0, len(data) - searched)):
+            last = separator
+        if last:
+            break
     return last
 
 

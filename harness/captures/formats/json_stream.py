@@ -19,8 +19,8 @@ import msgspec
 from harness.captures.formats.json_cuts import Brackets, Cut, find_list, last_separator
 from harness.errors import CaptureError
 
-BLOCK = 2 << 20
-"""Bytes decoded at once: the objects of a piece then stay small beside the tables made of them."""
+BLOCK = 256 << 10
+"""Bytes decoded at once: the objects of a piece then stay in the processor's cache."""
 
 LIMIT = 64 << 20
 """Bytes that one object of the list, and all that stands around the list, may have."""

@@ -6,7 +6,6 @@ from typing import Any
 
 import polars as pl
 
-from harness.captures.torch.events import Event
 from harness.errors import CaptureError
 
 _EXACT_US = 2.0**43
@@ -75,12 +74,12 @@ def integers(values: Sequence[Any]) -> pl.Series:
         raise UnsoundError from None
 
 
-def threads(events: Sequence[Event]) -> pl.Series:
+def threads(values: Sequence[int | str | None]) -> pl.Series:
     """Return the threads of host events, null where they have none; in 2021 they were text."""
     try:
-        return pl.Series([event.tid for event in events], dtype=pl.Int64)
+        return pl.Series(values, dtype=pl.Int64)
     except TypeError:
-        return integers([_thread(event.tid) for event in events])
+        return integers([_thread(value) for value in values])
 
 
 def _thread(tid: int | str | None) -> int | None:

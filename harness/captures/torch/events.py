@@ -8,7 +8,9 @@ nothing new. ``mtia_ccp_events`` are what Meta's accelerator does; waiting is no
 """
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
+from itertools import chain
 from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -147,12 +149,12 @@ def table_of(event: Event) -> str | None:
     return "ranges" if _ANNOTATION.match(name) else "operators"
 
 
-def first_fault(piece: Piece[Event]) -> CaptureError:
-    """Return the error of the first event of ``piece`` that cannot become a row."""
-    for offset, text in piece.values():
+def first_fault(pieces: Sequence[Piece[Event]]) -> CaptureError:
+    """Return the error of the first event of ``pieces`` that cannot become a row."""
+    for offset, text in chain.from_iterable(piece.values() for piece in pieces):
         if (fault := _fault(text)) is not None:
             return CaptureError(f"byte {offset}: {fault}")
-    return CaptureError(f"byte {piece.offset}: an event without a usable time")
+    return CaptureError(f"byte {pieces[0].offset}: an event without a usable time")
 
 
 def _fault(text: bytes) -> str | None:
