@@ -125,11 +125,11 @@ def capture(path: Path, known: sniff.Recognised | None = None, *, brief: bool = 
     with sniff.opened(path, form=form) as plain:
         try:
             tables = read(kind, plain, brief=brief)
+            tables = {name: tables.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
             conditions = kind.conditions(plain, tables) if kind.conditions and not brief else {}
         except CaptureError as error:  # of an unpacked copy: name the user's file
             raise CaptureError(error.what, where=path, remedy=error.remedy) from error
-    whole = {name: tables.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
-    return Subject(str(path), {kind.name: whole}, {kind.name: conditions})
+    return Subject(str(path), {kind.name: tables}, {kind.name: conditions})
 
 
 def read(kind: Kind, plain: Path, *, brief: bool = False) -> Tables:

@@ -9,6 +9,9 @@ REPEATED = 3
 """Gaps that a cause must explain, and one a measured step: what happened once or twice is not the
 steady state."""
 
+WHOLE = 0.95
+"""Of a capture's time: where less of it counts, a finding says how much."""
+
 RAMP_NS = 30_000
 """A measured step starts with an idle device: gaps in the time that two or three launches take are
 the recording's, not the program's."""

@@ -22,7 +22,8 @@ class Track:
     """One device of one capture in its steady state; every time is in ns.
 
     ``span_ns`` is how long that state lasts, in ``stretches`` of start_ns and end_ns; a ramp at the
-    start of a measured step is not in it. ``compute_ns``, ``communication_ns`` and ``copy_ns``
+    start of a measured step is not in it. ``whole_ns`` is how long the device's operations last,
+    warm-up included. ``compute_ns``, ``communication_ns`` and ``copy_ns``
     divide it with idle time, as harness.analysis.communication.device_time does. In ``host_ns`` the
     thread that launches most operations was not blocked.
 
@@ -35,6 +36,7 @@ class Track:
     source: str
     device: int | None
     stretches: pl.DataFrame
+    whole_ns: int
     span_ns: int
     compute_ns: int
     communication_ns: int
@@ -122,6 +124,7 @@ def _track(
         source=capture.label,
         device=device,
         stretches=stretches,
+        whole_ns=_length(capture.tables["gpu_ops"], device),
         span_ns=span - ramp,
         compute_ns=times["compute_ns"],
         communication_ns=times["communication_ns"],
@@ -133,6 +136,13 @@ def _track(
         multiprocessors=next(iter(known["multiprocessors"].drop_nulls()), None),
         pinned_rate=_pinned_rate(next(iter(known["compute_capability"].drop_nulls()), None)),
     )
+
+
+def _length(gpu_ops: pl.DataFrame, device: int | None) -> int:
+    """Return the time from a device's first operation to the end of its last."""
+    mine = gpu_ops.filter(pl.col("device").eq_missing(device))
+    end = (pl.col("start_ns") + pl.col("duration_ns")).max()
+    return int(mine.select(end - pl.col("start_ns").min()).item())
 
 
 def _without_ramp(

@@ -41,10 +41,16 @@ class TimelineView:
 
     @property
     def where(self) -> str:
-        """Return the devices' names in findings."""
-        names = sorted({track.where for track in self.tracks})
+        """Return the devices' names in findings, and how much of the capture counts."""
+        names = ", ".join(sorted({track.where for track in self.tracks}))
         captures = len({track.source for track in self.tracks})
-        return ", ".join(names) + (f" of {captures} captures" if captures > 1 else "")
+        several = f" of {captures} captures" if captures > 1 else ""
+        steady, whole = (
+            sum(getattr(track, part) for track in self.tracks) for part in ("span_ns", "whole_ns")
+        )
+        if steady >= whole * thresholds.WHOLE:
+            return f"{names}{several}"
+        return f"{names}{several}, {steady / 1e6:.1f} ms in steady state of {whole / 1e6:.1f} ms"
 
     @property
     def source(self) -> str:
