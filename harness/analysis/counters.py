@@ -32,6 +32,11 @@ _SCALES = {
 }
 
 
+def scale(unit: str | None) -> float:
+    """Return the factor from ``unit`` to ns, byte, byte/s or %; 1 for units without a prefix."""
+    return next((scales[unit] for scales in _SCALES.values() if unit in scales), 1.0)
+
+
 def per_kernel(counters: pl.DataFrame) -> pl.DataFrame:
     """Return one row a profiled launch, in launch order; what was not measured is null.
 

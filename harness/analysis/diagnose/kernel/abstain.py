@@ -4,10 +4,20 @@ from collections.abc import Iterator
 
 from harness.analysis.diagnose.finding import ABSTAIN, Finding, Kind
 from harness.analysis.diagnose.kernel_view import KernelView
+from harness.analysis.diagnose.launch import shape
+from harness.analysis.diagnose.launch.lacking import lacking
 
 KIND = Kind(ABSTAIN, "SM", "The evidence does not say what limits this.")
+_MORE = ("capture with --set full", "capture the program's timeline with nsys")
+_BRIEF = ("capture the program's timeline with nsys: the launch is little but its start and end",)
 
 
 def found(view: KernelView) -> Iterator[Finding]:
-    """Yield that the evidence does not decide."""
-    yield KIND.finding(f"launch {view.launch}", (), confidence=0.0, kernel=view.name)
+    """Yield that the evidence does not decide, and the sections that would."""
+    needed = _BRIEF if shape.brief(view) else tuple(f"capture {each}" for each in lacking(view))
+    top = view.top
+    evidence = (view.evidence(f"busiest part: {top.name}", top.use * 100),) if top else ()
+    where = f"launch {view.launch}"
+    yield KIND.finding(
+        where, evidence, confidence=0.0, kernel=view.name, capture_next=needed or _MORE
+    )

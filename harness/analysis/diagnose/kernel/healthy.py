@@ -1,13 +1,24 @@
-"""Said of the launch where it bears out that nothing costs enough to be worth removing."""
+"""Said of a launch that is at the ceiling of a part of the GPU, with no work wasted.
+
+Only where the report could have shown every cause: otherwise it abstains.
+"""
 
 from collections.abc import Iterator
 
+from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.finding import HEALTHY, Finding, Kind
 from harness.analysis.diagnose.kernel_view import KernelView
+from harness.analysis.diagnose.launch import lacking
 
-KIND = Kind(HEALTHY, "SM", "Nothing here costs 5 % or more.")
+KIND = Kind(HEALTHY, "SM", "The launch is at the ceiling of a part of the GPU, and wastes nothing.")
 
 
-def found(_view: KernelView) -> Iterator[Finding]:
-    """Yield nothing: no finding of this family exists yet that could rule causes out."""
-    yield from ()
+def found(view: KernelView) -> Iterator[Finding]:
+    """Yield how near to its ceiling the busiest part is."""
+    top = view.top
+    if top is None or top.use < thresholds.AT_CEILING or not lacking.complete(view):
+        return
+    number = view.evidence(
+        f"{top.name}, of its ceiling", top.use * 100, thresholds.AT_CEILING * 100
+    )
+    yield view.finding(KIND, 0.0, number, share=1.0, confidence=min(1.0, 0.2 + top.use))

@@ -1,0 +1,48 @@
+"""Warps that wait for results, with too few independent instructions to fill the time.
+
+It remains where nothing is at its ceiling and all other causes could be seen and were not. Which
+latency it is says the reason for which warps wait: long scoreboard (device or local memory), short
+scoreboard (shared memory, special functions), wait (the fixed latency of dependent arithmetic).
+Source: NVIDIA, Kernel Profiling Guide, Warp Scheduler States; the 60 % of its rule SOLBottleneck.
+Gain: the time in which not even the busiest part was busy, less what other
+causes explain, times the part of it spent on waiting.
+"""
+
+from collections.abc import Iterator
+
+from harness.analysis.diagnose import kernel_thresholds as thresholds
+from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.kernel_view import KernelView
+from harness.analysis.diagnose.launch import occupancy, residual, warps
+
+KIND = Kind(
+    "latency-bound",
+    "warp scheduler",
+    "Warps wait for latency, and no part of the GPU is near its ceiling.",
+    fix=(
+        "more loads in flight: unrolling, vector loads, multistage pipelines (cp.async, TMA)",
+        "independent chains of arithmetic in a thread (ILP)",
+        "more warps, if registers and shared memory allow",
+    ),
+)
+_LIMITERS = ("registers", "shared_mem")
+
+
+def found(view: KernelView) -> Iterator[Finding]:
+    """Yield the time spent on waiting, unless barriers or occupancy are the cause of it."""
+    states = warps.stalls(view)
+    rest = residual.left(view)
+    if not states or rest is None or residual.waits_most_for_barriers(view):
+        return
+    if any(occupancy.raised(view, limiter) for limiter in _LIMITERS):
+        return
+    waiting = {reason: part for reason, part in states.items() if reason not in warps.RUNNING}
+    top = view.top
+    evidence = [
+        view.evidence(f"warps' cycles: {reason}", part * 100)
+        for reason, part in sorted(waiting.items(), key=lambda item: -item[1])[:3]
+    ]
+    if top:
+        ceiling = thresholds.AT_CEILING * 100
+        evidence.append(view.evidence(f"busiest part: {top.name}", top.use * 100, ceiling))
+    yield view.finding(KIND, rest * sum(waiting.values()), *evidence, confidence=0.8)

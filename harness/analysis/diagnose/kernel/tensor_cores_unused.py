@@ -1,0 +1,48 @@
+"""A product of matrices, or a convolution, on the FMA pipe instead of the tensor cores.
+
+No tensor instruction ran, most instructions are FFMAs that add products of two registers to their
+own result, beside loads that feed them, and the FMA pipe or the issue slots are the busiest part.
+Source: the SASS of cuBLAS's FFMA kernels and of problem 4's step `fp32`; rates from datasheets.
+Gain: the pipe's time, of which tensor cores with TF32 take an eighth, as far as memory leaves room.
+"""
+
+from collections.abc import Iterator
+
+from harness.analysis.diagnose import kernel_thresholds as thresholds
+from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.kernel_view import KernelView
+from harness.analysis.diagnose.launch import mix, resources
+
+KIND = Kind(
+    "tensor-cores-unused",
+    "thread",
+    "A product of matrices runs on the FMA pipe, and the tensor cores idle.",
+    fix=(
+        "BF16, FP16 or TF32 inputs with FP32 accumulation (torch: allow_tf32, autocast)",
+        "a library or Triton's tl.dot instead of scalar loops",
+        "dimensions and alignments that the tensor instructions take",
+    ),
+)
+
+
+def found(view: KernelView) -> Iterator[Finding]:
+    """Yield the arithmetic that tensor cores would do."""
+    products, tensor = mix.accumulating_share(view), mix.share(view, mix.TENSOR)
+    fused = mix.share(view, frozenset({"FFMA", "FFMA2"}))
+    loads = mix.share(view, mix.LOAD)
+    if products is None or fused is None or tensor != 0 or not loads:
+        return
+    if products < thresholds.PRODUCT or fused < thresholds.PRODUCT_SHARE:
+        return
+    busy = view.use(resources.FMA, resources.ISSUE)
+    room = 1 - view.use(resources.DRAM, resources.L2)
+    yield view.finding(
+        KIND,
+        min(busy * (1 - 1 / thresholds.TENSOR_GAIN), room),
+        view.evidence("FFMAs that accumulate products", products * 100, thresholds.PRODUCT * 100),
+        view.evidence(
+            "FFMAs of executed instructions", fused * 100, thresholds.PRODUCT_SHARE * 100
+        ),
+        view.evidence("FMA pipe or issue slots busy", busy * 100),
+        confidence=0.8,
+    )

@@ -1,0 +1,57 @@
+"""Accesses to global memory that touch more 32-byte sectors than their bytes need.
+
+A warp's access is split into sectors; a stride, or structures where arrays would do, makes each
+thread's bytes lie in a sector of their own. It shows in sectors touched by sectors needed
+(SourceCounters), or in few bytes used of a sector, while DRAM, L2 or L1 is busy, or warps wait for
+loads. Sectors that L1 or L2 hold for the next access are not moved again, so the waste is that of
+each level. Source: NVIDIA, "CUDA C++ Best Practices Guide", Coalesced Access to Global Memory.
+Gain: the time in which the memory was busy or waited for, times the sectors wasted.
+"""
+
+from collections.abc import Iterator
+
+from harness.analysis.diagnose import kernel_thresholds as thresholds
+from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.kernel_view import KernelView
+from harness.analysis.diagnose.launch import gain, resources, traffic, warps
+
+KIND = Kind(
+    "uncoalesced",
+    "warp",
+    "Threads of a warp access addresses that lie far apart, and much of each sector is unused.",
+    fix=(
+        "let neighbouring threads access neighbouring addresses",
+        "structures of arrays instead of arrays of structures",
+        "transpose tiles through shared memory",
+    ),
+)
+_MEMORY = (resources.DRAM, resources.L2, resources.FABRIC, resources.L1, resources.LSU)
+
+
+def found(view: KernelView) -> Iterator[Finding]:
+    """Yield the waste of sectors at the level of memory where it costs most."""
+    waste = traffic.waste(view)
+    if waste is None or waste.at_l1 < thresholds.SECTORS_WASTED:
+        return
+    beside_shared = 1 - (traffic.shared_part(view) or 0.0)
+    levels = {
+        resources.DRAM: (view.use(resources.DRAM), waste.at_dram),
+        resources.L2: (view.use(resources.L2, resources.FABRIC), waste.at_l2),
+        resources.L1: (view.use(resources.L1) * beside_shared, waste.at_l1),
+    }
+    waits = warps.waiting(view, "long_scoreboard", "lg_throttle")
+    if max(busy for busy, _ in levels.values()) < thresholds.AT_CEILING <= waits:
+        levels["waits for memory"] = (waits, waste.at_l2)
+    name, (busy, wasted) = max(levels.items(), key=lambda item: item[1][0] * item[1][1])
+    if busy < thresholds.WAITS or wasted < thresholds.SECTORS_WASTED:
+        return
+    evidence = [
+        view.evidence("sectors wasted there", wasted * 100, thresholds.SECTORS_WASTED * 100),
+        view.evidence(f"{name}: busy", busy * 100, thresholds.WAITS * 100),
+    ]
+    for operation in ("ld", "st"):
+        used = traffic.bytes_used_of_sector(view, operation)
+        if used:
+            metric = f"smsp__sass_average_data_bytes_per_sector_mem_global_op_{operation}.ratio"
+            evidence.append(view.evidence(metric, used, 32.0, "byte/sector"))
+    yield view.finding(KIND, gain.of_less_work(view, _MEMORY, wasted, busy), *evidence)

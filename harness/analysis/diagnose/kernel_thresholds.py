@@ -1,0 +1,93 @@
+"""The thresholds of findings on kernels: each with its reason and where it comes from."""
+
+CEILINGS = {"DRAM": 0.925, "tensor pipe": 0.96}
+"""What the best kernels reach of a part's peak, where that is less than all of it. DRAM: reads of
+4 453 GB/s of 4 813 on an H200, `harness calibrate`. Tensor pipe: 95.2 to 96.6 % of the active
+cycles in the fastest products of problem 4, its torch.mm among them."""
+
+AT_CEILING = 0.6
+"""Of a ceiling. Below it Nsight Compute's own guidance speaks of latency: "achieved compute
+throughput and/or memory bandwidth below 60.0% of peak typically indicate latency issues" (its rule
+SOLBottleneck). From there on a launch is bound by the part, and healthy unless the work is
+wasted."""
+
+SATURATED = 0.7
+"""Of a pipe's ceiling: from there on more warps hardly help, and only less work for the pipe does.
+Between the 60 % of that rule and the 80 % from which it calls a part highly used; to be confirmed
+by the zoo."""
+
+CLOSE = 0.08
+"""Two uses that differ by less name the more specific part: FFMAs take issue slots, too."""
+
+SPECIFIC_WASTE = 0.15
+"""Of the work of a part: below it access patterns are good. Padded shared memory leaves 11 to 12 %
+conflicts (problem 4, p2 and p3), which the next step did not gain from removing."""
+
+SECTORS_WASTED = 0.2
+"""Of all sectors: below it vectors of 16 bytes with unaligned ends still occur in good kernels."""
+
+WAITS = 0.4
+"""Of the warps' cycles: one reason that holds more is what the kernel waits for. Healthy kernels of
+problem 4 at 95 % of the tensor pipe still wait 56 % at barriers, so it counts only where no part is
+at its ceiling."""
+
+BARRIER_WAITS = 0.3
+"""Of the warps' cycles at barriers; to be confirmed by the zoo."""
+
+REREAD = 1.3
+"""Bytes read from device memory by bytes that the process had mapped: every byte was read, and some
+again. Below it the mapped bytes that the launch never touches could hide it."""
+
+FULL_WARP = 0.75
+"""Of 32 threads: with fewer, a quarter of the warp's lanes idle. Bounds checks and partial last
+warps cost less in good kernels; to be confirmed by the zoo."""
+
+LOCAL_PART = 0.05
+"""Of L1's sectors: a prologue that spills a few registers once is below it."""
+
+ATOMIC_SLICE = 0.5
+"""Of the busiest L2 slice's cycles spent on atomics. The average hides contention: one address lies
+in one of an H200's 96 slices."""
+
+IMBALANCE = 0.1
+"""Of the busiest SM's cycles. The evenly loaded launches of problem 4 and cuBLAS's differ by 1 to
+8 %: clusters of two and ramp-up."""
+
+RAMP_NS = 2_000.0
+"""Idle time that starting and ending any launch takes: an empty kernel takes 2.9 µs between events
+on an H200 (`harness calibrate`, event_pair)."""
+
+MOST_RAMP = 0.4
+"""Of a launch's time, start and end at most: a launch of less than 5 µs is little else, and says
+nothing of latency, occupancy or its number of waves."""
+
+LOW_OCCUPANCY = 0.5
+"""Of an SM's warps. NVIDIA's "CUDA C++ Best Practices Guide" (Occupancy): more than half seldom
+helps."""
+
+PIPELINED = 0.05
+"""Of the tensor pipe: kernels that feed tensor cores hold accumulators in registers and hide
+latency by pipelining within a warp, at low occupancy by design (CUTLASS, "Efficient GEMM in
+CUDA")."""
+
+PRODUCT = 0.8
+"""Of the FFMAs, those that accumulate products of registers, in a product of matrices. A polynomial
+has none, and gravity's sum of forces a quarter; to be confirmed by the zoo."""
+
+PRODUCT_SHARE = 0.4
+"""Of all executed instructions, FFMAs in a product of matrices: its inner loop is little else."""
+
+TENSOR_GAIN = 8.0
+"""FP32 on tensor cores (TF32) by FP32 on the FMA pipe: 495 by 67 TFLOP/s on an H200, 156 by 19.5 on
+an A100 (datasheets, dense)."""
+
+INTEGER_SHARE = 0.5
+"""Of the executed instructions: with more, addresses and integers fill the issue slots."""
+
+REMOTE_PART = 0.3
+"""Of the bytes that reach an SM over the crossbar, those from other SMs' shared memory; to be
+confirmed by the zoo."""
+
+MASKED = 0.2
+"""Of the executed accesses to global memory, those with no thread left; to be confirmed by the
+zoo."""

@@ -1,0 +1,1 @@
+"""Ratios of one profiled launch that several findings on kernels need."""

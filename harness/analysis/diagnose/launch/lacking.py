@@ -1,0 +1,81 @@
+"""What a report lacks before causes can be ruled out, and what to capture for it.
+
+A cause that remains when others are ruled out, such as latency, and "healthy" are said only of a
+launch whose report could have shown the others. So a report with less evidence leads to less said,
+and not to another name.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from harness.analysis.diagnose.launch import computed, mix, resources, shape, traffic, warps
+from harness.analysis.diagnose.thresholds import MATTERS
+
+if TYPE_CHECKING:
+    from harness.analysis.diagnose.kernel_view import KernelView
+
+_SM_CYCLES = "--metrics sm__cycles_active.avg,sm__cycles_active.max,sm__cycles_elapsed.max"
+
+
+def _unused(view: "KernelView", name: str) -> bool:
+    return name not in view.used
+
+
+def _limiters(view: "KernelView") -> bool:
+    return not shape.limits(view).keys() >= {"registers", "shared_mem", "warps"}
+
+
+def _spread_of_atomics(view: "KernelView") -> bool:
+    """Return whether it is not known how atomics spread, and matters: one thread's a cycle."""
+    count, cycles = traffic.atomic_instructions(view), shape.elapsed_cycles(view)
+    if not count or view.get(traffic.ATOMIC_SLICE) is not None:
+        return False
+    return not cycles or count * 32 >= MATTERS * cycles
+
+
+def _weight_of_local(view: "KernelView") -> bool:
+    return bool(traffic.local_instructions(view)) and traffic.local_part(view) is None
+
+
+def _bytes_at_the_roof(view: "KernelView") -> bool:
+    top = view.top
+    at_roof = top is not None and top.name == resources.DRAM
+    return at_roof and computed.bytes_read(view) is None
+
+
+NEEDED: tuple[tuple[str, "Callable[[KernelView], bool]"], ...] = (
+    ("--metrics gpu__time_duration.sum", lambda view: view.get("gpu__time_duration.sum") is None),
+    ("--section SpeedOfLight", lambda view: _unused(view, resources.DRAM)),
+    ("--section SpeedOfLight", lambda view: _unused(view, resources.ISSUE)),
+    (
+        "--section ComputeWorkloadAnalysis",
+        lambda view: any(_unused(view, pipe) for pipe in resources.COMPUTE),
+    ),
+    ("--section LaunchStats", lambda view: shape.blocks(view) is None),
+    ("--section LaunchStats", lambda view: shape.sm_count(view) is None),
+    ("--section Occupancy", lambda view: shape.theoretical_occupancy(view) is None),
+    ("--section Occupancy", _limiters),
+    (_SM_CYCLES, lambda view: shape.imbalance(view) is None),
+    (_SM_CYCLES, lambda view: shape.activity(view) is None),
+    ("--section WarpStateStats", lambda view: not warps.stalls(view)),
+    ("--section WarpStateStats", lambda view: warps.threads(view) is None),
+    ("--section SourceCounters", lambda view: traffic.waste(view) is None),
+    ("--section SourceCounters", lambda view: traffic.conflicts(view) is None),
+    ("--section SourceCounters", lambda view: traffic.local_instructions(view) is None),
+    ("--section SourceCounters", lambda view: traffic.atomic_instructions(view) is None),
+    (f"--metrics {traffic.ATOMIC_SLICE}", _spread_of_atomics),
+    ("--section MemoryWorkloadAnalysis_Tables", _weight_of_local),
+    ("--metrics dram__bytes_read.sum,dram__bytes_write.sum", _bytes_at_the_roof),
+    ("--section SourceCounters", lambda view: mix.share(view, mix.FP32) is None),
+)
+"""What to add to ncu's command line, and where it is lacking: together, all that findings read."""
+
+
+def lacking(view: "KernelView") -> tuple[str, ...]:
+    """Return what to capture so that each cause can be told or ruled out; empty if all is there."""
+    return tuple(dict.fromkeys(option for option, absent in NEEDED if absent(view)))
+
+
+def complete(view: "KernelView") -> bool:
+    """Return whether the report could have shown every cause."""
+    return not lacking(view)

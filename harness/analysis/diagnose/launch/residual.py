@@ -1,0 +1,49 @@
+"""What is left of a launch's time once the causes that have signs of their own are out."""
+
+import importlib
+from typing import TYPE_CHECKING
+
+from harness.analysis.diagnose import kernel_thresholds
+from harness.analysis.diagnose.launch import lacking, shape, warps
+from harness.analysis.diagnose.thresholds import MATTERS
+
+if TYPE_CHECKING:
+    from harness.analysis.diagnose.kernel_view import KernelView
+
+_PACKAGE = "harness.analysis.diagnose.kernel"
+_SPECIFIC = (
+    *("uncoalesced", "cache_thrash", "bank_conflicts", "warp_divergence", "register_spills"),
+    *("atomics_contention", "too_few_blocks", "tail_effect", "tile_quantisation"),
+    *("inter_sm_traffic", "tensor_cores_unused"),
+)
+"""The findings whose waits would otherwise be taken for latency."""
+
+
+def left(view: "KernelView") -> float | None:
+    """Return the fraction of time that no part was busy and no other cause explains.
+
+    None if a part is at its ceiling, if another cause could not have been seen, if the launch is
+    brief, or if less is left than matters.
+    """
+    if view.top is None or view.top.use >= kernel_thresholds.AT_CEILING:
+        return None
+    if shape.brief(view) or not lacking.complete(view):
+        return None
+    modules = (importlib.import_module(f"{_PACKAGE}.{name}") for name in _SPECIFIC)
+    explained = sum(each.stake for module in modules for each in module.found(view))
+    rest = slack(view) - explained
+    return rest if rest >= MATTERS else None
+
+
+def slack(view: "KernelView") -> float:
+    """Return the fraction of time in which not even the busiest part was busy."""
+    return max(0.0, 1 - view.top.use) if view.top else 1.0
+
+
+def waits_most_for_barriers(view: "KernelView") -> bool:
+    """Return whether warps wait longer at barriers than for any other reason, and long."""
+    states = {
+        reason: part for reason, part in warps.stalls(view).items() if reason not in warps.RUNNING
+    }
+    barrier = states.get("barrier", 0.0)
+    return barrier >= kernel_thresholds.BARRIER_WAITS and barrier == max(states.values())

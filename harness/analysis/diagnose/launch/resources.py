@@ -1,0 +1,100 @@
+"""What a launch used of each part of the GPU, as a fraction of what the part can reach.
+
+Nsight Compute states a part's use as percent of its peak over the elapsed cycles; where the report
+has not collected it, the use is computed from counts (:mod:`.computed`). The same parts are the
+breakdown of its section SpeedOfLight. Ceilings: what well-made kernels reach of the peak.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.analysis.diagnose import kernel_thresholds as thresholds
+from harness.analysis.diagnose.launch import computed, shape
+
+if TYPE_CHECKING:
+    from harness.analysis.diagnose.kernel_view import KernelView
+
+DRAM, L2, FABRIC = "DRAM", "L2", "L2 fabric"
+L1, LSU = "L1 and shared-memory data", "load/store instructions"
+ISSUE, FMA, ALU, XU = "issue slots", "FMA pipe", "ALU pipe", "special-function pipe"
+FP64, TENSOR, ATOMICS, DSHARED = "FP64 pipe", "tensor pipe", "L2 atomics", "distributed shared"
+MEMORY = (DRAM, L2, FABRIC, L1, LSU, ATOMICS, DSHARED)
+COMPUTE = (ISSUE, FMA, ALU, XU, FP64, TENSOR)
+
+_ELAPSED = ".avg.pct_of_peak_sustained_elapsed"
+_ACTIVE = ".avg.pct_of_peak_sustained_active"
+_PARTS: dict[str, tuple[str, ...]] = {
+    DRAM: ("gpu__dram_throughput", "dram__throughput", "dram__cycles_active"),
+    L2: (
+        *("lts__t_sectors", "lts__t_tag_requests", "lts__d_sectors"),
+        *("lts__lts2xbar_cycles_active", "lts__xbar2lts_cycles_active"),
+        "l1tex__m_xbar2l1tex_read_sectors",
+    ),
+    FABRIC: ("lts__t_sectors_srcunit_ltcfabric",),
+    L1: ("l1tex__data_pipe_lsu_wavefronts", "l1tex__data_bank_reads", "l1tex__data_bank_writes"),
+    LSU: ("sm__inst_executed_pipe_lsu", "l1tex__lsuin_requests"),
+    ISSUE: ("sm__issue_active", "sm__inst_executed", "sm__inst_issued", "smsp__issue_active"),
+    FMA: ("sm__pipe_fma_cycles_active", "sm__inst_executed_pipe_fma"),
+    ALU: ("sm__pipe_alu_cycles_active", "sm__inst_executed_pipe_alu"),
+    XU: ("sm__inst_executed_pipe_xu",),
+    FP64: ("sm__pipe_fp64_cycles_active", "sm__inst_executed_pipe_fp64"),
+    TENSOR: ("sm__pipe_tensor_cycles_active", "sm__inst_executed_pipe_tensor"),
+    ATOMICS: ("lts__d_atomic_input_cycles_active",),
+    DSHARED: ("l1tex__m_xbar2l1tex_read_sectors_mem_dshared",),
+}
+"""The metrics of each part without their roll-up; the highest of those collected is its use."""
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A part of the GPU: ``percent`` of its peak over the launch, as ``metric`` says.
+
+    ``use``: the fraction of its ceiling while the launch was at work, without start and end.
+    """
+
+    name: str
+    percent: float
+    use: float
+    metric: str
+
+
+def used(view: "KernelView") -> dict[str, Resource]:
+    """Return the use of every part that the report tells of, over the launch's elapsed time."""
+    parts = {}
+    for name in _PARTS:
+        known = _collected(view, name) or _from_counts(view, name)
+        if known:
+            metric, percent = known
+            use = percent / 100 / thresholds.CEILINGS.get(name, 1.0) / shape.at_work(view)
+            parts[name] = Resource(name, percent, use, metric)
+    return parts
+
+
+def _collected(view: "KernelView", name: str) -> tuple[str, float] | None:
+    """Return the metric with the highest use, and that use in percent of the peak."""
+    stems = _PARTS[name]
+    elapsed = {stem + _ELAPSED: view.get(stem + _ELAPSED) for stem in stems}
+    known = {metric: value for metric, value in elapsed.items() if value is not None}
+    if not known:
+        busy = shape.activity(view)
+        if busy is None:
+            return None
+        active = {stem + _ACTIVE: view.get(stem + _ACTIVE) for stem in stems}
+        known = {metric: value * busy for metric, value in active.items() if value is not None}
+    return max(known.items(), key=lambda item: item[1], default=None)
+
+
+def _from_counts(view: "KernelView", name: str) -> tuple[str, float] | None:
+    if name == DRAM:
+        return computed.dram(view)
+    if name == L1:
+        return computed.shared_wavefronts(view)
+    if name == L2:
+        return computed.l2_to_sm(view)
+    if name in _LANES:
+        return computed.pipe(view, _LANES[name])
+    return None
+
+
+_LANES = {FMA: "fma", ALU: "alu", XU: "xu", FP64: "fp64"}
+"""The pipes whose use follows from executed instructions, by computed.pipe's names."""

@@ -1,0 +1,158 @@
+"""A launch's memory traffic: what of it was asked for, and where it was found."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.analysis.diagnose.launch import computed, mix
+
+if TYPE_CHECKING:
+    from harness.analysis.diagnose.kernel_view import KernelView
+
+_SECTOR = 32  # bytes
+_BYTES_PER_SECTOR = "smsp__sass_average_data_bytes_per_sector_mem_global_op_{}.ratio"
+_GLOBAL = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
+_LOCAL = "l1tex__t_sectors_pipe_lsu_mem_local_op_{}.sum"
+_WAVEFRONTS = "memory_l1_wavefronts_shared"
+ATOMIC_SLICE = "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed"
+_CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
+_PASSED = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
+
+
+@dataclass(frozen=True)
+class Waste:
+    """Sectors of global memory that accesses touch (``touched``) and need, at each level.
+
+    ``at_l1``, ``at_l2`` and ``at_dram`` are the wasted parts of what moved there. L1 and L2 may
+    give the rest of a sector to another access, and then nothing is wasted below them.
+    """
+
+    at_l1: float
+    at_l2: float
+    at_dram: float
+
+
+def waste(view: "KernelView") -> Waste | None:
+    """Return the parts of global memory's sectors that coalesced accesses would not move.
+
+    By the sectors that each access touches and those that its bytes need (SourceCounters), or by
+    the bytes used of each sector. What TMA moves has no such accesses, and counts as needed.
+    """
+    known = _touched_and_needed(view)
+    if known is None:
+        return None
+    touched, needed = known
+    if not touched:
+        return Waste(0.0, 0.0, 0.0)
+    asked = _asked_of_l2(view, touched)
+    moved = computed.bytes_moved(view)
+    at_l1 = (touched - needed) / touched
+    return Waste(
+        at_l1,
+        _part(touched - needed, needed, asked, at_l1),
+        _part(touched - needed, needed, moved and moved / _SECTOR, at_l1),
+    )
+
+
+def _asked_of_l2(view: "KernelView", touched: float) -> float | None:
+    """Return the sectors that L1 asked of L2, or else those touched that L1 did not hold."""
+    read, written = (
+        view.get(f"lts__t_sectors_srcunit_tex_op_{each}.sum") for each in ("read", "write")
+    )
+    if read is not None:
+        return read + (written or 0.0)
+    hits = view.get("l1tex__t_sector_hit_rate.pct")
+    return None if hits is None else touched * (1 - hits / 100)
+
+
+def _part(excess: float, needed: float, moved: float | None, otherwise: float) -> float:
+    """Return the wasted part of what moved at a level; ``otherwise`` if that is unknown."""
+    if moved is None:
+        return otherwise
+    return min(excess, max(0.0, moved - needed)) / moved if moved else 0.0
+
+
+def _touched_and_needed(view: "KernelView") -> tuple[float, float] | None:
+    touched = view.get("memory_l2_theoretical_sectors_global")
+    needed = view.get("memory_l2_theoretical_sectors_global_ideal")
+    if touched is not None and needed is not None:
+        return touched, needed
+    moved, used = 0.0, 0.0
+    for operation in ("ld", "st"):
+        sectors = view.get(_GLOBAL.format(operation))
+        ratio = view.get(_BYTES_PER_SECTOR.format(operation))
+        if sectors is None or ratio is None:
+            return None
+        moved, used = moved + sectors, used + sectors * min(ratio, _SECTOR) / _SECTOR
+    return moved, used
+
+
+def bytes_used_of_sector(view: "KernelView", operation: str) -> float | None:
+    """Return the bytes that threads use of each 32-byte sector, of "ld" or "st"."""
+    return view.get(_BYTES_PER_SECTOR.format(operation))
+
+
+def conflicts(view: "KernelView") -> float | None:
+    """Return the part of shared memory's wavefronts that only bank conflicts cause."""
+    passed, needed = view.get(_WAVEFRONTS), view.get(f"{_WAVEFRONTS}_ideal")
+    if passed is not None and needed is not None:
+        return 1 - needed / passed if passed else 0.0
+    conflicting = view.get(f"{_CONFLICTS}.sum")
+    passed = view.get(f"{_PASSED}.sum")
+    if conflicting is None or passed is None:
+        conflicting = view.total(f"{_CONFLICTS}_op_ld.sum", f"{_CONFLICTS}_op_st.sum")
+        passed = view.total(f"{_PASSED}_op_ld.sum", f"{_PASSED}_op_st.sum")
+    if conflicting is None or passed is None:
+        return None
+    return conflicting / passed if passed else 0.0
+
+
+def shared_part(view: "KernelView") -> float | None:
+    """Return the part of L1's data wavefronts that belong to shared memory."""
+    shared = view.get(f"{_PASSED}.sum", _WAVEFRONTS)
+    whole = view.get("l1tex__data_pipe_lsu_wavefronts.sum")
+    if shared is None:
+        return None
+    return min(1.0, shared / whole) if whole else 1.0
+
+
+def local_instructions(view: "KernelView") -> float | None:
+    """Return the executed loads and stores of local memory."""
+    counted = view.total(
+        "smsp__sass_inst_executed_op_local_ld.sum", "smsp__sass_inst_executed_op_local_st.sum"
+    )
+    if counted is None:
+        counted = view.total("sass__inst_executed_local_loads", "sass__inst_executed_local_stores")
+    if counted is not None:
+        return counted
+    executed = mix.executed(view, mix.LOCAL)
+    return None if executed is None else float(executed)
+
+
+def local_part(view: "KernelView") -> float | None:
+    """Return the part of L1's sectors, or else of memory instructions, that is local memory."""
+    local = view.total(_LOCAL.format("ld"), _LOCAL.format("st"))
+    other = view.total(_GLOBAL.format("ld"), _GLOBAL.format("st"))
+    if local is not None and other is not None:
+        return local / (local + other) if local + other else 0.0
+    count = local_instructions(view)
+    accesses = mix.executed(view, mix.LOCAL | mix.LOAD | {"STG", "STS", "ST"})
+    if count is None or accesses is None:
+        return None
+    return count / max(accesses, count) if count else 0.0
+
+
+def atomic_instructions(view: "KernelView") -> float | None:
+    """Return the executed atomics and reductions, of global and of shared memory."""
+    executed = mix.executed(view, mix.ATOMIC)
+    if executed is not None:
+        return float(executed)
+    return view.total(
+        *("smsp__inst_executed_op_global_red.sum", "smsp__inst_executed_op_shared_atom.sum"),
+        *(f"smsp__inst_executed_op_generic_atom_dot_{way}.sum" for way in ("alu", "cas")),
+    )
+
+
+def read_hit_rate(view: "KernelView") -> float | None:
+    """Return the part of the sectors read that L2 held."""
+    percent = view.get("lts__t_sector_op_read_hit_rate.pct", "lts__t_sector_hit_rate.pct")
+    return None if percent is None else percent / 100

@@ -1,0 +1,52 @@
+"""Which memory instructions a launch's warps waited for, by the samples of SourceCounters.
+
+A warp is sampled at the instruction that cannot issue: the one that reads a result, not the load or
+atomic that makes it. So samples count for the memory instruction shortly before that writes one of
+the registers which the sampled instruction reads, or else for the instruction itself.
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from harness.analysis.diagnose.launch import mix
+
+if TYPE_CHECKING:
+    from harness.analysis.diagnose.kernel_view import Instruction, KernelView
+
+_BACK = 64
+"""Instructions between a result and its first use: compilers hoist loads by a loop body."""
+_REGISTER = re.compile(r"\bR(\d+)")
+_MADE_BY = mix.ATOMIC | mix.LOCAL | mix.LOAD
+
+
+def share(view: "KernelView", opcodes: frozenset[str]) -> float | None:
+    """Return the samples of warps at these memory opcodes, or waiting for them, of all samples."""
+    whole = sum(each.samples for each in view.instructions)
+    if not whole:
+        return None
+    found = 0
+    for index, sampled in enumerate(view.instructions):
+        if sampled.samples:
+            made = _maker(view.instructions, index)
+            found += sampled.samples if made in opcodes else 0
+    return found / whole
+
+
+def _maker(instructions: "tuple[Instruction, ...]", index: int) -> str:
+    """Return the opcode of the memory instruction that the one at ``index`` waits for."""
+    sampled = instructions[index]
+    if sampled.opcode in _MADE_BY:
+        return sampled.opcode
+    read = {int(number) for number in _REGISTER.findall(sampled.sass)}
+    for earlier in reversed(instructions[max(0, index - _BACK) : index]):
+        if earlier.opcode in _MADE_BY and read & _written(earlier):
+            return earlier.opcode
+    return sampled.opcode
+
+
+def _written(instruction: "Instruction") -> set[int]:
+    """Return the registers that a load or atomic writes: those named before its address."""
+    words = 4 if ".128" in instruction.sass else 2 if ".64 R" in instruction.sass else 1
+    before = instruction.sass.partition("[")[0]
+    named = [int(number) for number in _REGISTER.findall(before)]
+    return {number + word for number in named for word in range(words)}

@@ -1,0 +1,62 @@
+"""What the warps of a launch waited for, and how many of their threads worked."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from harness.analysis.diagnose.kernel_view import KernelView
+
+_RATIO = ("smsp__average_warps_issue_stalled_", "_per_issue_active.ratio")
+_SAMPLED = "smsp__pcsamp_warps_issue_stalled_"
+_NOT_ISSUED = "_not_issued"
+_SAME = {"no_instructions": "no_instruction", "warpgroup_arrive": "gmma"}
+"""Reasons whose sampled name differs from that of the counted ratio."""
+
+_ALWAYS = frozenset({"long_scoreboard", "barrier", "wait", "selected"})
+"""States that every report of warps' states has; without one of them their parts mean nothing."""
+
+RUNNING = frozenset({"selected", "not_selected", "math_pipe_throttle", "dispatch_stall"})
+"""The states of a warp that could issue or waits for a busy pipe: not for latency."""
+THREADS = "smsp__thread_inst_executed_per_inst_executed.ratio"
+
+
+def stalls(view: "KernelView") -> dict[str, float]:
+    """Return the warps' cycles by state as fractions that sum to 1; empty if not collected.
+
+    By the counters of the section WarpStateStats, otherwise by the samples of SourceCounters.
+    """
+    prefix, suffix = _RATIO
+    counted = {
+        name.removeprefix(prefix).removesuffix(suffix): value
+        for name, value in view.metrics.items()
+        if name.startswith(prefix) and name.endswith(suffix)
+    }
+    if not counted:
+        counted = {
+            _SAME.get(reason, reason): value
+            for name, value in view.metrics.items()
+            if name.startswith(_SAMPLED) and not name.endswith(_NOT_ISSUED)
+            for reason in [name.removeprefix(_SAMPLED)]
+        }
+    whole = sum(counted.values())
+    if not whole or not counted.keys() >= _ALWAYS:
+        return {}
+    return {reason: value / whole for reason, value in counted.items()}
+
+
+def waiting(view: "KernelView", *reasons: str) -> float:
+    """Return the part of the warps' cycles spent in these states; 0 where it is not known."""
+    states = stalls(view)
+    return sum(states.get(reason, 0.0) for reason in reasons)
+
+
+def threads(view: "KernelView") -> float | None:
+    """Return the threads that execute an instruction of a warp, on average: 32 at most."""
+    return view.get(THREADS)
+
+
+def threads_of_block(view: "KernelView") -> float:
+    """Return the threads that a warp of the block has on average: less than 32 in the last one."""
+    size = view.get("launch__block_size")
+    if not size:
+        return 32.0
+    return size / -(-size // 32)

@@ -1,0 +1,180 @@
+"""Findings on kernels: each named where its signs stand, and by no other with less evidence."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from harness.analysis.diagnose.conclude import conclusions
+from harness.analysis.diagnose.families import FAMILIES
+from harness.analysis.diagnose.finding import Finding
+from harness.analysis.diagnose.kernel import FINDINGS
+from harness.analysis.diagnose.kernel_view import KernelView
+from tests.support.profiled_launches import CODE, launch, part, quiet, stalls
+
+(KERNEL,) = [family for family in FAMILIES if family.name == "kernel"]
+DRAM, ISSUE = "gpu__dram_throughput", "sm__issue_active"
+FMA, ALU = "sm__pipe_fma_cycles_active", "sm__pipe_alu_cycles_active"
+L1, L2 = "l1tex__data_pipe_lsu_wavefronts", "lts__t_sectors"
+THREADS = "smsp__thread_inst_executed_per_inst_executed.ratio"
+TOUCHED = "memory_l2_theoretical_sectors_global"
+SHARED = "memory_l1_wavefronts_shared"
+REMOTE = "l1tex__m_xbar2l1tex_read_bytes"
+LOCAL = "l1tex__t_sectors_pipe_lsu_mem_{}_op_{}.sum"
+
+
+@dataclass(frozen=True)
+class Made:
+    """What distinguishes a launch from the quiet one, and the gain that its cause stands for."""
+
+    changes: dict[str, float]
+    gain: float
+    code: dict[str, tuple[int, int]] = field(default_factory=lambda: dict(CODE))
+
+
+ATOMIC = {"ATOMG.E.ADD.STRONG.GPU PT, R5, desc[UR4][R2.64], R4": (100_000, 10)}
+PRODUCT = {
+    "LDS.128 R4, [R2]": (60, 10),
+    "FFMA R20, R4, R8, R20": (900, 50),
+    "IADD3 R2, R2, 0x10, RZ": (40, 5),
+}
+POLYNOMIAL = {
+    "LDG.E.128 R4, desc[UR4][R2.64]": (10, 10),
+    "FFMA R5, R4, R5, c[0x3][0x10]": (900, 50),
+    "IADD3 R2, R2, 0x10, RZ": (90, 5),
+}
+INTEGERS = {"LOP3.LUT R4, R4, R5, R6, 0x96, !PT": (600, 50), "IADD3 R4, R5, R6, RZ": (300, 9)}
+MASKED = {
+    "smsp__sass_inst_executed_op_global_ld.sum": 100.0,
+    "smsp__sass_inst_executed_op_global_st.sum": 100.0,
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 55.0,
+    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum": 55.0,
+}
+HALF_FITS = {"sm__maximum_warps_per_active_cycle_pct": 25.0}
+CASES = {
+    # Eight sectors are moved for each that is needed, through DRAM at its ceiling.
+    "uncoalesced": Made(
+        part(DRAM, 88)
+        | {TOUCHED: 32e6, "dram__bytes_read.sum": 512e6, "dram__bytes_write.sum": 512e6}
+        | {f"lts__t_sectors_srcunit_tex_op_{each}.sum": 16e6 for each in ("read", "write")},
+        1 - 1 / 8,
+    ),
+    "cache-thrash": Made(
+        part(DRAM, 88)
+        | {"dram__bytes_read.sum": 800e6, "profiler__replayer_bytes_mem_accessible.avg": 100e6},
+        1 - 1 / 8,
+    ),
+    # Problem 4's p1 is 74 % busy with a quarter of needed wavefronts, and gained 51 %.
+    "bank-conflicts": Made(
+        part(L1, 74) | {SHARED: 100e6, f"{SHARED}_ideal": 24e6} | stalls(mio_throttle=20.0), 0.57
+    ),
+    "warp-divergence": Made({THREADS: 8.0}, 0.75),
+    "register-spills": Made(
+        {"smsp__sass_inst_executed_op_local_ld.sum": 5e6}
+        | {LOCAL.format("local", "ld"): 30e6, LOCAL.format("local", "st"): 30e6}
+        | {LOCAL.format("global", "ld"): 20e6, LOCAL.format("global", "st"): 20e6},
+        0.48,
+        CODE | {"LDL.64 R4, [R1]": (100, 30)},
+    ),
+    "atomics-contention": Made(
+        {"lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed": 95.0},
+        0.8,
+        CODE | ATOMIC,
+    ),
+    "too-few-blocks": Made(
+        {"launch__grid_size": 33.0, "launch__waves_per_multiprocessor": 0.04}
+        | {"sm__cycles_active.avg": 86_000.0},
+        0.75,
+    ),
+    "tail-effect": Made(
+        {"launch__waves_per_multiprocessor": 1.05, "sm__cycles_active.avg": 190_000.0}, 0.45
+    ),
+    "tile-quantisation": Made(MASKED | part(ISSUE, 50), 0.45),
+    "low-occupancy-registers": Made(HALF_FITS | {"launch__occupancy_limit_registers": 2.0}, 0.75),
+    "low-occupancy-shared": Made(HALF_FITS | {"launch__occupancy_limit_shared_mem": 2.0}, 0.75),
+    "latency-bound": Made({}, 0.7),
+    "barrier-imbalance": Made(stalls(barrier=15.0), 0.4),
+    "issue-bound": Made(part(ISSUE, 92), 0.7),
+    "integer-bound": Made(part(ISSUE, 60) | part(ALU, 95), 0.75, INTEGERS),
+    "special-function-bound": Made(part("sm__inst_executed_pipe_xu", 95), 0.75),
+    "fp64-bound": Made(part("sm__pipe_fp64_cycles_active", 95), 0.5),
+    "shared-memory-bound": Made(part(L1, 92) | {SHARED: 100e6, f"{SHARED}_ideal": 98e6}, 0.75),
+    "tensor-cores-unused": Made(part(FMA, 85) | part(ISSUE, 90), 0.78, PRODUCT),
+    "inter-sm-traffic": Made(
+        part("l1tex__m_xbar2l1tex_read_sectors_mem_dshared", 80)
+        | {f"{REMOTE}_mem_dshared.sum": 80e6, f"{REMOTE}.sum": 100e6},
+        0.64,
+    ),
+}
+ROOFS = {
+    "dram-bound": Made(part(DRAM, 88), 0.0),
+    "tensor-bound": Made(part("sm__pipe_tensor_cycles_active", 92), 0.0),
+    "fp32-bound": Made(part(FMA, 90) | part(ISSUE, 92), 0.0, POLYNOMIAL),
+}
+
+
+def concluded(view: KernelView) -> list[Finding]:
+    return conclusions(KERNEL, view)
+
+
+def test_every_finding_has_a_launch_here() -> None:
+    assert {name.replace("_", "-") for name in FINDINGS} == CASES.keys() | ROOFS.keys()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_fault_is_named_first_with_its_gain(name: str) -> None:
+    made = CASES[name]
+    first = concluded(launch(made.changes, made.code))[0]
+    assert first.id == name
+    assert first.gain == pytest.approx(made.gain, abs=0.1)
+    assert first.evidence
+    assert first.fix
+    assert first.kernel == "k"
+
+
+@pytest.mark.parametrize("name", ROOFS)
+def test_a_launch_at_a_roof_is_healthy_and_names_its_bound(name: str) -> None:
+    made = ROOFS[name]
+    healthy, bound, *_ = concluded(launch(made.changes, made.code))
+    assert (healthy.id, bound.id, bound.gain) == ("healthy", name, 0.0)
+
+
+def groups() -> dict[str, frozenset[str]]:
+    """What sections collect together, and each metric alone."""
+    names = quiet().keys() | {name for made in CASES.values() for name in made.changes}
+    sections = {
+        "SpeedOfLight": frozenset(
+            name for name in names if "pct_of_peak_sustained_elapsed" in name
+        ),
+        "WarpStateStats": frozenset(name for name in names if "stalled" in name) | {THREADS},
+        "LaunchStats": frozenset(name for name in names if name.startswith("launch__")),
+        "SourceCounters": frozenset(name for name in names if name.startswith("memory_l")),
+        "SM cycles": frozenset(name for name in names if name.startswith("sm__cycles")),
+    }
+    return sections | {name: frozenset({name}) for name in names}
+
+
+ALONE = {
+    # Without these nothing hints at the cause: what is said then is true of all that is left.
+    "cache-thrash": {"profiler__replayer_bytes_mem_accessible.avg"},
+    "tile-quantisation": MASKED.keys(),
+}
+
+
+@pytest.mark.parametrize("name", CASES | ROOFS)
+def test_less_evidence_never_leads_to_another_name(name: str) -> None:
+    made = (CASES | ROOFS)[name]
+    whole = concluded(launch(made.changes, made.code))
+    removed = {
+        group: names for group, names in groups().items() if group not in ALONE.get(name, ())
+    }
+    for group, names in removed.items():
+        for code in (made.code, {}):
+            first, *_ = concluded(launch(made.changes, code, without=names))
+            assert first.id in {whole[0].id, "abstain"}, group
+            assert bool(first.next) == (first.id == "abstain"), group
+
+
+def test_what_an_abstaining_diagnosis_asks_for_is_what_is_missing() -> None:
+    (first, *_) = concluded(launch(part(DRAM, 88), {}, without=frozenset({TOUCHED})))
+    assert first.id == "abstain"
+    assert first.next == ("capture --section SourceCounters",)
