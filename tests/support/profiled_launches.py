@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from harness.analysis.diagnose.kernel_view import Instruction, KernelView
+from harness.analysis.diagnose.kernel_view import KernelView
+from harness.analysis.diagnose.launch.counted import Instruction
 
 SMS = 132
 _ELAPSED = ".avg.pct_of_peak_sustained_elapsed"

@@ -4,7 +4,7 @@ Ratios that several findings need are in ``launch/``, each a function of a view 
 where the report lacks the metric: what is not measured is never 0.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,45 +14,15 @@ from harness.analysis.counters import scale
 from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.finding import Evidence, Finding, Kind
 from harness.analysis.diagnose.launch import resources
+from harness.analysis.diagnose.launch.counted import Counted, Instruction
 from harness.analysis.diagnose.launch.resources import Resource
 
 TIME = "gpu__time_duration.sum"
 
 
 @dataclass(frozen=True)
-class Instruction:
-    """One SASS instruction: its opcode without modifiers, and how often warps ran and waited."""
-
-    opcode: str
-    sass: str
-    executed: int
-    samples: int
-
-
-@dataclass(frozen=True)
-class KernelView:
-    """One profiled launch; ``share`` is its part of the subject's time, as a fraction.
-
-    ``metrics``: values by Nsight Compute's name, in ns, bytes, bytes/s and percent. Without the
-    section SourceCounters there are no ``instructions``.
-    """
-
-    name: str
-    launch: int
-    source: str
-    share: float
-    metrics: Mapping[str, float]
-    instructions: tuple[Instruction, ...] = ()
-
-    def get(self, *names: str) -> float | None:
-        """Return the first of the metrics that the report holds."""
-        return next((self.metrics[name] for name in names if name in self.metrics), None)
-
-    def total(self, *names: str) -> float | None:
-        """Return the sum of the metrics, None if the report lacks one of them."""
-        if any(name not in self.metrics for name in names):
-            return None
-        return sum(self.metrics[name] for name in names)
+class KernelView(Counted):
+    """One profiled launch, and what it used of each part of the GPU."""
 
     @cached_property
     def used(self) -> dict[str, Resource]:

@@ -1,24 +1,21 @@
 """The findings that bounds share: which part of the GPU limits a launch."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import gain
 
-if TYPE_CHECKING:
-    from harness.analysis.diagnose.kernel_view import KernelView
 
-
-def nearest(view: "KernelView", part: str, besides: tuple[str, ...] = ()) -> bool:
+def nearest(view: KernelView, part: str, besides: tuple[str, ...] = ()) -> bool:
     """Return whether no part but ``besides`` is nearer to its ceiling, within what is close."""
     others = view.use_of_others(part, *besides)
     return view.use(part) >= others - (thresholds.CLOSE if besides else 0.0)
 
 
 def roof(
-    view: "KernelView", kind: Kind, part: str, besides: tuple[str, ...] = ()
+    view: KernelView, kind: Kind, part: str, besides: tuple[str, ...] = ()
 ) -> Iterator[Finding]:
     """Yield a bound without a fault: ``part`` is nearest to its ceiling, and near it."""
     known = view.used.get(part)
@@ -29,7 +26,7 @@ def roof(
 
 
 def avoidable(
-    view: "KernelView", kind: Kind, parts: tuple[str, ...], least: float
+    view: KernelView, kind: Kind, parts: tuple[str, ...], least: float
 ) -> Iterator[Finding]:
     """Yield a bound whose work another part of the GPU could do, or need not be done.
 

@@ -3,12 +3,8 @@
 Rates a cycle and SM: CUDA C++ Programming Guide, "Arithmetic Instructions", table of throughputs.
 """
 
-from typing import TYPE_CHECKING
-
 from harness.analysis.diagnose.launch import mix, shape
-
-if TYPE_CHECKING:
-    from harness.analysis.diagnose.kernel_view import KernelView
+from harness.analysis.diagnose.launch.counted import Counted
 
 _LANES: dict[str, dict[float, int]] = {
     "fma": {8.0: 64, 8.6: 128, 8.9: 128, 9.0: 128},
@@ -23,7 +19,7 @@ _FILL_BYTES = 64
 bytes a cycle in all)."""
 
 
-def dram(view: "KernelView") -> tuple[str, float] | None:
+def dram(view: Counted) -> tuple[str, float] | None:
     """Return the name and the percent of the peak bandwidth that reads and writes took.
 
     The peak is 2 x clock x width, by the CUDA device's own attributes: NVIDIA's blog "How to
@@ -39,7 +35,7 @@ def dram(view: "KernelView") -> tuple[str, float] | None:
     return "dram__bytes_read.sum + dram__bytes_write.sum", moved / (time * 1e-9) / peak * 100
 
 
-def bytes_moved(view: "KernelView") -> float | None:
+def bytes_moved(view: Counted) -> float | None:
     """Return the bytes read from and written to device memory."""
     read, written = bytes_read(view), view.get("dram__bytes_write.sum")
     if read is not None and written is not None:
@@ -48,23 +44,23 @@ def bytes_moved(view: "KernelView") -> float | None:
     return None if rate is None or time is None else rate * time * 1e-9
 
 
-def bytes_read(view: "KernelView") -> float | None:
+def bytes_read(view: Counted) -> float | None:
     """Return the bytes read from device memory."""
     sectors = view.get("dram__sectors_read.sum")
     return view.get("dram__bytes_read.sum") if sectors is None else sectors * 32
 
 
-def shared_wavefronts(view: "KernelView") -> tuple[str, float] | None:
+def shared_wavefronts(view: Counted) -> tuple[str, float] | None:
     """Return the percent of cycles in which a wavefront of shared memory passed an SM's L1."""
     return _per_sm_cycle(view, "memory_l1_wavefronts_shared", 1.0)
 
 
-def l2_to_sm(view: "KernelView") -> tuple[str, float] | None:
+def l2_to_sm(view: Counted) -> tuple[str, float] | None:
     """Return the percent of the bytes that L2 could deliver to the SMs."""
     return _per_sm_cycle(view, "lts__t_sectors_srcunit_tex_op_read.sum", 32 / _FILL_BYTES)
 
 
-def pipe(view: "KernelView", name: str) -> tuple[str, float] | None:
+def pipe(view: Counted, name: str) -> tuple[str, float] | None:
     """Return the percent of a pipe's peak that its executed instructions took."""
     capability = _capability(view)
     executed = mix.executed_in(view, name)
@@ -75,13 +71,13 @@ def pipe(view: "KernelView", name: str) -> tuple[str, float] | None:
     return f"executed SASS of the {name} pipe", executed * 32 / (lanes * sms * cycles) * 100
 
 
-def _capability(view: "KernelView") -> float | None:
+def _capability(view: Counted) -> float | None:
     major = view.get("device__attribute_compute_capability_major")
     minor = view.get("device__attribute_compute_capability_minor")
     return None if major is None or minor is None else major + minor / 10
 
 
-def _per_sm_cycle(view: "KernelView", metric: str, weight: float) -> tuple[str, float] | None:
+def _per_sm_cycle(view: Counted, metric: str, weight: float) -> tuple[str, float] | None:
     count, sms, cycles = view.get(metric), shape.sm_count(view), shape.elapsed_cycles(view)
     if count is None or not sms or not cycles:
         return None

@@ -5,13 +5,10 @@ goes, and the rest of the launch stays. The launch cannot become shorter than th
 other part was busy. Busy time is the part's use, as a fraction of its ceiling.
 """
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from harness.analysis.diagnose.kernel_view import KernelView
+from harness.analysis.diagnose.kernel_view import KernelView
 
 
-def of_less_work(view: "KernelView", parts: tuple[str, ...], wasted: float, busy: float) -> float:
+def of_less_work(view: KernelView, parts: tuple[str, ...], wasted: float, busy: float) -> float:
     """Return the fraction of the launch's time that goes without the ``wasted`` part of the work.
 
     ``busy``: the fraction of time in which ``parts`` were busy or waited for.
@@ -19,7 +16,7 @@ def of_less_work(view: "KernelView", parts: tuple[str, ...], wasted: float, busy
     return max(0.0, min(busy * wasted, 1 - view.use_of_others(*parts)))
 
 
-def of_moving_work(view: "KernelView", parts: tuple[str, ...]) -> float:
+def of_moving_work(view: KernelView, parts: tuple[str, ...]) -> float:
     """Return the fraction of time that goes if other parts do the work of ``parts``.
 
     The launch then takes as long as the busiest of the others, relative to these.

@@ -6,26 +6,23 @@ and not to another name.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import computed, mix, resources, shape, traffic, warps
 from harness.analysis.diagnose.thresholds import MATTERS
-
-if TYPE_CHECKING:
-    from harness.analysis.diagnose.kernel_view import KernelView
 
 _SM_CYCLES = "--metrics sm__cycles_active.avg,sm__cycles_active.max,sm__cycles_elapsed.max"
 
 
-def _unused(view: "KernelView", name: str) -> bool:
+def _unused(view: KernelView, name: str) -> bool:
     return name not in view.used
 
 
-def _limiters(view: "KernelView") -> bool:
+def _limiters(view: KernelView) -> bool:
     return not shape.limits(view).keys() >= {"registers", "shared_mem", "warps"}
 
 
-def _spread_of_atomics(view: "KernelView") -> bool:
+def _spread_of_atomics(view: KernelView) -> bool:
     """Return whether it is not known how atomics spread, and matters: one thread's a cycle."""
     count, cycles = traffic.atomic_instructions(view), shape.elapsed_cycles(view)
     if not count or view.get(traffic.ATOMIC_SLICE) is not None:
@@ -33,17 +30,17 @@ def _spread_of_atomics(view: "KernelView") -> bool:
     return not cycles or count * 32 >= MATTERS * cycles
 
 
-def _weight_of_local(view: "KernelView") -> bool:
+def _weight_of_local(view: KernelView) -> bool:
     return bool(traffic.local_instructions(view)) and traffic.local_part(view) is None
 
 
-def _bytes_at_the_roof(view: "KernelView") -> bool:
+def _bytes_at_the_roof(view: KernelView) -> bool:
     top = view.top
     at_roof = top is not None and top.name == resources.DRAM
     return at_roof and computed.bytes_read(view) is None
 
 
-NEEDED: tuple[tuple[str, "Callable[[KernelView], bool]"], ...] = (
+NEEDED: tuple[tuple[str, Callable[[KernelView], bool]], ...] = (
     ("--metrics gpu__time_duration.sum", lambda view: view.get("gpu__time_duration.sum") is None),
     ("--section SpeedOfLight", lambda view: _unused(view, resources.DRAM)),
     ("--section SpeedOfLight", lambda view: _unused(view, resources.ISSUE)),
@@ -71,11 +68,11 @@ NEEDED: tuple[tuple[str, "Callable[[KernelView], bool]"], ...] = (
 """What to add to ncu's command line, and where it is lacking: together, all that findings read."""
 
 
-def lacking(view: "KernelView") -> tuple[str, ...]:
+def lacking(view: KernelView) -> tuple[str, ...]:
     """Return what to capture so that each cause can be told or ruled out; empty if all is there."""
     return tuple(dict.fromkeys(option for option, absent in NEEDED if absent(view)))
 
 
-def complete(view: "KernelView") -> bool:
+def complete(view: KernelView) -> bool:
     """Return whether the report could have shown every cause."""
     return not lacking(view)

@@ -3,10 +3,7 @@
 Opcodes: "Instruction Set Reference" of NVIDIA's CUDA Binary Utilities.
 """
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from harness.analysis.diagnose.kernel_view import KernelView
+from harness.analysis.diagnose.launch.counted import Counted
 
 FP32 = frozenset(
     {"FFMA", "FFMA2", "FADD", "FADD2", "FMUL", "FMUL2", "FFMA32I", "FADD32I", "FMUL32I"}
@@ -15,21 +12,9 @@ FP64 = frozenset({"DFMA", "DADD", "DMUL", "DSETP", "DMNMX"})
 SPECIAL = frozenset({"MUFU", "I2F", "F2I", "F2F", "FRND", "POPC", "FLO", "BREV"})
 MULTIPLY = frozenset({"IMAD", "IMUL", "XMAD", "IDP", "IDP4A"})
 LOGIC = frozenset(
-    {
-        "IADD",
-        "IADD3",
-        "IADD32I",
-        "LEA",
-        "LOP",
-        "LOP3",
-        "LOP32I",
-        "PLOP3",
-        "SHF",
-        "SHL",
-        "SHR",
-        "BFE",
-    }
-    | {"BFI", "ISETP", "ISCADD", "IMNMX", "VIMNMX", "IABS", "PRMT", "SEL", "SGXT", "BMSK", "VIADD"}
+    {"IADD", "IADD3", "IADD32I", "VIADD", "LEA", "ISCADD", "LOP", "LOP3", "LOP32I", "PLOP3"}
+    | {"SHF", "SHL", "SHR", "BFE", "BFI", "BMSK", "SGXT", "PRMT"}
+    | {"ISETP", "IMNMX", "VIMNMX", "IABS", "SEL"}
 )
 INTEGER = MULTIPLY | LOGIC
 TENSOR = frozenset({"HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA"})
@@ -44,20 +29,20 @@ _PIPES = {
 }
 
 
-def share(view: "KernelView", opcodes: frozenset[str]) -> float | None:
+def share(view: Counted, opcodes: frozenset[str]) -> float | None:
     """Return the executed warp instructions of these opcodes as a fraction of all."""
     whole = sum(each.executed for each in view.instructions)
     return (executed(view, opcodes) or 0) / whole if whole else None
 
 
-def executed(view: "KernelView", opcodes: frozenset[str]) -> int | None:
+def executed(view: Counted, opcodes: frozenset[str]) -> int | None:
     """Return how often warps executed these opcodes; None without instructions."""
     if not view.instructions:
         return None
     return sum(each.executed for each in view.instructions if each.opcode in opcodes)
 
 
-def executed_in(view: "KernelView", pipe: str) -> int | None:
+def executed_in(view: Counted, pipe: str) -> int | None:
     """Return how often warps executed instructions of a pipe: fma, alu, xu or fp64.
 
     IMAD.MOV and its like move registers and run wherever there is room: they are left out.
@@ -68,7 +53,7 @@ def executed_in(view: "KernelView", pipe: str) -> int | None:
     return sum(each.executed for each in rows if "IMAD.MOV" not in each.sass)
 
 
-def accumulating_share(view: "KernelView") -> float | None:
+def accumulating_share(view: Counted) -> float | None:
     """Return the part of executed FFMAs that add a product of two registers to their own result.
 
     So is a product of matrices or a convolution computed; a polynomial's FFMA has a constant, or

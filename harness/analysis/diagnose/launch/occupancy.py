@@ -1,19 +1,16 @@
 """The finding that both kinds of low occupancy share: warps held down by one limiter."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import residual, resources, shape
-
-if TYPE_CHECKING:
-    from harness.analysis.diagnose.kernel_view import KernelView
 
 _METRIC = "sm__maximum_warps_per_active_cycle_pct"
 
 
-def raised(view: "KernelView", limiter: str) -> float | None:
+def raised(view: KernelView, limiter: str) -> float | None:
     """Return by what factor occupancy would grow without ``limiter``; None if it is not the cause.
 
     Not the cause: more than half of the warps fit, another limiter is as tight, warps wait at
@@ -27,7 +24,7 @@ def raised(view: "KernelView", limiter: str) -> float | None:
     return shape.raised_occupancy(view, limiter)
 
 
-def held_down(view: "KernelView", kind: Kind, limiter: str) -> Iterator[Finding]:
+def held_down(view: KernelView, kind: Kind, limiter: str) -> Iterator[Finding]:
     """Yield what occupancy costs where ``limiter`` holds it down and no other cause is seen.
 
     Latency is hidden in proportion to the warps, until a part reaches its ceiling (Little's law).

@@ -1,14 +1,11 @@
 """What is left of a launch's time once the causes that have signs of their own are out."""
 
 import importlib
-from typing import TYPE_CHECKING
 
 from harness.analysis.diagnose import kernel_thresholds
+from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import lacking, shape, warps
 from harness.analysis.diagnose.thresholds import MATTERS
-
-if TYPE_CHECKING:
-    from harness.analysis.diagnose.kernel_view import KernelView
 
 _PACKAGE = "harness.analysis.diagnose.kernel"
 _SPECIFIC = (
@@ -19,7 +16,7 @@ _SPECIFIC = (
 """The findings whose waits would otherwise be taken for latency."""
 
 
-def left(view: "KernelView") -> float | None:
+def left(view: KernelView) -> float | None:
     """Return the fraction of time that no part was busy and no other cause explains.
 
     None if a part is at its ceiling, if another cause could not have been seen, if the launch is
@@ -35,12 +32,12 @@ def left(view: "KernelView") -> float | None:
     return rest if rest >= MATTERS else None
 
 
-def slack(view: "KernelView") -> float:
+def slack(view: KernelView) -> float:
     """Return the fraction of time in which not even the busiest part was busy."""
     return max(0.0, 1 - view.top.use) if view.top else 1.0
 
 
-def waits_most_for_barriers(view: "KernelView") -> bool:
+def waits_most_for_barriers(view: KernelView) -> bool:
     """Return whether warps wait longer at barriers than for any other reason, and long."""
     states = {
         reason: part for reason, part in warps.stalls(view).items() if reason not in warps.RUNNING

@@ -6,13 +6,10 @@ breakdown of its section SpeedOfLight. Ceilings: what well-made kernels reach of
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.launch import computed, shape
-
-if TYPE_CHECKING:
-    from harness.analysis.diagnose.kernel_view import KernelView
+from harness.analysis.diagnose.launch.counted import Counted
 
 DRAM, L2, FABRIC = "DRAM", "L2", "L2 fabric"
 L1, LSU = "L1 and shared-memory data", "load/store instructions"
@@ -58,7 +55,7 @@ class Resource:
     metric: str
 
 
-def used(view: "KernelView") -> dict[str, Resource]:
+def used(view: Counted) -> dict[str, Resource]:
     """Return the use of every part that the report tells of, over the launch's elapsed time."""
     parts = {}
     for name in _PARTS:
@@ -70,7 +67,7 @@ def used(view: "KernelView") -> dict[str, Resource]:
     return parts
 
 
-def _collected(view: "KernelView", name: str) -> tuple[str, float] | None:
+def _collected(view: Counted, name: str) -> tuple[str, float] | None:
     """Return the metric with the highest use, and that use in percent of the peak."""
     stems = _PARTS[name]
     elapsed = {stem + _ELAPSED: view.get(stem + _ELAPSED) for stem in stems}
@@ -84,7 +81,7 @@ def _collected(view: "KernelView", name: str) -> tuple[str, float] | None:
     return max(known.items(), key=lambda item: item[1], default=None)
 
 
-def _from_counts(view: "KernelView", name: str) -> tuple[str, float] | None:
+def _from_counts(view: Counted, name: str) -> tuple[str, float] | None:
     if name == DRAM:
         return computed.dram(view)
     if name == L1:

@@ -1,12 +1,9 @@
 """A launch's memory traffic: what of it was asked for, and where it was found."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from harness.analysis.diagnose.launch import computed, mix
-
-if TYPE_CHECKING:
-    from harness.analysis.diagnose.kernel_view import KernelView
+from harness.analysis.diagnose.launch.counted import Counted
 
 _SECTOR = 32  # bytes
 _BYTES_PER_SECTOR = "smsp__sass_average_data_bytes_per_sector_mem_global_op_{}.ratio"
@@ -31,7 +28,7 @@ class Waste:
     at_dram: float
 
 
-def waste(view: "KernelView") -> Waste | None:
+def waste(view: Counted) -> Waste | None:
     """Return the parts of global memory's sectors that coalesced accesses would not move.
 
     By the sectors that each access touches and those that its bytes need (SourceCounters), or by
@@ -53,7 +50,7 @@ def waste(view: "KernelView") -> Waste | None:
     )
 
 
-def _asked_of_l2(view: "KernelView", touched: float) -> float | None:
+def _asked_of_l2(view: Counted, touched: float) -> float | None:
     """Return the sectors that L1 asked of L2, or else those touched that L1 did not hold."""
     read, written = (
         view.get(f"lts__t_sectors_srcunit_tex_op_{each}.sum") for each in ("read", "write")
@@ -71,7 +68,7 @@ def _part(excess: float, needed: float, moved: float | None, otherwise: float) -
     return min(excess, max(0.0, moved - needed)) / moved if moved else 0.0
 
 
-def _touched_and_needed(view: "KernelView") -> tuple[float, float] | None:
+def _touched_and_needed(view: Counted) -> tuple[float, float] | None:
     touched = view.get("memory_l2_theoretical_sectors_global")
     needed = view.get("memory_l2_theoretical_sectors_global_ideal")
     if touched is not None and needed is not None:
@@ -86,12 +83,12 @@ def _touched_and_needed(view: "KernelView") -> tuple[float, float] | None:
     return moved, used
 
 
-def bytes_used_of_sector(view: "KernelView", operation: str) -> float | None:
+def bytes_used_of_sector(view: Counted, operation: str) -> float | None:
     """Return the bytes that threads use of each 32-byte sector, of "ld" or "st"."""
     return view.get(_BYTES_PER_SECTOR.format(operation))
 
 
-def conflicts(view: "KernelView") -> float | None:
+def conflicts(view: Counted) -> float | None:
     """Return the part of shared memory's wavefronts that only bank conflicts cause."""
     passed, needed = view.get(_WAVEFRONTS), view.get(f"{_WAVEFRONTS}_ideal")
     if passed is not None and needed is not None:
@@ -106,7 +103,7 @@ def conflicts(view: "KernelView") -> float | None:
     return conflicting / passed if passed else 0.0
 
 
-def shared_part(view: "KernelView") -> float | None:
+def shared_part(view: Counted) -> float | None:
     """Return the part of L1's data wavefronts that belong to shared memory."""
     shared = view.get(f"{_PASSED}.sum", _WAVEFRONTS)
     whole = view.get("l1tex__data_pipe_lsu_wavefronts.sum")
@@ -115,7 +112,7 @@ def shared_part(view: "KernelView") -> float | None:
     return min(1.0, shared / whole) if whole else 1.0
 
 
-def local_instructions(view: "KernelView") -> float | None:
+def local_instructions(view: Counted) -> float | None:
     """Return the executed loads and stores of local memory."""
     counted = view.total(
         "smsp__sass_inst_executed_op_local_ld.sum", "smsp__sass_inst_executed_op_local_st.sum"
@@ -128,7 +125,7 @@ def local_instructions(view: "KernelView") -> float | None:
     return None if executed is None else float(executed)
 
 
-def local_part(view: "KernelView") -> float | None:
+def local_part(view: Counted) -> float | None:
     """Return the part of L1's sectors, or else of memory instructions, that is local memory."""
     local = view.total(_LOCAL.format("ld"), _LOCAL.format("st"))
     other = view.total(_GLOBAL.format("ld"), _GLOBAL.format("st"))
@@ -141,7 +138,7 @@ def local_part(view: "KernelView") -> float | None:
     return count / max(accesses, count) if count else 0.0
 
 
-def atomic_instructions(view: "KernelView") -> float | None:
+def atomic_instructions(view: Counted) -> float | None:
     """Return the executed atomics and reductions, of global and of shared memory."""
     executed = mix.executed(view, mix.ATOMIC)
     if executed is not None:
@@ -152,7 +149,7 @@ def atomic_instructions(view: "KernelView") -> float | None:
     )
 
 
-def read_hit_rate(view: "KernelView") -> float | None:
+def read_hit_rate(view: Counted) -> float | None:
     """Return the part of the sectors read that L2 held."""
     percent = view.get("lts__t_sector_op_read_hit_rate.pct", "lts__t_sector_hit_rate.pct")
     return None if percent is None else percent / 100

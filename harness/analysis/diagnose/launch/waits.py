@@ -6,12 +6,9 @@ the registers which the sampled instruction reads, or else for the instruction i
 """
 
 import re
-from typing import TYPE_CHECKING
 
 from harness.analysis.diagnose.launch import mix
-
-if TYPE_CHECKING:
-    from harness.analysis.diagnose.kernel_view import Instruction, KernelView
+from harness.analysis.diagnose.launch.counted import Counted, Instruction
 
 _BACK = 64
 """Instructions between a result and its first use: compilers hoist loads by a loop body."""
@@ -19,7 +16,7 @@ _REGISTER = re.compile(r"\bR(\d+)")
 _MADE_BY = mix.ATOMIC | mix.LOCAL | mix.LOAD
 
 
-def share(view: "KernelView", opcodes: frozenset[str]) -> float | None:
+def share(view: Counted, opcodes: frozenset[str]) -> float | None:
     """Return the samples of warps at these memory opcodes, or waiting for them, of all samples."""
     whole = sum(each.samples for each in view.instructions)
     if not whole:
@@ -32,7 +29,7 @@ def share(view: "KernelView", opcodes: frozenset[str]) -> float | None:
     return found / whole
 
 
-def _maker(instructions: "tuple[Instruction, ...]", index: int) -> str:
+def _maker(instructions: tuple[Instruction, ...], index: int) -> str:
     """Return the opcode of the memory instruction that the one at ``index`` waits for."""
     sampled = instructions[index]
     if sampled.opcode in _MADE_BY:
@@ -44,7 +41,7 @@ def _maker(instructions: "tuple[Instruction, ...]", index: int) -> str:
     return sampled.opcode
 
 
-def _written(instruction: "Instruction") -> set[int]:
+def _written(instruction: Instruction) -> set[int]:
     """Return the registers that a load or atomic writes: those named before its address."""
     words = 4 if ".128" in instruction.sass else 2 if ".64 R" in instruction.sass else 1
     before = instruction.sass.partition("[")[0]

@@ -1,9 +1,6 @@
 """What the warps of a launch waited for, and how many of their threads worked."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from harness.analysis.diagnose.kernel_view import KernelView
+from harness.analysis.diagnose.launch.counted import Counted
 
 _RATIO = ("smsp__average_warps_issue_stalled_", "_per_issue_active.ratio")
 _SAMPLED = "smsp__pcsamp_warps_issue_stalled_"
@@ -19,7 +16,7 @@ RUNNING = frozenset({"selected", "not_selected", "math_pipe_throttle", "dispatch
 THREADS = "smsp__thread_inst_executed_per_inst_executed.ratio"
 
 
-def stalls(view: "KernelView") -> dict[str, float]:
+def stalls(view: Counted) -> dict[str, float]:
     """Return the warps' cycles by state as fractions that sum to 1; empty if not collected.
 
     By the counters of the section WarpStateStats, otherwise by the samples of SourceCounters.
@@ -43,18 +40,18 @@ def stalls(view: "KernelView") -> dict[str, float]:
     return {reason: value / whole for reason, value in counted.items()}
 
 
-def waiting(view: "KernelView", *reasons: str) -> float:
+def waiting(view: Counted, *reasons: str) -> float:
     """Return the part of the warps' cycles spent in these states; 0 where it is not known."""
     states = stalls(view)
     return sum(states.get(reason, 0.0) for reason in reasons)
 
 
-def threads(view: "KernelView") -> float | None:
+def threads(view: Counted) -> float | None:
     """Return the threads that execute an instruction of a warp, on average: 32 at most."""
     return view.get(THREADS)
 
 
-def threads_of_block(view: "KernelView") -> float:
+def threads_of_block(view: Counted) -> float:
     """Return the threads that a warp of the block has on average: less than 32 in the last one."""
     size = view.get("launch__block_size")
     if not size:

@@ -1,0 +1,40 @@
+"""One profiled launch as its report gives it: counters by name, and instructions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One SASS instruction: its opcode without modifiers, and how often warps ran and waited."""
+
+    opcode: str
+    sass: str
+    executed: int
+    samples: int
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One profiled launch; ``share`` is its part of the subject's time, as a fraction.
+
+    ``metrics``: values by Nsight Compute's name, in ns, bytes, bytes/s and percent. Without the
+    section SourceCounters there are no ``instructions``.
+    """
+
+    name: str
+    launch: int
+    source: str
+    share: float
+    metrics: Mapping[str, float]
+    instructions: tuple[Instruction, ...] = ()
+
+    def get(self, *names: str) -> float | None:
+        """Return the first of the metrics that the report holds."""
+        return next((self.metrics[name] for name in names if name in self.metrics), None)
+
+    def total(self, *names: str) -> float | None:
+        """Return the sum of the metrics, None if the report lacks one of them."""
+        if any(name not in self.metrics for name in names):
+            return None
+        return sum(self.metrics[name] for name in names)
