@@ -35,7 +35,7 @@ def headline(diff: GpuDiff) -> str:
         clause += f", {percent(cause.share)} of the change"
     elif cause.change_ns * change < 0 and not _as_long(diff):
         clause = f"against that, {clause}"
-    return f"{whole}: {clause}{_in_all(cause, diff)}."
+    return f"{whole}: {clause}{_in_all(cause, diff)}{_largest(cause, diff)}."
 
 
 def _clause(cause: Cause, diff: GpuDiff, change: str) -> str:
@@ -86,6 +86,14 @@ def _in_all(cause: Cause, diff: GpuDiff) -> str:
     return f" ({whole} {name} over the {diff.marked[0]} steps)"
 
 
+def _largest(cause: Cause, diff: GpuDiff) -> str:
+    """Return which of several kernels changed most."""
+    if cause.what in ("one part", "idle"):
+        return ""
+    row = max(cause.rows, key=lambda row: abs(diff.change_ns(row)))
+    return f"; the largest is {_what(row, row.b.names or row.a.names)}"
+
+
 def _times(cause: Cause, diff: GpuDiff) -> str:
     scale, name = _scale(diff)
     return f"{number(cause.a_ns / scale)} → {number(cause.b_ns / scale)} {name}"
@@ -112,9 +120,7 @@ def _kernels(cause: Cause, diff: GpuDiff, change: str) -> str:
         for rows, what, count in ((gone, "gone", counts[0]), (new, "new", counts[1]))
         if rows
     ]
-    largest = max(cause.rows, key=lambda row: abs(row.delta_ns))
-    most = _name(largest.a.names or largest.b.names)
-    return f"{' and '.join(parts)}, {with_sign(cause.change_ns, change)}; the largest is {most}"
+    return f"{' and '.join(parts)}, {with_sign(cause.change_ns, change)}"
 
 
 def _slower(cause: Cause, diff: GpuDiff) -> str:

@@ -8,9 +8,11 @@ from harness.analysis.kernels import short_name
 from harness.analysis.verdict import THRESHOLD
 from harness.report.numbers import number
 from harness.report.section_text import Section
-from harness.report.signs import signed
+from harness.report.signs import signed, with_sign
 
-_MOST_KERNELS, _MOST_EFFECTS = 4, 10
+_MOST_KERNELS, _MOST_EFFECTS, _MOST_ROWS = 4, 10, 12
+_NAME = 44
+"""Characters of a kernel's name."""
 _ARROW = " → "
 _MEANING = (
     "µs: what a counter accounts for of a launch: a unit at its peak rate, the states of the warps"
@@ -29,12 +31,40 @@ _STATES = {
 
 
 def kernels(diff: Sequence[KernelCounters]) -> list[Section]:
-    """Return a section for each kernel whose time under Nsight Compute changed most."""
-    changed = [_kernel(kernel) for kernel in slowest(diff, _MOST_KERNELS)]
-    if changed or not diff:
-        return changed
-    same = "No kernel's time under Nsight Compute changed by more than a hundredth of all."
-    return [Section("Counters", lines=[f"{same} {_sentence(diff[0])}"])]
+    """Return all kernels with their times, and a section for each that changed most."""
+    changed = slowest(diff, _MOST_KERNELS)
+    if not diff:
+        return []
+    if not changed:
+        same = "No kernel's time under Nsight Compute changed by more than a hundredth of all."
+        return [Section("Counters", lines=[f"{same} {_capitalised(_sentence(diff[0]))}"])]
+    explained = [_kernel(kernel) for kernel in changed if kernel.effects or len(diff) == 1]
+    return [*([_all(diff)] if len(diff) > 1 else []), *explained]
+
+
+def _all(diff: Sequence[KernelCounters]) -> Section:
+    """Return the kernels by the change of all their launches, which sum to the whole."""
+    rows = [_times(_name(kernel), [kernel]) for kernel in diff[:_MOST_ROWS]]
+    rest = diff[_MOST_ROWS:]
+    if rest:
+        rows.append(_times(f"{len(rest)} other kernels", rest))
+    a, b = (sum(kernel.time_ns[side] for kernel in diff) for side in (0, 1))
+    lead = f"The profiled kernels {_taken(a, b)}; the largest change: {_sentence(diff[0])}"
+    head = ["kernel", "launches, A", "B", "A, µs", "B, µs", "change"]
+    return Section("Profiled kernels", head, [*rows, _times("all", diff)], lead=lead)
+
+
+def _times(label: str, group: Sequence[KernelCounters]) -> list[str]:
+    counts = [str(sum(kernel.launches[side] for kernel in group)) for side in (0, 1)]
+    a, b = (sum(kernel.time_ns[side] for kernel in group) / 1e3 for side in (0, 1))
+    return [label, *counts, f"{a:.1f}", f"{b:.1f}", with_sign(b - a, f"{abs(b - a):.1f}")]
+
+
+def _taken(a_ns: float, b_ns: float) -> str:
+    """Return how long something takes in B, and both times."""
+    times = f"({number(a_ns / 1e3)} → {number(b_ns / 1e3)} µs)"
+    ratio = f"{number(b_ns / a_ns)}× as long" if a_ns and b_ns else "another time"
+    return f"take {ratio} {times}"
 
 
 def _kernel(kernel: KernelCounters) -> Section:
@@ -61,30 +91,45 @@ def _kernel(kernel: KernelCounters) -> Section:
     names = [f"{effect.what}: {effect.metric}" for effect in shown]
     head = ["counter", "A", "B", "A, µs", "B, µs", "change"]
     title = f"Counters: {_name(kernel)}"
-    return Section(title, head, rows, lines, _sentence(kernel), names, brief=names)
+    lead = _capitalised(_sentence(kernel))
+    return Section(title, head, rows, lines, lead, names, brief=names)
 
 
 def _name(kernel: KernelCounters) -> str:
-    names = [", ".join(map(short_name, side)) or "nothing" for side in (kernel.a, kernel.b)]
+    if not kernel.a or not kernel.b:
+        return f"{_first(kernel.b or kernel.a)} ({'new' if kernel.b else 'gone'})"
+    names = [_first(side) for side in (kernel.a, kernel.b)]
     return names[0] if names[0] == names[1] else _ARROW.join(names)
+
+
+def _first(names: Sequence[str]) -> str:
+    """Return the first of some kernels by its short name, and how many more there are."""
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"{short_name(names[0], _NAME)}{more}"
 
 
 def _sentence(kernel: KernelCounters) -> str:
     """Return how the kernel's time changed, and the counter that explains it."""
-    name = _name(kernel)
-    a, b = kernel.launch_ns or kernel.time_ns
-    times = f"{number(a / 1e3)} → {number(b / 1e3)} µs"
-    which = "a launch of" if kernel.launch_ns and max(kernel.launches) > 1 else "kernel"
-    taken = f"takes {number(b / a)}× as long" if a and b else "changed"
+    name, launches = _name(kernel), "launch" if max(kernel.launches) == 1 else "launches"
+    if not kernel.a or not kernel.b:
+        count, time = max(kernel.launches), number(max(kernel.time_ns) / 1e3)
+        what = "new" if kernel.b else "gone"
+        return f"kernel {_first(kernel.b or kernel.a)} is {what}, {count} {launches}, {time} µs."
+    if kernel.launch_ns is None:
+        return f"all launches of {name} {_taken(*kernel.time_ns)}."
+    a, b = kernel.launch_ns
     counts = ""
     if kernel.launches[0] != kernel.launches[1]:
-        counts = f", launched {kernel.launches[1]} instead of {kernel.launches[0]} times"
-    start = f"{which} {name} {taken} ({times}){counts}"
-    start = start[0].upper() + start[1:]
-    if kernel.cause is None:
-        told = not kernel.launch_ns or abs(b - a) < THRESHOLD * a
-        return f"{start}{'' if told else ': no counter of both reports explains it'}."
-    return f"{start}: {_because(kernel.cause)}."
+        counts = f", {kernel.launches[1]} launches instead of {kernel.launches[0]}"
+    start = f"a launch of {name} {_taken(a, b).replace('take', 'takes', 1)}{counts}"
+    if kernel.cause is not None:
+        return f"{start}: {_because(kernel.cause)}."
+    same = abs(b - a) < THRESHOLD * a
+    return f"{start}{'' if same else ': no counter of both reports explains it'}."
+
+
+def _capitalised(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
 
 
 def _because(cause: Effect) -> str:

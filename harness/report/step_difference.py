@@ -14,8 +14,8 @@ from harness.report.section_text import Section
 from harness.report.signs import percent, with_sign
 
 _MOST_ROWS = 12
-_NAME = 44
-"""Characters of a kernel's name in a table."""
+_NAME, _OF_TWO = 44, 30
+"""Characters of a kernel's name in a table, and where it stands beside another name."""
 _LEAST = 0.005
 """Share of the parts' changes below which a part has no row of its own, if it changed in time only.
 """
@@ -70,12 +70,14 @@ def part_label(row: Row) -> str:
     """Return the label of a part of a step: kernels by their short names, of A and of B."""
     if row.kind != "kernel":
         return row.label
-    sides = [_kernels(side.names) for side in (row.a, row.b) if side.names]
-    return " → ".join(dict.fromkeys(sides))
+    sides = dict.fromkeys(side.names for side in (row.a, row.b) if side.names)
+    alike = len({_kernels(names, _NAME) for names in sides}) == 1
+    limit = _NAME if alike else _OF_TWO
+    return " → ".join(dict.fromkeys(_kernels(names, limit) for names in sides))
 
 
-def _kernels(names: Sequence[str]) -> str:
-    first = short_name(names[0], _NAME)
+def _kernels(names: Sequence[str], limit: int) -> str:
+    first = short_name(names[0], limit)
     return first if len(names) == 1 else f"{first} and {len(names) - 1} more"
 
 
