@@ -45,7 +45,7 @@ def summed(twin: str, inputs: Inputs) -> Step:
     def step() -> Tensor:
         clear(result)
         column_sums[(rows // ROWS[twin],)](
-            matrix, result, ROWS[twin], tile_columns=columns, num_warps=4
+            matrix, result, ROWS[twin], tile_columns=columns, num_warps=8
         )
         return result
 

@@ -1,5 +1,5 @@
-// A block sums the distances of its queries to all entries of one table.
-constexpr int THREADS = 1024, QUERIES = 64;
+// A block sums the distances of its words to sixteen queries.
+constexpr int THREADS = 256, QUERIES = 16;
 
 __device__ float block_sum(float value) {
   __shared__ float of_warp[THREADS / 32];
@@ -13,37 +13,34 @@ __device__ float block_sum(float value) {
   return sum;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2)
-    distances(const float* tables, const float* queries, float* result, int entries) {
-  // The second half of the grid, which shares SMs with the first, has a table of its own.
-  const float* table = tables + (blockIdx.x < gridDim.x / 2 ? 0 : entries);
-  queries += blockIdx.x * QUERIES;
-  result += blockIdx.x * QUERIES;
+__device__ float distance(float4 four, float query) {
+  return (fabsf(four.x - query) + fabsf(four.y - query)) +
+         (fabsf(four.z - query) + fabsf(four.w - query));
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    distances(const float4* words, const float* queries, float* result, int count) {
+  int first = blockIdx.x * blockDim.x + threadIdx.x, stride = gridDim.x * blockDim.x;
 #ifdef SICK
   for (int query = 0; query < QUERIES; ++query) {
     float asked = queries[query], sum = 0;
-#pragma unroll 8
-    for (int i = threadIdx.x; i < entries; i += THREADS) sum += fabsf(table[i] - asked);
+#pragma unroll 4
+    for (int i = first; i < count; i += stride) sum += distance(words[i], asked);
     sum = block_sum(sum);
-    if (threadIdx.x == 0) result[query] = sum;
+    if (threadIdx.x == 0) result[query * gridDim.x + blockIdx.x] = sum;
   }
 #else
-  constexpr int TOGETHER = 8;
-  for (int query = 0; query < QUERIES; query += TOGETHER) {
-    float sums[TOGETHER] = {}, asked[TOGETHER];
-#pragma unroll
-    for (int j = 0; j < TOGETHER; ++j) asked[j] = queries[query + j];
+  float sums[QUERIES] = {};
 #pragma unroll 2
-    for (int i = threadIdx.x; i < entries; i += THREADS) {
-      float entry = table[i];
+  for (int i = first; i < count; i += stride) {
+    float4 four = words[i];
 #pragma unroll
-      for (int j = 0; j < TOGETHER; ++j) sums[j] += fabsf(entry - asked[j]);
-    }
+    for (int query = 0; query < QUERIES; ++query) sums[query] += distance(four, queries[query]);
+  }
 #pragma unroll
-    for (int j = 0; j < TOGETHER; ++j) {
-      float sum = block_sum(sums[j]);
-      if (threadIdx.x == 0) result[query + j] = sum;
-    }
+  for (int query = 0; query < QUERIES; ++query) {
+    float sum = block_sum(sums[query]);
+    if (threadIdx.x == 0) result[query * gridDim.x + blockIdx.x] = sum;
   }
 #endif
 }

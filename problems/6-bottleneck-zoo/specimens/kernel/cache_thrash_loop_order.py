@@ -1,16 +1,15 @@
-"""Sum distances of queries to a table; the sick twin sweeps the whole table for each query.
+"""Sum distances of sixteen queries to all words; the sick twin sweeps the words for each query.
 
-Work: two tables of 512 KB, two blocks of 1024 threads an SM, 64 queries a block; a distance is
-|entry - query|.
+Work: 512 MB of fp32 words, 5 blocks of 256 threads an SM, 16 bytes a load; a distance is
+|word - query|.
 
-Gives it away: a hit rate of L1 near zero beside one of L2 near 100 %: the same half MB comes again
-and again from L2, whose throughput is the highest of all units; DRAM reads one MB.
-Quiet: accesses are coalesced (4 sectors a request), DRAM is idle (not dram-bound), 64 warps an SM
-and many loads in flight (not latency-bound). The blocks of an SM sweep different tables, so that
-one does not find in L1 what the other read.
+Gives it away: DRAM is at its ceiling, and 8 GB are read from it in a launch of a process that holds
+half a GB: L2 has lost the words when the next sweep asks for them.
+Quiet: loads are coalesced and many are in flight; the grid is one wave;
+arithmetic is nearly idle.
 
-Healthy: loops exchanged. A thread loads an entry once for eight queries, so an eighth of the bytes
-come from L2.
+Healthy: loops exchanged. A thread loads a word once for all sixteen queries, and arithmetic takes
+about as long as DRAM.
 """
 
 from pathlib import Path
@@ -21,37 +20,32 @@ from specimen import Inputs, Specimen, Step, blank, multiprocessors
 from torch import Tensor
 
 SOURCE = Path(__file__).with_suffix(".cu")
-THREADS, QUERIES, TABLES = 1024, 64, 2
+THREADS, BLOCKS_PER_SM, WORDS, QUERIES = 256, 5, 4, 16
 
 
-def inputs(device: str, entries: int) -> Inputs:
-    """Return tables of ``entries`` words, and 64 queries for each of two blocks an SM."""
-    blocks = TABLES * multiprocessors(torch.empty(0, device=device))
+def inputs(device: str, passes: int) -> Inputs:
+    """Return queries, and words: ``passes`` loads for each thread of a sweep."""
+    blocks = BLOCKS_PER_SM * multiprocessors(torch.empty(0, device=device))
     return {
-        "tables": torch.rand(TABLES, entries, device=device),
-        "queries": torch.rand(blocks, QUERIES, device=device),
+        "words": torch.rand(passes, blocks, THREADS * WORDS, device=device),
+        "queries": torch.rand(QUERIES, device=device),
     }
 
 
 def distances(twin: str, inputs: Inputs) -> Step:
-    """Return a step of one launch."""
-    tables, queries = inputs["tables"], inputs["queries"]
-    result = blank(*queries.shape, like=queries)
+    """Return a step of one launch; its result is a sum for each query and block."""
+    words, queries = inputs["words"], inputs["queries"]
+    blocks, count = words.shape[1], words.numel() // WORDS
+    result = blank(QUERIES, blocks, like=words)
     kernel = Kernel(SOURCE, twin, "distances")
-    arguments = (tables, queries, result, tables.shape[1])
-    return kernel.step((queries.shape[0],), (THREADS,), arguments, result)
+    return kernel.step((blocks,), (THREADS,), (words, queries, result, count), result)
 
 
 def reference(inputs: Inputs) -> Tensor:
-    """Return the sums by another way: from sorted tables and their running sums, in fp64."""
-    half = inputs["queries"].shape[0] // TABLES
-    sums = []
-    for table, queries in zip(inputs["tables"], inputs["queries"].split(half), strict=True):
-        entries, asked = table.double().sort().values, queries.double().contiguous()
-        running = torch.cat([entries.new_zeros(1), entries.cumsum(0)])
-        below = torch.searchsorted(entries, asked)
-        sums.append(asked * (2 * below - len(entries)) - 2 * running[below] + running[-1])
-    return torch.cat(sums)
+    """Return each block's sums, in fp64, a query at a time."""
+    words = inputs["words"]
+    sums = [(words - query).abs().sum((0, 2), dtype=torch.float64) for query in inputs["queries"]]
+    return torch.stack(sums)
 
 
 SPECIMEN = Specimen(
@@ -59,6 +53,6 @@ SPECIMEN = Specimen(
     distances,
     reference,
     tolerance=1e-5,
-    sizes={"entries": 1 << 17},
-    small={"entries": 1 << 10},
+    sizes={"passes": 192},
+    small={"passes": 2},
 )

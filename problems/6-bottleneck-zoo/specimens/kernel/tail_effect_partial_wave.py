@@ -21,7 +21,7 @@ from torch import Tensor
 
 SOURCE = Path(__file__).with_suffix(".cu")
 THREADS, BLOCKS_PER_SM, EXTRA, EACH, STEPS = 1024, 2, 8, 16, 4096
-FACTOR, ADDED = 0.999, 0.002
+FACTOR, ADDED = 1 - 2**-10, 2**-9
 
 
 def inputs(device: str, steps: int) -> Inputs:

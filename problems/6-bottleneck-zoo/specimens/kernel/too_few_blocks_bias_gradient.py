@@ -46,7 +46,7 @@ def summed(twin: str, inputs: Inputs) -> Step:
 
     def step() -> Tensor:
         clear(result)
-        bias_gradient[grid](gradient, result, columns, rows // PARTS[twin], **TILE, num_warps=4)
+        bias_gradient[grid](gradient, result, columns, rows // PARTS[twin], **TILE, num_warps=8)
         return result
 
     return step
