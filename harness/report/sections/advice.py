@@ -63,7 +63,7 @@ def _gains(page: Page, result: ClaimResult) -> Markdown:
     return Markdown(
         ", ".join(
             f"{_factor(gain.gain)}{f' at {_whole(escape(place))}' if len(ends) > 1 else ''}"
-            f" ({_whole(_change(page, result, gain))})"
+            f"{_change(page, result, gain)}"
             for gain, place in zip(ends, places, strict=True)
         )
     )
@@ -75,11 +75,13 @@ def _whole(text: str) -> str:
 
 
 def _change(page: Page, result: ClaimResult, gain: Gain) -> str:
-    """Return the metric before and after, such as "366 µs → 270 µs"."""
+    """Return the metric before and after, such as " (366 µs → 270 µs)"; of a ratio, nothing."""
     claim = result.claim
-    sides = (claim.instead_of, claim.take) if isinstance(claim, Advice) else ()
+    if not isinstance(claim, Advice) or page.problem.metric(claim.metric).unit == "×":
+        return ""
+    sides = (claim.instead_of, claim.take)
     values = (page.metrics.get(claim.metric, side, gain.case) for side in sides)
-    return " → ".join(measured(value, interval=False) for value in values)
+    return f" ({_whole(' → '.join(measured(value, interval=False) for value in values))})"
 
 
 def _costs(problem: Problem, result: ClaimResult) -> Markdown:
@@ -100,7 +102,7 @@ def _undecided(page: Page, results: Sequence[ClaimResult]) -> Markdown:
     """Return a line on each inconclusive advice: how processes differ, what the rule asks for."""
     return Markdown(
         "\n".join(
-            f"- {link(page, result, begins=True)}: {prose(result.claim.statement).rstrip('.')}."
+            f"- {link(page, result, begins=True)}: {prose(result.claim.statement).rstrip('.')};"
             f" {escape(verdicts.why(page.problem, result))}."
             for result in results
             if result.verdict == "inconclusive"

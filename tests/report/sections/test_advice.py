@@ -62,7 +62,7 @@ def test_the_best_that_is_reproduced_comes_first(study: Problem) -> None:
         "[reproduced](#low)",
         "[inconclusive](#unclear)",
     ]
-    assert "\n\n- [Inconclusive](#unclear): Take `fast`. a stack, size low: 1.5×" in shown
+    assert "\n\n- [Inconclusive](#unclear): Take `fast`; a stack, size low: 1.5×" in shown
 
 
 def test_what_was_not_measured_is_told_below(study: Problem) -> None:
