@@ -8,10 +8,10 @@ operation was launched and had not started.
 
 import polars as pl
 
-from harness.analysis import intervals
-
 IN_CALL, OUTSIDE, LAUNCHED, UNKNOWN = "in a call", "outside CUDA", "launched", "unknown"
 """States of the host: in a named call; in none; done with the launch; no launching call known."""
+
+_GAP = ("gap", "device", "thread")
 
 
 def idle_gaps(gpu_ops: pl.DataFrame) -> pl.DataFrame:
@@ -60,72 +60,67 @@ def launches(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
 
     An operation whose call is not in the capture has no row.
     """
+    rows = gpu_ops.with_row_index("row").select(pl.col("row").cast(pl.Int64), "correlation")
+    start = pl.col("start_ns")
     calls = (
         api_calls.drop_nulls(["correlation", "start_ns", "duration_ns", "thread"])
-        .sort("start_ns")
-        .unique("correlation", keep="first", maintain_order=True)
-        .select(
-            "correlation",
-            "thread",
-            call_start=pl.col("start_ns"),
-            call_end=pl.col("start_ns") + pl.col("duration_ns"),
-        )
+        .join(rows.select("correlation"), on="correlation", how="semi")
+        .select("correlation", "thread", call_start=start, call_end=start + pl.col("duration_ns"))
+        .sort("correlation", "call_start")
     )
-    rows = gpu_ops.with_row_index("row").select(pl.col("row").cast(pl.Int64), "correlation")
-    return rows.join(calls, on="correlation", how="inner", maintain_order="left").drop(
-        "correlation"
-    )
+    # Of calls within calls, the first is the outermost.
+    first = (pl.col("correlation") != pl.col("correlation").shift(1)).fill_null(value=True)
+    joined = rows.join(calls.filter(first), on="correlation", how="inner", maintain_order="left")
+    return joined.drop("correlation")
 
 
 def idle_pieces(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
     """Return the idle time of each device, cut where the launching thread's state changed.
 
-    Columns: gap, device, start_ns, end_ns, state, call (the outermost call's name, null outside),
-    thread, between_ns: of a piece outside CUDA, the whole time between the two calls around it
-    (null before a thread's first call). The pieces of a gap sum to it.
+    Columns: gap, device, thread, start_ns, end_ns, state, call (the outermost call's name, null
+    outside), between_ns: of a piece outside CUDA, the whole time between the two calls around it
+    (null before a thread's first call); after: as of idle_gaps. The pieces of a gap sum to it.
     """
     gaps = idle_gaps(gpu_ops).join(
         launches(gpu_ops, api_calls), left_on="before", right_on="row", how="left"
     )
-    keys = ("gap", "device", "thread")
     nothing = (pl.lit(None, pl.String).alias("call"), pl.lit(None, pl.Int64).alias("between_ns"))
     unknown = gaps.filter(pl.col("thread").is_null()).select(
-        *keys, "start_ns", "end_ns", pl.lit(UNKNOWN).alias("state"), *nothing
+        *_GAP, "start_ns", "end_ns", pl.lit(UNKNOWN).alias("state"), *nothing
     )
     known = gaps.filter(pl.col("thread").is_not_null())
     launched = known.select(
-        *keys,
+        *_GAP,
         pl.max_horizontal("start_ns", "call_end").alias("start_ns"),
         "end_ns",
         pl.lit(LAUNCHED).alias("state"),
         *nothing,
     )
-    host = known.select(*keys, "start_ns", pl.min_horizontal("end_ns", "call_end").alias("end_ns"))
-    in_calls, outside = _by_calls(
-        host.filter(pl.col("end_ns") > pl.col("start_ns")), outermost(api_calls)
+    host = known.select(*_GAP, "start_ns", pl.min_horizontal("end_ns", "call_end").alias("end_ns"))
+    host = host.filter(pl.col("end_ns") > pl.col("start_ns"))
+    pieces = pl.concat([unknown, launched, _host_pieces(host, outermost(api_calls))])
+    return (
+        pieces.filter(pl.col("end_ns") > pl.col("start_ns"))
+        .sort("gap", "start_ns")
+        .join(gaps.select("gap", "after"), on="gap", how="left", maintain_order="left")
     )
-    pieces = pl.concat([unknown, launched, in_calls, outside])
-    return pieces.filter(pl.col("end_ns") > pl.col("start_ns")).sort("gap", "start_ns")
 
 
-def _by_calls(host: pl.DataFrame, calls: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the parts of gaps (gap, device, thread, start_ns, end_ns) in calls and outside."""
-    keys = ("gap", "device", "thread")
-    touched = _touched(host, calls)
-    in_calls = touched.select(
-        *keys,
+def _host_pieces(host: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """Return the parts of gaps (_GAP, start_ns, end_ns) in calls and outside; some are empty."""
+    in_calls = _touched(host, calls).select(
+        *_GAP,
         pl.max_horizontal("start_ns", "call_start").alias("start_ns"),
         pl.min_horizontal("end_ns", "call_end").alias("end_ns"),
-        pl.lit(IN_CALL).alias("state"),
         pl.col("name").cast(pl.String).alias("call"),
-        pl.lit(None, pl.Int64).alias("between_ns"),
-    ).filter(pl.col("end_ns") > pl.col("start_ns"))
-    outside = intervals.minus(host, in_calls, by="gap").join(
-        host.select("gap", "device", "thread"), on="gap", how="left"
+        "between_ns",
+        begin="start_ns",
     )
+    in_calls = in_calls.filter(pl.col("end_ns") >= pl.col("start_ns"))
+    # Where an operation starts before its own launch, its gap ends between two calls.
     following = calls.select("thread", "between_ns", at_ns="start_ns").sort("at_ns")
-    outside = (
-        outside.sort("end_ns")
+    ends = (
+        host.sort("end_ns")
         .join_asof(
             following,
             left_on="end_ns",
@@ -135,15 +130,34 @@ def _by_calls(host: pl.DataFrame, calls: pl.DataFrame) -> tuple[pl.DataFrame, pl
             check_sortedness=False,
         )
         .select(
-            *keys,
-            "start_ns",
+            *_GAP,
+            pl.col("end_ns").alias("start_ns"),
             "end_ns",
-            pl.lit(OUTSIDE).alias("state"),
             pl.lit(None, pl.String).alias("call"),
             "between_ns",
+            begin="start_ns",
         )
     )
-    return in_calls, outside
+    rows = pl.concat([in_calls, ends]).sort("gap", "start_ns", "end_ns")
+    same = pl.col("gap") == pl.col("gap").shift(1)
+    last = pl.when(same).then(pl.col("end_ns").shift(1)).otherwise(pl.col("begin"))
+    outside = rows.select(
+        *_GAP,
+        last.alias("start_ns"),
+        pl.col("start_ns").alias("end_ns"),
+        pl.lit(OUTSIDE).alias("state"),
+        pl.lit(None, pl.String).alias("call"),
+        "between_ns",
+    )
+    inside = rows.select(
+        *_GAP,
+        "start_ns",
+        "end_ns",
+        pl.lit(IN_CALL).alias("state"),
+        "call",
+        pl.lit(None, pl.Int64).alias("between_ns"),
+    )
+    return pl.concat([inside, outside])
 
 
 def _touched(host: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
@@ -166,7 +180,7 @@ def _touched(host: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
         .join(first, on="thread", how="left")
         .with_columns(pl.coalesce("low", "first").alias("low"))
     )
-    known = calls.select("at", "name", call_start="start_ns", call_end="end_ns")
+    known = calls.select("at", "name", "between_ns", call_start="start_ns", call_end="end_ns")
     return (
         spans.filter(pl.col("high") >= pl.col("low"))
         .with_columns(at=pl.int_ranges("low", pl.col("high") + 1))

@@ -25,6 +25,7 @@ DATA, COMPILE, ALLOCATE, SYNCHRONISE = "data", "compile", "allocate", "synchroni
 PAGEABLE, HOST, LAUNCH, BOUNDARY = "pageable", "host", "launch", "boundary"
 QUEUED, UNKNOWN = "queued", "unknown"
 
+_AIDS = ("named", "kind", "after", "pageable", "began_ns", "gap_ns", "blocked_in", "loads")
 NAMED = (DATA, COMPILE, ALLOCATE, SYNCHRONISE, PAGEABLE, HOST, LAUNCH)
 """Causes that a finding can be made of."""
 
@@ -59,43 +60,34 @@ _COMPILE = re.compile(
 
 
 def with_causes(
-    pieces: pl.DataFrame,
-    gpu_ops: pl.DataFrame,
-    api_calls: pl.DataFrame,
-    ranges: pl.DataFrame,
-    *,
-    host_is_ahead: bool,
+    pieces: pl.DataFrame, gpu_ops: pl.DataFrame, ranges: pl.DataFrame, *, host_is_ahead: bool
 ) -> pl.DataFrame:
     """Return pieces of idle time (of host_state.idle_pieces) with ``cause``; ranges cut them.
 
-    ``gpu_ops`` and ``api_calls`` are those that the pieces were made of. ``host_is_ahead``: the
-    host works for less time than the device, so that only blocking keeps it from running ahead.
+    ``gpu_ops`` are those that the pieces were made of. ``host_is_ahead``: the host works for less
+    time than the device, so that only blocking keeps it from running ahead.
     """
     named = _in_ranges(_in_ranges(pieces, ranges, _DATA, DATA), ranges, _COMPILE, COMPILE)
-    gaps = host_state.idle_gaps(gpu_ops).join(_blocked(gpu_ops, api_calls), on="gap", how="left")
-    known = named.join(gaps.select("gap", "blocked_in", "after"), on="gap", how="left")
-    known = _with_copied(known, gpu_ops)
-    # A short gap is a boundary if the capture shows for most operations that they were queued.
-    launched = host_state.launches(gpu_ops, api_calls).height * 2 >= gpu_ops.height
-    kinds = _kinds(known["call"])
-    known = known.join(kinds, on="call", how="left", nulls_equal=True)
-    return _decided(known, host_is_ahead=host_is_ahead, launched=launched).drop(
-        "blocked_in", "after", "pageable"
-    )
+    known = named.join(_kinds(pieces["call"]), on="call", how="left", nulls_equal=True)
+    known = _with_copied(known, gpu_ops).sort("gap", "start_ns")
+    return _decided(known, host_is_ahead=host_is_ahead).drop(*_AIDS)
 
 
-def _decided(known: pl.DataFrame, *, host_is_ahead: bool, launched: bool) -> pl.DataFrame:
+def _decided(known: pl.DataFrame, *, host_is_ahead: bool) -> pl.DataFrame:
+    known = known.join(_by_gap(known), on="gap", how="left", maintain_order="left")
+    # A short gap is a boundary if the capture shows for most gaps that their end was queued.
+    launched = known.select((pl.col("state") == host_state.UNKNOWN).mean() <= 0.5).item()
     length = pl.col("end_ns") - pl.col("start_ns")
     state, kind, blocked = pl.col("state"), pl.col("kind"), pl.col("blocked_in")
-    loads = (kind == host_calls.LOAD).any().over("gap")
     waits = blocked.is_in([host_calls.SYNCHRONISE, host_calls.COPY])
     dry = waits | (blocked == host_calls.ALLOCATE)
     between = pl.col("between_ns").fill_null(RELAUNCH_NS)
     long = pl.when(dry).then(between >= RELAUNCH_NS).otherwise(between >= LONG_NS)
     long = (state == host_state.OUTSIDE) & pl.col("named").is_null() & long
-    early = pl.col("start_ns") == pl.col("gap_start_ns")
+    early = pl.col("start_ns") == pl.col("began_ns")
     queued = (state == host_state.LAUNCHED) & (early | (length > LATENCY_NS))
-    mostly_host = (length * long.cast(pl.Int64)).sum().over("gap") * 2 > length.sum().over("gap")
+    host_ns = pl.when(long).then(length).otherwise(0)
+    mostly_host = host_ns.sum().over("gap") * 2 > pl.col("gap_ns")
     after_wait = pl.when(pl.col("pageable")).then(pl.lit(PAGEABLE)).otherwise(pl.lit(SYNCHRONISE))
     short = (
         pl.when(queued | ((state == host_state.UNKNOWN) & launched), length <= BOUNDARY_NS)
@@ -123,14 +115,26 @@ def _decided(known: pl.DataFrame, *, host_is_ahead: bool, launched: bool) -> pl.
         .then(pl.lit(COMPILE))
         .when(kind == host_calls.SYNCHRONISE)
         .then(after_wait)
-        .when(long & loads)
+        .when(long & pl.col("loads"))
         .then(pl.lit(COMPILE))
         .when(long & ~(dry & pl.lit(host_is_ahead)))
         .then(pl.lit(HOST))
         .otherwise(short)
     )
-    known = known.with_columns(gap_start_ns=pl.col("start_ns").min().over("gap"))
-    return known.with_columns(cause=cause).drop("gap_start_ns", "named", "kind")
+    return known.with_columns(cause=cause)
+
+
+def _by_gap(known: pl.DataFrame) -> pl.DataFrame:
+    """Return of each gap: began_ns, gap_ns, blocked_in (a kind of call), loads (whether it does).
+
+    The host was blocked as the gap began if its first piece is in a call.
+    """
+    return known.group_by("gap").agg(
+        pl.col("start_ns").first().alias("began_ns"),
+        (pl.col("end_ns") - pl.col("start_ns")).sum().alias("gap_ns"),
+        pl.col("kind").first().alias("blocked_in"),
+        (pl.col("kind") == host_calls.LOAD).any().alias("loads"),
+    )
 
 
 def _in_ranges(
@@ -157,26 +161,13 @@ def _in_ranges(
         end_ns=pl.min_horizontal("end_ns", "high"),
         named=pl.coalesce("named", pl.lit(name)),
     )
-    outside = intervals.minus(rows, inside, by="piece").join(
-        rows.drop("start_ns", "end_ns"), on="piece", how="left"
+    cut = rows.join(inside, on="piece", how="semi")
+    outside = intervals.minus(cut, inside, by="piece").join(
+        cut.drop("start_ns", "end_ns"), on="piece", how="left"
     )
-    parts = [part.select(pieces.columns) for part in (inside, outside)]
+    whole = rows.join(inside, on="piece", how="anti")
+    parts = [part.select(pieces.columns) for part in (inside, outside, whole)]
     return pl.concat(parts).sort("gap", "start_ns")
-
-
-def _blocked(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
-    """Return gap, blocked_in: the kind of call that its launching thread was in as it began."""
-    launches = host_state.launches(gpu_ops, api_calls).select("row", "thread")
-    gaps = host_state.idle_gaps(gpu_ops).join(launches, left_on="before", right_on="row")
-    calls = host_state.outermost(api_calls).cast({"name": pl.String}).sort("start_ns")
-    at = gaps.select("gap", "thread", "start_ns").sort("start_ns")
-    found = at.join_asof(
-        calls.select("thread", "start_ns", "end_ns", call="name"),
-        on="start_ns",
-        by="thread",
-        check_sortedness=False,
-    ).filter(pl.col("start_ns") < pl.col("end_ns"))
-    return found.join(_kinds(found["call"]), on="call").select("gap", blocked_in="kind")
 
 
 def _kinds(names: pl.Series) -> pl.DataFrame:

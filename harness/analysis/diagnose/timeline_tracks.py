@@ -68,12 +68,23 @@ class Track:
         ``within`` counts only the time from the first to the last kernel of each stretch: the first
         copy of a chain has no kernel to hide behind, and the last one neither.
         """
-        work = pl.col("work").is_in([communication.COMPUTE, communication.COMMUNICATE])
-        kernels = self.ops.filter(work)
-        alone = intervals.minus(copies, kernels)
-        if within and kernels.height:
-            alone = intervals.common(alone, steady_state.spans(kernels, self.stretches))
+        if copies.is_empty():
+            return 0
+        alone = intervals.minus(copies, self._kernels)
+        if within and self._kernels.height:
+            alone = intervals.common(alone, self._outer)
         return intervals.length(alone)
+
+    @cached_property
+    def _kernels(self) -> pl.DataFrame:
+        work = pl.col("work").is_in([communication.COMPUTE, communication.COMMUNICATE])
+        return intervals.union(self.ops.filter(work))
+
+    @cached_property
+    def _outer(self) -> pl.DataFrame:
+        """Return the time from the first to the last kernel of each stretch."""
+        lasting = pl.col("end_ns") - pl.col("start_ns")
+        return steady_state.spans(self._kernels.with_columns(duration_ns=lasting), self.stretches)
 
     @cached_property
     def launched(self) -> pl.DataFrame:
@@ -109,12 +120,11 @@ def _track(
     spans = steady_state.spans(ops, stretches)
     span = intervals.length(spans)
     times = communication.device_time(ops).row(0, named=True)
-    host_ns = span - _blocked(calls, ops, api_calls)
+    host_ns = span - _blocked(calls)
     busy = times["compute_ns"] + times["communication_ns"] + times["copy_ns"]
     idle = idle_causes.with_causes(
         steady_state.inside(host_state.idle_pieces(ops, api_calls), spans),
         ops,
-        api_calls,
         capture.tables["ranges"],
         host_is_ahead=host_ns < busy,
     )
@@ -176,9 +186,9 @@ def _with_kinds(tables: dict[str, pl.DataFrame], stretches: pl.DataFrame) -> pl.
     return calls.join(named, on="name", how="left", maintain_order="left")
 
 
-def _blocked(calls: pl.DataFrame, ops: pl.DataFrame, api_calls: pl.DataFrame) -> int:
+def _blocked(calls: pl.DataFrame) -> int:
     """Return how long the thread that launched most operations was blocked by the device."""
-    threads = host_state.launches(ops, api_calls)["thread"].mode()
+    threads = calls.filter(pl.col("kind") == host_calls.LAUNCH)["thread"].mode().sort()
     waits = pl.col("kind").is_in([host_calls.SYNCHRONISE, host_calls.ALLOCATE])
     slow = pl.col("duration_ns") > idle_causes.LONG_NS
     blocking = waits | ((pl.col("kind") == host_calls.COPY) & slow)
