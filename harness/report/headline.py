@@ -14,6 +14,8 @@ _NAME = 44
 """Characters of a kernel's name in a sentence."""
 _MS = 1e7
 """ns from which times are in ms; below, in µs."""
+_MOSTLY = 0.5
+"""Share of a gap's change from which a call is named."""
 _AS_LONG, _AS_OFTEN = 0.01, 0.1
 """Relative changes of a step's time and of launches below which they count as equal."""
 
@@ -137,7 +139,7 @@ def _one_part(cause: Cause, diff: GpuDiff, change: str) -> str:
     (row,) = cause.rows
     times = _times(cause, diff)
     if row.kind == "gap":
-        return f"idle time{row.label.removeprefix('idle')} {_grew(cause)} by {change} ({times})"
+        return f"idle time{_host(row, diff)} {_grew(cause)} by {change} ({times})"
     if row.kind == "overlap":
         less = "less" if cause.change_ns > 0 else "more"
         on = f" on {row.why[0].removeprefix('streams ')} streams" if row.why else ""
@@ -145,6 +147,16 @@ def _one_part(cause: Cause, diff: GpuDiff, change: str) -> str:
     if causes.switched(row):
         return f"{_memory(row)} ({times})"
     return _named(row, cause, diff, change)
+
+
+def _host(row: Row, diff: GpuDiff) -> str:
+    """Return what the host did while the GPU was idle, with the call if it is mostly one."""
+    what = row.label.removeprefix("idle")
+    for name, a_ns, b_ns in row.calls[:1]:
+        before, after = diff.a_step(a_ns, b_ns)
+        if (after - before) * diff.change_ns(row) > _MOSTLY * diff.change_ns(row) ** 2:
+            return f"{what}, mostly {name},"
+    return what
 
 
 def _memory(row: Row) -> str:

@@ -16,6 +16,7 @@ from harness.report.signs import percent, with_sign
 _MOST_ROWS = 12
 _NAME, _OF_TWO = 44, 30
 """Characters of a kernel's name in a table, and where it stands beside another name."""
+_MOST_CALLS = 3
 _LEAST = 0.005
 """Share of the parts' changes below which a part has no row of its own, if it changed in time only.
 """
@@ -31,7 +32,7 @@ def gpu_time(diff: GpuDiff, kind: str, a: str = "A", b: str = "B") -> Section:
     """
     shown, cut = _divided(diff)
     scale, name = unit(max(diff.a_step(diff.a_ns, diff.b_ns)))
-    table = _Table(diff, scale)
+    table = _Table(diff, scale, name)
     rows = [table.part(row) for row in shown]
     if cut:
         rows.append(table.total(_others(cut), cut))
@@ -45,6 +46,8 @@ def gpu_time(diff: GpuDiff, kind: str, a: str = "A", b: str = "B") -> Section:
         lead = f"A is {a}, B is {b}. {lead}"
     notes = [note for row in shown if (note := _note(row))]
     brief = [f"{part_label(row)}: {'; '.join(row.why)}" for row in shown if row.why]
+    calls = [f"{row.label}: {table.calls(row)}" for row in shown if row.calls]
+    notes, brief = calls + notes, calls + brief
     lines = _lines(diff, kind, shown, cut, table)
     return Section("GPU time of a step", head, rows, lines, lead, notes, words=2, brief=brief)
 
@@ -54,7 +57,7 @@ def by_gpu(diff: GpuDiff) -> Section:
     scale, name = unit(max(diff.a_step(diff.a_ns, diff.b_ns)))
     rows = []
     for number_, of_gpu in diff.devices.items():
-        table = _Table(of_gpu, scale)
+        table = _Table(of_gpu, scale, name)
         busy = of_gpu.a_step(*of_gpu.busy_ns)
         whole = of_gpu.a_step(of_gpu.a_ns, of_gpu.b_ns)
         idle = (whole[0] - busy[0], whole[1] - busy[1])
@@ -105,9 +108,9 @@ def _is(row: Row) -> str:
 class _Table:
     """Cells of a table of times in one unit, with as many decimals as its largest time needs."""
 
-    def __init__(self, diff: GpuDiff, scale: float) -> None:
+    def __init__(self, diff: GpuDiff, scale: float, unit: str) -> None:
         whole = max(diff.a_step(diff.a_ns, diff.b_ns)) / scale
-        self._diff, self._scale = diff, scale
+        self._diff, self._scale, self._unit = diff, scale, unit
         self._places = 1 if whole >= 100 else 2 if whole >= 10 else 3
         largest = max((abs(diff.change_ns(row)) for row in diff.rows), default=0.0)
         self.told = abs(diff.whole_change_ns) >= _CANCELLED * largest > 0
@@ -131,6 +134,14 @@ class _Table:
 
     def change(self, change_ns: float) -> str:
         return with_sign(change_ns, f"{abs(change_ns) / self._scale:.{self._places}f}")
+
+    def calls(self, row: Row) -> str:
+        """Return the calls that the host was in, those whose time changed most."""
+        shown = []
+        for call, a_ns, b_ns in row.calls[:_MOST_CALLS]:
+            times = " → ".join(self.both(self._diff.a_step(a_ns, b_ns)))
+            shown.append(f"{call} {times} {self._unit}")
+        return ", ".join(shown)
 
     def _share(self, times_ns: Times) -> str:
         change = self._diff.whole_change_ns

@@ -43,7 +43,10 @@ def at(place: int, **other: object) -> Callable[[list[Op]], list[Op]]:
 PLANTED: dict[str, tuple[Callable[[list[Op]], list[Op]], str]] = {
     "slower": (at(1, duration=150_000), "kernel add became 3× slower (50 → 150 µs)"),
     "faster": (at(0, duration=25_000), "kernel gemm became 4× faster (100 → 25 µs)"),
-    "idle": (at(2, after=80_100), "idle time while the host waits for the GPU grew by 80 µs"),
+    "idle": (
+        at(2, after=80_100),
+        "the host waits for the GPU, mostly cudaDeviceSynchronize, grew by 80 µs",
+    ),
     "pageable": (
         at(3, name=COPY.format("Pageable"), duration=60_000),
         "copies from pageable memory replaced those from pinned memory (20 → 60 µs)",

@@ -7,6 +7,7 @@ from typing import Literal
 from harness.analysis.diff import aggregate, step_breakdown
 from harness.analysis.diff.aggregate import Side
 from harness.analysis.diff.explain import reasons
+from harness.analysis.diff.idle_calls import by_call
 from harness.analysis.diff.match import Launched, Match, matches
 from harness.analysis.diff.significance import LEAST, difference, level_of_each
 from harness.analysis.students_t import Difference
@@ -32,7 +33,10 @@ _GAPS = {
 
 @dataclass(frozen=True)
 class Row:
-    """One part of a step on both sides; ``difference`` is of the mean of a step, in ns."""
+    """One part of a step on both sides; ``difference`` is of the mean of a step, in ns.
+
+    ``calls``: of a gap, the CUDA calls that the host was in, with A's and B's ns, by their change.
+    """
 
     kind: Kind
     label: str
@@ -41,6 +45,7 @@ class Row:
     change: Change
     why: tuple[str, ...] = ()
     difference: Difference | None = None
+    calls: tuple[tuple[str, int, int], ...] = ()
 
     @property
     def delta_ns(self) -> int:
@@ -112,7 +117,24 @@ def compare(a: Tables, b: Tables, name: str | None = None) -> GpuDiff:
     each = numbers[0] if numbers[0] == numbers[1] and len(numbers[0]) > 1 else []
     devices = {str(device): _compared(first.on(device), second.on(device)) for device in each}
     recorded = whole[0].count * whole[0].marked, whole[1].count * whole[1].marked
-    return replace(_compared(first, second), devices=devices, recorded=recorded)
+    diff = replace(_compared(first, second), devices=devices, recorded=recorded)
+    held = by_call(first, a["api_calls"]), by_call(second, b["api_calls"])
+    return replace(diff, rows=tuple(_with_calls(row, diff, *held) for row in diff.rows))
+
+
+def _with_calls(row: Row, diff: GpuDiff, a: Mapping[str, int], b: Mapping[str, int]) -> Row:
+    """Return a gap with the calls of its kind, those first whose time changed most."""
+    if row.label not in (_GAPS["launch"], _GAPS["wait"]):
+        return row
+    waits = row.label == _GAPS["wait"]
+    names = [name for name in {**a, **b} if step_breakdown.waits(name) == waits]
+    calls = [(name, a.get(name, 0), b.get(name, 0)) for name in names]
+
+    def size(call: tuple[str, int, int]) -> float:
+        before, after = diff.a_step(*call[1:])
+        return -abs(after - before)
+
+    return replace(row, calls=tuple(sorted(calls, key=size)))
 
 
 def _compared(a: step_breakdown.Steps, b: step_breakdown.Steps) -> GpuDiff:

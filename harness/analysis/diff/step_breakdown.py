@@ -11,6 +11,7 @@ what the host did meanwhile: it waited in a synchronising call, it was inside an
 threads that launched work on the device.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -47,10 +48,12 @@ class Steps:
     ``ranges`` is the name of the steps' ranges, "" where the capture has none: then all of it, from
     its first operation to the end of its last, is the one step. ``marked``: how many ranges a step
     holds; more than 1 where the GPU works on one while it still works on the one before.
+    ``windows``: start and end of each step, in ns.
     """
 
     ranges: str
     marked: int
+    windows: tuple[Span, ...]
     by_device: Mapping[int | None, tuple[Step, ...]]
     ops: pl.DataFrame
 
@@ -69,7 +72,8 @@ class Steps:
         first = self.count - count
         ops = self.ops.filter(pl.col("step") >= first)
         by_device = {device: steps[first:] for device, steps in self.by_device.items()}
-        return replace(self, by_device=by_device, ops=ops.with_columns(pl.col("step") - first))
+        ops = ops.with_columns(pl.col("step") - first)
+        return replace(self, windows=self.windows[first:], by_device=by_device, ops=ops)
 
     def on(self, device: int | None) -> "Steps":
         """Return the steps on one device."""
@@ -98,21 +102,21 @@ def steps(tables: Tables, name: str | None = None) -> Steps:
         windows = [(windows[0][0], max(end for _, end in windows))]
         inside = inside.with_columns(pl.lit(0, pl.Int64).alias("step"))
     others = ranges.filter(pl.col("name").cast(pl.String) != (name or ""))
-    inside = with_paths(inside.cast({"name": pl.String}), _of_launchers(calls, inside), others)
+    inside = with_paths(inside.cast({"name": pl.String}), of_launchers(calls, inside), others)
     by_device = {
-        device: _of_device(windows, of_device, _of_launchers(calls, of_device))
+        device: _of_device(windows, of_device, of_launchers(calls, of_device))
         for (device,), of_device in sorted(
             inside.partition_by("device", as_dict=True).items(), key=str
         )
     }
-    return Steps(name or "", marked, by_device, inside)
+    return Steps(name or "", marked, tuple(windows), by_device, inside)
 
 
 def _of_device(windows: Sequence[Span], ops: pl.DataFrame, calls: pl.DataFrame) -> tuple[Step, ...]:
-    host = [intervals.union(_spans(calls.filter(kind))).rows() for kind in _kinds_of_call()]
+    host = [intervals.union(timed(calls.filter(kind))).rows() for kind in _kinds_of_call()]
     by_step = ops.partition_by("step", as_dict=True)
     return tuple(
-        _step(window, _spans(by_step.get((at,), ops.clear())), host)
+        _step(window, timed(by_step.get((at,), ops.clear())), host)
         for at, window in enumerate(windows)
     )
 
@@ -124,6 +128,11 @@ def _together(devices: Sequence[Step]) -> Step:
         sum(step.overlap_ns for step in devices),
         tuple(map(sum, zip(*(step.gaps_ns for step in devices), strict=True))),
     )
+
+
+def waits(name: str) -> bool:
+    """Return whether a call of this name waits for the GPU."""
+    return re.search(_SYNC, name) is not None
 
 
 def unnumbered(ranges: pl.DataFrame) -> pl.DataFrame:
@@ -144,7 +153,7 @@ def _marked(ranges: pl.DataFrame, name: str | None) -> tuple[str | None, pl.Data
     return (marks[0] if len(marks) == 1 else None), plain
 
 
-def _of_launchers(calls: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
+def of_launchers(calls: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
     """Return the calls of threads that launched any of ``ops``: others hold nothing up."""
     launches = pl.col("correlation").is_in(ops["correlation"].drop_nulls().unique().implode())
     threads = calls.filter(launches)["thread"].unique()
@@ -173,20 +182,25 @@ def _windows(spans: Sequence[Span], ops: pl.DataFrame) -> list[Span]:
 def _step(window: Span, ops: pl.DataFrame, host: Sequence[Sequence[Span]]) -> Step:
     busy = intervals.union(ops)
     shared = intervals.length(ops) - intervals.length(busy)
+    gaps = idle(window, busy)
+    waited, called = (common(gaps, covered) for covered in host)
+    unused = sum(end - start for start, end in gaps)
+    return Step(window[1] - window[0], shared, (unused - called, called - waited, waited))
+
+
+def idle(window: Span, busy: pl.DataFrame) -> list[Span]:
+    """Return the times of a step in which nothing ran; ``busy``: a union of intervals."""
     edges = [window[0], *(edge for span in busy.rows() for edge in span), window[1]]
-    gaps = [(edges[at], edges[at + 1]) for at in range(0, len(edges), 2)]
-    waited, called = (_common(gaps, spans) for spans in host)
-    idle = sum(end - start for start, end in gaps)
-    return Step(window[1] - window[0], shared, (idle - called, called - waited, waited))
+    return [(edges[at], edges[at + 1]) for at in range(0, len(edges), 2)]
 
 
-def _spans(rows: pl.DataFrame) -> pl.DataFrame:
+def timed(rows: pl.DataFrame) -> pl.DataFrame:
     """Return start_ns and end_ns of the calls or operations that were timed."""
     end = pl.col("start_ns") + pl.col("duration_ns")
     return rows.drop_nulls(["start_ns", "duration_ns"]).select("start_ns", end.alias("end_ns"))
 
 
-def _common(gaps: Sequence[Span], spans: Sequence[Span]) -> int:
+def common(gaps: Sequence[Span], spans: Sequence[Span]) -> int:
     """Return the time of ``gaps`` that the disjoint, sorted ``spans`` cover."""
     starts = [start for start, _ in spans]
     before = list(accumulate((end - start for start, end in spans), initial=0))
