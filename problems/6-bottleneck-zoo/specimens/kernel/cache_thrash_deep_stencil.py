@@ -1,10 +1,11 @@
 """A stencil across nine planes; the sick twin reads all nine for each result.
 
-Work: 32 planes of 2048 × 4096 fp32 results, each word the weighted sum of the words above and below
-it in nine neighbouring planes of 32 MB.
+Work: 32 planes of 2048 × 4096 fp32 results, each word the weighted sum of the words above and
+below it in nine neighbouring planes of 32 MB.
 
-Gives it away: DRAM is at its ceiling, and a launch reads 9 GB from it in a process that holds under
-3 GB: when the next plane of results asks for the same planes, 288 MB later, L2 has lost them.
+Gives it away: DRAM is at its ceiling, and a launch reads 9 GB from it in a process that holds
+under 3 GB: when the next plane of results asks for the same planes, 288 MB later, L2 has lost
+them.
 Quiet: loads and stores are coalesced, nine loads are in flight a thread; the grid is many waves;
 occupancy is full; arithmetic is nearly idle.
 

@@ -1,12 +1,11 @@
 """Sum distances of sixteen queries to all words; the sick twin sweeps the words for each query.
 
-Work: 512 MB of fp32 words, 5 blocks of 256 threads an SM, 16 bytes a load; a distance is
-|word - query|.
+Work: 512 MB of fp32 words, 5 blocks of 256 threads an SM, 16 bytes a load; a distance is |word -
+query|.
 
-Gives it away: DRAM is at its ceiling, and 8 GB are read from it in a launch of a process that holds
-half a GB: L2 has lost the words when the next sweep asks for them.
-Quiet: loads are coalesced and many are in flight; the grid is one wave;
-arithmetic is nearly idle.
+Gives it away: DRAM is at its ceiling, and 8 GB are read from it in a launch of a process that
+holds half a GB: L2 has lost the words when the next sweep asks for them.
+Quiet: loads are coalesced and many are in flight; the grid is one wave; arithmetic is nearly idle.
 
 Healthy: loops exchanged. A thread loads a word once for all sixteen queries, and arithmetic takes
 about as long as DRAM.

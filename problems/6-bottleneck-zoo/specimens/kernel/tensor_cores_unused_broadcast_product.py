@@ -1,6 +1,6 @@
 """Multiply bf16 matrices in Triton; the sick twin multiplies by broadcasting and sums.
 
-Work: 1024³ in bf16, sums in fp32.
+Work: 2048³ in bf16, sums in fp32.
 
 Gives it away: no instruction of the tensor pipe in a kernel that reads bf16 and spends its time in
 fp32 multiply-adds.
@@ -16,7 +16,7 @@ from torch import Tensor
 
 TILES = {
     "sick": {"tile_rows": 32, "tile_columns": 32, "tile_depth": 8},
-    "healthy": {"tile_rows": 64, "tile_columns": 64, "tile_depth": 64},
+    "healthy": {"tile_rows": 128, "tile_columns": 128, "tile_depth": 64},
 }
 
 
@@ -65,7 +65,7 @@ def multiplied(twin: str, inputs: Inputs) -> Step:
     grid = (side // tile["tile_columns"], side // tile["tile_rows"])
 
     def step() -> Tensor:
-        multiply[grid](a, b, result, side, **tile, broadcast=twin == "sick", num_warps=4)
+        multiply[grid](a, b, result, side, **tile, broadcast=twin == "sick", num_warps=8)
         return result
 
     return step
@@ -81,6 +81,6 @@ SPECIMEN = Specimen(
     multiplied,
     reference,
     tolerance=5e-3,
-    sizes={"side": 1024},
+    sizes={"side": 2048},
     small={"side": 16},
 )
