@@ -4,18 +4,23 @@
     python check_all.py uncoalesced kernel/bank     # those whose names hold one of these
     python check_all.py --cpu               # small sizes: references, and twins that run on a CPU
 
-Specimens run in a child process that is started again after a crash or a hang, so a broken
-specimen costs its own line only. The times are a first look, not a measurement.
+Specimens run in child processes that are started again after a crash or a hang, so a broken
+specimen costs its own line only. Children compile and check side by side and time in turn; the
+times are a first look, not a measurement.
 """
 
 import argparse
+import contextlib
+import fcntl
 import json
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -34,10 +39,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", help="parts of names; default: all specimens")
     parser.add_argument("--cpu", action="store_true", help="small sizes, on the CPU")
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--jobs", type=int, default=4, help="processes side by side")
+    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        return report(options.parts, cpu=options.cpu)
+        return report(options.parts, options.child, cpu=options.cpu)
     chosen = [
         name for name in names() if not options.parts or any(part in name for part in options.parts)
     ]
@@ -45,7 +51,7 @@ def main() -> int:
         compile_all()
     failed = 0
     print(f"{'specimen':52} {'sick ms':>9} {'healthy ms':>10} {'gain':>6}")
-    for line in lines(chosen, cpu=options.cpu):
+    for line in lines(chosen, options.jobs, cpu=options.cpu):
         failed += "wrong" in line
         print(shown(line), flush=True)
     print(f"{len(chosen) - failed} of {len(chosen)} are right")
@@ -61,10 +67,26 @@ def compile_all() -> None:
             print(*key, built)
 
 
-def lines(left: list[str], *, cpu: bool) -> Iterator[Line]:
-    """Yield what a child reports of each specimen, with a fresh child after one that failed."""
+def lines(chosen: list[str], jobs: int, *, cpu: bool) -> Iterator[Line]:
+    """Yield what children report of each specimen, as it comes; ``jobs`` children at a time."""
+    told: queue.Queue[Line] = queue.Queue()
+
+    def listen(part: list[str], lock: str) -> None:
+        for line in lines_of_part(part, lock, cpu=cpu):
+            told.put(line)
+
+    with tempfile.NamedTemporaryFile() as lock:
+        for job in range(jobs):
+            part = (chosen[job::jobs], lock.name)
+            threading.Thread(target=listen, args=part, daemon=True).start()
+        for _ in chosen:
+            yield told.get()
+
+
+def lines_of_part(left: list[str], lock: str, *, cpu: bool) -> Iterator[Line]:
+    """Yield a line for each of these, with a fresh child after one that failed."""
     while left:
-        argv = [sys.executable, __file__, "--child", *(["--cpu"] if cpu else []), *left]
+        argv = [sys.executable, __file__, "--child", lock, *(["--cpu"] if cpu else []), *left]
         reported: list[Line] = []
         with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as child:
             for line in _lines_of(child):
@@ -99,12 +121,12 @@ def _lines_of(child: "subprocess.Popen[str]") -> Iterator[Line]:
             yield json.loads(text)
 
 
-def report(chosen: list[str], *, cpu: bool) -> int:
+def report(chosen: list[str], lock: Path, *, cpu: bool) -> int:
     """Print a JSON line a specimen; end at the first that fails, as the context may be lost."""
     for name in chosen:
         line: Line = {"specimen": name}
         try:
-            line |= on_cpu(load(name)) if cpu else on_gpu(load(name))
+            line |= on_cpu(load(name)) if cpu else on_gpu(load(name), lock)
         except Exception as error:
             line["wrong"] = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
         print(json.dumps(line), flush=True)
@@ -113,17 +135,26 @@ def report(chosen: list[str], *, cpu: bool) -> int:
     return 0
 
 
-def on_gpu(specimen: Specimen) -> Line:
+def on_gpu(specimen: Specimen, lock: Path) -> Line:
     """Return each twin's error and ms a step."""
     line: Line = {}
     inputs = specimen.inputs_on("cuda")
     for twin in TWINS:
         step = specimen.begin(twin, inputs)
         line[f"{twin}_error"] = specimen.checked(step(), inputs)
-        line[f"{twin}_ms"] = step_ms(step)
+        with alone(lock):
+            line[f"{twin}_ms"] = step_ms(step)
         del step
         torch.cuda.empty_cache()
     return line
+
+
+@contextlib.contextmanager
+def alone(lock: Path) -> Iterator[None]:
+    """Hold a file's lock, so that one child times at a time."""
+    with lock.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def on_cpu(specimen: Specimen) -> Line:
