@@ -5,11 +5,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from harness.captures.registry import by_cost
 from harness.errors import HarnessError, UsageError
-from harness.evidence.provenance import EvidenceProvenance
 from harness.evidence.tables import Tables
+
+if TYPE_CHECKING:
+    from harness.evidence.provenance import EvidenceProvenance
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Folder:
 
     label: str
     tables: Tables
-    origin: EvidenceProvenance
+    origin: "EvidenceProvenance"
 
     @property
     def cells(self) -> tuple[tuple[str, str], ...]:

@@ -2,19 +2,22 @@
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.captures import sniff
 from harness.captures.kind import Kind
 from harness.captures.registry import KINDS
 from harness.errors import CaptureError, HarnessError, UsageError
-from harness.evidence import provenance, record
 from harness.evidence import tables as evidence
-from harness.evidence.cell_record import CellRecord
-from harness.evidence.provenance import EvidenceProvenance
 from harness.evidence.subject import CaptureFiles, Folder, Subject
 from harness.evidence.tables import Tables
-from harness.extract import run as extraction
-from harness.store import run_folder
+
+if TYPE_CHECKING:
+    from harness.evidence.provenance import EvidenceProvenance
+    from harness.store import run_folder
+
+# The records of runs and reports are imported where a folder is opened: a capture file needs none,
+# and pydantic's models take a tenth of a second.
 
 
 def opened(text: str, *, brief: bool = False) -> Subject | CaptureFiles | Folder:
@@ -29,6 +32,8 @@ def opened(text: str, *, brief: bool = False) -> Subject | CaptureFiles | Folder
         return _evidence(Path(folder)).named(cell)
     if not path.is_dir():
         return capture(path, brief=brief)
+    from harness.store import run_folder
+
     if _is_run(path) or _is_report(path):
         return _evidence(path)
     if (path / run_folder.RECORD).is_file():
@@ -42,16 +47,21 @@ def report(path: Path) -> Folder:
     return Folder(str(path), evidence.load(path / "evidence"), origin)
 
 
-def provenance_of(path: Path) -> EvidenceProvenance:
+def provenance_of(path: Path) -> "EvidenceProvenance":
     """Return the provenance of a report's evidence; UsageError if the folder holds none."""
+    from harness.evidence import provenance
+
     if not _is_report(path):
         what = "no evidence in this folder" if path.is_dir() else "no such folder"
         raise UsageError(what, where=path, remedy=f"a report has evidence/{provenance.FILE}")
     return provenance.load(path / "evidence")
 
 
-def run(source: run_folder.Run, folder: Path) -> Folder:
+def run(source: "run_folder.Run", folder: Path) -> Folder:
     """Extract a run into ``folder`` and return its evidence."""
+    from harness.evidence import provenance
+    from harness.extract import run as extraction
+
     tables = extraction.extract(source, folder)
     return Folder(str(source.folder), tables, provenance.load(folder))
 
@@ -61,11 +71,15 @@ def _is_run(path: Path) -> bool:
 
 
 def _is_report(path: Path) -> bool:
+    from harness.evidence import provenance
+
     return (path / "evidence" / provenance.FILE).is_file()
 
 
 def _evidence(path: Path) -> Folder:
     """Return the evidence of a run's or a report's folder, labelled as the user named it."""
+    from harness.store import run_folder
+
     if not _is_run(path):
         if _is_report(path):
             return report(path)
@@ -86,6 +100,10 @@ def _neither(path: Path) -> UsageError:
 
 def _cell(path: Path, *, brief: bool) -> Subject:
     """Return the capture in a cell's own folder; UsageError if its kind leaves none."""
+    from harness.evidence import record
+    from harness.evidence.cell_record import CellRecord
+    from harness.store import run_folder
+
     cell = record.read(CellRecord, path / run_folder.RECORD)
     kind = KINDS.get(cell.capture)
     if kind is None or kind.artifact is None:

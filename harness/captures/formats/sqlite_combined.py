@@ -15,23 +15,21 @@ def fetch_combined(
     table: str,
     columns: Columns,
     combined: Sequence[str],
-    wide: Sequence[str] = (),
 ) -> "tuple[pl.DataFrame, pl.DataFrame]":
     """Return rows with ``columns`` and ``combination``, and the distinct rows of ``combined``.
 
     ``combination`` is the number of a row's values in the second frame, whose columns are Int64.
-    Any integers are read right; ``wide`` says in which columns some exceed 0x10FFFF. Raises as
-    ``SqliteFile.fetch``, but text and fractions after the first rows, which no profiler writes into
-    a column of integers, count as SQLite's integer of them.
+    Raises as ``SqliteFile.fetch``, but text and fractions after the first rows count as SQLite's
+    integer of them; no profiler writes them into a column of integers.
     """
     import polars as pl
 
     nullable = frozenset(combined) - file.not_null(table)
-    packed = Packed(tuple(combined), frozenset(wide), nullable)
+    packed = Packed(tuple(combined), nullable)
     rows = file.fetch(table, columns, packed)
     keys = rows.select(PACKED).unique(maintain_order=True)
     values = packed.unpacked(keys[PACKED])
-    if values is None:
+    if values is None:  # a null, or an integer that is too large
         rows = file.fetch(table, {**columns, **dict.fromkeys(combined, "INTEGER")})
         keys = combinations = rows.select(combined).unique(maintain_order=True)
     else:

@@ -13,41 +13,24 @@ PACKED = "packed"
 # What SQLite writes for an integer below 0 or above 0x10FFFF, which is no code point
 # (https://sqlite.org/lang_corefunc.html#char).
 _NO_CHARACTER = 0xFFFD
-_LOW_BITS = 20
 
 
 @dataclass(frozen=True)
 class Packed:
-    """Columns packed into one; ``wide`` ones hold up to 40 bits, the others at most 0x10FFFF."""
+    """Columns packed into one; ``nullable`` are those of them that may hold null."""
 
     columns: tuple[str, ...]
-    wide: frozenset[str]
     nullable: frozenset[str]
 
     def expression(self) -> str:
-        """Return the SQL expression of a row's bytes; a null stands for no character."""
-        values: list[str] = []
+        """Return the SQL expression of a row's bytes; a null has no character."""
+        values = []
         for column in self.columns:
             quoted = '"' + column.replace('"', '""') + '"'
-            value = f"ifnull({quoted}, -1)" if column in self.nullable else quoted
-            low = f"{value} & {(1 << _LOW_BITS) - 1}"
-            values += [f"{value} >> {_LOW_BITS}", low] if column in self.wide else [value]
+            values.append(f"ifnull({quoted}, -1)" if column in self.nullable else quoted)
         return f"CAST(char({', '.join(values)}) AS BLOB)"
 
     def unpacked(self, texts: Iterable[bytes]) -> list[list[int]] | None:
-        """Return the columns' values of each text, None if an integer of them has no character."""
-        rows = []
-        for text in texts:
-            points = list(map(ord, text.decode("utf-8", "surrogatepass")))
-            if _NO_CHARACTER in points:
-                return None
-            values = iter(points)
-            rows.append(
-                [
-                    next(values) << _LOW_BITS | next(values)
-                    if column in self.wide
-                    else next(values)
-                    for column in self.columns
-                ]
-            )
-        return rows
+        """Return the columns' values of each text, None if a value has no character."""
+        rows = [list(map(ord, text.decode("utf-8", "surrogatepass"))) for text in texts]
+        return None if any(_NO_CHARACTER in row for row in rows) else rows

@@ -46,7 +46,8 @@ def read(path: Path, *, joins: bool = True) -> Tables:
     A table that nsys left out, as it does where nothing was recorded, gives no rows. A name whose
     id leads nowhere is replaced by one in brackets that says so. ``joins=False`` leaves out
     the links from host calls to the operations that they launched (api_calls, correlation,
-    graph_node), which are half the file; but not api_calls where there is no GPU work.
+    graph_node), which are half the file, and the kernels' streams and shared memory; but not
+    api_calls where there is no GPU work.
     """
     with opened(path) as file:
         if any(table.startswith(_ROCPD) for table in file.tables()):
@@ -94,13 +95,14 @@ class _Export:
         if not known:
             return empty("gpu_ops")
         name = "demangledName" if "demangledName" in known else "shortName"
-        optional = [column for column in (_REGISTERS, *_SHARED) if column in known]
+        shared = _SHARED if self._joins and known.issuperset(_SHARED) else ()
+        optional = (*([_REGISTERS] if _REGISTERS in known else []), *shared)
+        place = _PLACE if self._joins else _PLACE[:1]
         rows, launches = fetch_combined(
             self._file,
             _KERNELS,
             dict.fromkeys(self._numbers(known), "INTEGER"),
-            combined=(*_PLACE, name, *_SHAPE, *optional),
-            wide=("gridX",),
+            combined=(*place, name, *_SHAPE, *optional),
         )
         rows = real(rows, _KERNELS, self._file.path)
         columns = {
@@ -110,10 +112,10 @@ class _Export:
         }
         if _REGISTERS in known:
             columns["registers"] = launches[_REGISTERS]
-        if known.issuperset(_SHARED):
+        if shared:
             columns["shared_bytes"] = launches[_SHARED[0]] + launches[_SHARED[1]]
         of_row = rows["combination"]
-        rows = rows.with_columns(launches[column].gather(of_row) for column in _PLACE)
+        rows = rows.with_columns(launches[column].gather(of_row) for column in place)
         columns = {key: values.gather(of_row) for key, values in columns.items()}
         return self._gpu_ops(rows, "kernel", columns)
 
@@ -177,8 +179,9 @@ class _Export:
             "start_ns": rows["start"],
             "duration_ns": rows["end"] - rows["start"],
             "device": self._device(rows),
-            "stream": rows["streamId"],
         }
+        if "streamId" in rows.columns:
+            common["stream"] = rows["streamId"]
         if self._joins:
             common["correlation"] = correlation(rows, _PROCESS if self._by_process else None)
         if _NODE in rows.columns:
