@@ -33,6 +33,9 @@ COPY_BOUND = 2.0
 """Copies that last this many times as long as all kernels cannot hide behind them: then the fix is
 to copy less, and the gain is their whole time."""
 
+LEAST_OPERATIONS = 10
+"""Operations of a capture without measured steps: fewer are a fragment of a program."""
+
 BUSY = 0.9
 """Of the time: a device that computes for this part has at most 11 % to gain from its timeline."""
 

@@ -21,11 +21,11 @@ from harness.analysis.diagnose.families import Capture
 class Track:
     """One device of one capture in its steady state; every time is in ns.
 
-    ``span_ns`` is how long that state lasts, in ``stretches`` of start_ns and end_ns; a ramp at the
-    start of a measured step is not in it. ``whole_ns`` is how long the device's operations last,
-    warm-up included. ``compute_ns``, ``communication_ns`` and ``copy_ns``
-    divide it with idle time, as harness.analysis.communication.device_time does. In ``host_ns`` the
-    thread that launches most operations was not blocked.
+    ``span_ns`` is how long that state lasts, in ``stretches`` of start_ns and end_ns, which are
+    measured steps if ``marked``; a ramp at the start of such a step is not in it. ``whole_ns`` is
+    how long the device's operations last, warm-up included. ``compute_ns``, ``communication_ns``
+    and ``copy_ns`` divide the span with idle time, as communication.device_time does. In
+    ``host_ns`` the thread that launches most operations was not blocked.
 
     ``idle`` holds pieces of idle time with their ``cause``, ``ops`` the operations with ``work``,
     ``memory`` and ``queued_ns`` (null where the launch is unknown), ``calls`` the host's calls with
@@ -36,6 +36,7 @@ class Track:
     source: str
     device: int | None
     stretches: pl.DataFrame
+    marked: bool
     whole_ns: int
     span_ns: int
     compute_ns: int
@@ -128,12 +129,14 @@ def _track(
         capture.tables["ranges"],
         host_is_ahead=host_ns < busy,
     )
-    idle, ramp = _without_ramp(idle, spans, marked=steady_state.is_marked(capture.tables))
+    marked = steady_state.is_marked(capture.tables)
+    idle, ramp = _without_ramp(idle, spans, marked=marked)
     known = capture.tables["devices"].filter(pl.col("device").eq_missing(device))
     return Track(
         source=capture.label,
         device=device,
         stretches=stretches,
+        marked=marked,
         whole_ns=_length(capture.tables["gpu_ops"], device),
         span_ns=span - ramp,
         compute_ns=times["compute_ns"],

@@ -86,16 +86,26 @@ class TimelineView:
         return min(track.stretches.height for track in self.tracks)
 
     @property
+    def unmarked(self) -> bool:
+        """Return whether a capture lacks marked steps, so that any stretch of it may be seen."""
+        return not all(track.marked for track in self.tracks)
+
+    @property
+    def operations(self) -> int:
+        """Return the number of operations in the steady state."""
+        return sum(track.ops.height for track in self.tracks)
+
+    @property
     def same_work(self) -> bool:
         """Return whether all devices launched the same kernels with the same grids."""
         first, *others = (track.launched for track in self.tracks)
         return all(first.equals(other) for other in others)
 
     @property
-    def unexplained(self) -> float:
-        """Return the fraction of idle time whose cause is not known, or happened only once."""
-        once = [cause for cause in idle_causes.NAMED if not self.repeats(cause)]
-        return sum(map(self.idle, (idle_causes.UNKNOWN, idle_causes.QUEUED, *once)))
+    def once(self) -> float:
+        """Return the fraction of time that is idle for causes that do not repeat."""
+        causes = [cause for cause in idle_causes.NAMED if not self.repeats(cause)]
+        return sum(map(self.idle, causes))
 
     def idle(self, cause: str) -> float:
         """Return the fraction of the devices' time that is idle for a cause."""

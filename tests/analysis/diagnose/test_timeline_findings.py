@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.families import FAMILIES
@@ -287,6 +289,45 @@ def test_what_compiles_once_at_the_start_is_warm_up() -> None:
         for name in ("a", "b", "c"):
             program.launch(1 * MS, name)
     assert diagnosed(program).findings[0].id == "healthy"
+
+
+ACTIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["work", "kernel", "nccl", "copy", "wait", "malloc", "load", "range"]),
+        st.integers(1, 3000),
+        st.sampled_from([7, 8]),
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@given(ACTIONS, st.integers(1, 6))
+def test_no_time_is_explained_twice(actions: list[tuple[str, int, int, bool]], turns: int) -> None:
+    program = Program()
+    program.launch(1 * US)
+    for action, us, stream, other in actions * turns:
+        if action == "work":
+            program.work(us * US)
+        elif action in ("kernel", "nccl"):
+            name = "ncclDevKernel_AllReduce" if action == "nccl" else f"kernel {us % 2}"
+            program.launch(us * US, name, stream, f"{us % 200},1,1", behind_all=other)
+        elif action == "copy":
+            program.copy(us << 10, us * US, "Pageable" if other else "Pinned", stream=stream)
+        elif action == "range":
+            with program.marked("load data"):
+                program.work(us * US)
+        elif action == "wait":
+            program.synchronise()
+        else:
+            names = {"malloc": ("cudaMalloc", "cudaFree"), "load": ("cuModuleLoadData", "cuInit")}
+            program.call(names[action][other], us * US)
+    findings = diagnosed(program).findings
+    assert findings
+    apart = [each for each in findings if each.id not in ("stream-serialised", "graph-opaque")]
+    assert sum(each.share or 0.0 for each in apart) <= 1 + 1e-9
+    assert all(0 <= (each.gain or 0.0) <= (each.share or 0.0) + 1e-9 for each in findings)
 
 
 def test_all_findings_on_timelines_are_tried_here() -> None:

@@ -14,38 +14,37 @@ from harness.analysis.diagnose.timeline_view import TimelineView
 KIND = Kind(
     ABSTAIN, "timeline", "The GPU does not compute all the time, and the capture does not say why."
 )
-_MEMORY = "memory"
-_NEXT = {
-    idle_causes.UNKNOWN: "capture host calls, too: nsys --trace=cuda,nvtx, or ProfilerActivity.CPU",
-    _MEMORY: "capture the memory kinds of copies: export all columns, of a current profiler",
-    idle_causes.QUEUED: "capture what the launched work waited for: all streams, devices and ranks",
-}
 _STEADY = "capture several steps after the warm-up, each in a range of its own"
 
 
 def found(view: TimelineView) -> Iterator[Finding]:
-    """Yield the time that no finding can explain, and the capture that would explain the most."""
+    """Yield the time that no finding can explain, and the captures that would explain it."""
     rows = view.large_copies((copies.UNKNOWN,))
-    unknown = {
-        idle_causes.UNKNOWN: view.idle(idle_causes.UNKNOWN),
-        idle_causes.QUEUED: view.idle(idle_causes.QUEUED),
-        _MEMORY: view.fraction(sum(track.alone_ns(part) for track, part in rows)),
-    }
-    advice = [
-        _NEXT[cause]
-        for cause in sorted(_NEXT, key=lambda cause: -unknown[cause])
-        if unknown[cause] >= thresholds.MATTERS
+    unknown = view.fraction(sum(track.alone_ns(part) for track, part in rows))
+    doubts = [
+        (
+            view.percent("idle, launching call not recorded", view.idle(idle_causes.UNKNOWN)),
+            "capture host calls, too: nsys --trace=cuda,nvtx, or ProfilerActivity.CPU",
+        ),
+        (
+            view.percent("idle, launched work waited", view.idle(idle_causes.QUEUED)),
+            "capture what the launched work waited for: all streams, devices and ranks",
+        ),
+        (
+            view.percent("copies of unknown host memory alone", unknown),
+            "capture the memory kinds of copies: export all columns, of a current profiler",
+        ),
+        (view.percent("idle for causes that happen once", view.once), _STEADY),
     ]
-    evidence = (
-        view.percent("time in which kernels run", view.compute, thresholds.BUSY),
-        view.percent("idle, launching call not recorded", unknown[idle_causes.UNKNOWN]),
-        view.percent("idle, launched work waited for something", unknown[idle_causes.QUEUED]),
-        view.percent("copies of unknown host memory", unknown[_MEMORY]),
-    )
+    doubts.sort(key=lambda doubt: -doubt[0].value)
+    large = [advice for each, advice in doubts if each.value >= thresholds.MATTERS * 100]
     yield KIND.finding(
         view.where,
-        evidence,
-        share=view.unexplained + unknown[_MEMORY],
+        (
+            view.percent("time in which kernels run", view.compute, thresholds.BUSY),
+            *(each for each, _ in doubts),
+        ),
+        share=sum(each.value for each, _ in doubts) / 100,
         confidence=0.0,
-        capture_next=(*advice, _STEADY),
+        capture_next=tuple(large) or (_STEADY,),
     )

@@ -23,7 +23,7 @@ _NEXT = "harness diagnose on an Nsight Compute report of the kernels that take t
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield it if kernels and the moments between them fill enough of the time."""
     full = view.compute + view.idle(idle_causes.BOUNDARY) + view.outer_copies
-    if full < thresholds.BUSY:
+    if full < thresholds.BUSY or view.operations < thresholds.LEAST_OPERATIONS * view.unmarked:
         return
     evidence = (
         view.percent("time in which kernels run", view.compute, thresholds.BUSY),
