@@ -15,16 +15,6 @@ from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_tracks import Track, tracks_of
 from harness.captures.registry import by_cost
-from harness.evidence.tables import SCHEMAS
-
-
-@dataclass(frozen=True)
-class Waits:
-    """How long ranks waited in collectives, outside of compute; which track was last most often."""
-
-    total_ns: int
-    last: int
-    last_share: float
 
 
 @dataclass(frozen=True)
@@ -96,12 +86,6 @@ class TimelineView:
         return sum(track.ops.height for track in self.tracks)
 
     @property
-    def same_work(self) -> bool:
-        """Return whether all devices launched the same kernels with the same grids."""
-        first, *others = (track.launched for track in self.tracks)
-        return all(first.equals(other) for other in others)
-
-    @property
     def once(self) -> float:
         """Return the fraction of time that is idle for causes that do not repeat."""
         causes = [cause for cause in idle_causes.NAMED if not self.repeats(cause)]
@@ -163,22 +147,6 @@ class TimelineView:
         large = pl.col("bytes").fill_null(0) > idle_causes.SMALL_BYTES
         wanted = (pl.col("work") == communication.COPY) & pl.col("memory").is_in(kinds) & large
         return [(track, track.ops.filter(wanted)) for track in self.tracks]
-
-    def waits(self) -> Waits | None:
-        """Return the waits in collectives of all tracks; None where there are no such."""
-        columns = list(SCHEMAS["gpu_ops"])
-        ranks = [track.ops.select(columns) for track in self.tracks]
-        found = communication.collectives(ranks) if len(ranks) > 1 else None
-        if found is None or found.is_empty():
-            return None
-        total = 0
-        for number, track in enumerate(self.tracks):
-            waited = int(found.filter(pl.col("rank") == number)["waited_ns"].sum())
-            total += min(waited, track.communication_ns)
-        last = found.filter(pl.col("waited_ns") == pl.col("waited_ns").min().over("number"))
-        counts = last.group_by("rank").len().sort("len", "rank", descending=[True, False])
-        share = counts["len"][0] / found["number"].n_unique()
-        return Waits(total, int(counts["rank"][0]), share)
 
     def called(self, kind: str) -> pl.DataFrame:
         """Return the steady calls of a kind of host_calls, of each capture once."""

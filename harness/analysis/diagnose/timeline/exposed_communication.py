@@ -7,7 +7,7 @@ are there, the wait for the last one is taken out, as it is the straggler's.
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose import rank_waits, thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.analysis.diagnose.timeline_view import TimelineView
 
@@ -26,16 +26,16 @@ _NEXT = "capture all ranks: a collective's time holds the wait for the last rank
 
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time in which devices only communicated, less the wait for the last rank."""
-    waits = view.waits()
+    waited = rank_waits.waits(view.tracks)
     exposed = sum(track.communication_ns for track in view.tracks)
     if not exposed:
         return
-    alone = exposed if waits is None else max(exposed - waits.total_ns, 0)
+    alone = exposed if waited is None else max(exposed - waited.total_ns, 0)
     share = view.fraction(alone)
     evidence = (
         view.percent("time in communication alone", view.fraction(exposed), thresholds.MATTERS),
         view.percent("of it, the wait for the last rank", 1 - alone / exposed)
-        if waits
+        if waited
         else view.number("ranks recorded", len(view.tracks), "", 2),
         view.percent("time in which kernels compute", view.compute),
     )
@@ -45,6 +45,6 @@ def found(view: TimelineView) -> Iterator[Finding]:
         evidence,
         share=share,
         gain=min(share, view.fraction(compute)),
-        confidence=0.9 if waits else 0.6,
-        capture_next=() if waits else (_NEXT,),
+        confidence=0.9 if waited else 0.6,
+        capture_next=() if waited else (_NEXT,),
     )

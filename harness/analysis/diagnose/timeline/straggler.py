@@ -9,7 +9,7 @@ wait can go; if not, it has more work, which spread evenly takes their mean.
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose import rank_waits, thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.analysis.diagnose.timeline_view import TimelineView
 
@@ -27,7 +27,7 @@ _NEXT = "diagnose the late rank's capture by itself"
 
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time in which ranks waited for the rank that is last most often."""
-    waits = view.waits()
+    waits = rank_waits.waits(view.tracks)
     if waits is None or waits.last_share < thresholds.SAME_RANK:
         return
     late = view.tracks[waits.last]
@@ -39,7 +39,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
         view.percent("it computes for", late.compute_ns / late.span_ns),
     )
     where = late.where if len({t.source for t in view.tracks}) == 1 else late.source
-    share_of_wait = 1 / others if view.same_work else 1 / len(view.tracks)
+    share_of_wait = 1 / others if rank_waits.same_work(view.tracks) else 1 / len(view.tracks)
     gain = waits.total_ns * share_of_wait / (view.span_ns / len(view.tracks))
     yield KIND.finding(
         where, evidence, share=share, gain=gain, confidence=0.85, capture_next=(_NEXT,)
