@@ -51,6 +51,7 @@ PERMITTED = {
 
 SHARED_BY_COMMANDS = {
     *("account", "engine_options", "judgement", "output", "progress", "resolve", "waiting"),
+    "shown.head",
 }
 
 

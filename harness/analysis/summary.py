@@ -4,9 +4,10 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from harness.analysis.diagnose.families import Capture
 from harness.captures.registry import KINDS
 from harness.errors import CaptureError
-from harness.evidence.tables import Tables
+from harness.evidence.tables import LARGE, Tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,19 +15,40 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 
 
-def document(kind: str, tables: Tables, label: str) -> Document:
+def document(kind: str, tables: Tables, label: str, conditions: dict[str, str]) -> Document:
     """Return the summary of a capture of ``kind``, as plain data with full names.
 
-    ``kind`` says which keys there are. ``nsys`` and ``torch``: kernels, gpu, copies, ranges and
-    (for torch) operators; ``ncu``: by_kernel, kernels (each
-    launch), units; ``memory``: pools with their parts, live blocks,
-    filled: pools at their peaks with the blocks that filled them, phases with their peaks, marks at
-    their ends with pools and parts, sites, and limits: sentences on what the file lacks.
-    Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured is None.
+    Every kind has kind, conditions (what the capture was made on, by name) and findings (those of
+    ``harness diagnose`` for this capture alone, each with its title). ``kind`` says what else:
+
+    - ``nsys`` and ``torch``: gpu, idle, calls, copies, series, kernels, ranges and (for torch)
+      operators, as harness.analysis.timeline_summary says
+    - ``ncu``: by_kernel, kernels (each launch), units
+    - ``memory``: pools with their parts, live blocks, filled: pools at their peaks with the blocks
+      that filled them, phases with their peaks, marks at their ends with pools and parts, sites,
+      and limits: sentences on what the file lacks
+
+    Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured is None, as
+    are findings, idle, calls and series of a timeline of more than LARGE operations.
     Raises CaptureError that names ``label`` if a timeline holds no GPU work, ranges or calls.
     """
     summarise = KINDS[kind].summarise
-    return {"kind": kind, **(summarise(tables, label) if summarise else {})}
+    return {
+        "kind": kind,
+        "conditions": conditions,
+        "findings": _findings(Capture(label, tables, conditions, kind)),
+        **(summarise(tables, label) if summarise else {}),
+    }
+
+
+def _findings(capture: Capture) -> list[Document] | None:
+    """Return the findings of one capture; [] where no family of findings has evidence from it."""
+    from harness.analysis.diagnose import conclude
+
+    if _table(capture.tables, "gpu_ops").height > LARGE:
+        return None
+    findings = conclude.diagnose([capture]).findings
+    return [asdict(each) for each in findings] if any(each.evidence for each in findings) else []
 
 
 def samples(tables: Tables, _label: str) -> Document:
@@ -43,21 +65,24 @@ def samples(tables: Tables, _label: str) -> Document:
 
 def torch_trace(tables: Tables, _label: str) -> Document:
     """Return the timeline of a trace and its operators."""
+    from harness.analysis.timeline_summary import timeline
+
     operators = _table(tables, "operators").sort("total_ns", descending=True, nulls_last=True)
-    return _timeline(tables) | {"operators": operators.to_dicts()}
+    return timeline(tables) | {"operators": operators.to_dicts()}
 
 
 def nsys_export(tables: Tables, label: str) -> Document:
     """Return the timeline of an export; CaptureError if it has no GPU work, ranges or calls."""
-    timeline = _timeline(tables)
-    calls = _table(tables, "api_calls")
-    if timeline["gpu"]["span_ns"] is None and not timeline["ranges"] and calls.is_empty():
+    from harness.analysis.timeline_summary import timeline
+
+    found = timeline(tables)
+    if found["gpu"]["span_ns"] is None and not found["ranges"] and not found["calls"]:
         raise CaptureError(
             "no GPU work, no ranges and no CUDA calls in it",
             where=label,
             remedy="record with `--trace=cuda,nvtx` while the workload runs on the GPU",
         )
-    return timeline
+    return found
 
 
 def _table(tables: Tables, name: str) -> "pl.DataFrame":
@@ -65,22 +90,6 @@ def _table(tables: Tables, name: str) -> "pl.DataFrame":
     from harness.evidence.tables import empty
 
     return tables[name] if name in tables else empty(name)
-
-
-def _timeline(tables: Tables) -> Document:
-    from harness.analysis import timeline
-
-    gpu_ops = _table(tables, "gpu_ops")
-    activity = asdict(timeline.activity(gpu_ops))
-    devices = [{"device": number} | part for number, part in activity["devices"].items()]
-    for device in devices:
-        del device["devices"]
-    return {
-        "kernels": timeline.kernel_table(gpu_ops).to_dicts(),
-        "gpu": activity | {"devices": devices},
-        "copies": timeline.copy_table(gpu_ops).to_dicts(),
-        "ranges": timeline.range_table(_table(tables, "ranges")).to_dicts(),
-    }
 
 
 def counters(tables: Tables, _label: str) -> Document:

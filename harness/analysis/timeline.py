@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from harness.analysis import intervals
+from harness.analysis import copies, intervals
 
 GAPS_KEPT = 5
 
@@ -31,8 +31,9 @@ class Activity:
     ``span_ns`` runs from the first operation's start to the last one's end; ``busy_ns`` is the time
     in it during which at least one operation (kernel, copy, memset or graph) ran, ``overlap_ns``
     during which two or more did, ``idle_ns`` the rest of the span. ``gaps`` are the longest idle
-    times, longest first. ``devices`` holds the same for each device by its number; the figures over
-    all devices count the GPU as busy while any of them is.
+    times, longest first. ``devices`` holds the same for each device by its number, None where the
+    capture does not say it; over all devices, the GPU is busy while any of them is, and
+    ``overlap_ns`` is the sum of the devices': work on two of them side by side is no overlap.
     """
 
     operations: int = 0
@@ -41,7 +42,7 @@ class Activity:
     idle_ns: int | None = None
     overlap_ns: int | None = None
     gaps: tuple[Gap, ...] = ()
-    devices: dict[int, "Activity"] = field(default_factory=dict)
+    devices: dict[int | None, "Activity"] = field(default_factory=dict)
 
 
 def kernel_table(gpu_ops: pl.DataFrame) -> pl.DataFrame:
@@ -82,21 +83,22 @@ def _commonest_shapes(kernels: pl.DataFrame) -> pl.DataFrame:
 
 
 def copy_table(gpu_ops: pl.DataFrame) -> pl.DataFrame:
-    """Return kind, count, bytes, total_ns by direction of copy; memsets are a kind of their own."""
-    moves = gpu_ops.filter(pl.col("kind").is_in(["copy", "memset"]))
-    direction = (
-        pl.when(pl.col("kind") == "memset")
-        .then(pl.lit("memset"))
-        .otherwise(pl.col("copy_kind").cast(pl.String))
-    )
-    return (
-        moves.group_by(direction.alias("kind"))
+    """Return copies as harness.analysis.copies.table does, and memsets: a ``copy_kind`` of theirs.
+
+    Of memsets, ``memory`` and ``alone_ns`` are null: they use no bus and run as a kernel does.
+    """
+    memsets = (
+        gpu_ops.filter(pl.col("kind") == "memset")
+        .group_by("device")
         .agg(
+            pl.lit("memset").alias("copy_kind"),
             pl.len().cast(pl.Int64).alias("count"),
             _sum("bytes").alias("bytes"),
             _sum("duration_ns").alias("total_ns"),
         )
-        .sort("total_ns", "kind", descending=[True, False], nulls_last=True)
+    )
+    return pl.concat([copies.table(gpu_ops), memsets], how="diagonal").sort(
+        "total_ns", "device", "copy_kind", descending=[True, False, False], nulls_last=True
     )
 
 
@@ -122,11 +124,14 @@ def activity(gpu_ops: pl.DataFrame) -> Activity:
         ["start_ns", "duration_ns"]
     )
     whole = _activity(timed)
-    numbers = timed["device"].drop_nulls().unique().sort().to_list()
-    if len(numbers) == 1 and timed["device"].null_count() == 0:
+    numbers = timed["device"].unique().sort(nulls_last=True).to_list()
+    if len(numbers) == 1:
         return replace(whole, devices={numbers[0]: whole})
-    parts = {number: _activity(timed.filter(pl.col("device") == number)) for number in numbers}
-    return replace(whole, devices=parts)
+    parts = {
+        number: _activity(timed.filter(pl.col("device").eq_missing(number))) for number in numbers
+    }
+    overlaps = [part.overlap_ns for part in parts.values() if part.overlap_ns is not None]
+    return replace(whole, devices=parts, overlap_ns=sum(overlaps) if overlaps else None)
 
 
 def _activity(timed: pl.DataFrame) -> Activity:

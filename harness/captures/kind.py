@@ -92,10 +92,11 @@ class Kind:
     times; planned first, repeated in rounds, and judged by what the GPU monitor saw.
 
     Reading: ``read(path)`` turns ``artifact`` into the tables it ``fills``; ``read_brief(path)``
-    leaves out what only joins rows of several tables. ``keep(tables)`` leaves out what no page and
-    no finding reads: a run's evidence holds the rest, and two captures are compared by it.
-    ``check(counts, tables, path)`` raises CaptureError if a capture does not hold what it has to.
-    ``conditions(path, tables)`` returns what a capture says of GPU, driver and profiler.
+    leaves out of a large capture what only joins rows of several tables. ``keep(tables)`` leaves
+    out what no page and no finding reads: a run's evidence holds the rest, and two captures are
+    compared by it. ``check(counts, tables, path)`` raises CaptureError if a capture does not hold
+    what it has to. ``conditions(path, tables)`` returns what a capture says of GPU, driver and
+    profiler.
 
     Analysis: ``measures`` by name; ``compared_by`` is the table by which two captures are compared.
     ``cost`` ranks kinds by how much a recording slows the workload: where several kinds fill a

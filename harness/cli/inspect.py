@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from harness.evidence.subject import Folder, Subject
-
-_FINDINGS_SHOWN = 3
+    from harness.evidence.subject import Folder
 
 
 def inspect(
@@ -32,53 +30,40 @@ def inspect(
     from harness.extract import door
     from harness.report.escape import printable
 
-    subject = door.opened(str(file))
+    subject = door.opened(str(file), brief=True)
     if isinstance(subject, Folder):
         _cells(subject, json=json)
         return
     files = subject.files if isinstance(subject, CaptureFiles) else (subject,)
     refused = subject.refused if isinstance(subject, CaptureFiles) else ()
     documents = [
-        (each, kind, summary.document(kind, tables, each.label))
+        (each.label, summary.document(kind, tables, each.label, each.conditions.get(kind, {})))
         for each in files
         for kind, tables in each.captures.items()
     ]
     if json:
-        several = [{"label": each.label, **document} for each, _, document in documents]
+        several = [{"label": label, **document} for label, document in documents]
         several += [{"label": error.where, "error": str(error)} for error in refused]
-        output.as_json(several if len(several) > 1 else documents[0][2])
+        output.as_json(several if len(several) > 1 else documents[0][1])
         return
-    for each, kind, document in documents:
+    for label, document in documents:
         if len(documents) > 1:
-            print(f"{printable(each.label)}: {kind}\n")
-        _show_findings(each, kind)
-        _show(document, full_names=full_names)
+            print(f"{printable(label)}: {document['kind']}\n")
+        _show(document, label, full_names=full_names)
     for error in refused:
         print(f"not read: {printable(str(error))}")
 
 
-def _show_findings(subject: "Subject", kind: str) -> None:
-    """Print the most important findings on one capture, if any has evidence."""
-    from harness.analysis.diagnose import conclude
-    from harness.analysis.diagnose.families import Capture
-    from harness.report import finding_text
-
-    conditions = subject.conditions.get(kind, {})
-    capture = Capture(subject.label, subject.captures[kind], conditions, kind)
-    diagnosis = conclude.diagnose([capture])
-    if any(finding.evidence for finding in diagnosis.findings):
-        for line in finding_text.lines(diagnosis, _FINDINGS_SHOWN):
-            print(line)
-
-
-def _show(document: dict[str, Any], *, full_names: bool) -> None:
+def _show(document: dict[str, Any], label: str, *, full_names: bool) -> None:
     from harness.analysis.kernels import short_names
     from harness.captures.registry import KINDS
+    from harness.cli.shown import head
 
     kind = KINDS[document["kind"]]
     names = [kernel["name"] for kernel in document.get("kernels", [])]
     width = shutil.get_terminal_size((100, 24)).columns
     shown = {} if full_names else short_names(names, max(100, width) - kind.beside_names)
+    head.show(document, label, width)
     if kind.show:
         kind.show(document, shown)
 

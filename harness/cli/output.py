@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -31,5 +32,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -
         drawn.add_row(*(Text(cell) for cell in row))
     console = Console()
     if not console.is_terminal:
-        console = Console(width=max(100, console.width), color_system=None)
+        width = shutil.get_terminal_size((100, 24)).columns
+        console = Console(width=width, color_system=None)
     console.print(drawn)

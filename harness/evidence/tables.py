@@ -22,6 +22,9 @@ GRAPH_POOL = "graph pool"
 FREED_POOL = "freed before the snapshot"
 """What the pool is called of segments that stood neither at the snapshot nor at a mark."""
 
+LARGE = 200_000
+"""GPU operations of one capture above which ``harness inspect`` leaves out what joins tables."""
+
 Tables: TypeAlias = "dict[str, pl.DataFrame]"
 """Table name to rows, as a reader returns them and as evidence is stored."""
 

@@ -24,8 +24,8 @@ def opened(text: str, *, brief: bool = False) -> Subject | CaptureFiles | Folder
     """Return the subject that ``text`` names.
 
     That is a capture file, a folder of them, a folder of a run or a report, or one cell of such:
-    FOLDER:CASE.VARIANT. ``brief`` leaves out of a capture file the tables that only join others and
-    the conditions. Raises UsageError or CaptureError, which name ``text``, if nothing can be read.
+    FOLDER:CASE.VARIANT. ``brief`` may leave out of a large capture file the tables that only join
+    others. Raises UsageError or CaptureError, which name ``text``, if nothing can be read.
     """
     path, (folder, _, cell) = Path(text), text.rpartition(":")
     if not path.exists() and folder and Path(folder).is_dir():
@@ -144,7 +144,7 @@ def capture(path: Path, known: sniff.Recognised | None = None, *, brief: bool = 
         try:
             tables = read(kind, plain, brief=brief)
             tables = {name: tables.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
-            conditions = kind.conditions(plain, tables) if kind.conditions and not brief else {}
+            conditions = kind.conditions(plain, tables) if kind.conditions else {}
         except CaptureError as error:  # of an unpacked copy: name the user's file
             raise CaptureError(error.what, where=path, remedy=error.remedy) from error
     return Subject(str(path), {kind.name: tables}, {kind.name: conditions})
@@ -153,7 +153,7 @@ def capture(path: Path, known: sniff.Recognised | None = None, *, brief: bool = 
 def read(kind: Kind, plain: Path, *, brief: bool = False) -> Tables:
     """Return the tables of a capture that lies unpacked at ``plain``.
 
-    ``brief`` leaves out the tables that only link host calls to the operations they launched.
+    ``brief`` may leave out of a large one what links host calls to the operations they launched.
     """
     reader = kind.read_brief if brief and kind.read_brief else kind.read
     if reader is None:

@@ -14,6 +14,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from harness.cli.diagnose import diagnose
 from harness.cli.inspect import inspect
 from harness.errors import CaptureError
 from harness.evidence.tables import FREED_POOL, frame
@@ -59,14 +60,23 @@ def test_nsys_kernels_are_those_of_nsys_stats(name: str) -> None:
 
 def test_nsys_copies_and_ranges_are_those_of_nsys_stats() -> None:
     found = json.loads(run(DATA / "nsys/streams.sqlite.zst", "--json"))
+    copies: dict[str, list[int]] = {}
+    for row in found["copies"]:
+        known = copies.setdefault(row["copy_kind"], [0, 0, 0])
+        copies[row["copy_kind"]] = [
+            one + row[key] for one, key in zip(known, ("count", "total_ns", "bytes"), strict=True)
+        ]
     times = rows("nsys/streams_cuda_gpu_mem_time_sum.csv")
-    assert sorted((row["count"], row["total_ns"]) for row in found["copies"]) == sorted(
+    assert sorted((count, total) for count, total, _ in copies.values()) == sorted(
         (int(row["Count"]), int(row["Total Time (ns)"])) for row in times
     )
     sizes = rows("nsys/streams_cuda_gpu_mem_size_sum.csv")
-    assert sorted(round(row["bytes"] / 1e6, 3) for row in found["copies"]) == sorted(
+    assert sorted(round(size / 1e6, 3) for *_, size in copies.values()) == sorted(
         float(row["Total (MB)"]) for row in sizes
     )
+    assert ("Device-to-Host", "pageable") in {
+        (row["copy_kind"], row["memory"]) for row in found["copies"]
+    }
     ranges = {row["name"]: row["total_ns"] for row in found["ranges"]}
     for row in rows("nsys/streams_nvtx_sum.csv"):
         assert ranges[row["Range"].removeprefix(":")] == int(row["Total Time (ns)"])
@@ -273,6 +283,46 @@ def test_tables_fit_100_columns_and_full_names_are_whole() -> None:
         assert row["Name"] in whole
 
 
+@pytest.mark.parametrize("name", ["nsys/streams.sqlite.zst", "torch/streams.json.gz"])
+def test_a_timeline_fits_80_columns_and_begins_with_what_matters(name: str) -> None:
+    text = run(DATA / name, COLUMNS="80")
+    assert max(len(line) for line in text.splitlines() if str(DATA) not in line) <= 80
+    titles = ("GPU", "Idle time of the GPU", "Host calls", "Copies; .+", "Kernels")
+    found = [re.search(rf"^{title} *$", text, re.MULTILINE) for title in ("1[.] .+", *titles)]
+    assert all(found)
+    places = [each.start() for each in found if each]
+    assert text.startswith("machine:")
+    assert places == sorted(places)
+    assert "NVIDIA H200" in text.splitlines()[0]
+
+
+def test_the_first_findings_are_those_of_diagnose() -> None:
+    capture = DATA / "nsys/streams.sqlite.zst"
+    other = typer.Typer()
+    other.command()(diagnose)
+    found = json.loads(CliRunner().invoke(other, [str(capture), "--json"]).stdout)["findings"]
+    document = json.loads(run(capture, "--json"))
+    assert [each["id"] for each in document["findings"]] == [each["id"] for each in found]
+    numbered = re.findall(r"^(\d)\. ([\w-]+): ", run(capture), re.MULTILINE)
+    assert numbered == [(str(at), each["id"]) for at, each in enumerate(found[:3], start=1)]
+
+
+def test_how_a_capture_was_recorded_stands_above_it() -> None:
+    found = json.loads(run(DATA / "nsys/graph_level.sqlite.zst", "--json"))["conditions"]
+    text = run(DATA / "nsys/graph_level.sqlite.zst", COLUMNS="300")
+    assert "CUDA graphs as a whole" in found["tracing"]
+    assert "tracing cost" not in found
+    first = text.splitlines()[0]
+    assert first.split(": ", 1)[1].strip() == (
+        f"{found['GPU']}, driver {found['driver']}, CUDA {found['CUDA']}"
+    )
+    for name in ("profiler", "tracing", "not read"):
+        assert re.search(rf"^{name}: +{re.escape(found[name])}$", text, re.MULTILINE)
+    node = run(DATA / "nsys/graph_node.sqlite.zst")
+    assert "CUDA graphs by node" in node
+    assert "\ntracing cost: " in node
+
+
 HOSTILE = "\x1b[31m[bold red]k[/] \u202e<script>\x07\n"
 
 
@@ -324,7 +374,9 @@ def test_what_was_not_measured_is_a_dash_and_null(monkeypatch: pytest.MonkeyPatc
     fake_reader(monkeypatch, "ncu", counters=counters)
     kernel = json.loads(run(DATA / "ncu/small.ncu-rep.zst", "--json"))["kernels"][0]
     assert (kernel["duration_ns"], kernel["dram_pct"], kernel["sm_pct"]) == (2000.0, None, None)
-    line = next(line for line in run(DATA / "ncu/small.ncu-rep.zst").splitlines() if "k " in line)
+    line = next(
+        line for line in run(DATA / "ncu/small.ncu-rep.zst").splitlines() if line.startswith(" k ")
+    )
     assert "2.00" in line
     assert "\N{EN DASH}" in line
 

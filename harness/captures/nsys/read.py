@@ -15,7 +15,7 @@ from harness.captures.nsys.names import COPY_KINDS, MEMORY_KINDS, named, shape
 from harness.captures.nsys.ranges import ranges
 from harness.captures.nsys.rows import correlation, process_id, real, timed
 from harness.errors import CaptureError
-from harness.evidence.tables import Tables, empty, frame
+from harness.evidence.tables import LARGE, Tables, empty, frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,8 +58,10 @@ def read(path: Path, *, joins: bool = True) -> Tables:
 
 
 def read_brief(path: Path) -> Tables:
-    """Return the tables of ``read`` without the links from host calls to operations."""
-    return read(path, joins=False)
+    """Return the tables of ``read``; of a LARGE one without the links from calls to operations."""
+    with opened(path) as file:
+        joins = file.count(_KERNELS) <= LARGE if file.columns(_KERNELS) else True
+    return read(path, joins=joins)
 
 
 class _Export:

@@ -1,37 +1,79 @@
-"""A timeline: GPU activity, kernels, copies, ranges and operators."""
+"""A timeline: devices, idle time, host calls, copies, ranges that repeat, kernels and operators."""
 
+import shutil
 from typing import Any
 
+from harness.analysis import host_state
 from harness.cli.shown.columns import NOT_MEASURED, Cell, number, print_rows, size, text
 from harness.cli.shown.kernels import kernel_name, shape
 
+_NARROW = 100
+"""Columns of a terminal below which launch shapes are left out."""
+_IDLE_ROWS, _CALL_ROWS, _COPY_ROWS, _SERIES_ROWS = 8, 10, 12, 12
 
-def _busy_percent(row: dict[str, Any]) -> str:
-    return f"{row['busy_ns'] / row['span_ns'] * 100:.1f}" if row["span_ns"] else NOT_MEASURED
+_STATES = {
+    host_state.OUTSIDE: "host code outside CUDA",
+    host_state.LAUNCHED: "nothing: launched, not started",
+    host_state.UNKNOWN: "unknown: its launch is not recorded",
+}
+
+
+def _percent(key: str) -> Cell:
+    """Print a time as a percentage of the device's span."""
+    return lambda row: f"{row[key] / row['span_ns'] * 100:.1f}" if row["span_ns"] else NOT_MEASURED
+
+
+def _host(row: dict[str, Any]) -> str:
+    return str(row["call"] or _STATES.get(row["state"], row["state"]))
 
 
 _GPU: dict[str, Cell] = {
-    "device": lambda row: str(row.get("device", "all")),
+    "device": text("device"),
     "span ms": number("span_ns", 1e6, 3),
-    "busy ms": number("busy_ns", 1e6, 3),
-    "busy %": _busy_percent,
-    "idle ms": number("idle_ns", 1e6, 3),
-    "overlapped ms": number("overlap_ns", 1e6, 3),
+    "busy %": _percent("busy_ns"),
+    "= compute": _percent("compute_ns"),
+    "+ communication alone": _percent("communication_ns"),
+    "+ copies alone": _percent("copy_ns"),
+    "idle %": _percent("idle_ns"),
+    "overlapped %": _percent("overlap_ns"),
+}
+_IDLE: dict[str, Cell] = {
+    "while the host was in": _host,
+    "times": number("count"),
+    "idle ms": number("total_ns", 1e6, 3),
+    "% of span": _percent("total_ns"),
+}
+_CALL: dict[str, Cell] = {
+    "call": text("name"),
+    "count": number("count"),
+    "total ms": number("total_ns", 1e6, 3),
+    "median µs": number("median_ns", 1e3, 2),
+    "GPU idle ms": number("idle_ns", 1e6, 3),
+}
+_COPY: dict[str, Cell] = {
+    "copy": text("copy_kind"),
+    "memory": text("memory"),
+    "count": number("count"),
+    "size": size("bytes"),
+    "total ms": number("total_ns", 1e6, 3),
+    "alone ms": number("alone_ns", 1e6, 3),
+}
+_SERIES: dict[str, Cell] = {
+    "range": text("name"),
+    "count": number("count"),
+    "host ms": number("host_ns", 1e6, 3),
+    "GPU ms": number("busy_ns", 1e6, 3),
+    "least": number("busy_min_ns", 1e6, 3),
+    "most": number("busy_max_ns", 1e6, 3),
+    "kernels": number("kernels"),
 }
 _KERNEL: dict[str, Cell] = {
     "count": number("count"),
     "total ms": number("total_ns", 1e6, 3),
     "median µs": number("median_ns", 1e3, 2),
     "share %": number("share", 0.01, 1),
-    "grid": shape("grid"),
-    "block": text("block"),
 }
-_COPY: dict[str, Cell] = {
-    "copy": text("kind"),
-    "count": number("count"),
-    "size": size("bytes"),
-    "total ms": number("total_ns", 1e6, 3),
-}
+_SHAPE: dict[str, Cell] = {"grid": shape("grid"), "block": text("block")}
 _RANGE: dict[str, Cell] = {
     "range": text("name"),
     "count": number("count"),
@@ -48,14 +90,52 @@ _OPERATOR: dict[str, Cell] = {
 
 
 def show(document: dict[str, Any], names: dict[str, str]) -> None:
-    """Print GPU activity, kernels, copies and ranges; operators where no GPU work was recorded."""
+    """Print what each GPU did, what the host did meanwhile, then kernels, copies and ranges.
+
+    Operators are printed where no GPU work was recorded.
+    """
     gpu = document["gpu"]
+    devices = gpu["devices"]
     if gpu["span_ns"] is None:
         print("No GPU work in this capture.")
     else:
-        print_rows("GPU", [*gpu["devices"], *([gpu] if len(gpu["devices"]) != 1 else [])], _GPU)
-    print_rows("Kernels", document["kernels"], kernel_name(names) | _KERNEL)
-    print_rows("Copies", document["copies"], _COPY)
-    print_rows("Ranges", document["ranges"], _RANGE)
+        print_rows("GPU", devices, _some(_GPU, devices))
+    span = {"span_ns": sum(device["span_ns"] for device in devices)}
+    idle = [row | span for row in _over_devices(document["idle"] or [], "state", "call")]
+    of_all = ", summed over devices" if len(devices) > 1 else ""
+    print_rows(f"Idle time of the GPU{of_all}", idle, _IDLE, _IDLE_ROWS)
+    print_rows("Host calls", document["calls"] or [], _CALL, _CALL_ROWS)
+    copies = _over_devices(document["copies"], "copy_kind", "memory")
+    print_rows(f"Copies{of_all}; alone: while no kernel ran", copies, _COPY, _COPY_ROWS)
+    series = document["series"] or []
+    print_rows("Ranges that repeat: medians of one, least, most", series, _SERIES, _SERIES_ROWS)
+    narrow = shutil.get_terminal_size((_NARROW, 24)).columns < _NARROW
+    kernel = kernel_name(names) | _KERNEL | ({} if narrow else _SHAPE)
+    print_rows("Kernels", document["kernels"], kernel)
+    alone = [row for row in document["ranges"] if row["series"] is None]
+    never = any(row["unfinished"] for row in alone)
+    print_rows("Ranges", alone, _RANGE if never else _without(_RANGE, "never ended"))
     if gpu["span_ns"] is None:
         print_rows("Operators", document.get("operators", []), _OPERATOR)
+
+
+def _some(columns: dict[str, Cell], devices: list[dict[str, Any]]) -> dict[str, Cell]:
+    """Return the columns without communication and copies where no device has any."""
+    keys = {"+ communication alone": "communication_total_ns", "+ copies alone": "copy_total_ns"}
+    empty = [name for name, key in keys.items() if not any(row[key] for row in devices)]
+    return _without(columns, *empty)
+
+
+def _without(columns: dict[str, Cell], *names: str) -> dict[str, Cell]:
+    return {name: cell for name, cell in columns.items() if name not in names}
+
+
+def _over_devices(rows: list[dict[str, Any]], *keys: str) -> list[dict[str, Any]]:
+    """Return rows of equal ``keys`` as one, the longest in total first; all else is summed."""
+    summed: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        kept = summed.setdefault(tuple(row[key] for key in keys), {key: row[key] for key in keys})
+        for key, value in row.items():
+            if key not in (*keys, "device", "share"):
+                kept[key] = value if kept.get(key) is None else kept[key] + (value or 0)
+    return sorted(summed.values(), key=lambda row: -(row["total_ns"] or 0))

@@ -112,6 +112,19 @@ def test_without_joins_the_rest_is_the_same(tmp_path: Path) -> None:
         assert brief[name].drop(absent, strict=False).equals(left)
 
 
+def test_only_a_large_export_is_read_without_joins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = unpacked("graph_node", tmp_path)
+    whole = nsys.read_brief(path)
+    assert whole["api_calls"].equals(nsys.read(path)["api_calls"])
+    kernels = (whole["gpu_ops"]["kind"] == "kernel").sum()
+    monkeypatch.setattr(nsys, "LARGE", kernels - 1)
+    assert "api_calls" not in nsys.read_brief(path)
+    monkeypatch.setattr(nsys, "LARGE", kernels)
+    assert "api_calls" in nsys.read_brief(path)
+
+
 def test_a_table_read_in_parts_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = altered(tmp_path, f"DELETE FROM {KERNELS} WHERE rowid % 3 = 0")
     whole = nsys.read(path)

@@ -1,0 +1,62 @@
+"""What stands on top of a capture's tables: how it was recorded, and its first findings."""
+
+import textwrap
+from typing import Any
+
+from harness.analysis.kernels import short_name
+from harness.report.escape import printable
+
+_FINDINGS = 3
+_MACHINE = ("GPU", "driver", "CUDA", "CUDA runtime", "ROCm")
+"""Conditions that stand on one line; the name of the first says itself."""
+_PERCENT = "\N{NO-BREAK SPACE}%"
+
+
+def show(document: dict[str, Any], label: str, width: int) -> None:
+    """Print conditions, a line each, and the first findings, wrapped at ``width`` columns."""
+    known = document["conditions"]
+    machine = [
+        known[name] if name == "GPU" else f"{name} {known[name]}"
+        for name in _MACHINE
+        if name in known
+    ]
+    rows = [("machine", ", ".join(machine))] if machine else []
+    rows += [(name, value) for name, value in known.items() if name not in _MACHINE]
+    margin = max((len(name) for name, _ in rows), default=0) + 2
+    for name, value in rows:
+        _print(f"{name}:".ljust(margin), value, width)
+    if rows:
+        print()
+    _findings(document["findings"], label, width)
+
+
+def _findings(findings: list[dict[str, Any]] | None, label: str, width: int) -> None:
+    """Print a sentence a finding; None is what was left out."""
+    command = f"harness diagnose {printable(label)}"
+    if findings is None:
+        print(
+            f"Too many operations to say at once what the host did and what is wrong: {command}\n"
+        )
+        return
+    for place, finding in enumerate(findings[:_FINDINGS], start=1):
+        _print(f"{place}. ", _sentence(finding), width)
+    if findings:
+        print(f"   evidence, fix and more: {command}\n")
+
+
+def _sentence(finding: dict[str, Any]) -> str:
+    kernel = short_name(finding["kernel"]) if finding["kernel"] else ""
+    share = "" if finding["share"] is None else f"{finding['share'] * 100:.1f} % of the time"
+    about = ", ".join(part for part in (share, finding["where"], kernel) if part)
+    return f"{finding['id']}: {finding['title'].removesuffix('.')} ({about})"
+
+
+def _print(first: str, text: str, width: int) -> None:
+    lines = textwrap.wrap(
+        printable(text).replace(" %", _PERCENT),
+        width,
+        initial_indent=first,
+        subsequent_indent=" " * len(first),
+        break_on_hyphens=False,
+    )
+    print("\n".join(lines).replace(_PERCENT, " %"))
