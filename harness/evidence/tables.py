@@ -138,6 +138,14 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "unit": "category",
         "value": "float",
     },
+    # What Nsight Compute's rules estimate of a launch; speedup: percent of its time that could go.
+    "rules": {
+        "launch": "int",
+        "name": "category",
+        "rule": "category",
+        "title": "category",
+        "speedup": "float",
+    },
     # SASS instructions of a profiled launch in the order of their addresses, where the report has
     # the section SourceCounters. executed: by warps; samples: of warps that stood there; stall: the
     # most frequent reason, and its samples; file and line null without line information.

@@ -3,8 +3,8 @@
     python -m harness.captures.ncu.child REPORT ROWS
 
 Writes one JSON line a profiled launch: name, grid, block, every metric that is a number as
-[name, unit, value], and its instructions where the report holds the section SourceCounters
-(:mod:`.instructions`).
+[name, unit, value], its instructions where the report holds the section SourceCounters
+(:mod:`.instructions`), and ncu's rules (:mod:`.rules`).
 """
 
 import json
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.captures.ncu.instructions import instructions
+from harness.captures.ncu.rules import rules
 
 _LIMITS = {
     resource.RLIMIT_AS: 8 << 30,  # bytes, as the native reader trusts the sizes in the file
@@ -52,6 +53,7 @@ def _launch(library: Any, action: Any) -> dict[str, Any]:
         "block": _shape(action, "block"),
         "metrics": list(_metrics(library, action)),
         "instructions": instructions(action),
+        "rules": rules(action),
     }
 
 

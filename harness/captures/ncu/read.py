@@ -31,7 +31,7 @@ Columns = dict[str, list[object]]
 def read(path: Path) -> Tables:
     """Return counters: a row a profiled launch and metric, under Nsight Compute's names and units.
 
-    Every metric is returned; what a run's evidence keeps of them says :mod:`.keep`.
+    Beside them the instructions, and what ncu's rules estimate. Every metric is returned; what a run's evidence keeps of them says :mod:`.keep`.
 
     Launches count from 0 in the report's order; grid and block are "x,y,z". What is absent or no
     number has no row. Raises CaptureError for a file that is damaged, cut or holds no kernel,
@@ -50,11 +50,13 @@ def read(path: Path) -> Tables:
         rows = _rows(path, Path(folder))
         counters: Columns = {name: [] for name in SCHEMAS["counters"]}
         instructions: Columns = {name: [] for name in SCHEMAS["instructions"]}
+        rules: Columns = {name: [] for name in SCHEMAS["rules"]}
         launches = 0
         try:
             for launches, launch in enumerate(_launches(rows), start=1):
                 _extend(counters, _counters(launches - 1, launch))
                 _extend(instructions, _instructions(launches - 1, launch))
+                _extend(rules, _rules(launches - 1, launch))
         except (OSError, LookupError, TypeError, ValueError):
             raise CaptureError("NVIDIA's reader left no readable rows", where=path) from None
     if launches != announced:
@@ -62,6 +64,7 @@ def read(path: Path) -> Tables:
     return {
         "counters": frame("counters", counters),
         "instructions": frame("instructions", instructions),
+        "rules": frame("rules", rules),
     }
 
 
@@ -106,6 +109,11 @@ def _instructions(number: int, launch: dict[str, Any]) -> Iterator[Row]:
         source = (file or None, line or None)
         counts = (executed, samples, stall or None, stalled)
         yield (number, launch["name"], index, sass, *source, *counts)
+
+
+def _rules(number: int, launch: dict[str, Any]) -> Iterator[Row]:
+    for rule, title, speedup in launch["rules"]:
+        yield (number, launch["name"], rule, title, float(speedup))
 
 
 def _extend(columns: Columns, rows: Iterator[Row]) -> None:

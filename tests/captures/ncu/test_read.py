@@ -18,7 +18,7 @@ from harness.errors import CaptureError, ToolError
 from tests.support.paths import DATA
 
 DATA = DATA / "ncu"
-LAUNCH = '{"name": "k", "grid": "", "block": "", "metrics": %s, "instructions": []}'
+LAUNCH = '{"name": "k", "grid": "", "block": "", "metrics": %s, "instructions": [], "rules": []}'
 
 
 @pytest.fixture(scope="module")
