@@ -31,7 +31,8 @@ Columns = dict[str, list[object]]
 def read(path: Path) -> Tables:
     """Return counters: a row a profiled launch and metric, under Nsight Compute's names and units.
 
-    Beside them the instructions, and what ncu's rules estimate. Every metric is returned; what a run's evidence keeps of them says :mod:`.keep`.
+    Beside them stand the instructions, and what ncu's rules estimate. Every metric is returned;
+    what a run's evidence keeps of the metrics says :mod:`.keep`.
 
     Launches count from 0 in the report's order; grid and block are "x,y,z". What is absent or no
     number has no row. Raises CaptureError for a file that is damaged, cut or holds no kernel,
