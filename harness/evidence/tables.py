@@ -212,6 +212,24 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     },
     # The parts of each pool's reserved bytes at each of those marks, as in memory_parts.
     "memory_mark_parts": {"index": "int", "pool": "str", "part": "str", "bytes": "int"},
+    # Blocks that the history handed out, from the event that did to the one that freed them (null:
+    # none did); bytes as rounded by the allocator. Empty where addresses are not recorded.
+    "memory_blocks": {
+        "index": "int",
+        "freed": "int",
+        "pool": "category",
+        "site": "category",
+        "bytes": "int",
+    },
+    # Segments that the history reserved; free_bytes: free in the partly used segments of their pool
+    # at that time. Empty where addresses are not recorded; expandable segments have no rows.
+    "memory_segments": {
+        "index": "int",
+        "freed": "int",
+        "pool": "category",
+        "bytes": "int",
+        "free_bytes": "int",
+    },
     # Allocated and reserved bytes after each allocator event; phase is null before the first.
     "memory_timeline": {
         "index": "int",

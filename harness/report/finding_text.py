@@ -3,8 +3,9 @@
 import textwrap
 from collections.abc import Iterator
 
-from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, Diagnosis, Evidence, Finding
+from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, MEMORY, Diagnosis, Evidence, Finding
 from harness.analysis.kernels import short_name
+from harness.analysis.units import size
 from harness.report.escape import printable
 from harness.report.numbers import number
 
@@ -51,9 +52,10 @@ def _finding(finding: Finding, place: int) -> Iterator[str]:
 def _costs(finding: Finding) -> str:
     """Return what is at stake; of a finding of nothing but time, what it leaves unexplained."""
     share = None if finding.share is None else _percent(finding.share)
+    whole = "peak of reserved bytes" if finding.level == MEMORY else "time"
     if finding.id == ABSTAIN:
-        return f"{share} of the time is unexplained"
-    explains = f"explains {share} of the time" if share else ""
+        return f"{share} of the {whole} is unexplained"
+    explains = f"explains {share} of the {whole}" if share else ""
     gains = "" if finding.gain is None else f"removing it gains at most {_percent(finding.gain)}"
     return ", ".join(part for part in (explains, gains) if part)
 
@@ -63,11 +65,16 @@ def _percent(fraction: float) -> str:
 
 
 def _evidence(evidence: Evidence) -> str:
-    unit = f" {evidence.unit}" if evidence.unit else ""
-    text = f"{evidence.metric}: {number(evidence.value)}{unit}"
+    text = f"{evidence.metric}: {_quantity(evidence.value, evidence.unit)}"
     if evidence.threshold is not None:
-        text += f" (threshold {number(evidence.threshold)}{unit})"
+        text += f" (threshold {_quantity(evidence.threshold, evidence.unit)})"
     return text
+
+
+def _quantity(value: float, unit: str) -> str:
+    if unit == "B":
+        return size(round(value))
+    return f"{number(value)} {unit}" if unit else number(value)
 
 
 def _wrapped(text: str, first: str, rest: str | None = None) -> list[str]:

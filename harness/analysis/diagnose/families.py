@@ -74,5 +74,5 @@ class Family:
 FAMILIES = (
     Family("timeline", "gpu_ops", "harness.analysis.diagnose.timeline_view:views"),
     Family("kernel", "counters", "harness.analysis.diagnose.kernel_view:views", by_launch=True),
-    Family("memory", "memory_timeline", "harness.analysis.diagnose.memory_view:views"),
+    Family("memory", "memory_pools", "harness.analysis.diagnose.memory_view:views"),
 )

@@ -8,6 +8,9 @@ Level = Literal[
 ]
 """Where in the stack a cause lies, top down."""
 
+MEMORY: Level = "memory"
+"""The level of findings whose fractions are of bytes, not of time."""
+
 HEALTHY = "healthy"
 ABSTAIN = "abstain"
 

@@ -1,19 +1,157 @@
-"""What findings on memory read: one snapshot of the caching allocator."""
+"""What findings on memory read: one snapshot of the caching allocator, in its measured steps.
+
+The measured steps are the phases that follow a phase named WARMUP, as the probe records them. A
+snapshot without such a phase is read from the beginning of its history to its end.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import polars as pl
+
 from harness.analysis.diagnose.families import Capture
+from harness.analysis.diagnose.finding import Evidence
+from harness.evidence.tables import FREED_POOL, GRAPH_POOL, Tables
+
+WARMUP = "warmup"
+FREE_SEGMENTS = "free segments"
 
 
 @dataclass(frozen=True)
 class MemoryView:
-    """One snapshot with its history."""
+    """One snapshot; sizes are bytes.
 
-    capture: Capture
+    ``levels`` are the rows of memory_timeline in the measured steps, ``first`` and ``last`` their
+    events. ``peak`` is the most that was reserved in them, ``held`` the most that was ever
+    allocated until they ended. ``blocks`` are memory_blocks until then, ``freed`` null where a
+    block outlived the steps. ``segments`` are memory_segments that stood in them. ``pools`` are the
+    bytes that each pool reserves and holds as they end, and its number of events in them;
+    ``phases`` each pool's events by phase. ``before`` was allocated before the history began,
+    ``cached`` is in segments without a block as the steps end.
+    """
+
+    source: str
+    levels: pl.DataFrame
+    first: int
+    last: int
+    peak: int
+    held: int
+    before: int
+    blocks: pl.DataFrame
+    segments: pl.DataFrame
+    pools: pl.DataFrame
+    phases: pl.DataFrame
+    cached: int
+    by_phase: bool
     share: float = 1.0
+
+    @property
+    def recorded(self) -> bool:
+        """Whether there is a history with addresses: without it nothing can be told."""
+        return bool(self.levels.height and self.pools.height)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the history reaches back to where the measured steps, or memory, begin."""
+        return self.recorded and (self.by_phase or not self.before)
+
+    @property
+    def unused(self) -> int:
+        """Return the bytes of whole segments that the measured steps never needed.
+
+        What graphs' pools hold is not among them: replays use it unseen.
+        """
+        graphs = self.pools.filter(pl.col("pool").str.starts_with(GRAPH_POOL))
+        used = int(self.levels["allocated_bytes"].max() or 0)  # type: ignore[arg-type]  # integers
+        in_graphs = int((graphs["reserved_bytes"] - graphs["allocated_bytes"]).sum())
+        return min(max(self.peak - used - in_graphs, 0), self.cached)
+
+    def part(self, size: float) -> float:
+        """Return bytes as a fraction of the peak of reserved bytes."""
+        return size / self.peak if self.peak else 0.0
+
+    def size(self, metric: str, size: float, threshold: float | None = None) -> Evidence:
+        """Return evidence in bytes."""
+        return Evidence(metric, float(size), threshold, self.source, "B")
+
+    def number(self, metric: str, value: float, threshold: float | None = None) -> Evidence:
+        """Return evidence that is a count."""
+        return Evidence(metric, value, threshold, self.source)
 
 
 def views(captures: Sequence[Capture]) -> Sequence[MemoryView]:
     """Return one view a snapshot."""
-    return [MemoryView(each) for each in captures if each.tables["memory_timeline"].height]
+    return [_view(each) for each in captures if each.tables["memory_pools"].height]
+
+
+def _view(capture: Capture) -> MemoryView:
+    tables = capture.tables
+    timeline = tables["memory_timeline"].with_columns(pl.col("phase").cast(pl.String)).sort("index")
+    levels = _measured(timeline)
+    first, last = (levels["index"][0], levels["index"][-1]) if levels.height else (0, -1)
+    until = timeline.filter(pl.col("index") <= last)
+    start = tables["memory_by_pool"].filter(pl.col("index") < 0)
+    stood = (pl.col("index") <= last) & (pl.col("freed").is_null() | (pl.col("freed") > first))
+    segments = tables["memory_segments"].with_columns(pl.col("pool").cast(pl.String))
+    return MemoryView(
+        source=capture.label,
+        levels=levels,
+        first=first,
+        last=last,
+        peak=int(levels["reserved_bytes"].max() or 0),  # type: ignore[arg-type]  # integers
+        held=int(until["allocated_bytes"].max() or 0),  # type: ignore[arg-type]  # integers
+        before=int(start["allocated_bytes"].sum()),
+        blocks=_blocks(tables["memory_blocks"], last),
+        segments=segments.filter(stood).sort("index"),
+        pools=_pools(tables, first, last),
+        phases=_phases(tables, timeline, last),
+        cached=_cached(tables, levels),
+        by_phase=levels.height < timeline.height,
+    )
+
+
+def _measured(timeline: pl.DataFrame) -> pl.DataFrame:
+    """Return the levels of the phases after a warm-up, all where there is none."""
+    runs = timeline.with_columns(run=pl.col("phase").rle_id())
+    warm = runs.filter(pl.col("phase") == WARMUP)["run"].unique() + 1
+    measured = runs.filter(pl.col("run").is_in(warm.implode())).drop("run")
+    return measured if measured.height else timeline
+
+
+def _blocks(blocks: pl.DataFrame, last: int) -> pl.DataFrame:
+    outlived = pl.when(pl.col("freed") <= last).then("freed")
+    texts = pl.col("pool", "site").cast(pl.String)
+    return blocks.filter(pl.col("index") <= last).with_columns(texts, freed=outlived).sort("index")
+
+
+def _pools(tables: Tables, first: int, last: int) -> pl.DataFrame:
+    """Return pool, events in the measured steps, and reserved and allocated bytes as they end."""
+    named = pl.col("pool").cast(pl.String)
+    rows = tables["memory_by_pool"].with_columns(named).filter(pl.col("index") <= last)
+    levels = pl.col("reserved_bytes", "allocated_bytes").last()
+    grouped = rows.sort("index").group_by("pool", maintain_order=True)
+    counted = grouped.agg((pl.col("index") >= first).sum().alias("events"), levels)
+    return counted.filter(pl.col("pool") != FREED_POOL)
+
+
+def _phases(tables: Tables, timeline: pl.DataFrame, last: int) -> pl.DataFrame:
+    """Return phase, pool and events of each pool in each phase until the measured steps end."""
+    phases = timeline.select("index", "phase").drop_nulls()
+    named = pl.col("pool").cast(pl.String)
+    rows = tables["memory_by_pool"].with_columns(named).filter(pl.col("index") <= last)
+    joined = rows.join(phases, on="index")
+    return joined.group_by("phase", "pool", maintain_order=True).agg(
+        pl.len().alias("events"),
+        pl.col("index").min().alias("first"),
+        pl.col("index").max().alias("last"),
+    )
+
+
+def _cached(tables: Tables, levels: pl.DataFrame) -> int:
+    """Return the free segments outside graphs' pools as the measured steps, or all, ended."""
+    ended = tables["memory_marks"].filter(pl.col("phase").is_in(levels["phase"].tail(1).implode()))
+    marked = tables["memory_mark_parts"].filter(pl.col("index").is_in(ended["index"].implode()))
+    rows = (marked if marked.height else tables["memory_parts"]).filter(
+        pl.col("part") == FREE_SEGMENTS, ~pl.col("pool").str.starts_with(GRAPH_POOL)
+    )
+    return int(rows["bytes"].sum())

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 _MAPPING = ("segment_map", "segment_unmap")
 
 
-def of_events(snapshot: "Snapshot", allocated: list[int], reserved: list[int]) -> list[str] | None:
-    """Return the pool of each event, FREED_POOL if not known; "" for one that changed nothing.
+def homes(
+    snapshot: "Snapshot", allocated: list[int], reserved: list[int]
+) -> "list[Stands | None] | None":
+    """Return the segment of each event; None for one that changed nothing or is of no known one.
 
     ``allocated`` and ``reserved`` are the bytes that each event added. None where addresses are not
     recorded. Marks from before the first event name nothing: events after them may be lost.
@@ -32,27 +34,46 @@ def of_events(snapshot: "Snapshot", allocated: list[int], reserved: list[int]) -
         return None
     standing = _Standing(snapshot)
     marks = list(snapshot.marks)
-    segments: list[_Stands | None] = []
+    segments: list[Stands | None] = []
     for at in range(len(changes) - 1, -1, -1):
         event = snapshot.events[at]
         while marks and event.time_us is not None and event.time_us <= marks[-1].time_us:
             standing.name(marks.pop().segments)
         segments.append(standing.before(event, reserved[at]) if changes[at] else None)
     segments.reverse()
+    return segments
+
+
+def pools(
+    homes: "list[Stands | None] | None", allocated: list[int], reserved: list[int]
+) -> list[str] | None:
+    """Return the pool of each event, FREED_POOL if not known; "" for one that changed nothing."""
+    if homes is None:
+        return None
     return [
-        "" if not changed else FREED_POOL if segment is None else segment.pool or FREED_POOL
-        for segment, changed in zip(segments, changes, strict=True)
+        "" if not (change or mapped) else FREED_POOL if home is None else home.named
+        for home, change, mapped in zip(homes, allocated, reserved, strict=True)
     ]
 
 
 @dataclass(eq=False, slots=True)
-class _Stands:
+class Stands:
     """A segment from when it is reserved until it is gone; ``size`` is its mapped bytes."""
 
     start: int
     end: int
     size: int = 0
     pool: str | None = None
+
+    @property
+    def named(self) -> str:
+        """Return the name of its pool, FREED_POOL if not known."""
+        return self.pool or FREED_POOL
+
+    @property
+    def span(self) -> int:
+        """Return the bytes of a segment that is not expandable."""
+        return self.end - self.start
 
 
 class _Standing:
@@ -66,7 +87,7 @@ class _Standing:
             of_kind.before(segment.address or 0, -segment.total_size)
         self.name(snapshot.segments)
 
-    def before(self, event: "Event", reserved: int) -> _Stands | None:
+    def before(self, event: "Event", reserved: int) -> Stands | None:
         """Return the segment of an event that added ``reserved`` bytes, and undo the event."""
         address = event.addr or 0
         if event.action in _MAPPING:
@@ -90,9 +111,9 @@ class _Plain:
 
     def __init__(self) -> None:
         self._starts: list[int] = []
-        self._stand: list[_Stands] = []
+        self._stand: list[Stands] = []
 
-    def before(self, address: int, reserved: int) -> _Stands | None:
+    def before(self, address: int, reserved: int) -> Stands | None:
         """Return the segment at ``address``, from before ``reserved`` bytes were added to it."""
         at = bisect_right(self._starts, address) - 1
         if at < 0 or address >= self._stand[at].end:
@@ -100,7 +121,7 @@ class _Plain:
                 return None
             at += 1
             self._starts.insert(at, address)
-            self._stand.insert(at, _Stands(address, address - reserved))
+            self._stand.insert(at, Stands(address, address - reserved))
         segment = self._stand[at]
         segment.size -= reserved
         if segment.size <= 0:
@@ -119,16 +140,16 @@ class _Expandable:
         ranges = _ranges(snapshot)
         self._starts = [start for start, _ in ranges]
         self._ends = [end for _, end in ranges]
-        self._stand: list[_Stands | None] = [None] * len(ranges)
+        self._stand: list[Stands | None] = [None] * len(ranges)
 
-    def before(self, address: int, reserved: int) -> _Stands | None:
+    def before(self, address: int, reserved: int) -> Stands | None:
         """Return the segment at ``address``, from before ``reserved`` bytes were added to it."""
         at = bisect_right(self._starts, address) - 1
         if at < 0 or address >= self._ends[at]:
             return None
         segment = self._stand[at]
         if segment is None and reserved < 0:
-            segment = _Stands(self._starts[at], self._ends[at])
+            segment = Stands(self._starts[at], self._ends[at])
         if segment:
             segment.size -= reserved
             self._stand[at] = segment if segment.size > 0 else None

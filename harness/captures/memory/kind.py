@@ -27,6 +27,8 @@ KIND = Kind(
         "memory_by_pool",
         "memory_live",
         "memory_pool_peaks",
+        "memory_blocks",
+        "memory_segments",
         "memory_timeline",
         "memory_sites",
         "memory_marks",

@@ -34,7 +34,7 @@ def read(path: Path) -> Tables:
 
     Raises CaptureError for what is no snapshot, or whose history and totals contradict each other.
     """
-    from harness.captures.memory.event_pools import of_events
+    from harness.captures.memory import event_pools, lifetimes
     from harness.captures.memory.levels import by_pool
     from harness.captures.memory.live import live
     from harness.captures.memory.peaks import peaks
@@ -62,7 +62,8 @@ def read(path: Path) -> Tables:
         },
     )
     names = Stacks(path)
-    pool_of = of_events(snapshot, more_allocated, more_reserved)
+    homes = event_pools.homes(snapshot, more_allocated, more_reserved)
+    pool_of = event_pools.pools(homes, more_allocated, more_reserved)
     levels = by_pool(snapshot.segments, pool_of, more_allocated, more_reserved)
     return {
         "memory_pools": pools(snapshot.segments),
@@ -70,6 +71,10 @@ def read(path: Path) -> Tables:
         "memory_by_pool": levels,
         "memory_live": live(path, snapshot.segments, names),
         "memory_pool_peaks": peaks(path, events, pool_of, more_allocated, levels, names),
+        "memory_blocks": lifetimes.blocks(events, pool_of, more_allocated, names),
+        "memory_segments": lifetimes.segments(
+            events, homes, more_allocated, more_reserved, snapshot.segments
+        ),
         "memory_timeline": timeline,
         "memory_sites": _sites(path, snapshot, phases, allocated, names),
         "memory_marks": _marks(snapshot.marks),

@@ -50,8 +50,8 @@ def ncu_capture() -> Capture:
 
 
 def memory_capture() -> Capture:
-    level: dict[str, object] = {"index": 0, "allocated_bytes": 1, "reserved_bytes": 2}
-    return capture("snapshot", "memory_timeline", [level])
+    pool: dict[str, object] = {"pool": "default", "allocated_bytes": 1, "reserved_bytes": 2}
+    return capture("snapshot", "memory_pools", [pool])
 
 
 @pytest.mark.usefixtures("toy")

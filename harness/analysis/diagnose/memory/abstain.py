@@ -1,13 +1,33 @@
-"""Said of the snapshot where its evidence decides nothing: what to capture instead."""
+"""Said of a snapshot whose history is missing, begins late, or does not explain what is unused."""
 
 from collections.abc import Iterator
 
 from harness.analysis.diagnose.finding import ABSTAIN, Finding, Kind
 from harness.analysis.diagnose.memory_view import MemoryView
 
-KIND = Kind(ABSTAIN, "memory", "The evidence does not say what limits this.")
+KIND = Kind(ABSTAIN, "memory", "The snapshot does not say what its memory is reserved for.")
+_HISTORY = (
+    "capture the history with addresses: torch.cuda.memory._record_memory_history() before the"
+    " first tensor is made"
+)
+_WHOLE = (
+    "capture the history from before the model is made, with max_entries above the number of events"
+)
+_CACHED = "capture again after torch.cuda.empty_cache() at the end of the warm-up"
 
 
 def found(view: MemoryView) -> Iterator[Finding]:
-    """Yield that the evidence does not decide."""
-    yield KIND.finding(view.capture.label, (), confidence=0.0)
+    """Yield what to record instead."""
+    if not view.recorded:
+        yield KIND.finding(view.source, (), confidence=0.0, capture_next=(_HISTORY,))
+        return
+    evidence = (
+        view.size("allocated before the history begins", view.before),
+        view.size("in segments that the measured steps never needed", view.unused),
+    )
+    yield KIND.finding(
+        view.source,
+        evidence,
+        confidence=0.0,
+        capture_next=(_CACHED if view.complete else _WHOLE,),
+    )

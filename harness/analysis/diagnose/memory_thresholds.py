@@ -1,0 +1,21 @@
+"""The thresholds of findings on memory: each with its reason and where it comes from."""
+
+SMALL_SEGMENT = 2 << 20
+"""Bytes: torch's allocator keeps blocks of at most 1 MiB in segments of this size, apart from
+larger ones (kSmallBuffer of c10/cuda/CUDACachingAllocator)."""
+
+FEW_BLOCKS = 8
+"""Blocks that one expression makes: operands, results and intermediates of a function and of its
+backward pass. To be confirmed by the zoo."""
+
+MOST_OF_SPIKE = 0.5
+"""Of the short-lived bytes at a peak: below this, other blocks hold more of them."""
+
+EVEN = 2
+"""Times: blocks left in two quarters of the measured steps differ by no more where each step leaves
+the same, because a quarter cuts at most one of four steps. To be confirmed by the zoo."""
+
+UNUSED = 0.3
+"""Of the reserved bytes: where more is never in use and no finding says why, nothing is concluded.
+Cached segments of an earlier phase are reused piece by piece, so some always lie idle. To be
+confirmed by the zoo."""

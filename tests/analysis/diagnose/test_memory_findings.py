@@ -1,0 +1,223 @@
+"""Findings on memory, on programs that run on an allocator in miniature: sick, and done right."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.diagnose import conclude
+from harness.analysis.diagnose.families import FAMILIES, Capture
+from harness.analysis.diagnose.finding import Finding
+from harness.evidence.tables import SCHEMAS, empty
+from tests.support.caching_allocator import KIB, MIB, Device
+from tests.support.paths import DATA
+from tests.support.reports import COMMITTED
+from tests.support.snapshots import tables_of
+
+STEPS = 4
+
+
+def steps(device: Device, step: Callable[[], None]) -> None:
+    """Run a step as a capture does: once at first, to warm up, and measured."""
+    for phase, count in (("first", 1), ("warmup", 2), ("step", STEPS)):
+        device.phase(phase)
+        for _ in range(count):
+            step()
+
+
+def fragmentation(device: Device, *, sick: bool) -> None:
+    """Keep 16 small blocks and drop 16 large ones, allocated in turn or apart; then a larger."""
+    unit = 16 * MIB
+    held: list[int] = []
+
+    def step() -> None:
+        device.drop(*held)
+        held.clear()
+        device.drop(device.new(64 * unit))
+        dropped = []
+        if sick:
+            for _ in range(16):
+                dropped.append(device.new(3 * unit))
+                held.append(device.new(unit))
+        else:
+            held.extend(device.new(unit) for _ in range(16))
+            dropped = [device.new(3 * unit) for _ in range(16)]
+        device.drop(*dropped)
+        held.append(device.new(32 * unit))
+
+    device.new(unit)
+    steps(device, step)
+
+
+def dead_pool(device: Device, *, sick: bool) -> None:
+    """Capture graphs of 6 sizes, with a pool each or one for all; replay the largest."""
+    device.new(288 * MIB)
+    device.phase("first")
+    for number in range(6):
+        with device.pool(1 + number if sick else 1):
+            wide = device.new((64 - 2 * number) * MIB)
+            device.new(16 * MIB)
+            device.drop(wide)
+    steps(device, lambda: device.drop(device.new(64 * KIB)))
+
+
+def transient_spike(device: Device, *, sick: bool) -> None:
+    """Compute a loss of all rows at once, or of a sixteenth at a time."""
+    device.new(256 * MIB)
+    chunks = 1 if sick else 16
+
+    def step() -> None:
+        for _ in range(chunks):
+            logits = device.new(1024 * MIB // chunks)
+            wider = device.new(2048 * MIB // chunks)
+            softmax = device.new(2048 * MIB // chunks)
+            device.drop(logits, wider, softmax)
+
+    steps(device, step)
+
+
+def leak(device: Device, *, sick: bool) -> None:
+    """Train for 8 passes a step and keep each loss, with what its graph holds or without."""
+    device.new(4 * MIB)
+    gradient = device.new(4 * MIB)
+    device.drop(gradient)
+
+    def step() -> None:
+        for _ in range(8):
+            activations = device.new(MIB, "activations.py")
+            device.new(4, "loss.py")
+            gradient = device.new(4 * MIB)
+            device.drop(gradient)
+            if not sick:
+                device.drop(activations)
+
+    steps(device, step)
+
+
+PROGRAMS: dict[str, Callable[..., None]] = {
+    "fragmentation": fragmentation,
+    "dead-pool": dead_pool,
+    "transient-spike": transient_spike,
+    "leak": leak,
+}
+
+
+def ran(name: str, *, sick: bool) -> Device:
+    device = Device()
+    device.phase("load")
+    PROGRAMS[name](device, sick=sick)
+    return device
+
+
+def findings(capture: Capture) -> tuple[Finding, ...]:
+    return conclude.diagnose([capture]).findings
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_cause_is_named_first_and_its_absence_is_healthy(name: str, tmp_path: Path) -> None:
+    sick, healthy = (findings(ran(name, sick=sick).capture(tmp_path)) for sick in (True, False))
+    assert sick[0].id == name
+    assert [each.id for each in healthy] == ["healthy"]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_other_causes_are_not_named(name: str, tmp_path: Path) -> None:
+    assert [each.id for each in findings(ran(name, sick=True).capture(tmp_path))] == [name]
+
+
+@pytest.mark.parametrize("name", PROGRAMS.keys() - {"leak"})
+def test_the_gain_is_what_the_healthy_program_saves(name: str, tmp_path: Path) -> None:
+    sick, healthy = (ran(name, sick=sick) for sick in (True, False))
+    saved = 1 - healthy.peak_reserved / sick.peak_reserved
+    assert findings(sick.capture(tmp_path))[0].gain == pytest.approx(saved, rel=0.25)
+
+
+def test_a_leak_is_of_the_line_that_leaves_most_and_gains_what_the_steps_left(
+    tmp_path: Path,
+) -> None:
+    device = ran("leak", sick=True)
+    (first,) = findings(device.capture(tmp_path))
+    assert first.where == "w/activations.py:1 f"
+    left = STEPS * 8 * (MIB + 512)
+    assert first.gain == pytest.approx(left / device.peak_reserved, rel=0.01)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("sick", [True, False])
+def test_without_a_history_nothing_is_concluded(name: str, sick: bool, tmp_path: Path) -> None:
+    device = ran(name, sick=sick)
+    (only,) = findings(device.capture(tmp_path, lost=len(device.history)))
+    assert only.id == "abstain"
+    assert any("history" in each for each in only.next)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("kept", [1 / 8, 1 / 2, 7 / 8])
+def test_a_history_that_is_cut_is_never_given_a_wrong_name(
+    name: str, kept: float, tmp_path: Path
+) -> None:
+    for sick in (True, False):
+        device = ran(name, sick=sick)
+        device.phases.clear()
+        lost = round(len(device.history) * (1 - kept))
+        first = findings(device.capture(tmp_path, lost=lost))[0]
+        assert first.id in ({"abstain", name} if sick else {"abstain"})
+
+
+def test_setting_up_is_no_leak(tmp_path: Path) -> None:
+    device = Device()
+    for _ in range(100):
+        device.new(16 * MIB)
+        device.drop(device.new(4 * MIB))
+    assert findings(device.capture(tmp_path))[0].id == "healthy"
+
+
+def test_many_activations_are_no_spike(tmp_path: Path) -> None:
+    device = Device()
+    device.phase("load")
+    device.new(8 * MIB)
+
+    def step() -> None:
+        device.drop(*[device.new(32 * MIB) for _ in range(30)])
+
+    steps(device, step)
+    assert [each.id for each in findings(device.capture(tmp_path))] == ["healthy"]
+
+
+def first_of(path: Path) -> Finding:
+    tables = {name: empty(name) for name in SCHEMAS} | tables_of(path)
+    return findings(Capture("real", tables, {}))[0]
+
+
+def value(finding: Finding, metric: str) -> float:
+    return next(each.value for each in finding.evidence if each.metric.startswith(metric))
+
+
+def test_weights_that_are_dequantised_at_once_are_a_spike() -> None:
+    """torchao 0.13.0 holds 12 bytes a weight in fp32, in three blocks, and a bf16 result."""
+    first = first_of(DATA / "memory/stack_013_eager.json.gz")
+    assert first.id == "transient-spike"
+    assert "_dequantize_affine_float8" in first.where
+    assert value(first, "of them in the 3 largest") == 12 * 4096 * 4096
+    assert value(first, "short-lived bytes") == pytest.approx(14 * 4096 * 4096, rel=1e-3)
+
+
+def test_a_graphs_pool_beside_which_others_grew_is_dead() -> None:
+    (path,) = (
+        path
+        for folder in COMMITTED
+        for path in folder.glob("captures/*.f8-0.13.0-graphs-alone.memory.json.gz")
+    )
+    first = first_of(path)
+    assert first.id == "dead-pool"
+    assert first.gain == pytest.approx(0.3, abs=0.05)
+
+
+@pytest.mark.parametrize("name", ["stack_013_graphs", "stack_bf16_graphs"])
+def test_a_graph_alone_with_its_pool_is_healthy(name: str) -> None:
+    assert first_of(DATA / f"memory/{name}.json.gz").id == "healthy"
+
+
+def test_all_findings_on_memory_are_tried_here() -> None:
+    (family,) = (each for each in FAMILIES if each.name == "memory")
+    assert {each.KIND.id for each in family.modules()} == PROGRAMS.keys()
