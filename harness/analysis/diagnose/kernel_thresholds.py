@@ -16,6 +16,10 @@ SATURATED = 0.7
 Between the 60 % of that rule and the 80 % from which it calls a part highly used; to be confirmed
 by the zoo."""
 
+AT_ATOMICS = 0.5
+"""Of the samples of warps: half of the time goes to atomics. Shared atomics in a healthy histogram
+still take part of it; to be confirmed by the zoo."""
+
 CLOSE = 0.08
 """Two uses that differ by less name the more specific part: FFMAs take issue slots, too."""
 
@@ -37,6 +41,14 @@ BARRIER_WAITS = 0.3
 REREAD = 1.3
 """Bytes read from device memory by bytes that the process had mapped: every byte was read, and some
 again. Below it the mapped bytes that the launch never touches could hide it."""
+
+REUSE = 4.0
+"""Bytes read from L2 by those that came from DRAM, or by all that L2 holds. Blocked products read
+2 to 4 times what they must and are not bound by L2; to be confirmed by the zoo."""
+
+ROOM = 0.2
+"""Of a launch's time: a bound that leaves less until the next part is as busy is no fault, as
+foretold gains are a quarter off."""
 
 FULL_WARP = 0.75
 """Of 32 threads: with fewer, a quarter of the warp's lanes idle. Bounds checks and partial last
@@ -76,6 +88,10 @@ has none, and gravity's sum of forces a quarter; to be confirmed by the zoo."""
 
 PRODUCT_SHARE = 0.4
 """Of all executed instructions, FFMAs in a product of matrices: its inner loop is little else."""
+
+PRODUCT_BUSY = 0.65
+"""Of the FMA pipe or the issue slots: below it a product waits for other things than arithmetic.
+cuBLAS's FP32 product of tests/data takes 71 % of the issue slots."""
 
 TENSOR_GAIN = 8.0
 """FP32 on tensor cores (TF32) by FP32 on the FMA pipe: 495 by 67 TFLOP/s on an H200, 156 by 19.5 on

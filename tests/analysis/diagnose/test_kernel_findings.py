@@ -111,6 +111,57 @@ ROOFS = {
     "fp32-bound": Made(part(FMA, 90) | part(ISSUE, 92), 0.0, POLYNOMIAL),
 }
 
+OTHER_SHAPES = {
+    # L1 loses a table that every query reads: L2 delivers it again and again, DRAM once.
+    "cache-thrash": Made(
+        part(L2, 85)
+        | {"lts__t_sectors_srcunit_tex_op_read.sum": 40e6, "dram__bytes_read.sum": 8e6}
+        | {"device__attribute_l2_cache_size": 60e6},
+        0.75,
+    ),
+    # A transposed store: L2 merges the sectors, so DRAM moves what is needed, and L2 five times it.
+    "uncoalesced": Made(
+        part(L2, 75) | {TOUCHED: 20e6, "lts__t_sectors_srcunit_tex_op_write.sum": 18e6}, 0.6
+    ),
+    # Stores into a column of an array of 32 columns: 32 wavefronts for each that is needed.
+    "bank-conflicts": Made(part(L1, 90) | {SHARED: 32e6, f"{SHARED}_ideal": 1e6}, 0.8),
+    # A compare-and-swap loop: warps wait for what the atomic returns, at its first use.
+    "atomics-contention": Made(
+        {},
+        0.8,
+        {
+            "ATOMG.E.CAS.STRONG.GPU PT, R5, desc[UR4][R2.64], R4, R6": (100_000, 0),
+            "IMAD.MOV.U32 R7, RZ, RZ, R9": (100, 50),
+            "ISETP.NE.AND P0, PT, R5, R4, PT": (100_000, 950),
+        },
+    ),
+    # Every SM has a block, but a sixth of what fits on it.
+    "too-few-blocks": Made(
+        {"launch__grid_size": 176.0, "launch__waves_per_multiprocessor": 0.17}, 0.78
+    ),
+    # 255 registers, and nothing but arithmetic that waits for itself.
+    "low-occupancy-registers": Made(
+        HALF_FITS | {"launch__occupancy_limit_registers": 1.0} | stalls(wait=20.0), 0.78
+    ),
+}
+HEALTHY = {
+    "loads of half sectors whose other half L1 keeps": Made(
+        part(DRAM, 84) | {TOUCHED: 6.7e6, "lts__t_sectors_srcunit_tex_op_read.sum": 2e6}, 0.0
+    ),
+    "the count of bits by an instruction, near DRAM's ceiling": Made(
+        part(DRAM, 75) | part("sm__inst_executed_pipe_xu", 90), 0.0
+    ),
+    "shared atomics in a histogram that reads at DRAM's ceiling": Made(
+        part(DRAM, 85),
+        0.0,
+        CODE | {"ATOMS.POPC.INC.32 RZ, [R4]": (1000, 300)},
+    ),
+    "a product on tensor cores that waits at barriers by design": Made(
+        part("sm__pipe_tensor_cycles_active", 93) | stalls(barrier=40.0) | HALF_FITS, 0.0
+    ),
+    "a polynomial at the FMA pipe's ceiling": ROOFS["fp32-bound"],
+}
+
 
 def concluded(view: KernelView) -> list[Finding]:
     return conclusions(KERNEL, view)
@@ -129,6 +180,20 @@ def test_a_fault_is_named_first_with_its_gain(name: str) -> None:
     assert first.evidence
     assert first.fix
     assert first.kernel == "k"
+
+
+@pytest.mark.parametrize("name", OTHER_SHAPES)
+def test_another_shape_of_a_fault_has_the_same_name(name: str) -> None:
+    made = OTHER_SHAPES[name]
+    first = concluded(launch(made.changes, made.code))[0]
+    assert (first.id, first.gain) == (name, pytest.approx(made.gain, abs=0.1))
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_launch_that_only_looks_wasteful_is_healthy(name: str) -> None:
+    made = HEALTHY[name]
+    first = concluded(launch(made.changes, made.code))[0]
+    assert (first.id, first.gain) == ("healthy", 0.0)
 
 
 @pytest.mark.parametrize("name", ROOFS)
@@ -172,6 +237,15 @@ def test_less_evidence_never_leads_to_another_name(name: str) -> None:
             first, *_ = concluded(launch(made.changes, code, without=names))
             assert first.id in {whole[0].id, "abstain"}, group
             assert bool(first.next) == (first.id == "abstain"), group
+
+
+def test_conflicts_are_counted_without_source_counters_too() -> None:
+    counted = {
+        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": 31e6,
+        "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum": 32e6,
+    }
+    view = launch(part(L1, 90) | counted, {}, without=frozenset({SHARED, f"{SHARED}_ideal"}))
+    assert concluded(view)[0].id == "bank-conflicts"
 
 
 def test_what_an_abstaining_diagnosis_asks_for_is_what_is_missing() -> None:

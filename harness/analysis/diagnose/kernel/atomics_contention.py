@@ -24,23 +24,23 @@ KIND = Kind(
         "sort or segment the updates",
     ),
 )
+_DONE_BY = tuple(part for part in resources.MEMORY if part != resources.DRAM)
 
 
 def found(view: KernelView) -> Iterator[Finding]:
     """Yield the time spent on atomics, where it is much."""
-    count = traffic.atomic_instructions(view)
-    busiest = view.get(traffic.ATOMIC_SLICE)
-    waiting = waits.share(view, mix.ATOMIC)
-    if count == 0:
+    busiest, waiting = view.get(traffic.ATOMIC_SLICE), waits.share(view, mix.ATOMIC)
+    if traffic.atomic_instructions(view) == 0:
         return
-    busy = max((busiest or 0.0) / 100, waiting or 0.0)
-    if (busiest or 0.0) / 100 < thresholds.ATOMIC_SLICE and (waiting or 0.0) < thresholds.WAITS:
+    slices, samples = (busiest or 0.0) / 100, waiting or 0.0
+    if slices < thresholds.ATOMIC_SLICE and samples < thresholds.AT_ATOMICS:
         return
     evidence = []
     if busiest is not None:
-        evidence.append(view.evidence(traffic.ATOMIC_SLICE, busiest, thresholds.ATOMIC_SLICE * 100))
+        least = thresholds.ATOMIC_SLICE * 100
+        evidence.append(view.evidence(traffic.ATOMIC_SLICE, busiest, least))
     if waiting is not None:
-        name = "samples of warps at atomics"
-        evidence.append(view.evidence(name, waiting * 100, thresholds.WAITS * 100))
-    room = 1 - view.use_of_others(*resources.MEMORY)
-    yield view.finding(KIND, min(busy, room), *evidence)
+        least = thresholds.AT_ATOMICS * 100
+        evidence.append(view.evidence("samples of warps at atomics", waiting * 100, least))
+    room = 1 - view.use_of_others(*_DONE_BY)
+    yield view.finding(KIND, min(max(slices, samples), room), *evidence)

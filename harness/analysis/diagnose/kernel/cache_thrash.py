@@ -1,11 +1,12 @@
-"""Data that are read from device memory again because L2 lost them in between.
+"""Data that are read again because a cache lost them in between.
 
-It shows where DRAM is busy and more bytes are read from it than the process had mapped at all
-(profiler__replayer_bytes_mem_accessible): then some were read twice. A stream that is read once
-looks the same to hit rates, so they are no sign. Mapped memory that the launch never touches hides
-re-reading: the finding has no false alarm, but misses.
+From device memory: DRAM is busy, and more bytes are read from it than the process had mapped at all
+(profiler__replayer_bytes_mem_accessible), so some were read twice. A stream that is read once looks
+the same to hit rates, so they are no sign; mapped memory that the launch never touches hides
+re-reading. From L2: L2 is the part nearest to its ceiling, and the SMs read from it several times
+what came from DRAM, and more than L2 holds: L1 and shared memory do not keep what is used again.
 Source: the counter's description in NVIDIA's Kernel Profiling Guide, Replay.
-Gain: DRAM's busy time, times the bytes that were read again.
+Gain: the busy time of DRAM or L2, times the part of its bytes that were read again.
 """
 
 from collections.abc import Iterator
@@ -25,23 +26,48 @@ KIND = Kind(
         "keep the reused array in L2 (access policy window, eviction hints)",
     ),
 )
+_L2 = (resources.L2, resources.FABRIC)
 _MAPPED = "profiler__replayer_bytes_mem_accessible.avg"
 
 
 def found(view: KernelView) -> Iterator[Finding]:
-    """Yield the bytes that were read again, where DRAM limits the launch."""
+    """Yield the bytes that were read again, from DRAM or else from L2, where that limits."""
+    yield from _from_dram(view) if _mapped_reads(view) else _from_l2(view)
+
+
+def _mapped_reads(view: KernelView) -> float:
+    """Return the bytes read from DRAM by the bytes mapped, 0 where that is no sign."""
     read, mapped = computed.bytes_read(view), view.get(_MAPPED)
-    busy = view.use(resources.DRAM)
-    if not read or not mapped or busy < thresholds.AT_CEILING:
-        return
-    if read < thresholds.REREAD * mapped:
-        return
+    if not read or not mapped or view.use(resources.DRAM) < thresholds.AT_CEILING:
+        return 0.0
+    return read / mapped if read >= thresholds.REREAD * mapped else 0.0
+
+
+def _from_dram(view: KernelView) -> Iterator[Finding]:
+    times, busy = _mapped_reads(view), view.use(resources.DRAM)
     evidence = [
-        view.evidence("bytes read from DRAM by bytes mapped", read / mapped, thresholds.REREAD, ""),
+        view.evidence("bytes read from DRAM by bytes mapped", times, thresholds.REREAD, ""),
         view.evidence("DRAM use", busy * 100, thresholds.AT_CEILING * 100),
     ]
     hits = traffic.read_hit_rate(view)
     if hits is not None:
         evidence.append(view.evidence("L2 hit rate of reads", hits * 100))
-    wasted = 1 - mapped / read
-    yield view.finding(KIND, gain.of_less_work(view, (resources.DRAM,), wasted, busy), *evidence)
+    saved = gain.of_less_work(view, (resources.DRAM,), 1 - 1 / times, busy)
+    yield view.finding(KIND, saved, *evidence)
+
+
+def _from_l2(view: KernelView) -> Iterator[Finding]:
+    sectors, read = view.get("lts__t_sectors_srcunit_tex_op_read.sum"), computed.bytes_read(view)
+    held, busy = view.get("device__attribute_l2_cache_size"), view.use(*_L2)
+    if not sectors or not read or not held or busy < thresholds.AT_CEILING:
+        return
+    times = sectors * 32 / max(read, held)
+    if times < thresholds.REUSE or busy < view.use_of_others(*_L2):
+        return
+    yield view.finding(
+        KIND,
+        gain.of_less_work(view, _L2, 1 - 1 / times, busy),
+        view.evidence("bytes read from L2 by bytes read from DRAM", times, thresholds.REUSE, ""),
+        view.evidence("L2 use", busy * 100, thresholds.AT_CEILING * 100),
+        confidence=0.7,
+    )

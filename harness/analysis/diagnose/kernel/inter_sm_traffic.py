@@ -29,7 +29,10 @@ _ALL = "l1tex__m_xbar2l1tex_read_bytes.sum"
 
 def found(view: KernelView) -> Iterator[Finding]:
     """Yield the traffic between SMs, then that between L2's halves."""
-    remote, whole = view.get(_REMOTE), view.get(_ALL)
+    remote, read = view.get(_REMOTE), view.get("lts__t_sectors_srcunit_tex_op_read.sum")
+    whole = view.get(_ALL)
+    if whole is None and remote is not None and read is not None:
+        whole = remote + read * 32
     if remote and whole:
         part = remote / whole
         waits = warps.waiting(view, "long_scoreboard", "lg_throttle", "short_scoreboard")

@@ -1,7 +1,8 @@
 """A product of matrices, or a convolution, on the FMA pipe instead of the tensor cores.
 
 No tensor instruction ran, most instructions are FFMAs that add products of two registers to their
-own result, beside loads that feed them, and the FMA pipe or the issue slots are the busiest part.
+own result, beside loads that feed them, and the FMA pipe or the issue slots are busy. Products on
+padding are tile-quantisation first.
 Source: the SASS of cuBLAS's FFMA kernels and of problem 4's step `fp32`; rates from datasheets.
 Gain: the pipe's time, of which tensor cores with TF32 take an eighth, as far as memory leaves room.
 """
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.kernel import tile_quantisation
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import mix, resources
 
@@ -35,6 +37,8 @@ def found(view: KernelView) -> Iterator[Finding]:
     if products < thresholds.PRODUCT or fused < thresholds.PRODUCT_SHARE:
         return
     busy = view.use(resources.FMA, resources.ISSUE)
+    if busy < thresholds.PRODUCT_BUSY or any(tile_quantisation.found(view)):
+        return
     room = 1 - view.use(resources.DRAM, resources.L2)
     yield view.finding(
         KIND,
@@ -43,6 +47,6 @@ def found(view: KernelView) -> Iterator[Finding]:
         view.evidence(
             "FFMAs of executed instructions", fused * 100, thresholds.PRODUCT_SHARE * 100
         ),
-        view.evidence("FMA pipe or issue slots busy", busy * 100),
+        view.evidence("FMA pipe or issue slots", busy * 100, thresholds.PRODUCT_BUSY * 100),
         confidence=0.8,
     )

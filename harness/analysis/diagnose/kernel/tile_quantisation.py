@@ -4,7 +4,7 @@ Dimensions that are no multiple of the tile leave blocks whose accesses are mask
 loads and stores of global memory that were executed with no thread left: executed instructions less
 the requests that reached L1. Source: NVIDIA, "Matrix Multiplication Background User's Guide", Tile
 Quantization. TMA cuts its boxes itself: such padding does not show.
-Gain: the masked part of the accesses, as the part of each tile's work that is padding.
+Gain: the masked part of loads or of stores, as the part of each tile's work that is padding.
 """
 
 from collections.abc import Iterator
@@ -35,11 +35,8 @@ def found(view: KernelView) -> Iterator[Finding]:
     ]
     if any(count is None for pair in pairs for count in pair):
         return
-    executed = sum(pair[0] or 0.0 for pair in pairs)
-    requests = sum(pair[1] or 0.0 for pair in pairs)
-    if not executed or not requests:
-        return
-    masked = 1 - requests / executed
+    parts = [1 - requests / executed for executed, requests in pairs if executed and requests]
+    masked = max(parts, default=0.0)
     if masked < thresholds.MASKED:
         return
     room = 1 - view.use(resources.DRAM)

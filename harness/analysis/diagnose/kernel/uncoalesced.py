@@ -39,7 +39,7 @@ def found(view: KernelView) -> Iterator[Finding]:
         resources.L2: (view.use(resources.L2, resources.FABRIC), waste.at_l2),
         resources.L1: (view.use(resources.L1) * beside_shared, waste.at_l1),
     }
-    waits = warps.waiting(view, "long_scoreboard", "lg_throttle")
+    waits = warps.waiting(view, "long_scoreboard", "lg_throttle", "drain")
     if max(busy for busy, _ in levels.values()) < thresholds.AT_CEILING <= waits:
         levels["waits for memory"] = (waits, waste.at_l2)
     name, (busy, wasted) = max(levels.items(), key=lambda item: item[1][0] * item[1][1])

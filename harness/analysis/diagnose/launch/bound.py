@@ -38,7 +38,9 @@ def avoidable(
         return
     if known.use < view.use_of_others(*parts) - thresholds.CLOSE:
         return
+    saved = min(gain.of_moving_work(view, parts), least)
+    if saved < thresholds.ROOM:
+        return
     number = view.evidence(known.metric, known.percent, thresholds.SATURATED * 100)
     second = view.evidence("busiest other part", view.use_of_others(*parts) * 100)
-    saved = min(gain.of_moving_work(view, parts), least)
     yield view.finding(kind, saved, number, second, share=min(known.use, 1.0), confidence=0.8)
