@@ -71,7 +71,7 @@ on an H200 (`harness calibrate`, event_pair)."""
 
 MOST_RAMP = 0.4
 """Of a launch's time, start and end at most: a launch of less than 5 µs is little else, and says
-nothing of latency, occupancy or its number of waves."""
+nothing of latency, occupancy or its number of blocks."""
 
 LOW_OCCUPANCY = 0.5
 """Of an SM's warps. NVIDIA's "CUDA C++ Best Practices Guide" (Occupancy): more than half seldom

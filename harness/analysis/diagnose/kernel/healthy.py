@@ -1,4 +1,4 @@
-"""Said of a launch that is at the ceiling of a part of the GPU, with no work wasted.
+"""Said of a launch that a part of the GPU limits, with no work wasted; how near to its ceiling.
 
 Only where the report could have shown every cause: otherwise it abstains.
 """
@@ -10,7 +10,7 @@ from harness.analysis.diagnose.finding import HEALTHY, Finding, Kind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import lacking
 
-KIND = Kind(HEALTHY, "SM", "The launch is at the ceiling of a part of the GPU, and wastes nothing.")
+KIND = Kind(HEALTHY, "SM", "A part of the GPU limits the launch, and none of its work is wasted.")
 
 
 def found(view: KernelView) -> Iterator[Finding]:

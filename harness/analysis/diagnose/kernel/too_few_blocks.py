@@ -28,7 +28,7 @@ KIND = Kind(
 def found(view: KernelView) -> Iterator[Finding]:
     """Yield the part of the GPU that has no block, or too few."""
     blocks, sms, waves = shape.blocks(view), shape.sm_count(view), shape.waves(view)
-    if not blocks or not sms:
+    if not blocks or not sms or shape.brief(view):
         return
     shared = view.use(resources.DRAM, resources.L2, resources.FABRIC, resources.ATOMICS)
     evidence = [view.evidence("thread blocks", blocks, sms, "block")]
@@ -43,7 +43,7 @@ def found(view: KernelView) -> Iterator[Finding]:
     top = view.top
     if waves is None or top is None or top.use >= thresholds.AT_CEILING:
         return
-    if _pipelined(view) or shape.brief(view):
+    if _pipelined(view):
         return
     if waves < thresholds.LOW_OCCUPANCY:
         yield view.finding(KIND, min(1 - waves, 1 - top.use), *evidence, confidence=0.7)
