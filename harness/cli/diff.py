@@ -70,7 +70,8 @@ def _compared(
         return _folders_of_captures(a, b, ranges)
     first, second = (side.subject() if isinstance(side, CaptureFiles) else side for side in (a, b))
     change = compare.compare(first, second, ranges)
-    document = {"a": first.label, "b": second.label, **asdict(change)}
+    sentence = difference.headline(change)
+    document = {"a": first.label, "b": second.label, "headline": sentence, **asdict(change)}
     return document, [(first.label, second.label, difference.sections(change))], []
 
 

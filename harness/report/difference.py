@@ -1,18 +1,29 @@
 """A difference as sections of tables and lines, for `harness diff` and for worklogs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from harness.analysis.diff.cells import CellDiff, FoldersDiff
 from harness.analysis.diff.counters import compare
 from harness.analysis.diff.memory import MemoryDiff
 from harness.analysis.diff.timing import Ratio
 from harness.evidence.tables import Tables
-from harness.report.kernel_difference import kernels
+from harness.report.headline import headline as step_headline
+from harness.report.kernel_difference import kernels, kernels_headline
 from harness.report.numbers import number, size
 from harness.report.section_text import Section
 from harness.report.step_difference import by_gpu, gpu_time
 
 _MOST_SITES = 10
+
+
+def headline(diff: CellDiff) -> str:
+    """Return the sentence on the timelines, else on the counters, else on memory; "" on neither."""
+    if diff.gpu:
+        return step_headline(diff.gpu)
+    if diff.counters:
+        return kernels_headline(diff.counters)
+    return _memory_headline(diff.memory) if diff.memory else ""
 
 
 def sections(diff: CellDiff) -> list[Section]:
@@ -23,16 +34,22 @@ def sections(diff: CellDiff) -> list[Section]:
         every += [by_gpu(diff.gpu)] if diff.gpu.devices else []
     if diff.counters:
         every += kernels(diff.counters)
-    return every + (memory(diff.memory) if diff.memory else [])
+    if diff.memory:
+        first, *rest = memory(diff.memory) or [Section("Memory")]
+        every += [replace(first, lead=_memory_headline(diff.memory)), *rest]
+    return every
 
 
 def _conditions(diff: CellDiff) -> Section:
     """Return why the two may not be comparable, then what differs in how they were made."""
-    rows = [
-        [condition.kind, condition.what, condition.a, condition.b] for condition in diff.differing
-    ]
-    alike = ", ".join(dict.fromkeys(condition.what for condition in diff.alike))
-    lines = [f"Alike: {alike}."] if alike else []
+    kinds: dict[tuple[str, str, str], list[str]] = {}
+    for condition in diff.differing:
+        told = (condition.what, condition.a, condition.b)
+        kinds.setdefault(told, []).append(condition.kind)
+    rows = [[", ".join(captures), *told] for told, captures in kinds.items()]
+    differing = {what for what, _, _ in kinds}
+    alike = [condition.what for condition in diff.alike if condition.what not in differing]
+    lines = [f"Alike: {', '.join(dict.fromkeys(alike))}."] if alike else []
     if not alike and not rows:
         lines = ["Neither capture tells how it was made (GPU, driver, CUDA, profiler)."]
     lead = " ".join([*(f"Not compared: {why}." for why in diff.refused), *diff.unlike])
@@ -76,6 +93,28 @@ def _ratio_cells(ratio: Ratio) -> list[str]:
 def counters(a: Tables, b: Tables) -> list[Section]:
     """Return a section for each kernel whose time under Nsight Compute changed most."""
     return kernels(compare(a, b))
+
+
+def _memory_headline(diff: MemoryDiff) -> str:
+    """Return the phase whose peak changed most, and the line of code behind it."""
+    changed = [site for site in diff.sites if site.delta]
+    if not changed:
+        return "No peak holds another number of bytes."
+
+    def change(phase: str) -> int:
+        a, b = diff.peak(phase)
+        return b - a
+
+    phase = max({site.phase for site in changed}, key=lambda phase: (abs(change(phase)), phase))
+    largest = max(
+        (site for site in changed if site.phase == phase), key=lambda site: abs(site.delta)
+    )
+    a, b, by = _sizes(diff.peak(phase))
+    where = f"The peak of {phase}" if phase else "The peak"
+    return (
+        f"{where} goes from {a} to {b} ({by}); the largest change: {largest.site},"
+        f" {size(largest.delta, signed=True)}."
+    )
 
 
 def memory(diff: MemoryDiff) -> list[Section]:

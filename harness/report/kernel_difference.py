@@ -36,10 +36,24 @@ def kernels(diff: Sequence[KernelCounters]) -> list[Section]:
     if not diff:
         return []
     if not changed:
-        same = "No kernel's time under Nsight Compute changed by more than a hundredth of all."
-        return [Section("Counters", lines=[f"{same} {_capitalised(_sentence(diff[0]))}"])]
+        return [Section("Counters", lines=[kernels_headline(diff)])]
     explained = [_kernel(kernel) for kernel in changed if kernel.effects or len(diff) == 1]
     return [*([_all(diff)] if len(diff) > 1 else []), *explained]
+
+
+def kernels_headline(diff: Sequence[KernelCounters]) -> str:
+    """Return how the profiled kernels' time changed, and the largest change; one kernel at least.
+
+    The first of them is the one whose time changed most.
+    """
+    largest = _sentence(diff[0])
+    if not slowest(diff, 1):
+        same = "No kernel's time under Nsight Compute changed by more than a hundredth of all."
+        return f"{same} {_capitalised(largest)}"
+    if len(diff) == 1:
+        return _capitalised(largest)
+    a, b = (sum(kernel.time_ns[side] for kernel in diff) for side in (0, 1))
+    return f"The profiled kernels {_taken(a, b)}; the largest change: {largest}"
 
 
 def _all(diff: Sequence[KernelCounters]) -> Section:
@@ -48,10 +62,10 @@ def _all(diff: Sequence[KernelCounters]) -> Section:
     rest = diff[_MOST_ROWS:]
     if rest:
         rows.append(_times(f"{len(rest)} other kernels", rest))
-    a, b = (sum(kernel.time_ns[side] for kernel in diff) for side in (0, 1))
-    lead = f"The profiled kernels {_taken(a, b)}; the largest change: {_sentence(diff[0])}"
     head = ["kernel", "launches, A", "B", "A, µs", "B, µs", "change"]
-    return Section("Profiled kernels", head, [*rows, _times("all", diff)], lead=lead)
+    return Section(
+        "Profiled kernels", head, [*rows, _times("all", diff)], lead=kernels_headline(diff)
+    )
 
 
 def _times(label: str, group: Sequence[KernelCounters]) -> list[str]:

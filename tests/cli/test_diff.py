@@ -57,6 +57,7 @@ def test_two_timelines_in_every_form(a: str, b: str) -> None:
     assert (change["a"], change["b"]) == tuple(map(str, sides))
     assert change["gpu"]["b_ns"] - change["gpu"]["a_ns"] == summed(change["gpu"])
     assert change["gpu"]["a_ns"] > 0
+    assert change["headline"].startswith("The capture takes ")
     if a == b:
         assert {row["change"] for row in change["gpu"]["rows"]} == {"unchanged"}
     text = run(*sides)
@@ -90,7 +91,9 @@ def test_counters_that_do_not_differ_are_not_listed() -> None:
 
 def test_memory_as_json_sums() -> None:
     pair = (DATA / "memory/graph.pickle.zst", DATA / "memory/stack_013_eager.json.gz")
-    change = json.loads(run(*pair, "--json"))["memory"]
+    document = json.loads(run(*pair, "--json"))
+    change = document["memory"]
+    assert document["headline"].startswith("The peak")
     totals = json.loads((DATA / "memory/graph.json").read_text())
     assert sum(pool["reserved"][0] for pool in change["pools"]) == totals["reserved"]
     assert sum(pool["allocated"][0] for pool in change["pools"]) == totals["allocated"]

@@ -9,6 +9,7 @@ from harness.analysis.diff import gpu, memory
 from harness.analysis.diff.cells import CellDiff, CellTimes, Condition, FoldersDiff
 from harness.analysis.diff.timing import Ratio
 from harness.analysis.statistics import Interval
+from harness.evidence.tables import Tables
 from harness.report import difference
 from harness.report.section_text import Section, markdown
 from tests.support.timelines import Op, rows, timeline
@@ -97,3 +98,32 @@ def test_folders_list_cells_and_what_only_one_has() -> None:
     section = difference.folders(FoldersDiff(cells, ("c.x", "c.y"), ()))
     assert [row[:2] for row in section.rows] == [["c.v", "latency"], ["c.v", "gpu_time"]]
     assert section.lines == ["Only in A: c.x, c.y."]
+
+
+def test_memory_names_the_phase_that_grew_most_and_its_line() -> None:
+    def held(**sizes: int) -> Tables:
+        sites = [
+            {"phase": name.partition("_")[0], "site": f"model.py:{name}", "peak_bytes": size}
+            for name, size in sizes.items()
+        ]
+        empty = {name: rows(name, []) for name in ("memory_pools", "memory_pool_peaks")}
+        return empty | {"memory_sites": rows("memory_sites", sites)}
+
+    a = held(load_1=5_000_000, step_1=1_000_000, step_2=2_000_000)
+    b = held(load_1=6_000_000, step_1=9_000_000, step_2=1_000_000)
+    diff = CellDiff((), (), memory=memory.compare(a, b))
+    assert difference.headline(diff) == (
+        "The peak of step goes from 3 MB to 10 MB (+7 MB);"
+        " the largest change: model.py:step_1, +8 MB."
+    )
+    assert difference.sections(diff)[1].lead == difference.headline(diff)
+    same = CellDiff((), (), memory=memory.compare(a, a))
+    assert difference.headline(same) == "No peak holds another number of bytes."
+
+
+def test_a_condition_of_several_captures_is_one_row() -> None:
+    told = [Condition(kind, "torchao", "0.13", "0.18") for kind in ("nsys", "torch")]
+    alike = (Condition("nsys", "GPU", "x", "x"), Condition("memory", "torchao", "1", "1"))
+    section = difference.sections(CellDiff(tuple(told), (), alike))[0]
+    assert section.rows == [["nsys, torch", "torchao", "0.13", "0.18"]]
+    assert section.lines == ["Alike: GPU."]
