@@ -1,5 +1,6 @@
 """One device of one capture in its steady state: what a timeline view consists of."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -63,15 +64,24 @@ class Track:
         """Return how long the device was idle for that cause."""
         return intervals.length(self.idle.filter(pl.col("cause") == cause))
 
-    def alone_ns(self, copies: pl.DataFrame, *, within: bool = False) -> int:
-        """Return how long one of ``copies`` ran and no kernel did.
+    def large_copies(self, kinds: Sequence[str]) -> pl.DataFrame:
+        """Return the copies of such host memory that cost more than their call."""
+        large = pl.col("bytes").fill_null(0) > idle_causes.SMALL_BYTES
+        copied = pl.col("work") == communication.COPY
+        return self.ops.filter(copied, large, pl.col("memory").is_in(kinds))
+
+    def alone_ns(
+        self, copies: pl.DataFrame, *, besides: Sequence[str] = (), within: bool = False
+    ) -> int:
+        """Return how long one of ``copies`` ran, and no kernel or large copy of ``besides`` did.
 
         ``within`` counts only the time from the first to the last kernel of each stretch: the first
         copy of a chain has no kernel to hide behind, and the last one neither.
         """
         if copies.is_empty():
             return 0
-        alone = intervals.minus(copies, self._kernels)
+        others = self.large_copies(besides).select("start_ns", "end_ns")
+        alone = intervals.minus(copies, pl.concat([self._kernels, others]))
         if within and self._kernels.height:
             alone = intervals.common(alone, self._outer)
         return intervals.length(alone)

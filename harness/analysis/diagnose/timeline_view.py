@@ -87,8 +87,12 @@ class TimelineView:
 
     @property
     def once(self) -> float:
-        """Return the fraction of time that is idle for causes that do not repeat."""
-        causes = [cause for cause in idle_causes.NAMED if not self.repeats(cause)]
+        """Return the fraction of time that is idle for causes that do not repeat.
+
+        What follows a copy counts to the copy, which explains its own time even once.
+        """
+        named = (cause for cause in idle_causes.NAMED if cause != idle_causes.PAGEABLE)
+        causes = [cause for cause in named if not self.repeats(cause)]
         return sum(map(self.idle, causes))
 
     def idle(self, cause: str) -> float:
@@ -144,9 +148,7 @@ class TimelineView:
 
     def large_copies(self, kinds: tuple[str, ...]) -> list[tuple[Track, pl.DataFrame]]:
         """Return each track's copies of such host memory that cost more than their call."""
-        large = pl.col("bytes").fill_null(0) > idle_causes.SMALL_BYTES
-        wanted = (pl.col("work") == communication.COPY) & pl.col("memory").is_in(kinds) & large
-        return [(track, track.ops.filter(wanted)) for track in self.tracks]
+        return [(track, track.large_copies(kinds)) for track in self.tracks]
 
     def called(self, kind: str) -> pl.DataFrame:
         """Return the steady calls of a kind of host_calls, of each capture once."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.analysis.diagnose import conclude
@@ -299,10 +299,11 @@ ACTIONS = st.lists(
         st.booleans(),
     ),
     min_size=1,
-    max_size=40,
+    max_size=15,
 )
 
 
+@settings(max_examples=60)
 @given(ACTIONS, st.integers(1, 6))
 def test_no_time_is_explained_twice(actions: list[tuple[str, int, int, bool]], turns: int) -> None:
     program = Program()

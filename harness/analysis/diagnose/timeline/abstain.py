@@ -14,13 +14,14 @@ from harness.analysis.diagnose.timeline_view import TimelineView
 KIND = Kind(
     ABSTAIN, "timeline", "The GPU does not compute all the time, and the capture does not say why."
 )
+_KNOWN = (copies.PAGEABLE, copies.PINNED, copies.MANAGED)
 _STEADY = "capture several steps after the warm-up, each in a range of its own"
 
 
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time that no finding can explain, and the captures that would explain it."""
     rows = view.large_copies((copies.UNKNOWN,))
-    unknown = view.fraction(sum(track.alone_ns(part) for track, part in rows))
+    unknown = view.fraction(sum(track.alone_ns(part, besides=_KNOWN) for track, part in rows))
     doubts = [
         (
             view.percent("idle, launching call not recorded", view.idle(idle_causes.UNKNOWN)),

@@ -27,12 +27,13 @@ KIND = Kind(
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time in which only copies of memory that is not pageable ran."""
     rows = view.large_copies((copies.PINNED, copies.MANAGED))
-    alone = sum(track.alone_ns(part) for track, part in rows)
+    pageable = (copies.PAGEABLE,)
+    alone = sum(track.alone_ns(part, besides=pageable) for track, part in rows)
     if not alone:
         return
     total = sum(int(part["duration_ns"].sum()) for _, part in rows)
     compute = sum(track.compute_ns for track in view.tracks)
-    within = sum(track.alone_ns(part, within=True) for track, part in rows)
+    within = sum(track.alone_ns(part, besides=pageable, within=True) for track, part in rows)
     hidden = alone if total > thresholds.COPY_BOUND * compute else min(within, compute)
     evidence = (
         view.percent("time in copies alone", view.fraction(alone), thresholds.MATTERS),
