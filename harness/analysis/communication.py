@@ -14,6 +14,9 @@ from harness.analysis.kernels import bare
 
 COMPUTE, COMMUNICATE, COPY = "compute", "communicate", "copy"
 
+_NAMES = ("kind", "name", "copy_kind")
+"""Columns that say what an operation does."""
+
 _COLLECTIVE = re.compile(
     r"nccl|rccl|nvshmem|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|cross_device_reduce"
     r"|multimem_(one|two)_shot|(one|two)_shot_",
@@ -31,19 +34,21 @@ def timed_work(gpu_ops: pl.DataFrame) -> pl.DataFrame:
 
     ``memory`` is what harness.analysis.copies says of a copy, null of all else.
     """
-    rows = gpu_ops.drop_nulls(["start_ns", "duration_ns"]).cast(
-        {"name": pl.String, "kind": pl.String, "copy_kind": pl.String}
-    )
+    rows = gpu_ops.drop_nulls(["start_ns", "duration_ns"])
     rows = rows.with_columns(end_ns=pl.col("start_ns") + pl.col("duration_ns"))
-    known = rows.select("kind", "name", "copy_kind").unique()
-    kinds = [_work(*row) for row in known.iter_rows()]
-    memory = [copies.memory(n, d) if k == "copy" else None for k, n, d in known.iter_rows()]
+    return _with_work(rows).cast(dict.fromkeys(_NAMES, pl.String))
+
+
+def _with_work(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows with work and memory; joined by categories, as there are few names."""
+    known = rows.select(_NAMES).unique()
+    texts = known.cast(dict.fromkeys(_NAMES, pl.String)).rows()
+    kinds = [_work(*row) for row in texts]
+    memory = [copies.memory(n, d) if k == "copy" else None for k, n, d in texts]
     named = known.with_columns(
         work=pl.Series(kinds, dtype=pl.String), memory=pl.Series(memory, dtype=pl.String)
     )
-    return rows.join(
-        named, on=["kind", "name", "copy_kind"], how="left", nulls_equal=True, maintain_order="left"
-    )
+    return rows.join(named, on=_NAMES, how="left", nulls_equal=True, maintain_order="left")
 
 
 def _work(kind: str, name: str, copy_kind: str | None) -> str:
@@ -63,7 +68,10 @@ def device_time(gpu_ops: pl.DataFrame) -> pl.DataFrame:
     kinds named before ran), idle_ns; these four sum to span_ns. communication_total_ns and
     copy_total_ns count also what overlaps.
     """
-    rows = timed_work(gpu_ops)
+    end = pl.col("start_ns") + pl.col("duration_ns")
+    timed = gpu_ops.drop_nulls(["start_ns", "duration_ns"])
+    timed = timed.select("device", "start_ns", end.alias("end_ns"), *_NAMES)
+    rows = _with_work(timed).drop(*_NAMES)
     schema = dict.fromkeys(
         (
             *("device", "span_ns", "compute_ns", "communication_ns", "copy_ns", "idle_ns"),

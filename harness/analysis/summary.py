@@ -43,10 +43,10 @@ def document(kind: str, tables: Tables, label: str, conditions: dict[str, str]) 
 
 def _findings(capture: Capture) -> list[Document] | None:
     """Return the findings of one capture; [] where no family of findings has evidence from it."""
-    from harness.analysis.diagnose import conclude
-
     if _table(capture.tables, "gpu_ops").height > LARGE:
         return None
+    from harness.analysis.diagnose import conclude
+
     findings = conclude.diagnose([capture]).findings
     return [asdict(each) for each in findings] if any(each.evidence for each in findings) else []
 

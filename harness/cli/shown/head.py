@@ -46,7 +46,7 @@ def _findings(findings: list[dict[str, Any]] | None, label: str, width: int) -> 
 
 def _sentence(finding: dict[str, Any]) -> str:
     kernel = short_name(finding["kernel"]) if finding["kernel"] else ""
-    share = "" if finding["share"] is None else f"{finding['share'] * 100:.1f} % of the time"
+    share = f"{finding['share'] * 100:.1f} % of the time" if finding["share"] else ""
     about = ", ".join(part for part in (share, finding["where"], kernel) if part)
     return f"{finding['id']}: {finding['title'].removesuffix('.')} ({about})"
 

@@ -12,7 +12,7 @@ _NARROW = 100
 _IDLE_ROWS, _CALL_ROWS, _COPY_ROWS, _SERIES_ROWS = 8, 10, 12, 12
 
 _STATES = {
-    host_state.OUTSIDE: "host code outside CUDA",
+    host_state.OUTSIDE: "host code outside CUDA or HIP",
     host_state.LAUNCHED: "nothing: launched, not started",
     host_state.UNKNOWN: "unknown: its launch is not recorded",
 }
@@ -31,11 +31,11 @@ _GPU: dict[str, Cell] = {
     "device": text("device"),
     "span ms": number("span_ns", 1e6, 3),
     "busy %": _percent("busy_ns"),
-    "= compute": _percent("compute_ns"),
-    "+ communication alone": _percent("communication_ns"),
-    "+ copies alone": _percent("copy_ns"),
+    "compute": _percent("compute_ns"),
+    "comm.": _percent("communication_ns"),
+    "copies": _percent("copy_ns"),
     "idle %": _percent("idle_ns"),
-    "overlapped %": _percent("overlap_ns"),
+    "overlap": _percent("overlap_ns"),
 }
 _IDLE: dict[str, Cell] = {
     "while the host was in": _host,
@@ -99,7 +99,7 @@ def show(document: dict[str, Any], names: dict[str, str]) -> None:
     if gpu["span_ns"] is None:
         print("No GPU work in this capture.")
     else:
-        print_rows("GPU", devices, _some(_GPU, devices))
+        print_rows(*_gpu(devices))
     span = {"span_ns": sum(device["span_ns"] for device in devices)}
     idle = [row | span for row in _over_devices(document["idle"] or [], "state", "call")]
     of_all = ", summed over devices" if len(devices) > 1 else ""
@@ -119,11 +119,16 @@ def show(document: dict[str, Any], names: dict[str, str]) -> None:
         print_rows("Operators", document.get("operators", []), _OPERATOR)
 
 
-def _some(columns: dict[str, Cell], devices: list[dict[str, Any]]) -> dict[str, Cell]:
-    """Return the columns without communication and copies where no device has any."""
-    keys = {"+ communication alone": "communication_total_ns", "+ copies alone": "copy_total_ns"}
-    empty = [name for name, key in keys.items() if not any(row[key] for row in devices)]
-    return _without(columns, *empty)
+def _gpu(devices: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]], dict[str, Cell]]:
+    """Return title, rows and columns; without the parts of which no device has any."""
+    parts = {
+        "comm.": ("communication_total_ns", "communication alone (comm.)"),
+        "copies": ("copy_total_ns", "copies alone"),
+    }
+    empty = [name for name, (key, _) in parts.items() if not any(row[key] for row in devices)]
+    words = ["compute", *(text for name, (_, text) in parts.items() if name not in empty)]
+    title = f"GPU: busy = {' + '.join(words)}; % of the span"
+    return title, devices, _without(_GPU, *empty)
 
 
 def _without(columns: dict[str, Cell], *names: str) -> dict[str, Cell]:
