@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose import launch_time, thresholds
 from harness.analysis.diagnose.families import FAMILIES, Capture, Family
 from harness.analysis.diagnose.finding import (
     ABSTAIN,
@@ -28,10 +28,14 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
     """
     joint: list[Finding] = []
     launches: list[KernelDiagnosis] = []
+    seen = {family.name: family.seen(captures) for family in FAMILIES}
     for family in FAMILIES:
-        for view in family.seen(captures):
+        views = seen[family.name]
+        whole = [1.0] * len(views)
+        shares = launch_time.shares(seen["timeline"], views) if family.by_launch else whole
+        for view, share in zip(views, shares, strict=True):
             concluded = conclusions(family, view)
-            joint += [_scaled(each, view.share) for each in concluded]
+            joint += [_scaled(each, share) for each in concluded]
             if family.by_launch:
                 launches.append(KernelDiagnosis(view.name, view.launch, tuple(concluded)))
     if not joint:
@@ -63,7 +67,18 @@ def _ranked(findings: Sequence[Finding]) -> list[Finding]:
         return [*doubts, *causes]
     defaults = [each for each in findings if each.id in _BY_DEFAULT]
     defaults.sort(key=lambda each: (_BY_DEFAULT.index(each.id), -each.stake))
-    return [*defaults, *causes]
+    return [*_merged(defaults), *causes]
+
+
+def _merged(defaults: Sequence[Finding]) -> list[Finding]:
+    """Return what is said by default, once for all launches of which the same is said."""
+    alike: dict[tuple[str, str], list[Finding]] = {}
+    for each in defaults:
+        alike.setdefault((each.id, each.title), []).append(each)
+    return [
+        replace(first, where=f"{len(others) + 1} launches", kernel=None) if others else first
+        for first, *others in alike.values()
+    ]
 
 
 def _order(finding: Finding) -> tuple[bool, float, float, str, str]:

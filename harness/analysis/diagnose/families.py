@@ -38,10 +38,10 @@ class Family:
     """Findings that are read from one kind of view.
 
     ``table`` is the evidence table whose rows make a capture one of the family. ``views`` names the
-    function that makes views of all captures: one view is one thing that is diagnosed. A view has
-    ``share``, its fraction of the subject's time; with ``by_launch`` it also has ``name`` and
-    ``launch``. The package holds ``healthy.py`` and ``abstain.py`` with ``found(view)`` too: what
-    is said where no finding costs enough, and where that cannot be told.
+    function that makes views of all captures: one view is one thing that is diagnosed. With
+    ``by_launch`` a view has ``name``, ``launch``, and ``share``, its fraction of the time of all
+    launches. The package holds ``healthy.py`` and ``abstain.py`` with ``found(view)`` too: what is
+    said where no finding costs enough, and where that cannot be told.
     """
 
     name: str

@@ -19,10 +19,9 @@ from harness.captures.registry import by_cost
 
 @dataclass(frozen=True)
 class TimelineView:
-    """The timelines of one program; ``share`` is always 1, as it is the whole subject."""
+    """The timelines of one program."""
 
     tracks: tuple[Track, ...]
-    share: float = 1.0
 
     @property
     def span_ns(self) -> int:
