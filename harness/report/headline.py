@@ -12,8 +12,8 @@ from harness.report.signs import percent, with_sign
 
 _NAME = 44
 """Characters of a kernel's name in a sentence."""
-_MS = 1e7
-"""ns from which times are in ms; below, in µs."""
+_MS, _S = 1e7, 1e10
+"""ns from which times are in ms and in s; below, in µs."""
 _MOSTLY = 0.5
 """Share of a gap's change from which a call is named."""
 _AS_LONG, _AS_OFTEN = 0.01, 0.1
@@ -22,6 +22,8 @@ _AS_LONG, _AS_OFTEN = 0.01, 0.1
 
 def unit(whole_ns: float) -> tuple[float, str]:
     """Return the ns of the unit that fits times up to ``whole_ns``, and its name."""
+    if whole_ns >= _S:
+        return 1e9, "s"
     return (1e6, "ms") if whole_ns >= _MS else (1e3, "µs")
 
 
@@ -126,7 +128,8 @@ def _kernels(cause: Cause, diff: GpuDiff, change: str) -> str:
 
 
 def _slower(cause: Cause, diff: GpuDiff) -> str:
-    what = f"{len(cause.rows)} kernels and copies became {cause.what}"
+    copies = " and copies" if any(row.kind == "copy" for row in cause.rows) else ""
+    what = f"{len(cause.rows)} kernels{copies} became {cause.what}"
     ratio = _over(cause.b_ns, cause.a_ns)
     return f"{what}, together {ratio} as long ({_times(cause, diff)})"
 

@@ -94,6 +94,20 @@ def test_pageable_copies_are_the_cause_of_the_idle_time_that_they_bring() -> Non
     assert "copies from pageable memory" in headline(gpu.compare(steps(), steps(change)))
 
 
+def test_other_copies_are_no_cause_of_idle_time() -> None:
+    def change(step: list[Op]) -> list[Op]:
+        more = {"bytes": 8 << 20, "duration": 26_000, "after": 150_000}
+        return at(3, name=COPY.format("Pageable"), **more)(step)
+
+    assert "idle time" in headline(gpu.compare(steps(), steps(change)))
+
+
+def test_launches_that_take_much_longer_are_no_measure_of_the_work() -> None:
+    a = timeline([[Op("k", 1_000), Op("j", 500)] * 8], mark="")
+    b = timeline([[Op("k", 90_000), Op("j", 45_000)] * 4], mark="")
+    assert headline(gpu.compare(a, b)).startswith("The capture takes ")
+
+
 def test_captures_without_steps_are_compared_for_the_same_work() -> None:
     """B repeats the same launches half as often, and idles between them."""
     a = timeline([[Op("k", 10_000), Op("j", 5_000)] * 8], mark="")

@@ -11,7 +11,8 @@ What = Literal["one part", "idle", "launches", "kernels", "slower", "faster"]
 _ALONE = 0.75
 """Share of parts that changed alike from which the largest of them is named alone."""
 _SAME_EACH = 0.1
-"""A launch that takes this much longer or shorter is no longer the same launch made more often."""
+"""Relative change of a launch's time, or of copied bytes, below which the work counts as the same.
+"""
 _DIRECT = 0.5
 """Share of the largest change from which a change of the program goes before one of times only.
 
@@ -53,6 +54,12 @@ def switched(row: Row) -> bool:
     return row.kind == "copy" and bool(row.a.names and row.b.names) and memory[0] != memory[1]
 
 
+def _same_bytes(row: Row, diff: GpuDiff) -> bool:
+    """Return whether a step copies about as many bytes on both sides."""
+    before, after = diff.a_step(row.a.bytes or 0, row.b.bytes or 0)
+    return abs(after - before) <= _SAME_EACH * before
+
+
 def largest(diff: GpuDiff) -> Cause | None:
     """Return the cause that explains most of what changed, None if nothing is known to change.
 
@@ -77,7 +84,7 @@ def largest(diff: GpuDiff) -> Cause | None:
     for single in singles:
         (row,) = single.rows
         part = single.change_ns / first.change_ns
-        if switched(row) and part >= _LEAST_COPY:
+        if switched(row) and _same_bytes(row, diff) and part >= _LEAST_COPY:
             return single
         against = row.kind == "overlap"  # operations side by side each take longer
         part = abs(part) if against else part

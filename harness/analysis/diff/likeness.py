@@ -57,12 +57,12 @@ def unlike(diff: GpuDiff, a: Mapping[str, str], b: Mapping[str, str]) -> Iterato
             " only, and tracing them one by one slows them."
         )
     if diff.gpus[0] != diff.gpus[1]:
-        yield f"A ran on {_gpus(diff.gpus[0])}, B on {_gpus(diff.gpus[1])}."
+        yield f"A ran on {_counted(diff.gpus[0], 'GPU')}, B on {_counted(diff.gpus[1], 'GPU')}."
     if diff.ranges[0] != diff.ranges[1]:
         marked = [f"marked by {name}" if name else "not marked" for name in diff.ranges]
         yield f"The steps of A are {marked[0]}, those of B {marked[1]}."
     elif any(diff.ranges) and diff.recorded[0] != diff.recorded[1]:
-        yield f"A holds {diff.recorded[0]} steps, B {diff.recorded[1]}."
+        yield f"A holds {_counted(diff.recorded[0], 'step')}, B {diff.recorded[1]}."
     if not traced_otherwise:
         yield from _other_programs(diff)
 
@@ -89,8 +89,8 @@ def _has_graphs(diff: GpuDiff) -> bool:
     return any(stem(name) == stem(_GRAPH) for name in names)
 
 
-def _gpus(count: int) -> str:
-    return "1 GPU" if count == 1 else f"{count} GPUs"
+def _counted(count: int, what: str) -> str:
+    return f"1 {what}" if count == 1 else f"{count} {what}s"
 
 
 def _in_common(diff: GpuDiff) -> tuple[float, float]:

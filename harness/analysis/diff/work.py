@@ -4,7 +4,8 @@ from harness.analysis.diff.gpu import GpuDiff, Row
 
 _LEAST = 0.02
 """Difference in work below which captures count as holding the same."""
-_AGREE = 2
+_AGREE, _EACH = 2, 2
+"""Kernels that agree at least, and how many times as long their launches may take on one side."""
 _AROUND, _AGREEING = 0.1, 0.8
 """Most of the kernels' time has to lie this near one ratio, or no ratio holds for the work."""
 
@@ -16,7 +17,7 @@ def work_ratio(diff: GpuDiff) -> float:
     where the launches agree, or where no ratio holds for most of either side's time.
     """
     kernels = [row for row in diff.rows if row.kind == "kernel"]
-    same = [row for row in kernels if row.a.names == row.b.names]
+    same = [row for row in kernels if row.a.names == row.b.names and _alike(row)]
     if any(diff.ranges) or len(same) < _AGREE:
         return 1.0
     ratios = [_often(diff, row) for row in same]
@@ -31,6 +32,12 @@ def work_ratio(diff: GpuDiff) -> float:
     if len(near) < _AGREE or min(shares) < _AGREEING or abs(middle - 1) < _LEAST:
         return 1.0
     return middle
+
+
+def _alike(row: Row) -> bool:
+    """Return whether a launch takes about as long on both sides: it may be the same work."""
+    a, b = row.a.total_ns * row.b.count, row.b.total_ns * row.a.count
+    return a <= _EACH * b and b <= _EACH * a
 
 
 def _often(diff: GpuDiff, row: Row) -> float:

@@ -33,6 +33,7 @@ def test_another_gpu_is_said_first() -> None:
 
 def test_numbers_of_steps_and_gpus_are_said() -> None:
     assert said(timeline([STEP] * 6), timeline([STEP] * 12)) == ["A holds 6 steps, B 12."]
+    assert said(timeline([STEP]), timeline([STEP] * 2)) == ["A holds 1 step, B 2."]
     assert said(timeline([STEP]), timeline([STEP], mark="step:other")) == [
         "The steps of A are marked by step:made, those of B marked by step:other."
     ]
