@@ -1,5 +1,6 @@
-"""Wall time of fresh processes."""
+"""Wall and CPU time of fresh processes."""
 
+import resource
 import subprocess
 import time
 from pathlib import Path
@@ -15,3 +16,11 @@ def best(argv: list[str], runs: int) -> float:
         subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
         times.append(time.perf_counter() - start)
     return min(times)
+
+
+def cpu(argv: list[str]) -> float:
+    """Return the CPU time in seconds that a process takes, in user and kernel mode."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime

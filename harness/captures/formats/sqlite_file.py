@@ -65,12 +65,16 @@ class SqliteFile:
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
         return [name for (name,) in self._connection.execute(query)]
 
-    def count(self, table: str) -> int:
-        """Return how many rows ``table`` has; CaptureError for more than the file has room for."""
-        most_rows = self._most_rows(columns=1)
-        rows = f"SELECT 1 FROM {_quoted(table)} NOT INDEXED LIMIT {most_rows + 1}"  # noqa: S608
+    def count(self, table: str, most: int | None = None) -> int:
+        """Return how many rows ``table`` has, or ``most`` where there are more.
+
+        Raises CaptureError for more than the file has room for.
+        """
+        room = self._most_rows(columns=1)
+        limit = room + 1 if most is None else most
+        rows = f"SELECT 1 FROM {_quoted(table)} NOT INDEXED LIMIT {limit}"  # noqa: S608
         count = int(self._connection.execute(f"SELECT count(*) FROM ({rows})").fetchone()[0])  # noqa: S608
-        if count > most_rows:
+        if count > room:
             raise self._damaged(table, "it has more rows than the file has room for")
         return count
 

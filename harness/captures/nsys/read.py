@@ -60,7 +60,7 @@ def read(path: Path, *, joins: bool = True) -> Tables:
 def read_brief(path: Path) -> Tables:
     """Return the tables of ``read``; of a LARGE one without the links from calls to operations."""
     with opened(path) as file:
-        joins = file.count(_KERNELS) <= LARGE if file.columns(_KERNELS) else True
+        joins = not file.columns(_KERNELS) or file.count(_KERNELS, LARGE + 1) <= LARGE
     return read(path, joins=joins)
 
 
