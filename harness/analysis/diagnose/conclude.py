@@ -22,7 +22,8 @@ _BY_DEFAULT = (HEALTHY, ABSTAIN)
 def diagnose(captures: Sequence[Capture]) -> Diagnosis:
     """Return what the captures of one program bear out, most important first.
 
-    Findings of one launch count in the joint list by the launch's share of the subject's time.
+    Findings of one launch count in the joint list by the launch's share of the subject's time, and
+    those of one cause and kernel are one.
     That the subject is healthy, or that the evidence decides nothing, is only said where no finding
     has 5 % of its time at stake; it comes first then.
     """
@@ -33,11 +34,13 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
         views = seen[family.name]
         whole = [1.0] * len(views)
         shares = launch_time.shares(seen["timeline"], views) if family.by_launch else whole
+        found: list[Finding] = []
         for view, share in zip(views, shares, strict=True):
             concluded = conclusions(family, view)
-            joint += [_scaled(each, share) for each in concluded]
+            found += [_scaled(each, share) for each in concluded]
             if family.by_launch:
                 launches.append(KernelDiagnosis(view.name, view.launch, tuple(concluded)))
+        joint += _by_kernel(found) if family.by_launch else found
     if not joint:
         advice = ("capture the program on a GPU, with nsys, torch.profiler or ncu",)
         joint = [_NOTHING.finding("the captures", (), confidence=0.0, capture_next=advice)]
@@ -84,6 +87,24 @@ def _merged(defaults: Sequence[Finding]) -> list[Finding]:
 def _order(finding: Finding) -> tuple[bool, float, float, str, str]:
     known = finding.gain is not None and finding.gain >= thresholds.MATTERS
     return not known, -finding.stake, -finding.confidence, finding.id, finding.where
+
+
+def _by_kernel(findings: Sequence[Finding]) -> list[Finding]:
+    """Return one finding a cause and kernel, with the sums of its launches' time."""
+    alike: dict[tuple[str, str], list[Finding]] = {}
+    for each in findings:
+        alike.setdefault((each.id, each.kernel or each.where), []).append(each)
+    return [_summed(group) for group in alike.values()]
+
+
+def _summed(group: Sequence[Finding]) -> Finding:
+    """Return the finding that has most at stake, with the time of all; null where one is null."""
+    most = max(group, key=lambda each: each.stake)
+    if len(group) == 1:
+        return most
+    shares, gains = [each.share for each in group], [each.gain for each in group]
+    share, gain = (None if None in parts else sum(filter(None, parts)) for parts in (shares, gains))
+    return replace(most, where=f"{len(group)} launches", share=share, gain=gain)
 
 
 def _scaled(finding: Finding, share: float) -> Finding:

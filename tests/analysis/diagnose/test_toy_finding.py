@@ -20,7 +20,8 @@ KIND = Kind("toy", "timeline", "The toy finds what it is told to find.", fix=("p
 def found(view):
     number = Evidence("toys", 2.0, 1.0, "made", "toys")
     for gain in (0.2, 0.4):
-        yield KIND.finding(f"at {gain}", (number,), gain=gain)
+        kernel = f"{view.name} at {gain}" if hasattr(view, "name") else None
+        yield KIND.finding(f"at {gain}", (number,), gain=gain, kernel=kernel)
 """
 
 
@@ -43,8 +44,8 @@ def capture(label: str, table: str, records: list[dict[str, object]]) -> Capture
 
 def ncu_capture() -> Capture:
     launches: list[dict[str, object]] = [
-        {"launch": launch, "name": "k", "metric": "gpu__time_duration.sum", "value": time}
-        for launch, time in enumerate((30.0, 10.0))
+        {"launch": launch, "name": name, "metric": "gpu__time_duration.sum", "value": time}
+        for launch, (name, time) in enumerate((("a", 20.0), ("a", 10.0), ("b", 10.0)))
     ]
     return capture("ncu", "counters", launches)
 
@@ -67,7 +68,7 @@ def test_a_finding_of_one_file_and_one_line_is_concluded(subject: Capture) -> No
 @pytest.mark.usefixtures("toy")
 def test_findings_of_a_launch_count_by_its_share_of_the_time() -> None:
     diagnosis = conclude.diagnose([ncu_capture()])
-    assert [each.launch for each in diagnosis.kernels] == [0, 1]
+    assert [each.launch for each in diagnosis.kernels] == [0, 1, 2]
     assert [each.gain for each in diagnosis.kernels[1].findings] == [0.4, 0.2]
     assert [each.gain for each in diagnosis.findings] == pytest.approx([0.3, 0.15, 0.1, 0.05])
 
