@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from harness.analysis.diagnose.finding import ABSTAIN, Finding, Kind
-from harness.analysis.diagnose.kernel_view import KernelView
+from harness.analysis.diagnose.kernel_view import TIME, KernelView
 from harness.analysis.diagnose.launch import shape
 from harness.analysis.diagnose.launch.lacking import lacking
 
@@ -14,7 +14,9 @@ _BRIEF = ("capture the program's timeline with nsys: the launch is little but it
 
 def found(view: KernelView) -> Iterator[Finding]:
     """Yield that the evidence does not decide, and the sections that would."""
-    needed = _BRIEF if shape.brief(view) else tuple(f"capture {each}" for each in lacking(view))
+    needed = tuple(f"capture {each}" for each in lacking(view))
+    if view.get(TIME) and shape.brief(view):
+        needed = _BRIEF
     top = view.top
     evidence = (view.evidence(f"busiest part: {top.name}", top.use * 100),) if top else ()
     where = f"launch {view.launch}"

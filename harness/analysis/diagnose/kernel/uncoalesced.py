@@ -35,13 +35,13 @@ def found(view: KernelView) -> Iterator[Finding]:
         return
     beside_shared = 1 - (traffic.shared_part(view) or 0.0)
     levels = {
-        resources.DRAM: (view.use(resources.DRAM), waste.at_dram),
-        resources.L2: (view.use(resources.L2, resources.FABRIC), waste.at_l2),
+        resources.DRAM: (view.use(resources.DRAM), waste.at_dram or 0.0),
+        resources.L2: (view.use(resources.L2, resources.FABRIC), waste.at_l2 or 0.0),
         resources.L1: (view.use(resources.L1) * beside_shared, waste.at_l1),
     }
     waits = warps.waiting(view, "long_scoreboard", "lg_throttle", "drain")
     if max(busy for busy, _ in levels.values()) < thresholds.AT_CEILING <= waits:
-        levels["waits for memory"] = (waits, waste.at_l2)
+        levels["waits for memory"] = (waits, waste.at_l2 or 0.0)
     name, (busy, wasted) = max(levels.items(), key=lambda item: item[1][0] * item[1][1])
     if busy < thresholds.WAITS or wasted < thresholds.SECTORS_WASTED:
         return

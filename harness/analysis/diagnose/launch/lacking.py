@@ -7,6 +7,7 @@ and not to another name.
 
 from collections.abc import Callable
 
+from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import computed, mix, resources, shape, traffic, warps
 from harness.analysis.diagnose.thresholds import MATTERS
@@ -32,6 +33,13 @@ def _spread_of_atomics(view: KernelView) -> bool:
 
 def _weight_of_local(view: KernelView) -> bool:
     return bool(traffic.local_instructions(view)) and traffic.local_part(view) is None
+
+
+def _levels_of_waste(view: KernelView) -> bool:
+    waste = traffic.waste(view)
+    if waste is None or waste.at_l1 < thresholds.SECTORS_WASTED:
+        return False
+    return waste.at_l2 is None or waste.at_dram is None
 
 
 def _bytes_at_the_roof(view: KernelView) -> bool:
@@ -62,6 +70,7 @@ NEEDED: tuple[tuple[str, Callable[[KernelView], bool]], ...] = (
     ("--section SourceCounters", lambda view: traffic.atomic_instructions(view) is None),
     (f"--metrics {traffic.ATOMIC_SLICE}", _spread_of_atomics),
     ("--section MemoryWorkloadAnalysis_Tables", _weight_of_local),
+    ("--section MemoryWorkloadAnalysis_Tables", _levels_of_waste),
     ("--metrics dram__bytes_read.sum,dram__bytes_write.sum", _bytes_at_the_roof),
     ("--section SourceCounters", lambda view: mix.share(view, mix.FP32) is None),
 )

@@ -43,9 +43,12 @@ def at_work(view: Counted) -> float:
 
 
 def brief(view: Counted) -> bool:
-    """Return whether start and end are so much of the launch that its counters tell little."""
+    """Return whether start and end are much of the launch, so that its counters tell little.
+
+    True where its time is not known.
+    """
     time = view.get("gpu__time_duration.sum")
-    return bool(time) and thresholds.MOST_RAMP * (time or 0.0) < thresholds.RAMP_NS
+    return not time or time * thresholds.MOST_RAMP < thresholds.RAMP_NS
 
 
 def imbalance(view: Counted) -> float | None:

@@ -24,8 +24,8 @@ class Waste:
     """
 
     at_l1: float
-    at_l2: float
-    at_dram: float
+    at_l2: float | None
+    at_dram: float | None
 
 
 def waste(view: Counted) -> Waste | None:
@@ -45,8 +45,8 @@ def waste(view: Counted) -> Waste | None:
     at_l1 = (touched - needed) / touched
     return Waste(
         at_l1,
-        _part(touched - needed, needed, asked, at_l1),
-        _part(touched - needed, needed, moved and moved / _SECTOR, at_l1),
+        _part(touched - needed, needed, asked),
+        _part(touched - needed, needed, moved and moved / _SECTOR),
     )
 
 
@@ -61,10 +61,10 @@ def _asked_of_l2(view: Counted, touched: float) -> float | None:
     return None if hits is None else touched * (1 - hits / 100)
 
 
-def _part(excess: float, needed: float, moved: float | None, otherwise: float) -> float:
-    """Return the wasted part of what moved at a level; ``otherwise`` if that is unknown."""
+def _part(excess: float, needed: float, moved: float | None) -> float | None:
+    """Return the wasted part of what moved at a level; None if that is unknown."""
     if moved is None:
-        return otherwise
+        return None
     return min(excess, max(0.0, moved - needed)) / moved if moved else 0.0
 
 
