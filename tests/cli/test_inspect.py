@@ -132,13 +132,13 @@ def test_memory_shows_parts_live_blocks_peaks_and_what_it_cannot_tell() -> None:
     live = sum(row["bytes"] for row in found["live"])
     assert live == sum(pool["allocated_bytes"] for pool in found["pools"])
     assert found["phases"] == found["marks"] == []
-    text = run(DATA / "memory/graph.pickle.zst")
+    text = run(DATA / "memory/graph.pickle.zst", COLUMNS="400")
     assert "Live blocks" in text
     assert "Peaks by phase" not in text
     assert "No phases" in text
     assert "begins late" not in text
     assert "4.19 MB were reserved in such segments" in text
-    old = run(DATA / "memory/stack_013_eager.json.gz")
+    old = run(DATA / "memory/stack_013_eager.json.gz", COLUMNS="400")
     assert "Peaks by phase" in old
     assert "Live blocks" not in old
     assert "No phases" not in old

@@ -1,12 +1,25 @@
 """Columns of a table of rows: what of a row stands in a cell, and how it is printed."""
 
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 NOT_MEASURED = "\N{EN DASH}"
 _MOST_ROWS = 30
 
+_NARROW = 100
+
 Cell = Callable[[dict[str, Any]], str]
+
+
+def narrow() -> bool:
+    """Return whether the terminal has fewer columns than whole tables of kernels need."""
+    return shutil.get_terminal_size((_NARROW, 24)).columns < _NARROW
+
+
+def without(columns: dict[str, Cell], *names: str) -> dict[str, Cell]:
+    """Return the columns but those of these names."""
+    return {name: cell for name, cell in columns.items() if name not in names}
 
 
 def print_rows(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.cli.shown.columns import Cell, number, print_rows
+from harness.cli.shown.columns import Cell, narrow, number, print_rows, without
 from harness.cli.shown.kernels import kernel_name
 
 _KERNEL: dict[str, Cell] = {
@@ -19,7 +19,13 @@ _KERNEL: dict[str, Cell] = {
 }
 
 
+_WIDE = ("min", "max", "waves")
+
+
 def show(document: dict[str, Any], names: dict[str, str]) -> None:
     """Print the profiled kernels, the longest in total first; figures are medians of launches."""
-    title = "Profiled kernels: launches, time (median, least, most), medians of counters"
-    print_rows(title, document["by_kernel"], kernel_name(names) | _KERNEL)
+    is_narrow = narrow()
+    times = "median time" if is_narrow else "time (median, least, most)"
+    title = f"Profiled kernels: launches, {times}, medians of counters"
+    columns = without(_KERNEL, *_WIDE) if is_narrow else _KERNEL
+    print_rows(title, document["by_kernel"], kernel_name(names) | columns)

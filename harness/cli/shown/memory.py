@@ -1,5 +1,7 @@
 """A memory snapshot: pools, live blocks, peaks, phases and allocation sites."""
 
+import shutil
+import textwrap
 from collections.abc import Iterable
 from typing import Any
 
@@ -86,8 +88,9 @@ def show(document: dict[str, Any], _names: dict[str, str]) -> None:
     print_rows("As each phase ended", marked, _MARK | (_AWAITING if awaiting else {}), _MOST_MARKED)
     print_rows("Allocation sites", document["sites"], _SITE, _MOST_SITES)
     print("What this file cannot tell:")
+    width = shutil.get_terminal_size((100, 24)).columns
     for sentence in document["limits"]:
-        print(f"- {printable(sentence)}")
+        print(textwrap.fill(f"- {printable(sentence)}", width, subsequent_indent="  "))
 
 
 def _filling(pool: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,14 +1,20 @@
 """A timeline: devices, idle time, host calls, copies, ranges that repeat, kernels and operators."""
 
-import shutil
 from typing import Any
 
 from harness.analysis import host_state
-from harness.cli.shown.columns import NOT_MEASURED, Cell, number, print_rows, size, text
+from harness.cli.shown.columns import (
+    NOT_MEASURED,
+    Cell,
+    narrow,
+    number,
+    print_rows,
+    size,
+    text,
+    without,
+)
 from harness.cli.shown.kernels import kernel_name, shape
 
-_NARROW = 100
-"""Columns of a terminal below which launch shapes are left out."""
 _IDLE_ROWS, _CALL_ROWS, _COPY_ROWS, _SERIES_ROWS = 8, 10, 12, 12
 
 _STATES = {
@@ -109,12 +115,11 @@ def show(document: dict[str, Any], names: dict[str, str]) -> None:
     print_rows(f"Copies{of_all}; alone: while no kernel ran", copies, _COPY, _COPY_ROWS)
     series = document["series"] or []
     print_rows("Ranges that repeat: medians of one, least, most", series, _SERIES, _SERIES_ROWS)
-    narrow = shutil.get_terminal_size((_NARROW, 24)).columns < _NARROW
-    kernel = kernel_name(names) | _KERNEL | ({} if narrow else _SHAPE)
-    print_rows("Kernels", document["kernels"], kernel)
+    kernel = _KERNEL if narrow() else _KERNEL | _SHAPE
+    print_rows("Kernels", document["kernels"], kernel_name(names) | kernel)
     alone = [row for row in document["ranges"] if row["series"] is None]
     never = any(row["unfinished"] for row in alone)
-    print_rows("Ranges", alone, _RANGE if never else _without(_RANGE, "never ended"))
+    print_rows("Ranges", alone, _RANGE if never else without(_RANGE, "never ended"))
     if gpu["span_ns"] is None:
         print_rows("Operators", document.get("operators", []), _OPERATOR)
 
@@ -128,11 +133,7 @@ def _gpu(devices: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]], dict
     empty = [name for name, (key, _) in parts.items() if not any(row[key] for row in devices)]
     words = ["compute", *(text for name, (_, text) in parts.items() if name not in empty)]
     title = f"GPU: busy = {' + '.join(words)}; % of the span"
-    return title, devices, _without(_GPU, *empty)
-
-
-def _without(columns: dict[str, Cell], *names: str) -> dict[str, Cell]:
-    return {name: cell for name, cell in columns.items() if name not in names}
+    return title, devices, without(_GPU, *empty)
 
 
 def _over_devices(rows: list[dict[str, Any]], *keys: str) -> list[dict[str, Any]]:
