@@ -1,6 +1,6 @@
 """Multiply matrices while Python plans the next product; the sick twin plans between launches.
 
-Work: 24 products of 1024² bf16 matrices. Before each, the host orders 400 requests by length, a
+Work: 24 products of 4096² bf16 matrices. Before each, the host orders 800 requests by length, a
 plan that only says by how much the product is scaled.
 
 Gives it away: the GPU is idle for most of the step, in a few long gaps in which the host is in no
@@ -16,7 +16,7 @@ import torch
 from specimen import Inputs, Specimen, Step, blank
 from torch import Tensor
 
-PRODUCTS, REQUESTS = 24, 400
+PRODUCTS, REQUESTS = 24, 800
 
 
 def inputs(device: str, side: int) -> Inputs:
@@ -66,7 +66,7 @@ SPECIMEN = Specimen(
     products,
     reference,
     tolerance=2e-2,
-    sizes={"side": 1024},
+    sizes={"side": 4096},
     small={"side": 32},
     portable=True,
 )
