@@ -3,17 +3,21 @@
 A pickle is a program. torch's snapshots use only the operations that build lists, mappings, tuples,
 text and numbers, so these are all there are: ``pickletools`` decodes them, without running any, and
 the table below does them. Even a ``pickle.Unpickler`` that refuses every class can be hung: to hash
-tuples that share their parts, as the key of a mapping, takes it exponentially long.
+tuples that share their parts, as the key of a mapping, takes it exponentially long. So C code gets
+only pickles whose text was checked: see :mod:`harness.captures.formats.pickle_shape`.
 """
 
+import pickle
 import pickletools
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from harness.captures.formats import pickle_shape
 from harness.errors import CaptureError
 
+_DAMAGE = (pickle.UnpicklingError, EOFError, AttributeError)
 _MOST_OPERATIONS = 64_000_000  # 10⁶ events with stacks of 20 make 43 million; 6 GB at worst
 
 
@@ -92,11 +96,14 @@ def load(data: bytes | bytearray, where: Path) -> Any:
     Containers may share parts and even hold themselves: walk what is returned no deeper than its
     meaning goes.
     """
+    program = pickle_shape.without_frames(data)
     machine = _Machine()
     try:
+        if program is not None and pickle_shape.fits(program):
+            return pickle_shape.load(program)
         end = _run(machine, data, where)
         (value,) = machine.stack
-    except (LookupError, MemoryError, TypeError, ValueError) as error:
+    except (*_DAMAGE, LookupError, MemoryError, TypeError, ValueError) as error:
         raise CaptureError(f"a damaged pickle: {error}", where=where) from error
     if end != len(data):
         raise CaptureError(f"bytes after the pickle's end at {end}", where=where)

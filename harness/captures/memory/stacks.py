@@ -19,12 +19,18 @@ _MOST_CHARACTERS = 1000  # of a stack's text
 
 
 class Stacks:
-    """Names sites and stacks; each different stack is walked once."""
+    """Names sites and stacks; each different stack is walked once.
+
+    A stack's identity is its text in JSON. A pickle's stacks are lists, which may be shared, of
+    frames, which are: there it is that of the frames.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._sites: dict[bytes | int, str] = {}
         self._stacks: dict[bytes | int, str] = {}
+        self._lists: dict[int, int] = {}
+        self._contents: dict[tuple[int, ...], int] = {}
 
     def site(self, frames: Any) -> str:
         """Return ``dir/file.py:line function`` of the innermost Python frame outside torch.
@@ -32,7 +38,7 @@ class Stacks:
         Without one the innermost frame of all; without a stack, words that say so. ``frames`` has
         to outlive this object. Raises CaptureError for a stack that is no JSON.
         """
-        key = _key(frames)
+        key = self._key(frames)
         if key not in self._sites:
             self._sites[key] = _text(_outside(self._decoded(frames))[:1])
         return self._sites[key]
@@ -42,12 +48,23 @@ class Stacks:
 
         They stand innermost first with `` < `` between them; a text over 1000 characters is cut.
         """
-        key = _key(frames)
+        key = self._key(frames)
         if key not in self._stacks:
             text = _text(_outside(self._decoded(frames)))
             cut = len(text) > _MOST_CHARACTERS
             self._stacks[key] = f"{text[: _MOST_CHARACTERS - 1]}…" if cut else text
         return self._stacks[key]
+
+    def _key(self, frames: Any) -> bytes | int:
+        if isinstance(frames, msgspec.Raw):
+            return bytes(frames)
+        if not isinstance(frames, list):
+            return -1  # no stack
+        known = self._lists.get(id(frames))
+        if known is None:
+            known = self._contents.setdefault(tuple(map(id, frames)), len(self._contents))
+            self._lists[id(frames)] = known
+        return known
 
     def _decoded(self, frames: Any) -> object:
         if not isinstance(frames, msgspec.Raw):
@@ -56,11 +73,6 @@ class Stacks:
             return msgspec.json.decode(frames)
         except UNREADABLE as error:
             raise CaptureError(f"a damaged stack: {error}", where=self._path) from error
-
-
-def _key(frames: Any) -> bytes | int:
-    """Return a stack's identity: its text in JSON, the id of its list in a pickle."""
-    return bytes(frames) if isinstance(frames, msgspec.Raw) else id(frames)
 
 
 def _outside(stack: object) -> list[object]:
