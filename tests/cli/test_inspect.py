@@ -14,6 +14,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from harness.analysis import summary, timeline_summary
 from harness.cli.diagnose import diagnose
 from harness.cli.inspect import inspect
 from harness.errors import CaptureError
@@ -287,7 +288,7 @@ def test_tables_fit_100_columns_and_full_names_are_whole() -> None:
 def test_a_timeline_fits_80_columns_and_begins_with_what_matters(name: str) -> None:
     text = run(DATA / name, COLUMNS="80")
     assert max(len(line) for line in text.splitlines() if str(DATA) not in line) <= 80
-    titles = ("GPU: busy = .+", "Idle time of the GPU", "Host calls", "Copies; .+", "Kernels")
+    titles = ("GPU, .+", "Idle time of the GPU", "Host calls", "Copies; .+", "Kernels")
     found = [re.search(rf"^{title} *$", text, re.MULTILINE) for title in ("1[.] .+", *titles)]
     assert all(found)
     places = [each.start() for each in found if each]
@@ -305,6 +306,45 @@ def test_the_first_findings_are_those_of_diagnose() -> None:
     assert [each["id"] for each in document["findings"]] == [each["id"] for each in found]
     numbered = re.findall(r"^(\d)\. ([\w-]+): ", run(capture), re.MULTILINE)
     assert numbered == [(str(at), each["id"]) for at, each in enumerate(found[:3], start=1)]
+
+
+def test_a_large_timeline_says_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    capture = DATA / "nsys/streams.sqlite.zst"
+    operations = json.loads(run(capture, "--json"))["gpu"]["operations"]
+    for module in (summary, timeline_summary):
+        monkeypatch.setattr(module, "LARGE", operations - 1)
+    found = json.loads(run(capture, "--json"))
+    assert [found[key] for key in ("findings", "idle", "calls", "series")] == [None] * 4
+    text = run(capture)
+    assert "More than 200,000 GPU operations" in text
+    assert f"harness diagnose {capture}" in text.replace("\n", " ")
+    assert "Idle time" not in text
+    assert "Kernels" in text
+
+
+def test_devices_side_by_side_do_not_overlap_and_are_summed_below(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ops = {
+        "kind": ["kernel", "kernel", "kernel", "copy", "copy"],
+        "name": ["a", "a", "ncclDevKernel_AllReduce", "c", "c"],
+        "start_ns": [0, 0, 50, 40, 80],
+        "duration_ns": [40, 40, 50, 10, 20],
+        "device": [0, 1, 1, 1, 0],
+        "copy_kind": [None, None, None, *["Host-to-Device"] * 2],
+    }
+    fake_reader(monkeypatch, "nsys", gpu_ops=ops)
+    text = run(DATA / "nsys/streams.sqlite.zst", COLUMNS="80")
+    (title,) = re.findall(r"^GPU, .+?(?= *$)", text, re.MULTILINE)
+    assert title == "GPU, % of its span: busy = compute + comm. alone + copies alone"
+    rows_of = lines_of(text, title)
+    assert [row[2:] for row in rows_of] == [
+        ["60.0", "40.0", "0.0", "20.0", "40.0", "0.0"],
+        ["100.0", "40.0", "50.0", "10.0", "0.0", "0.0"],
+    ]
+    (copies,) = lines_of(text, "Copies, summed over devices; alone: while no kernel ran")
+    assert copies[:3] == ["Host-to-Device", "unknown", "2"]
+    assert "Idle time of the GPU, summed over devices" in text
 
 
 def test_how_a_capture_was_recorded_stands_above_it() -> None:

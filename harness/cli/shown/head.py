@@ -4,6 +4,7 @@ import textwrap
 from typing import Any
 
 from harness.analysis.kernels import short_name
+from harness.evidence.tables import LARGE
 from harness.report.escape import printable
 
 _FINDINGS = 3
@@ -34,9 +35,9 @@ def _findings(findings: list[dict[str, Any]] | None, label: str, width: int) -> 
     """Print a sentence a finding; None is what was left out."""
     command = f"harness diagnose {printable(label)}"
     if findings is None:
-        print(
-            f"Too many operations to say at once what the host did and what is wrong: {command}\n"
-        )
+        what = f"More than {LARGE:,} GPU operations: what the host did and what is wrong says"
+        _print("", f"{what} {command}", width)
+        print()
         return
     for place, finding in enumerate(findings[:_FINDINGS], start=1):
         _print(f"{place}. ", _sentence(finding), width)

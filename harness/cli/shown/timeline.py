@@ -127,12 +127,12 @@ def show(document: dict[str, Any], names: dict[str, str]) -> None:
 def _gpu(devices: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]], dict[str, Cell]]:
     """Return title, rows and columns; without the parts of which no device has any."""
     parts = {
-        "comm.": ("communication_total_ns", "communication alone (comm.)"),
+        "comm.": ("communication_total_ns", "comm. alone"),
         "copies": ("copy_total_ns", "copies alone"),
     }
     empty = [name for name, (key, _) in parts.items() if not any(row[key] for row in devices)]
     words = ["compute", *(text for name, (_, text) in parts.items() if name not in empty)]
-    title = f"GPU: busy = {' + '.join(words)}; % of the span"
+    title = f"GPU, % of its span: busy = {' + '.join(words)}"
     return title, devices, without(_GPU, *empty)
 
 
