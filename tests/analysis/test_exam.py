@@ -59,7 +59,13 @@ def test_only_a_named_bottleneck_is_a_false_alarm() -> None:
     assert Answer("c", "leak", ("leak",), ("launch-bound",)).false_alarm
     assert not Answer("c", "leak", ("leak",), ("healthy", "dram-bound")).false_alarm
     assert not Answer("c", "leak", ("leak",), ("abstain",)).false_alarm
-    assert not Answer("c", "leak", ("healthy", "leak"), ("healthy",)).right
+    assert not Answer("c", "leak", ("healthy", "leak"), ("healthy",), 0.04).right
+
+
+def test_a_bound_without_a_fault_stands_behind_healthy() -> None:
+    named = ("healthy", "dram-bound")
+    assert Answer("c", "dram-bound", named, ("healthy",), predicted=0.0).right
+    assert not Answer("c", "tensor-bound", named, ("healthy",), predicted=0.0).right
 
 
 def test_the_page_counts_and_shows_each_specimen(problem: Problem) -> None:
