@@ -103,14 +103,15 @@ def show(document: dict[str, Any], names: dict[str, str]) -> None:
     gpu = document["gpu"]
     devices = gpu["devices"]
     if gpu["span_ns"] is None:
-        print("No GPU work in this capture.")
+        print("No GPU work in this capture.\n")
     else:
         print_rows(*_gpu(devices))
     span = {"span_ns": sum(device["span_ns"] for device in devices)}
     idle = [row | span for row in _over_devices(document["idle"] or [], "state", "call")]
     of_all = ", summed over devices" if len(devices) > 1 else ""
     print_rows(f"Idle time of the GPU{of_all}", idle, _IDLE, _IDLE_ROWS)
-    print_rows("Host calls", document["calls"] or [], _CALL, _CALL_ROWS)
+    call = without(_CALL, "GPU idle ms") if gpu["span_ns"] is None else _CALL
+    print_rows("Host calls", document["calls"] or [], call, _CALL_ROWS)
     copies = _over_devices(document["copies"], "copy_kind", "memory")
     print_rows(f"Copies{of_all}; alone: while no kernel ran", copies, _COPY, _COPY_ROWS)
     series = document["series"] or []
