@@ -5,6 +5,13 @@ import polars as pl
 from harness.analysis.units import size
 from harness.evidence.tables import FREED_POOL, Tables
 
+WARMUP = "warmup"
+"""The phase before the measured steps."""
+
+_DRIVER = {
+    "reserved": ("segment_alloc", "segment_map"),
+    "returned": ("segment_free", "segment_unmap"),
+}
 _OUTSIDE = (
     "on a GPU the CUDA context, loaded modules, what libraries allocate for themselves, and"
     " executable graphs"
@@ -36,6 +43,38 @@ def peaks(timeline: pl.DataFrame) -> pl.DataFrame:
         .group_by("phase", maintain_order=True)
         .agg(pl.len().alias("events"), pl.col("allocated_bytes", "reserved_bytes").max())
     )
+
+
+def measured(timeline: pl.DataFrame) -> pl.DataFrame:
+    """Return the levels of the phases that follow a warm-up; all levels where there is none."""
+    rows = timeline.with_columns(pl.col("phase").cast(pl.String)).sort("index")
+    runs = rows.with_columns(run=pl.col("phase").rle_id())
+    warm = runs.filter(pl.col("phase") == WARMUP)["run"].unique() + 1
+    after = runs.filter(pl.col("run").is_in(warm.implode())).drop("run")
+    return after if after.height else rows
+
+
+def totals(timeline: pl.DataFrame) -> dict[str, int | None]:
+    """Return the peaks of the history, and what the measured steps asked of the driver.
+
+    Keys: peak_allocated_bytes, peak_reserved_bytes and out_of_memory of the whole history; of the
+    measured steps reserved and returned segments, as counts and bytes. None where not recorded.
+    """
+    actions = pl.col("action").cast(pl.String)
+    known = timeline["action"].null_count() == 0 and timeline.height > 0
+    change = pl.col("reserved_bytes").diff().fill_null(0).abs()
+    rows = timeline.sort("index").with_columns(actions, change=change)
+    steps = rows.join(measured(timeline).select("index"), on="index", how="semi")
+    found: dict[str, int | None] = {
+        "peak_allocated_bytes": timeline["allocated_bytes"].max(),  # type: ignore[dict-item]  # integers
+        "peak_reserved_bytes": timeline["reserved_bytes"].max(),  # type: ignore[dict-item]  # integers
+        "out_of_memory": rows.filter(pl.col("action") == "oom").height if known else None,
+    }
+    for name, kinds in _DRIVER.items():
+        calls = steps.filter(pl.col("action").is_in(kinds))
+        found[f"{name}_segments"] = calls.height if known else None
+        found[f"{name}_bytes"] = int(calls["change"].sum()) if known else None
+    return found
 
 
 def mark_pools(tables: Tables) -> pl.DataFrame:

@@ -24,9 +24,10 @@ def document(kind: str, tables: Tables, label: str, conditions: dict[str, str]) 
     - ``nsys`` and ``torch``: gpu, idle, calls, copies, series, kernels, ranges and (for torch)
       operators, as harness.analysis.timeline_summary says
     - ``ncu``: by_kernel, kernels (each launch), units
-    - ``memory``: pools with their parts, live blocks, filled: pools at their peaks with the blocks
-      that filled them, phases with their peaks, marks at their ends with pools and parts, sites,
-      and limits: sentences on what the file lacks
+    - ``memory``: totals (peaks, failed allocations, segments reserved and returned in the measured
+      steps), devices, pools with their parts, live blocks, filled: pools at their peaks with the
+      blocks that filled them, phases with their peaks, marks at their ends with pools and parts,
+      sites, and limits: sentences on what the file lacks
 
     Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured is None, as
     are findings, idle, calls and series of a timeline of more than LARGE operations.
@@ -128,6 +129,8 @@ def memory_snapshot(tables: Tables, _label: str) -> Document:
     by_peak = ["peak_bytes", "bytes"]
     sites = snapshot["memory_sites"].sort(by_peak, descending=True, nulls_last=True)
     return {
+        "totals": memory.totals(snapshot["memory_timeline"]),
+        "devices": snapshot["memory_devices"].drop("cell", strict=False).to_dicts(),
         "pools": memory.pools(snapshot).to_dicts(),
         "live": snapshot["memory_live"]
         .sort("bytes", descending=True, maintain_order=True)

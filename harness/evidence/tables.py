@@ -230,11 +230,22 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "bytes": "int",
         "free_bytes": "int",
     },
-    # Allocated and reserved bytes after each allocator event; phase is null before the first.
+    # The devices of a snapshot, with the length of their history; the other tables are of the one
+    # that reserved most.
+    "memory_devices": {
+        "device": "int",
+        "segments": "int",
+        "reserved_bytes": "int",
+        "allocated_bytes": "int",
+        "events": "int",
+    },
+    # Allocated and reserved bytes after each allocator event; phase is null before the first,
+    # action as torch calls it.
     "memory_timeline": {
         "index": "int",
         "time_ns": "int",
         "phase": "category",
+        "action": "category",
         "allocated_bytes": "int",
         "reserved_bytes": "int",
     },

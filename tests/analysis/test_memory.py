@@ -17,6 +17,7 @@ from harness.analysis.memory import (
     pool_peaks,
     pools,
     stacked,
+    totals,
 )
 from harness.analysis.units import size
 from harness.captures.memory import read as memory
@@ -170,6 +171,36 @@ def test_pools_are_taken_at_their_first_peak(tmp_path: Path) -> None:
     before = read(tmp_path, [event("free_completed", 600, 90)], WHOLE | {"total_size": 9000})
     assert pool_peaks(before).rows() == [("default", None, 602, 9000, 8398)]
     assert pool_peaks(read(tmp_path, [])).is_empty()
+
+
+def test_segments_count_after_the_warm_up_and_failures_always(tmp_path: Path) -> None:
+    history = [
+        event("segment_alloc", 0, 4096, 1),
+        event("oom", 1 << 40, 1 << 40, 2),
+        event("segment_alloc", 8192, 512, 11),
+        event("alloc", 8192, 512, 12),
+        event("free_completed", 8192, 512, 13),
+        event("segment_free", 8192, 512, 14),
+        event("segment_free", 0, 4096, 21),
+    ]
+    phases = [
+        {"name": name, "time_us": time} for name, time in (("warmup", 0), ("run", 10), ("end", 20))
+    ]
+    assert totals(read(tmp_path, history, phases=phases)["memory_timeline"]) == {
+        "peak_allocated_bytes": 512,
+        "peak_reserved_bytes": 4608,
+        "out_of_memory": 1,
+        "reserved_segments": 1,
+        "reserved_bytes": 512,
+        "returned_segments": 1,
+        "returned_bytes": 512,
+    }
+
+
+def test_of_evidence_without_actions_only_the_peaks_are_known() -> None:
+    rows = frame("memory_timeline", {"index": [0], "allocated_bytes": [1], "reserved_bytes": [2]})
+    known = {"peak_allocated_bytes": 1, "peak_reserved_bytes": 2}
+    assert {name: n for name, n in totals(rows).items() if n is not None} == known
 
 
 def test_peaks_are_by_phase_in_the_order_of_time() -> None:

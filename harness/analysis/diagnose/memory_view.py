@@ -1,6 +1,6 @@
 """What findings on memory read: one snapshot of the caching allocator, in its measured steps.
 
-The measured steps are the phases that follow a phase named WARMUP, as the probe records them. A
+The measured steps are the phases that follow a warm-up, as the probe records them. A
 snapshot without such a phase is read from the beginning of its history to its end.
 """
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from harness.analysis import memory
 from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.finding import Evidence
 from harness.evidence.tables import FREED_POOL, GRAPH_POOL, Tables
 
-WARMUP = "warmup"
 FREE_SEGMENTS = "free segments"
 
 
@@ -27,7 +27,8 @@ class MemoryView:
     block outlived the steps. ``segments`` are memory_segments that stood in them. ``pools`` are the
     bytes that each pool reserves and holds as they end, and its number of events in them;
     ``phases`` each pool's events by phase. ``before`` was allocated before the history began,
-    ``cached`` is in segments without a block as the steps end.
+    ``cached`` is in segments without a block as the steps end. ``failed`` counts allocations for
+    which no memory was left.
     """
 
     source: str
@@ -42,6 +43,7 @@ class MemoryView:
     pools: pl.DataFrame
     phases: pl.DataFrame
     cached: int
+    failed: int
     by_phase: bool
     share: float = 1.0
 
@@ -87,7 +89,7 @@ def views(captures: Sequence[Capture]) -> Sequence[MemoryView]:
 def _view(capture: Capture) -> MemoryView:
     tables = capture.tables
     timeline = tables["memory_timeline"].with_columns(pl.col("phase").cast(pl.String)).sort("index")
-    levels = _measured(timeline)
+    levels = memory.measured(timeline)
     first, last = (levels["index"][0], levels["index"][-1]) if levels.height else (0, -1)
     until = timeline.filter(pl.col("index") <= last)
     start = tables["memory_by_pool"].filter(pl.col("index") < 0)
@@ -106,16 +108,9 @@ def _view(capture: Capture) -> MemoryView:
         pools=_pools(tables, first, last),
         phases=_phases(tables, timeline, last),
         cached=_cached(tables, levels),
+        failed=memory.totals(tables["memory_timeline"])["out_of_memory"] or 0,
         by_phase=levels.height < timeline.height,
     )
-
-
-def _measured(timeline: pl.DataFrame) -> pl.DataFrame:
-    """Return the levels of the phases after a warm-up, all where there is none."""
-    runs = timeline.with_columns(run=pl.col("phase").rle_id())
-    warm = runs.filter(pl.col("phase") == WARMUP)["run"].unique() + 1
-    measured = runs.filter(pl.col("run").is_in(warm.implode())).drop("run")
-    return measured if measured.height else timeline
 
 
 def _blocks(blocks: pl.DataFrame, last: int) -> pl.DataFrame:

@@ -27,6 +27,7 @@ KIND = Kind(
         "memory_by_pool",
         "memory_live",
         "memory_pool_peaks",
+        "memory_devices",
         "memory_blocks",
         "memory_segments",
         "memory_timeline",

@@ -55,6 +55,7 @@ def read(path: Path) -> Tables:
             "index": range(len(phases)),
             "time_ns": [e.time_us * 1000 if e.time_us is not None else None for e in events],
             "phase": phases,
+            "action": [event.action for event in events],
             "allocated_bytes": allocated,
             "reserved_bytes": _worked_back(
                 path, sum(segment.total_size for segment in snapshot.segments), more_reserved
@@ -66,6 +67,7 @@ def read(path: Path) -> Tables:
     pool_of = event_pools.pools(homes, more_allocated, more_reserved)
     levels = by_pool(snapshot.segments, pool_of, more_allocated, more_reserved)
     return {
+        "memory_devices": frame("memory_devices", snapshot.devices),
         "memory_pools": pools(snapshot.segments),
         "memory_parts": parts(snapshot.segments),
         "memory_by_pool": levels,

@@ -121,6 +121,7 @@ class Snapshot:
     events: list[Event]
     phases: list[Phase]
     marks: list[Mark]
+    devices: dict[str, list[int]]  # columns of memory_devices, of all devices
 
     def rounded(self, size: int) -> int:
         """Return the bytes that a block asked for with ``size`` counts as allocated.
@@ -224,7 +225,23 @@ def _typed(
         segment.blocks = _blocks(typed(segment.blocks, type=list[block] | None), segment)  # type: ignore[valid-type]  # the same
         _resolve(segment.blocks or [], content.stacks)
     phases = sorted(content.phases, key=lambda phase: phase.time_us)
-    return Snapshot(segments, events, phases, _marks(content.marks, device, typed))
+    marks = _marks(content.marks, device, typed)
+    return Snapshot(segments, events, phases, marks, _devices(content, typed))
+
+
+def _devices(content: _Plain, typed: Any) -> dict[str, list[int]]:
+    """Return memory_devices: each device that has segments or events."""
+    lengths = [len(typed(trace, type=list[msgspec.Raw | Any])) for trace in content.device_traces]
+    used = {number for number, length in enumerate(lengths) if length}
+    devices = sorted({segment.device for segment in content.segments} | used)
+    members = [[s for s in content.segments if s.device == device] for device in devices]
+    return {
+        "device": devices,
+        "segments": [len(segments) for segments in members],
+        "reserved_bytes": [sum(s.total_size for s in segments) for segments in members],
+        "allocated_bytes": [sum(s.allocated_size for s in segments) for segments in members],
+        "events": [lengths[device] if device < len(lengths) else 0 for device in devices],
+    }
 
 
 def _marks(marks: Sequence[Mark], device: int, typed: Any) -> list[Mark]:

@@ -1,6 +1,7 @@
 """Names of the code that asked for memory, from the stack that torch recorded for it."""
 
 import re
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ _PYTHON = re.compile(r"\.py$|^<(stdin|string|ipython-input)")
 _TORCH = re.compile(r"(^|/)(site-packages|dist-packages|pytorch|ao)/(torch|torchao)/")
 # Inductor names its generated files by a hash, which no other version of a file shares.
 _GENERATED = re.compile(r"/(\w\w)/c\1\w{49}\.py$")
+# In C++ a stack begins with how it was recorded, and with the allocator.
+_ALLOCATOR = re.compile(r"^torch::(unwind|CapturedTraceback)|CachingAllocator::|^c10::StorageImpl")
 _NO_STACK = "unknown (no stack recorded)"
 _MOST_FRAMES = 6
 _MOST_CHARACTERS = 1000  # of a stack's text
@@ -35,8 +38,8 @@ class Stacks:
     def site(self, frames: Any) -> str:
         """Return ``dir/file.py:line function`` of the innermost Python frame outside torch.
 
-        Without one the innermost frame of all; without a stack, words that say so. ``frames`` has
-        to outlive this object. Raises CaptureError for a stack that is no JSON.
+        Without one the innermost frame outside the allocator; without a stack, words that say so.
+        ``frames`` has to outlive this object. Raises CaptureError for a stack that is no JSON.
         """
         key = self._key(frames)
         if key not in self._sites:
@@ -76,7 +79,7 @@ class Stacks:
 
 
 def _outside(stack: object) -> list[object]:
-    """Return the first six Python frames outside torch, or of all frames if there are none."""
+    """Return the first six Python frames outside torch, or of other frames if there are none."""
     if not isinstance(stack, list):
         return []
     outside: list[object] = []
@@ -86,7 +89,10 @@ def _outside(stack: object) -> list[object]:
             outside.append(frame)
         if len(outside) == _MOST_FRAMES:
             break
-    return outside or stack[:_MOST_FRAMES]
+    if outside:
+        return outside
+    callers = (frame for frame in stack if not _ALLOCATOR.search(_part(frame, "name")))
+    return list(islice(callers, _MOST_FRAMES)) or stack[:_MOST_FRAMES]
 
 
 def _text(frames: list[object]) -> str:

@@ -3,6 +3,7 @@
 import textwrap
 from typing import Any
 
+from harness.analysis.diagnose.finding import MEMORY
 from harness.analysis.kernels import short_name
 from harness.evidence.tables import LARGE
 from harness.report.escape import printable
@@ -47,7 +48,8 @@ def _findings(findings: list[dict[str, Any]] | None, label: str, width: int) -> 
 
 def _sentence(finding: dict[str, Any]) -> str:
     kernel = short_name(finding["kernel"]) if finding["kernel"] else ""
-    share = f"{finding['share'] * 100:.1f} % of the time" if finding["share"] else ""
+    whole = "peak" if finding["level"] == MEMORY else "time"
+    share = f"{finding['share'] * 100:.1f} % of the {whole}" if finding["share"] else ""
     about = ", ".join(part for part in (share, finding["where"], kernel) if part)
     return f"{finding['id']}: {finding['title'].removesuffix('.')} ({about})"
 

@@ -36,6 +36,22 @@ _POOL: dict[str, Cell] = {
     "free in used segments": size("free in used segments"),
     "free segments": size("free segments"),
 }
+_DEVICE: dict[str, Cell] = {
+    "device": number("device"),
+    "segments": number("segments"),
+    "reserved": size("reserved_bytes"),
+    "allocated": size("allocated_bytes"),
+    "events": number("events"),
+}
+_TOTALS: dict[str, Cell] = {
+    "peak\nallocated": size("peak_allocated_bytes"),
+    "peak\nreserved": size("peak_reserved_bytes"),
+    "out of\nmemory": number("out_of_memory"),
+    "segments\nreserved": number("reserved_segments"),
+    "bytes\nreserved": size("reserved_bytes"),
+    "segments\nreturned": number("returned_segments"),
+    "bytes\nreturned": size("returned_bytes"),
+}
 _LIVE: dict[str, Cell] = {
     "size": size("bytes"),
     "blocks": number("count"),
@@ -78,6 +94,11 @@ def show(document: dict[str, Any], _names: dict[str, str]) -> None:
     """Print pools, live blocks, peaks, phases and sites, and what the file cannot tell."""
     from harness.report.escape import printable
 
+    if len(document["devices"]) > 1:
+        print_rows("Devices: the tables below are of the first", _most_first(document), _DEVICE)
+    print_rows(
+        "Peaks of the history, and segments in the measured steps", [document["totals"]], _TOTALS
+    )
     print_rows("Pools, and what their reserved bytes are", document["pools"], _POOL)
     print_rows("Live blocks", document["live"], _LIVE, _MOST_LIVE)
     filled = [row for pool in document["filled"] for row in _filling(pool)]
@@ -91,6 +112,10 @@ def show(document: dict[str, Any], _names: dict[str, str]) -> None:
     width = shutil.get_terminal_size((100, 24)).columns
     for sentence in document["limits"]:
         print(textwrap.fill(f"- {printable(sentence)}", width, subsequent_indent="  "))
+
+
+def _most_first(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return sorted(document["devices"], key=lambda row: (-row["reserved_bytes"], row["device"]))
 
 
 def _filling(pool: dict[str, Any]) -> list[dict[str, Any]]:

@@ -172,6 +172,13 @@ def test_setting_up_is_no_leak(tmp_path: Path) -> None:
     assert findings(device.capture(tmp_path))[0].id == "healthy"
 
 
+def test_a_program_that_ran_out_of_memory_is_not_healthy(tmp_path: Path) -> None:
+    device = ran("transient-spike", sick=False)
+    device.history.append(device.history[-1] | {"action": "oom", "size": 1 << 40})
+    (only,) = findings(device.capture(tmp_path))
+    assert only.id == "abstain"
+
+
 def test_many_activations_are_no_spike(tmp_path: Path) -> None:
     device = Device()
     device.phase("load")

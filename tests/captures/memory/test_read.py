@@ -106,6 +106,7 @@ def test_the_device_that_reserved_most_is_read(tmp_path: Path) -> None:
     tables = memory.read(written(tmp_path, snapshot))
     assert tables["memory_pools"].rows() == [("default", 1, 30, 5)]
     assert tables["memory_timeline"]["allocated_bytes"].to_list() == [5]
+    assert tables["memory_devices"].rows() == [(0, 2, 25, 0, 1), (1, 1, 30, 5, 1)]
 
 
 def test_events_without_time_alloc_or_free_are_kept(tmp_path: Path) -> None:
@@ -133,6 +134,18 @@ def test_events_without_time_alloc_or_free_are_kept(tmp_path: Path) -> None:
         ([("/v/site-packages/torchao/q.py", 1, "q"), (TORCH, 2, "to")], "torchao/q.py:1 q"),
         ([("a.cpp", 1, "alloc()"), ("x/y/z.py", 4, "g")], "y/z.py:4 g"),
         ([("a.cpp", 1, "alloc()")], "a.cpp:1 alloc()"),
+        (
+            [
+                ("??", 0, "torch::CapturedTraceback::gather(bool, bool, bool)"),
+                (
+                    "??",
+                    0,
+                    "c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc()",
+                ),
+                ("x.cpp", 7, "at::detail::empty_cuda()"),
+            ],
+            "x.cpp:7 at::detail::empty_cuda()",
+        ),
         ([(None, None, None)], "?:? ?"),
         ([(f"/i/ag/cag{'4' * 49}.py", 49, "part")], "Inductor's code:49 part"),
         ([(f"/i/xx/cag{'4' * 49}.py", 49, "part")], f"xx/cag{'4' * 49}.py:49 part"),

@@ -14,6 +14,7 @@ _WHOLE = (
     "capture the history from before the model is made, with max_entries above the number of events"
 )
 _CACHED = "capture again after torch.cuda.empty_cache() at the end of the warm-up"
+_SMALLER = "capture whole steps of a smaller case, which the memory of the device suffices for"
 
 
 def found(view: MemoryView) -> Iterator[Finding]:
@@ -23,11 +24,18 @@ def found(view: MemoryView) -> Iterator[Finding]:
         return
     evidence = (
         view.size("allocated before the history begins", view.before),
+        view.number("allocations for which no memory was left", view.failed),
         view.size("in segments that the measured steps never needed", view.unused),
     )
     yield KIND.finding(
         view.source,
         evidence,
         confidence=0.0,
-        capture_next=(_CACHED if view.complete else _WHOLE,),
+        capture_next=(_advice(view),),
     )
+
+
+def _advice(view: MemoryView) -> str:
+    if not view.complete:
+        return _WHOLE
+    return _SMALLER if view.failed else _CACHED

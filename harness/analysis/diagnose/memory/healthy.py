@@ -12,7 +12,7 @@ KIND = Kind(HEALTHY, "memory", "What is reserved is what the program needs at it
 def found(view: MemoryView) -> Iterator[Finding]:
     """Yield it if no large part of what is reserved lies unused in the measured steps."""
     unused = view.part(view.unused)
-    if not view.complete or unused >= memory_thresholds.UNUSED:
+    if not view.complete or view.failed or unused >= memory_thresholds.UNUSED:
         return
     evidence = (
         view.size("peak of reserved bytes", view.peak),
