@@ -125,7 +125,7 @@ def test_other_causes_are_not_named(name: str, tmp_path: Path) -> None:
     assert [each.id for each in findings(ran(name, sick=True).capture(tmp_path))] == [name]
 
 
-@pytest.mark.parametrize("name", PROGRAMS.keys() - {"leak"})
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"leak"}))
 def test_the_gain_is_what_the_healthy_program_saves(name: str, tmp_path: Path) -> None:
     sick, healthy = (ran(name, sick=sick) for sick in (True, False))
     saved = 1 - healthy.peak_reserved / sick.peak_reserved
