@@ -10,7 +10,6 @@ key has to be text: numbers stand only behind a reference, in pairs that begin w
 or where an inner container closes. A list or mapping in a key's place ends the load at once.
 """
 
-import gc
 import io
 import pickle
 import re
@@ -83,10 +82,4 @@ def without_frames(data: bytes | bytearray) -> bytes | None:
 
 def load(program: bytes) -> Any:
     """Return the data of a ``program`` that fits; raises what a damaged pickle raises."""
-    collects = gc.isenabled()
-    gc.disable()  # a collection walks through everything made so far
-    try:
-        return _Plain(io.BytesIO(b"\x80\x04" + program)).load()
-    finally:
-        if collects:
-            gc.enable()
+    return _Plain(io.BytesIO(b"\x80\x04" + program)).load()

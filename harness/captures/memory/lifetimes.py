@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from harness.captures.memory.snapshot import Event, Segment
     from harness.captures.memory.stacks import Stacks
 
+_SMALL = 2 << 20
+"""kSmallBuffer of torch's c10/cuda/CUDACachingAllocator: segments for blocks of at most 1 MiB."""
+
 
 def blocks(
     events: "list[Event]", pools: list[str] | None, allocated: list[int], names: "Stacks"
@@ -55,33 +58,53 @@ def segments(
     """Return memory_segments: each segment that the history reserved, and what was free then.
 
     ``homes`` are the segments of the events, ``at_end`` those of the snapshot. Free bytes are those
-    in the partly used segments of the same pool. Expandable segments grow and have no rows. The
-    table is empty where homes are not known.
+    in the partly used segments of the same pool, small or large. Expandable segments grow and have
+    no rows. The table is empty where homes are not known.
     """
     if homes is None:
         return empty("memory_segments")
     held = _held_before(events, homes, allocated, at_end)
-    free: dict[str, int] = {}
-    for stands in {id(home): home for home in homes if home and id(home) in held}.values():
-        before = _partly_used(stands, held[id(stands)])
-        free[stands.named] = free.get(stands.named, 0) + before
+    free = _free_before(homes, held, at_end)
     rows: list[list[object]] = []
     row_of: dict[int, list[object]] = {}
     for index, home in enumerate(homes):
         if home is None or events[index].action in ("segment_map", "segment_unmap"):
             continue
-        pool, key = home.named, id(home)
+        part, key = (home.named, home.span <= _SMALL), id(home)
         if events[index].action == "segment_alloc":
-            row_of[key] = [index, None, pool, reserved[index], free.get(pool, 0)]
+            row_of[key] = [index, None, home.named, reserved[index], free.get(part, 0)]
             rows.append(row_of[key])
         elif events[index].action == "segment_free" and key in row_of:
             row_of[key][1] = index
-        before = _partly_used(home, held.get(key, 0))
-        held[key] = held.get(key, 0) + allocated[index]
-        free[pool] = free.get(pool, 0) + _partly_used(home, held[key]) - before
+        if change := allocated[index]:
+            before = held.get(key, 0)
+            after = held[key] = before + change
+            more = -change
+            if (before > 0) != (after > 0):  # the whole segment begins or ends to be partly used
+                more = _partly_used(home, after) - _partly_used(home, before)
+            free[part] = free.get(part, 0) + more
     columns = zip(*rows, strict=True) if rows else ([], [], [], [], [])
     names = ("index", "freed", "pool", "bytes", "free_bytes")
     return frame("memory_segments", dict(zip(names, columns, strict=True)))
+
+
+def _free_before(
+    homes: "Sequence[Stands | None]", held: dict[int, int], at_end: "list[Segment]"
+) -> dict[tuple[str, bool], int]:
+    """Return the free bytes of partly used segments before the first event, by pool and size."""
+    touched = {id(home): home for home in homes if home}
+    sizes = [(home, held[key]) for key, home in touched.items() if key in held]
+    rows = [(home.named, home.span, _partly_used(home, size)) for home, size in sizes]
+    starts = {home.start for home in touched.values()}
+    rows += [
+        (segment.pool, segment.total_size, segment.total_size - segment.held)
+        for segment in at_end
+        if segment.held and not segment.is_expandable and segment.address not in starts
+    ]
+    free: dict[tuple[str, bool], int] = {}
+    for pool, span, size in rows:
+        free[pool, span <= _SMALL] = free.get((pool, span <= _SMALL), 0) + size
+    return free
 
 
 def _held_before(

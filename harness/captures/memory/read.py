@@ -34,6 +34,13 @@ def read(path: Path) -> Tables:
 
     Raises CaptureError for what is no snapshot, or whose history and totals contradict each other.
     """
+    from harness.captures.formats.collection import paused
+
+    with paused():
+        return _tables(path)
+
+
+def _tables(path: Path) -> Tables:
     from harness.captures.memory import event_pools, lifetimes
     from harness.captures.memory.levels import by_pool
     from harness.captures.memory.live import live
@@ -44,7 +51,10 @@ def read(path: Path) -> Tables:
 
     snapshot = load(path)
     events, phases = snapshot.events, _phases(snapshot)
-    more_allocated = [_ALLOCATED.get(e.action, 0) * snapshot.rounded(e.size) for e in events]
+    more_allocated = [
+        _ALLOCATED[e.action] * snapshot.rounded(e.size) if e.action in _ALLOCATED else 0
+        for e in events
+    ]
     more_reserved = [_RESERVED.get(event.action, 0) * event.size for event in events]
     # A block that waits to be free counts until its release is complete, as in the history.
     held = sum(segment.held for segment in snapshot.segments)

@@ -226,20 +226,23 @@ def _typed(
         _resolve(segment.blocks or [], content.stacks)
     phases = sorted(content.phases, key=lambda phase: phase.time_us)
     marks = _marks(content.marks, device, typed)
-    return Snapshot(segments, events, phases, marks, _devices(content, typed))
+    lengths = [
+        len(events) if number == device else len(typed(trace, type=list[Any]))
+        for number, trace in enumerate(content.device_traces)
+    ]
+    return Snapshot(segments, events, phases, marks, _devices(content.segments, lengths))
 
 
-def _devices(content: _Plain, typed: Any) -> dict[str, list[int]]:
-    """Return memory_devices: each device that has segments or events."""
-    lengths = [len(typed(trace, type=list[msgspec.Raw | Any])) for trace in content.device_traces]
+def _devices(segments: Sequence[Segment], lengths: list[int]) -> dict[str, list[int]]:
+    """Return memory_devices: each device that has segments or events, of which it has lengths."""
     used = {number for number, length in enumerate(lengths) if length}
-    devices = sorted({segment.device for segment in content.segments} | used)
-    members = [[s for s in content.segments if s.device == device] for device in devices]
+    devices = sorted({segment.device for segment in segments} | used)
+    members = [[s for s in segments if s.device == device] for device in devices]
     return {
         "device": devices,
-        "segments": [len(segments) for segments in members],
-        "reserved_bytes": [sum(s.total_size for s in segments) for segments in members],
-        "allocated_bytes": [sum(s.allocated_size for s in segments) for segments in members],
+        "segments": [len(own) for own in members],
+        "reserved_bytes": [sum(s.total_size for s in own) for own in members],
+        "allocated_bytes": [sum(s.allocated_size for s in own) for own in members],
         "events": [lengths[device] if device < len(lengths) else 0 for device in devices],
     }
 

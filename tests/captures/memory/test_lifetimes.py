@@ -1,0 +1,82 @@
+"""Blocks and segments of the history, against an allocator that knows what it did."""
+
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.captures.memory import read as memory
+from harness.evidence.tables import FREED_POOL
+from tests.support.caching_allocator import KIB, MIB, Device, Segment
+from tests.support.snapshots import written
+
+SIZES = [4 * KIB, 700 * KIB, 3 * MIB, 9 * MIB, 14 * MIB, 40 * MIB]
+
+
+class Watched(Device):
+    """Notes what is free in partly used segments as another is reserved, and who was live when."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free: list[int] = []
+        self.live: dict[int, list[Any]] = {}
+        self.lived: list[list[Any]] = []
+
+    def _reserve(self, size: int, small: bool) -> tuple[int, int, int, Segment]:
+        alike = [s for s in self.segments if s.pool == self._pool and s.small == small]
+        used = [s for s in alike if any(held for _, held in s.pieces.values())]
+        self.free.append(sum(size for s in used for size, held in s.pieces.values() if not held))
+        return super()._reserve(size, small)
+
+    def _event(self, action: str, address: int, size: int, site: str = "") -> None:
+        super()._event(action, address, size, site)
+        index = len(self.history) - 1
+        if action == "alloc":
+            self.live[address] = [index, None, size]
+            self.lived.append(self.live[address])
+        elif action == "free_completed":
+            self.live.pop(address)[1] = index
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(["new", "new", "drop", "pool", "empty"]), st.integers(0, 30))
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(made=steps)
+def test_blocks_and_segments_are_those_of_the_allocator(tmp_path: Path, made: Any) -> None:
+    device, held = Watched(), list[int]()
+    for what, number in made:
+        if what == "new":
+            held.append(device.new(SIZES[number % len(SIZES)]))
+        elif what == "pool":
+            with device.pool(1 + number % 2):
+                held.append(device.new(SIZES[number % len(SIZES)]))
+        elif what == "drop" and held:
+            device.drop(held.pop(number % len(held)))
+        elif what == "empty":
+            device.empty_cache()
+    tables = memory.read(written(tmp_path, device.snapshot()))
+    blocks, segments = tables["memory_blocks"], tables["memory_segments"]
+    assert blocks.select("index", "freed", "bytes").rows() == [tuple(row) for row in device.lived]
+    # What was reserved and freed between snapshots is of no known pool, and counts as one.
+    if FREED_POOL not in segments["pool"].cast(str).to_list():
+        assert segments["free_bytes"].to_list() == device.free
+    standing = segments.filter(segments["freed"].is_null())
+    assert sorted(standing["bytes"]) == sorted(segment.size for segment in device.segments)
+
+
+def test_of_a_history_without_its_start_the_free_bytes_before_it_count(tmp_path: Path) -> None:
+    device = Watched()
+    kept = [device.new(14 * MIB) for _ in range(4)]
+    whole = device.new(64 * MIB)
+    device.drop(whole)
+    device.new(10 * MIB)
+    lost = len(device.history)
+    device.drop(kept[0])
+    device.new(60 * MIB)
+    tables = memory.read(written(tmp_path, device.snapshot(lost)))
+    assert tables["memory_segments"]["free_bytes"].to_list() == [54 * MIB]
+    assert tables["memory_blocks"]["index"].to_list() == [2]
