@@ -71,12 +71,12 @@ def degraded(problem: Problem, metrics: Metrics) -> dict[str, list[str]]:
     """
     outcomes: dict[str, list[str]] = {}
     for case in problem.cases:
-        captures = _captures(problem, metrics, problem.baseline, case)
-        if not captures or _first(captures) != planted(problem, case):
+        whole = captures(problem, metrics, problem.baseline, case)
+        if not whole or _first(whole) != planted(problem, case):
             continue
         for piece, removed in PIECES.items():
-            fewer = [replace(each, tables=removed(each.tables)) for each in captures]
-            if any(_differs(a.tables, b.tables) for a, b in zip(captures, fewer, strict=True)):
+            fewer = [replace(each, tables=removed(each.tables)) for each in whole]
+            if any(_differs(a.tables, b.tables) for a, b in zip(whole, fewer, strict=True)):
                 outcomes.setdefault(piece, []).append(_grade(_first(fewer), problem, case))
     return outcomes
 
@@ -92,10 +92,16 @@ def twin_of(problem: Problem) -> str:
     return next(name for name in problem.variants if name != problem.baseline)
 
 
+def advised(problem: Problem, case: str) -> str | None:
+    """Return the metric that the advice for a case names, None without advice."""
+    advice = (claim for claim in problem.claims if isinstance(claim, Advice) and case in claim.at)
+    return next((claim.metric for claim in advice), None)
+
+
 def _answer(problem: Problem, metrics: Metrics, case: str) -> Answer | None:
     known = planted(problem, case)
     sick, healthy = (
-        _captures(problem, metrics, variant, case)
+        captures(problem, metrics, variant, case)
         for variant in (problem.baseline, twin_of(problem))
     )
     if known is None or not sick or not healthy:
@@ -111,7 +117,7 @@ def _answer(problem: Problem, metrics: Metrics, case: str) -> Answer | None:
     )
 
 
-def _captures(problem: Problem, metrics: Metrics, variant: str, case: str) -> list[Capture]:
+def captures(problem: Problem, metrics: Metrics, variant: str, case: str) -> list[Capture]:
     """Return the profiled captures of a variant in a case."""
     kinds = [kind for kind in KINDS if kind in problem.captures and kind != unprofiled()]
     found = [(kind, metrics.capture_of(kind, variant, case)) for kind in kinds]
@@ -130,18 +136,17 @@ def _predicted(findings: tuple[Finding, ...], known: str) -> float | None:
 
 def _gained(problem: Problem, metrics: Metrics, case: str) -> float | None:
     """Return the fraction that the twin saved of the metric that the case's advice names."""
-    for claim in problem.claims:
-        if isinstance(claim, Advice) and case in claim.at:
-            sick, healthy = (
-                metrics.get(claim.metric, variant, case).value
-                for variant in (problem.baseline, twin_of(problem))
-            )
-            return 1 - healthy / sick if sick and healthy is not None else None
-    return None
+    metric = advised(problem, case)
+    if metric is None:
+        return None
+    sick, healthy = (
+        metrics.get(metric, variant, case).value for variant in (problem.baseline, twin_of(problem))
+    )
+    return 1 - healthy / sick if sick and healthy is not None else None
 
 
-def _first(captures: list[Capture]) -> str:
-    return conclude.diagnose(captures).findings[0].id
+def _first(whole: list[Capture]) -> str:
+    return conclude.diagnose(whole).findings[0].id
 
 
 def _grade(named: str, problem: Problem, case: str) -> str:

@@ -10,7 +10,8 @@ from harness.report.escape import printable
 from harness.report.numbers import number
 
 _WIDTH = 80
-_EVIDENCE_SHOWN = 3
+EVIDENCE_SHOWN = 3
+"""Numbers of a finding that are printed, its most important ones."""
 _SMALL = 0.01
 """Of the time: findings with less at stake are counted, not printed."""
 
@@ -20,14 +21,18 @@ def lines(diagnosis: Diagnosis, most: int | None = None) -> Iterator[str]:
 
     Each line is at most 80 columns wide unless a single word is longer.
     """
-    mattering = [each for each in diagnosis.findings if _matters(each)]
-    shown = mattering[:most]
+    shown, rest = mattering(diagnosis, most)
     for place, finding in enumerate(shown, start=1):
         yield from _finding(finding, place)
         yield ""
-    rest = len(diagnosis.findings) - len(shown)
     if rest:
         yield f"{rest} more {'finding' if rest == 1 else 'findings'}: harness diagnose --json"
+
+
+def mattering(diagnosis: Diagnosis, most: int | None = None) -> tuple[list[Finding], int]:
+    """Return the ``most`` important findings that matter, and how many others there are."""
+    shown = [each for each in diagnosis.findings if _matters(each)][:most]
+    return shown, len(diagnosis.findings) - len(shown)
 
 
 def _matters(finding: Finding) -> bool:
@@ -41,15 +46,15 @@ def _finding(finding: Finding, place: int) -> Iterator[str]:
     kernel = f", {short_name(finding.kernel)}" if finding.kernel else ""
     yield from _wrapped(f"{finding.level}: {finding.where}{kernel}", indent)
     if finding.stake:
-        yield from _wrapped(_costs(finding), indent)
-    for evidence in finding.evidence[:_EVIDENCE_SHOWN]:
-        yield from _wrapped(_evidence(evidence), f"{indent}- ", f"{indent}  ")
+        yield from _wrapped(costs(finding), indent)
+    for evidence in finding.evidence[:EVIDENCE_SHOWN]:
+        yield from _wrapped(number_of(evidence), f"{indent}- ", f"{indent}  ")
     for what, texts in (("fix: ", finding.fix), ("next: ", finding.next)):
         if texts:
             yield from _wrapped("; ".join(texts), f"{indent}{what}", indent + " " * len(what))
 
 
-def _costs(finding: Finding) -> str:
+def costs(finding: Finding) -> str:
     """Return what is at stake; of a finding of nothing but time, what it leaves unexplained."""
     share = None if finding.share is None else _percent(finding.share)
     whole = "peak of reserved bytes" if finding.level == MEMORY else "time"
@@ -64,7 +69,8 @@ def _percent(fraction: float) -> str:
     return f"{fraction * 100:.1f} %"
 
 
-def _evidence(evidence: Evidence) -> str:
+def number_of(evidence: Evidence) -> str:
+    """Return a number with its name, and what it was held against."""
     text = f"{evidence.metric}: {_quantity(evidence.value, evidence.unit)}"
     if evidence.threshold is not None:
         text += f" (threshold {_quantity(evidence.threshold, evidence.unit)})"

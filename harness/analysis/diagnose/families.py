@@ -76,3 +76,8 @@ FAMILIES = (
     Family("kernel", "counters", "harness.analysis.diagnose.kernel_view:views", by_launch=True),
     Family("memory", "memory_pools", "harness.analysis.diagnose.memory_view:views"),
 )
+
+
+def kinds() -> dict[str, Kind]:
+    """Return what every finding of every family is, by id, in the order of the registries."""
+    return {module.KIND.id: module.KIND for family in FAMILIES for module in family.modules()}

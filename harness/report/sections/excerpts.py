@@ -1,5 +1,6 @@
 """The lines of source or of generated code that a page shows, with where they stand."""
 
+import ast
 import re
 from pathlib import Path
 from textwrap import dedent
@@ -52,6 +53,28 @@ def source(
     first, last = lines
     link = f"{page.root}{_TO_CHECKOUT}{place}#L{first}-L{last}"
     return _shown(f"{place}, lines {first} to {last}", link, text, lines, path.suffix)
+
+
+def docstring(page: Page, file: str) -> Markdown:
+    """Return the paragraphs of a Python file's docstring, a line that begins "Word: " as an item.
+
+    ManifestError where the file is missing or has no docstring.
+    """
+    path = _path(page, file)
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    if text is None:
+        raise ManifestError("has no docstring", where=path, remedy="mend the w.docstring call")
+    items = re.split(r"\n+(?=[A-Z][a-z ]+: )", text)
+    first, *rest = (" ".join(item.split()) for item in items)
+    labelled = (item.partition(": ") for item in rest)
+    listed = (f"- **{label}**: {_with_code(said)}" for label, _, said in labelled)
+    return Markdown("\n".join([f"{_with_code(first)}\n", *listed]))
+
+
+def _with_code(text: str) -> str:
+    """Return text of which only what stands in backticks is Markdown."""
+    parts = re.split(r"(`[^`]+`)", text)
+    return "".join(part if part[:1] == "`" else escape(part) for part in parts)
 
 
 def kept(page: Page, variant: str, case: str, artifact: str, between: tuple[str, str]) -> Markdown:

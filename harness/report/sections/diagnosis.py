@@ -1,0 +1,42 @@
+"""What the diagnosis says of a variant's captures, as ``harness diagnose`` prints it."""
+
+from harness.analysis import exam
+from harness.analysis.diagnose import conclude
+from harness.analysis.diagnose.finding import Finding
+from harness.analysis.kernels import short_name
+from harness.report.escape import Markdown, escape
+from harness.report.finding_text import EVIDENCE_SHOWN, costs, mattering, number_of
+from harness.report.page import Page, not_measured
+
+_SHOWN = 2
+
+
+def diagnosed(page: Page, case: str) -> bool:
+    """Return whether every variant of a case has a capture that can be diagnosed."""
+    return all(
+        exam.captures(page.problem, page.metrics, variant, case)
+        for variant in page.problem.variants
+    )
+
+
+def diagnosis(page: Page, variant: str, case: str, most: int = _SHOWN) -> Markdown:
+    """Return the ``most`` important findings on a variant's captures, with their numbers."""
+    captured = exam.captures(page.problem, page.metrics, variant, case)
+    label = page.problem.variants[variant].label
+    if not captured:
+        return not_measured(f"The diagnosis, {label}")
+    shown, rest = mattering(conclude.diagnose(captured), most)
+    lines = [line for place, each in enumerate(shown, 1) for line in _lines(each, place)]
+    if rest:
+        lines.append(f"\n{rest} more {'finding' if rest == 1 else 'findings'}.")
+    return Markdown("\n".join(lines))
+
+
+def _lines(finding: Finding, place: int) -> list[str]:
+    kernel = f", {short_name(finding.kernel)}" if finding.kernel else ""
+    where = escape(f"{finding.level}: {finding.where}{kernel}")
+    stake = f"; {escape(costs(finding))}" if finding.stake else ""
+    head = f"{place}. {escape(finding.title)} **{escape(finding.id)}**, {where}{stake}."
+    numbers = [f"   - {escape(number_of(each))}" for each in finding.evidence[:EVIDENCE_SHOWN]]
+    following = [f"   - next: {escape(each)}" for each in finding.next]
+    return [head, *numbers, *following]

@@ -1,0 +1,46 @@
+"""Hardware counters of the baseline and of its twin, side by side."""
+
+import polars as pl
+
+from harness.analysis import exam
+from harness.report.columns import DASH
+from harness.report.escape import Markdown, escape, table
+from harness.report.numbers import number
+from harness.report.page import Page, not_measured
+
+_TIME = "gpu__time_duration.sum"
+Values = dict[str, tuple[float, str]]
+"""A launch's metrics: value and unit by name."""
+
+
+def twins(page: Page, case: str, *names: str) -> Markdown:
+    """Return named counters of both variants of a case, each of the launch that takes longest."""
+    variants = (page.problem.baseline, exam.twin_of(page.problem))
+    both = [_longest(page, variant, case) for variant in variants]
+    if not all(both):
+        return not_measured("Counters")
+    rows = [
+        [escape(name), *(_shown(values.get(name)) for values in both)] for name in (_TIME, *names)
+    ]
+    head = ["counter, longest launch", *(page.problem.variants[each].label for each in variants)]
+    return table(head, rows, whole=True)
+
+
+def _longest(page: Page, variant: str, case: str) -> Values:
+    """Return the metrics of a variant's longest profiled launch, none if none was profiled."""
+    tables = page.metrics.capture_with("counters", variant, case)
+    if tables is None or tables["counters"].is_empty():
+        return {}
+    text = pl.col("metric", "unit").cast(pl.String)
+    rows = tables["counters"].with_columns(text).drop_nulls("value")
+    times = rows.filter(pl.col("metric") == _TIME).sort("value", descending=True)
+    launch = (times if times.height else rows)["launch"][0]
+    columns = rows.filter(pl.col("launch") == launch).select("metric", "value", "unit")
+    return {metric: (value, unit or "") for metric, value, unit in columns.iter_rows()}
+
+
+def _shown(known: tuple[float, str] | None) -> str:
+    if known is None:
+        return DASH
+    value, unit = known
+    return f"{number(value)} {unit}" if unit else number(value)
