@@ -14,8 +14,8 @@ from harness.evidence.tables import Tables
 class StepTimeline:
     """A step of ``length_ns``, of which the GPU was busy for ``busy_ns``; ``kind`` of capture.
 
-    Columns of ``ops``: name, kind, stream, start_ns, duration_ns, correlation; of ``calls``: name,
-    start_ns, duration_ns, correlation. Starts count from the step's.
+    Columns of ``ops``: name, kind, device, stream, start_ns, duration_ns, correlation; of
+    ``calls``: name, start_ns, duration_ns, correlation. Starts count from the step's.
     """
 
     kind: str
@@ -74,6 +74,7 @@ def _step(ops: pl.DataFrame, calls: pl.DataFrame, step: dict[str, int], kind: st
         ops.select(
             name,
             pl.col("kind").cast(pl.String),
+            "device",
             "stream",
             start,
             "duration_ns",

@@ -32,6 +32,10 @@ Window = tuple[float, float]
 """First and last µs that are drawn, from the step's start."""
 
 
+Track = tuple[int | None, int | None]
+"""A stream: its device and its number."""
+
+
 @dataclass(frozen=True)
 class Key:
     """An operation by its name: how it is drawn, and what the line of the key says of it."""
@@ -123,14 +127,18 @@ def _keys(step: "StepTimeline") -> dict[str, Key]:
     return keys
 
 
-def _rows_of_streams(step: "StepTimeline") -> dict[int, int]:
+def _rows_of_streams(step: "StepTimeline") -> dict[Track, int]:
     """Return each stream's row, by its first operation; the last row takes further streams."""
-    order = step.ops["stream"].unique(maintain_order=True).to_list()
+    order = step.ops.select("device", "stream").unique(maintain_order=True).rows()
     return {stream: min(row, _MOST_STREAMS - 1) for row, stream in enumerate(order)}
 
 
+def _track(operation: dict[str, Any]) -> Track:
+    return operation["device"], operation["stream"]
+
+
 def _laid_out(
-    step: "StepTimeline", streams: dict[int, int], pixel_ns: float
+    step: "StepTimeline", streams: dict[Track, int], pixel_ns: float
 ) -> Iterator[tuple[dict[str, Any], float, float]]:
     """Yield each operation with its place, in rows, and the height of its box, in pixels.
 
@@ -140,20 +148,24 @@ def _laid_out(
     ends: dict[int, list[int]] = {}  # of each row, the end of the last operation of each lane
     lanes = []
     for row in step.ops.iter_rows(named=True):
-        of_row = ends.setdefault(streams[row["stream"]], [])
+        of_row = ends.setdefault(streams[_track(row)], [])
         free = (lane for lane, end in enumerate(of_row) if end <= row["start_ns"] + pixel_ns)
         lane = min(next(free, len(of_row)), _MOST_LANES - 1)
         of_row[lane : lane + 1] = [row["start_ns"] + row["duration_ns"]]
         lanes.append(lane)
     for row, lane in zip(step.ops.iter_rows(named=True), lanes, strict=True):
-        at = streams[row["stream"]]
+        at = streams[_track(row)]
         height = (_STREAM - 6) / len(ends[at])
         yield row, at + lane * height / _STREAM, height
 
 
-def _stream_label(streams: dict[int, int], row: int) -> str:
+def _stream_label(streams: dict[Track, int], row: int) -> str:
     here = [stream for stream, its_row in streams.items() if its_row == row]
-    return f"stream {here[0]}" if len(here) == 1 else f"{len(here)} streams"
+    if len(here) > 1:
+        return f"{len(here)} streams"
+    device, stream = here[0]
+    several = len({device for device, _ in streams}) > 1
+    return f"GPU {device}, stream {stream}" if several else f"stream {stream}"
 
 
 def _call_names(name: str) -> tuple[str, ...]:
@@ -216,7 +228,7 @@ def _key(keys: dict[str, Key], start: float, top: float, per_us: float) -> tuple
     return boxes, texts
 
 
-def _links(step: "StepTimeline", ends: Window, streams: dict[int, int], top: float) -> Rows:
+def _links(step: "StepTimeline", ends: Window, streams: dict[Track, int], top: float) -> Rows:
     """Return a line from each launch to the first operation that it caused; none if crowded."""
     if len(step.ops) > _MOST_LINKS:
         return []
@@ -230,6 +242,6 @@ def _links(step: "StepTimeline", ends: Window, streams: dict[int, int], top: flo
         x = (call["start_ns"] + call["duration_ns"] / 2) / 1e3
         x2 = op["start_ns"] / 1e3
         if ends[0] <= min(x, x2) and max(x, x2) <= ends[1]:
-            bottom = top + _STREAM * streams[op["stream"]]
+            bottom = top + _STREAM * streams[_track(op)]
             links.append({"x": x, "x2": x2, "y": _CALLS, "y2": bottom})
     return links

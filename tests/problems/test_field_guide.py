@@ -3,11 +3,13 @@
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from harness.analysis import claims
 from harness.analysis.diagnose.families import kinds
 from harness.evidence.tables import Tables
+from harness.extract import door
 from harness.problem.manifest import find
 from harness.problem.model import Problem
 from harness.report.page import Page
@@ -21,6 +23,10 @@ FOLDER = ROOT / "problems" / "6-bottleneck-zoo"
 TEMPLATES = sorted(FOLDER.glob("pages/*.md.j2"))
 NOT_MEASURED = "not measured on this target"
 MOST_WORDS = 350
+NCU_REPORTS = (
+    "4-custom-hgemm/nvidia-h200/captures/square-4096.p1.counters.ncu-rep.zst",
+    "2-gemlite-autotune/nvidia-h200/captures/layer-m1.w4-default-graph.counters.ncu-rep.zst",
+)
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +94,24 @@ def test_the_findings_that_a_page_names_exist(template: Path) -> None:
     prose, _, _ = template.read_text(encoding="utf-8").partition("{% set code")
     named = set(re.findall(r"`([a-z]+(?:-[a-z0-9]+)+)`", prose)) - {"low-occupancy-…"}
     assert named - kinds().keys() == set()
+
+
+def test_the_counters_that_pages_show_are_those_of_a_report(problem: Problem) -> None:
+    """A misspelt counter would be missing on every GPU, and nobody would notice."""
+    reports = [door.capture(ROOT / "reports" / path) for path in NCU_REPORTS]
+    known = {
+        name
+        for report in reports
+        for name in report.captures["ncu"]["counters"]["metric"].cast(pl.String).unique()
+    }
+    requested = set(re.findall(r"[a-z0-9_]+__[a-z0-9_.]+", " ".join(problem.captures["ncu"].flags)))
+    shown = {
+        name
+        for template in TEMPLATES
+        for name in re.findall(r'^  "([\w.]+)",$', template.read_text("utf-8"), re.MULTILINE)
+    }
+    assert len(shown) > 20
+    assert shown - known - requested == set()
 
 
 @pytest.mark.parametrize("made", ["empty", "full"])

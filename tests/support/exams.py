@@ -16,7 +16,7 @@ from tests.support.small_evidence import tables as evidence
 TURNS = 30
 CASES = {"waits": "host-sync", "copies": "pageable-copy", "mislabelled": "straggler"}
 _CASE = "  {name}: {{label: {name}, params: {{finding: {finding}}}}}\n"
-_MANIFEST = """\
+MANIFEST = """\
 title: A zoo
 summary: A zoo
 environments:
@@ -40,7 +40,7 @@ claims:
 def zoo(tmp_path: Path) -> Problem:
     """Return the problem: two cases whose bottleneck is as planted, and one where it is not."""
     cases = "".join(_CASE.format(name=name, finding=finding) for name, finding in CASES.items())
-    return manifest.load(written(tmp_path, _MANIFEST.format(cases=cases)))
+    return manifest.load(written(tmp_path, MANIFEST.format(cases=cases)))
 
 
 def program(case: str, *, sick: bool) -> Program:

@@ -122,3 +122,13 @@ def test_a_text_that_was_changed_after_publishing_is_not_shown(published: Page) 
     capture_list.write(published.folder / "evidence", CaptureList(captures=(listed,)))
     with pytest.raises(CaptureError, match="not the capture that was published"):
         excerpts.kept(published, *PLACE, "output_code.py", ("import torch", "import"))
+
+
+def test_a_docstring_is_a_sentence_and_its_labelled_paragraphs(study: Problem) -> None:
+    text = "Add it; torch._foreach_ does.\n\nWork: a < b\nin two lines.\nGives it away: `x_`."
+    (study.folder / "specimen.py").write_text(f'"""{text}\n"""\n')
+    assert excerpts.docstring(page(study, tables()), "specimen.py") == (
+        "Add it; torch.&#95;foreach&#95; does.\n\n"
+        "- **Work**: a &#60; b in two lines.\n"
+        "- **Gives it away**: `x_`."
+    )

@@ -1,5 +1,6 @@
 """The drawn step: boxes where the operations ran, empty where the GPU idled, labels that fit."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import polars as pl
@@ -115,3 +116,12 @@ def test_measured_steps_are_drawn_with_no_label_on_another(case: str, variants: 
 def test_without_a_timeline_the_page_says_so(example: Problem) -> None:
     line = gpu_timeline.gpu_timeline(timed_page(example, fast=1.0), "fast", "small", "c")
     assert line == "*GPU timeline of one step of fast: not measured on this target.*"
+
+
+def test_the_same_stream_of_two_gpus_has_a_row_each() -> None:
+    step = made(Op("a", 1000), Op("b", 1000))
+    device = pl.Series("device", [0, 1])
+    panel = shapes("two", replace(step, ops=step.ops.with_columns(device)), (0.0, 10.0))
+    labels = [text["text"] for text in panel.texts]
+    assert {"GPU 0, stream 7", "GPU 1, stream 7"} <= set(labels)
+    assert len(boxes(panel, 0)) == len(boxes(panel, 1)) == 1
