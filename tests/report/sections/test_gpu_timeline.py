@@ -121,7 +121,7 @@ def test_without_a_timeline_the_page_says_so(example: Problem) -> None:
 def test_the_same_stream_of_two_gpus_has_a_row_each() -> None:
     step = made(Op("a", 1000), Op("b", 1000))
     device = pl.Series("device", [0, 1])
-    panel = shapes("two", replace(step, ops=step.ops.with_columns(device)), (0.0, 10.0))
+    panel = shapes("two", replace(step, ops=step.ops.with_columns(device)), (0.0, 60.0))
     labels = [text["text"] for text in panel.texts]
     assert {"GPU 0, stream 7", "GPU 1, stream 7"} <= set(labels)
     assert len(boxes(panel, 0)) == len(boxes(panel, 1)) == 1
