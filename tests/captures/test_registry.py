@@ -102,6 +102,7 @@ OTHER_WORDS = {
     "analysis/copies.py": {"memory"},  # what a copy reads or writes
     "analysis/idle_causes.py": {"memory"},  # the same
     "captures/torch/metadata.py": {"memory"},  # what torch.profiler was asked to record
+    "cli/shown/timeline.py": {"memory"},  # what a copy reads or writes
     "analysis/roofline.py": {"memory"},  # what limits a kernel
     "probe/profiler_range.py": {"torch"},  # the package
     "report/sections/claims.py": {"torch"},  # the package
