@@ -153,7 +153,7 @@ def test_its_file_is_recognised_inspected_and_says_its_conditions(tmp_path: Path
     assert sniff.recognised(path)[0] is KIND
     assert door.capture(path).conditions == {"toy": {"toyprof format": "1"}}
     result = CliRunner().invoke(app, ["inspect", str(path)])
-    assert result.stdout == "gemm took 5000 ns\n"
+    assert result.stdout == "toyprof format: 1\n\ngemm took 5000 ns\n"
 
 
 def test_without_its_line_it_is_no_kind(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -258,7 +258,7 @@ def test_what_filled_a_pool_that_is_gone_is_shown_as_parts_of_it(tmp_path: Path)
 
 
 def test_each_phase_ends_with_what_its_pools_are(tmp_path: Path) -> None:
-    text = run(planted(tmp_path))
+    text = run(planted(tmp_path), COLUMNS="120")
     assert lines_of(text, "As each phase ended") == [
         ["record", "20.97 MB", "4.19 MB", "default", "8.39 MB", "3.15 MB", "0 B", "5.24 MB"],
         ["graph pool (0, 1)", "8.39 MB", "0 B", "0 B", "8.39 MB"],
