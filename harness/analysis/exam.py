@@ -67,7 +67,7 @@ def degraded(problem: Problem, metrics: Metrics) -> dict[str, list[str]]:
     """Return what is named first where evidence is missing: piece of evidence to ids.
 
     An id counts where the piece was there to be removed, and where the whole evidence named the
-    planted bottleneck first; an id that was planted is written as it is.
+    planted bottleneck first. The planted id is written as "right".
     """
     outcomes: dict[str, list[str]] = {}
     for case in problem.cases:

@@ -63,15 +63,20 @@ class Cell:
 
 
 def plan(
-    problem: Problem, selected: Selected, device: Device, *, caches: bool = True, gpus: int = 8
+    problem: Problem,
+    selected: Selected,
+    device: Device,
+    *,
+    caches: bool = True,
+    gpus: int | None = None,
 ) -> list[Cell]:
     """Return the cells in order: all timing first, variants back and forth by round, then the rest.
 
     The short path goes case by case, those that most claims wait for first, so that verdicts come
     early; in each case, timing comes first as well. Interleaving the rounds keeps a slow drift of
     the machine from looking like a difference between variants. Profiled captures are made once.
-    ``caches``: cells find what earlier ones tuned. ``gpus``: cells that use more are left out; most
-    hosts have at most eight.
+    ``caches``: cells find what earlier ones tuned. ``gpus``: cells that use more are left
+    out; None leaves out none.
     """
     _known(problem, selected)
     is_short = selected.short and has_short_path(problem)
@@ -85,7 +90,7 @@ def plan(
         if not selected.names or cell.name in selected.names
     ]
     most = max((cell.gpus for cell in cells), default=0)
-    cells = [cell for cell in cells if cell.gpus <= max(gpus, 1)]
+    cells = [cell for cell in cells if gpus is None or cell.gpus <= max(gpus, 1)]
     if most and not cells:
         raise UsageError(
             f"nothing to run: every cell chosen uses {most} GPUs or more than this machine shows",
