@@ -9,8 +9,8 @@ Quiet: operands are small enough for L2; loads are coalesced; the grid is large;
 Healthy: `tl.dot`, which compiles to tensor-core instructions.
 """
 
-import torch
 from optional_triton import tl, triton
+from products import of_square, square
 from specimen import Inputs, Specimen, Step, blank
 from torch import Tensor
 
@@ -51,12 +51,6 @@ def multiply(  # noqa: ANN201
     tl.store(c + rows[:, None] * side + columns[None, :], total.to(tl.bfloat16))
 
 
-def inputs(device: str, side: int) -> Inputs:
-    """Return two square matrices whose product has elements of about one."""
-    a, b = (torch.randn(side, side, device=device) for _ in range(2))
-    return {"a": (a * side**-0.5).bfloat16(), "b": b.bfloat16()}
-
-
 def multiplied(twin: str, inputs: Inputs) -> Step:
     """Return a step of one launch."""
     a, b = inputs["a"], inputs["b"]
@@ -71,15 +65,10 @@ def multiplied(twin: str, inputs: Inputs) -> Step:
     return step
 
 
-def reference(inputs: Inputs) -> Tensor:
-    """Return the product in fp32."""
-    return inputs["a"].float() @ inputs["b"].float()
-
-
 SPECIMEN = Specimen(
-    inputs,
+    square,
     multiplied,
-    reference,
+    of_square,
     tolerance=5e-3,
     sizes={"side": 2048},
     small={"side": 16},

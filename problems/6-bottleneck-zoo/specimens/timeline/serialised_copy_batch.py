@@ -11,6 +11,7 @@ Healthy: a second stream copies the next batch during the product.
 
 import torch
 from prefetch import prefetched
+from products import of_batches
 from specimen import Inputs, Specimen, Step, blank
 from torch import Tensor
 
@@ -49,16 +50,10 @@ def sums(twin: str, inputs: Inputs) -> Step:
     return sick if twin == "sick" else healthy
 
 
-def reference(inputs: Inputs) -> Tensor:
-    """Return the product of the batches' sum, in fp64."""
-    weight = inputs["weight"].double()
-    return torch.mm(inputs["batches"].to(weight.device).double().sum(0), weight).float()
-
-
 SPECIMEN = Specimen(
     inputs,
     sums,
-    reference,
+    of_batches,
     tolerance=1e-3,
     sizes={"batches": 16, "rows": 8192, "side": 2048},
     small={"batches": 2, "rows": 4, "side": 8},
