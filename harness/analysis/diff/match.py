@@ -159,7 +159,10 @@ def _by_family(matched: Sequence[Match]) -> list[Match]:
             for side in (removed, added)
         )
         if kind in _TELLING and of_a and of_b:
-            kept.append(Match(of_a, of_b))
+            # One with one in order of launch; the last of the shorter side with all that remain.
+            paired = min(len(of_a), len(of_b)) - 1
+            kept += [Match((of_a[at],), (of_b[at],)) for at in range(paired)]
+            kept.append(Match(of_a[paired:], of_b[paired:]))
         else:
             kept += [Match((kernel,), ()) for kernel in of_a]
             kept += [Match((), (kernel,)) for kernel in of_b]
