@@ -318,7 +318,7 @@ def test_a_large_timeline_says_what_is_left_out(monkeypatch: pytest.MonkeyPatch)
     assert [found[key] for key in ("findings", "idle", "calls", "series")] == [None] * 4
     text = run(capture)
     assert "More than 200,000 GPU operations" in text
-    assert f"harness diagnose {capture}" in text.replace("\n", " ")
+    assert f"\n   harness diagnose {capture}\n" in text
     assert "Idle time" not in text
     assert "Kernels" in text
 

@@ -37,8 +37,8 @@ def _findings(findings: list[dict[str, Any]] | None, label: str, width: int) -> 
     command = f"harness diagnose {printable(label)}"
     if findings is None:
         what = f"More than {LARGE:,} GPU operations: what the host did and what is wrong says"
-        _print("", f"{what} {command}", width)
-        print()
+        _print("", what, width)
+        print(f"   {command}\n")
         return
     for place, finding in enumerate(findings[:_FINDINGS], start=1):
         _print(f"{place}. ", _sentence(finding), width)
