@@ -96,7 +96,8 @@ class Engine(Record):
 class Arguments(Record):
     """The options of ``harness run`` that shape a measurement, and the plan that they made.
 
-    ``short``: the short path of a problem was planned; ``planned`` names the plan's cells.
+    ``short``: the short path of a problem was planned; ``full``: all that its manifest then asked
+    for; ``planned`` names the plan's cells.
     """
 
     rounds: int | None = None
@@ -105,6 +106,7 @@ class Arguments(Record):
     cells: int | None = None
     lock_clocks_mhz: int | None = None
     short: bool | None = None
+    full: bool | None = None
     planned: Many[str] = ()
 
 
@@ -164,8 +166,14 @@ class Provenance(Origin):
 
     @property
     def planned(self) -> frozenset[str]:
-        """Return the names of the cells that the run was to have."""
-        return frozenset(name for origin in self.origins for name in origin.arguments.planned)
+        """Return the names of the cells that the run was to have.
+
+        A call that planned all replaces what earlier calls planned: the manifest may have changed.
+        """
+        names: frozenset[str] = frozenset()
+        for arguments in (origin.arguments for origin in self.origins):
+            names = frozenset(arguments.planned) | (frozenset() if arguments.full else names)
+        return names
 
 
 class CellProvenance(Record):

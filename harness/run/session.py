@@ -116,6 +116,7 @@ class Session:
             cells=len(cells),
             lock_clocks_mhz=request.lock_mhz,
             short=self.selected.short,
+            full=request.full and request.selected == Selected(),
             planned=tuple(cell.name for cell in cells),
         )
         ceilings = None

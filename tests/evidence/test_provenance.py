@@ -131,18 +131,23 @@ def test_no_json_and_no_file_and_a_later_version_are_refused(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("calls", "is_short", "unfinished"),
     [
-        ([(True, "a")], True, None),
-        ([(True, "ab")], True, (1, 2)),
-        ([(True, "a"), (True, "ac")], True, (1, 2)),
-        ([(True, "a"), (False, "abc")], False, (1, 3)),
-        ([(None, "")], False, None),  # of an earlier harness, which recorded no plan
+        ([("short", "a")], True, None),
+        ([("short", "ab")], True, (1, 2)),
+        ([("short", "a"), ("short", "ac")], True, (1, 2)),
+        ([("short", "ad"), ("full", "abc")], False, (1, 3)),
+        ([("full", "abc"), ("selected", "d")], False, (1, 4)),
+        ([("full", "abc"), ("full", "a")], False, None),  # the manifest now asks for less
+        ([("unknown", "")], False, None),  # of an earlier harness, which recorded no plan
     ],
 )
-def test_a_run_was_to_have_what_any_of_its_calls_planned(
-    calls: list[tuple[bool | None, str]], is_short: bool, unfinished: tuple[int, int] | None
+def test_a_run_was_to_have_what_its_calls_planned_since_the_last_full_one(
+    calls: list[tuple[str, str]], is_short: bool, unfinished: tuple[int, int] | None
 ) -> None:
     first, *rest = (
-        origin(arguments={"short": short, "planned": list(planned)}) for short, planned in calls
+        origin(
+            arguments={"short": asked == "short", "full": asked == "full", "planned": list(planned)}
+        )
+        for asked, planned in calls
     )
     run = provenance.Provenance.model_validate(
         {**dict(first), "version": 1, "id": "now", "resumed": rest}
