@@ -45,6 +45,12 @@ class StoreError(HarnessError):
     """A run folder that cannot be written, or no longer holds what was recorded."""
 
 
+class OutputError(HarnessError):
+    """Standard output that takes no more: the disk is full, or its reader has left."""
+
+    exit_code = 1
+
+
 class ToolError(HarnessError):
     """A program or package that the work needs is absent, too old, or refused to work."""
 

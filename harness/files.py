@@ -1,6 +1,7 @@
 """The only writer: a file or folder either stands whole under its name or not at all."""
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -13,6 +14,12 @@ from typing import Any
 
 from harness.errors import StoreError, UsageError
 
+_REMEDIES = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "free some room"),
+    **dict.fromkeys(
+        (errno.EACCES, errno.EPERM, errno.EROFS), "choose a folder that you may write to"
+    ),
+}
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,149}")
 
 
@@ -125,10 +132,11 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def _not_written(target: Path, error: OSError) -> StoreError:
     reason = error.strerror or str(error)
+    elsewhere = error.filename and target.parent not in Path(error.filename).parents
     return StoreError(
-        f"not written: {reason}",
+        f"not written: {reason}: {error.filename}" if elsewhere else f"not written: {reason}",
         where=target,
-        remedy="free some room or choose a folder you may write to",
+        remedy=_REMEDIES.get(error.errno or 0, ""),
     )
 
 

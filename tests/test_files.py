@@ -1,5 +1,7 @@
 """The writer: whole or not at all, also when it is killed or the disk is full."""
 
+import errno
+import os
 import resource
 import subprocess
 import sys
@@ -100,3 +102,25 @@ def test_json_refuses_what_is_not_json(tmp_path: Path) -> None:
     (tmp_path / "cut.json").write_text('{"a": ')
     with pytest.raises(StoreError, match="not readable as JSON"):
         files.read_json(tmp_path / "cut.json")
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [
+        (errno.ENOSPC, " (free some room)"),
+        (errno.EROFS, " (choose a folder that you may write to)"),
+        (errno.EIO, ""),
+    ],
+)
+def test_the_remedy_is_that_of_the_error(tmp_path: Path, number: int, remedy: str) -> None:
+    target, what = tmp_path / "a", os.strerror(number)
+    with pytest.raises(StoreError) as raised, files.atomic_folder(target):
+        raise OSError(number, what)
+    assert str(raised.value) == f"{target}: not written: {what}{remedy}"
+
+
+def test_another_file_that_is_in_the_way_is_named(tmp_path: Path) -> None:
+    absent = tmp_path / "elsewhere" / "absent"
+    with pytest.raises(StoreError) as raised, files.atomic_folder(tmp_path / "into" / "a"):
+        absent.read_text()
+    assert str(raised.value).endswith(f"not written: No such file or directory: {absent}")

@@ -7,26 +7,54 @@ from types import FrameType
 
 def main() -> None:
     """Run the command line; user errors are one line and exit code 2 (or the error's own)."""
-    from typer.exceptions import TyperException
-
-    from harness.cli.app import app
-    from harness.errors import HarnessError
+    from harness.cli import streams
+    from harness.errors import OutputError
 
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        raise SystemExit(app(standalone_mode=False))
+        with streams.guarded():
+            code = _command()
+    except OutputError as error:
+        if not isinstance(error.__cause__, BrokenPipeError):  # as `| head` leaves
+            print(f"harness: {error}", file=sys.stderr)
+        code = error.exit_code
+    raise SystemExit(code)
+
+
+def _command() -> int:
+    """Run the command that the arguments name and return the exit code."""
+    from typer.exceptions import TyperException
+
+    from harness.cli.app import app
+    from harness.errors import HarnessError, OutputError
+
+    try:
+        return app(standalone_mode=False) or 0
     except TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "harness"
         message = " ".join(error.format_message().split())
         print(f"harness: {message} ({command} --help)", file=sys.stderr)
-        raise SystemExit(2) from None
+        return 2
+    except OutputError:
+        raise
     except HarnessError as error:
         print(f"harness: {error}", file=sys.stderr)
-        raise SystemExit(error.exit_code) from None
+        return error.exit_code
+    except ModuleNotFoundError as error:
+        print(f"harness: {_not_installed(error)}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("harness: interrupted", file=sys.stderr)
-        raise SystemExit(130) from None
+        return 130
+
+
+def _not_installed(error: ModuleNotFoundError) -> str:
+    """Return what a command lacks; a module of the harness that is absent is a bug, and raised."""
+    package = (error.name or "").split(".")[0]
+    if package in ("", "harness"):
+        raise error
+    return f"{package} is not installed (pip install the harness with its extra: '.[read]')"
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

@@ -19,6 +19,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # importing rich's Markdown takes longer than all the rest of --help
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("list")(list_problems)

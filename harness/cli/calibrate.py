@@ -15,7 +15,10 @@ def calibrate(
     mount: engine_options.Mounts = None,
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Measure this GPU's ceilings now and keep them for a day, beside the datasheet's peaks."""
+    """Measure this GPU's ceilings and keep them for a day.
+
+    They are printed beside the datasheet's peaks.
+    """
     from harness.cli import output
     from harness.cli.progress import Progress
     from harness.report.ceiling_table import ceiling_table

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from harness.store.capture_store import Transfer
 
 app = typer.Typer(
-    help="Copy reports' captures that git has no room for: 0 all there, 1 some missing.",
+    help="Copy reports' captures that git has no room for.\n\n"
+    "Exit code 0 if each of them is there, 1 if some are missing.",
     no_args_is_help=True,
 )
 JsonOption = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
@@ -23,7 +24,10 @@ def push(
     ],
     json: JsonOption = False,
 ) -> None:
-    """Copy the captures of every report from .captures/ to DEST; each copy is read back."""
+    """Copy the captures of every report to DEST.
+
+    They come from .captures/; each copy is read back.
+    """
     from harness import checkout
     from harness.report import index
     from harness.store import capture_store
@@ -40,7 +44,10 @@ def fetch(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Copy reports' captures from SRC to .captures/; size and sha256 are checked on arrival."""
+    """Copy reports' captures from SRC.
+
+    They go to .captures/; size and sha256 are checked on arrival.
+    """
     from harness import checkout
     from harness.report import index
     from harness.store import capture_store

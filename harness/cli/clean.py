@@ -1,5 +1,6 @@
 """``harness clean``: remove containers that a harness left when it was killed."""
 
+import shutil
 from typing import Annotated
 
 import typer
@@ -8,33 +9,32 @@ import typer
 def clean(
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Remove containers whose harness has ended; those of a running harness stay."""
+    """Remove containers whose harness has ended.
+
+    Those of a running harness stay. Exit code 1 if one is left or an engine does not answer.
+    """
     from harness.cli import output
     from harness.engines.docker_cli import Client
     from harness.errors import ToolError
 
-    removed: list[str] = []
-    left: list[str] = []
+    found: dict[str, list[str]] = {"removed": [], "still there": [], "cannot tell": []}
     for name in ("docker", "podman"):
+        if shutil.which(name) is None:
+            continue  # without the engine there is no container
         try:
             client = Client(name)
             strays = client.strays()
-        except ToolError:
-            continue  # this engine is not installed or does not answer: it has no containers
+        except ToolError as error:
+            found["cannot tell"].append(str(error))
+            continue
         for stray in strays:
             why = client.end(stray)
-            if why:
-                left.append(f"{name} {stray}: {why}")
-            else:
-                removed.append(f"{name} {stray}")
+            what = f"{name} {stray}"
+            found["still there" if why else "removed"].append(f"{what}: {why}" if why else what)
     if json:
-        output.as_json({"removed": removed, "still_there": left})
+        output.as_json({what.replace(" ", "_"): lines for what, lines in found.items()})
     else:
-        for line in removed:
-            print(f"removed {line}")
-        for line in left:
-            print(f"still there: {line}")
-        if not removed and not left:
-            print("nothing to clean")
-    if left:
+        told = [f"{what}: {line}" for what, lines in found.items() for line in lines]
+        print("\n".join(told or ["nothing to clean"]))
+    if found["still there"] or found["cannot tell"]:
         raise typer.Exit(1)

@@ -20,7 +20,10 @@ def diagnose(
     ],
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Say what costs the most time or memory, on what evidence, and how to remove it."""
+    """Say what costs the most time or memory.
+
+    Each finding with its evidence, its gain, and how to remove it.
+    """
     from harness.analysis.diagnose import conclude
     from harness.analysis.diagnose.finding import as_json
     from harness.cli import output

@@ -27,7 +27,7 @@ def diff(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print as Markdown.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Say what changed from A to B, in parts that sum to the whole change."""
+    """Say what changed from A to B, in parts that sum up."""
     from harness.cli import output
     from harness.errors import UsageError
     from harness.extract import door

@@ -13,7 +13,10 @@ def doctor(
     ] = "auto",
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Check this machine: GPU, profilers, counters, engines, disk; each with its remedy."""
+    """Say what this machine lacks, each with its remedy.
+
+    GPU, profilers, counters, engines and disk are looked at.
+    """
     from harness.cli import output
     from harness.engines import choose
     from harness.engines.doctor import checks

@@ -23,7 +23,10 @@ def inspect(
         bool, typer.Option("--full-names", help="Print kernel names whole.")
     ] = False,
 ) -> None:
-    """Show what a capture holds: kernels, copies, idle time, ranges, counters or memory."""
+    """Show what a capture holds.
+
+    Kernels, copies, idle time, ranges, counters or memory, as its kind records them.
+    """
     from harness.analysis import summary
     from harness.cli import output
     from harness.evidence.subject import CaptureFiles, Folder

@@ -10,7 +10,10 @@ def join(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN…", help="Run folders.")],
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """Join runs of one problem that several GPUs of one model made; of a cell the first counts."""
+    """Join runs of one problem by several GPUs of one model.
+
+    Of a cell that several runs finished, the first run's counts.
+    """
     from harness import checkout
     from harness.cli import output
     from harness.errors import UsageError

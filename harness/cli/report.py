@@ -48,7 +48,10 @@ def report(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Write a run's worklog; without a run, render a report again from its evidence."""
+    """Write a run's worklog, or render a report again.
+
+    A report is rendered from its evidence alone.
+    """
     from harness import checkout
     from harness.cli import output
     from harness.cli.resolve import problem_of, run_or_report, sources_now
@@ -98,9 +101,10 @@ def check(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Judge claims: exit 0 if none is refuted, 1 if one is, 3 if none was measured or cells lack.
+    """Judge a problem's claims.
 
-    Judges the run given, the report given, the newest run, or else the published report.
+    Judges the run given, the report given, the newest run, or else the published report. Exit code
+    0 if no claim is refuted, 1 if one is, 3 if none was measured or cells lack.
     """
     from harness.analysis import claims
     from harness.cli import judgement, output

@@ -51,9 +51,9 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands only.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
-    """Run the cells that a problem's headline claims need; exit code 4 if some of them failed.
+    """Run the cells that a problem's headline claims need.
 
-    With --variant, --case or --capture: those of all cells.
+    With --variant, --case or --capture: those of all cells. Exit code 4 if some of them failed.
     """
     from harness.problem.plan import Selected
     from harness.run.session import Request, session
@@ -65,6 +65,8 @@ def run(
     if dry_run:
         print(*understood.pasteable(), sep="\n")
         return
+    if worklog:  # a package that it needs and that is not installed fails it before cells run
+        import harness.report.publish  # noqa: F401
     if _carried_out(understood, worklog=worklog, json=json):
         raise typer.Exit(_SOME_FAILED)
 

@@ -33,11 +33,20 @@ class Options:
             arguments[name] = value
         return arguments
 
+    def __post_init__(self) -> None:
+        """Note where ``python`` lies: cells start elsewhere. A link stays, or it is no venv's."""
+        if self.python and (found := shutil.which(self.python)):
+            object.__setattr__(self, "python", Path(found).absolute())
+
     def check(self) -> None:
         """Raise UsageError for a path that does not exist or an argument without a value."""
         self.named_arguments()
         if self.python and shutil.which(self.python) is None:
-            raise UsageError("--python is no program", where=self.python)
+            raise UsageError(
+                "--python is no program",
+                where=self.python,
+                remedy="give the path of an interpreter that has torch",
+            )
         if self.wheels and not self.wheels.is_dir():
             raise UsageError("--wheels is no folder", where=self.wheels)
         for mount in self.mounts:

@@ -25,6 +25,8 @@ def harness(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[st
         (("run", "1", "--case", "huge"), "no case 'huge'"),
         (("run", "1", "--engine", "cloud"), "no engine 'cloud'"),
         (("run", "1", "--rounds", "0"), "at least 1"),
+        (("run", "1", "--jobs", "0"), "--jobs has to be at least 1"),
+        (("run", "1", "--python", "nowhere/python"), "nowhere/python: --python is no program"),
         (("run", "1", "--resume", "/nowhere"), "not a run folder"),
         (("check", "1", "--run", "/nowhere"), "not a run folder"),
         (("join", "/nowhere", "/nowhere/else"), "/nowhere: not a run folder"),
@@ -44,6 +46,13 @@ def test_bad_input_is_one_line_and_exit_2(arguments: tuple[str, ...], message: s
     assert message in lines[-1]
     assert "Traceback" not in done.stderr
     assert len(lines) == 1
+
+
+def test_the_list_of_commands_is_whole() -> None:
+    for group in ((), ("captures",)):
+        text = harness(*group, "--help").stdout
+        _, commands = text.split("Commands:\n")
+        assert "..." not in commands
 
 
 def test_list_and_schema_and_doctor_speak_json() -> None:

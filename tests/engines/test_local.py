@@ -1,6 +1,8 @@
 """The local engine: exact commands, offline installs, and what is laid over what."""
 
 import json
+import os
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -108,6 +110,26 @@ def test_a_problem_finds_the_workloads_that_it_shares(here: Target) -> None:
         "1": f"{CHECKOUT}:{CHECKOUT / 'problems'}:{probe}",
         "2": f"{CHECKOUT}:{probe}",
     }
+
+
+@pytest.mark.parametrize("named", ["bin/python", "../venv/bin/python", "worklogs-python"])
+def test_an_interpreter_is_found_from_the_folder_of_the_call(
+    here: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    venv = tmp_path / "venv"
+    (venv / "bin").mkdir(parents=True)
+    for name in ("python", "worklogs-python"):
+        (venv / "bin" / name).symlink_to(sys.executable)
+    monkeypatch.chdir(venv)
+    monkeypatch.setenv("PATH", str(venv / "bin"), prepend=os.pathsep)
+    options = Options(python=Path(named))
+    options.check()
+    problem = manifest.find(CHECKOUT / "problems", "1")
+    command = make("local", problem, Host(here), options).command(cell("timing"), OUT, SCRATCH)
+    found = command.argv[0]
+    assert Path(found).is_absolute()
+    assert Path(found).is_symlink()  # followed, it would be no longer the venv's
+    assert os.path.normpath(found) == str(venv / "bin" / Path(named).name)
 
 
 def test_without_a_network_everything_comes_from_the_wheels(here: Target) -> None:
