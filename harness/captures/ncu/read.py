@@ -46,7 +46,11 @@ def read(path: Path) -> Tables:
             remedy="check --profile-from-start, filters and that the range launches kernels",
         )
     if importlib.util.find_spec("ncu_report") is None:
-        raise ToolError("not installed", where="ncu-report", remedy="pip install ncu-report")
+        raise ToolError(
+            "not installed",
+            where="ncu-report",
+            remedy="pip install ncu-report, which is under NVIDIA's agreement",
+        )
     with tempfile.TemporaryDirectory(prefix="harness-", ignore_cleanup_errors=True) as folder:
         rows = _rows(path, Path(folder))
         counters: Columns = {name: [] for name in SCHEMAS["counters"]}
