@@ -1,10 +1,17 @@
-"""The only spawner: argument lists, a deadline, TERM, KILL, a bounded wait, a capped log."""
+"""The only spawner: argument lists, a deadline, a bounded end, a capped log, and no orphan.
+
+Each program runs under a warden (``harness.warden``), which ends it even if we are killed.
+"""
 
 import contextlib
+import errno
+import io
 import os
 import re
 import signal
+import socket
 import subprocess
+import sys
 import threading
 import time
 import uuid
@@ -13,14 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
-from harness.errors import ToolError
+from harness import warden
+from harness.errors import StoreError, ToolError
 
 Status = Literal["ok", "failed", "timeout", "interrupted"]
 
-_GRACE_S = 5.0
 _POLL_S = 0.2
-_SETTLE_S = 0.02
-_LOG_BYTES = 16 << 20
+_SETTLE_S = 0.2
+_LOOK_S = 0.02
+_MARK = "HARNESS_PROCESS"
+_OUTPUT_BYTES = 16 << 20
 _ALLOWED = re.compile(
     r"PATH|HOME|USER|LANG|LC_.*|TZ|TMPDIR|LD_LIBRARY_PATH"  # to start at all
     r"|CUDA_.*|NVIDIA_.*|NCCL_.*|TORCH_.*|CUBLAS.*|OMP_NUM_THREADS"  # what the user set for the GPU
@@ -32,12 +41,16 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a process ended; ``detail`` is the last line of its log that is not blank."""
+    """How a process ended; ``detail`` is the last line of its log that is not blank.
+
+    ``left``: the command that removes what the process leaves took too long.
+    """
 
     status: Status
     returncode: int | None
     wall_s: float
     detail: str
+    left: bool = False
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
@@ -54,60 +67,44 @@ def run(
     log: Path,
     deadline_s: float,
     stop: threading.Event | None = None,
+    removal: Sequence[str] = (),
 ) -> Outcome:
     """Run ``argv`` in a session of its own, stdout and stderr into ``log`` (16 MiB at most).
 
-    Past ``deadline_s``, when ``stop`` is set or we are interrupted, the process group and every
-    descendant that left it get TERM, five seconds, then KILL. Raises ToolError if the program
-    cannot start.
+    Past ``deadline_s``, when ``stop`` is set or we are interrupted, the program and all that it
+    started get TERM, four seconds, then KILL; if we are killed, KILL. Unless the program exits with
+    0, ``removal`` runs meanwhile: a command that removes what it leaves outside its processes.
+
+    Raises ToolError if the program cannot start, StoreError if the log cannot be written.
     """
     start = time.monotonic()
-    mark = f"HARNESS_PROCESS={uuid.uuid4()}"
-    name, value = mark.split("=")
-    try:
-        child = subprocess.Popen(
-            list(argv),
-            cwd=cwd,
-            env={**env, name: value},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise ToolError(f"cannot start: {error.strerror}", where=argv[0]) from error
-    assert child.stdout is not None  # noqa: S101 - for the type checker: PIPE was asked for
-    drain = threading.Thread(target=_drain, args=(child.stdout, log), daemon=True)
-    drain.start()
-    try:
-        status = _wait(child, start + deadline_s, stop)
-    finally:
-        _end(child, mark)
-        drain.join(timeout=_GRACE_S)
-    return Outcome(status, child.returncode, time.monotonic() - start, last_line(log))
+    with log.open("wb", buffering=0) as file:
+        program = _Program(argv, cwd, env, file, removal=removal)
+        try:
+            status = program.wait(start + deadline_s, stop)
+        finally:
+            program.end()
+    if program.trouble:
+        raise StoreError(f"not written: {program.trouble}", where=log, remedy="free some room")
+    wall_s = time.monotonic() - start
+    return Outcome(status, program.returncode, wall_s, last_line(log), program.left)
 
 
 def output(argv: Sequence[str], *, deadline_s: float = 20, cwd: Path | None = None) -> str:
     """Return the output of a short query; ToolError if it is absent, fails or takes too long."""
+    until = time.monotonic() + deadline_s
+    out, err = io.BytesIO(), io.BytesIO()
+    program = _Program(argv, cwd or Path(), os.environ, out, err)
     try:
-        done = subprocess.run(
-            list(argv),
-            check=True,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=deadline_s,
-            stdin=subprocess.DEVNULL,
-            cwd=cwd,
-        )
-    except FileNotFoundError:
-        raise ToolError("not found on PATH", where=argv[0]) from None
-    except subprocess.TimeoutExpired:
-        raise ToolError(f"no answer within {deadline_s:.0f} s", where=argv[0]) from None
-    except (OSError, subprocess.CalledProcessError) as error:
-        lines = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
-        raise ToolError(lines[-1] if lines else "failed", where=argv[0]) from error
-    return done.stdout.strip()
+        status = program.wait(until)
+    finally:
+        program.end()
+    if status == "timeout":
+        raise ToolError(f"no answer within {deadline_s:.0f} s", where=argv[0])
+    if status != "ok":
+        lines = err.getvalue().decode("utf-8", "replace").strip().splitlines()
+        raise ToolError(lines[-1] if lines else f"exit {program.returncode}", where=argv[0])
+    return out.getvalue().decode("utf-8", "replace").strip()
 
 
 def guardian(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> "subprocess.Popen[str]":
@@ -143,50 +140,137 @@ def tail(log: Path) -> str:
     return ""
 
 
-def _wait(child: "subprocess.Popen[bytes]", until: float, stop: threading.Event | None) -> Status:
-    while time.monotonic() < until:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            return "ok" if child.wait(timeout=_POLL_S) == 0 else "failed"
-        if stop is not None and stop.is_set():
-            return "interrupted"
-    return "timeout"
+class _Program:
+    """A program that runs under its warden.
+
+    At its end ``returncode`` is that of the program, ``left`` whether its removal took too long,
+    ``trouble`` why its output could not be kept, if so.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        cwd: Path,
+        env: Mapping[str, str],
+        out: IO[bytes],
+        err: IO[bytes] | None = None,
+        *,
+        removal: Sequence[str] = (),
+    ) -> None:
+        self.returncode: int | None = None
+        self.left = False
+        self.trouble = ""
+        self._name = argv[0]
+        self._mark = uuid.uuid4().hex
+        self._words = b""
+        self._warden_ended = False
+        self._socket, theirs = socket.socketpair()
+        call = [sys.executable, "-I", "-S", warden.__file__, str(len(removal)), *removal, *argv]
+        with theirs:
+            try:
+                self._warden = subprocess.Popen(
+                    call,
+                    cwd=cwd,
+                    env={**env, _MARK: self._mark},
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE if err else subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            except BaseException as error:
+                self._socket.close()
+                if isinstance(error, OSError):
+                    raise ToolError(f"cannot start: {error.strerror}", where=self._name) from error
+                raise
+        sinks = [(self._warden.stdout, out), (self._warden.stderr, err)]
+        self._drains = [
+            threading.Thread(target=self._drain, args=pair, daemon=True)
+            for pair in sinks
+            if None not in pair
+        ]
+        for drain in self._drains:
+            drain.start()
+
+    def wait(self, until: float, stop: threading.Event | None = None) -> Status:
+        """Wait until the program ends, the time is ``until``, or ``stop`` is set.
+
+        Raises ToolError if the program cannot start.
+        """
+        while (now := time.monotonic()) < until:
+            self._hear(min(_POLL_S, until - now))
+            if self.returncode is not None or self._warden_ended:
+                return "ok" if self.returncode == 0 else "failed"
+            if stop is not None and stop.is_set():
+                return "interrupted"
+        return "timeout"
+
+    def end(self) -> None:
+        """Leave no descendant behind, however the program ended."""
+        with contextlib.suppress(OSError):
+            self._socket.send(b".")
+        until = time.monotonic() + warden.GRACE_S + warden.LAST_S + _SETTLE_S
+        while not self._warden_ended and (left := until - time.monotonic()) > 0:
+            self._hear(left)
+        self._warden.kill()  # it hangs, or it has ended
+        self._warden.wait()
+        if self._warden.returncode != 0:
+            _kill_all(self._mark)
+        self._socket.close()
+        for drain in self._drains:
+            drain.join(timeout=_SETTLE_S)
+
+    def _hear(self, seconds: float) -> None:
+        """Take in what the warden says within that time."""
+        self._socket.settimeout(max(seconds, 0.001))
+        try:
+            words = self._socket.recv(64)
+        except TimeoutError:
+            return
+        except OSError:
+            words = b""
+        self._warden_ended = not words
+        *whole, self._words = (self._words + words).split(b"\n")
+        for word in whole:
+            self._note(word.decode())
+
+    def _note(self, word: str) -> None:
+        if word.startswith("-"):
+            number = int(word[1:])
+            absent = number == errno.ENOENT and "/" not in self._name
+            what = "not found on PATH" if absent else os.strerror(number)
+            raise ToolError(f"cannot start: {what}", where=self._name)
+        if word == "left":
+            self.left = True
+        elif word.isdigit():
+            self.returncode = os.waitstatus_to_exitcode(int(word))
+
+    def _drain(self, stream: IO[bytes], sink: IO[bytes]) -> None:
+        """Copy up to the cap, then read on so that the program never blocks."""
+        room = _OUTPUT_BYTES
+        with stream:
+            while block := stream.read1(65536):  # type: ignore[attr-defined]  # a BufferedReader
+                kept = block[: max(0, room)]
+                if 0 <= room < len(block):
+                    kept += f"\n[the log was cut at {_OUTPUT_BYTES} bytes]\n".encode()
+                room -= len(block)
+                try:
+                    while kept:
+                        kept = kept[sink.write(kept) :]
+                except OSError as error:
+                    self.trouble = error.strerror or str(error)
 
 
-def _drain(stream: IO[bytes], log: Path) -> None:
-    """Copy ``stream`` to ``log`` up to the cap, then read on so that the child never blocks."""
-    written = 0
-    with stream, log.open("wb") as file:
-        while block := stream.read1(65536):  # type: ignore[attr-defined]  # a BufferedReader
-            if written < _LOG_BYTES:
-                file.write(block[: _LOG_BYTES - written])
-                if written + len(block) >= _LOG_BYTES:
-                    file.write(f"\n[the log was cut at {_LOG_BYTES} bytes]\n".encode())
-                file.flush()
-            written += len(block)
-
-
-def _end(child: "subprocess.Popen[bytes]", mark: str) -> None:
-    """Leave no descendant behind, however the child ended."""
-    if child.poll() is None:
-        _signal(child.pid, _marked(mark), signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(timeout=_GRACE_S)
-    until, quiet = time.monotonic() + _GRACE_S, 0
+def _kill_all(mark: str) -> None:
+    """Kill all processes that carry our mark, wherever they moved in the process tree."""
+    until, quiet = time.monotonic() + warden.LAST_S, 0
     # Until two scans in a row find none: during exec a process shows no environment for a moment.
     while quiet < 2 and time.monotonic() < until:
-        strays = _marked(mark)
-        quiet = 0 if strays or child.poll() is None else quiet + 1
-        if quiet == 0:
-            _signal(child.pid, strays, signal.SIGKILL)
-        time.sleep(_SETTLE_S)
-
-
-def _signal(group: int, strays: list[int], number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
-    for pid in strays:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, number)
+        pids = _marked(mark)
+        quiet = 0 if pids else quiet + 1
+        for pid in pids:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_LOOK_S)
 
 
 def _marked(mark: str) -> list[int]:
@@ -195,6 +279,6 @@ def _marked(mark: str) -> list[int]:
     for environ in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
             # A zombie's environment reads as empty: it holds nothing and needs no signal.
-            if mark.encode() in environ.read_bytes().split(b"\0"):
+            if f"{_MARK}={mark}".encode() in environ.read_bytes().split(b"\0"):
                 pids.append(int(environ.parent.name))
     return pids

@@ -1,14 +1,21 @@
 """The spawner: nothing survives a deadline, nothing blocks on a full pipe."""
 
+import contextlib
 import os
+import resource
+import signal
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from harness import process
-from harness.errors import ToolError
+from harness.checkout import CHECKOUT
+from harness.errors import StoreError, ToolError
 
 UNIQUE = f"9{os.getpid():07}"  # seconds of sleep that no other test run asks for
 
@@ -32,6 +39,13 @@ def alive(word: str) -> bool:
         except OSError:
             continue
     return False
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 20) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 def test_the_last_line_tells_why_it_failed(tmp_path: Path) -> None:
@@ -89,3 +103,80 @@ def test_a_query_that_hangs_or_fails_is_a_tool_error() -> None:
         process.output(["sleep", "9"], deadline_s=0.2)
     with pytest.raises(ToolError, match="cat"):
         process.output(["cat", "/no/such/file"])
+
+
+def test_what_hides_from_its_environment_is_ended_too(tmp_path: Path) -> None:
+    done = run(tmp_path, f"env -i setsid sleep {UNIQUE}.6 > /dev/null 2>&1 & exit 0")
+    assert done.status == "ok"
+    assert not alive(f"{UNIQUE}.6")
+
+
+HARNESS = """
+import sys
+from pathlib import Path
+from harness import process
+removal = [sys.executable, "-c", "open('removed', 'w')"]
+script = "(setsid env -i sleep {0}.7 &); trap '' TERM; touch begun; sleep {0}.8; sleep {0}.9"
+process.run(
+    ["bash", "-c", script.format(sys.argv[1])],
+    cwd=Path(), env=process.environment(dict()), log=Path("log"), deadline_s=60, removal=removal,
+)
+"""
+
+
+def test_nothing_outlives_a_harness_that_is_killed(tmp_path: Path) -> None:
+    call = [sys.executable, "-c", HARNESS, UNIQUE]
+    env = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
+    with subprocess.Popen(call, cwd=tmp_path, env=env) as harness:
+        wait_for((tmp_path / "begun").exists)
+        harness.kill()
+    wait_for(lambda: not alive(f"{UNIQUE}."))
+    wait_for((tmp_path / "removed").exists)
+
+
+def test_a_program_whose_warden_is_killed_dies_with_it(tmp_path: Path) -> None:
+    def kill_warden() -> None:
+        wait_for((tmp_path / "begun").exists)
+        for line in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                if b"warden.py" in (words := line.read_bytes()) and UNIQUE.encode() in words:
+                    os.kill(int(line.parent.name), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_warden)
+    killer.start()
+    done = run(tmp_path, f"(setsid sleep {UNIQUE}.1 &); touch begun; sleep {UNIQUE}.2; true")
+    killer.join()
+    assert (done.status, done.returncode) == ("failed", None)
+    assert not alive(f"{UNIQUE}.")
+
+
+@pytest.mark.parametrize(("script", "removed"), [("true", False), ("exit 3", True)])
+def test_a_removal_follows_a_program_that_failed(
+    tmp_path: Path, script: str, removed: bool
+) -> None:
+    done = run(tmp_path, script, removal=["touch", str(tmp_path / "removed")])
+    assert (done.left, (tmp_path / "removed").exists()) == (False, removed)
+
+
+def test_a_removal_that_hangs_is_left_and_said(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    done = run(tmp_path, "trap '' TERM; sleep 60", deadline_s=0.1, removal=["sleep", "60"])
+    assert (done.status, done.left) == ("timeout", True)
+    assert time.monotonic() - begun < 30
+
+
+def test_a_log_that_cannot_be_written_is_said_once_the_program_has_ended(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(StoreError, match="not written: File too large"):
+            run(tmp_path, "head -c 1000000 /dev/zero; touch ended")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (tmp_path / "ended").exists()
+
+
+def test_output_that_is_no_text_is_read(tmp_path: Path) -> None:
+    assert process.output(["printf", r"a\377b"]) == "a\N{REPLACEMENT CHARACTER}b"
+    done = run(tmp_path, r"printf 'a\377b\n'; exit 1")
+    assert done.detail == "a\N{REPLACEMENT CHARACTER}b"
