@@ -1,12 +1,13 @@
-"""Multiply bf16 matrices in Triton; the sick twin multiplies by broadcasting and sums.
+"""Multiply bf16 matrices in Triton; the sick twin converts them to fp32, for exact products.
 
-Work: 2048³ in bf16, sums in fp32.
+Work: 4096³ in bf16, sums in fp32.
 
 Gives it away: no instruction of the tensor pipe in a kernel that reads bf16 and spends its time in
-fp32 multiply-adds.
-Quiet: operands are small enough for L2; loads are coalesced; the grid is large; no spills.
+fp32 multiply-adds: tensor cores have no fp32, so `tl.dot` falls back to FFMA instructions.
+Quiet: tiles are reused from shared memory; loads are coalesced; five waves of blocks; no spills.
 
-Healthy: `tl.dot`, which compiles to tensor-core instructions.
+Healthy: `tl.dot` on the bf16 operands. Products of bf16 are exact in fp32, so the result is as
+accurate.
 """
 
 from optional_triton import tl, triton
@@ -15,8 +16,8 @@ from specimen import Inputs, Specimen, Step, blank
 from torch import Tensor
 
 TILES = {
-    "sick": {"tile_rows": 32, "tile_columns": 32, "tile_depth": 8},
-    "healthy": {"tile_rows": 128, "tile_columns": 128, "tile_depth": 64},
+    "sick": {"tile_rows": 128, "tile_columns": 64, "tile_depth": 16, "num_warps": 4},
+    "healthy": {"tile_rows": 128, "tile_columns": 128, "tile_depth": 64, "num_warps": 8},
 }
 
 
@@ -29,7 +30,7 @@ def multiply(  # noqa: ANN201
     tile_rows: tl.constexpr,
     tile_columns: tl.constexpr,
     tile_depth: tl.constexpr,
-    broadcast: tl.constexpr,
+    upcast: tl.constexpr,
 ):
     """Compute one tile of C = A @ B, all row-major; tiles divide ``side``."""
     rows = tl.program_id(1) * tile_rows + tl.arange(0, tile_rows)
@@ -41,9 +42,10 @@ def multiply(  # noqa: ANN201
     for _ in range(0, side, tile_depth):
         left = tl.load(a_at)
         right = tl.load(b_at)
-        if broadcast:
-            products = left.to(tl.float32)[:, :, None] * right.to(tl.float32)[None, :, :]
-            total += tl.sum(products, axis=1)
+        if upcast:
+            left = left.to(tl.float32)
+            right = right.to(tl.float32)
+            total = tl.dot(left, right, total, input_precision="ieee")
         else:
             total = tl.dot(left, right, total)
         a_at += tile_depth
@@ -59,7 +61,7 @@ def multiplied(twin: str, inputs: Inputs) -> Step:
     grid = (side // tile["tile_columns"], side // tile["tile_rows"])
 
     def step() -> Tensor:
-        multiply[grid](a, b, result, side, **tile, broadcast=twin == "sick", num_warps=8)
+        multiply[grid](a, b, result, side, **tile, upcast=twin == "sick")
         return result
 
     return step
@@ -70,6 +72,6 @@ SPECIMEN = Specimen(
     multiplied,
     of_square,
     tolerance=5e-3,
-    sizes={"side": 2048},
+    sizes={"side": 4096},
     small={"side": 16},
 )
