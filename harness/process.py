@@ -23,6 +23,9 @@ from typing import IO, Literal
 from harness import warden
 from harness.errors import StoreError, ToolError
 
+RUN = "HARNESS_RUN"
+"""Environment variable of every process of a run's cells: the run's token."""
+
 Status = Literal["ok", "failed", "timeout", "interrupted"]
 
 _POLL_S = 0.2

@@ -61,7 +61,7 @@ def example(tmp_path: Path) -> Problem:
 @pytest.fixture
 def a_lock_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The node's locks lie in the test's folder: nobody else's run is in the way."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("harness.machine.gpu_lock.FOLDER", tmp_path)
 
 
 @pytest.fixture

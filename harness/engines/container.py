@@ -1,10 +1,12 @@
 """Cells as containers of Docker or podman, with no right that the capture does not need."""
 
+import hashlib
 import os
 import time
 from abc import ABC, abstractmethod
 from pathlib import Path
 
+from harness import process
 from harness.captures.registry import KINDS
 from harness.checkout import CHECKOUT
 from harness.engines import docker_events, rights
@@ -78,7 +80,7 @@ class Container(OnHost, ABC):
         }
         python = str(self._options.python or "python3")
         argv = KINDS[cell.capture].wrap([python, f"{_PROBLEM}/repro.py"], Path(_OUT), cell.flags)
-        name = f"worklogs-{scratch.parent.name}-{cell.id[-90:]}"
+        name = _name("", scratch.parent, cell)
         locks = scratch / "locks"
         mounts = [
             Mount(CHECKOUT / "harness", f"{_SOURCE}/harness"),
@@ -97,7 +99,7 @@ class Container(OnHost, ABC):
         """Return the profiler's own exports, in containers without a GPU."""
         commands = []
         for number, argv in enumerate(KINDS[cell.capture].after(Path(_OUT))):
-            name = f"worklogs-export-{number}-{cell.id[-90:]}"
+            name = _name(f"export-{number}-", out.parents[1], cell)
             commands.append(self._command(name, out, ["--cap-drop=ALL"], [], {}, argv))
         return commands
 
@@ -156,7 +158,7 @@ class Container(OnHost, ABC):
             *flags,
             *(mount.flag() for mount in mounts),
             *(f"--env={key}={value}" for key, value in env.items()),
-            *(f"--workdir={_OUT}", self.image, *argv),
+            *(f"--env={process.RUN}", f"--workdir={_OUT}", self.image, *argv),  # our own value
         ]
         # In the output folder, as podman's monitor leaves a file `oom` where it stands.
         return Command(call, {}, out, name, None if rights.caller()[0] else rights.NOBODY)
@@ -175,6 +177,12 @@ class Container(OnHost, ABC):
             return [str(folder) for folder in folders if folder]
         names = [Path(lock).stem] if lock else []
         return [f"/opt/envs/{name}" for name in [*names, *["probe"] * bool(self.node.target.gpu)]]
+
+
+def _name(part: str, run: Path, cell: Cell) -> str:
+    """Return the name of a cell's container, which no other run of this machine gives."""
+    place = hashlib.sha256(os.fsencode(run.resolve())).hexdigest()[:12]
+    return f"worklogs-{part}{place}-{cell.id[-90:]}"
 
 
 def _home(*, host: bool) -> dict[str, str]:

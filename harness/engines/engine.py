@@ -43,8 +43,11 @@ class Node(Protocol):
         """Return the machine's GPU, CPU, system and tools."""
         ...
 
-    def monitor(self) -> Monitor:
-        """Return a monitor of the GPU that cells use; without a GPU it takes no samples."""
+    def monitor(self, token: str | None = None) -> Monitor:
+        """Return a monitor of the GPU that cells use; without a GPU it takes no samples.
+
+        ``token`` is that of the run, None outside a run; processes without it are others.
+        """
         ...
 
     def hold_gpus(self, count: int) -> AbstractContextManager[None]:

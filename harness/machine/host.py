@@ -21,9 +21,9 @@ class Host:
         """Detect this machine's target."""
         return cls(target.detect())
 
-    def monitor(self) -> Monitor:
+    def monitor(self, token: str | None = None) -> Monitor:
         """Return a monitor of the GPU; without a GPU it takes no samples."""
-        return Monitor(self.target.gpu.uuid if self.target.gpu else None)
+        return Monitor(self.target.gpu.uuid if self.target.gpu else None, token)
 
     @contextmanager
     def hold_gpus(self, count: int) -> Iterator[None]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Self
 
+from harness import process
 from harness.machine import target
-from harness.probe.names import INPUT
 
 _PERIOD_S = 0.05
 # NVML's names of clock event reasons (nvml.h, nvmlClocksEventReasons), by bit.
@@ -35,8 +35,8 @@ Windows = Sequence[Sequence[Any]]
 class GpuSample:
     """The GPU's state at a time in seconds since the epoch; figures that NVML refuses are absent.
 
-    ``reasons`` are why its clocks are lowered. ``others`` are compute processes that are no cell's,
-    None where NVML does not list them.
+    ``reasons`` are why its clocks are lowered. ``others`` are compute processes of no cell of the
+    run, None where NVML does not list them.
     """
 
     at: float
@@ -48,11 +48,12 @@ class GpuSample:
 class Monitor:
     """Samples one GPU twenty times a second between ``__enter__`` and ``__exit__``; sets nothing.
 
-    Without a GPU there are no samples.
+    Without a GPU there are no samples. ``token`` is that of the run whose processes are no others.
     """
 
-    def __init__(self, uuid: str | None) -> None:
+    def __init__(self, uuid: str | None, token: str | None = None) -> None:
         self._uuid = uuid
+        self._token = token
         self.samples: list[GpuSample] = []
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -96,7 +97,7 @@ class Monitor:
                 at = time.time()
                 answers = {name: answer(library, query) for name, query in queries.items()}
                 figures = {name: value for name, value in answers.items() if value is not None}
-                others = _others(library, handle, known)
+                others = _others(library, handle, self._token, known)
                 self.samples.append(GpuSample(at, figures, _reasons(library, handle), others))
                 self._stop.wait(_PERIOD_S)
 
@@ -136,37 +137,39 @@ def _reasons(library: Any, handle: Any) -> tuple[str, ...]:
     return tuple(name for bit, name in _REASONS.items() if int(bits or 0) & bit)
 
 
-def _others(library: Any, handle: Any, known: dict[int, str | None]) -> tuple[str, ...] | None:
-    """Return the compute processes on the GPU that no harness started; None if NVML refuses.
+def _others(
+    library: Any, handle: Any, token: str | None, known: dict[int, str | None]
+) -> tuple[str, ...] | None:
+    """Return the compute processes on the GPU without this run's token; None if NVML refuses.
 
-    ``known`` keeps each process's name by its number, None for a process of a cell.
+    ``known`` keeps each process's name by its number, None for a process of the run.
     """
     try:
         running = library.nvmlDeviceGetComputeRunningProcesses(handle)
     except library.NVMLError:
         return None
     names = []
-    for process in running:
-        if process.pid not in known:
-            known[process.pid] = _foreign(Path(f"/proc/{process.pid}"))
-        names.append(known[process.pid])
+    for user in running:
+        if user.pid not in known:
+            known[user.pid] = _foreign(Path(f"/proc/{user.pid}"), token)
+        names.append(known[user.pid])
     return tuple(sorted(name for name in names if name))
 
 
-def _foreign(process: Path) -> str | None:
-    """Return name and number of a process that is not a cell; None for a cell's.
+def _foreign(entry: Path, token: str | None) -> str | None:
+    """Return name and number of a process without this run's token; None with it.
 
     NVML numbers processes as the host does: inside a container that number may not exist.
     """
     try:
-        if f"{INPUT}=".encode() in (process / "environ").read_bytes():
+        if f"{process.RUN}={token}".encode() in (entry / "environ").read_bytes().split(b"\0"):
             return None
     except FileNotFoundError:
         return None
     except OSError:
         pass  # of another user, so none of ours
     try:
-        name = (process / "comm").read_text(encoding="utf-8", errors="replace").strip()
+        name = (entry / "comm").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return None
-    return f"{name} (process {process.name})"
+    return f"{name} (process {entry.name})"

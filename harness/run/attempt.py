@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness import process
@@ -36,17 +36,21 @@ Leave = Callable[[Cell], None]
 
 @dataclass
 class Attempts:
-    """Runs a cell once on an engine; ``stop`` interrupts the cells that run."""
+    """Runs a cell once on an engine; every process carries the run's ``token``.
+
+    ``stop`` interrupts the cells that run.
+    """
 
     engine: Engine
     pauses: Pauses
-    stop: threading.Event = field(default_factory=threading.Event)
+    token: str
+    stop: threading.Event
 
     def record(self, cell: Cell, out: Path, scratch: Path, leave: Leave) -> CellRecord:
         """Run a cell into ``out``; return its record. KeyboardInterrupt if it was interrupted."""
         command = self.engine.command(cell, out, scratch)
         started = time.time()
-        with self.pauses.ended() as idle, self.engine.node.monitor() as monitor:
+        with self.pauses.ended() as idle, self.engine.node.monitor(self.token) as monitor:
             done = self._supervised(command, out, cell.deadline_s, out / _LOG)
         if done.status == "interrupted":
             raise KeyboardInterrupt  # nothing of this cell is published; --resume runs it again
@@ -95,7 +99,7 @@ class Attempts:
             done = process.run(
                 command.argv,
                 cwd=command.cwd,
-                env=process.environment(command.env),
+                env=process.environment(command.env | {process.RUN: self.token}),
                 log=log,
                 deadline_s=deadline_s,
                 stop=self.stop,

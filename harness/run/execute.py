@@ -2,6 +2,7 @@
 
 import contextlib
 import shutil
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -34,19 +35,23 @@ class Execution:
     jobs: int = 1
     lock_mhz: int | None = None
     _attempts: Attempts = field(init=False)
-
-    def __post_init__(self) -> None:
-        ends = [record.started + record.wall_s for _, record in self.run.records()]
-        self._attempts = Attempts(self.engine, Pauses(max(ends, default=None)))
+    _stop: threading.Event = field(init=False, default_factory=threading.Event)
 
     def execute(self, cells: list[Cell]) -> None:
         """Run the unfinished cells; with several jobs, cells that tune kernels run first and alone.
 
-        Raises ToolError if the GPU cannot be held, KeyboardInterrupt if interrupted.
+        Raises StoreError if another harness executes the run, ToolError if the GPU cannot be held,
+        KeyboardInterrupt if interrupted.
         """
-        cells = unfinished(self.run, cells)
-        gpus = max((cell.gpus for cell in cells), default=1)
-        with self.engine.node.hold_gpus(gpus), self._clock():
+        with contextlib.ExitStack() as held:
+            token = held.enter_context(self.run.alone())
+            ends = [record.started + record.wall_s for _, record in self.run.records()]
+            pauses = Pauses(max(ends, default=None))
+            self._attempts = Attempts(self.engine, pauses, token, self._stop)
+            cells = unfinished(self.run, cells)
+            gpus = max((cell.gpus for cell in cells), default=1)
+            held.enter_context(self.engine.node.hold_gpus(gpus))
+            held.enter_context(self._clock())
             if self.jobs == 1:
                 for cell in cells:
                     self._run(cell, _nobody_waits)
@@ -55,7 +60,7 @@ class Execution:
 
     def interrupt(self) -> None:
         """Stop the cells that run; ``execute`` then raises KeyboardInterrupt."""
-        self._attempts.stop.set()
+        self._stop.set()
 
     def _clock(self) -> contextlib.AbstractContextManager[None]:
         """Hold the SM clock if that was asked for; otherwise leave the GPU's settings alone."""

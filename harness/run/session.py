@@ -9,7 +9,7 @@ from harness.engines import choose
 from harness.engines.engine import Engine, Node
 from harness.engines.options import Options
 from harness.errors import UsageError
-from harness.evidence.provenance import Arguments
+from harness.evidence.provenance import Arguments, Origin
 from harness.problem import manifest
 from harness.problem.model import Problem
 from harness.problem.plan import Cell, Selected, has_short_path, plan
@@ -88,9 +88,12 @@ class Session:
         """Build an engine, measure ceilings that are out of date, and make the run's folder.
 
         ``notify`` gets a line for each decision, ``work_on`` what takes long. Raises ToolError if
-        no engine can be built.
+        no engine can be built, StoreError if another harness executes the run that is to go on.
         """
         request = self.request
+        if self.resumed:
+            with self.resumed.alone():
+                pass  # else it is told before the work of installing
         name, engine = choose.ready(
             request.engine,
             self.problem,
@@ -128,17 +131,17 @@ class Session:
             work_on("looking up what this machine reaches at most", Path())
             ceilings = calibrate.at_hand(self.node, name, request.options, notify)
         origin = provenance.origin_of(self.problem, engine, arguments, ceilings)
-        if self.resumed:
-            run = self.resumed
-            provenance.note_resumed(run, origin)
-        else:
-            run = Run.create(checkout.runs(), self.problem.folder.name, origin)
-        return Work(request, self.problem, name, engine, run, cells, jobs)
+        run = self.resumed or Run.create(checkout.runs(), self.problem.folder.name, origin)
+        resumes = origin if self.resumed else None
+        return Work(request, self.problem, name, engine, run, cells, jobs, resumes)
 
 
 @dataclass(frozen=True)
 class Work:
-    """An engine that is built, a run's folder, and the cells of the plan."""
+    """An engine that is built, a run's folder, and the cells of the plan.
+
+    ``resumes`` is the origin with which an earlier run goes on, None for a new run.
+    """
 
     request: Request
     problem: Problem
@@ -147,6 +150,7 @@ class Work:
     run: Run
     cells: list[Cell]
     jobs: int
+    resumes: Origin | None
 
     @property
     def to_run(self) -> list[Cell]:
@@ -157,10 +161,13 @@ class Work:
         """Run the cells that are unfinished; those that fail are recorded and the rest goes on."""
         if not self.to_run:
             return
-        work = Execution(self.engine, self.run, notify, self.jobs, self.request.lock_mhz)
-        work.execute(self.cells)
-        if calibrate.measured_by(self.problem) and self.request.lock_mhz is None:
-            calibrate.note(self.run, self.engine.node.target)
+        with self.run.alone():
+            if self.resumes:
+                provenance.note_resumed(self.run, self.resumes)
+            work = Execution(self.engine, self.run, notify, self.jobs, self.request.lock_mhz)
+            work.execute(self.cells)
+            if calibrate.measured_by(self.problem) and self.request.lock_mhz is None:
+                calibrate.note(self.run, self.engine.node.target)
 
 
 def session(request: Request) -> Session:

@@ -1,12 +1,14 @@
 """The run folder: what lies where, what is whole, and that it still is what was recorded.
 
 runs/<problem>/<run>/run.json            provenance: what was asked, on what, with what
+runs/<problem>/<run>/lock                held by the harness that executes the run
 runs/<problem>/<run>/cells/<cell>/       one folder a cell, published whole
     cell.json                            how it ran, and each artifact's sha256 and size
     log.txt, trace.sqlite …              what it left
 """
 
-import time
+import contextlib
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,8 +18,11 @@ from harness.errors import CaptureError, StoreError
 from harness.evidence.cell_record import Artifact, CellRecord
 from harness.evidence.provenance import VERSION, Origin, Provenance, Target
 from harness.evidence.record import read
+from harness.store import run_lock
 
 RECORD = "cell.json"
+
+_NAME = re.compile(r"([0-9]{8}-[0-9]{6})(?:-([0-9]+))?")
 
 
 class Run:
@@ -25,17 +30,17 @@ class Run:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._token: str | None = None
 
     @classmethod
     def create(cls, runs: Path, problem: str, origin: Origin) -> "Run":
-        """Make a new run folder, named by the time it began (UTC): each second one run begins."""
+        """Make a new run folder, named by the time it began (UTC) and after all that are there."""
         while True:
-            stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-            run = cls(runs / files.safe_name(problem) / stamp)
+            name = _next_name(runs / files.safe_name(problem))
+            run = cls(runs / problem / name)
             if files.new_folder(run.folder):
                 break
-            time.sleep(0.1)  # one began within this second: on another GPU, say
-        provenance = Provenance.model_validate(dict(origin) | {"version": VERSION, "id": stamp})
+        provenance = Provenance.model_validate(dict(origin) | {"version": VERSION, "id": name})
         run.note(provenance)
         return run
 
@@ -67,7 +72,23 @@ class Run:
     @classmethod
     def folders(cls, runs: Path, problem: str) -> list[Path]:
         """Return the folders of a problem's runs, the oldest first."""
-        return sorted(path.parent for path in (runs / problem).glob("*/run.json"))
+        folders = (path.parent for path in (runs / problem).glob("*/run.json"))
+        return sorted(folders, key=lambda folder: _order(folder.name))
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[str]:
+        """Keep other harnesses from executing this run; yield its token. May be entered again.
+
+        Raises StoreError as ``run_lock.held`` does.
+        """
+        if self._token is not None:
+            yield self._token
+            return
+        with run_lock.held(self.folder) as self._token:
+            try:
+                yield self._token
+            finally:
+                self._token = None
 
     @property
     def provenance(self) -> Provenance:
@@ -91,6 +112,24 @@ class Run:
         """Yield folder and record of each published cell, by name."""
         for path in sorted((self.folder / "cells").glob(f"*/{RECORD}")):
             yield path.parent, read(CellRecord, path)
+
+
+def _next_name(folder: Path) -> str:
+    """Return the name of the next run among those in ``folder``: the time now (UTC).
+
+    If a run is there that began within this second, or later because the clock was set back, it is
+    that run's name with the next number.
+    """
+    now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    there = folder.iterdir() if folder.is_dir() else ()
+    stamp, number, _ = max((_order(path.name) for path in there), default=("", 0, ""))
+    return now if now > stamp else f"{stamp}-{number + 1}"
+
+
+def _order(name: str) -> tuple[str, int, str]:
+    """Return what sorts the names of runs by when they were made; names of others come first."""
+    known = _NAME.fullmatch(name)
+    return (known[1], int(known[2] or 1), name) if known else ("", 0, name)
 
 
 def differing(

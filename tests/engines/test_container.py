@@ -88,7 +88,7 @@ def test_a_cell_in_docker_is_exactly_this() -> None:
     assert isinstance(built, container.Container)
     assert command_line.argv == [
         *("/usr/bin/docker", "run", "--rm", "--init", "--pull=never"),
-        f"--name=worklogs-r1-{asked.id}",
+        f"--name=worklogs-2bc40946f954-{asked.id}",
         *("--label=worklogs.harness=42", "--network=none", "--read-only", "--user=1234:5678"),
         "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size=90000000000",
         *("--security-opt=no-new-privileges", "--pids-limit=32768", "--memory=90000000000"),
@@ -107,9 +107,20 @@ def test_a_cell_in_docker_is_exactly_this() -> None:
         "--env=TORCHINDUCTOR_CACHE_DIR=/tmp/inductor",
         "--env=TRITON_CACHE_DIR=/tmp/triton",
         f"--env=TORCHINDUCTOR_COMPILE_THREADS={min(4, here().cores)}",
+        "--env=HARNESS_RUN",
         *("--workdir=/out", built.image, "python3", "/work/problem/repro.py"),
     ]
     assert (command_line.env, command_line.owner) == ({}, None)
+
+
+def test_containers_of_two_runs_have_names_apart() -> None:
+    built, asked = engine("docker", here()), cell("nsys")
+    names = set()
+    for runs in ("/runs", "/another/checkout/runs"):  # in both, a run began in the same second
+        out, scratch = Path(runs, "r1/cells/.c"), Path(runs, "r1/scratch")
+        names.add(built.command(asked, out, scratch).name)
+        names |= {export.name for export in built.afterwards(asked, out)}
+    assert len(names) == 2 * (1 + len(built.afterwards(asked, OUT))) > 2
 
 
 def test_podman_differs_in_the_gpu_and_in_who_root_is() -> None:

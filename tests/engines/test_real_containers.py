@@ -124,7 +124,7 @@ def looking(tmp_path: Path) -> Problem:
 
 @pytest.fixture(autouse=True)
 def a_lock_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("harness.machine.gpu_lock.FOLDER", tmp_path)
 
 
 @pytest.fixture(autouse=True)

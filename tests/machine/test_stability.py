@@ -63,12 +63,14 @@ def test_only_what_was_seen_while_it_measured_counts() -> None:
 @pytest.mark.parametrize(
     ("environment", "name"),
     [
-        (b"PATH=/bin\0HARNESS_CELL={}\0", None),
+        (b"PATH=/bin\0HARNESS_RUN=ours\0", None),
+        (b"HARNESS_CELL={}\0HARNESS_RUN=theirs\0", "train (process 7)"),
+        (b"HARNESS_RUN=ourselves\0", "train (process 7)"),
         (b"PATH=/bin\0", "train (process 7)"),
         (None, None),  # it has ended, or is of another namespace
     ],
 )
-def test_a_cells_process_is_known_by_its_environment(
+def test_a_process_of_the_run_is_known_by_its_token(
     tmp_path: Path, environment: bytes | None, name: str | None
 ) -> None:
     process = tmp_path / "7"
@@ -76,7 +78,7 @@ def test_a_cells_process_is_known_by_its_environment(
     if environment is not None:
         (process / "environ").write_bytes(environment)
         (process / "comm").write_text("train\n")
-    assert monitor._foreign(process) == name
+    assert monitor._foreign(process, "ours") == name
 
 
 def test_of_several_regions_each_is_judged_by_its_own_samples() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from harness import files
 from harness.errors import EvidenceError, HarnessError, StoreError
+from harness.store import run_folder
 from harness.store.run_folder import RECORD, Run, differing
 from tests.support.origins import TARGET, origin
 from tests.support.run_cells import cell
@@ -41,6 +43,33 @@ def test_runs_that_begin_at_once_have_a_folder_each(tmp_path: Path) -> None:
     runs = [future.result() for future in begun]
     assert len({run.folder for run in runs}) == 3
     assert all(run.provenance.id == run.folder.name for run in runs)
+
+
+@pytest.mark.parametrize(
+    ("there", "name"),
+    [
+        ([], "20260101-120000"),
+        (["20260101-115959", "notes"], "20260101-120000"),
+        (["20260101-120000"], "20260101-120000-2"),
+        ([f"20260101-120000-{number}" for number in (2, 9, 10)], "20260101-120000-11"),
+        (["20270101-000000"], "20270101-000000-2"),  # the clock was set back
+    ],
+)
+def test_a_run_is_named_after_all_that_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: list[str], name: str
+) -> None:
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> "Clock":
+            return cls(2026, 1, 1, 12, tzinfo=tz)
+
+    monkeypatch.setattr(run_folder, "datetime", Clock)
+    for earlier in there:
+        (tmp_path / "9-example" / earlier).mkdir(parents=True)
+        (tmp_path / "9-example" / earlier / "run.json").touch()
+    run = Run.create(tmp_path, "9-example", origin(started="2026-01-01"))
+    assert run.provenance.id == run.folder.name == name
+    assert Run.latest(tmp_path, "9-example").folder == run.folder
 
 
 def test_an_earlier_harness_s_cell_was_not_watched(run: Run) -> None:

@@ -93,7 +93,7 @@ class Watched(Host):
 
     attempts: list[list[GpuSample]] = field(default_factory=list)
 
-    def monitor(self) -> Monitor:
+    def monitor(self, token: str | None = None) -> Monitor:
         monitor = Monitor(None)
         monitor.samples = self.attempts.pop(0)
         return monitor

@@ -24,7 +24,7 @@ class ToyNode:
     def __init__(self) -> None:
         self.calls: list[str] = []
 
-    def monitor(self) -> Monitor:
+    def monitor(self, token: str | None = None) -> Monitor:
         self.calls.append("monitor")
         monitor = Monitor(None)
         monitor.samples = [GpuSample(0.0, {"sm_mhz": 1234.0}, (), ())]

@@ -1,0 +1,90 @@
+"""Locks between processes: a file that one of them holds, which the kernel frees when it ends.
+
+`lslocks` shows them. Containers share one if they mount its folder.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+_KINDS = (errno.ELOOP, errno.EISDIR, errno.ENXIO)
+"""What opening a link, a folder or a socket fails with."""
+
+
+def take(path: Path, mode: int = 0o644) -> int | None:
+    """Return the descriptor of a lock that is held until ``free``, None if another holds it.
+
+    The file is made with ``mode``, whatever the umask; a link is not followed. Raises OSError if
+    it cannot be made, opened or locked.
+    """
+    while True:
+        descriptor = _opened(path, mode)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, "not a plain file")
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        except OSError:
+            os.close(descriptor)
+            raise
+        if _stands(path, descriptor):
+            return descriptor
+        os.close(descriptor)  # removed meanwhile: others would lock the next file of that name
+
+
+def free(descriptor: int) -> None:
+    """Free a lock that was taken, also where a process that we started still has its descriptor."""
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
+
+
+def holder(path: Path) -> int | None:
+    """Return the process that holds the lock, None if none does or this system does not tell."""
+    with contextlib.suppress(OSError, ValueError):
+        file = path.stat(follow_symlinks=False)
+        place = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            # 1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF
+            _, kind, _, _, process, locked, *_ = line.split()
+            if (kind, locked) == ("FLOCK", place):
+                return int(process) or None  # 0: of another namespace
+    return None
+
+
+def _opened(path: Path, mode: int) -> int:
+    flags = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    while True:
+        try:
+            return os.open(path, os.O_RDWR | flags)  # not O_CREAT: see fs.protected_regular
+        except FileNotFoundError:
+            _make(path, mode)
+        except PermissionError:
+            return os.open(path, os.O_RDONLY | flags)  # enough, except on NFS
+        except OSError as error:
+            if error.errno in _KINDS:
+                raise OSError(error.errno, "not a plain file") from None
+            raise
+
+
+def _make(path: Path, mode: int) -> None:
+    """Make an empty file, unless another process just did: it has its mode when it appears."""
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        os.fchmod(descriptor, mode)
+        with contextlib.suppress(FileExistsError):
+            os.link(temporary, path)
+    finally:
+        os.close(descriptor)
+        Path(temporary).unlink()
+
+
+def _stands(path: Path, descriptor: int) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(descriptor), path.stat(follow_symlinks=False))
+    return False

@@ -1,0 +1,115 @@
+"""A lock is one process's at a time, every user's, and nothing but a plain file."""
+
+import contextlib
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness import locks
+from tests.support.paths import ROOT
+
+TAKES = """
+import sys
+from pathlib import Path
+from harness import locks
+print("free" if locks.take(Path(sys.argv[1]), 0o666) else "held")
+"""
+
+
+@contextlib.contextmanager
+def user(number: int) -> Iterator[None]:
+    """Act as another user, whose files have no rights for others."""
+    umask = os.umask(0o077)
+    os.seteuid(number)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.umask(umask)
+
+
+def taken_by_another(path: Path) -> str:
+    argv = [sys.executable, "-c", TAKES, str(path)]
+    return subprocess.run(argv, check=True, text=True, capture_output=True, cwd=ROOT).stdout.strip()
+
+
+def test_one_process_holds_a_lock_and_its_name_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "gpu.lock"
+    assert locks.holder(path) is None
+    lock = locks.take(path)
+    assert lock is not None
+    assert taken_by_another(path) == "held"
+    assert locks.holder(path) == os.getpid()
+    locks.free(lock)
+    assert locks.holder(path) is None
+    assert taken_by_another(path) == "free"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["gpu.lock"]
+
+
+def test_a_process_that_we_started_does_not_keep_a_lock_that_we_freed(tmp_path: Path) -> None:
+    path = tmp_path / "gpu.lock"
+    lock = locks.take(path)
+    assert lock is not None
+    child = subprocess.Popen(["sleep", "60"], pass_fds=[lock])
+    locks.free(lock)
+    assert taken_by_another(path) == "free"
+    child.kill()
+    child.wait()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be two users")
+@pytest.mark.parametrize(("first", "second"), [(0, 65534), (65534, 0), (65533, 65534)])
+def test_every_user_takes_the_same_lock(first: int, second: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o1777)
+        path = Path(folder, "gpu.lock")
+        with user(first):
+            lock = locks.take(path, 0o666)
+        assert lock is not None
+        assert stat.S_IMODE(path.stat().st_mode) == 0o666
+        with user(second):
+            assert locks.take(path, 0o666) is None
+        locks.free(lock)
+        with user(second):
+            lock = locks.take(path, 0o666)
+        assert lock is not None
+        locks.free(lock)
+
+
+@pytest.mark.parametrize("kind", ["link", "fifo", "folder", "device"])
+def test_nothing_but_a_plain_file_is_a_lock(tmp_path: Path, kind: str) -> None:
+    path, target = tmp_path / "gpu.lock", tmp_path / "target"
+    if kind == "link":
+        path.symlink_to(target)
+    elif kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path = Path("/dev/null")
+    with pytest.raises(OSError, match="not a plain file"):
+        locks.take(path)
+    assert not target.exists()
+
+
+def test_a_lock_whose_file_was_removed_is_taken_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "gpu.lock"
+    opened = locks._opened
+
+    def removed_once(file: Path, mode: int) -> int:
+        descriptor = opened(file, mode)
+        monkeypatch.setattr(locks, "_opened", opened)
+        file.unlink()
+        return descriptor
+
+    monkeypatch.setattr(locks, "_opened", removed_once)
+    assert locks.take(path) is not None
+    assert taken_by_another(path) == "held"
