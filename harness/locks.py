@@ -15,11 +15,15 @@ _KINDS = (errno.ELOOP, errno.EISDIR, errno.ENXIO)
 """What opening a link, a folder or a socket fails with."""
 
 
-def take(path: Path, mode: int = 0o644) -> int | None:
+_lasting: set[int] = set()
+
+
+def take(path: Path, mode: int = 0o644, *, lasting: bool = False) -> int | None:
     """Return the descriptor of a lock that is held until ``free``, None if another holds it.
 
-    The file is made with ``mode``, whatever the umask; a link is not followed. Raises OSError if
-    it cannot be made, opened or locked.
+    The file is made with ``mode``, whatever the umask; a link is not followed. If we are killed, a
+    ``lasting`` lock holds until all programs that ``harness.process`` started have ended, too.
+    Raises OSError if the file cannot be made, opened or locked.
     """
     while True:
         descriptor = _opened(path, mode)
@@ -34,18 +38,29 @@ def take(path: Path, mode: int = 0o644) -> int | None:
             os.close(descriptor)
             raise
         if _stands(path, descriptor):
+            if lasting:
+                _lasting.add(descriptor)
             return descriptor
         os.close(descriptor)  # removed meanwhile: others would lock the next file of that name
 
 
 def free(descriptor: int) -> None:
     """Free a lock that was taken, also where a process that we started still has its descriptor."""
+    _lasting.discard(descriptor)
     fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)
 
 
+def lasting() -> tuple[int, ...]:
+    """Return the descriptors of the lasting locks that we hold, for the wardens of programs."""
+    return tuple(_lasting)
+
+
 def holder(path: Path) -> int | None:
-    """Return the process that holds the lock, None if none does or this system does not tell."""
+    """Return the process that took the lock, None if none holds it or this system does not tell.
+
+    None as well if that process has ended and a warden still holds a lasting lock.
+    """
     with contextlib.suppress(OSError, ValueError):
         file = path.stat(follow_symlinks=False)
         place = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
@@ -53,8 +68,13 @@ def holder(path: Path) -> int | None:
             # 1: FLOCK  ADVISORY  WRITE 4711 fe:00:1234 0 EOF
             _, kind, _, _, process, locked, *_ = line.split()
             if (kind, locked) == ("FLOCK", place):
-                return int(process) or None  # 0: of another namespace
+                return int(process) if _runs(process) else None
     return None
+
+
+def _runs(process: str) -> bool:
+    stat_line = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    return stat_line.rpartition(")")[2].split()[0] not in "ZX"  # a zombie or dead
 
 
 def _opened(path: Path, mode: int) -> int:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
-from harness import warden
+from harness import locks, warden
 from harness.errors import StoreError, ToolError
 
 RUN = "HARNESS_RUN"
@@ -179,6 +179,7 @@ class _Program:
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE if err else subprocess.STDOUT,
                     start_new_session=True,
+                    pass_fds=locks.lasting(),
                 )
             except BaseException as error:
                 self._socket.close()

@@ -11,7 +11,8 @@ a container for example. It runs unless the program exits with 0. stdin is a soc
 
 The warden has a session of its own, and whatever the program starts becomes its child when orphaned
 (PR_SET_CHILD_SUBREAPER), so nothing hides. If the warden is killed, the kernel kills the program
-(PR_SET_PDEATHSIG). It imports little, as a warden starts for each program.
+(PR_SET_PDEATHSIG). A lock that the warden inherits holds until it ends. It imports little, as a
+warden starts for each program.
 """
 
 import contextlib
@@ -34,6 +35,9 @@ _HARNESS = 0  # the socket, as a file descriptor
 
 def main(words: Sequence[str]) -> None:
     """Run a program until it ends, the harness asks for its end, or the harness is gone."""
+    for name in os.listdir("/dev/fd"):  # noqa: PTH208 - pathlib is slow to load
+        with contextlib.suppress(OSError):  # the folder's own, closed by now
+            os.set_inheritable(int(name), int(name) < 3)  # the program gets none of our locks
     count = int(words[0])
     removal, argv = words[1 : 1 + count], words[1 + count :]
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)

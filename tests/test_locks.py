@@ -2,10 +2,12 @@
 
 import contextlib
 import os
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +63,43 @@ def test_a_process_that_we_started_does_not_keep_a_lock_that_we_freed(tmp_path: 
     assert taken_by_another(path) == "free"
     child.kill()
     child.wait()
+
+
+RUNS = """
+import sys
+from pathlib import Path
+from harness import locks, process
+locks.take(Path(sys.argv[1]), lasting=True)
+out = Path(sys.argv[2])
+script = f"trap '' TERM; ls -l /proc/self/fd > {out}/files; mv {out}/files {out}/ready; sleep 60"
+process.run(
+    ["bash", "-c", script], cwd=out, env=process.environment({}), log=out / "log", deadline_s=60
+)
+"""
+
+
+def test_a_lasting_lock_holds_until_a_killed_harness_s_programs_have_ended(tmp_path: Path) -> None:
+    path = tmp_path / "gpu.lock"
+    with subprocess.Popen([sys.executable, "-c", RUNS, path, tmp_path], cwd=ROOT) as harness:
+        while not (tmp_path / "ready").exists():
+            time.sleep(0.01)
+        assert locks.holder(path) == harness.pid
+        assert str(path) not in (tmp_path / "ready").read_text()  # the program has not got it
+        (warden,) = children(harness.pid)
+        (program,) = children(warden)
+        os.kill(warden, signal.SIGSTOP)
+        harness.kill()
+    assert taken_by_another(path) == "held"
+    assert locks.holder(path) is None
+    os.kill(warden, signal.SIGCONT)
+    while taken_by_another(path) == "held":
+        time.sleep(0.01)
+    assert not Path(f"/proc/{program}").exists()
+
+
+def children(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for task in tasks for child in task.read_text().split()]
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be two users")
