@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from harness.analysis import ncu_rules
 from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, Finding
@@ -31,7 +32,8 @@ class Answer:
     ``named`` are the ids of the findings on the baseline, most important first, ``of_twin`` those
     on the twin. ``predicted`` is the most that removing the planted bottleneck can gain, by the
     diagnosis, ``gained`` what the twin gained: fractions of the baseline's time, or of its memory.
-    Each is None where it is not known.
+    ``rule`` is the title of the highest-ranked rule of Nsight Compute. Each is None where it is not
+    known.
     """
 
     case: str
@@ -40,6 +42,12 @@ class Answer:
     of_twin: tuple[str, ...]
     predicted: float | None = None
     gained: float | None = None
+    rule: str | None = None
+
+    @property
+    def rule_right(self) -> bool:
+        """Return whether Nsight Compute's highest-ranked rule leads to the planted bottleneck."""
+        return self.rule is not None and ncu_rules.names(self.rule, self.planted)
 
     @property
     def right(self) -> bool:
@@ -114,6 +122,7 @@ def _answer(problem: Problem, metrics: Metrics, case: str) -> Answer | None:
         tuple(finding.id for finding in of_twin),
         _predicted(found, known),
         _gained(problem, metrics, case),
+        next((ncu_rules.highest(each.tables) for each in sick if "rules" in each.tables), None),
     )
 
 

@@ -75,10 +75,23 @@ def test_the_page_counts_and_shows_each_specimen(problem: Problem) -> None:
     rows = rows_of(shown)
     assert rows[1][:4] == ["waits", "host-sync", "host-sync", "healthy"]
     assert rows[3][2] == "**pageable-copy**"
-    assert rows[3][4:] == ["–", "25 %"]
+    assert rows[3][4:] == ["–", "–", "25 %"]
+    assert "Nsight Compute's rules" not in shown  # the programs were not profiled with it
 
 
 def test_the_page_says_what_is_named_without_each_piece(problem: Problem) -> None:
     rows = rows_of(section.exam_without(page(problem, captured(TOOK))))
     assert rows[0] == ["without", "specimens", "still right", "abstained", "another name"]
     assert [row[1] for row in rows[1:] if row[0] == "host calls"] == ["2"]
+
+
+def test_the_rules_of_nsight_compute_are_graded_beside_the_diagnosis() -> None:
+    shown = section._rules(
+        [
+            Answer("a", "too-few-blocks", ("too-few-blocks",), ("healthy",), rule="Small Grid"),
+            Answer("b", "uncoalesced", ("uncoalesced",), ("healthy",), rule="Small Grid"),
+            Answer("c", "uncoalesced", ("uncoalesced",), ("healthy",)),
+        ]
+    )
+    assert "Of the 2 specimens" in shown
+    assert "leads to the planted bottleneck in 1, the diagnosis in 2" in shown

@@ -9,7 +9,10 @@ from harness.analysis.exam import Answer
 from harness.report.escape import Markdown, escape, prose, table
 from harness.report.page import Page, not_measured
 
-_HEAD = ["specimen", "planted", "named first", "twin, named first", "gain predicted", "twin gained"]
+_HEAD = [
+    *("specimen", "planted", "named first", "twin, named first", "highest rule of Nsight Compute"),
+    *("gain predicted", "twin gained"),
+]
 _NONE = "–"
 
 
@@ -24,13 +27,14 @@ def exam(page: Page) -> Markdown:
             escape(answer.planted),
             _first(answer.named, right=answer.right),
             _first(answer.of_twin, right=not answer.false_alarm),
+            escape(answer.rule or _NONE),
             _percent(answer.predicted),
             _percent(answer.gained),
         ]
         for answer in answers
     ]
-    grid = table(_HEAD, rows, numeric_from=4, whole=True)
-    return Markdown(f"{_sentence(answers)}\n\n{grid}")
+    grid = table(_HEAD, rows, numeric_from=5, whole=True)
+    return Markdown(f"{_sentence(answers)}{_rules(answers)}\n\n{grid}")
 
 
 def exam_without(page: Page) -> Markdown:
@@ -69,6 +73,19 @@ def _sentence(answers: list[Answer]) -> Markdown:
         f"The diagnosis names the planted bottleneck first in **{right} of {len(answers)}**"
         f" specimens, and a bottleneck in **{alarms}** of their healthy twins: it calls {healthy}"
         f" healthy and leaves {undecided} open.{gain}"
+    )
+
+
+def _rules(answers: list[Answer]) -> Markdown:
+    """Return how often Nsight Compute's highest-ranked rule leads to what was planted."""
+    asked = [answer for answer in answers if answer.rule is not None]
+    if not asked:
+        return Markdown("")
+    theirs = sum(answer.rule_right for answer in asked)
+    ours = sum(answer.right for answer in asked)
+    return Markdown(
+        f" Of the {len(asked)} specimens that Nsight Compute's rules speak of, the rule with the"
+        f" largest estimate leads to the planted bottleneck in {theirs}, the diagnosis in {ours}."
     )
 
 
