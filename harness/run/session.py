@@ -159,11 +159,11 @@ class Work:
 
     def execute(self, notify: Notify) -> None:
         """Run the cells that are unfinished; those that fail are recorded and the rest goes on."""
-        if not self.to_run:
-            return
         with self.run.alone():
             if self.resumes:
                 provenance.note_resumed(self.run, self.resumes)
+            if not self.to_run:
+                return
             work = Execution(self.engine, self.run, notify, self.jobs, self.request.lock_mhz)
             work.execute(self.cells)
             if calibrate.measured_by(self.problem) and self.request.lock_mhz is None:

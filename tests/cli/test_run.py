@@ -10,6 +10,8 @@ from harness import checkout
 from harness.cli import account
 from harness.cli.app import app
 from harness.engines import ENGINES
+from harness.errors import StoreError
+from harness.store import run_lock
 from harness.store.run_folder import Run
 from tests.support.manifests import GOOD, written
 from tests.support.toy_engine import Toy
@@ -142,6 +144,21 @@ def test_an_interrupted_run_goes_on_with_the_line_that_it_prints(
     assert "[1/4] " not in resumed.stdout
     assert CliRunner().invoke(app, ["check", "9"]).exit_code == 0
     assert len(list(Run.open(run).records())) == 4
+
+
+def test_a_run_that_another_harness_executes_does_not_go_on_beside_it(
+    house: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert harness(monkeypatch, "--rounds", "1").exit_code == 0
+    (run,) = runs(house)
+    before = {path: path.stat().st_mtime_ns for path in run.rglob("*")}
+    with run_lock.held(run):
+        beside = harness(monkeypatch, "--full", "--resume", str(run))
+    assert isinstance(beside.exception, StoreError)
+    assert beside.exception.exit_code == 2
+    assert str(beside.exception).startswith(f"{run}: another harness")
+    assert {path: path.stat().st_mtime_ns for path in run.rglob("*")} == before
+    assert not Toy.nodes[-1].calls[1:]  # the GPU was not held
 
 
 @pytest.mark.parametrize(

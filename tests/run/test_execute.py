@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import files
+from harness import files, process
 from harness.errors import CaptureError, ToolError, UsageError
 from harness.evidence.cell_record import WorkloadRecord
 from harness.evidence.provenance import Arguments
@@ -96,6 +96,19 @@ def test_only_one_run_holds_a_gpu(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slow=WELL, fast=WELL)
     with bench.engine.node.hold_gpus(1), pytest.raises(ToolError, match="another run"):
         bench.execute()
+
+
+def test_every_process_of_a_run_carries_its_token(tmp_path: Path) -> None:
+    says = 'echo $HARNESS_RUN > "$OUT/token"; test -e "$SCRATCH/again" && ' + WELL
+    bench = Bench(tmp_path, slow=says, fast=WELL + '; echo $HARNESS_RUN > "$OUT/token"')
+    bench.execute()
+    (bench.run.folder / "scratch" / "again").touch()
+    tokens = {(path / "token").read_text().strip() for path, _ in bench.run.records()}
+    bench.execute()
+    tokens |= {(path / "token").read_text().strip() for path, _ in bench.run.records()}
+    with bench.run.alone() as token:
+        assert tokens == {token}
+    assert all(process.RUN not in record.command.env for _, record in bench.run.records())
 
 
 def test_an_artifact_that_changed_is_refused(tmp_path: Path) -> None:

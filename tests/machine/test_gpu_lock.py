@@ -1,0 +1,61 @@
+"""The lock of a GPU is one for the whole machine."""
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.errors import ToolError
+from harness.machine import gpu_lock
+from tests.support.paths import ROOT
+
+HOLDS = """
+import sys
+from harness.machine import gpu_lock
+with gpu_lock.held(sys.argv[1]):
+    print("held")
+"""
+
+
+@pytest.fixture
+def name() -> Iterator[str]:
+    """A GPU that no machine has."""
+    name = f"test-{uuid.uuid4()}"
+    yield name
+    (gpu_lock.FOLDER / f"harness-{name}.lock").unlink()
+
+
+def held_by_another(name: str, **env: str) -> tuple[int, str]:
+    argv = [sys.executable, "-c", HOLDS, name]
+    done = subprocess.run(
+        argv, check=False, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **env}
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("temporary", ["", ".", "/nowhere"])
+def test_it_is_the_same_whatever_a_user_s_temporary_folder(
+    tmp_path: Path, name: str, temporary: str
+) -> None:
+    folder = str(tmp_path) if temporary == "." else temporary
+    with gpu_lock.held(name):
+        status, told = held_by_another(name, TMPDIR=folder)
+        assert status == 1
+        assert f"ToolError: another run, process {os.getpid()}, holds {name} (" in told
+    assert held_by_another(name, TMPDIR=folder) == (0, "held\n")
+
+
+@pytest.mark.usefixtures("a_lock_of_our_own")
+def test_a_lock_that_cannot_be_taken_says_how_it_can(tmp_path: Path) -> None:
+    (tmp_path / "harness-cpu.lock").symlink_to("elsewhere")
+    with pytest.raises(ToolError) as error, gpu_lock.held("cpu"):
+        pass
+    path = tmp_path / "harness-cpu.lock"
+    assert str(error.value) == (
+        f"{path}: the lock of cpu cannot be taken: not a plain file "
+        f"(as root, while no run goes on: rm -f {path}; install -d -m 1777 {tmp_path})"
+    )
