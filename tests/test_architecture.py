@@ -22,7 +22,18 @@ from tests.support.imports import (
 
 LEFT = {"machine", "probe", "engines", "run"}
 """Rooms that need the GPU's host, left of the captures."""
-GROUND = {"", "checkout", "errors", "files", "locks", "process", "references", "warden"}
+GROUND = {
+    "",
+    "checkout",
+    "confined",
+    "confined_server",
+    "errors",
+    "files",
+    "locks",
+    "process",
+    "references",
+    "warden",
+}
 
 FORBIDDEN = {
     "problem": LEFT | {"captures", "store", "extract", "analysis", "report", "cli"},

@@ -4,13 +4,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.captures import sniff
-from harness.captures.kind import Kind
+from harness.captures import reading, sniff
 from harness.captures.registry import KINDS
 from harness.errors import CaptureError, HarnessError, UsageError
 from harness.evidence import tables as evidence
 from harness.evidence.subject import CaptureFiles, Folder, Subject
-from harness.evidence.tables import Tables
 
 if TYPE_CHECKING:
     from harness.evidence.provenance import EvidenceProvenance
@@ -142,20 +140,8 @@ def capture(path: Path, known: sniff.Recognised | None = None, *, brief: bool = 
     kind, form = known or sniff.recognised(path)
     with sniff.opened(path, form=form) as plain:
         try:
-            tables = read(kind, plain, brief=brief)
-            tables = {name: tables.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
-            conditions = kind.conditions(plain, tables) if kind.conditions else {}
+            found = reading.read(kind, plain, brief=brief)
         except CaptureError as error:  # of an unpacked copy: name the user's file
             raise CaptureError(error.what, where=path, remedy=error.remedy) from error
-    return Subject(str(path), {kind.name: tables}, {kind.name: conditions})
-
-
-def read(kind: Kind, plain: Path, *, brief: bool = False) -> Tables:
-    """Return the tables of a capture that lies unpacked at ``plain``.
-
-    ``brief`` may leave out of a large one what links host calls to the operations they launched.
-    """
-    reader = kind.read_brief if brief and kind.read_brief else kind.read
-    if reader is None:
-        raise CaptureError(f"{kind.title}: in no file")
-    return reader(plain)
+    tables = {name: found.tables.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
+    return Subject(str(path), {kind.name: tables}, {kind.name: found.conditions})

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import files
+from harness.captures import reading
 from harness.captures.kind import Counts
 from harness.captures.registry import KINDS
 from harness.errors import CaptureError
@@ -124,7 +125,7 @@ def _cell(path: Path, record: CellRecord) -> Tables:
     for name in kind.leaves:
         run_folder.verified(path, record, name)
     if kind.read and kind.artifact:
-        read = kind.read(path / kind.artifact)
+        read = reading.read(kind, path / kind.artifact, conditions=False).tables
         if kind.check:
             kind.check(Counts(workload.declared, record.counted), read, path / kind.artifact)
         tables |= kind.keep(read) if kind.keep else read

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from harness.captures import sniff
+from harness.captures import reading, sniff
 from harness.captures.kind import Kind
 from harness.captures.registry import KINDS
 from harness.errors import CaptureError
 from harness.evidence import tables as evidence
-from harness.extract import door
 from tests.support.paths import DATA, ROOT
 
 EXPORTS = sorted((DATA / "nsys").glob("*.sqlite.zst"))
@@ -27,7 +26,7 @@ def conditions(kind: Kind, path: Path, tables: evidence.Tables) -> dict[str, str
 def conditions_of(path: Path) -> dict[str, str]:
     kind = sniff.recognised(path)[0]
     with sniff.opened(path) as plain:
-        return conditions(kind, plain, door.read(kind, plain))
+        return conditions(kind, plain, reading.read(kind, plain).tables)
 
 
 def export(path: Path, tables: Tables) -> Path:

@@ -17,10 +17,9 @@ from pathlib import Path
 
 import zstandard
 
-from harness.captures import sniff
+from harness.captures import reading, sniff
 from harness.captures.ncu import framing
 from harness.captures.nsys.redact import without_environment
-from harness.extract import door
 
 NO_UUID = "00000000-0000-0000-0000-000000000000"
 LEVEL = 19
@@ -39,7 +38,7 @@ def keep(made: Path, kept: Path) -> None:
         else:
             _without_code(made, less)
         kind = sniff.recognised(made)[0]
-        before, after = (door.read(kind, one) for one in (made, less))
+        before, after = (reading.read(kind, one).tables for one in (made, less))
         assert before.keys() == after.keys()
         assert all(before[name].equals(after[name]) for name in before)
         packed = zstandard.ZstdCompressor(level=LEVEL).compress(less.read_bytes())

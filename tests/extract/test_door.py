@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from harness.analysis.diff import compare
-from harness.captures import sniff
+from harness.captures import reading, sniff
 from harness.captures.kind import Kind
 from harness.errors import CaptureError, HarnessError, UsageError
 from harness.evidence import tables as evidence
@@ -131,18 +131,18 @@ def test_an_odd_export_is_told_by_the_users_name_of_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["nsys/streams.sqlite.zst", "torch/streams.json.gz"])
 def test_a_file_is_sniffed_once_and_read_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    recognised, read = sniff.recognised, door.read
+    recognised, read = sniff.recognised, reading.read
 
     def counted_sniff(path: Path) -> sniff.Recognised:
         calls.append("sniffed")
         return recognised(path)
 
-    def counted_read(kind: Kind, plain: Path, *, brief: bool = False) -> evidence.Tables:
+    def counted_read(kind: Kind, plain: Path, *, brief: bool = False) -> reading.Capture:
         calls.append("read")
         return read(kind, plain, brief=brief)
 
     monkeypatch.setattr(sniff, "recognised", counted_sniff)
-    monkeypatch.setattr(door, "read", counted_read)
+    monkeypatch.setattr(reading, "read", counted_read)
     subject(DATA / name)
     assert calls == ["sniffed", "read"]
 

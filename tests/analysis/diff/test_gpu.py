@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from harness.analysis.diff import gpu
 from harness.analysis.diff.gpu import GpuDiff, Row
-from harness.captures import sniff
+from harness.captures import reading, sniff
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables
-from harness.extract import door
 from tests.support import reports
 from tests.support.paths import ROOT
 from tests.support.timelines import Op, timeline
@@ -198,7 +197,7 @@ def real() -> dict[str, Tables]:
     data = ROOT / "tests" / "data"
     for path in [*data.glob("nsys/*.sqlite.zst"), *data.glob("torch/*.json.gz")]:
         with sniff.opened(path) as plain:
-            read = door.read(sniff.recognised(path)[0], plain)
+            read = reading.read(sniff.recognised(path)[0], plain).tables
         known[path.name] = {name: read.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
     for report in (reports.KEPT, *reports.COMMITTED):
         tables = evidence.load(report / "evidence")

@@ -1,0 +1,77 @@
+"""Reads a capture that somebody else made, within the budget for its size.
+
+One budget bounds all readers (:mod:`harness.confined`): the reader runs in a process of its own and
+leaves its tables as Arrow files, which this process maps.
+"""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness import confined
+from harness.captures.kind import Kind, Lazy
+from harness.errors import CaptureError
+from harness.evidence.tables import SCHEMAS, Tables, empty, frame
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Capture:
+    """What a capture holds: the evidence tables that it fills, and how it says it was recorded."""
+
+    tables: Tables
+    conditions: dict[str, str]
+
+
+def read(kind: Kind, plain: Path, *, brief: bool = False, conditions: bool = True) -> Capture:
+    """Return what the capture that lies unpacked at ``plain`` holds.
+
+    ``brief`` may leave out of a large one what links host calls to the operations they launched.
+    Without ``conditions`` it is not asked for them.
+    Raises CaptureError if it is damaged or spends its budget.
+    """
+    reader = kind.read_brief if brief and kind.read_brief else kind.read
+    if reader is None:
+        raise CaptureError(f"{kind.title}: in no file")
+    with tempfile.TemporaryDirectory(prefix="harness-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        arguments = {
+            "folder": name,
+            "plain": str(plain.resolve()),
+            "reader": reader.reference,
+            "conditions": kind.conditions.reference if conditions and kind.conditions else "",
+        }
+        found = confined.call(f"{__name__}:leave", plain, folder, arguments, confined.budget(plain))
+        tables = {table: _mapped(folder, table) for table in found["tables"]}
+    return Capture(tables, found["conditions"])
+
+
+def leave(folder: str, plain: str, reader: str, conditions: str) -> dict[str, object]:
+    """Leave the tables that ``reader`` reads in ``folder``; return their names, and conditions."""
+    path = Path(plain)
+    tables = Lazy[[Path], Tables](reader)(path)
+    for name, table in tables.items():
+        # A column of nulls is as long as any other.
+        kept = [column for column in table if column.null_count() < table.height]
+        (table.select(kept) if kept else table).write_ipc(
+            _file(Path(folder), name), record_batch_size=max(1, table.height)
+        )
+    all_tables = {name: tables.get(name, empty(name)) for name in SCHEMAS}
+    told = Lazy[[Path, Tables], dict[str, str]](conditions)(path, all_tables) if conditions else {}
+    return {"tables": list(tables), "conditions": told}
+
+
+def _mapped(folder: Path, table: str) -> "pl.DataFrame":
+    import polars as pl
+
+    rows = pl.read_ipc(_file(folder, table))
+    return frame(table, {column: rows[column] for column in rows.columns})
+
+
+def _file(folder: Path, table: str) -> Path:
+    if table not in SCHEMAS:
+        raise CaptureError(f"no table of evidence: {table!r}")
+    return folder / f"{table}.arrow"

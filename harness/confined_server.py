@@ -1,0 +1,127 @@
+"""The server of :mod:`harness.confined`: forks a process for each call, and computes nothing.
+
+    python -m harness.confined_server
+
+Requests come as lines of JSON on stdin, replies leave on stdout. When stdin ends, so does the
+server, with the process that is at work.
+"""
+
+import contextlib
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NoReturn
+
+from harness.errors import HarnessError
+from harness.references import resolve
+
+ANSWER, LOG = "answer.json", "log"
+"""Files that a call leaves in its folder: its result, and what it printed."""
+
+_GRACE_S = 2  # of CPU time, from the signal that says it is spent to the one that kills
+
+
+def become(requests: int, replies: int) -> NoReturn:
+    """Turn this process, a fork, into the server of these two pipes."""
+    try:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for descriptor, number in ((requests, 0), (replies, 1), (null, 2)):
+            os.dup2(descriptor, number)
+        os.closerange(3, 1 << 20)  # a lock that is open here would be held
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        serve()
+    finally:
+        os._exit(0)
+
+
+def serve() -> None:
+    """Answer requests until stdin ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with os.fdopen(0, "rb", buffering=0, closefd=False) as requests:
+        while line := requests.readline():
+            reply = _done(json.loads(line))
+            with contextlib.suppress(BrokenPipeError):
+                os.write(1, json.dumps(reply).encode() + b"\n")
+
+
+def _done(request: dict[str, Any]) -> dict[str, Any]:
+    """Fork for a request; return how the process ended."""
+    alive, held = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        _confined(request)
+    os.close(held)
+    poll = select.poll()
+    poll.register(alive, select.POLLIN)  # its end closes when the process ends
+    poll.register(0, select.POLLIN)
+    ready = dict(poll.poll(request["wall_s"] * 1000))
+    late = alive not in ready
+    if late:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    os.close(alive)
+    _, status, used = os.wait4(pid, 0)
+    return {
+        "status": os.waitstatus_to_exitcode(status),
+        "late": late,
+        "peak_kb": used.ru_maxrss,
+        "cpu_s": used.ru_utime + used.ru_stime,
+    }
+
+
+def _confined(request: dict[str, Any]) -> NoReturn:
+    """Do a request in this process, a fork, within its budget; leave the answer and end."""
+    try:
+        folder = Path(request["folder"])
+        os.setpgid(0, 0)
+        log = os.open(folder / LOG, os.O_WRONLY | os.O_CREAT, 0o600)
+        null = os.open(os.devnull, os.O_RDONLY)
+        for descriptor, number in ((null, 0), (log, 1), (log, 2)):
+            os.dup2(descriptor, number)
+        tempfile.tempdir = str(folder)
+        _limit(resource.RLIMIT_CORE, 0)  # an abort is foreseen
+        _limit(resource.RLIMIT_CPU, request["cpu_s"], request["cpu_s"] + _GRACE_S)
+        _limit(resource.RLIMIT_DATA, request["memory"])
+        answer = _answer(request)
+        _limit(resource.RLIMIT_DATA, resource.getrlimit(resource.RLIMIT_DATA)[1])
+        (folder / ANSWER).write_text(json.dumps(answer))
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return {"value": resolve(request["reference"])(**request["arguments"])}
+    except HarnessError as error:
+        return {"error": [type(error).__name__, error.what, error.where, error.remedy]}
+    except MemoryError:
+        return {"memory": True}
+    except BaseException as error:
+        first_line = str(error).partition("\n")[0][:300]
+        return {"fault": f"{type(error).__name__}: {first_line}"}
+
+
+def _limit(kind: int, soft: int, hard: int | None = None) -> None:
+    """Lower a limit, the hard one too if that is given; never above what is allowed."""
+    allowed = resource.getrlimit(kind)[1]
+    hard = allowed if hard is None else hard
+    if allowed != resource.RLIM_INFINITY:
+        hard = allowed if hard == resource.RLIM_INFINITY else min(hard, allowed)
+        soft = allowed if soft == resource.RLIM_INFINITY else min(soft, allowed)
+    resource.setrlimit(kind, (soft, hard))
+
+
+if __name__ == "__main__":
+    import polars  # noqa: F401 - once, for all processes that are forked
+
+    serve()
+    sys.exit(0)
