@@ -6,7 +6,7 @@ from harness.analysis import advice
 from harness.analysis.measured import Measured
 from harness.analysis.metrics import Metrics
 from harness.analysis.verdict import Verdict, verdict
-from harness.problem.checks import complete
+from harness.problem.claim_checks import complete
 from harness.problem.model import Advice, AnyClaim, BoundClaim, Device, Problem
 
 

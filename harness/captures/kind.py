@@ -86,10 +86,11 @@ class Kind:
     profiler ``tool`` and ``after(out)`` the commands that turn its report into files that need no
     profiler; ``leaves`` are the files that must exist then, and ``counted(log)`` returns what the
     profiler says that it recorded. ``hook`` is the "module:class" of the probe that records in the
-    workload's process. ``reads_counters``: needs the driver's permission for hardware
-    counters. ``export_check(program)`` returns whether the installed program can export, and the
-    remedy, empty if it can. ``unprofiled``: nothing watches the workload, so its times are the
-    times; planned first, repeated in rounds, and judged by what the GPU monitor saw.
+    workload's process, and ``samples`` is what it samples of a step. ``reads_counters``: needs the
+    driver's permission for hardware counters. ``export_check(program)`` returns whether the
+    installed program can export, and the remedy, empty if it can. ``unprofiled``: nothing watches
+    the workload, so its times are the times; planned first, repeated in rounds, and judged by what
+    the GPU monitor saw.
 
     Reading: ``read(path)`` turns ``artifact`` into the tables it ``fills``; ``read_brief(path)``
     leaves out of a large capture what only joins rows of several tables. ``keep(tables)`` leaves
@@ -115,6 +116,7 @@ class Kind:
     formats: tuple[Format, ...] = ()
 
     hook: str = "harness.probe.hooks.hook:Hook"
+    samples: tuple[str, ...] = ("latency",)
     tool: str | None = None
     reads_counters: bool = False
     export_check: Lazy[[str], tuple[str, str]] | None = None

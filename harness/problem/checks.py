@@ -1,155 +1,203 @@
 """What one field of a manifest cannot say alone: that the names it uses are made somewhere."""
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
 
-from harness.captures.registry import KINDS
-from harness.problem.model import Advice, BoundClaim, Problem, Selection
+from harness.captures.registry import KINDS, filling
+from harness.problem.claim_checks import claims
+from harness.problem.located_yaml import Mistake, Place, shown
+from harness.problem.model import MOST_ROUNDS, Capture, Metric, Problem
+from harness.problem.names import SECTIONS, Names
+from harness.problem.scripts import Scripts
 
-Mistake = tuple[tuple[str | int, ...], str]
-"""Where (the path of keys) and what."""
+SCRIPT = "repro.py"
+"""The script of a problem that each of its cells runs."""
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
-_SPELLING = "a name is lower-case letters, digits, '.', '_' and '-'"
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_FOLDER = re.compile(r"(0|[1-9][0-9]{0,5})-[a-z0-9-]{1,60}")
+_COUNTER = re.compile(r"[a-z0-9_]+__[A-Za-z0-9_.]+")
+_MOST_CELLS = 20_000
 
 
-def mistakes_in(problem: Problem) -> list[Mistake]:
-    """Return every reference that leads nowhere, in the order of the manifest's sections."""
-    return [*_names(problem), *_references(problem), *_metrics(problem), *_claims(problem)]
+def mistakes_in(problem: Problem, names: Names) -> list[Mistake]:
+    """Return every reference that leads nowhere, in the order of the manifest's sections.
+
+    ``problem`` may lack entries that ``names`` has, because they have mistakes of their own.
+    """
+    return [
+        *_folder(problem),
+        *_names(problem),
+        *_files(problem),
+        *_variants(problem, names),
+        *_captures(problem, names),
+        *_metrics(problem, names),
+        *claims(problem, names),
+        *_references(problem),
+    ]
+
+
+def _folder(problem: Problem) -> Iterator[Mistake]:
+    if not _FOLDER.fullmatch(problem.folder.name):
+        what = f"the folder is named {shown(problem.folder.name)}"
+        yield (), f"{what} (name it NUMBER-NAME, in lower-case letters, digits and '-')"
+    elif not (problem.folder / SCRIPT).is_file():
+        yield (), f"no {SCRIPT} beside it (write what its cells run: see CONTRIBUTING.md)"
 
 
 def _names(problem: Problem) -> Iterator[Mistake]:
-    for section in ("environments", "variants", "cases", "metrics"):
+    remedy = "up to 64 lower-case letters, digits, '.', '_' and '-', the first a letter or digit"
+    for section in SECTIONS:
         for name in getattr(problem, section):
             if not _NAME.fullmatch(name):
-                yield (section, name), _SPELLING
-    if not re.fullmatch(r"\d+-[a-z0-9-]+", problem.folder.name):
-        yield (), f"the folder {problem.folder.name!r} is not named <number>-<name>"
+                yield (section, name), f"no name ({remedy})"
+    for index, claim in enumerate(problem.claims):
+        if not _NAME.fullmatch(claim.id):
+            yield ("claims", index, "id"), f"{shown(claim.id)} is no name ({remedy})"
+
+
+def _files(problem: Problem) -> Iterator[Mistake]:
+    for name, environment in problem.environments.items():
+        if environment.lock is not None:
+            where: Place = ("environments", name, "lock")
+            yield from _file(where, problem.folder, environment.lock, "beside the manifest")
+    for index, workload in enumerate(problem.workloads):
+        beside = f"in {problem.shared.name}/"
+        yield from _file(("workloads", index), problem.shared, workload, beside)
+    for index, kept in enumerate(problem.keep):
+        if not _is_inside(kept):
+            what = f"{shown(kept)} leads out of the cell's folder (name a file in it)"
+            yield ("keep", index), what
+    for key in ("workloads", "keep"):
+        yield from _twice((key,), getattr(problem, key))
+
+
+def _file(where: Place, folder: Path, name: str, beside: str) -> Iterator[Mistake]:
+    if not _is_inside(name):
+        what = f"{shown(name)} leads out of the folder"
+        yield where, f"{what} (give a relative path to a file {beside})"
+    elif not _is_file(folder / name):
+        yield where, f"no file {shown(name)} {beside} (add it, or correct its name)"
+
+
+def _is_inside(name: str) -> bool:
+    path = PurePosixPath(name)
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that no file system has
+        return False
+
+
+def _twice(where: Place, names: Sequence[str]) -> Iterator[Mistake]:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            yield (*where, index), f"{shown(name)} is listed twice (drop one)"
+
+
+def _variants(problem: Problem, names: Names) -> Iterator[Mistake]:
+    for section in ("environments", "variants", "cases", "captures"):
+        if names.by_section.get(section) == []:
+            yield (section,), "is empty (give one at least)"
+    for name, variant in problem.variants.items():
+        for what in names.unknown("environments", variant.environment):
+            yield ("variants", name, "environment"), what
+    for what in names.unknown("variants", problem.baseline):
+        yield ("baseline",), what
+
+
+def _captures(problem: Problem, names: Names) -> Iterator[Mistake]:
+    scripts = Scripts(problem.scripts)
+    for kind, capture in problem.captures.items():
+        where = ("captures", kind)
+        yield from _cells((*where, "cells"), capture, names)
+        for key in capture.settings.own():
+            if not scripts.name(key):
+                what = "neither the probe nor a script of the problem reads it"
+                yield (*where, "settings", key), f"{what} (correct its name, or read it)"
+        if capture.flags and not KINDS[kind].tool:
+            what = f"no profiler program records {kind}, so none takes flags (drop them)"
+            yield (*where, "flags"), what
+        for index, flag in enumerate(capture.flags):
+            if not flag.startswith("-"):
+                yield (*where, "flags", index), f"{shown(flag)} is no flag (write --name=value)"
+        yield from _amount(problem, kind)
+
+
+def _cells(where: Place, capture: Capture, names: Names) -> Iterator[Mistake]:
+    for case, variants in capture.cells.items():
+        for what in names.unknown("cases", case):
+            yield (*where, case), what
+        listed = [] if variants == "all" else variants
+        for index, name in enumerate(listed):
+            for what in names.unknown("variants", name):
+                yield (*where, case, index), what
+        yield from _twice((*where, case), listed)
+
+
+def _amount(problem: Problem, kind: str) -> Iterator[Mistake]:
+    """Yield that a capture has more cells than a run can hold."""
+    capture = problem.captures[kind]
+    spots = Counter(
+        {
+            case: len(problem.variants) if variants == "all" else len(variants)
+            for case, variants in capture.cells.items()
+        }
+        or dict.fromkeys(problem.cases, len(problem.variants))
+    )
+    rounds = {name: case.rounds or capture.rounds for name, case in problem.cases.items()}
+    cells = sum(number * rounds.get(case, 1) for case, number in spots.items())
+    if KINDS[kind].unprofiled and cells > _MOST_CELLS:
+        remedy = f"at most {_MOST_CELLS}: fewer rounds, of {MOST_ROUNDS} at most, or fewer cells"
+        yield ("captures", kind), f"{cells} cells ({remedy})"
+
+
+def _metrics(problem: Problem, names: Names) -> Iterator[Mistake]:
+    scripts = Scripts(problem.scripts)
+    for name, metric in problem.metrics.items():
+        for what in names.unknown("captures", metric.capture):
+            yield ("metrics", name, "capture"), what
+        for key, what in _source(metric, scripts):
+            yield ("metrics", name, key), what
+
+
+def _source(metric: Metric, scripts: Scripts) -> Iterator[tuple[str, str]]:
+    """Yield the key of a metric that names what nobody makes, and what is wrong."""
+    kind = KINDS[metric.capture]
+    if metric.measure is not None and metric.measure not in kind.measures:
+        known = ", ".join(kind.measures) or "none"
+        yield "measure", f"{kind.name} has no measure {metric.measure!r} (there are: {known})"
+    counted = filling("counters")
+    if metric.counter is not None and kind.name not in counted:
+        what = f"the capture {kind.name} has no counters"
+        yield "counter", f"{what} (a counter is of the capture {' or '.join(counted)})"
+    elif metric.counter is not None and not _COUNTER.fullmatch(metric.counter):
+        remedy = "ncu --query-metrics lists them, such as sm__cycles_active.avg"
+        yield "counter", f"{shown(metric.counter)} is no name of a counter ({remedy})"
+    sample = metric.sample
+    if sample is not None and sample not in kind.samples and not scripts.name(sample):
+        what = f"no script of the problem samples {shown(sample)}"
+        own = ", ".join(kind.samples)
+        yield "sample", f"{what} (under {kind.name} the probe itself samples: {own})"
+    for key in ("fact", "per"):
+        fact = getattr(metric, key)
+        if fact is not None and not scripts.name(fact):
+            what = f"no script of the problem states the fact {shown(fact)}"
+            yield key, f"{what} (correct the name, or state it with cell.fact)"
+    if metric.region is not None and not scripts.name(metric.region):
+        what = f"no script of the problem has a region {shown(metric.region)}"
+        yield "region", f"{what} (correct the name, or measure it)"
 
 
 def _references(problem: Problem) -> Iterator[Mistake]:
-    for name, environment in problem.environments.items():
-        if environment.lock and not (problem.folder / environment.lock).is_file():
-            yield (
-                ("environments", name, "lock"),
-                f"no file {environment.lock!r} beside the manifest",
-            )
-    for index, name in enumerate(problem.workloads):
-        if not (problem.shared / name).is_file():
-            yield ("workloads", index), f"no file {name!r} in {problem.shared.name}/"
-    for name, variant in problem.variants.items():
-        if variant.environment not in problem.environments:
-            yield ("variants", name, "environment"), _unknown("environment", variant.environment)
-    if problem.baseline not in problem.variants:
-        yield ("baseline",), _unknown("variant", problem.baseline)
-    yield from _cells(problem)
-
-
-def _cells(problem: Problem) -> Iterator[Mistake]:
-    for kind, capture in problem.captures.items():
-        for case, variants in capture.cells.items():
-            if case not in problem.cases:
-                yield ("captures", kind, "cells", case), _unknown("case", case)
-            for index, name in enumerate([] if variants == "all" else variants):
-                if name not in problem.variants:
-                    yield ("captures", kind, "cells", case, index), _unknown("variant", name)
-
-
-def _metrics(problem: Problem) -> Iterator[Mistake]:
-    for name, metric in problem.metrics.items():
-        if metric.capture not in problem.captures:
-            yield ("metrics", name, "capture"), _unknown("capture", metric.capture)
-        known = KINDS[metric.capture].measures
-        if metric.measure and metric.measure not in known:
-            measures = ", ".join(known) or "none"
-            what = f"{metric.capture} has no measure {metric.measure!r}; there are: {measures}"
-            yield ("metrics", name, "measure"), what
-
-
-def _claims(problem: Problem) -> Iterator[Mistake]:
-    seen: set[str] = set()
-    for index, claim in enumerate(problem.claims):
-        if not _NAME.fullmatch(claim.id):
-            yield ("claims", index, "id"), _SPELLING
-        if claim.id in seen:
-            yield ("claims", index, "id"), f"duplicate name {claim.id!r}"
-        seen.add(claim.id)
-        if isinstance(claim, Advice):
-            yield from _advice(problem, index, claim)
-        else:
-            yield from _bound_claim(problem, index, claim)
-    if problem.card and problem.card.claim not in seen:
-        yield ("card", "claim"), _unknown("claim", problem.card.claim)
-
-
-def _advice(problem: Problem, index: int, advice: Advice) -> Iterator[Mistake]:
-    sides = {"take": advice.take, "instead_of": advice.instead_of}
-    names = [
-        *((("metric",), "metric", advice.metric),),
-        *(((key,), "variant", variant) for key, variant in sides.items()),
-        *((("at", number), "case", case) for number, case in enumerate(advice.at)),
-        *((("pays", number), "metric", metric) for number, metric in enumerate(advice.pays)),
-        *((("except", variant), "variant", variant) for variant in advice.but),
-    ]
-    unknown = [
-        (where, _unknown(kind, name))
-        for where, kind, name in names
-        if name.partition("@")[0] not in getattr(problem, f"{kind}s")
-    ]
-    yield from ((("claims", index, *where), what) for where, what in unknown)
-    if advice.take == advice.instead_of:
-        yield ("claims", index, "instead_of"), f"{advice.take!r} is what it advises to take"
-    for variant in sorted({*sides.values()} & {*advice.but}):
-        yield ("claims", index, "except", variant), f"{variant!r} is a side of the comparison"
-    if not unknown:
-        yield from _advice_is_measured(problem, index, advice)
-
-
-def _advice_is_measured(problem: Problem, index: int, advice: Advice) -> Iterator[Mistake]:
-    for number, case in enumerate(advice.at):
-        for variant in (advice.take, advice.instead_of):
-            if not _made(problem, variant, case, advice.metric):
-                what = f"no capture makes {advice.metric!r} of {variant!r} in {case!r}"
-                yield ("claims", index, "at", number), what
-    for number, metric in enumerate(advice.pays):
-        if not any(
-            _made(problem, advice.take, case, metric)
-            and _made(problem, advice.instead_of, case, metric)
-            for case in advice.at
-        ):
-            what = f"no capture makes {metric!r} of both sides in any case of 'at'"
-            yield ("claims", index, "pays", number), what
-
-
-def _bound_claim(problem: Problem, index: int, claim: BoundClaim) -> Iterator[Mistake]:
-    for side, selection in (("of", claim.of), ("over", claim.over)):
-        if selection is None:
-            continue
-        whole = complete(claim, selection)
-        unknown = [
-            (key, value)
-            for key, value in (("variant", whole[0]), ("case", whole[1]), ("metric", whole[2]))
-            if (value or "").partition("@")[0] not in getattr(problem, f"{key}s")
-        ]
-        for key, value in unknown:
-            place = ("claims", index, "metric") if key == "metric" else ("claims", index, side, key)
-            yield place, "is missing" if value is None else _unknown(key, value)
-        if not unknown and not _made(problem, *whole):
-            what = f"no capture makes {whole[2]!r} of {whole[0]!r} in {whole[1]!r}"
-            yield ("claims", index, side), what
-
-
-def complete(claim: BoundClaim, selection: Selection) -> tuple[str, str, str]:
-    """Return variant, case and metric of one side of a claim; ``over`` inherits from ``of``."""
-    variant = selection.variant or claim.of.variant
-    case = selection.case or claim.of.case
-    return variant, case, selection.metric or claim.metric  # type: ignore[return-value]  # checked at load
-
-
-def _made(problem: Problem, variant: str, case: str, metric: str) -> bool:
-    kind = problem.metric(metric).capture
-    return any(problem.covers(kind, variant, case, device) for device in ("cuda", "cpu"))
-
-
-def _unknown(kind: str, name: str) -> str:
-    return f"no {kind} {name!r}"
+    for name, reference in problem.references.items():
+        if not reference.columns:
+            yield ("references", name, "columns"), "is empty (name the columns of the rows)"
+        for index, row in enumerate(reference.rows):
+            if len(row) != len(reference.columns):
+                what = f"{len(row)} values for {len(reference.columns)} columns"
+                yield ("references", name, "rows", index), f"{what} (give one a column)"

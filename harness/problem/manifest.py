@@ -1,116 +1,73 @@
 """Reads a ``problem.yaml``; one error lists every mistake with its line."""
 
+import os
 from pathlib import Path
-from typing import Any
-
-import yaml
-from pydantic import ValidationError
 
 from harness.errors import ManifestError, UsageError
+from harness.problem import located_yaml, validation
 from harness.problem.checks import mistakes_in
+from harness.problem.located_yaml import Located, Place
 from harness.problem.model import Problem
 
 MANIFEST = "problem.yaml"
+
+_MOST_TOLD = 50
 
 
 def load(folder: Path) -> Problem:
     """Read and check the manifest in ``folder``; ManifestError lists every mistake by line."""
     path = folder / MANIFEST
-    data, lines = _read(path)
-    try:
-        problem = Problem.model_validate(data)
-    except ValidationError as error:
-        places = [(_place(mistake["loc"]), mistake["msg"]) for mistake in error.errors()]
-        mistakes = [(_line(lines, where), _dotted(where), _plain(what)) for where, what in places]
-        raise _error(path, mistakes) from None
-    problem.lie_in(folder)
-    mistakes = [(_line(lines, where), _dotted(where), what) for where, what in mistakes_in(problem)]
-    if mistakes:
-        raise _error(path, mistakes)
+    said = located_yaml.read(path)
+    understood = validation.understood(said)
+    problem, mistakes = understood.problem, understood.mistakes
+    if problem is not None:
+        problem.lie_in(folder)
+        for where, what in mistakes_in(problem, understood.names):
+            where = understood.place(where)
+            if not any(validation.overlap(where, known) for known in mistakes):
+                mistakes[where] = what
+    if mistakes or problem is None:
+        raise _error(path, said, mistakes)
     return problem
 
 
+def folders(problems: Path) -> list[Path]:
+    """Return the folders that hold a manifest, readable or not, in order of their names."""
+    return sorted(path.parent for path in problems.glob(f"*/{MANIFEST}"))
+
+
 def find(problems: Path, wanted: str) -> Problem:
-    """Return the problem that ``wanted`` names: its number, its folder's name or a path to it."""
-    folders = sorted(path.parent for path in problems.glob(f"*/{MANIFEST}"))
-    for folder in folders:
-        if wanted in (folder.name, folder.name.split("-")[0]):
-            return load(folder)
-    if (Path(wanted) / MANIFEST).is_file():
-        return load(Path(wanted))
-    known = ", ".join(folder.name for folder in folders) or "none here"
-    raise UsageError(f"no problem {wanted!r}", remedy=f"there are: {known}")
+    """Return the problem that ``wanted`` names: its folder's name, its number or a path to it.
+
+    Raises UsageError if there is none, or if several have that number.
+    """
+    here = folders(problems)
+    named = [folder for folder in here if folder.name == wanted]
+    numbered = [folder for folder in here if folder.name.split("-")[0] == wanted]
+    if len(numbered) > 1 and not named:
+        both = " and ".join(folder.name for folder in numbered)
+        raise UsageError(
+            f"problem {wanted!r} is both {both}",
+            where=problems,
+            remedy="give the name of the folder, and rename one of them",
+        )
+    for folder in [*named, *numbered]:
+        return load(folder)
+    if os.path.isfile(os.path.join(wanted, MANIFEST)):  # noqa: PTH113, PTH118  # any text is a path
+        return load(Path(os.path.abspath(wanted)))  # noqa: PTH100  # "." has a name, links stay
+    known = ", ".join(folder.name for folder in here) or "none here"
+    raise UsageError(f"no problem {located_yaml.shown(wanted)}", remedy=f"there are: {known}")
 
 
-class _Lines(yaml.SafeLoader):
-    """A safe loader that refuses duplicate keys."""
+def _error(path: Path, said: Located, mistakes: dict[Place, str]) -> ManifestError:
+    """Return the error that lists each mistake with its line and key, by line."""
+    by_line = sorted((said.line(where), _dotted(where), what) for where, what in mistakes.items())
+    told = [f"line {line}: {key}: {what}" for line, key, what in by_line[:_MOST_TOLD]]
+    if more := len(by_line) - len(told):
+        told.append(f"and {more} more")
+    return ManifestError("; ".join(told), where=path)
 
 
-def _read(path: Path) -> tuple[Any, dict[tuple[Any, ...], int]]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ManifestError(f"not readable: {error}", where=path) from error
-    try:
-        loader = _Lines(text)
-        node = loader.get_single_node()
-        lines: dict[tuple[Any, ...], int] = {}
-        _walk(path, node, (), lines, depth=0)
-        data = loader.construct_document(node) if node is not None else None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        line = f", line {mark.line + 1}" if mark else ""
-        raise ManifestError(f"{error.problem}", where=f"{path}{line}") from None
-    except yaml.YAMLError as error:
-        raise ManifestError(str(error), where=path) from None
-    return data, lines
-
-
-def _walk(
-    path: Path, node: Any, at: tuple[Any, ...], lines: dict[tuple[Any, ...], int], depth: int
-) -> None:
-    """Note the line of every key and item; refuse a key that stands twice."""
-    if depth > 20:
-        raise ManifestError("nested too deeply", where=path)
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            here = (*at, key.value)
-            if here in lines:
-                line = key.start_mark.line + 1
-                raise ManifestError(
-                    f"{_dotted(here)}: duplicate name, first on line {lines[here]}",
-                    where=f"{path}, line {line}",
-                    remedy="rename one of them",
-                )
-            lines[here] = key.start_mark.line + 1
-            _walk(path, value, here, lines, depth + 1)
-    elif isinstance(node, yaml.SequenceNode):
-        for index, item in enumerate(node.value):
-            lines[(*at, index)] = item.start_mark.line + 1
-            _walk(path, item, (*at, index), lines, depth + 1)
-
-
-def _place(where: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a place as keys of the manifest: pydantic puts a claim's kind behind its index."""
-    return (*where[:2], *where[3:]) if where[:1] == ("claims",) else where
-
-
-def _line(lines: dict[tuple[Any, ...], int], where: tuple[Any, ...]) -> int:
-    while where and where not in lines:
-        where = where[:-1]
-    return lines.get(where, 1)
-
-
-def _dotted(where: tuple[Any, ...]) -> str:
-    return ".".join(str(part) for part in where) or "manifest"
-
-
-def _plain(message: str) -> str:
-    return message.removeprefix("Value error, ").replace(
-        "Extra inputs are not permitted", "no such key; see `harness schema` for those there are"
-    )
-
-
-def _error(path: Path, mistakes: list[tuple[int, str, str]]) -> ManifestError:
-    text = "; ".join(f"line {line}: {key}: {what}" for line, key, what in sorted(mistakes))
-    return ManifestError(text, where=path)
+def _dotted(where: Place) -> str:
+    parts = [str(part) for part in where]
+    return ".".join(part if len(part) <= 60 else f"{part[:57]}…" for part in parts) or "manifest"

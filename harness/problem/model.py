@@ -9,17 +9,18 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    Strict,
     Tag,
     WithJsonSchema,
     model_validator,
 )
 
-from harness.captures.registry import KINDS, filling
+from harness.captures.registry import KINDS
 
 
 def _known(kind: str) -> str:
     if kind not in KINDS:
-        raise ValueError(f"no kind of capture {kind!r}; there are: {', '.join(KINDS)}")
+        raise ValueError(f"no kind of capture {kind!r} (there are: {', '.join(KINDS)})")
     return kind
 
 
@@ -29,9 +30,22 @@ CaptureKind = Annotated[
 Device = Literal["cuda", "cpu"]
 Name = str
 
+MOST_ROUNDS = 100
+
+
+def _one_line(text: str) -> str:
+    if "\n" in text.strip():
+        raise ValueError("has several lines (write it in one)")
+    return text
+
+
+Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
+Text = Annotated[str, Field(min_length=1, max_length=2000)]
+Rounds = Annotated[int, Field(ge=1, le=MOST_ROUNDS)]
+
 
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Environment(_Model):
@@ -43,7 +57,7 @@ class Environment(_Model):
 class Variant(_Model):
     """One configuration that is compared with the others."""
 
-    label: str
+    label: Line
     environment: Name
     options: dict[str, Any] = {}
     needs: Device | None = Field(None, description="the device without which it cannot run")
@@ -55,14 +69,14 @@ class Variant(_Model):
 class Case(_Model):
     """One set of workload parameters."""
 
-    label: str
+    label: Line
     params: dict[str, Any] = {}
     on_cpu: dict[str, Any] = Field({}, description="parameters that replace others on a CPU")
     needs: Device | None = None
-    rounds: int | None = Field(None, ge=1, description="of its timing cells, if not the capture's")
-    gpus: int = Field(1, ge=1, description="GPUs that a cell of the case uses")
+    rounds: Rounds | None = Field(None, description="of its timing cells, if not the capture's")
+    gpus: int = Field(1, ge=1, le=1024, description="GPUs that a cell of the case uses")
     gpu_memory_gb: float = Field(
-        4, gt=0, description="GPU memory that a cell of the case takes at most, in 10⁹ B"
+        4, gt=0, le=10_000, description="GPU memory that a cell of the case takes at most, in 10⁹ B"
     )
     paired: bool = Field(
         False,
@@ -71,17 +85,46 @@ class Case(_Model):
     )
 
 
+class Settings(_Model):
+    """How a cell of a capture is recorded, as the probe reads it; further keys are for scripts.
+
+    A series of samples ends at ``half_width``, ``samples`` or ``seconds``, whichever comes first.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    warmup: int = Field(default=3, ge=0, le=10_000, description="calls before those that count")
+    steps: int = Field(default=1, ge=1, le=10_000, description="in a profiled region or a sample")
+    samples: int = Field(default=200, ge=1, le=100_000, description="the most in a series")
+    half_width: int | float = Field(
+        default=0.005, ge=0, lt=1, description="of the median's interval, relative, that is enough"
+    )
+    seconds: int | float = Field(
+        default=2.0, gt=0, le=3600, description="the longest that a series takes"
+    )
+    rest_ms: int | float = Field(default=0, ge=0, lt=1000, description="before each sample")
+
+    def given(self) -> dict[str, Any]:
+        """Return the settings that the manifest gives, over the defaults of those that all need."""
+        needed = {"warmup": self.warmup, "steps": self.steps}
+        return needed | self.model_dump(exclude_unset=True)
+
+    def own(self) -> list[str]:
+        """Return the keys that only the problem's scripts can read."""
+        return list(self.model_extra or {})
+
+
 class Capture(_Model):
     """How one kind of capture is recorded, and for which cases and variants."""
 
-    settings: dict[str, Any] = {}
+    settings: Settings = Settings()
     flags: list[str] = Field([], description="further flags of the profiler")
     cells: dict[Name, list[Name] | Literal["all"]] = Field(
         {}, description="case to its variants; every case with every variant when empty"
     )
     needs: Device | None = None
-    deadline_s: float = Field(600, gt=0)
-    rounds: int = Field(5, ge=1, description="processes in which a timing cell is repeated")
+    deadline_s: float = Field(600, gt=0, le=7 * 24 * 3600)
+    rounds: Rounds = Field(5, description="processes in which a timing cell is repeated")
 
 
 class Metric(_Model):
@@ -92,8 +135,8 @@ class Metric(_Model):
     Nsight Compute calls it, of the step's longest kernel).
     """
 
-    label: str
-    unit: str
+    label: Line
+    unit: Annotated[str, Field(max_length=40), AfterValidator(_one_line)]
     capture: CaptureKind
     sample: str | None = None
     fact: str | None = None
@@ -117,9 +160,9 @@ class Metric(_Model):
     def _one_source(self) -> Self:
         sources = (self.sample, self.fact, self.measure, self.counter)
         if sum(source is not None for source in sources) != 1:
-            raise ValueError("give exactly one of sample, fact, measure and counter")
-        if self.counter and self.capture not in filling("counters"):
-            raise ValueError(f"a counter is of the capture {' or '.join(filling('counters'))}")
+            raise ValueError(
+                "has no or several sources (give exactly one of sample, fact, measure and counter)"
+            )
         return self
 
 
@@ -136,14 +179,16 @@ class Bound(_Model):
 
     above: float | None = None
     below: float | None = None
-    between: tuple[float, float] | None = None
+    between: Annotated[tuple[float, float], Strict(strict=False)] | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
         if sum(bound is not None for bound in (self.above, self.below, self.between)) != 1:
-            raise ValueError("give exactly one of above, below and between")
+            raise ValueError(
+                "is no bound or several (give exactly one of above, below and between)"
+            )
         if self.between and self.between[0] > self.between[1]:
-            raise ValueError("between needs its lower end first")
+            raise ValueError("between has its upper end first (swap the two)")
         return self
 
 
@@ -151,11 +196,13 @@ class Claim(_Model):
     """What every claim says, whichever its kind."""
 
     id: Name
-    statement: str
+    statement: Text
     metric: Name
     bound: Bound
     needs: Device | None = None
-    otherwise: str = Field("", description="what is true instead, told when it is refuted")
+    otherwise: str = Field(
+        "", max_length=2000, description="what is true instead, told when it is refuted"
+    )
     headline: bool = Field(default=False, description="the short path runs the cells it needs")
 
 
@@ -178,7 +225,7 @@ class Advice(Claim):
     take: Name = Field(description="the variant that is recommended")
     instead_of: Name = Field(description="the variant that the gain is measured against")
     at: list[Name] = Field(min_length=1, description="the cases it holds in, both ends of a range")
-    holds_for: str = Field(description="the range in words")
+    holds_for: Line = Field(description="the range in words")
     costs: str = Field("", description="what the reader gives for it, in words")
     pays: list[Name] = Field([], description="metrics of which the ratio to instead_of is a cost")
     but: dict[Name, str] = Field(
@@ -186,25 +233,23 @@ class Advice(Claim):
     )
     bound: Bound = Field(Bound(above=1.0), description="the least gain; above 1 if absent")
 
-    @model_validator(mode="after")
-    def _a_gain(self) -> Self:
-        if self.bound.above is None or self.bound.above < 1:
-            raise ValueError("the bound of an advice is a gain: above 1 or more")
-        return self
-
 
 def _kind(claim: object) -> object:
     """Return the kind of a claim; without one a claim is of kind bound."""
-    return claim.get("kind", "bound") if isinstance(claim, dict) else getattr(claim, "kind", None)
+    kind = claim.get("kind", "bound") if isinstance(claim, dict) else "bound"
+    return getattr(claim, "kind", kind)
 
+
+UNKNOWN_KIND = "kind_of_claim"
+"""The type of the error of a claim of another kind."""
 
 AnyClaim = BoundClaim | Advice
 _TaggedClaim = Annotated[
     Annotated[BoundClaim, Tag("bound")] | Annotated[Advice, Tag("advice")],
     Discriminator(
         _kind,
-        custom_error_type="kind_of_claim",
-        custom_error_message="a claim is of kind bound or advice",
+        custom_error_type=UNKNOWN_KIND,
+        custom_error_message="no such kind of claim (a claim is of kind bound or advice)",
     ),
 ]
 
@@ -212,32 +257,32 @@ _TaggedClaim = Annotated[
 class Reference(_Model):
     """Figures that others published; never mixed with what was measured here."""
 
-    source: str
-    gpu: str
-    software: str
-    columns: list[str]
+    source: Text
+    gpu: Line
+    software: Line
+    columns: list[Line]
     rows: list[list[str | float | None]]
 
 
 class Short(_Model):
     """The short path: the cells that headline claims need, in few rounds."""
 
-    rounds: int = Field(default=2, ge=1, description="processes in which it repeats a timing cell")
+    rounds: Rounds = Field(default=2, description="processes in which it repeats a timing cell")
 
 
 class Card(_Model):
     """The study in short, as reports/README.md shows it where ``claim`` is reproduced."""
 
-    sentence: str = Field(description="what the study found, without a measured number")
+    sentence: Text = Field(description="what the study found, without a measured number")
     claim: Name = Field(description="the claim whose measured value is the headline number")
-    number: str = Field(description="what that value is, as it reads after it")
+    number: Line = Field(description="what that value is, as it reads after it")
 
 
 class Problem(_Model):
     """One case study."""
 
-    title: str
-    summary: str
+    title: Line
+    summary: Text
     environments: dict[Name, Environment]
     variants: dict[Name, Variant]
     baseline: Name

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from harness.problem.checks import complete
+from harness.problem.claim_checks import complete
 from harness.problem.model import Advice, AnyClaim, CaptureKind, Device, Metric, Problem
 
 Place = tuple[str, str, str]

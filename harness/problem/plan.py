@@ -210,7 +210,7 @@ def _cell(
     capture = problem.captures[kind]
     small = problem.cases[case].on_cpu if device == "cpu" else {}
     params = {**problem.cases[case].params, **small, **problem.variants[variant].options}
-    settings = {"warmup": 3, "steps": 1, **capture.settings}
+    settings = capture.settings.given()
     environment = problem.environments[problem.variants[variant].environment]
     lock = (problem.folder / environment.lock).read_text() if environment.lock else ""
     made_from = [params, settings, capture.flags, device, lock, sources, number]

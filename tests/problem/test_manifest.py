@@ -53,11 +53,19 @@ def test_every_committed_manifest_is_read(path: Path) -> None:
             "sample: a, fact: b",
             "exactly one of sample, fact, measure and counter",
         ),
-        ("sample: wall_time", "counter: sm__cycles_active.avg", "a counter is of the capture ncu"),
+        (
+            "sample: wall_time",
+            "counter: sm__cycles_active.avg",
+            "metrics.time.counter: the capture timing has no counters",
+        ),
         ("sample: wall_time", "measure: speed", "timing has no measure 'speed'"),
         ("metric: time", "metric: speed", "line 18: claims.0.metric: no metric 'speed'"),
         ("below: 1", "below: 1, above: 2", "exactly one of above, below and between"),
-        ("below: 1", "between: [2, 1]", "lower end first"),
+        (
+            "below: 1",
+            "between: [2, 1]",
+            "claims.0.bound: between has its upper end first",
+        ),
         ("  fast: {", "  slow: {", "line 8: variants.slow: duplicate name, first on line 7"),
         ("  plain: {}", "  plain: {lock: gone.lock}", "no file 'gone.lock'"),
         (
@@ -128,7 +136,11 @@ def test_an_advice_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("kind: advice", "kind: hint", "line 23: claims.1: a claim is of kind bound or advice"),
+        (
+            "kind: advice",
+            "kind: hint",
+            "line 24: claims.1.kind: no such kind of claim",
+        ),
         ("kind: advice", "kind: advice\n    of: {}", "line 25: claims.1.of: no such key"),
         ("    take: fast", "    take: quick", "line 27: claims.1.take: no variant 'quick'"),
         ("instead_of: slow", "instead_of: fast", "'fast' is what it advises to take"),
@@ -137,8 +149,16 @@ def test_an_advice_is_read(tmp_path: Path) -> None:
         ("pays: [time]", "pays: [mass]", "line 31: claims.1.pays.0: no metric 'mass'"),
         ("except: {other:", "except: {third:", "claims.1.except.third: no variant 'third'"),
         ("except: {other:", "except: {fast:", "'fast' is a side of the comparison"),
-        ("    pays:", "    bound: {below: 2}\n    pays:", "an advice is a gain: above 1 or more"),
-        ("    pays:", "    bound: {above: 0.9}\n    pays:", "an advice is a gain: above 1 or more"),
+        (
+            "    pays:",
+            "    bound: {below: 2}\n    pays:",
+            "line 31: claims.1.bound: an advice promises a gain",
+        ),
+        (
+            "    pays:",
+            "    bound: {above: 0.9}\n    pays:",
+            "line 31: claims.1.bound: an advice promises a gain",
+        ),
         ("    holds_for: small ones\n", "", "line 23: claims.1.holds_for"),
         ("timing: {}", "timing: {cells: {small: [slow]}}", "line 29: claims.1.at.0: no capture"),
     ],

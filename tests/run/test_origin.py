@@ -57,7 +57,8 @@ def test_a_clone_without_contents_is_as_good(checkout: Path, tmp_path: Path) -> 
     git(bare, "config", "remote.origin.url", "file:///nowhere")  # nothing can be fetched
     (bare / "9-example").mkdir()
     manifest_file = bare / "9-example" / "problem.yaml"
-    manifest_file.write_bytes((checkout / "9-example" / "problem.yaml").read_bytes())
+    for name in ("problem.yaml", "repro.py"):
+        (bare / "9-example" / name).write_bytes((checkout / "9-example" / name).read_bytes())
     commit = git(checkout, "rev-parse", "HEAD")
     assert noted(bare) == Git(commit=commit, changed=False)
     manifest_file.write_text(GOOD.replace("A title", "Another title"))

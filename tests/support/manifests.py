@@ -1,5 +1,6 @@
 """A small problem's manifest, and a problem's folder that holds it."""
 
+import re
 from pathlib import Path
 
 from harness.problem.model import BoundClaim, Problem
@@ -29,11 +30,18 @@ claims:
 """
 
 
-def written(tmp_path: Path, text: str) -> Path:
-    """Write a manifest into the folder of problem 9 and return that folder."""
+def written(tmp_path: Path, text: str, given: str | None = None) -> Path:
+    """Write a problem 9 with this manifest and return its folder.
+
+    ``given`` is its script; without it, a script that makes what the metrics read.
+    """
     folder = tmp_path / "9-example"
     folder.mkdir(exist_ok=True)
     (folder / "problem.yaml").write_text(text, encoding="utf-8")
+    made = re.findall(r"\b(?:sample|fact|per|region): *([\w.-]+)", text)
+    script = "".join(f"cell.fact({name!r}, 1)\n" for name in made) if given is None else given
+    if not (folder / "repro.py").exists() or given is not None:
+        (folder / "repro.py").write_text(script, encoding="utf-8")
     return folder
 
 

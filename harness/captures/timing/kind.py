@@ -8,6 +8,7 @@ KIND = Kind(
     cost=0,
     unprofiled=True,
     hook="harness.probe.hooks.timing:Timing",
+    samples=("wall_time", "latency", "gpu_time", "gpu_time_cold"),
     compared_by="samples",
     summarise=Lazy("harness.analysis.summary:samples"),
     show=Lazy("harness.cli.shown.samples:show"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.problem.checks import complete
+from harness.problem.claim_checks import complete
 from harness.problem.model import Problem, Selection
 from harness.problem.plan import Selected, plan
 from tests.support.hgemm import COUNTED, TOLD, TURNS, Cell

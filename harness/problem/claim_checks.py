@@ -1,0 +1,155 @@
+"""Claims whose names lead nowhere, or that no cell of the plan can settle."""
+
+from collections.abc import Iterator
+
+from harness.problem.located_yaml import Mistake, Place
+from harness.problem.model import Advice, BoundClaim, Device, Problem, Selection
+from harness.problem.names import Names
+
+_DEVICES: tuple[Device, ...] = ("cuda", "cpu")
+
+
+def claims(problem: Problem, names: Names) -> Iterator[Mistake]:
+    """Yield every mistake in the claims, and in the card's."""
+    seen: set[str] = set()
+    for index, claim in enumerate(problem.claims):
+        if claim.id in seen:
+            yield ("claims", index, "id"), f"duplicate name {claim.id!r} (rename one of them)"
+        seen.add(claim.id)
+        check = _advice if isinstance(claim, Advice) else _bound_claim
+        yield from check(problem, names, ("claims", index), claim)  # type: ignore[arg-type]  # by kind
+    if problem.card:
+        for what in names.unknown("claims", problem.card.claim):
+            yield ("card", "claim"), what
+
+
+def complete(claim: BoundClaim, selection: Selection) -> tuple[str, str, str]:
+    """Return variant, case and metric of one side of a claim; ``over`` inherits from ``of``."""
+    variant = selection.variant or claim.of.variant
+    case = selection.case or claim.of.case
+    return variant, case, selection.metric or claim.metric  # type: ignore[return-value]  # checked at load
+
+
+def _metric(names: Names, name: str) -> Iterator[str]:
+    """Yield what is wrong with METRIC or METRIC@REGION."""
+    base, at, region = name.partition("@")
+    yield from names.unknown("metrics", base)
+    if at and not region:
+        yield f"{name!r} names no region (write METRIC@REGION, or drop the @)"
+
+
+def _advice(problem: Problem, names: Names, where: Place, advice: Advice) -> Iterator[Mistake]:
+    sides = {"take": advice.take, "instead_of": advice.instead_of}
+    unknown = [
+        *((("metric",), what) for what in _metric(names, advice.metric)),
+        *(
+            ((key,), what)
+            for key, variant in sides.items()
+            for what in names.unknown("variants", variant)
+        ),
+        *(
+            (("at", number), what)
+            for number, case in enumerate(advice.at)
+            for what in names.unknown("cases", case)
+        ),
+        *(
+            (("pays", number), what)
+            for number, metric in enumerate(advice.pays)
+            for what in _metric(names, metric)
+        ),
+        *(
+            (("except", variant), what)
+            for variant in advice.but
+            for what in names.unknown("variants", variant)
+        ),
+    ]
+    yield from (((*where, *key), what) for key, what in unknown)
+    if advice.take == advice.instead_of:
+        what = (
+            f"{advice.take!r} is what it advises to take (name the variant it is measured against)"
+        )
+        yield (*where, "instead_of"), what
+    if advice.bound.above is None or advice.bound.above < 1:
+        yield (*where, "bound"), "an advice promises a gain (give above: 1 or more)"
+    for variant in sorted({*sides.values()} & {*advice.but}):
+        what = f"{variant!r} is a side of the comparison (drop it here)"
+        yield (*where, "except", variant), what
+    for key in ("at", "pays"):
+        listed = getattr(advice, key)
+        for number, name in enumerate(listed):
+            if name in listed[:number]:
+                yield (*where, key, number), f"{name!r} is listed twice (drop one)"
+    if not unknown:
+        yield from _advice_is_measured(problem, where, advice)
+
+
+def _advice_is_measured(problem: Problem, where: Place, advice: Advice) -> Iterator[Mistake]:
+    sides = (advice.take, advice.instead_of)
+    for number, case in enumerate(advice.at):
+        for variant in sides:
+            if not _devices(problem, advice.needs, variant, case, advice.metric):
+                yield (*where, "at", number), _not_made(advice.needs, variant, case, advice.metric)
+                break
+    for number, metric in enumerate(advice.pays):
+        if not any(
+            all(_devices(problem, advice.needs, variant, case, metric) for variant in sides)
+            for case in advice.at
+        ):
+            what = f"no capture makes {metric!r} of both sides in any case of 'at'"
+            yield (*where, "pays", number), f"{what} (add cells to the capture, or drop it)"
+
+
+def _bound_claim(
+    problem: Problem, names: Names, where: Place, claim: BoundClaim
+) -> Iterator[Mistake]:
+    devices = set(_DEVICES)
+    found: dict[Place, str] = {}
+    for side, selection in (("of", claim.of), ("over", claim.over)):
+        if selection is None:
+            continue
+        whole = complete(claim, selection)
+        for key, name in zip(("variant", "case", "metric"), whole, strict=True):
+            place = (*where, side, key)
+            if key == "metric" and selection.metric is None:
+                place = (*where, key)
+            if name is None:
+                found[(*where, "of", key)] = "is missing (say what the metric is taken of)"
+            else:
+                wrong = _metric(names, name) if key == "metric" else names.unknown(f"{key}s", name)
+                found.update((place, what) for what in wrong)
+        if found:
+            continue
+        makers = _devices(problem, claim.needs, *whole)
+        if not makers:
+            found[(*where, side)] = _not_made(claim.needs, *whole)
+        elif not devices & makers:
+            what = "one side is made on a GPU alone, the other on a CPU alone"
+            found[(*where, side)] = f"{what} (compare what one device makes)"
+        devices &= makers
+    yield from found.items()
+
+
+def _devices(
+    problem: Problem, needs: Device | None, variant: str, case: str, metric: str
+) -> set[Device]:
+    """Return the devices for which the plan makes a metric; all if an entry has mistakes."""
+    base = metric.partition("@")[0]
+    if (
+        variant not in problem.variants
+        or case not in problem.cases
+        or base not in problem.metrics
+        or problem.metrics[base].capture not in problem.captures
+    ):
+        return set(_DEVICES)
+    kind = problem.metrics[base].capture
+    return {
+        device
+        for device in _DEVICES
+        if needs in (None, device) and problem.covers(kind, variant, case, device)
+    }
+
+
+def _not_made(needs: Device | None, variant: str, case: str, metric: str) -> str:
+    where = f" on {needs}" if needs else ""
+    what = f"no capture makes {metric!r} of {variant!r} in {case!r}{where}"
+    return f"{what} (add the variant to the capture's cells of that case)"

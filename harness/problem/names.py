@@ -1,0 +1,47 @@
+"""The names that a manifest gives its entries, those of entries with mistakes included."""
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+SECTIONS = ("environments", "variants", "cases", "captures", "metrics", "references")
+"""The sections that map names to entries."""
+
+_MOST_LISTED = 12
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names by section; ids for claims.
+
+    A section that cannot be read at all is absent: any name may be meant to be in it.
+    """
+
+    by_section: dict[str, list[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Self:
+        """Return the names in a manifest's data."""
+        found = {name: [*data[name]] for name in SECTIONS if isinstance(data.get(name), dict)}
+        claims = data.get("claims")
+        if isinstance(claims, list):
+            ids = [claim.get("id") if isinstance(claim, dict) else None for claim in claims]
+            if all(isinstance(name, str) for name in ids):
+                found["claims"] = ids
+        return cls(found)
+
+    def unknown(self, section: str, name: str) -> Iterator[str]:
+        """Yield what is wrong with a name that the section does not have."""
+        known = self.by_section.get(section)
+        if known is None or name in known:
+            return
+        near = difflib.get_close_matches(name, known, n=1)
+        if near:
+            remedy = f"did you mean {near[0]!r}?"
+        elif known:
+            more = ", …" if len(known) > _MOST_LISTED else ""
+            remedy = f"there are: {', '.join(known[:_MOST_LISTED])}{more}"
+        else:
+            remedy = f"{section} has none yet"
+        yield f"no {section[:-1]} {name!r} ({remedy})"
