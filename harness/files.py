@@ -3,15 +3,15 @@
 import contextlib
 import errno
 import hashlib
-import json
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from harness import json_text
 from harness.errors import StoreError, UsageError
 
 _REMEDIES = {
@@ -20,6 +20,10 @@ _REMEDIES = {
         (errno.EACCES, errno.EPERM, errno.EROFS), "choose a folder that you may write to"
     ),
 }
+
+_MOST_JSON_BYTES = 32 << 20
+"""Bytes of the largest record that is read; the largest one published has 1.4 MB."""
+
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,149}")
 
 
@@ -112,22 +116,39 @@ def write_text(target: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def write_json(target: Path, value: object) -> None:
-    """Write ``value`` as indented JSON, atomically; NaN and infinities are refused."""
-    write_text(target, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+def write_json(target: Path, value: Mapping[str, object]) -> None:
+    """Write ``value`` as indented, sealed JSON, atomically; NaN and infinities are refused."""
+    write_text(target, json_text.sealed(value))
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object that this project wrote."""
+def read_json(path: Path, *, unsealed: bool = False) -> dict[str, Any]:
+    """Read a JSON object that this project wrote; ``unsealed``: also one without a seal.
+
+    Raises StoreError for a file that is missing, changed since it was written, over 32 MB, no JSON,
+    or holds a value that no record can hold, such as NaN.
+    """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            data = file.read(_MOST_JSON_BYTES + 1)
+        if len(data) > _MOST_JSON_BYTES:
+            raise ValueError(f"more than {_MOST_JSON_BYTES >> 20} MiB")
+        value = json_text.parsed(data)
+        if not unsealed and not json_text.has_seal(data):
+            raise ValueError("its sha256 is missing")
     except FileNotFoundError:
         raise StoreError("no such file", where=path) from None
-    except (OSError, ValueError) as error:
-        raise StoreError(f"not readable as JSON: {error}", where=path) from error
-    if not isinstance(value, dict):
-        raise StoreError("expected a JSON object", where=path)
+    except OSError as error:
+        raise StoreError(f"not readable: {error.strerror}", where=path) from error
+    except ValueError as error:
+        raise StoreError(str(error), where=path) from None
     return value
+
+
+def is_sealed(path: Path) -> bool:
+    """Return whether a JSON file has a seal, which an earlier harness did not write."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 200))
+        return json_text.has_seal(file.read())
 
 
 def _not_written(target: Path, error: OSError) -> StoreError:

@@ -29,6 +29,7 @@ GROUND = {
     "confined_server",
     "errors",
     "files",
+    "json_text",
     "locks",
     "process",
     "references",

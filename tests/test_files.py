@@ -1,6 +1,7 @@
 """The writer: whole or not at all, also when it is killed or the disk is full."""
 
 import errno
+import hashlib
 import os
 import resource
 import subprocess
@@ -124,3 +125,66 @@ def test_another_file_that_is_in_the_way_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as raised, files.atomic_folder(tmp_path / "into" / "a"):
         absent.read_text()
     assert str(raised.value).endswith(f"not written: No such file or directory: {absent}")
+
+
+def test_a_sealed_file_is_read_as_it_was_written(tmp_path: Path) -> None:
+    value = {"a": [1, 2.5, None, True], "b": {"ü": "ä\u2028"}, "sha256 of": "b"}
+    files.write_json(tmp_path / "a.json", value)
+    assert files.read_json(tmp_path / "a.json") == value
+    assert files.is_sealed(tmp_path / "a.json")
+    text = (tmp_path / "a.json").read_bytes()
+    content, _, seal = text.rpartition(b',\n  "sha256": "')
+    assert seal == hashlib.sha256(content).hexdigest().encode() + b'"\n}\n'
+
+
+def test_a_flip_of_any_bit_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    files.write_json(path, {"name": "ü", "values": [1.5, {"b": "c"}], "last": "d"})
+    whole = path.read_bytes()
+    for bit in range(8 * len(whole)):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        with pytest.raises(StoreError):
+            files.read_json(path, unsealed=True)
+
+
+def test_only_who_allows_it_reads_a_file_without_a_seal(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"a": 1}\n')
+    assert files.read_json(path, unsealed=True) == {"a": 1}
+    assert not files.is_sealed(path)
+    with pytest.raises(StoreError, match=r"a\.json: its sha256 is missing"):
+        files.read_json(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        (
+            '{"samples": [{"metric": "wall_time", "value": NaN}]}',
+            "samples.0.value (wall_time) is nan",
+        ),
+        ('{"facts": [{"name": "weights", "value": 1e999}]}', "facts.0.value (weights) is inf"),
+        ('{"a": {"b": -Infinity}}', "a.b is -inf, not a finite number"),
+        ('{"a": 9223372036854775808}', "a is an integer of more than 64 bits"),
+        ('{"a": 1' + "0" * 5000 + "}", "not readable as JSON: Exceeds the limit"),
+        ('{"a": "\\ud800"}', "a is no Unicode text"),
+        ('{"\\udfff": 1}', "is no Unicode text"),
+        ('{"a":' + "[" * 70 + "]" * 70 + "}", "is nested too deeply"),
+        ('{"a":' + "[" * 100_000, "nested too deeply"),
+        ("[]", "expected a JSON object"),
+    ],
+)
+def test_a_value_that_no_record_holds_is_named(tmp_path: Path, text: str, mistake: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(StoreError) as error:
+        files.read_json(path, unsealed=True)
+    assert mistake in str(error.value)
+    assert len(str(error.value).encode()) < 1000
+
+
+def test_a_file_that_does_not_end_is_refused() -> None:
+    with pytest.raises(StoreError, match="more than 32 MiB"):
+        files.read_json(Path("/dev/zero"))

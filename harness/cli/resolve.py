@@ -1,5 +1,6 @@
 """The problem, the run or the published report that a command line means."""
 
+import sys
 from pathlib import Path
 
 from harness import checkout
@@ -26,7 +27,17 @@ def chosen_run(wanted: str, run: Path | None) -> tuple[Problem, Run]:
     chosen = Run.open(run) if run else Run.latest(checkout.runs(), problem.folder.name)
     if chosen.provenance.problem != problem.folder.name:
         raise UsageError(f"a run of {chosen.provenance.problem}", where=chosen.folder)
+    note_unsealed(chosen)
     return problem, chosen
+
+
+def note_unsealed(run: Run) -> None:
+    """Say on stderr which records of a run an earlier harness wrote without their sha256."""
+    unsealed = run.unsealed
+    if unsealed:
+        more = f" and {len(unsealed) - 1} more records" if len(unsealed) > 1 else ""
+        what = f"{unsealed[0]}{more} of an earlier harness have no sha256"
+        print(f"note: {what}: damage to them goes unnoticed", file=sys.stderr)
 
 
 def run_or_report(

@@ -55,6 +55,7 @@ def run(
 
     With --variant, --case or --capture: those of all cells. Exit code 4 if some of them failed.
     """
+    from harness.cli.resolve import note_unsealed
     from harness.problem.plan import Selected
     from harness.run.session import Request, session
 
@@ -62,6 +63,8 @@ def run(
     selected = Selected(tuple(variant or ()), tuple(case or ()), tuple(capture or ()), rounds)
     request = Request(problem, selected, engine, options, jobs, lock_clocks, resume, full)
     understood = session(request)
+    if understood.resumed:
+        note_unsealed(understood.resumed)
     if dry_run:
         print(*understood.pasteable(), sep="\n")
         return

@@ -214,11 +214,15 @@ class CellProvenance(Record):
 
 
 class EvidenceProvenance(Record):
-    """Where an evidence folder comes from (``provenance.json``): the run and each of its cells."""
+    """Where an evidence folder comes from (``provenance.json``): the run and each of its cells.
+
+    ``tables`` are size and sha256 of each file of tables, by the table's name.
+    """
 
     run: Provenance
     cells: Many[CellProvenance]
     version: int = VERSION
+    tables: dict[str, Artifact] = Field(default_factory=dict)
 
     @property
     def gpus(self) -> dict[str, str | None]:
@@ -253,6 +257,9 @@ def load(folder: Path) -> EvidenceProvenance:
     return parsed(EvidenceProvenance, known, path)
 
 
-def save(folder: Path, run: Provenance, cells: list[CellProvenance]) -> None:
-    """Write the provenance of an evidence folder."""
-    files.write_json(folder / FILE, EvidenceProvenance(run=run, cells=tuple(cells)).as_json())
+def save(
+    folder: Path, run: Provenance, cells: list[CellProvenance], tables: Mapping[str, Artifact]
+) -> None:
+    """Write the provenance of an evidence folder, which vouches for its ``tables``."""
+    record = EvidenceProvenance(run=run, cells=tuple(cells), tables=dict(tables))
+    files.write_json(folder / FILE, record.as_json())

@@ -38,9 +38,9 @@ def parsed(model: type[Model], value: Mapping[str, Any], path: Path) -> Model:
         raise EvidenceError(f"{key}: {first['msg']}", where=path) from None
 
 
-def read(model: type[Model], path: Path) -> Model:
-    """Return the record that the JSON file at ``path`` holds.
+def read(model: type[Model], path: Path, *, unsealed: bool = False) -> Model:
+    """Return the record that the JSON file at ``path`` holds; ``unsealed``: also without a seal.
 
-    Raises StoreError if it is missing or no JSON object, EvidenceError as :func:`parsed` does.
+    Raises StoreError as :func:`files.read_json` does, EvidenceError as :func:`parsed` does.
     """
-    return parsed(model, files.read_json(path), path)
+    return parsed(model, files.read_json(path, unsealed=unsealed), path)

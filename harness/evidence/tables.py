@@ -13,6 +13,8 @@ from harness.errors import EvidenceError
 if TYPE_CHECKING:
     import polars as pl
 
+    from harness.evidence.cell_record import Artifact
+
 VERSION = 2
 """Raised with every change that makes older evidence unreadable."""
 
@@ -294,38 +296,38 @@ def empty(table: str) -> "pl.DataFrame":
     return frame(table, {name: [] for name in SCHEMAS[table]})
 
 
-def save(folder: Path, tables: Tables) -> None:
-    """Write each table as ``<name>.parquet`` into an existing folder; rows carry their cell."""
-    for name, table in tables.items():
-        table.write_parquet(
-            folder / f"{name}.parquet", compression="zstd", metadata={"evidence": str(VERSION)}
-        )
+def save(folder: Path, tables: Tables) -> dict[str, "Artifact"]:
+    """Write each table as ``<name>.parquet`` into an existing folder; rows carry their cell.
+
+    Return size and sha256 of each file by the table's name, for the folder's provenance.
+    """
+    from harness.evidence import parquet
+
+    return {
+        name: parquet.write(folder / f"{name}.parquet", table, VERSION)
+        for name, table in tables.items()
+    }
 
 
 def load(folder: Path) -> Tables:
-    """Read every table of an evidence folder; one that no capture filled is empty."""
+    """Read every table of an evidence folder; one that no capture filled is empty.
+
+    Raises EvidenceError if a file is missing, is not the one that the folder's provenance lists, or
+    is of another version; and what :func:`provenance.load` raises.
+    """
     import polars as pl
 
+    from harness.evidence import parquet, provenance
+
+    listed = provenance.load(folder).tables
     tables: Tables = {}
     for name, schema in SCHEMAS.items():
         path = folder / f"{name}.parquet"
-        if not path.exists():
+        if name not in listed and not path.exists():
             tables[name] = empty(name).insert_column(0, pl.lit("").alias("cell"))
             continue
-        try:
-            version = pl.read_parquet_metadata(path).get("evidence")
-            table = pl.read_parquet(path)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            reason = str(error).partition("\n")[0]
-            raise EvidenceError(f"not readable as a table: {reason}", where=path) from error
-        if version != str(VERSION):
-            raise EvidenceError(
-                f"evidence of version {version}, this harness reads {VERSION}",
-                where=path,
-                remedy="run `harness extract` on the run again",
-            )
-        if not set(table.columns) <= {"cell", *schema}:
-            raise EvidenceError(f"unexpected columns {table.columns}", where=path)
+        columns = {"cell": pl.String(), **{key: dtype(kind) for key, kind in schema.items()}}
+        table = parquet.read(path, listed.get(name), columns, VERSION)
         # What an earlier harness did not extract is not measured.
         tables[name] = frame(name, {key: table[key] for key in table.columns if key != "cell"})
         tables[name] = tables[name].insert_column(0, table["cell"])

@@ -98,11 +98,9 @@ def _neither(path: Path) -> UsageError:
 
 def _cell(path: Path, *, brief: bool) -> Subject:
     """Return the capture in a cell's own folder; UsageError if its kind leaves none."""
-    from harness.evidence import record
-    from harness.evidence.cell_record import CellRecord
     from harness.store import run_folder
 
-    cell = record.read(CellRecord, path / run_folder.RECORD)
+    cell = run_folder.record_of(path)
     kind = KINDS.get(cell.capture)
     if kind is None or kind.artifact is None:
         raise UsageError(

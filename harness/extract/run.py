@@ -44,8 +44,7 @@ def extract(run: run_folder.Run, folder: Path) -> Tables:
     parts["ceilings"] += [_named("", rows) for rows in _ceilings(origin)]
     tables = {name: pl.concat(rows) for name, rows in parts.items() if rows}
     with files.atomic_folder(folder) as building:
-        evidence.save(building, tables)
-        provenance.save(building, origin, cells)
+        provenance.save(building, origin, cells, evidence.save(building, tables))
     return evidence.load(folder)
 
 

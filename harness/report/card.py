@@ -6,7 +6,8 @@ from pydantic import Field
 
 from harness import files
 from harness.analysis.scope import scope
-from harness.evidence.record import Many, Record, parsed
+from harness.evidence import record
+from harness.evidence.record import Many, Record
 from harness.report.numbers import measured
 from harness.report.page import Page
 from harness.report.verdicts import by_verdict
@@ -53,7 +54,7 @@ def write(page: Page, folder: Path) -> None:
 def read(folder: Path) -> Card | None:
     """Return the card of a report's folder, None if an earlier harness rendered it without."""
     path = folder / NAME
-    return parsed(Card, files.read_json(path), path) if path.is_file() else None
+    return record.read(Card, path) if path.is_file() else None
 
 
 def _sentence(page: Page) -> tuple[str, str]:

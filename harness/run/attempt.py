@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness import process
+from harness import json_text, process
 from harness.captures.registry import KINDS
 from harness.checkout import CHECKOUT
 from harness.engines.engine import Command, Engine
@@ -48,6 +48,8 @@ class Attempts:
 
     def record(self, cell: Cell, out: Path, scratch: Path, leave: Leave) -> CellRecord:
         """Run a cell into ``out``; return its record. KeyboardInterrupt if it was interrupted."""
+        for mistake in json_text.mistakes({"params": cell.params, "settings": cell.settings}):
+            return self._not_run(cell, mistake)
         command = self.engine.command(cell, out, scratch)
         started = time.time()
         with self.pauses.ended() as idle, self.engine.node.monitor(self.token) as monitor:
@@ -87,6 +89,23 @@ class Attempts:
             artifacts=run_folder.fingerprint(out),
         )
 
+    def _not_run(self, cell: Cell, reason: str) -> CellRecord:
+        """Return the record of a cell whose parameters no record can hold."""
+        gpu = self.engine.node.target.gpu
+        return CellRecord(
+            id=cell.id,
+            variant=cell.variant,
+            case=cell.case,
+            capture=cell.capture,
+            round=cell.round,
+            status="failed",
+            reason=reason,
+            wall_s=0.0,
+            started=round(time.time(), 3),
+            seen=GpuSummary(samples=0),
+            gpu=gpu.uuid if gpu else None,
+        )
+
     def _supervised(
         self, command: Command, out: Path, deadline_s: float, log: Path
     ) -> process.Outcome:
@@ -119,7 +138,7 @@ class Attempts:
         if mistake:
             return mistake, WorkloadRecord()
         try:
-            workload = read(WorkloadRecord, out / WORKLOAD)
+            workload = read(WorkloadRecord, out / WORKLOAD, unsealed=True)
         except (StoreError, EvidenceError) as error:
             return f"{WORKLOAD}: {error.what}", WorkloadRecord()
         (out / WORKLOAD).unlink()

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from harness import files
-from harness.errors import CaptureError, StoreError
+from harness.errors import CaptureError, EvidenceError, StoreError
 from harness.evidence.cell_record import Artifact, CellRecord
 from harness.evidence.provenance import VERSION, Origin, Provenance, Target
 from harness.evidence.record import read
@@ -50,7 +50,7 @@ class Run:
         run = cls(folder.resolve())
         if not (folder / "run.json").is_file():
             raise StoreError("not a run folder: it has no run.json", where=folder)
-        version = files.read_json(folder / "run.json").get("version")
+        version = files.read_json(folder / "run.json", unsealed=True).get("version")
         if version != VERSION:
             raise StoreError(
                 f"run of version {version}, this harness reads {VERSION}",
@@ -93,7 +93,7 @@ class Run:
     @property
     def provenance(self) -> Provenance:
         """Return run.json; StoreError or EvidenceError if it is damaged."""
-        return read(Provenance, self.folder / "run.json")
+        return read(Provenance, self.folder / "run.json", unsealed=True)
 
     def note(self, provenance: Provenance) -> None:
         """Write run.json."""
@@ -106,12 +106,29 @@ class Run:
     def finished(self, cell_id: str) -> bool:
         """Return whether a cell ran to its end and was published."""
         record = self.cell(cell_id) / RECORD
-        return record.is_file() and read(CellRecord, record).ok
+        return record.is_file() and record_of(record.parent).ok
 
     def records(self) -> Iterator[tuple[Path, CellRecord]]:
         """Yield folder and record of each published cell, by name."""
         for path in sorted((self.folder / "cells").glob(f"*/{RECORD}")):
-            yield path.parent, read(CellRecord, path)
+            yield path.parent, record_of(path.parent)
+
+    @property
+    def unsealed(self) -> tuple[str, ...]:
+        """Return the files that no hash vouches for, as an earlier harness wrote them."""
+        records = [self.folder / "run.json", *sorted(self.folder.glob(f"cells/*/{RECORD}"))]
+        return tuple(
+            str(path.relative_to(self.folder)) for path in records if not files.is_sealed(path)
+        )
+
+
+def record_of(cell: Path) -> CellRecord:
+    """Return the record in a cell's folder; StoreError or EvidenceError if it is damaged."""
+    try:
+        return read(CellRecord, cell / RECORD, unsealed=True)
+    except (StoreError, EvidenceError) as error:
+        remedy = "delete the cell's folder and run the cell again: harness run --resume"
+        raise type(error)(error.what, where=error.where, remedy=remedy) from None
 
 
 def _next_name(folder: Path) -> str:

@@ -93,15 +93,17 @@ def test_a_report_older_than_the_list_has_nothing_to_fetch(report: Path, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    ("value", "reason"),
     [
-        ('{"version": 2, "captures": []}', "version"),
-        ('{"version": 1, "captures": [{"name": "../a"}]}', "captures.0.name"),
-        ('{"version": 1', "captures.json"),
+        ({"version": 2, "captures": []}, "version"),
+        ({"version": 1, "captures": [{"name": "../a"}]}, "captures.0.name"),
+        ({"version": 1}, "captures: Field required"),
     ],
 )
-def test_a_damaged_list_is_bad_input(report: Path, tmp_path: Path, text: str, reason: str) -> None:
-    (report / "evidence" / capture_list.NAME).write_text(text)
+def test_a_wrong_list_is_bad_input(
+    report: Path, tmp_path: Path, value: dict[str, object], reason: str
+) -> None:
+    files.write_json(report / "evidence" / capture_list.NAME, value)
     error = harness("fetch", str(tmp_path)).exception
     assert isinstance(error, EvidenceError)
     assert error.exit_code == 2

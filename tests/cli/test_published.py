@@ -141,7 +141,7 @@ WRONG = {
         damaged,
         "provenance.json: run.target.device: Input should be 'cuda' or 'cpu'",
     ),
-    "damaged table": (("check", "9"), cut, "samples.parquet: not readable as a table"),
+    "damaged table": (("check", "9"), cut, "samples.parquet: changed since it was written"),
     "another problem": (
         ("check", "1", "--report", "{report}"),
         None,

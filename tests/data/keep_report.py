@@ -7,13 +7,13 @@ read the files. ``reports/1-torchao-float8/nvidia-h200`` here was cut from the r
 at commit d1e62ac; the ``problem.yaml`` beside it declares only what was kept.
 """
 
-import json
 import shutil
 import sys
 from pathlib import Path
 
 import polars as pl
 
+from harness.evidence import provenance
 from harness.evidence import tables as evidence
 
 CAPTURES = ("output_code.py.zst", "memory.json.gz")
@@ -21,12 +21,11 @@ CAPTURES = ("output_code.py.zst", "memory.json.gz")
 
 def keep(report: Path, kept: Path, names: list[str]) -> None:
     """Write evidence and captures of the named cells of ``report`` into the folder ``kept``."""
-    record = json.loads((report / "evidence" / "provenance.json").read_text())
-    record["cells"] = [cell for cell in record["cells"] if _name(cell["cell"]) in names]
-    assert {_name(cell["cell"]) for cell in record["cells"]} == set(names)
-    cells = [cell["cell"] for cell in record["cells"]]
+    known = provenance.load(report / "evidence")
+    kept_cells = [cell for cell in known.cells if _name(cell.cell) in names]
+    assert {_name(cell.cell) for cell in kept_cells} == set(names)
+    cells = [cell.cell for cell in kept_cells]
     (kept / "evidence").mkdir(parents=True)
-    (kept / "evidence" / "provenance.json").write_text(json.dumps(record, indent=1))
     tables = evidence.load(report / "evidence")
     ceilings = tables.pop("ceilings")  # of the GPUs: in no cell
     of_cells = {
@@ -34,7 +33,8 @@ def keep(report: Path, kept: Path, names: list[str]) -> None:
         for name, table in tables.items()
     }
     filled = {name: rows for name, rows in of_cells.items() if len(rows)}
-    evidence.save(kept / "evidence", filled | {"ceilings": ceilings})
+    written = evidence.save(kept / "evidence", filled | {"ceilings": ceilings})
+    provenance.save(kept / "evidence", known.run, kept_cells, written)
     (kept / "captures").mkdir()
     for file in sorted((report / "captures").iterdir()):
         if any(file.name == f"{name}.{artifact}" for name in names for artifact in CAPTURES):

@@ -56,7 +56,7 @@ def test_every_published_report_is_read_with_nothing_lost(folder: Path, tmp_path
         written["run"]["started"],
         *(one["started"] for one in written["run"]["resumed"]),
     ]
-    provenance.save(tmp_path, known.run, list(known.cells))
+    provenance.save(tmp_path, known.run, list(known.cells), known.tables)
     assert provenance.load(tmp_path) == known
     again = json.loads((tmp_path / provenance.FILE).read_text())
     for old, new in zip(written["cells"], again["cells"], strict=True):
@@ -80,7 +80,7 @@ def test_unknown_keys_survive_reading_and_writing(tmp_path: Path) -> None:
     written["run"]["weather"] = {"sky": "clear"}
     files.write_json(tmp_path / provenance.FILE, written)
     known = provenance.load(tmp_path)
-    provenance.save(tmp_path, known.run, list(known.cells))
+    provenance.save(tmp_path, known.run, list(known.cells), known.tables)
     again = json.loads((tmp_path / provenance.FILE).read_text())
     assert again["run"]["weather"] == {"sky": "clear"}
 

@@ -217,7 +217,7 @@ def test_a_report_whose_evidence_is_damaged_is_not_replaced(
     reports, store = tmp_path / "reports", tmp_path / "store"
     run = run_of("run", "fast", profiled=False)
     standing = publish.publish(problem, run, reports, store).folder
-    (standing / "evidence" / capture_list.NAME).write_text('{"version": 9, "captures": []}')
+    files.write_json(standing / "evidence" / capture_list.NAME, {"version": 9, "captures": []})
     again = publish.publish(problem, run, reports, store)
     assert again.folder.name == "gpu.partial"
     assert "cannot be compared" in again.loss

@@ -1,5 +1,6 @@
 """Executing a plan with an engine of small scripts in place of torch."""
 
+import math
 import os
 import stat
 import threading
@@ -41,6 +42,39 @@ def test_a_cell_that_fails_is_recorded_and_the_rest_goes_on(
     record = next(record for _, record in bench.run.records() if record.variant == "slow")
     assert reason in record.reason
     assert record.workload == WorkloadRecord()
+
+
+@pytest.mark.parametrize(
+    ("results", "named"),
+    [
+        ('"samples": [{"region": "r", "metric": "speed", "value": NaN}]', "speed of r) is nan"),
+        ('"samples": [{"region": "r", "metric": "speed", "value": 1e999}]', "speed of r) is inf"),
+        ('"facts": [{"name": "size", "unit": "B", "value": -Infinity}]', "(size) is -inf"),
+        ('"declared": {"step": NaN}', "declared.step is nan"),
+        ('"of a later harness": {"a": [NaN]}', "of a later harness.a.0 is nan"),
+    ],
+)
+def test_a_number_that_is_none_fails_its_cell_alone(
+    tmp_path: Path, results: str, named: str
+) -> None:
+    bench = Bench(tmp_path, slow=f"echo '{{{results}}}' > $OUT/workload.json", fast=WELL)
+    for _ in range(2):  # resumed, it goes on as well
+        assert bench.execute() == {"slow": "failed", "fast": "ok"}
+    record = next(record for _, record in bench.run.records() if record.variant == "slow")
+    assert named in record.reason
+    assert bench.engine.ran == ["slow", "fast", "slow"]
+
+
+def test_a_parameter_that_is_no_number_fails_its_cell_alone(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, slow=WELL, fast=WELL)
+    bench.cells = [
+        replace(cell, params={"scales": [1.0, math.inf]}) if cell.variant == "slow" else cell
+        for cell in bench.cells
+    ]
+    assert bench.execute() == {"slow": "failed", "fast": "ok"}
+    record = next(record for _, record in bench.run.records() if record.variant == "slow")
+    assert record.reason == "params.scales.1 is inf, not a finite number"
+    assert bench.engine.ran == ["fast"]
 
 
 def test_what_fails_is_ended_and_what_ends_well_is_not(tmp_path: Path) -> None:

@@ -1,14 +1,14 @@
 """Two subjects side by side: what of them is compared, and which pairs are refused."""
 
-import json
-import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from harness import files
 from harness.analysis.diff import compare
 from harness.errors import UsageError
+from harness.evidence import provenance
 from harness.evidence import tables as evidence
 from harness.evidence.subject import Folder, Subject
 from harness.extract import door
@@ -33,8 +33,10 @@ def folder(path: Path) -> Folder:
 
 def changed_report(at: Path, **tables: pl.DataFrame) -> Path:
     """Copy the report's evidence, with other tables in place of its own."""
-    shutil.copytree(REPORT / "evidence", at / "evidence")
-    evidence.save(at / "evidence", tables)
+    (at / "evidence").mkdir(parents=True)
+    known = provenance.load(REPORT / "evidence")
+    written = evidence.save(at / "evidence", evidence.load(REPORT / "evidence") | tables)
+    provenance.save(at / "evidence", known.run, list(known.cells), written)
     return at
 
 
@@ -129,9 +131,9 @@ def test_reports_of_two_runs_are_not_paired_and_say_what_only_one_has(tmp_path: 
     kept = (pl.col("case") == "stack-m1") & (pl.col("variant") != "bf16-eager")
     other = changed_report(tmp_path, cells=cells.filter(kept))
     path = tmp_path / "evidence" / "provenance.json"
-    record = json.loads(path.read_text())
+    record = files.read_json(path)
     record["run"]["id"] = "another"
-    path.write_text(json.dumps(record))
+    files.write_json(path, record)
     change = compare.compare_folders(folder(REPORT), folder(other))
     assert "stack-m1.bf16-eager" in change.only_a
     assert {cell.case for cell in change.cells} == {"stack-m1"}
