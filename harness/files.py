@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import glob
 import hashlib
 import os
 import re
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness import json_text
+from harness import json_text, maker
 from harness.errors import StoreError, UsageError
 
 _REMEDIES = {
@@ -51,7 +52,8 @@ def atomic_file(target: Path) -> Iterator[Path]:
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
+        _remove_leftovers(target)
+        handle, name = tempfile.mkstemp(prefix=_prefix(target), dir=target.parent)
         os.close(handle)
     except OSError as error:
         raise _not_written(target, error) from error
@@ -72,28 +74,35 @@ def atomic_file(target: Path) -> Iterator[Path]:
 def atomic_folder(target: Path) -> Iterator[Path]:
     """Yield an empty temporary folder beside ``target``; it takes its place, whole, at the end.
 
-    An older ``target`` is moved aside first and only deleted once the new one stands.
+    An older ``target`` changes places with it, and is deleted then.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}.", dir=target.parent))
+        _remove_leftovers(target)
+        temporary = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
     except OSError as error:
         raise _not_written(target, error) from error
-    old = temporary.with_name(temporary.name + ".old")
     try:
         yield temporary
         temporary.chmod(0o755)
         if target.exists():
-            target.rename(old)
-        temporary.rename(target)
+            _exchange(temporary, target)
+        else:
+            temporary.rename(target)
         _sync(target.parent)
     except OSError as error:
-        if old.exists() and not target.exists():
-            old.rename(target)
         raise _not_written(target, error) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a whole folder, if it is there and as far as that is possible."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def new_folder(target: Path) -> bool:
@@ -159,6 +168,35 @@ def _not_written(target: Path, error: OSError) -> StoreError:
         where=target,
         remedy=_REMEDIES.get(error.errno or 0, ""),
     )
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name[:100]}.{maker.name()}."
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what makers of ``target`` left half-written when they were killed."""
+    for path in target.parent.glob(f".{glob.escape(target.name[:100])}.*"):
+        if maker.has_ended(path.name.split(".")[-2]):
+            remove(path)
+
+
+def _exchange(new: Path, old: Path) -> None:
+    """Let two folders change places, at once where the file system can (renameat2(2))."""
+    import ctypes
+
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    change = getattr(ctypes.CDLL(None), "renameat2", lambda *_: -1)
+    if change(here, os.fsencode(new), here, os.fsencode(old), exchange) == 0:
+        return
+    aside = new.with_name(f"{new.name}-old")
+    old.rename(aside)
+    try:
+        new.rename(old)
+    except OSError:
+        aside.rename(old)
+        raise
+    aside.rename(new)
 
 
 def _sync(path: Path) -> None:

@@ -31,6 +31,8 @@ LAST_S = 0.8
 _LOOK_S = 0.02
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 _HARNESS = 0  # the socket, as a file descriptor
+_TERMINALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+"""Signals of a terminal, which are the harness's to judge."""
 
 
 def main(words: Sequence[str]) -> None:
@@ -53,10 +55,6 @@ def main(words: Sequence[str]) -> None:
     left = children.end(removing, gently=asked)
     if left:
         _tell("left")
-
-
-_TERMINALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
-"""Signals of a terminal, which are the harness's to judge."""
 
 
 class _Children:

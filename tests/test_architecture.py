@@ -31,7 +31,9 @@ GROUND = {
     "files",
     "json_text",
     "locks",
+    "maker",
     "process",
+    "program",
     "references",
     "warden",
 }

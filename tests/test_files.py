@@ -35,6 +35,8 @@ def test_a_kill_in_the_middle_leaves_the_old_file(tmp_path: Path) -> None:
     code = KILLED_WHILE_WRITING.format(kind="file", file="temporary")
     assert run_python(code, str(target)) == -9
     assert target.read_text() == "old"
+    files.write_text(target, "next")
+    assert list(tmp_path.iterdir()) == [target]
 
 
 def test_a_kill_in_the_middle_leaves_the_old_folder(tmp_path: Path) -> None:
@@ -44,6 +46,29 @@ def test_a_kill_in_the_middle_leaves_the_old_folder(tmp_path: Path) -> None:
     code = KILLED_WHILE_WRITING.format(kind="folder", file="temporary / 'a'")
     assert run_python(code, str(target)) == -9
     assert (target / "a").read_text() == "old"
+    with files.atomic_folder(target) as folder:
+        (folder / "a").write_text("next")
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_another_process_still_writes_is_left_to_it(tmp_path: Path) -> None:
+    target = tmp_path / "kept"
+    with files.atomic_folder(target) as first:
+        files.write_text(tmp_path / "kept", "a file of that name")
+        assert first.is_dir()
+        (tmp_path / "kept").unlink()
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_folder_changes_places_where_the_file_system_has_no_call_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ctypes.CDLL", lambda _: object())
+    for text in ("first", "second"):
+        with files.atomic_folder(tmp_path / "kept") as folder:
+            (folder / "a").write_text(text)
+    assert (tmp_path / "kept" / "a").read_text() == "second"
+    assert list(tmp_path.iterdir()) == [tmp_path / "kept"]
 
 
 def test_a_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:

@@ -4,13 +4,17 @@ import signal
 import sys
 from types import FrameType
 
+_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+
 
 def main() -> None:
     """Run the command line; user errors are one line and exit code 2 (or the error's own)."""
     from harness.cli import streams
     from harness.errors import OutputError
 
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _interrupt)
     try:
         with streams.guarded():
             code = _command()
@@ -29,7 +33,7 @@ def _command() -> int:
     from harness.errors import HarnessError, OutputError
 
     try:
-        return app(standalone_mode=False) or 0
+        code = app(standalone_mode=False) or 0
     except TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "harness"
@@ -45,8 +49,10 @@ def _command() -> int:
         print(f"harness: {_not_installed(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
+        code = _INTERRUPTED
+    if code == _INTERRUPTED:  # typer returns it for KeyboardInterrupt
         print("harness: interrupted", file=sys.stderr)
-        return 130
+    return code
 
 
 def _not_installed(error: ModuleNotFoundError) -> str:
@@ -58,5 +64,5 @@ def _not_installed(error: ModuleNotFoundError) -> str:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    """Let SIGTERM end a run as Ctrl-C does: children killed, what is finished kept."""
+    """Let a signal end a run as Ctrl-C does: programs are ended, what is finished is kept."""
     raise KeyboardInterrupt

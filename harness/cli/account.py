@@ -40,7 +40,7 @@ def interrupted(work: Work, argv: Sequence[str]) -> Iterator[str]:
     """Yield what was done, and the line that goes on with it."""
     planned = len(work.cells)
     done = planned - len(work.to_run)
-    yield f"interrupted: {done} of {planned} cells are in {near(work.run.folder)}"
+    yield f"{done} of {planned} cells are in {near(work.run.folder)}"
     yield f"go on with: {resuming(argv, work.run.folder)}"
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from harness.run.session import Session, Work
 
 _SOME_FAILED = 4
-_INTERRUPTED = 130
 
 Names = Annotated[list[str] | None, typer.Option(help="Only this one; may be given again.")]
 
@@ -107,7 +106,7 @@ def _execute(work: "Work", expected: dict["Key", float], *, quiet: bool) -> int:
     except KeyboardInterrupt:
         for line in account.interrupted(work, sys.argv):
             print(line, file=sys.stderr)
-        raise typer.Exit(_INTERRUPTED) from None
+        raise
     return progress.failed
 
 

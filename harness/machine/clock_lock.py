@@ -49,7 +49,7 @@ def locked(uuid: str, mhz: int) -> Iterator[None]:
 
 def main(uuid: str, mhz: int) -> None:
     """Lock the clock at ``mhz`` until stdin ends; SystemExit with a line if it stays locked."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
     with target.nvml() as library:
         try:

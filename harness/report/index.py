@@ -21,7 +21,9 @@ _HEAD = (
 
 def reports(folder: Path) -> list[Path]:
     """Return each report's folder, by problem and target; partial and unfinished ones stay out."""
-    folders = (path.parent.parent for path in folder.glob(f"*/*/evidence/{provenance.FILE}"))
+    folders = (
+        path.parent.parent for path in folder.glob(f"[!.]*/[!.]*/evidence/{provenance.FILE}")
+    )
     return sorted(
         report
         for report in folders

@@ -29,9 +29,9 @@ def earlier(
     searched.
     """
     wanted = {_recording(cell.name): key_of(cell) for cell in cells}
-    folders = sorted(path.parent for path in (runs / problem).glob("*/run.json"))
+    folders = sorted(path.parent for path in (runs / problem).glob("[!.]*/run.json"))
     seconds: dict[str, float] = {}
-    for folder in [*reversed(folders[-_MOST_RUNS:]), *sorted((reports / problem).glob("*"))]:
+    for folder in [*reversed(folders[-_MOST_RUNS:]), *sorted((reports / problem).glob("[!.]*"))]:
         if wanted.keys() <= seconds.keys():
             break
         try:

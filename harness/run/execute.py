@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness import files
+from harness import files, process, program
 from harness.engines.engine import Engine, lock_name
+from harness.errors import ToolError
 from harness.evidence.cell_record import CellRecord
 from harness.machine.target import Target
 from harness.problem.plan import Cell
@@ -45,6 +46,7 @@ class Execution:
         """
         with contextlib.ExitStack() as held:
             token = held.enter_context(self.run.alone())
+            self._end_leftovers(token)
             ends = [record.started + record.wall_s for _, record in self.run.records()]
             pauses = Pauses(max(ends, default=None))
             self._attempts = Attempts(self.engine, pauses, token, self._stop)
@@ -61,6 +63,20 @@ class Execution:
     def interrupt(self) -> None:
         """Stop the cells that run; ``execute`` then raises KeyboardInterrupt."""
         self._stop.set()
+
+    def _end_leftovers(self, token: str) -> None:
+        """End what an earlier harness left running of this run; remove what it left half-written.
+
+        Raises ToolError if a process of it cannot be ended.
+        """
+        left = program.end_all(process.RUN, token)
+        if left:
+            raise ToolError(
+                f"process {left[0]} of an earlier harness still works on this run",
+                where=self.run.folder,
+                remedy=f"end it: kill -KILL {left[0]}",
+            )
+        self.run.remove_leftovers()
 
     def _clock(self) -> contextlib.AbstractContextManager[None]:
         """Hold the SM clock if that was asked for; otherwise leave the GPU's settings alone."""

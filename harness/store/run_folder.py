@@ -72,7 +72,7 @@ class Run:
     @classmethod
     def folders(cls, runs: Path, problem: str) -> list[Path]:
         """Return the folders of a problem's runs, the oldest first."""
-        folders = (path.parent for path in (runs / problem).glob("*/run.json"))
+        folders = (path.parent for path in (runs / problem).glob("[!.]*/run.json"))
         return sorted(folders, key=lambda folder: _order(folder.name))
 
     @contextlib.contextmanager
@@ -89,6 +89,17 @@ class Run:
                 yield self._token
             finally:
                 self._token = None
+
+    def remove_leftovers(self) -> None:
+        """Remove what a harness left half-written when it was killed.
+
+        The caller holds the run alone, so nobody works on it.
+        """
+        for folder in (self.folder, self.folder / "cells"):
+            for path in folder.glob(".*"):
+                files.remove(path)
+        for path in (self.folder / "scratch" / "tmp").glob("*"):
+            files.remove(path)
 
     @property
     def provenance(self) -> Provenance:
@@ -110,13 +121,13 @@ class Run:
 
     def records(self) -> Iterator[tuple[Path, CellRecord]]:
         """Yield folder and record of each published cell, by name."""
-        for path in sorted((self.folder / "cells").glob(f"*/{RECORD}")):
+        for path in sorted((self.folder / "cells").glob(f"[!.]*/{RECORD}")):
             yield path.parent, record_of(path.parent)
 
     @property
     def unsealed(self) -> tuple[str, ...]:
         """Return the files that no hash vouches for, as an earlier harness wrote them."""
-        records = [self.folder / "run.json", *sorted(self.folder.glob(f"cells/*/{RECORD}"))]
+        records = [self.folder / "run.json", *sorted(self.folder.glob(f"cells/[!.]*/{RECORD}"))]
         return tuple(
             str(path.relative_to(self.folder)) for path in records if not files.is_sealed(path)
         )

@@ -124,7 +124,7 @@ def test_an_interrupted_run_goes_on_with_the_line_that_it_prints(
     assert done.exit_code == 130
     (run,) = runs(house)
     told, line = done.stderr.splitlines()
-    assert told == f"interrupted: 2 of 4 cells are in {run.relative_to(house)}"
+    assert told == f"2 of 4 cells are in {run.relative_to(house)}"
     assert line.startswith("go on with: /somewhere/harness run 9 ")
     argv = line.partition("harness ")[2].split()
     assert argv[-2:] == ["--resume", str(run.relative_to(house))]

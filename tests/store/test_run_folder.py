@@ -34,6 +34,19 @@ def test_a_run_is_read_as_it_was_written(run: Run, tmp_path: Path) -> None:
     assert again.finished(record.id or "")
 
 
+def test_what_a_killed_harness_left_half_written_is_no_record(run: Run) -> None:
+    folder = cell(run, "timing", {})
+    left = folder.with_name(f".{folder.name}.x")
+    folder.rename(left)
+    assert list(run.records()) == []
+    (run.folder / ".run.json.x").touch()
+    (run.folder / "scratch" / "tmp" / folder.name).mkdir(parents=True)
+    run.remove_leftovers()
+    assert not left.exists()
+    assert sorted(path.name for path in run.folder.iterdir()) == ["cells", "run.json", "scratch"]
+    assert list((run.folder / "scratch" / "tmp").iterdir()) == []
+
+
 def test_runs_that_begin_at_once_have_a_folder_each(tmp_path: Path) -> None:
     with ThreadPoolExecutor(3) as pool:
         begun = [
