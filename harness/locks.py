@@ -25,23 +25,18 @@ def take(path: Path, mode: int = 0o644, *, lasting: bool = False) -> int | None:
     ``lasting`` lock holds until all programs that ``harness.process`` started have ended, too.
     Raises OSError if the file cannot be made, opened or locked.
     """
-    while True:
-        descriptor = _opened(path, mode)
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise OSError(errno.EINVAL, "not a plain file")
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return None
-        except OSError:
-            os.close(descriptor)
-            raise
-        if _stands(path, descriptor):
-            if lasting:
-                _lasting.add(descriptor)
-            return descriptor
-        os.close(descriptor)  # removed meanwhile: others would lock the next file of that name
+    try:
+        descriptor = _locked(path, mode, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return None
+    if lasting:
+        _lasting.add(descriptor)
+    return descriptor
+
+
+def wait_for(path: Path) -> int:
+    """Return the descriptor of a lock, once no other process holds it; OSError as ``take``."""
+    return _locked(path, 0o644, fcntl.LOCK_EX)
 
 
 def free(descriptor: int) -> None:
@@ -75,6 +70,21 @@ def holder(path: Path) -> int | None:
 def _runs(process: str) -> bool:
     stat_line = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     return stat_line.rpartition(")")[2].split()[0] not in "ZX"  # a zombie or dead
+
+
+def _locked(path: Path, mode: int, operation: int) -> int:
+    while True:
+        descriptor = _opened(path, mode)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, "not a plain file")
+            fcntl.flock(descriptor, operation)
+            if _stands(path, descriptor):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # removed meanwhile: others would lock the next file of that name
 
 
 def _opened(path: Path, mode: int) -> int:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import select
 import signal
 import stat
 import subprocess
@@ -63,6 +64,28 @@ def test_a_process_that_we_started_does_not_keep_a_lock_that_we_freed(tmp_path: 
     assert taken_by_another(path) == "free"
     child.kill()
     child.wait()
+
+
+WAITS = """
+import sys
+from pathlib import Path
+from harness import locks
+print("waiting", flush=True)
+lock = locks.wait_for(Path(sys.argv[1]))
+print("has it", flush=True)
+"""
+
+
+def test_who_waits_has_the_lock_when_it_is_free(tmp_path: Path) -> None:
+    path = tmp_path / "install.lock"
+    lock = locks.wait_for(path)
+    argv = [sys.executable, "-c", WAITS, str(path)]
+    with subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout
+        assert other.stdout.readline() == "waiting\n"
+        assert not select.select([other.stdout], [], [], 0.3)[0]
+        locks.free(lock)
+        assert other.stdout.readline() == "has it\n"
 
 
 RUNS = """

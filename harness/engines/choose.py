@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from harness import locks
 from harness.checkout import CHECKOUT
 from harness.engines import ENGINES
 from harness.engines.engine import Engine, Node
@@ -96,12 +97,17 @@ def _class(name: str) -> type[Engine]:
 @contextlib.contextmanager
 def _installing() -> Iterator[None]:
     """Let one run of this checkout install at a time; the next finds what this one built."""
-    from filelock import FileLock
-
-    folder = CHECKOUT / ".envs"
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / "install.lock"):
+    lock = CHECKOUT / ".envs" / "install.lock"
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = locks.wait_for(lock)
+    except OSError as error:
+        remedy = "choose a checkout that you may write to"
+        raise ToolError(f"cannot install: {error.strerror}", where=lock, remedy=remedy) from None
+    try:
         yield
+    finally:
+        locks.free(descriptor)
 
 
 def _answering(*, gpu: bool = False) -> list[str]:

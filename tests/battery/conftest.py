@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
+from harness import locks
 from tests.support.battery import Figures
 
 HERE = Path(__file__).parent
@@ -28,9 +28,10 @@ def figures(request: pytest.FixtureRequest) -> Figures:
         if not (results := os.environ.get("WORKLOGS_BATTERY_RESULTS")):
             return
         file = Path(results)
-        with FileLock(f"{file}.lock"):
-            known = json.loads(file.read_text()) if file.exists() else {}
-            known[name] = counts
-            file.write_text(json.dumps(dict(sorted(known.items())), indent=2) + "\n")
+        lock = locks.wait_for(Path(f"{file}.lock"))
+        known = json.loads(file.read_text()) if file.exists() else {}
+        known[name] = counts
+        file.write_text(json.dumps(dict(sorted(known.items())), indent=2) + "\n")
+        locks.free(lock)
 
     return note
