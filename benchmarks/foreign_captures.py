@@ -1,0 +1,212 @@
+"""First finding of captures that other projects publish, beside sums of each raw file.
+
+    python benchmarks/foreign_captures.py FOLDER >docs/foreign-captures.md
+
+FOLDER holds clones of the projects as FOLDER/OWNER/NAME. The sums use the standard library alone:
+unions of the intervals of kernels, collectives and copies, over the time from a device's first
+operation to the end of its last. So they share no code with the diagnosis that they are held to.
+"""
+
+import argparse
+import gzip
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterable
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+from timed import ROOT
+
+CAPTURES = (
+    (
+        "AMD-AGI/TraceLens/tests/traces",
+        "h100/Falconsai_nsfw_image_detection__1016002.json.gz",
+        "An image classifier of 8 µs kernels; Python takes over 40 µs between two CUDA calls.",
+    ),
+    (
+        "AMD-AGI/TraceLens/tests/traces",
+        "mi300/Falconsai_nsfw_image_detection__1016002.json.gz",
+        "The same on an MI300: here most gaps hold nothing but launches.",
+    ),
+    (
+        "AMD-AGI/TraceLens/tests/traces",
+        "h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",
+        "The host launches kernels of 29 µs faster than they run.",
+    ),
+    (
+        "AMD-AGI/TraceLens/tests/traces",
+        "h100/google_owlv2-large-patch14-ensemble__1016001.json.gz",
+        "The GPU idles in the ranges of torch's data loader.",
+    ),
+    (
+        "AMD-AGI/TraceLens/tests/traces",
+        "mi300/resnet_act_checkpoint.json.gz",
+        "RCCL's kernels run alone for twice as long as all others run.",
+    ),
+    (
+        "AMD-AGI/TraceLens/tests/traces",
+        "b200/eager_trace.json.gz",
+        "Eager kernels of 6 µs; Python takes 68 µs between two CUDA calls.",
+    ),
+    (
+        "AMD-AGI/TraceLens/tests/traces",
+        "inference/vllm_decode_full/graph_execution.json.gz",
+        "vLLM replays one CUDA graph for the whole decode step.",
+    ),
+    (
+        "GindaChen/nsys-ai/tests/fixtures",
+        "h100_2gpu_1s.sqlite",
+        "Each GPU gets 25 GB from pinned memory, while hardly a kernel runs.",
+    ),
+    (
+        "GindaChen/nsys-ai/tests/fixtures",
+        "healthy_1pct.sqlite",
+        "Kernels of 1 ms follow one another.",
+    ),
+    (
+        "GindaChen/nsys-ai/tests/fixtures",
+        "mfu_2gpu_before.sqlite",
+        "Of the time without kernels most is idle, with Python between the CUDA calls.",
+    ),
+    (
+        "GindaChen/nsys-ai/tests/fixtures",
+        "mfu_2gpu_after.sqlite",
+        "Nearly twice the idle time of the capture before, by the same cause.",
+    ),
+    (
+        "brycelelbach/nsightful/tests",
+        "power_iteration__baseline.sqlite",
+        "The host waits in 89 copies for results, each time before it launches more.",
+    ),
+    (
+        "facebookresearch/HolisticTraceAnalysis/tests/data",
+        "trace_diff/control/control.json.gz",
+        "NCCL's kernels run alone for longer than the GPU idles.",
+    ),
+    (
+        "facebookresearch/HolisticTraceAnalysis/tests/data",
+        "trace_diff/test/test.json.gz",
+        "The same with half of the share; in exchange the GPU hardly idles.",
+    ),
+    (
+        "facebookresearch/HolisticTraceAnalysis/tests/data",
+        "nccl_parser_config/nccl_data.json.gz",
+        "Python takes 0.1 ms between two CUDA calls.",
+    ),
+)
+"""Captures, and why the first finding of each is right: project and folder, file, reason."""
+
+PAGE = """\
+# Captures of other projects
+
+Other projects publish these captures as inputs of their tests. A row gives the first finding with
+the share of the time that it explains, and beside it sums of the raw file, which
+[`foreign_captures.py`](../benchmarks/foreign_captures.py) makes without any code of the diagnosis:
+how long kernels (or copies within the device) run, only collectives run, only copies from or to
+the host run, and nothing runs, as parts of the time between the device's first operation and the
+end of its last. The diagnosis leaves warm-up out, the sums do not. The diagnosis was developed
+with these captures at hand, so the table shows that it agrees with the files, not how it does on
+others.
+
+| capture | first finding | kernels | only collectives | only host copies | idle | why |
+| --- | --- | ---: | ---: | ---: | ---: | --- |
+"""
+
+Interval = tuple[float, float]
+Operations = dict[str, list[Interval]]
+"""Start and end of each operation on one device, by what it is: kernel, collective, copy."""
+
+
+def of_trace(path: Path) -> dict[Any, Operations]:
+    """Return the operations of a Kineto trace by device, in µs."""
+    kinds = {"gpu_memcpy": "copy", "gpu_memset": "kernel", "kernel": "kernel"}
+    found: dict[Any, Operations] = {}
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    for event in events:
+        kind = kinds.get(event.get("cat", "").lower())
+        if event.get("ph") == "X" and kind:
+            kind = "collective" if "nccl" in event["name"].lower() else kind
+            kind = "kernel" if "DtoD" in event["name"] else kind
+            start = float(event["ts"])
+            device = found.setdefault(event["args"].get("device"), {})
+            device.setdefault(kind, []).append((start, start + float(event["dur"])))
+    return found
+
+
+def of_export(path: Path) -> dict[Any, Operations]:
+    """Return the operations of an nsys export by device, in ns."""
+    found: dict[Any, Operations] = {}
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+        kernels = connection.execute(
+            "SELECT deviceId, start, end, value FROM CUPTI_ACTIVITY_KIND_KERNEL"
+            " JOIN StringIds ON id = demangledName"
+        ).fetchall()
+        for device, start, end, name in kernels:
+            kind = "collective" if "nccl" in name.lower() else "kernel"
+            found.setdefault(device, {}).setdefault(kind, []).append((start, end))
+        for table, within in (("MEMCPY", "copyKind = 8"), ("MEMSET", "1")):
+            if f"CUPTI_ACTIVITY_KIND_{table}" in tables:
+                copies = f"SELECT deviceId, start, end, {within} FROM CUPTI_ACTIVITY_KIND_{table}"
+                for device, start, end, inside in connection.execute(copies):
+                    kind = "kernel" if inside else "copy"
+                    found.setdefault(device, {}).setdefault(kind, []).append((start, end))
+    return found
+
+
+def covered(intervals: Iterable[Interval]) -> float:
+    """Return the length of a union of intervals."""
+    total, reached = 0.0, float("-inf")
+    for start, end in sorted(intervals):
+        total += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return total
+
+
+def shares(device: Operations) -> list[float]:
+    """Return the shares of kernels, of only collectives, of only host copies, and of idle time."""
+    kernels, collectives, copies = (
+        device.get(kind, []) for kind in ("kernel", "collective", "copy")
+    )
+    everything = [*kernels, *collectives, *copies]
+    span = max(end for _, end in everything) - min(start for start, _ in everything)
+    reached = [covered(kernels), covered(chain(kernels, collectives)), covered(everything), span]
+    parts = [reached[0], *(after - before for before, after in pairwise(reached))]
+    return [part / span for part in parts]
+
+
+def first_finding(path: Path) -> tuple[str, float]:
+    """Return the id of the first finding, and the share of the time that it explains."""
+    argv = [sys.executable, "-m", "harness", "diagnose", str(path), "--json"]
+    done = subprocess.run(argv, check=True, capture_output=True, text=True, cwd=ROOT)
+    first = json.loads(done.stdout)["findings"][0]
+    return first["id"], first["share"] or 0.0
+
+
+def row(root: Path, folder: str, name: str, why: str) -> str:
+    """Return a capture's row; a program of several devices has the sums of all together."""
+    path = root / folder / name
+    devices = (of_export if path.suffix == ".sqlite" else of_trace)(path).values()
+    each = [shares(device) for device in devices]
+    means = [sum(values) / len(each) for values in zip(*each, strict=True)]
+    finding, share = first_finding(path)
+    named = f"`{finding}`" + (f" {share:.1%}" if share else "")
+    project, url = (
+        "/".join(folder.split("/")[:2]),
+        f"https://github.com/{folder.split('/tests')[0]}",
+    )
+    cells = [f"[{project}]({url}) `{name}`", named, *(f"{mean:.1%}" for mean in means), why]
+    return "| " + " | ".join(cells).replace("%", " %") + " |\n"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="a folder of clones, OWNER/NAME each")
+    root = parser.parse_args().folder
+    sys.stdout.write(PAGE)
+    for folder, name, why in CAPTURES:
+        sys.stdout.write(row(root, folder, name, why))
