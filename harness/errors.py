@@ -3,6 +3,8 @@
 Any other exception is a bug, and shows its traceback.
 """
 
+from harness.plain import plain
+
 
 class HarnessError(Exception):
     """A failure that one line reports: ``where: what (remedy)``.
@@ -22,7 +24,7 @@ class HarnessError(Exception):
         line = f"{self.where}: {self.what}" if self.where else self.what
         if self.remedy:
             line = f"{line} ({self.remedy})"
-        return " ".join(line.split())
+        return plain(" ".join(line.split()))
 
 
 class UsageError(HarnessError):

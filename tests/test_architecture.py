@@ -32,6 +32,7 @@ GROUND = {
     "json_text",
     "locks",
     "maker",
+    "plain",
     "process",
     "program",
     "references",
@@ -177,6 +178,21 @@ def test_a_command_does_not_know_the_others(path: Path) -> None:
         return  # they put the commands together
     others = {name for name in graph()[module_name(path)] if room(name) == "cli"}
     assert others <= {f"harness.cli.{name}" for name in SHARED_BY_COMMANDS}
+
+
+@pytest.mark.parametrize(
+    "path", sorted((HARNESS / "cli").rglob("*.py")), ids=lambda path: path.name
+)
+def test_a_command_prints_through_output_alone(path: Path) -> None:
+    """There the words of strangers lose what would steer a terminal."""
+    if path in (HARNESS / "cli" / "output.py", HARNESS / "cli" / "__init__.py"):
+        return  # the latter prints errors
+    calls = {
+        ast.unparse(node.func)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+    }
+    assert calls.isdisjoint({"print", "typer.echo", "sys.stdout.write", "sys.stderr.write"})
 
 
 def test_no_file_imports_itself_through_others() -> None:

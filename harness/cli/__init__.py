@@ -31,6 +31,7 @@ def _command() -> int:
 
     from harness.cli.app import app
     from harness.errors import HarnessError, OutputError
+    from harness.plain import plain
 
     try:
         code = app(standalone_mode=False) or 0
@@ -38,7 +39,7 @@ def _command() -> int:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "harness"
         message = " ".join(error.format_message().split())
-        print(f"harness: {message} ({command} --help)", file=sys.stderr)
+        print(f"harness: {plain(message)} ({command} --help)", file=sys.stderr)
         return 2
     except OutputError:
         raise

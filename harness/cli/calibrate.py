@@ -36,6 +36,6 @@ def calibrate(
     table = ceiling_table(str(ceilings.name), {ceilings.gpu: rates})
     output.table(table.head, table.rows)
     if table.source:
-        print(f"datasheet: {table.source}")
+        output.say(f"datasheet: {table.source}")
     for doubt in ceilings.doubts:
-        print(f"noticed: {doubt}")
+        output.say(f"noticed: {doubt}")

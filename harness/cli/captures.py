@@ -74,7 +74,6 @@ def _listed(reports: list[Path]) -> list["KeptCapture"]:
 def _show(transfer: "Transfer", *, json: bool) -> None:
     """Print what became of each capture and end with the exit code."""
     from harness.cli import output
-    from harness.report.escape import printable
 
     if json:
         output.as_json(
@@ -88,11 +87,11 @@ def _show(transfer: "Transfer", *, json: bool) -> None:
         )
     else:
         for capture in transfer.copied:
-            print(f"copied: {capture.name} {capture.sha256}")
+            output.say(f"copied: {capture.name} {capture.sha256}")
         for capture, reason in transfer.missing:
-            print(f"missing: {capture.name} {capture.sha256}: {printable(reason)}")
+            output.say(f"missing: {capture.name} {capture.sha256}: {reason}")
         counts = (len(transfer.copied), len(transfer.already_there), len(transfer.missing))
-        print("{} copied, {} already there, {} missing".format(*counts))
+        output.say("{} copied, {} already there, {} missing".format(*counts))
     raise typer.Exit(1 if transfer.missing else 0)
 
 

@@ -35,6 +35,7 @@ def clean(
         output.as_json({what.replace(" ", "_"): lines for what, lines in found.items()})
     else:
         told = [f"{what}: {line}" for what, lines in found.items() for line in lines]
-        print("\n".join(told or ["nothing to clean"]))
+        for line in told or ["nothing to clean"]:
+            output.say(line)
     if found["still there"] or found["cannot tell"]:
         raise typer.Exit(1)

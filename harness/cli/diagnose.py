@@ -30,7 +30,6 @@ def diagnose(
     from harness.errors import UsageError
     from harness.evidence.subject import Folder
     from harness.extract import door
-    from harness.report.escape import printable
 
     opened = [door.opened(subject) for subject in subjects]
     folders = [each for each in opened if isinstance(each, Folder)]
@@ -49,8 +48,8 @@ def diagnose(
         output.as_json(as_json(diagnosis))
         return
     for label in dict.fromkeys(file.label for file in files):
-        print(printable(label))
-    print()
+        output.say(label)
+    output.say()
     _show(diagnosis)
 
 
@@ -79,7 +78,6 @@ def _cells(folder: "Folder", *, json: bool) -> None:
     from harness.analysis.diagnose import conclude
     from harness.analysis.diagnose.finding import as_json
     from harness.cli import output
-    from harness.report.escape import printable
 
     documents = []
     for case, variant in folder.cells:
@@ -88,14 +86,16 @@ def _cells(folder: "Folder", *, json: bool) -> None:
         if json:
             documents.append({"label": subject.label, **as_json(diagnosis)})
             continue
-        print(f"{printable(subject.label)}\n")
+        output.say(subject.label)
+        output.say()
         _show(diagnosis)
     if json:
         output.as_json(documents)
 
 
 def _show(diagnosis: "Diagnosis") -> None:
+    from harness.cli import output
     from harness.report import finding_text
 
     for line in finding_text.lines(diagnosis):
-        print(line)
+        output.say(line)

@@ -42,7 +42,7 @@ def diff(
         show = _print_markdown if markdown else _print
         show(first, second, sections)
     for line in lines:
-        print(line)
+        output.say(line)
 
 
 def _compared(
@@ -80,7 +80,6 @@ def _folders_of_captures(
 ) -> "tuple[dict[str, Any], Parts, list[str]]":
     """Return the differences of two folders, capture by capture."""
     from harness.analysis.diff import pairs
-    from harness.report.escape import printable
 
     known = pairs.paired(a, b)
     compared = [_compared(first, second, ranges) for first, second in known.both]
@@ -95,36 +94,40 @@ def _folders_of_captures(
         "not_read": [str(error) for error in refused],
     }
     lines = [
-        f"Only in {side}: {printable(label)}."
+        f"Only in {side}: {label}."
         for side, labels in (("A", known.only_a), ("B", known.only_b))
         for label in labels
     ]
-    lines += [f"Not read: {printable(str(error))}" for error in refused]
+    lines += [f"Not read: {error}" for error in refused]
     if len(compared) == 1 and not lines:
         document = compared[0][0]
     return document, parts, lines
 
 
 def _print_markdown(a: str, b: str, sections: "Sequence[Section]") -> None:
+    from harness.cli import output
     from harness.report import section_text
     from harness.report.escape import escape
 
-    print(f"A: {escape(a)}  \nB: {escape(b)}\n\n{section_text.markdown(sections)}")
+    page = f"A: {escape(a)}  \nB: {escape(b)}\n\n{section_text.markdown(sections)}"
+    for line in page.split("\n"):
+        output.say(line)
 
 
 def _print(a: str, b: str, sections: "Sequence[Section]") -> None:
     from harness.cli import output
     from harness.report import section_text
-    from harness.report.escape import printable
 
-    print(f"A: {printable(a)}\nB: {printable(b)}\n")
+    for line in (f"A: {a}", f"B: {b}", ""):
+        output.say(line)
     for section in sections:
         if section.lead:
-            print(*section_text.wrapped(section.lead), sep="\n", end="\n\n")
+            for line in [*section_text.wrapped(section.lead), ""]:
+                output.say(line)
         if section.rows:
             output.table(section.head, section.rows, section.title)
         elif section.title:
-            print(section.title)
+            output.say(section.title)
         for line in section_text.printed(section):
-            print(line)
-        print()
+            output.say(line)
+        output.say()

@@ -31,7 +31,6 @@ def inspect(
     from harness.cli import output
     from harness.evidence.subject import CaptureFiles, Folder
     from harness.extract import door
-    from harness.report.escape import printable
 
     subject = door.opened(str(file), brief=True)
     if isinstance(subject, Folder):
@@ -51,10 +50,11 @@ def inspect(
         return
     for label, document in documents:
         if len(documents) > 1:
-            print(f"{printable(label)}: {document['kind']}\n")
+            output.say(f"{label}: {document['kind']}")
+            output.say()
         _show(document, label, full_names=full_names)
     for error in refused:
-        print(f"not read: {printable(str(error))}")
+        output.say(f"not read: {error}")
 
 
 def _show(document: dict[str, Any], label: str, *, full_names: bool) -> None:
@@ -74,7 +74,6 @@ def _show(document: dict[str, Any], label: str, *, full_names: bool) -> None:
 def _cells(folder: "Folder", *, json: bool) -> None:
     """Print the finished cells of a run or a report, and how to name one of them."""
     from harness.cli import output
-    from harness.report.escape import printable
 
     rows = [(case, variant, folder.captures(case, variant)) for case, variant in folder.cells]
     origin = folder.origin.run
@@ -82,8 +81,9 @@ def _cells(folder: "Folder", *, json: bool) -> None:
         cells = [dict(zip(("case", "variant", "captures"), row, strict=True)) for row in rows]
         output.as_json({"label": folder.label, "run": origin.id, "cells": cells})
         return
-    print(f"{origin.problem}, run {origin.id} on {origin.target.name}\n")
+    output.say(f"{origin.problem}, run {origin.id} on {origin.target.name}")
+    output.say()
     output.table(("case", "variant", "captures"), [(*row[:2], ", ".join(row[2])) for row in rows])
     if rows:
         cell = f"{folder.label}:{rows[0][0]}.{rows[0][1]}"
-        print(f"one cell: harness inspect {printable(cell)}")
+        output.say(f"one cell: harness inspect {cell}")

@@ -28,4 +28,4 @@ def join(
     if json:
         output.as_json({"run": str(joined.folder), "cells": cells})
     else:
-        print(f"run: {joined.folder}, {cells} cells")
+        output.say(f"run: {joined.folder}, {cells} cells")

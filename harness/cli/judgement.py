@@ -10,7 +10,6 @@ from harness.cli import output
 from harness.evidence.subject import Folder
 from harness.problem.model import Problem
 from harness.report import verdicts
-from harness.report.escape import printable
 
 LEFT_OUT = "not in the short run"
 _MOST_NAMES = 6
@@ -33,9 +32,9 @@ def show(study: Problem, of: Scope, evidence: Folder) -> None:
     other = "GPU" if evidence.origin.run.target.device == "cpu" else "CPU"
     for title, results in ((f"needs a {other}", of.elsewhere), (LEFT_OUT, of.left_out)):
         if results:
-            print(f"{title}: {_some([result.claim.id for result in results])}")
+            output.say(f"{title}: {_some([result.claim.id for result in results])}")
     for note in reliability.notes(evidence.tables):
-        print(f"noticed: {printable(note)}")
+        output.say(f"noticed: {note}")
 
 
 def _row(study: Problem, result: ClaimResult) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from rich import progress as rich_progress
 from rich.console import Console
 from rich.text import Text
 
+from harness.plain import plain
 from harness.problem.plan import Cell
 from harness.run.durations import Key, key_of
 
@@ -110,9 +111,9 @@ class Progress:
                 self._done += 1
                 self.failed += status != "ok"
                 line = f"[{self._done}/{self._total}] {name}: {status}, {seconds:.1f} s"
-                self._console.print(line, markup=False, soft_wrap=True)
+                self._console.print(plain(line), markup=False, soft_wrap=True)
             running = "; ".join(self._running)
-        self._bar.update(self._task, completed=self._done, description=running)
+        self._bar.update(self._task, completed=self._done, description=plain(running))
 
 
 class _Left(rich_progress.ProgressColumn):

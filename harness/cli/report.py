@@ -1,6 +1,5 @@
 """``harness report``, ``extract``, ``check``: from captures to tables, verdicts and a worklog."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -35,8 +34,8 @@ def extract(
         output.as_json({"evidence": str(folder.folder / "evidence"), "rows": rows})
         return
     for name, table in tables.items():
-        print(f"{name:16} {table.height:9,} rows")
-    print(f"evidence: {folder.folder / 'evidence'}")
+        output.say(f"{name:16} {table.height:9,} rows")
+    output.say(f"evidence: {folder.folder / 'evidence'}")
 
 
 def report(
@@ -56,7 +55,6 @@ def report(
     from harness.cli import output
     from harness.cli.resolve import problem_of, run_or_report, sources_now
     from harness.report import index, publish
-    from harness.report.escape import printable
     from harness.store.run_folder import Run
 
     published = None
@@ -81,13 +79,13 @@ def report(
         output.as_json({"worklogs": worklogs, "partial": lost, "outside_git": outside_git})
         return
     if published and published.unfinished:
-        print("unfinished: {} of {} cells were run".format(*published.unfinished))
+        output.say("unfinished: {} of {} cells were run".format(*published.unfinished))
     if lost:
-        print(f"partial, beside the report: {printable(lost)} (--replace replaces it)")
+        output.say(f"partial, beside the report: {lost} (--replace replaces it)")
     if outside_git:
-        print(f"captures outside git: {outside_git} (harness captures push DEST shares them)")
+        output.say(f"captures outside git: {outside_git} (harness captures push DEST shares them)")
     for worklog in worklogs:
-        print(f"worklog: {worklog}")
+        output.say(f"worklog: {worklog}")
 
 
 def check(
@@ -110,7 +108,6 @@ def check(
     from harness.cli import judgement, output
     from harness.cli.resolve import run_or_report
     from harness.extract import door
-    from harness.report.escape import printable
     from harness.store.run_folder import Run
 
     study, source = run_or_report(problem, run, report)
@@ -123,7 +120,7 @@ def check(
         output.as_json(judgement.as_json(study, results, scope))
     else:
         kind = "run" if isinstance(source, Run) else "report"
-        print(f"judged: {kind} {printable(evidence.label)}")
+        output.say(f"judged: {kind} {evidence.label}")
         judgement.show(study, scope, evidence)
     code = claims.exit_code(list(scope.judged), strict=strict)
     if evidence.origin.unfinished:
@@ -133,7 +130,7 @@ def check(
             if isinstance(source, Run)
             else ""
         )
-        print(f"unfinished: {ran} of {planned} cells were run{further}", file=sys.stderr)
+        output.say(f"unfinished: {ran} of {planned} cells were run{further}", to_stderr=True)
         code = code or _NOT_WHOLE
     raise typer.Exit(code)
 

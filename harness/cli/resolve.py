@@ -1,9 +1,9 @@
 """The problem, the run or the published report that a command line means."""
 
-import sys
 from pathlib import Path
 
 from harness import checkout
+from harness.cli import output
 from harness.errors import UsageError
 from harness.problem import manifest, plan
 from harness.problem.model import Problem
@@ -37,7 +37,7 @@ def note_unsealed(run: Run) -> None:
     if unsealed:
         more = f" and {len(unsealed) - 1} more records" if len(unsealed) > 1 else ""
         what = f"{unsealed[0]}{more} of an earlier harness have no sha256"
-        print(f"note: {what}: damage to them goes unnoticed", file=sys.stderr)
+        output.say(f"note: {what}: damage to them goes unnoticed", to_stderr=True)
 
 
 def run_or_report(

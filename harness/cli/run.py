@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import engine_options
+from harness.cli import engine_options, output
 
 if TYPE_CHECKING:
     from harness.analysis.scope import Scope
@@ -65,7 +65,8 @@ def run(
     if understood.resumed:
         note_unsealed(understood.resumed)
     if dry_run:
-        print(*understood.pasteable(), sep="\n")
+        for line in understood.pasteable():
+            output.say(line)
         return
     if worklog:  # a package that it needs and that is not installed fails it before cells run
         import harness.report.publish  # noqa: F401
@@ -105,7 +106,7 @@ def _execute(work: "Work", expected: dict["Key", float], *, quiet: bool) -> int:
             work.execute(progress.notify)
     except KeyboardInterrupt:
         for line in account.interrupted(work, sys.argv):
-            print(line, file=sys.stderr)
+            output.say(line, to_stderr=True)
         raise
     return progress.failed
 
@@ -119,7 +120,6 @@ def _published(work: "Work", *, quiet: bool) -> tuple["Scope", Path]:
     from harness.errors import HarnessError
     from harness.extract import door
     from harness.report import index, publish
-    from harness.report.escape import printable
 
     reports, store = checkout.reports(), checkout.captures()
     try:
@@ -130,12 +130,12 @@ def _published(work: "Work", *, quiet: bool) -> tuple["Scope", Path]:
             evidence = door.report(published.folder)
             _, scope = judgement.judge(work.problem, evidence)
     except HarnessError:
-        print(f"run: {work.run.folder}", file=sys.stderr)  # its cells are whole all the same
+        output.say(f"run: {work.run.folder}", to_stderr=True)  # its cells are whole all the same
         raise
     if not quiet:
         judgement.show(work.problem, scope, evidence)
         if published.loss:
-            print(f"beside the report, which holds more: {printable(published.loss)}")
+            output.say(f"beside the report, which holds more: {published.loss}")
     return scope, published.folder
 
 
@@ -147,18 +147,16 @@ def _print_end(work: "Work", seconds: float, scope: "Scope | None", report: Path
     where = report / "README.md" if report else work.run.folder
     device = work.engine.node.target.device
     cells = f"{account.statuses(records)} in {seconds:.0f} s"
-    print(account.ending(cells, where, scope, device))
+    output.say(account.ending(cells, where, scope, device))
     if phases := account.spent(records):
-        print(phases)
-    print(f"run: {work.run.folder}")
-    print("next:")
+        output.say(phases)
+    output.say(f"run: {work.run.folder}")
+    output.say("next:")
     for command, purpose in account.next_steps(work, sys.argv, report):
-        print(f"  {command}  # {purpose}")
+        output.say(f"  {command}  # {purpose}")
 
 
 def _print_json(work: "Work", messages: list[str], report: Path | None) -> None:
-    from harness.cli import output
-
     kept = ("id", "variant", "case", "capture", "round", "status", "reason", "wall_s")
     cells = [{key: getattr(record, key) for key in kept} for _, record in work.run.records()]
     output.as_json(

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.status import Status
 
 from harness import process
+from harness.plain import plain
 
 _LOOK_S = 0.5
 _PLAIN_S = 5.0
@@ -40,7 +41,7 @@ class Waiting:
 
     def say(self, line: str) -> None:
         """Print a line that stays."""
-        self._console.print(line, markup=False, soft_wrap=True)
+        self._console.print(plain(line), markup=False, soft_wrap=True)
 
     def work_on(self, what: str, log: Path = Path()) -> None:
         """Show from now on that ``what`` works, with the last line of ``log`` if that is a file."""
@@ -56,7 +57,7 @@ class Waiting:
                 continue
             line = f"{what}, {time.monotonic() - since:.0f} s"
             detail = process.last_line(log) if log.is_file() else ""
-            line = f"{line}: {detail}" if detail else line
+            line = plain(f"{line}: {detail}" if detail else line)
             if self._console.is_terminal:
                 self._status.update(escape(line[: self._console.width - 4]))
             else:

@@ -8,6 +8,8 @@ import re
 from textwrap import wrap
 from typing import Any
 
+from harness.plain import plain
+
 CARD = "#ffffff"
 INK, FAINT = "#24292f", "#57606a"
 """Colours of text and of axes; each has a contrast of more than 4.5 to the card."""
@@ -28,6 +30,9 @@ _LINE = 16
 """Pixels from a line of a label to the next."""
 _LABEL_CHARACTERS = 39
 """After at most as many characters a label goes on in a second line."""
+
+_OF_EVERY_OBJECT = frozenset({"constructor", "hasOwnProperty", "toString", "valueOf"})
+"""Texts that the drawing library looks up in a JavaScript object, which has them unasked."""
 
 Rows = list[dict[str, Any]]
 """What a figure draws: plain values by field name."""
@@ -106,5 +111,16 @@ def svg(chart: Any) -> str:
         )
     )
     specification = themed.to_dict() | {"background": CARD, "padding": 10}
-    text: str = vl_convert.vegalite_to_svg(specification, vl_version="6.1")
+    text: str = vl_convert.vegalite_to_svg(_plain(specification), vl_version="6.1")
     return text
+
+
+def _plain(part: Any) -> Any:
+    """Return a part of a chart whose texts are safe to show; SVG quotes what XML reads as marks."""
+    if isinstance(part, dict):
+        return {key: _plain(value) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_plain(value) for value in part]
+    if not isinstance(part, str):
+        return part
+    return f"{part}\N{NO-BREAK SPACE}" if part in _OF_EVERY_OBJECT else plain(part)

@@ -1,22 +1,33 @@
-"""Makes text from captures safe: a name is shown and never interpreted.
+"""Strangers' words in Markdown and HTML: a name is shown and never interpreted.
 
 Kernel names hold ``<float>``, ``|`` and backticks; with HTML enabled, as on every forge, the first
 would vanish and the second split a row.
 """
 
+import html
 import re
+from collections.abc import Iterable
+from urllib.parse import quote
 
+from harness.plain import plain
 from harness.report import columns
 
-_SPECIAL = re.compile(
+_MARKS = (
     r"[&<|`*\[\]\\~$]"  # wherever it stands
-    r"|^[#>]"  # a heading or a quotation
+    r"|^[#>=]|^\s+|^[-+](?=[-+\s]|$)|^\d{1,9}[.)](?=\s|$)"  # what makes a line a block
     r"|!$"  # before what follows, a picture
+    r"|\s+$"  # before the end of a line, a break; before that of an emphasis, none
     r"|(?<![A-Za-z0-9_])_+|_+(?![A-Za-z0-9_])"  # emphasis, unless within a word
+    r"|:(?=//)|(?i:(?<=www)\.|(?<=mailto):|(?<=xmpp):)"  # a bare address
+    r"|@(?=\w)"  # a mention, or an address of mail
 )
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_INVISIBLE = re.compile(r"[\u200b-\u200f]")
-"""Characters without a width: on a page, names that differ by one would look alike."""
+_SPECIAL = re.compile(_MARKS + r"|(?<!\))#(?=\d)")  # with references, but not those of lambdas
+_IN_PROSE = re.compile(
+    r"(?P<code>(?<!`)`[^`]+`(?!`))"
+    r"|(?P<interval>\[[\d., \u2212-]+\](?=[^(\[:]))|" + _MARKS
+)
+_IN_PATH = "/+"
+"""What a link's path may hold besides letters, digits and ``_.-~``."""
 
 
 class Markdown(str):
@@ -25,27 +36,52 @@ class Markdown(str):
     __slots__ = ()
 
 
-def printable(text: str) -> str:
-    """Return ``text`` with control, direction-changing and unpaired characters replaced."""
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
 def escape(text: str) -> Markdown:
     """Return ``text`` as Markdown that shows it.
 
     A character that would be interpreted where it stands becomes a numeric entity.
     """
-    visible = _INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", printable(text))
-    return Markdown(_SPECIAL.sub(_entities, visible))
-
-
-def _entities(match: re.Match[str]) -> str:
-    return "".join(f"&#{ord(character)};" for character in match[0])
+    return Markdown(_SPECIAL.sub(_shown, plain(text)))
 
 
 def prose(text: str) -> Markdown:
-    """Return a manifest's sentence, which is Markdown of our own, so that it stays in its cell."""
-    return Markdown(printable(" ".join(text.split())).replace("|", "\\|"))
+    """Return a manifest's or a template's sentence: only code between backticks is Markdown."""
+    return Markdown(_IN_PROSE.sub(_shown, plain(" ".join(text.split()))))
+
+
+def _shown(match: re.Match[str]) -> str:
+    marked = match.groupdict()
+    if marked.get("code"):
+        return code(match[0][1:-1])
+    if marked.get("interval"):
+        return match[0]
+    return "".join(f"&#{ord(character)};" for character in match[0])
+
+
+def code(text: str) -> Markdown:
+    """Return ``text`` as code within a line, also in a table."""
+    shown = plain(text)
+    if shown.strip() and not re.search(r"[`|\\]|^ | $", shown):
+        return Markdown(f"`{shown}`")
+    return Markdown(f"<code>{escape(shown)}</code>")
+
+
+def listing(lines: Iterable[str], language: str) -> Markdown:
+    """Return lines of code as a block, which nothing in them ends."""
+    body = "\n".join(map(plain, lines))
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", body)), default=0))
+    return Markdown(f"{fence}{language}\n{body}\n{fence}")
+
+
+def attribute(text: str) -> Markdown:
+    """Return ``text`` as the value of an HTML attribute, without its quotes."""
+    return Markdown(html.escape(plain(text)))
+
+
+def link(path: str, fragment: str = "") -> str:
+    """Return a relative path, and the fragment of a page, as the target of a link."""
+    target = quote(path, safe=_IN_PATH, errors="replace")
+    return f"{target}#{quote(fragment, errors='replace')}" if fragment else target
 
 
 def finalize(value: object) -> object:
@@ -65,7 +101,7 @@ def table(
         return _grid(head, rows, numeric_from)
     shown = columns.tidy(head, rows)
     parts = [
-        _listed("In every row", [f"{name}: {finalize(value)}" for name, value in shown.same]),
+        _listed("In every row", [_pair(*each) for each in shown.same]),
         *(_grid(part.head, part.rows, numeric_from) for part in columns.fitting(shown.grid)),
         _listed("Without a value", shown.empty),
         f"*{columns.DASH}: {columns.NOT_MEASURED}.*" if shown.has_gaps else "",
@@ -73,12 +109,18 @@ def table(
     return Markdown("\n\n".join(part for part in parts if part))
 
 
+def _pair(name: str, value: str) -> Markdown:
+    return Markdown(f"{finalize(name)}: {finalize(value)}")
+
+
 def _listed(start: str, parts: list[str]) -> str:
-    return f"*{start}: {'; '.join(map(str, parts))}.*" if parts else ""
+    return f"*{start}: {'; '.join(str(finalize(part)) for part in parts)}.*" if parts else ""
 
 
 def _grid(head: list[str], rows: list[list[str]], numeric_from: int) -> Markdown:
-    marks = ["---" if index < numeric_from else "---:" for index in range(len(head))]
+    marks: list[str] = [
+        Markdown("---" if index < numeric_from else "---:") for index in range(len(head))
+    ]
     lines = [head, marks, *rows]
     return Markdown(
         "\n".join("| " + " | ".join(str(finalize(cell)) for cell in line) + " |" for line in lines)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, MEMORY, Diagnosis, Evidence, Finding
 from harness.analysis.kernels import short_name
 from harness.analysis.units import size
-from harness.report.escape import printable
+from harness.plain import plain
 from harness.report.numbers import number
 
 _WIDTH = 80
@@ -85,7 +85,7 @@ def _quantity(value: float, unit: str) -> str:
 
 def _wrapped(text: str, first: str, rest: str | None = None) -> list[str]:
     return textwrap.wrap(
-        printable(text),
+        plain(text),
         _WIDTH,
         initial_indent=first,
         subsequent_indent=first if rest is None else rest,

@@ -6,7 +6,7 @@ from pathlib import Path
 from harness import files
 from harness.evidence import provenance
 from harness.report import card
-from harness.report.escape import escape
+from harness.report.escape import attribute, escape, link, prose
 from harness.report.verdicts import tally
 
 PARTIAL = ".partial"
@@ -40,21 +40,22 @@ def write(folder: Path, sources: Mapping[str, str]) -> None:
     for report in reports(folder):
         shown = card.read(report)
         if shown and provenance.load(report / "evidence").run.target.device != "cpu":
-            link = report.relative_to(folder).as_posix()
-            cards.append(_card(shown, link, sources.get(report.parent.name)))
+            place = report.relative_to(folder).as_posix()
+            cards.append(_card(shown, place, sources.get(report.parent.name)))
     files.write_text(folder / "README.md", "\n\n".join([_HEAD, *cards]) + "\n")
 
 
-def _card(shown: card.Card, link: str, sources: str | None) -> str:
+def _card(shown: card.Card, place: str, sources: str | None) -> str:
     """Return a report's card as Markdown; ``sources`` is the sha256 of the problem's scripts."""
-    page = f"{link}/README.md"
+    page = link(f"{place}/README.md")
     parts = [f"## [{escape(shown.title)}]({page})"]
     if shown.sentence:
-        parts.append(f"{escape(shown.sentence)} **{shown.number}.**")
+        parts.append(f"{escape(shown.sentence)} **{prose(shown.number)}.**")
     if shown.figure:
-        picture = f'<img src="{link}/figures/{shown.figure}" width="420" alt="">'
-        parts.append(f'<a href="{page}">{picture}</a>')
-    facts = [", ".join(map(escape, shown.gpus)), tally(shown.verdicts), shown.measured]
+        source = attribute(link(f"{place}/figures/{shown.figure}"))
+        picture = f'<img src="{source}" width="420" alt="">'
+        parts.append(f'<a href="{attribute(page)}">{picture}</a>')
+    facts = [", ".join(map(escape, shown.gpus)), tally(shown.verdicts), escape(shown.measured)]
     if sources is not None and set(shown.sources) != {sources}:
         facts.append("**stale: the problem's scripts changed after this run**")
     parts.append(" · ".join(facts))

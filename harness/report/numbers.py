@@ -5,7 +5,7 @@ import math
 from harness.analysis.measured import Measured
 from harness.analysis.units import byte_unit
 from harness.report.columns import NOT_MEASURED
-from harness.report.escape import Markdown
+from harness.report.escape import Markdown, escape
 
 _DIGITS = 3
 _MOST_DIGITS = 4
@@ -55,7 +55,7 @@ def in_full(metric: Measured) -> Markdown:
     scale, unit = _scaled(metric.value, metric.unit)
     ends = (metric.value, metric.low, metric.high)
     value, low, high = (number(end / scale, _MOST_DIGITS) for end in ends)
-    return Markdown(f"{value}{_spaced(unit)} [{low}, {high}]")
+    return Markdown(f"{value}{_spaced(escape(unit))} [{low}, {high}]")
 
 
 def between(least: float, most: float, unit: str) -> str:
@@ -83,13 +83,13 @@ def _shown(metric: Measured, *, interval: bool, brackets: bool) -> Markdown:
     half = max(high - value, value - low)
     places = _places(value, half)
     if not interval or metric.samples < 2:
-        return Markdown(f"{number(value)}{_spaced(unit)}")
+        return Markdown(f"{number(value)}{_spaced(escape(unit))}")
     if round(half, places) == 0:
-        return Markdown(f"{number(value, _digits(value, half))}{_spaced(unit)}")
+        return Markdown(f"{number(value, _digits(value, half))}{_spaced(escape(unit))}")
     if brackets or min(high - value, value - low) < _SYMMETRIC * half:
         ends = f"[{_fixed(low, places)}, {_fixed(high, places)}]"
-        return Markdown(f"{_fixed(value, places)}{_spaced(unit)} {ends}")
-    return Markdown(f"{_fixed(value, places)} ± {_fixed(half, places)}{_spaced(unit)}")
+        return Markdown(f"{_fixed(value, places)}{_spaced(escape(unit))} {ends}")
+    return Markdown(f"{_fixed(value, places)} ± {_fixed(half, places)}{_spaced(escape(unit))}")
 
 
 def _digits(value: float, half: float) -> int:

@@ -10,7 +10,7 @@ from harness.evidence.provenance import EvidenceProvenance, Target
 from harness.evidence.tables import Tables
 from harness.problem.model import Problem
 from harness.report.columns import NOT_MEASURED
-from harness.report.escape import Markdown
+from harness.report.escape import Markdown, escape, link, prose
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,11 @@ class Page:
                 where=self.problem.folder,
                 remedy="give each figure of the worklog and its pages a name of its own",
             )
-        return Markdown(f"![{alt}]({self.root}figures/{name}.svg)\n\n*{caption}*")
+        target = self.root + link(f"figures/{name}.svg")
+        return Markdown(f"![{escape(alt)}]({target})\n\n*{prose(caption)}*")
 
 
 def not_measured(subject: str = "") -> Markdown:
     """Return the line that stands where a section has nothing to show."""
-    text = f"{subject}: {NOT_MEASURED}" if subject else NOT_MEASURED.capitalize()
+    text = f"{escape(subject)}: {NOT_MEASURED}" if subject else NOT_MEASURED.capitalize()
     return Markdown(f"*{text} on this target.*")

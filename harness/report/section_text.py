@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from textwrap import wrap
 
-from harness.report.escape import Markdown, escape, printable, table
+from harness.plain import plain
+from harness.report.escape import Markdown, escape, table
 
 _TERMINAL = 80
 """Characters of a line on a terminal."""
@@ -49,7 +50,7 @@ def printed(section: Section) -> list[str]:
 
 def wrapped(text: str) -> list[str]:
     """Return a text as lines for a terminal."""
-    return wrap(printable(text), _TERMINAL)
+    return wrap(plain(text), _TERMINAL)
 
 
 def _folded(notes: list[str]) -> str:

@@ -24,7 +24,8 @@ def warming(page: Page, name: str, metric: str, case: str) -> Markdown:
     for variant in page.problem.variants:
         values = page.metrics.samples(metric, variant, case)[0]
         rows.append([variant, f"{values[0] / values[-1]:g}×"])
-    return page.figure(name, "warming", f"<svg>{len(rows)}</svg>", str(table(["", ""], rows)))
+    figure = page.figure(name, "warming", f"<svg>{len(rows)}</svg>", "slower at first")
+    return Markdown(f"{figure}\\n\\n{table(['', ''], rows)}")
 '''
 
 

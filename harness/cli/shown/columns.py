@@ -36,7 +36,8 @@ def print_rows(
     cells: Iterable[list[str]] = ([cell(row) for cell in columns.values()] for row in rows[:most])
     output.table(list(columns), cells, title)
     if len(rows) > most:
-        print(f"… and {len(rows) - most} more: --json prints all\n")
+        output.say(f"… and {len(rows) - most} more: --json prints all")
+        output.say()
 
 
 def text(key: str) -> Cell:

@@ -5,8 +5,9 @@ from typing import Any
 
 from harness.analysis.diagnose.finding import MEMORY
 from harness.analysis.kernels import short_name
+from harness.cli import output
 from harness.evidence.tables import LARGE
-from harness.report.escape import printable
+from harness.plain import plain
 
 _FINDINGS = 3
 _MACHINE = ("GPU", "driver", "CUDA", "CUDA runtime", "ROCm")
@@ -28,22 +29,24 @@ def show(document: dict[str, Any], label: str, width: int) -> None:
     for name, value in rows:
         _print(f"{name}:".ljust(margin), value, width)
     if rows:
-        print()
+        output.say()
     _findings(document["findings"], label, width)
 
 
 def _findings(findings: list[dict[str, Any]] | None, label: str, width: int) -> None:
     """Print a sentence a finding; None is what was left out."""
-    command = f"harness diagnose {printable(label)}"
+    command = f"harness diagnose {label}"
     if findings is None:
         what = f"More than {LARGE:,} GPU operations: what the host did and what is wrong says"
         _print("", what, width)
-        print(f"   {command}\n")
+        output.say(f"   {command}")
+        output.say()
         return
     for place, finding in enumerate(findings[:_FINDINGS], start=1):
         _print(f"{place}. ", _sentence(finding), width)
     if findings:
-        print(f"   evidence, fix and more: {command}\n")
+        output.say(f"   evidence, fix and more: {command}")
+        output.say()
 
 
 def _sentence(finding: dict[str, Any]) -> str:
@@ -56,10 +59,11 @@ def _sentence(finding: dict[str, Any]) -> str:
 
 def _print(first: str, text: str, width: int) -> None:
     lines = textwrap.wrap(
-        printable(text).replace(" %", _PERCENT),
+        plain(text).replace(" %", _PERCENT),
         width,
         initial_indent=first,
         subsequent_indent=" " * len(first),
         break_on_hyphens=False,
     )
-    print("\n".join(lines).replace(_PERCENT, " %"))
+    for line in lines:
+        output.say(line.replace(_PERCENT, " %"))

@@ -92,7 +92,8 @@ _SITE: dict[str, Cell] = {
 
 def show(document: dict[str, Any], _names: dict[str, str]) -> None:
     """Print pools, live blocks, peaks, phases and sites, and what the file cannot tell."""
-    from harness.report.escape import printable
+    from harness.cli import output
+    from harness.plain import plain
 
     if len(document["devices"]) > 1:
         print_rows("Devices: the tables below are of the first", _most_first(document), _DEVICE)
@@ -108,10 +109,11 @@ def show(document: dict[str, Any], _names: dict[str, str]) -> None:
     awaiting = any(row.get("awaiting free") for row in marked)
     print_rows("As each phase ended", marked, _MARK | (_AWAITING if awaiting else {}), _MOST_MARKED)
     print_rows("Allocation sites", document["sites"], _SITE, _MOST_SITES)
-    print("What this file cannot tell:")
+    output.say("What this file cannot tell:")
     width = shutil.get_terminal_size((100, 24)).columns
     for sentence in document["limits"]:
-        print(textwrap.fill(f"- {printable(sentence)}", width, subsequent_indent="  "))
+        for line in textwrap.wrap(f"- {plain(sentence)}", width, subsequent_indent="  "):
+            output.say(line)
 
 
 def _most_first(document: dict[str, Any]) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from harness.analysis import host_state
+from harness.cli import output
 from harness.cli.shown.columns import (
     NOT_MEASURED,
     Cell,
@@ -103,7 +104,8 @@ def show(document: dict[str, Any], names: dict[str, str]) -> None:
     gpu = document["gpu"]
     devices = gpu["devices"]
     if gpu["span_ns"] is None:
-        print("No GPU work in this capture.\n")
+        output.say("No GPU work in this capture.")
+        output.say()
     else:
         print_rows(*_gpu(devices))
     span = {"span_ns": sum(device["span_ns"] for device in devices)}

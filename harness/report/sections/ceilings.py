@@ -4,7 +4,7 @@ from typing import Any
 
 from harness.evidence.tables import Tables
 from harness.report.ceiling_table import ceiling_table
-from harness.report.escape import Markdown, table
+from harness.report.escape import Markdown, escape, table
 from harness.report.page import Page, not_measured
 
 
@@ -14,7 +14,7 @@ def ceilings(page: Page) -> Markdown:
     if not by_gpu:
         return not_measured("Ceilings")
     shown = ceiling_table(page.target.name, by_gpu)
-    cited = f"\n\n*Datasheet: {shown.source}.*" if shown.source else ""
+    cited = f"\n\n*Datasheet: {escape(shown.source)}.*" if shown.source else ""
     return Markdown(f"{table(shown.head, shown.rows)}{cited}")
 
 

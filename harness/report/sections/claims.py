@@ -7,7 +7,8 @@ from harness.analysis.scope import scope
 from harness.problem.model import Advice, Problem
 from harness.report import verdicts
 from harness.report.columns import DASH
-from harness.report.escape import Markdown, escape, prose, table
+from harness.report.escape import Markdown, attribute, code, escape, prose, table
+from harness.report.escape import link as target
 from harness.report.page import Page
 
 _HALF = 0.5
@@ -50,7 +51,7 @@ def link(page: Page, result: ClaimResult, *, begins: bool = False) -> Markdown:
     """
     place = f"{page.root}README.md" if page.root else ""
     word = result.verdict.capitalize() if begins else result.verdict
-    return Markdown(f"[{word}]({place}#{result.claim.id})")
+    return Markdown(f"[{word}]({target(place, result.claim.id)})")
 
 
 def _row(problem: Problem, result: ClaimResult) -> list[str]:
@@ -62,7 +63,7 @@ def _row(problem: Problem, result: ClaimResult) -> list[str]:
     reasons = [verdicts.why(problem, result), value.doubt]
     asked = verdicts.limit(claim.bound, value.unit)
     return [
-        Markdown(f'<a id="{claim.id}"></a>`{claim.id}`'),
+        Markdown(f'<a id="{attribute(claim.id)}"></a>{code(claim.id)}'),
         statement,
         f"gain {asked}" if isinstance(claim, Advice) else asked,
         verdicts.value(result),

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 from harness.errors import ManifestError
 from harness.report import kept_captures
-from harness.report.escape import Markdown, escape, printable
+from harness.report.escape import Markdown, escape, link, listing, prose
 from harness.report.page import Page
 
 _LANGUAGES = {
@@ -51,8 +51,8 @@ def source(
         raise ManifestError(f"has no lines {wanted}", where=path, remedy="mend the w.source call")
     place = path.relative_to(page.problem.folder.parent.parent).as_posix()
     first, last = lines
-    link = f"{page.root}{_TO_CHECKOUT}{place}#L{first}-L{last}"
-    return _shown(f"{place}, lines {first} to {last}", link, text, lines, path.suffix)
+    target = f"{page.root}{_TO_CHECKOUT}{link(place, f'L{first}-L{last}')}"
+    return _shown(f"{place}, lines {first} to {last}", target, text, lines, path.suffix)
 
 
 def docstring(page: Page, file: str) -> Markdown:
@@ -67,14 +67,8 @@ def docstring(page: Page, file: str) -> Markdown:
     items = re.split(r"\n+(?=[A-Z][a-z ]+: )", text)
     first, *rest = (" ".join(item.split()) for item in items)
     labelled = (item.partition(": ") for item in rest)
-    listed = (f"- **{label}**: {_with_code(said)}" for label, _, said in labelled)
-    return Markdown("\n".join([f"{_with_code(first)}\n", *listed]))
-
-
-def _with_code(text: str) -> str:
-    """Return text of which only what stands in backticks is Markdown."""
-    parts = re.split(r"(`[^`]+`)", text)
-    return "".join(part if part[:1] == "`" else escape(part) for part in parts)
+    listed = (f"- **{label}**: {prose(said)}" for label, _, said in labelled)
+    return Markdown("\n".join([f"{prose(first)}\n", *listed]))
 
 
 def kept(page: Page, variant: str, case: str, artifact: str, between: tuple[str, str]) -> Markdown:
@@ -92,7 +86,7 @@ def kept(page: Page, variant: str, case: str, artifact: str, between: tuple[str,
         wanted = escape(f"from “{between[0]}” to “{between[1]}”")
         return Markdown(f"*{escape(artifact)} of {escape(variant)} has no lines {wanted}.*")
     title = f"{artifact} of {variant}, lines {lines[0]} to {lines[1]}"
-    return _shown(title, f"{page.root}captures/{name}", text, lines, Path(artifact).suffix)
+    return _shown(title, page.root + link(f"captures/{name}"), text, lines, Path(artifact).suffix)
 
 
 def _path(page: Page, file: str) -> Path:
@@ -115,11 +109,9 @@ def _between(text: str, between: tuple[str, str]) -> Lines | None:
     return None if last is None else (first, last)
 
 
-def _shown(title: str, link: str, text: str, lines: Lines, suffix: str) -> Markdown:
+def _shown(title: str, target: str, text: str, lines: Lines, suffix: str) -> Markdown:
     """Return the lines as a fenced block under a link; they lose the indentation of all."""
     first, last = lines
     excerpt = "\n".join(text.splitlines()[first - 1 : last]).expandtabs(4)
-    code = "\n".join(map(printable, dedent(excerpt).splitlines()))
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
-    language = _LANGUAGES.get(suffix, "")
-    return Markdown(f"[{escape(title)}]({link}):\n\n{fence}{language}\n{code}\n{fence}")
+    shown = listing(dedent(excerpt).splitlines(), _LANGUAGES.get(suffix, ""))
+    return Markdown(f"[{escape(title)}]({target}):\n\n{shown}")

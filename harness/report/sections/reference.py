@@ -1,6 +1,6 @@
 """Figures that others published, with their source: beside the measured ones, never among them."""
 
-from harness.report.escape import Markdown, table
+from harness.report.escape import Markdown, prose, table
 from harness.report.page import Page
 
 
@@ -11,5 +11,5 @@ def reference(page: Page, name: str) -> Markdown:
         [f"{value:g}" if isinstance(value, float) else str(value or "–") for value in row]
         for row in published.rows
     ]
-    source = f"{published.source}. {published.gpu}; {published.software}."
+    source = prose(f"{published.source}. {published.gpu}; {published.software}.")
     return Markdown(f"{table(published.columns, rows)}\n\n*Published, not measured here: {source}*")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from harness.report.escape import Markdown, table
+from harness.report.escape import Markdown, code, listing, table
 from harness.report.numbers import number
 from harness.report.page import Page, not_measured
 
@@ -40,7 +40,7 @@ def sass(
         last = row["index"]
         stall = (row["stall"] or "–").replace("_", " ")
         rows.append(f"{100 * row['share']:>5.1f} %  {stall:<18}  {_one_line(row['sass'])}")
-    return Markdown("```text\n" + "\n".join(rows) + "\n```")
+    return listing(rows, "text")
 
 
 def _between(rows: "pl.DataFrame", first: str, last: str) -> "pl.DataFrame":
@@ -60,7 +60,7 @@ def opcodes(page: Page, variant: str, case: str, kernel: str = "", most: int = 8
     if measured is None:
         return not_measured()
     rows = [
-        [Markdown(f"`{row['opcode']}`"), number(row["executed"]), f"{100 * row['share']:.1f} %"]
+        [code(row["opcode"]), number(row["executed"]), f"{100 * row['share']:.1f} %"]
         for row in opcodes(measured).head(most).iter_rows(named=True)
     ]
     return table(["opcode", "executed by warps", "share"], rows, 1)

@@ -8,7 +8,7 @@ from harness.analysis.measured import Measured
 from harness.analysis.scope import scope
 from harness.problem.model import Advice
 from harness.problem.plan import has_short_path
-from harness.report.escape import Markdown, escape, prose, table
+from harness.report.escape import Markdown, attribute, code, escape, prose, table
 from harness.report.numbers import measured
 from harness.report.page import Page
 from harness.report.sections.advice import advice
@@ -70,7 +70,7 @@ def _list(results: Sequence[ClaimResult], mark: str = "") -> Markdown:
     claims = [result.claim for result in results]
     return Markdown(
         "\n".join(
-            f"- `{claim.id}`{'' if claim.headline else mark}: {prose(claim.statement)}"
+            f"- {code(claim.id)}{'' if claim.headline else mark}: {prose(claim.statement)}"
             for claim in claims
         )
     )
@@ -85,7 +85,7 @@ def _row(page: Page, result: ClaimResult) -> list[str]:
     mark = "**refuted**" if result.verdict == "refuted" else result.verdict
     reasons = filter(None, [why(page.problem, result), value.doubt])
     return [
-        Markdown(f'<a id="{claim.id}"></a>{statement}'),
+        Markdown(f'<a id="{attribute(claim.id)}"></a>{statement}'),
         _value(value),
         f"gain {bound}" if isinstance(claim, Advice) else bound,
         Markdown(": ".join([mark, *map(escape, reasons)])),
