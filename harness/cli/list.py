@@ -11,9 +11,11 @@ def list_problems(
     """List the problems with their variants, cases and captures."""
     from harness import checkout
     from harness.cli import output
-    from harness.problem.manifest import MANIFEST, load
+    from harness.problem import manifest
 
-    problems = [load(path.parent) for path in sorted(checkout.problems().glob(f"*/{MANIFEST}"))]
+    problems, errors = manifest.load_all(checkout.problems())
+    for error in errors:
+        output.say(f"not listed: {error}", to_stderr=True)
     if json:
         output.as_json(
             [

@@ -1,10 +1,14 @@
 """``harness report``, ``extract``, ``check``: from captures to tables, verdicts and a worklog."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from harness.report.publish import Published
+
+_NOT_RENDERED = 2
 _NOT_WHOLE = 3
 
 RunOption = Annotated[
@@ -53,15 +57,14 @@ def report(
     """
     from harness import checkout
     from harness.cli import output
-    from harness.cli.resolve import problem_of, run_or_report, sources_now
+    from harness.cli.resolve import run_or_report
     from harness.report import index, publish
     from harness.store.run_folder import Run
 
     published = None
+    told: list[str] = []
     if problem is None and report is None:
-        folders = index.reports(checkout.reports())
-        for folder in folders:
-            publish.render(problem_of(folder.parent.name), folder)
+        folders, told = _rendered(index.reports(checkout.reports()))
     else:
         study, source = run_or_report(problem, run, report)
         if isinstance(source, Run):
@@ -72,7 +75,24 @@ def report(
         else:
             publish.render(study, source)
             folders = [source]
-    index.write(checkout.reports(), sources_now())
+    failed = bool(told)
+    errors = map(str, index.renew(checkout.reports(), checkout.problems()))
+    told += [
+        f"the index is incomplete: {error}"
+        for error in errors
+        if not any(line.endswith(error) for line in told)
+    ]
+    for line in told:
+        output.say(line, to_stderr=True)
+    _print(folders, published, json=json)
+    if failed:
+        raise typer.Exit(_NOT_RENDERED)
+
+
+def _print(folders: list[Path], published: "Published | None", *, json: bool) -> None:
+    """Print which worklogs were written, and of a run what its report is short of."""
+    from harness.cli import output
+
     worklogs = [str(folder / "README.md") for folder in folders]
     lost, outside_git = (published.loss, published.outside_git) if published else ("", 0)
     if json:
@@ -86,6 +106,23 @@ def report(
         output.say(f"captures outside git: {outside_git} (harness captures push DEST shares them)")
     for worklog in worklogs:
         output.say(f"worklog: {worklog}")
+
+
+def _rendered(reports: list[Path]) -> tuple[list[Path], list[str]]:
+    """Render each report; return those that were, and a line on each that was not."""
+    from harness.cli.resolve import problem_of_report
+    from harness.errors import HarnessError
+    from harness.report import publish
+
+    rendered, failed = [], []
+    for report in reports:
+        try:
+            publish.render(problem_of_report(None, report), report)
+        except HarnessError as error:
+            failed.append(f"not rendered: {report}: {error}")
+        else:
+            rendered.append(report)
+    return rendered, failed
 
 
 def check(

@@ -5,7 +5,7 @@ from pathlib import Path
 from harness import checkout
 from harness.cli import output
 from harness.errors import UsageError
-from harness.problem import manifest, plan
+from harness.problem import located_yaml, manifest
 from harness.problem.model import Problem
 from harness.store.run_folder import Run
 
@@ -13,12 +13,6 @@ from harness.store.run_folder import Run
 def problem_of(wanted: str) -> Problem:
     """Return the problem of that number, name or folder."""
     return manifest.find(checkout.problems(), wanted)
-
-
-def sources_now() -> dict[str, str]:
-    """Return the sha256 of each problem's scripts as they are now, by the problem's folder."""
-    folders = sorted(path.parent for path in checkout.problems().glob("*/problem.yaml"))
-    return {folder.name: plan.source_hash(manifest.load(folder)) for folder in folders}
 
 
 def chosen_run(wanted: str, run: Path | None) -> tuple[Problem, Run]:
@@ -52,7 +46,7 @@ def run_or_report(
     if run and report:
         raise UsageError("--run and --report exclude each other")
     if report:
-        return _problem_of_report(wanted, report), report
+        return problem_of_report(wanted, report), report
     if wanted is None:
         raise UsageError("no problem named", remedy="give its number, or a report with --report")
     problem = problem_of(wanted)
@@ -61,10 +55,15 @@ def run_or_report(
     return (problem, _of_this_machine(published)) if published else chosen_run(wanted, run)
 
 
-def _problem_of_report(wanted: str | None, report: Path) -> Problem:
+def problem_of_report(wanted: str | None, report: Path) -> Problem:
+    """Return the problem that a report is of; UsageError if it is not here, or not ``wanted``."""
     from harness.extract import door
 
     name = door.provenance_of(report).run.problem
+    here = [folder.name for folder in manifest.folders(checkout.problems())]
+    if wanted is None and name not in here:
+        what = f"a report of {located_yaml.shown(name)}, and there is no such problem"
+        raise UsageError(what, where=report, remedy=f"there are: {', '.join(here)}")
     problem = problem_of(wanted or name)
     if problem.folder.name != name:
         raise UsageError(f"a report of {name}", where=report)

@@ -115,7 +115,6 @@ def _published(work: "Work", *, quiet: bool) -> tuple["Scope", Path]:
     """Write the run's report and print its verdicts; return these and the report's folder."""
     from harness import checkout
     from harness.cli import judgement
-    from harness.cli.resolve import sources_now
     from harness.cli.waiting import Waiting
     from harness.errors import HarnessError
     from harness.extract import door
@@ -126,12 +125,14 @@ def _published(work: "Work", *, quiet: bool) -> tuple["Scope", Path]:
         with Waiting(quiet=quiet) as waiting:
             waiting.work_on("reading captures, writing the worklog")
             published = publish.publish(work.problem, work.run, reports, store)
-            index.write(reports, sources_now())
+            incomplete = index.renew(reports, checkout.problems())
             evidence = door.report(published.folder)
             _, scope = judgement.judge(work.problem, evidence)
     except HarnessError:
         output.say(f"run: {work.run.folder}", to_stderr=True)  # its cells are whole all the same
         raise
+    for error in incomplete:
+        output.say(f"the index is incomplete: {error}", to_stderr=True)
     if not quiet:
         judgement.show(work.problem, scope, evidence)
         if published.loss:

@@ -6,7 +6,7 @@ from pathlib import Path
 from harness.errors import ManifestError, UsageError
 from harness.problem import located_yaml, validation
 from harness.problem.checks import mistakes_in
-from harness.problem.located_yaml import Located, Place
+from harness.problem.located_yaml import Located, Place, shown
 from harness.problem.model import Problem
 
 MANIFEST = "problem.yaml"
@@ -36,6 +36,17 @@ def folders(problems: Path) -> list[Path]:
     return sorted(path.parent for path in problems.glob(f"*/{MANIFEST}"))
 
 
+def load_all(problems: Path) -> tuple[list[Problem], list[ManifestError]]:
+    """Return every problem that can be read, by number, and the errors of the others."""
+    read, errors = [], []
+    for folder in folders(problems):
+        try:
+            read.append(load(folder))
+        except ManifestError as error:
+            errors.append(error)
+    return sorted(read, key=lambda problem: problem.number), errors
+
+
 def find(problems: Path, wanted: str) -> Problem:
     """Return the problem that ``wanted`` names: its folder's name, its number or a path to it.
 
@@ -56,7 +67,7 @@ def find(problems: Path, wanted: str) -> Problem:
     if os.path.isfile(os.path.join(wanted, MANIFEST)):  # noqa: PTH113, PTH118  # any text is a path
         return load(Path(os.path.abspath(wanted)))  # noqa: PTH100  # "." has a name, links stay
     known = ", ".join(folder.name for folder in here) or "none here"
-    raise UsageError(f"no problem {located_yaml.shown(wanted)}", remedy=f"there are: {known}")
+    raise UsageError(f"no problem {shown(wanted)}", remedy=f"there are: {known}")
 
 
 def _error(path: Path, said: Located, mistakes: dict[Place, str]) -> ManifestError:

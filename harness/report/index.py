@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness import files
+from harness.errors import HarnessError
 from harness.evidence import provenance
+from harness.problem import manifest, plan
 from harness.report import card
 from harness.report.escape import attribute, escape, link, prose
 from harness.report.verdicts import tally
@@ -31,18 +33,40 @@ def reports(folder: Path) -> list[Path]:
     )
 
 
-def write(folder: Path, sources: Mapping[str, str]) -> None:
+def renew(folder: Path, problems: Path) -> list[HarnessError]:
+    """Write the index from the reports in ``folder`` and the case studies in ``problems``.
+
+    Return what is wrong with the manifests and reports that it could not read.
+    """
+    sources: dict[str, str] = {}
+    errors: list[HarnessError] = []
+    for name in sorted({report.parent.name for report in reports(folder)}):
+        if (problems / name / manifest.MANIFEST).is_file():
+            try:
+                sources[name] = plan.source_hash(manifest.load(problems / name))
+            except HarnessError as error:
+                errors.append(error)
+    return [*errors, *write(folder, sources)]
+
+
+def write(folder: Path, sources: Mapping[str, str]) -> list[HarnessError]:
     """Write a card of each report; those made on a CPU are not committed and stay out.
 
-    ``sources`` maps a problem's folder name to the sha256 of its scripts as they are now.
+    ``sources`` maps a problem's folder name to the sha256 of its scripts as they are now. Return
+    the errors of the reports that cannot be read, which stay out as well.
     """
-    cards = []
+    cards: list[str] = []
+    errors: list[HarnessError] = []
     for report in reports(folder):
-        shown = card.read(report)
-        if shown and provenance.load(report / "evidence").run.target.device != "cpu":
-            place = report.relative_to(folder).as_posix()
-            cards.append(_card(shown, place, sources.get(report.parent.name)))
+        place = report.relative_to(folder).as_posix()
+        try:
+            shown = card.read(report)
+            if shown and provenance.load(report / "evidence").run.target.device != "cpu":
+                cards.append(_card(shown, place, sources.get(report.parent.name)))
+        except HarnessError as error:
+            errors.append(error)
     files.write_text(folder / "README.md", "\n\n".join([_HEAD, *cards]) + "\n")
+    return errors
 
 
 def _card(shown: card.Card, place: str, sources: str | None) -> str:
