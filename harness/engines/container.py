@@ -10,7 +10,7 @@ from harness import process
 from harness.captures.registry import KINDS
 from harness.checkout import CHECKOUT
 from harness.engines import docker_events, rights
-from harness.engines.docker_cli import Client, Name, explained
+from harness.engines.docker_cli import RUN_LABEL, Client, Name, explained
 from harness.engines.engine import Command, Node, OnHost, cell_input, compile_threads
 from harness.engines.image import builds
 from harness.engines.local import Local, lock_hashes
@@ -90,6 +90,7 @@ class Container(OnHost, ABC):
         if self._problem.workloads:
             mounts.append(Mount(self._problem.shared.resolve(), f"{_SOURCE}/workloads"))
         flags = [
+            _label(scratch.parent),
             *rights.capabilities(cell, self.node.target),
             *rights.gpu_flags(self._client.name, self.node.target.gpus[: cell.gpus]),
         ]
@@ -100,17 +101,21 @@ class Container(OnHost, ABC):
         commands = []
         for number, argv in enumerate(KINDS[cell.capture].after(Path(_OUT))):
             name = _name(f"export-{number}-", out.parents[1], cell)
-            commands.append(self._command(name, out, ["--cap-drop=ALL"], [], {}, argv))
+            flags = [_label(out.parents[1]), "--cap-drop=ALL"]
+            commands.append(self._command(name, out, flags, [], {}, argv))
         return commands
 
     def begin(self, command: Command) -> None:
-        """Remove the container of that name, if a crash left it."""
-        self._client.remove(command.name)
+        """Note when, as the engine is asked for events from then on."""
         self._started[command.name] = time.time()
 
     def end(self, command: Command) -> str:
         """Stop and remove the cell's container; return why it is still there."""
         return self._client.end(command.name)
+
+    def end_run(self, run: Path) -> None:
+        """Remove the containers that carry the run's label."""
+        self._client.end_all(_place(run))
 
     def why(self, command: Command, log: str) -> str:
         """Return the engine's trouble that a failed cell's log shows, or why it was killed."""
@@ -151,7 +156,8 @@ class Container(OnHost, ABC):
     ) -> Command:
         """Return the program's call for a container with no rights beyond those in ``flags``."""
         env = _home(host=bool(self._host)) | env
-        mounts = [*mounts, Mount(out, _OUT, writable=True), *self._host_mounts()]
+        folders = [*self._options.mounts, *([self._host.store] if self._host else [])]
+        mounts = [*mounts, Mount(out, _OUT, writable=True), *map(_mounted, dict.fromkeys(folders))]
         call = [
             *(self._client.program, "run", "--rm", "--init", "--pull=never", f"--name={name}"),
             *rights.bounds(self._client, self.node.target),
@@ -161,13 +167,7 @@ class Container(OnHost, ABC):
             *(f"--env={process.RUN}", f"--workdir={_OUT}", self.image, *argv),  # our own value
         ]
         # In the output folder, as podman's monitor leaves a file `oom` where it stands.
-        return Command(call, {}, out, name, None if rights.caller()[0] else rights.NOBODY)
-
-    def _host_mounts(self) -> list[Mount]:
-        """Return the caller's mounts and, for the host's interpreter, its overlays."""
-        folders = [*self._options.mounts, *([self._host.store] if self._host else [])]
-        # Mounted under the caller's name for it, which PATH may hold, even if that is a link.
-        return [Mount(path.resolve(), str(path.absolute())) for path in dict.fromkeys(folders)]
+        return Command(call, {}, out, name, rights.owner(), self._client.removal(name))
 
     def _overlays(self, environment: str) -> list[str]:
         """Return the folders of an environment's packages and of what the probe imports."""
@@ -179,10 +179,23 @@ class Container(OnHost, ABC):
         return [f"/opt/envs/{name}" for name in [*names, *["probe"] * bool(self.node.target.gpu)]]
 
 
+def _mounted(folder: Path) -> Mount:
+    """Return a mount under the caller's name for a folder, which PATH may hold, even for a link."""
+    return Mount(folder.resolve(), str(folder.absolute()))
+
+
 def _name(part: str, run: Path, cell: Cell) -> str:
     """Return the name of a cell's container, which no other run of this machine gives."""
-    place = hashlib.sha256(os.fsencode(run.resolve())).hexdigest()[:12]
-    return f"worklogs-{part}{place}-{cell.id[-90:]}"
+    return f"worklogs-{part}{_place(run)}-{cell.id[-90:]}"
+
+
+def _label(run: Path) -> str:
+    return f"--label={RUN_LABEL}={_place(run)}"
+
+
+def _place(run: Path) -> str:
+    """Return the value of a run's label: a hash of its folder's place."""
+    return hashlib.sha256(os.fsencode(run.resolve())).hexdigest()[:12]
 
 
 def _home(*, host: bool) -> dict[str, str]:

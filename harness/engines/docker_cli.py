@@ -12,20 +12,23 @@ import shutil
 from pathlib import Path
 from typing import Literal
 
-from harness import process
+from harness import maker, process
 from harness.errors import ToolError
 
 Name = Literal["docker", "podman"]
 
 LABEL = "worklogs.harness"
-"""Label of every container that the harness starts; its value is the process id of that harness."""
+"""Label of every container that the harness starts: that harness, as ``harness.maker`` names it."""
+
+RUN_LABEL = "worklogs.run"
+"""Label of every container of a run: the place of the run's folder."""
 
 MOST_TASKS = 32768
 """Open files, processes and threads of a container, at most."""
 
 _CDI = (Path("/etc/cdi"), Path("/var/run/cdi"))
-_STEPS = ((("stop", "--time=5"), 15.0), (("kill",), 10.0), (("rm", "--force"), 20.0))
-"""How a container is ended, with the seconds that the engine has for each."""
+_END_S = 10.0
+"""What the engine has to end a container, in seconds."""
 
 _TROUBLES = (
     (
@@ -132,27 +135,33 @@ class Client:
         columns = "--format={{.Names}} {{.Labels}}"
         lines = self.ask("ps", "--all", f"--filter=label={LABEL}", columns)
         # docker writes labels as a=1,b=2, podman as map[a:1 b:2].
-        owners = re.findall(rf"^(\S+) .*\b{re.escape(LABEL)}[=:](\d+)", lines, re.MULTILINE)
-        return [name for name, pid in owners if not Path(f"/proc/{pid}").is_dir()]
+        makers = re.findall(rf"^(\S+) .*\b{re.escape(LABEL)}[=:]([-\w]+)", lines, re.MULTILINE)
+        return [name for name, known in makers if maker.has_ended(known)]
+
+    def end_all(self, place: str) -> None:
+        """Remove the containers of the run whose folder has that place; ToolError if one stays."""
+        only = f"--filter=label={RUN_LABEL}={place}"
+        for container in self.ask("ps", "--all", only, "--format={{.Names}}").split():
+            if why := self.end(container):
+                remedy = "end it, or restart the engine"
+                raise ToolError(why, where=f"container {container}", remedy=remedy)
+
+    def removal(self, container: str) -> tuple[str, ...]:
+        """Return the call that kills and removes a container at once."""
+        at_once = ["--time=0"] if self.name == "podman" else []
+        return (self.program, "rm", "--force", *at_once, container)
 
     def end(self, container: str) -> str:
-        """Stop and remove a container, each step with a deadline; return why it is still there.
+        """Kill and remove a container; return why it is still there.
 
         Killing the client does not end the container, and an engine's kill can hang.
         """
-        why = ""
-        for arguments, deadline_s in _STEPS:
-            try:
-                self.ask(*arguments, container, deadline_s=deadline_s)
-                why = ""
-            except ToolError as error:
-                why = str(error)
-        return "" if _is_gone(why) else why
-
-    def remove(self, container: str) -> None:
-        """Remove the container of that name, if an earlier harness left it."""
-        with contextlib.suppress(ToolError):
-            self.ask("rm", "--force", container)
+        _, *arguments = self.removal(container)
+        try:
+            self.ask(*arguments, deadline_s=_END_S)
+        except ToolError as error:
+            return "" if _is_gone(str(error)) else str(error)
+        return ""
 
 
 def explained(log: str) -> str:
@@ -195,4 +204,4 @@ def _has_buildkit(program: str) -> bool:
 
 
 def _is_gone(why: str) -> bool:
-    return not why or bool(re.search(r"[Nn]o such container|no container with name", why))
+    return bool(re.search(r"[Nn]o such container|no container with name", why))

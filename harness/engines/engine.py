@@ -21,8 +21,9 @@ _COMPILE_THREADS = 4
 class Command:
     """A process: its arguments, what it adds to the allow-listed environment, its folder.
 
-    ``name`` is the container's, empty for a process of the host. ``owner`` is the user id that the
-    output folder has to belong to, where that is not the caller's.
+    ``name`` is the container's, empty for a process of the host, and ``removal`` the call that
+    removes it. ``owner`` is the user id that the output folder has to belong to, where that is not
+    the caller's.
     """
 
     argv: list[str]
@@ -30,6 +31,7 @@ class Command:
     cwd: Path
     name: str = ""
     owner: int | None = None
+    removal: tuple[str, ...] = ()
 
 
 class Node(Protocol):
@@ -96,11 +98,18 @@ class Engine(Protocol):
         ...
 
     def begin(self, command: Command) -> None:
-        """Remove whatever an earlier run left in the way of a command that is about to run."""
+        """Note that a command is about to run."""
         ...
 
     def end(self, command: Command) -> str:
         """Stop everything of a command that still runs; return why something could not be."""
+        ...
+
+    def end_run(self, run: Path) -> None:
+        """Remove what an earlier harness left running of the run in that folder.
+
+        Its processes on this host have ended. Raises ToolError if something still runs.
+        """
         ...
 
     def why(self, command: Command, log: str) -> str:

@@ -95,11 +95,14 @@ class Local(OnHost):
         return [Command(argv, {}, out) for argv in KINDS[cell.capture].after(out)]
 
     def begin(self, command: Command) -> None:
-        """Do nothing: an earlier process cannot be in the way of another."""
+        """Do nothing."""
 
     def end(self, command: Command) -> str:  # noqa: ARG002
         """Return nothing: ``harness.process`` has ended the process and its descendants."""
         return ""
+
+    def end_run(self, run: Path) -> None:
+        """Do nothing: the processes of this host have ended."""
 
     def why(self, command: Command, log: str) -> str:  # noqa: ARG002
         """Return nothing: a process of the host fails for its own reasons only."""

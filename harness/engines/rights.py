@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import maker
 from harness.captures.registry import KINDS
 from harness.engines.docker_cli import LABEL, MOST_TASKS, Client, Name, cdi_devices
 from harness.machine.target import Gpu, Target
@@ -42,7 +43,7 @@ def bounds(client: Client, target: Target) -> list[str]:
     rootless = client.name == "podman" and user
     memory = memory_limit(target)
     return [
-        *(f"--label={LABEL}={os.getpid()}", "--network=none", "--read-only"),
+        *(f"--label={LABEL}={maker.name()}", "--network=none", "--read-only"),
         *(f"--user={uid}:{gid}", *(["--userns=keep-id"] if rootless else [])),
         f"--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size={memory}",
         *("--security-opt=no-new-privileges", f"--pids-limit={MOST_TASKS}"),
@@ -86,6 +87,11 @@ def gpu_flags(name: Name, gpus: Sequence[Gpu]) -> list[str]:
     if "all" in devices:
         return ["--device=nvidia.com/gpu=all", f"--env=CUDA_VISIBLE_DEVICES={uuids}"]
     return [f"--device=nvidia.com/gpu={device}" for device in devices]
+
+
+def owner() -> int | None:
+    """Return the user id that a container's output folder has to belong to, None for ours."""
+    return None if caller()[0] else NOBODY
 
 
 def caller() -> tuple[int, int]:

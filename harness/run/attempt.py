@@ -1,6 +1,7 @@
 """One attempt at a cell: its process, the profiler's export, and the record of both."""
 
 import os
+import shlex
 import threading
 import time
 from collections.abc import Callable
@@ -122,14 +123,21 @@ class Attempts:
                 log=log,
                 deadline_s=deadline_s,
                 stop=self.stop,
+                removal=command.removal,
             )
         except ToolError as error:
             return replace(done, detail=str(error))
         finally:
-            still_running = self.engine.end(command) if done.status != "ok" else ""
+            still_running = self._left(command, done)
         why = self.engine.why(command, process.tail(log)) if done.status == "failed" else ""
         detail = "; ".join(filter(None, (why or done.detail, still_running)))
         return replace(done, detail=detail)
+
+    def _left(self, command: Command, done: process.Outcome) -> str:
+        """Return why something of a command may still run, empty if nothing does."""
+        if done.left:
+            return f"its container did not end in time: {shlex.join(command.removal)}"
+        return self.engine.end(command) if done.status != "ok" else ""
 
     def _results(self, cell: Cell, out: Path, leave: Leave) -> tuple[str, WorkloadRecord]:
         """Return the mistake in a cell's results, empty if there is none, and the workload's."""

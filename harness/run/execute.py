@@ -76,6 +76,7 @@ class Execution:
                 where=self.run.folder,
                 remedy=f"end it: kill -KILL {left[0]}",
             )
+        self.engine.end_run(self.run.folder)
         self.run.remove_leftovers()
 
     def _clock(self) -> contextlib.AbstractContextManager[None]:

@@ -1,5 +1,6 @@
 """The container engines: exact commands, rights never given, and what each trouble is called."""
 
+import hashlib
 import json
 import os
 import resource
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import process
+from harness import maker, process
 from harness.checkout import CHECKOUT
 from harness.engines import container, docker_cli, rights
 from harness.engines.choose import choose, make
@@ -28,6 +29,7 @@ from harness.problem.plan import Cell, Selected, plan
 GPU = Gpu(0, "GPU-1", "NVIDIA H200", "9.0", 150 << 30, "580.1", "13.0")
 PROBLEM = CHECKOUT / "problems" / "1-torchao-float8"
 OUT, SCRATCH = Path("/runs/r1/cells/.c"), Path("/runs/r1/scratch")
+PLACE = hashlib.sha256(b"/runs/r1").hexdigest()[:12]
 FORBIDDEN = (
     "--privileged",
     "docker.sock",
@@ -89,11 +91,17 @@ def test_a_cell_in_docker_is_exactly_this() -> None:
     assert command_line.argv == [
         *("/usr/bin/docker", "run", "--rm", "--init", "--pull=never"),
         f"--name=worklogs-2bc40946f954-{asked.id}",
-        *("--label=worklogs.harness=42", "--network=none", "--read-only", "--user=1234:5678"),
+        *(
+            f"--label=worklogs.harness={maker.name()}",
+            "--network=none",
+            "--read-only",
+            "--user=1234:5678",
+        ),
         "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size=90000000000",
         *("--security-opt=no-new-privileges", "--pids-limit=32768", "--memory=90000000000"),
         *("--shm-size=1g", "--ulimit=core=0", "--ulimit=nofile=32768:32768"),
-        *("--ulimit=nproc=32768:32768", "--stop-timeout=5", "--cap-drop=ALL"),
+        *("--ulimit=nproc=32768:32768", "--stop-timeout=5"),
+        *(f"--label=worklogs.run={PLACE}", "--cap-drop=ALL"),
         "--gpus=device=GPU-1",
         f"--mount=type=bind,source={CHECKOUT}/harness,target=/work/source/harness,readonly",
         f"--mount=type=bind,source={PROBLEM},target=/work/problem,readonly",
@@ -398,11 +406,34 @@ def test_the_client_that_can_build_is_taken(
 def test_an_engine_that_hangs_is_left_at_the_deadline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program(tmp_path, "docker", 'echo "$@" >> "$0.log"; case $1 in kill) sleep 60;; esac; exit 1')
+    program(tmp_path, "docker", 'echo "$@" >> "$0.log"; sleep 60')
     monkeypatch.setattr(docker_cli, "_builders", lambda _: [str(tmp_path / "docker")])
-    monkeypatch.setattr(docker_cli, "_STEPS", ((("stop",), 1.0), (("kill",), 0.2), (("rm",), 1.0)))
-    assert Client("docker").end("c") != ""
-    assert (tmp_path / "docker.log").read_text().split() == shlex.split("stop c kill c rm c")
+    monkeypatch.setattr(docker_cli, "_END_S", 0.3)
+    assert "no answer" in Client("docker").end("c")
+    assert (tmp_path / "docker.log").read_text().split() == shlex.split("rm --force c")
+
+
+def test_a_resume_removes_the_containers_of_its_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = 'echo "$@" >> "$0.log"; case $1 in ps) echo one; echo two;; esac'
+    program(tmp_path, "podman", script)
+    monkeypatch.setattr(docker_cli, "_builders", lambda _: [str(tmp_path / "podman")])
+    engine("podman", here()).end_run(SCRATCH.parent)
+    assert (tmp_path / "podman.log").read_text().splitlines() == [
+        f"ps --all --filter=label=worklogs.run={PLACE} --format={{{{.Names}}}}",
+        "rm --force --time=0 one",
+        "rm --force --time=0 two",
+    ]
+
+
+def test_a_resume_stops_where_a_container_of_its_run_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, "docker", "case $1 in ps) echo one;; *) echo busy >&2; exit 1;; esac")
+    monkeypatch.setattr(docker_cli, "_builders", lambda _: [str(tmp_path / "docker")])
+    with pytest.raises(ToolError, match=r"container one: .*busy"):
+        engine("docker", here()).end_run(SCRATCH.parent)
 
 
 def test_a_container_that_is_gone_has_ended(
@@ -417,9 +448,9 @@ def test_strays_are_those_whose_harness_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
-    label = "worklogs.harness"
-    lines = f"mine a=1,{label}={os.getpid()}\nleft {label}=99999998,b=2"
-    lines += f"\nother map[a:1 {label}:99999999]"
+    label, machine = "worklogs.harness", maker.name().split("-")[0]
+    lines = f"mine a=1,{label}={maker.name()}\nleft {label}={machine}-99999998-1,b=2"
+    lines += f"\nother map[a:1 {label}:{machine}-99999999-1]\nfar a=1,{label}=00000000-1-1,b=2"
     program(tmp_path, "docker", f"cat <<'END'\n{lines}\nEND")
     monkeypatch.setattr(docker_cli, "_builders", lambda _: [str(tmp_path / "docker")])
     assert Client("docker").strays() == ["left", "other"]

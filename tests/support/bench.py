@@ -56,6 +56,9 @@ class Scripts(OnHost):
         self.ended.append(command.name)
         return self.still
 
+    def end_run(self, run: Path) -> None:
+        pass
+
     def why(self, command: Command, log: str) -> str:
         return "the engine is down" if "cannot connect" in log else ""
 

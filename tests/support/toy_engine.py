@@ -78,6 +78,9 @@ class Toy:
     def end(self, command: Command) -> str:
         return ""
 
+    def end_run(self, run: Path) -> None:
+        pass
+
     def why(self, command: Command, log: str) -> str:
         return ""
 
