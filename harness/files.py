@@ -4,10 +4,12 @@ import contextlib
 import errno
 import glob
 import hashlib
+import io
 import os
 import re
-import shutil
+import stat
 import tempfile
+import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,12 +32,17 @@ _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,149}")
 
 def safe_name(name: str) -> str:
     """Return ``name`` if it can be one path component on every file system, else refuse it."""
-    if not _SAFE_NAME.fullmatch(name):
+    if not is_safe(name):
         raise UsageError(
             f"{name!r} cannot be a file name",
             remedy="use up to 150 letters, digits and '._+-', the first a letter or digit",
         )
     return name
+
+
+def is_safe(name: str) -> bool:
+    """Return whether ``name`` can be one path component on every file system."""
+    return bool(_SAFE_NAME.fullmatch(name))
 
 
 def sha256(path: Path) -> str:
@@ -93,16 +100,7 @@ def atomic_folder(target: Path) -> Iterator[Path]:
     except OSError as error:
         raise _not_written(target, error) from error
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def remove(path: Path) -> None:
-    """Remove a file, a link or a whole folder, if it is there and as far as that is possible."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with contextlib.suppress(OSError):
-            path.unlink()
+        remove(temporary)
 
 
 def new_folder(target: Path) -> bool:
@@ -133,21 +131,17 @@ def write_json(target: Path, value: Mapping[str, object]) -> None:
 def read_json(path: Path, *, unsealed: bool = False) -> dict[str, Any]:
     """Read a JSON object that this project wrote; ``unsealed``: also one without a seal.
 
-    Raises StoreError for a file that is missing, changed since it was written, over 32 MB, no JSON,
-    or holds a value that no record can hold, such as NaN.
+    Raises StoreError for a file that is missing, irregular, changed since it was written, over
+    32 MB, no JSON, or holds a value that no record can hold, such as NaN.
     """
+    with regular(path) as file:
+        data = file.read(_MOST_JSON_BYTES + 1)
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_JSON_BYTES + 1)
         if len(data) > _MOST_JSON_BYTES:
             raise ValueError(f"more than {_MOST_JSON_BYTES >> 20} MiB")
         value = json_text.parsed(data)
         if not unsealed and not json_text.has_seal(data):
             raise ValueError("its sha256 is missing")
-    except FileNotFoundError:
-        raise StoreError("no such file", where=path) from None
-    except OSError as error:
-        raise StoreError(f"not readable: {error.strerror}", where=path) from error
     except ValueError as error:
         raise StoreError(str(error), where=path) from None
     return value
@@ -155,9 +149,86 @@ def read_json(path: Path, *, unsealed: bool = False) -> dict[str, Any]:
 
 def is_sealed(path: Path) -> bool:
     """Return whether a JSON file has a seal, which an earlier harness did not write."""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 200))
+    with regular(path) as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - 200))
         return json_text.has_seal(file.read())
+
+
+def oddity(mode: int) -> str:
+    """Return what a file of this mode is instead of a regular file, "" for a regular one."""
+    kinds = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a FIFO"}
+    kinds |= {stat.S_IFREG: "", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")
+
+
+def regular(path: Path) -> io.BufferedReader:
+    """Open a file to which a workload or a stranger had access, without following or waiting.
+
+    Raises StoreError if it is missing, unreadable or no regular file: a link leads to a file of
+    somebody else, a FIFO blocks, and a device has no end.
+    """
+    try:
+        odd = oddity(path.lstat().st_mode)
+        if not odd:
+            file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+            odd = oddity(os.fstat(file.fileno()).st_mode)  # as it was replaced since
+    except FileNotFoundError:
+        raise StoreError("no such file", where=path) from None
+    except OSError as error:
+        raise StoreError(f"not readable: {error.strerror}", where=path) from error
+    if odd:
+        raise StoreError(f"{odd}, not a regular file", where=path)
+    return file
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, whatever its modes and however deep; what cannot go, stays.
+
+    Nested folders are moved up before they are emptied, so that no depth exhausts the stack, the
+    open files or the length of a path.
+    """
+    with contextlib.suppress(OSError):
+        if not stat.S_ISDIR(path.lstat().st_mode):
+            path.unlink()
+            return
+        path.chmod(0o700)
+        top = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            folders = _without_files(top, top)
+            while folders:
+                folders += _without_folder(folders.pop(), top)
+        finally:
+            os.close(top)
+        path.rmdir()
+
+
+def _without_folder(name: str, top: int) -> list[str]:
+    """Remove a folder in ``top``; return the names in ``top`` that its folders have now."""
+    folders: list[str] = []
+    with contextlib.suppress(OSError):
+        folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
+        try:
+            folders = _without_files(folder, top)
+        finally:
+            os.close(folder)
+        os.rmdir(name, dir_fd=top)
+    return folders
+
+
+def _without_files(folder: int, top: int) -> list[str]:
+    """Remove a folder's files, move its folders to ``top``, and return their names there."""
+    folders = []
+    for name in os.listdir(folder):
+        with contextlib.suppress(OSError):
+            known = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if not stat.S_ISDIR(known.st_mode):
+                os.unlink(name, dir_fd=folder)
+                continue
+            os.chmod(name, 0o700, dir_fd=folder)
+            moved = uuid.uuid4().hex
+            os.rename(name, moved, src_dir_fd=folder, dst_dir_fd=top)
+            folders.append(moved)
+    return folders
 
 
 def _not_written(target: Path, error: OSError) -> StoreError:

@@ -10,10 +10,11 @@ import re
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import files
 from harness.errors import StoreError, ToolError
 from harness.program import Program, Status
 
@@ -33,7 +34,8 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 class Outcome:
     """How a process ended; ``detail`` is the last line of its log that is not blank.
 
-    ``left``: the command that removes what the process leaves took too long.
+    ``left``: the command that removes what the process leaves took too long. ``ill``: the reason
+    for which its watch had it ended.
     """
 
     status: Status
@@ -41,6 +43,7 @@ class Outcome:
     wall_s: float
     detail: str
     left: bool = False
+    ill: str = ""
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
@@ -58,26 +61,30 @@ def run(
     deadline_s: float,
     stop: threading.Event | None = None,
     removal: Sequence[str] = (),
+    watch: Callable[[], str] = lambda: "",
+    file_bytes: int | None = None,
 ) -> Outcome:
     """Run ``argv`` in a session of its own, stdout and stderr into ``log`` (16 MiB at most).
 
     Past ``deadline_s``, when ``stop`` is set or we are interrupted, the program and all that it
     started get TERM, four seconds, then KILL; if we are killed, KILL. Unless the program exits with
     0, ``removal`` runs meanwhile: a command that removes what it leaves outside its processes.
+    A program of which ``watch`` returns an ill is ended and has failed for that reason; no file
+    that it writes grows past ``file_bytes``.
 
     Raises ToolError if the program cannot start, StoreError if the log cannot be written.
     """
     start = time.monotonic()
-    with log.open("wb", buffering=0) as file:
-        program = Program(argv, cwd, env, file, removal=removal)
+    with _new(log) as file:
+        program = Program(argv, cwd, env, file, removal=removal, file_bytes=file_bytes)
         try:
-            status = program.wait(start + deadline_s, stop)
+            status = program.wait(start + deadline_s, stop, watch)
         finally:
             program.end()
     if program.trouble:
         raise StoreError(f"not written: {program.trouble}", where=log, remedy="free some room")
     wall_s = time.monotonic() - start
-    return Outcome(status, program.returncode, wall_s, last_line(log), program.left)
+    return Outcome(status, program.returncode, wall_s, last_line(log), program.left, program.ill)
 
 
 def output(argv: Sequence[str], *, deadline_s: float = 20, cwd: Path | None = None) -> str:
@@ -124,7 +131,26 @@ def last_line(log: Path) -> str:
 
 def tail(log: Path) -> str:
     """Return the end of a log, without control characters; empty if it cannot be read."""
-    with contextlib.suppress(OSError), log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - 8192))
+    with contextlib.suppress(OSError, StoreError), files.regular(log) as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - 8192))
         return _CONTROL.sub("", file.read().decode("utf-8", "replace"))
     return ""
+
+
+def text(log: Path) -> str:
+    """Return a whole log; empty if it cannot be read."""
+    with (
+        contextlib.suppress(OSError, StoreError),
+        io.TextIOWrapper(files.regular(log), encoding="utf-8", errors="replace") as file,
+    ):
+        return file.read()
+    return ""
+
+
+def _new(log: Path) -> io.FileIO:
+    """Open a new file in place of whatever has a log's name: a link is not followed."""
+    try:
+        log.unlink(missing_ok=True)
+        return io.FileIO(log, "x")
+    except OSError as error:
+        raise StoreError(f"not written: {error.strerror}", where=log) from error

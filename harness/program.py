@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -10,7 +11,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Literal
 
@@ -30,7 +31,7 @@ class Program:
     """A program that runs under its warden.
 
     At its end ``returncode`` is that of the program, ``left`` whether its removal took too long,
-    ``trouble`` why its output could not be kept, if so.
+    ``trouble`` why its output could not be kept, ``ill`` what its watch saw, if so.
     """
 
     def __init__(
@@ -42,10 +43,12 @@ class Program:
         err: IO[bytes] | None = None,
         *,
         removal: Sequence[str] = (),
+        file_bytes: int | None = None,
     ) -> None:
         self.returncode: int | None = None
         self.left = False
         self.trouble = ""
+        self.ill = ""
         self._name = argv[0]
         self._mark = uuid.uuid4().hex
         self._words = b""
@@ -69,6 +72,8 @@ class Program:
                 if isinstance(error, OSError):
                     raise ToolError(f"cannot start: {error.strerror}", where=self._name) from error
                 raise
+        if file_bytes is not None:
+            _bound(self._warden.pid, file_bytes)
         sinks = [(self._warden.stdout, out), (self._warden.stderr, err)]
         self._drains = [
             threading.Thread(target=self._drain, args=pair, daemon=True)
@@ -78,8 +83,13 @@ class Program:
         for drain in self._drains:
             drain.start()
 
-    def wait(self, until: float, stop: threading.Event | None = None) -> Status:
-        """Wait until the program ends, the time is ``until``, or ``stop`` is set.
+    def wait(
+        self,
+        until: float,
+        stop: threading.Event | None = None,
+        watch: Callable[[], str] = lambda: "",
+    ) -> Status:
+        """Wait until the program ends, it is ``until``, ``stop`` is set, or ``watch`` sees an ill.
 
         Raises ToolError if the program cannot start.
         """
@@ -89,6 +99,9 @@ class Program:
                 return "ok" if self.returncode == 0 else "failed"
             if stop is not None and stop.is_set():
                 return "interrupted"
+            if ill := watch():
+                self.ill = ill
+                return "failed"
         return "timeout"
 
     def end(self) -> None:
@@ -145,6 +158,17 @@ class Program:
                         kept = kept[sink.write(kept) :]
                 except OSError as error:
                     self.trouble = error.strerror or str(error)
+
+
+def _bound(pid: int, file_bytes: int) -> None:
+    """Let no file of a process, and of those that it starts from now on, grow past a size."""
+    with contextlib.suppress(ProcessLookupError):
+        limits = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        soft, hard = (
+            file_bytes if limit == resource.RLIM_INFINITY else min(limit, file_bytes)
+            for limit in limits
+        )
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def end_all(variable: str, value: str) -> list[int]:

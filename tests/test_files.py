@@ -210,6 +210,51 @@ def test_a_value_that_no_record_holds_is_named(tmp_path: Path, text: str, mistak
     assert len(str(error.value).encode()) < 1000
 
 
-def test_a_file_that_does_not_end_is_refused() -> None:
+def test_a_record_that_exhausts_memory_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "large.json").open("wb") as file:
+        file.truncate(1 << 40)
     with pytest.raises(StoreError, match="more than 32 MiB"):
-        files.read_json(Path("/dev/zero"))
+        files.read_json(tmp_path / "large.json")
+
+
+def test_only_a_regular_file_is_opened(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("text")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "gone").symlink_to("nothing")
+    os.mkfifo(tmp_path / "fifo")
+    with files.regular(tmp_path / "file") as file:
+        assert file.read() == b"text"
+    for name, odd in {
+        "link": "a link",
+        "gone": "a link",
+        "fifo": "a FIFO",
+        ".": "a folder",
+    }.items():
+        with pytest.raises(StoreError, match=f"{odd}, not a regular file"):
+            files.regular(tmp_path / name)
+    with pytest.raises(StoreError, match="a device"):
+        files.regular(Path("/dev/zero"))
+    with pytest.raises(StoreError, match="no such file"):
+        files.regular(tmp_path / "absent")
+
+
+def test_a_folder_is_removed_however_deep_and_closed_it_is(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").write_text("text")
+    folder = tmp_path / "folder"
+    (folder / "closed").mkdir(parents=True)
+    (folder / "closed" / "link").symlink_to(kept)
+    (folder / "closed").chmod(0)
+    inner = os.open(folder, os.O_RDONLY)
+    for _ in range(3000):
+        outer = inner
+        for name in ("d", "e"):
+            os.mkdir(name, dir_fd=outer)
+        inner = os.open("d", os.O_RDONLY, dir_fd=outer)
+        os.close(outer)
+    os.close(inner)
+    files.remove(folder)
+    files.remove(tmp_path / "absent")
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert (kept / "file").read_text() == "text"

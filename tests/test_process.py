@@ -82,6 +82,39 @@ def test_a_noisy_process_ends_and_its_log_is_cut(tmp_path: Path) -> None:
     assert b"the log was cut" in (tmp_path / "log.txt").read_bytes()[-100:]
 
 
+def test_a_watch_that_gives_a_reason_ends_it(tmp_path: Path) -> None:
+    done = run(tmp_path, f"echo said; sleep {UNIQUE}.6", watch=lambda: "it grows")
+    assert (done.status, done.ill, done.detail) == ("failed", "it grows", "said")
+    assert not alive(f"{UNIQUE}.6")
+
+
+def test_a_file_grows_to_its_limit_and_no_further(tmp_path: Path) -> None:
+    write = "sleep 0.2; head -c 3000000 /dev/zero > big"
+    assert run(tmp_path, write, file_bytes=1_000_000).status == "failed"
+    assert (tmp_path / "big").stat().st_size == 1_000_000
+
+
+def test_a_log_takes_the_place_of_a_link_and_not_of_its_target(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("kept")
+    (tmp_path / "log.txt").symlink_to("target")
+    assert run(tmp_path, "echo said").detail == "said"
+    assert (tmp_path / "target").read_text() == "kept"
+    assert process.text(tmp_path / "log.txt") == "said\n"
+
+
+def test_a_log_that_was_replaced_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "target").write_text("secret")
+    script = "echo said; sleep 0.2; rm log.txt; {} log.txt"
+    assert run(tmp_path, script.format("ln -s target")).detail == ""
+    assert run(tmp_path, script.format("mkfifo")).detail == ""
+
+
+def test_a_log_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "log.txt").mkdir()
+    with pytest.raises(StoreError, match=r"log\.txt: not written"):
+        run(tmp_path, "echo said")
+
+
 def test_only_the_allowed_environment_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,8 +100,8 @@ class Container(OnHost, ABC):
         """Return the profiler's own exports, in containers without a GPU."""
         commands = []
         for number, argv in enumerate(KINDS[cell.capture].after(Path(_OUT))):
-            name = _name(f"export-{number}-", out.parents[1], cell)
-            flags = [_label(out.parents[1]), "--cap-drop=ALL"]
+            name = _name(f"export-{number}-", out.parents[2], cell)  # above cells and the cell
+            flags = [_label(out.parents[2]), "--cap-drop=ALL"]
             commands.append(self._command(name, out, flags, [], {}, argv))
         return commands
 
@@ -166,8 +166,8 @@ class Container(OnHost, ABC):
             *(f"--env={key}={value}" for key, value in env.items()),
             *(f"--env={process.RUN}", f"--workdir={_OUT}", self.image, *argv),  # our own value
         ]
-        # In the output folder, as podman's monitor leaves a file `oom` where it stands.
-        return Command(call, {}, out, name, rights.owner(), self._client.removal(name))
+        # Above the output folder: podman's monitor leaves a file `oom` where it stands.
+        return Command(call, {}, out.parent, name, rights.owner(), self._client.removal(name))
 
     def _overlays(self, environment: str) -> list[str]:
         """Return the folders of an environment's packages and of what the probe imports."""

@@ -14,6 +14,9 @@ from harness.machine.target import Target
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
 
+MOST_OUTPUT_BYTES = 16 << 30
+"""What a cell may leave, in one file as in all of them."""
+
 _COMPILE_THREADS = 4
 
 

@@ -1,13 +1,16 @@
 """What a container may see and do, as flags of the program that starts it."""
 
 import os
+import resource
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness import maker
 from harness.captures.registry import KINDS
+from harness.engines import seccomp
 from harness.engines.docker_cli import LABEL, MOST_TASKS, Client, Name, cdi_devices
+from harness.engines.engine import MOST_OUTPUT_BYTES
 from harness.machine.target import Gpu, Target
 from harness.problem.plan import Cell
 
@@ -48,8 +51,23 @@ def bounds(client: Client, target: Target) -> list[str]:
         f"--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size={memory}",
         *("--security-opt=no-new-privileges", f"--pids-limit={MOST_TASKS}"),
         *(f"--memory={memory}", "--shm-size=1g", "--ulimit=core=0"),
-        *(*client.limits(), "--stop-timeout=5"),
+        *(*client.limits(), *_writes(), *_closed(client), "--stop-timeout=5"),
     ]
+
+
+def _writes() -> list[str]:
+    """Return the flags that bound what a container writes: a file's size, and no log of its own.
+
+    What its programs print is the cell's log already; an engine's copy of that has no bound.
+    """
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    most = MOST_OUTPUT_BYTES if hard == resource.RLIM_INFINITY else min(MOST_OUTPUT_BYTES, hard)
+    return [f"--ulimit=fsize={most}:{most}", "--log-driver=none"]
+
+
+def _closed(client: Client) -> list[str]:
+    """Return the flags that close what Docker closes by itself: /var/tmp, and user namespaces."""
+    return ["--tmpfs=/var/tmp:ro", seccomp.flag(client)] if client.name == "podman" else []
 
 
 def memory_limit(target: Target) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from harness import json_text, process
 from harness.captures.registry import KINDS
 from harness.checkout import CHECKOUT
-from harness.engines.engine import Command, Engine
+from harness.engines.engine import MOST_OUTPUT_BYTES, Command, Engine
 from harness.errors import EvidenceError, StoreError, ToolError
 from harness.evidence.cell_record import (
     CellRecord,
@@ -25,11 +25,11 @@ from harness.machine.monitor import summary
 from harness.machine.stability import by_region
 from harness.probe.names import RECORD as WORKLOAD
 from harness.problem.plan import Cell
+from harness.run.output import EXPORT_LOG, LOG, Output
 from harness.run.pauses import Pauses
 from harness.store import run_folder
 
 _EXPORT_DEADLINE_S = 600
-_LOG = "log.txt"
 
 Leave = Callable[[Cell], None]
 """Called when a cell's process has ended and only its export is left."""
@@ -47,24 +47,30 @@ class Attempts:
     token: str
     stop: threading.Event
 
-    def record(self, cell: Cell, out: Path, scratch: Path, leave: Leave) -> CellRecord:
-        """Run a cell into ``out``; return its record. KeyboardInterrupt if it was interrupted."""
+    def record(self, cell: Cell, folder: Path, scratch: Path, leave: Leave) -> CellRecord:
+        """Run a cell whose folder is ``folder``; return its record.
+
+        KeyboardInterrupt if it was interrupted.
+        """
         for mistake in json_text.mistakes({"params": cell.params, "settings": cell.settings}):
             return self._not_run(cell, mistake)
-        command = self.engine.command(cell, out, scratch)
+        output = Output(folder)
+        command = self.engine.command(cell, output.folder, scratch)
         started = time.time()
         with self.pauses.ended() as idle, self.engine.node.monitor(self.token) as monitor:
-            done = self._supervised(command, out, cell.deadline_s, out / _LOG)
+            done = self._supervised(command, output, cell.deadline_s, folder / LOG)
         if done.status == "interrupted":
             raise KeyboardInterrupt  # nothing of this cell is published; --resume runs it again
         workload = WorkloadRecord()
         ended = time.time()
-        if done.status == "ok":
-            mistake, workload = self._results(cell, out, leave)
-            done = replace(done, status="failed" if mistake else "ok", detail=mistake)
+        mistake = self._export(cell, output, folder, leave) if done.status == "ok" else done.detail
+        refused = output.collect()
+        mistake = "; ".join(filter(None, (mistake, "" if refused in mistake else refused)))
+        if done.status == "ok" and not mistake:
+            mistake, workload = _results(cell, folder)
+        status = "failed" if mistake and done.status == "ok" else done.status
         gpu = self.engine.node.target.gpu
-        timed = KINDS[cell.capture].unprofiled and done.status == "ok" and gpu is not None
-        log = (out / _LOG).read_text(encoding="utf-8", errors="replace")
+        timed = KINDS[cell.capture].unprofiled and status == "ok" and gpu is not None
         doubts = by_region(workload.windows, monitor.during) if timed else []
         return CellRecord(
             id=cell.id,
@@ -72,22 +78,22 @@ class Attempts:
             case=cell.case,
             capture=cell.capture,
             round=cell.round,
-            status=done.status,
-            reason=done.detail,
+            status=status,
+            reason=mistake,
             returncode=done.returncode,
             wall_s=round(done.wall_s, 3),
             started=round(started, 3),
-            command=_portable(command, out),
+            command=_portable(command, output.folder),
             params=cell.params,
             settings=cell.settings,
             gpu=gpu.uuid if gpu else None,
             idle_s=idle,
             seen=GpuSummary.model_validate(summary(monitor.during(workload.windows))),
             doubts=doubts if doubts is None else tuple(doubts),
-            counted=KINDS[cell.capture].counted(log),
+            counted=KINDS[cell.capture].counted(process.text(folder / LOG)),
             phases=_phases(workload.process, started, ended, time.time()),
             workload=workload,
-            artifacts=run_folder.fingerprint(out),
+            artifacts=run_folder.fingerprint(folder),
         )
 
     def _not_run(self, cell: Cell, reason: str) -> CellRecord:
@@ -108,12 +114,12 @@ class Attempts:
         )
 
     def _supervised(
-        self, command: Command, out: Path, deadline_s: float, log: Path
+        self, command: Command, output: Output, deadline_s: float, log: Path
     ) -> process.Outcome:
         """Run a command to its end; however it ends, nothing of it runs on."""
         self.engine.begin(command)
         if command.owner is not None:
-            os.chown(out, command.owner, command.owner)
+            os.chown(output.folder, command.owner, command.owner, follow_symlinks=False)
         done = process.Outcome("failed", None, 0.0, "")
         try:
             done = process.run(
@@ -124,12 +130,16 @@ class Attempts:
                 deadline_s=deadline_s,
                 stop=self.stop,
                 removal=command.removal,
+                watch=output.excess,
+                file_bytes=MOST_OUTPUT_BYTES,
             )
         except ToolError as error:
             return replace(done, detail=str(error))
         finally:
             still_running = self._left(command, done)
-        why = self.engine.why(command, process.tail(log)) if done.status == "failed" else ""
+        why = done.ill
+        if done.status == "failed" and not why:
+            why = self.engine.why(command, process.tail(log))
         detail = "; ".join(filter(None, (why or done.detail, still_running)))
         return replace(done, detail=detail)
 
@@ -139,27 +149,32 @@ class Attempts:
             return f"its container did not end in time: {shlex.join(command.removal)}"
         return self.engine.end(command) if done.status != "ok" else ""
 
-    def _results(self, cell: Cell, out: Path, leave: Leave) -> tuple[str, WorkloadRecord]:
-        """Return the mistake in a cell's results, empty if there is none, and the workload's."""
-        mistake = self._export(cell, out, leave)
-        mistake = mistake or _missing(out, (WORKLOAD, *KINDS[cell.capture].leaves))
-        if mistake:
-            return mistake, WorkloadRecord()
-        try:
-            workload = read(WorkloadRecord, out / WORKLOAD, unsealed=True)
-        except (StoreError, EvidenceError) as error:
-            return f"{WORKLOAD}: {error.what}", WorkloadRecord()
-        (out / WORKLOAD).unlink()
-        return "", workload
+    def _export(self, cell: Cell, output: Output, folder: Path, leave: Leave) -> str:
+        """Turn the profiler's report into files that need no profiler; return what went wrong.
 
-    def _export(self, cell: Cell, out: Path, leave: Leave) -> str:
-        """Turn the profiler's report into files that need no profiler; return what went wrong."""
-        for command in self.engine.afterwards(cell, out):
+        The profiler opens files of the output by name, so it is not started among links.
+        """
+        for command in self.engine.afterwards(cell, output.folder):
+            if mistake := output.irregular():
+                return mistake
             leave(cell)
-            done = self._supervised(command, out, _EXPORT_DEADLINE_S, out / "export.txt")
+            done = self._supervised(command, output, _EXPORT_DEADLINE_S, folder / EXPORT_LOG)
             if done.status != "ok":
                 return f"the profiler's export {done.status}: {done.detail}"
         return ""
+
+
+def _results(cell: Cell, folder: Path) -> tuple[str, WorkloadRecord]:
+    """Return the mistake in a cell's results, empty if there is none, and the workload's record."""
+    mistake = _missing(folder, (WORKLOAD, *KINDS[cell.capture].leaves))
+    if mistake:
+        return mistake, WorkloadRecord()
+    try:
+        workload = read(WorkloadRecord, folder / WORKLOAD, unsealed=True)
+    except (StoreError, EvidenceError) as error:
+        return f"{WORKLOAD}: {error.what}", WorkloadRecord()
+    (folder / WORKLOAD).unlink()
+    return "", workload
 
 
 def _phases(

@@ -8,6 +8,7 @@ from harness.checkout import CHECKOUT
 from harness.engines.engine import Engine
 from harness.problem.plan import Cell
 from harness.run.execute import locks
+from harness.run.output import OUT
 
 
 def pasteable(engine: Engine, cells: list[Cell], environments: list[str]) -> Iterator[str]:
@@ -17,7 +18,7 @@ def pasteable(engine: Engine, cells: list[Cell], environments: list[str]) -> Ite
     folder = CHECKOUT / "runs" / "by-hand"
     for cell in cells:
         yield f"# {cell.id}"
-        yield _line(engine, cell, folder / cell.id, folder / "scratch")
+        yield _line(engine, cell, folder / "cells" / cell.id / OUT, folder / "scratch")
 
 
 def _line(engine: Engine, cell: Cell, out: Path, scratch: Path) -> str:

@@ -130,7 +130,7 @@ class Execution:
                 files.write_json(out / run_folder.RECORD, record.as_json())
         finally:
             for suffix in ("", ".first", ".second"):
-                shutil.rmtree(scratch / "tmp" / f"{cell.id}{suffix}", ignore_errors=True)
+                files.remove(scratch / "tmp" / f"{cell.id}{suffix}")
         return record
 
     def _retried(self, cell: Cell, out: Path, scratch: Path, first: CellRecord) -> CellRecord:

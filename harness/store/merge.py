@@ -8,6 +8,7 @@ from harness import files
 from harness.errors import UsageError
 from harness.evidence.cell_record import CellRecord
 from harness.evidence.provenance import Origin
+from harness.store import run_folder
 from harness.store.run_folder import Run, differing, verified
 
 
@@ -33,12 +34,20 @@ def join(runs: Sequence[Run], folder: Path) -> Run:
     joined.note(joined.provenance.model_copy(update={"resumed": tuple(origins[1:])}))
     try:
         with files.atomic_folder(joined.folder / "cells") as copies:
-            for source, _ in cells:
-                shutil.copytree(source, copies / source.name)
+            for source, record in cells:
+                _copied(source, (run_folder.RECORD, *record.artifacts), copies / source.name)
     except BaseException:
         shutil.rmtree(joined.folder, ignore_errors=True)
         raise
     return joined
+
+
+def _copied(source: Path, names: Iterable[str], target: Path) -> None:
+    """Copy a cell's record and artifacts, and nothing that else lies in its folder."""
+    target.mkdir()
+    for name in names:
+        with files.regular(source / name) as file, (target / name).open("xb") as copy:
+            shutil.copyfileobj(file, copy)
 
 
 def _alone(origin: Origin) -> Origin:

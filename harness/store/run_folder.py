@@ -4,10 +4,13 @@ runs/<problem>/<run>/run.json            provenance: what was asked, on what, wi
 runs/<problem>/<run>/lock                held by the harness that executes the run
 runs/<problem>/<run>/cells/<cell>/       one folder a cell, published whole
     cell.json                            how it ran, and each artifact's sha256 and size
-    log.txt, trace.sqlite …              what it left
+    log.txt, export.txt                  what its process and the profiler's exports printed
+    trace.sqlite, output_code.py …       what it left: regular files, each the harness's own now
 """
 
 import contextlib
+import hashlib
+import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -21,6 +24,7 @@ from harness.evidence.record import read
 from harness.store import run_lock
 
 RECORD = "cell.json"
+_AGAIN = "run the cell again: harness run --resume"
 
 _NAME = re.compile(r"([0-9]{8}-[0-9]{6})(?:-([0-9]+))?")
 
@@ -180,24 +184,37 @@ def _named(target: Target) -> str:
 
 
 def fingerprint(folder: Path) -> dict[str, Artifact]:
-    """Return sha256 and size in bytes of each file in a cell's folder, by name."""
+    """Return sha256 and size in bytes of each regular file in a cell's folder, by name."""
     return {
-        path.name: Artifact(sha256=files.sha256(path), bytes=path.stat().st_size)
+        path.name: _measured(path)
         for path in sorted(folder.iterdir())
-        if path.is_file() and path.name != RECORD
+        if path.name != RECORD and not files.oddity(path.lstat().st_mode)
     }
 
 
 def verified(folder: Path, record: CellRecord, name: str) -> Path:
-    """Return the path of an artifact after checking it against its recorded size and hash."""
+    """Return the path of an artifact after checking it against its recorded size and hash.
+
+    Raises CaptureError if it differs, is missing, or is no regular file of the folder itself.
+    """
     path = folder / name
     known = record.artifacts.get(name)
-    if known is None or not path.is_file():
+    if known is None or path.parent != folder or not os.path.lexists(path):
         raise CaptureError("the cell left no such file", where=path)
-    if path.stat().st_size != known.bytes or files.sha256(path) != known.sha256:
-        raise CaptureError(
-            "changed since it was recorded (size or sha256 differs)",
-            where=path,
-            remedy="run the cell again: harness run --resume",
-        )
+    try:
+        measured = _measured(path, at_most=known.bytes)
+    except StoreError as error:
+        raise CaptureError(error.what, where=path, remedy=_AGAIN) from None
+    if (measured.bytes, measured.sha256) != (known.bytes, known.sha256):
+        what = "changed since it was recorded (size or sha256 differs)"
+        raise CaptureError(what, where=path, remedy=_AGAIN)
     return path
+
+
+def _measured(path: Path, at_most: int | None = None) -> Artifact:
+    """Return sha256 and size of a regular file; of one larger than ``at_most``, the size alone."""
+    with files.regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        read = at_most is None or size <= at_most
+        digest = hashlib.file_digest(file, "sha256").hexdigest() if read else ""
+    return Artifact(sha256=digest, bytes=size)

@@ -13,7 +13,7 @@ import pytest
 
 from harness import maker, process
 from harness.checkout import CHECKOUT
-from harness.engines import container, docker_cli, rights
+from harness.engines import container, docker_cli, rights, seccomp
 from harness.engines.choose import choose, make
 from harness.engines.docker_cli import Client, cdi_devices, explained
 from harness.engines.engine import Command, Engine
@@ -28,7 +28,8 @@ from harness.problem.plan import Cell, Selected, plan
 
 GPU = Gpu(0, "GPU-1", "NVIDIA H200", "9.0", 150 << 30, "580.1", "13.0")
 PROBLEM = CHECKOUT / "problems" / "1-torchao-float8"
-OUT, SCRATCH = Path("/runs/r1/cells/.c"), Path("/runs/r1/scratch")
+SECCOMP = CHECKOUT / ".envs" / "podman-seccomp.json"
+OUT, SCRATCH = Path("/runs/r1/cells/.c/out"), Path("/runs/r1/scratch")
 PLACE = hashlib.sha256(b"/runs/r1").hexdigest()[:12]
 FORBIDDEN = (
     "--privileged",
@@ -45,6 +46,7 @@ def a_known_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(docker_cli, "_builders", lambda name: [f"/usr/bin/{name}"])
     monkeypatch.setattr(rights, "cdi_devices", lambda: ["all"])
     monkeypatch.setattr(rights, "caller", lambda: (1234, 5678))
+    monkeypatch.setattr(seccomp, "flag", lambda _client: f"--security-opt=seccomp={SECCOMP}")
     monkeypatch.setattr(os, "getpid", lambda: 42)
     monkeypatch.setattr(resource, "getrlimit", lambda _kind: (1024, resource.RLIM_INFINITY))
 
@@ -100,14 +102,15 @@ def test_a_cell_in_docker_is_exactly_this() -> None:
         "--tmpfs=/tmp:rw,exec,nosuid,nodev,mode=1777,size=90000000000",
         *("--security-opt=no-new-privileges", "--pids-limit=32768", "--memory=90000000000"),
         *("--shm-size=1g", "--ulimit=core=0", "--ulimit=nofile=32768:32768"),
-        *("--ulimit=nproc=32768:32768", "--stop-timeout=5"),
-        *(f"--label=worklogs.run={PLACE}", "--cap-drop=ALL"),
+        *("--ulimit=nproc=32768:32768", "--ulimit=fsize=17179869184:17179869184"),
+        *("--log-driver=none", "--stop-timeout=5", f"--label=worklogs.run={PLACE}"),
+        "--cap-drop=ALL",
         "--gpus=device=GPU-1",
         f"--mount=type=bind,source={CHECKOUT}/harness,target=/work/source/harness,readonly",
         f"--mount=type=bind,source={PROBLEM},target=/work/problem,readonly",
         "--mount=type=bind,source=/runs/r1/scratch/locks,target=/work/locks,readonly",
         f"--mount=type=bind,source={PROBLEM.parent}/workloads,target=/work/source/workloads,readonly",
-        "--mount=type=bind,source=/runs/r1/cells/.c,target=/out",
+        "--mount=type=bind,source=/runs/r1/cells/.c/out,target=/out",
         *("--env=HOME=/tmp", "--env=TMPDIR=/tmp", "--env=USER=worklogs"),
         "--env=PYTHONUNBUFFERED=1",
         f"--env=HARNESS_CELL={content}",
@@ -136,6 +139,8 @@ def test_podman_differs_in_the_gpu_and_in_who_root_is() -> None:
     assert [flag for flag in podman if flag not in docker] == [
         "/usr/bin/podman",
         "--userns=keep-id",
+        "--tmpfs=/var/tmp:ro",
+        f"--security-opt=seccomp={SECCOMP}",
         "--device=nvidia.com/gpu=all",
         "--env=CUDA_VISIBLE_DEVICES=GPU-1",
     ]

@@ -91,8 +91,8 @@ def test_an_engine_that_does_not_answer_leaves_the_logs_reason(
 
 def test_podmans_monitor_leaves_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     built = engine("podman", tmp_path, monkeypatch)
-    out = tmp_path / "out"
-    out.mkdir()
-    assert why(built, out) == ""
-    (out / "oom").touch()
-    assert why(built, out).startswith("the container ran out of memory: 9.0 GiB")
+    folder = tmp_path / "cell"
+    folder.mkdir()
+    assert why(built, folder) == ""
+    (folder / "oom").touch()
+    assert why(built, folder).startswith("the container ran out of memory: 9.0 GiB")

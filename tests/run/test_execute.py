@@ -155,6 +155,20 @@ def test_an_artifact_that_changed_is_refused(tmp_path: Path) -> None:
         run_folder.verified(path, record, "data.txt")
 
 
+def test_an_artifact_that_a_link_replaced_is_refused(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, slow=WELL + "; echo data > $OUT/data.txt", fast=WELL)
+    bench.execute()
+    path, record = next(cell for cell in bench.run.records() if cell[1].variant == "slow")
+    (path / "data.txt").rename(tmp_path / "data.txt")
+    (path / "data.txt").symlink_to(tmp_path / "data.txt")
+    with pytest.raises(CaptureError, match="a link, not a regular file"):
+        run_folder.verified(path, record, "data.txt")
+    outside = f"../{path.name}/log.txt"
+    known = record.model_copy(update={"artifacts": {outside: record.artifacts["log.txt"]}})
+    with pytest.raises(CaptureError, match="left no such file"):
+        run_folder.verified(path, known, outside)
+
+
 def test_a_run_goes_on_only_on_the_same_kind_of_machine(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slow=WELL, fast=WELL)
     cpu = bench.engine.node.target

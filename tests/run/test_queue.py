@@ -88,11 +88,11 @@ class Exporting(Scripts):
     """First rounds leave a report whose export ends only when a second round has run."""
 
     def afterwards(self, cell: Cell, out: Path) -> list[Command]:
-        wait = f"until test -e {out.parent}/again; do sleep 0.02; done"
+        wait = f"until test -e {out.parent.parent}/again; do sleep 0.02; done"
         return [Command(["bash", "-c", wait], {}, out)] if cell.round == 0 else []
 
     def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
-        again = f"; touch {out.parent}/again" if cell.round else ""
+        again = f"; touch {out.parent.parent}/again" if cell.round else ""
         self.ran.append(f"{cell.variant} {cell.round}")
         return Command(["bash", "-c", WELL + again], {"OUT": str(out)}, out)
 

@@ -114,13 +114,13 @@ def test_a_second_try_that_fails_leaves_the_first_and_its_doubts(
 ) -> None:
     mark = "$SCRATCH/again"
     second = f"test ! -e {mark} || {{ echo no luck >&2; exit 3; }}"
-    first = f"touch {mark}; mkdir $OUT/kept; echo 1 > $OUT/kept/one"
+    first = f"touch {mark}; echo 1 > $OUT/one"
     bench = one_cell(tmp_path, with_gpu, CAPPED, QUIET, script=f"{second}; {first}; {WELL}")
     record = recorded(bench)
     assert (record["status"], record["doubts"]) == ("ok", WHY)
     assert record["retried"] == ["the second try failed: no luck"]
     ((folder, _),) = bench.run.records()
-    assert (folder / "kept" / "one").read_text() == "1\n"
+    assert (folder / "one").read_text() == "1\n"
     assert not list((bench.run.folder / "scratch" / "tmp").iterdir())
 
 

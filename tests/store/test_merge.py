@@ -97,7 +97,17 @@ def test_a_copy_that_fails_leaves_no_run(tmp_path: Path, monkeypatch: pytest.Mon
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(shutil, "copytree", full)
+    monkeypatch.setattr(shutil, "copyfileobj", full)
     with pytest.raises(StoreError, match="No space left"):
         merge.join(runs, tmp_path / "runs")
     assert not list((tmp_path / "runs").glob("*/*"))
+
+
+def test_only_what_was_recorded_is_joined(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("of the host")
+    runs = [run_of(tmp_path / name, WELL, WELL) for name in ("a", "b")]
+    for folder, _ in runs[0].records():
+        (folder / "more.txt").symlink_to(tmp_path / "secret")
+    joined = merge.join(runs, tmp_path / "runs")
+    left = {path.name for path in joined.folder.rglob("*.txt")}
+    assert left == {"log.txt"}
