@@ -303,32 +303,28 @@ def save(folder: Path, tables: Tables) -> dict[str, "Artifact"]:
     """
     from harness.evidence import parquet
 
-    return {
-        name: parquet.write(folder / f"{name}.parquet", table, VERSION)
-        for name, table in tables.items()
-    }
+    return parquet.write(folder, tables, VERSION)
 
 
 def load(folder: Path) -> Tables:
     """Read every table of an evidence folder; one that no capture filled is empty.
 
-    Raises EvidenceError if a file is missing, is not the one that the folder's provenance lists, or
-    is of another version; and what :func:`provenance.load` raises.
+    Raises EvidenceError if a file is not the one that the folder's provenance lists, or is of
+    another version; and what :func:`provenance.load` raises.
     """
     import polars as pl
 
     from harness.evidence import parquet, provenance
 
-    listed = provenance.load(folder).tables
+    known = {name: {"cell": "str", **schema} for name, schema in SCHEMAS.items()}
+    filled = parquet.read(folder, provenance.load(folder).tables, known, VERSION)
     tables: Tables = {}
-    for name, schema in SCHEMAS.items():
-        path = folder / f"{name}.parquet"
-        if name not in listed and not path.exists():
+    for name in SCHEMAS:
+        if name not in filled:
             tables[name] = empty(name).insert_column(0, pl.lit("").alias("cell"))
             continue
-        columns = {"cell": pl.String(), **{key: dtype(kind) for key, kind in schema.items()}}
-        table = parquet.read(path, listed.get(name), columns, VERSION)
+        table = filled[name]
         # What an earlier harness did not extract is not measured.
         tables[name] = frame(name, {key: table[key] for key in table.columns if key != "cell"})
-        tables[name] = tables[name].insert_column(0, table["cell"])
+        tables[name] = tables[name].insert_column(0, table["cell"].cast(pl.String()))
     return tables

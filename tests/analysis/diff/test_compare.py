@@ -1,5 +1,6 @@
 """Two subjects side by side: what of them is compared, and which pairs are refused."""
 
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -8,11 +9,11 @@ import pytest
 from harness import files
 from harness.analysis.diff import compare
 from harness.errors import UsageError
-from harness.evidence import provenance
 from harness.evidence import tables as evidence
 from harness.evidence.subject import Folder, Subject
 from harness.extract import door
 from tests.support import reports
+from tests.support.evidence_folders import vouch
 from tests.support.paths import ROOT
 
 DATA = ROOT / "tests" / "data"
@@ -33,10 +34,9 @@ def folder(path: Path) -> Folder:
 
 def changed_report(at: Path, **tables: pl.DataFrame) -> Path:
     """Copy the report's evidence, with other tables in place of its own."""
-    (at / "evidence").mkdir(parents=True)
-    known = provenance.load(REPORT / "evidence")
-    written = evidence.save(at / "evidence", evidence.load(REPORT / "evidence") | tables)
-    provenance.save(at / "evidence", known.run, list(known.cells), written)
+    shutil.copytree(REPORT / "evidence", at / "evidence")
+    evidence.save(at / "evidence", tables)
+    vouch(at / "evidence")
     return at
 
 
