@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import files
+from harness import files, locks
 from harness.errors import StoreError, ToolError
 from harness.program import Program, Status
 
@@ -107,6 +107,7 @@ def output(argv: Sequence[str], *, deadline_s: float = 20, cwd: Path | None = No
 def guardian(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> "subprocess.Popen[str]":
     """Start ``argv`` in a session of its own, to outlive us: its stdin ends when we do.
 
+    Until it ends, the lasting locks hold that we hold now, unless we free them.
     The caller reads its stdout, ends its stdin and waits. Raises ToolError if it cannot start.
     """
     try:
@@ -118,6 +119,7 @@ def guardian(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> "subp
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            pass_fds=locks.lasting(),
         )
     except OSError as error:
         raise ToolError(f"cannot start: {error.strerror}", where=argv[0]) from error

@@ -66,6 +66,52 @@ def test_a_process_that_we_started_does_not_keep_a_lock_that_we_freed(tmp_path: 
     child.wait()
 
 
+@pytest.mark.parametrize(
+    ("device", "others", "known"),
+    [
+        ("{device}", ("99:99",), True),
+        ("00:99", (), True),  # btrfs
+        ("00:99", ("99:99",), False),
+    ],
+)
+def test_the_holder_is_told_only_if_it_is_certain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device: str, others: tuple[str], known: bool
+) -> None:
+    path, table = tmp_path / "gpu.lock", tmp_path / "locks"
+    path.touch()
+    file = path.stat()
+    here = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}"
+    rows = [
+        f"1: POSIX  ADVISORY  WRITE 1 {here}:{file.st_ino} 0 EOF",
+        *(f"2: FLOCK  ADVISORY  WRITE 1 {other}:{file.st_ino} 0 EOF" for other in others),
+        f"3: FLOCK  ADVISORY  WRITE {os.getpid()} {device.format(device=here)}:{file.st_ino} 0 EOF",
+        f"3: -> FLOCK  ADVISORY  WRITE 1 {here}:{file.st_ino} 0 EOF",
+        f"4: FLOCK  ADVISORY  WRITE 1 {here}:1{file.st_ino} 0 EOF",
+    ]
+    table.write_text("\n".join(rows) + "\n")
+    monkeypatch.setattr(locks, "_LOCKS", table)
+    assert locks.holder(path) == (os.getpid() if known else None)
+
+
+def test_a_lock_that_is_there_is_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # In /tmp, fs.protected_regular refuses O_CREAT for a file of another user, even to root.
+    path, opened, flags = tmp_path / "gpu.lock", os.open, []
+
+    def watched(name: Path, asked: int, *more: int) -> int:
+        flags.append(asked)
+        return opened(name, asked, *more)
+
+    path.touch()
+    monkeypatch.setattr(os, "open", watched)
+    lock = locks.take(path)
+    assert lock is not None
+    locks.free(lock)
+    assert len(flags) == 1
+    assert not flags[0] & (os.O_CREAT | os.O_TRUNC)
+
+
 WAITS = """
 import sys
 from pathlib import Path
@@ -118,6 +164,32 @@ def test_a_lasting_lock_holds_until_a_killed_harness_s_programs_have_ended(tmp_p
     while taken_by_another(path) == "held":
         time.sleep(0.01)
     assert not Path(f"/proc/{program}").exists()
+
+
+GUARDED = """
+import sys, time
+from pathlib import Path
+from harness import locks, process
+locks.take(Path(sys.argv[1]), lasting=True)
+undoes = ["bash", "-c", "cat; echo undoing >> $0; read < $1", *sys.argv[2:]]
+guardian = process.guardian(undoes, cwd=Path(), env=process.environment({}))
+time.sleep(60)
+"""
+
+
+def test_a_lasting_lock_holds_until_the_guardian_has_undone_its_work(tmp_path: Path) -> None:
+    path, log, gate = tmp_path / "gpu.lock", tmp_path / "log", tmp_path / "gate"
+    os.mkfifo(gate)
+    with subprocess.Popen([sys.executable, "-c", GUARDED, path, log, gate], cwd=ROOT) as harness:
+        while not children(harness.pid):
+            time.sleep(0.01)
+        harness.kill()
+    while not log.exists():
+        time.sleep(0.01)
+    assert taken_by_another(path) == "held"
+    gate.write_text("go\n")
+    while taken_by_another(path) == "held":
+        time.sleep(0.01)
 
 
 def children(pid: int) -> list[int]:

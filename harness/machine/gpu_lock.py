@@ -1,6 +1,7 @@
 """The machine's lock on a GPU, which one run of any user holds at a time."""
 
 import contextlib
+import errno
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,8 +42,7 @@ def _taken(name: str, path: Path) -> int | None:
     try:
         return locks.take(path, _FOR_EVERYBODY, lasting=True)
     except OSError as error:
-        raise ToolError(
-            f"the lock of {name} cannot be taken: {error.strerror}",
-            where=path,
-            remedy=f"as root, while no run goes on: rm -f {path}; install -d -m 1777 {FOLDER}",
-        ) from None
+        anew = f"as root, while no run goes on: rm -f {path}; install -d -m 1777 {FOLDER}"
+        remedy = "free some room there" if error.errno == errno.ENOSPC else anew
+        what = f"the lock of {name} cannot be taken: {error.strerror}"
+        raise ToolError(what, where=path, remedy=remedy) from None

@@ -1,5 +1,6 @@
 """The lock of a GPU is one for the whole machine."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -55,7 +56,19 @@ def test_a_lock_that_cannot_be_taken_says_how_it_can(tmp_path: Path) -> None:
     with pytest.raises(ToolError) as error, gpu_lock.held("cpu"):
         pass
     path = tmp_path / "harness-cpu.lock"
+    assert error.value.exit_code == 1
     assert str(error.value) == (
         f"{path}: the lock of cpu cannot be taken: not a plain file "
         f"(as root, while no run goes on: rm -f {path}; install -d -m 1777 {tmp_path})"
     )
+
+
+@pytest.mark.usefixtures("a_lock_of_our_own")
+def test_without_room_for_a_lock_that_is_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.mkstemp", full)
+    message = r"taken: No space left on device \(free some room there\)$"
+    with pytest.raises(ToolError, match=message), gpu_lock.held("cpu"):
+        pass
