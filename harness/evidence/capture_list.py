@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from harness import files
+from harness.errors import CaptureError
 from harness.evidence import record
 from harness.evidence.record import Many, Record
 
@@ -49,3 +50,18 @@ def read(evidence: Path) -> CaptureList | None:
     """
     path = evidence / NAME
     return record.read(CaptureList, path) if path.exists() else None
+
+
+def check(capture: Path) -> None:
+    """Raise CaptureError if a file in a report's captures/ is not the one that was published.
+
+    A report older than the list vouches for none.
+    """
+    listed = read(capture.parent.parent / "evidence")
+    if listed is None:
+        return
+    known = {kept.name: kept for kept in listed.captures}.get(capture.name)
+    if known is None:
+        raise CaptureError(f"the report's {NAME} lists no such capture", where=capture)
+    if capture.stat().st_size != known.bytes or files.sha256(capture) != known.sha256:
+        raise CaptureError("is not the capture that was published", where=capture)

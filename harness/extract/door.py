@@ -121,11 +121,9 @@ def _files(path: Path, *, brief: bool) -> CaptureFiles:
         if file.name.startswith(".") or not file.is_file():
             continue
         try:
-            known = sniff.recognised(file)
-        except CaptureError:
-            continue
-        try:
-            captures.append(capture(file, known, brief=brief))
+            _check(file)
+            if known := _recognised(file):
+                captures.append(capture(file, known, brief=brief))
         except HarnessError as error:
             refused.append(error)
     if not captures:
@@ -133,8 +131,18 @@ def _files(path: Path, *, brief: bool) -> CaptureFiles:
     return CaptureFiles(str(path), tuple(captures), tuple(refused))
 
 
+def _recognised(file: Path) -> sniff.Recognised | None:
+    """Return a file's kind and format, None if it is no capture."""
+    try:
+        return sniff.recognised(file)
+    except CaptureError:
+        return None
+
+
 def capture(path: Path, known: sniff.Recognised | None = None, *, brief: bool = False) -> Subject:
     """Return the capture at ``path``; ``known`` is its kind and format if it was sniffed before."""
+    if known is None:
+        _check(path)
     kind, form = known or sniff.recognised(path)
     with sniff.opened(path, form=form) as plain:
         try:
@@ -143,3 +151,19 @@ def capture(path: Path, known: sniff.Recognised | None = None, *, brief: bool = 
             raise CaptureError(error.what, where=path, remedy=error.remedy) from error
     tables = {name: found.tables.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
     return Subject(str(path), {kind.name: tables}, {kind.name: found.conditions})
+
+
+def _check(path: Path) -> None:
+    """Raise CaptureError if a run or report has recorded another file under this path."""
+    folder = path.absolute().parent
+    if folder.parent.name == "cells":
+        from harness.store import run_folder
+
+        if (folder / run_folder.RECORD).is_file():
+            record = run_folder.record_of(folder)
+            if path.name in record.artifacts:
+                run_folder.verified(folder, record, path.name)
+    elif folder.name == "captures" and (folder.parent / "evidence").is_dir() and path.is_file():
+        from harness.evidence import capture_list
+
+        capture_list.check(path)

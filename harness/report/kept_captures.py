@@ -99,12 +99,12 @@ def text_of(report: Path, case: str, variant: str, artifact: str) -> tuple[str, 
     path = report / "captures" / name
     if not path.is_file():
         return None
-    listed = capture_list.read(report / "evidence")
-    recorded = {capture.name: capture.sha256 for capture in listed.captures} if listed else {}
-    if recorded and recorded.get(name) != files.sha256(path):
-        raise CaptureError("is not the capture that was published", where=path)
-    with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
-        return name, reader.read(_MOST_TEXT_BYTES).decode(errors="replace")
+    capture_list.check(path)
+    try:
+        with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
+            return name, reader.read(_MOST_TEXT_BYTES).decode(errors="replace")
+    except (OSError, zstandard.ZstdError) as error:
+        raise CaptureError(f"not readable: {error}", where=path) from None
 
 
 def _sources(problem: Problem, run: run_folder.Run, cells: Collection[str]) -> list[_Source]:

@@ -14,11 +14,15 @@ from harness.analysis.diff import compare
 from harness.captures import reading, sniff
 from harness.captures.kind import Kind
 from harness.errors import CaptureError, HarnessError, UsageError
+from harness.evidence import capture_list
 from harness.evidence import tables as evidence
 from harness.evidence.subject import CaptureFiles, Folder, Subject
 from harness.extract import door
+from harness.store import run_folder
 from tests.support import reports
+from tests.support.origins import origin
 from tests.support.paths import ROOT
+from tests.support.run_cells import cell
 
 DATA = ROOT / "tests" / "data"
 REPORT = reports.KEPT
@@ -158,3 +162,32 @@ def test_a_folder_of_captures_is_one_side_if_each_kind_is_there_once(tmp_path: P
     assert isinstance(captures, CaptureFiles)
     with pytest.raises(UsageError, match=r"2 nsys captures in the folder \(name one of its files"):
         captures.subject()
+
+
+@pytest.mark.parametrize("place", ["captures", "cells"])
+def test_a_capture_that_is_not_the_one_recorded_is_refused_as_a_file_and_in_its_folder(
+    place: str, tmp_path: Path
+) -> None:
+    if place == "captures":
+        committed = reports.committed("1-torchao-float8")
+        source = next((committed / "captures").glob("*.trace.json.gz"))
+        copy = tmp_path / "captures" / source.name
+        (tmp_path / "evidence").mkdir()
+        listed = committed / "evidence" / capture_list.NAME
+        shutil.copy(listed, tmp_path / "evidence")
+        copy.parent.mkdir()
+        shutil.copy(source, copy)
+        what = "is not the capture that was published"
+    else:
+        run = run_folder.Run.create(tmp_path, "9-example", origin())
+        source = DATA / "torch/streams.json.gz"
+        copy = cell(run, "torch", {"trace.json.gz": source}) / "trace.json.gz"
+        what = "changed since it was recorded"
+    assert list(subject(copy).captures) == ["torch"]
+    flipped = bytearray(copy.read_bytes())
+    flipped[0] ^= 1  # so it is not even recognised as compressed
+    copy.write_bytes(flipped)
+    for named in (copy, copy.parent):
+        with pytest.raises(CaptureError, match=what) as error:
+            door.opened(str(named))
+        assert str(error.value).startswith(f"{copy}: ")
