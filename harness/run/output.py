@@ -28,7 +28,7 @@ MOST_FILES = 4096
 _DEEPEST = 16
 _LEAST_FREE_BYTES = 1 << 30
 _OWN = (run_folder.RECORD, LOG, EXPORT_LOG)
-_TOLD = 3
+TOLD = 3
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
@@ -69,7 +69,7 @@ class Output:
         told = [f"{ascii(name)[:80]} ({why})" for name, why in refused.items() if why]
         if not told:
             return ""
-        listed = ", ".join(told[:_TOLD]) + (" …" if len(told) > _TOLD else "")
+        listed = ", ".join(told[:TOLD]) + (" …" if len(told) > TOLD else "")
         return f"its output holds {listed}: only regular files with plain names are taken"
 
     def collect(self) -> str:
