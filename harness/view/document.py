@@ -1,6 +1,7 @@
 """What the page of one or more subjects shows, as one document for its script."""
 
 import json
+from base64 import b64encode
 from collections.abc import Sequence
 from importlib import resources
 from typing import Any
@@ -17,6 +18,7 @@ from harness.errors import UsageError
 from harness.evidence.subject import Subject
 from harness.evidence.tables import LARGE
 from harness.report import finding_text
+from harness.report.sections import memory_timeline
 from harness.view import lanes, packing
 
 MOST_EVENTS = 2_000_000
@@ -104,6 +106,7 @@ def _panel(subject: Subject) -> dict[str, Any]:
         "conditions": summaries[drawn]["conditions"] if drawn else {},
         "findings": _findings(list(captures.values())),
         "timeline": _timeline(captures[drawn]) if drawn else None,
+        "memory": next(filter(None, map(_memory, captures.values())), None),
         "tables": {
             caption: [_row(row, bytes_but=_NO_BYTES.get(name)) for row in found[name]]
             for found in shown.values()
@@ -114,6 +117,14 @@ def _panel(subject: Subject) -> dict[str, Any]:
             row["name"]: _row(row) for found in shown.values() for row in found.get("by_kernel", [])
         },
     }
+
+
+def _memory(capture: Capture) -> str | None:
+    """Return the figure of the allocator's history, as the URL of an SVG."""
+    if "memory_timeline" not in capture.tables:
+        return None
+    figure = memory_timeline.draw_capture(capture.tables)
+    return figure and f"data:image/svg+xml;base64,{b64encode(figure.encode()).decode()}"
 
 
 def _has_operations(capture: Capture | None) -> bool:

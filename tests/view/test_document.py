@@ -85,3 +85,13 @@ def test_more_events_than_a_browser_holds_are_refused(monkeypatch: pytest.Monkey
     monkeypatch.setattr(document, "MOST_EVENTS", 19)
     with pytest.raises(UsageError, match=r"29 events, a page holds 19 \(record fewer steps\)"):
         document.page([program()])
+
+
+def test_a_memory_snapshot_is_drawn_by_pool() -> None:
+    subject = door.capture(DATA / "memory/stack_013_graphs.json.gz")
+    (panel,) = embedded(document.page([subject]))["panels"]
+    figure = base64.b64decode(panel["memory"].removeprefix("data:image/svg+xml;base64,")).decode()
+    assert "reserved: default" in figure
+    assert panel["timeline"] is None
+    (pool, *_) = panel["tables"]["Memory by pool"]
+    assert pool["live bytes"] <= pool["allocated_bytes"] <= pool["reserved_bytes"]

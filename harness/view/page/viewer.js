@@ -442,6 +442,7 @@ async function panelOf(view, panel) {
     await timeline.load();
     section.append(timeline.canvas, detail);
   }
+  if (panel.memory) section.append(el("img", { src: panel.memory, alt: "Reserved and allocated memory over the events of the allocator" }));
   const choose = (row) => {
     timeline.next(row.name);
     timeline.canvas.scrollIntoView({ block: "nearest" });
