@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import glob
 import hashlib
 import io
 import os
@@ -10,7 +9,7 @@ import re
 import stat
 import tempfile
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,24 +56,29 @@ def atomic_file(target: Path) -> Iterator[Path]:
 
     On any error the temporary file goes and ``target`` stays as it was.
     """
-    try:
+    with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(target)
+        _remove_leftovers(target.parent)
         handle, name = tempfile.mkstemp(prefix=_prefix(target), dir=target.parent)
-        os.close(handle)
-    except OSError as error:
-        raise _not_written(target, error) from error
-    temporary = Path(name)
+        temporary = Path(name)
+        try:
+            os.close(handle)
+            yield temporary
+            _sync(temporary)
+            temporary.chmod(0o644)
+            temporary.replace(target)
+            _sync(target.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def writing(target: Path) -> Iterator[None]:
+    """Turn an OSError within into a StoreError: ``target`` is not written, and why."""
     try:
-        yield temporary
-        _sync(temporary)
-        temporary.chmod(0o644)
-        temporary.replace(target)
-        _sync(target.parent)
+        yield
     except OSError as error:
         raise _not_written(target, error) from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -83,38 +87,47 @@ def atomic_folder(target: Path) -> Iterator[Path]:
 
     An older ``target`` changes places with it, and is deleted then.
     """
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(target)
-        temporary = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
-    except OSError as error:
-        raise _not_written(target, error) from error
-    try:
+    with _folder_beside(target) as temporary:
         yield temporary
         temporary.chmod(0o755)
         if target.exists():
             _exchange(temporary, target)
         else:
             temporary.rename(target)
-        _sync(target.parent)
-    except OSError as error:
-        raise _not_written(target, error) from error
-    finally:
-        remove(temporary)
 
 
-def new_folder(target: Path) -> bool:
-    """Make a folder and return True, or return False if it exists: of several callers one makes it.
+def filled_folder(target: Path, fill: Callable[[Path], None]) -> bool:
+    """Make a folder that ``fill`` fills; it appears whole. False if another is there by then.
 
-    Raises StoreError if it cannot be made.
+    Of several callers one makes it. Raises StoreError if it cannot be made.
     """
-    try:
-        target.mkdir(parents=True)
-    except FileExistsError:
-        return False
-    except OSError as error:
-        raise _not_written(target, error) from error
+    with _folder_beside(target) as temporary:
+        fill(temporary)
+        temporary.chmod(0o755)
+        try:
+            temporary.rename(target)
+        except OSError as error:
+            if error.errno in (errno.EEXIST, errno.ENOTEMPTY):
+                return False
+            raise
     return True
+
+
+@contextlib.contextmanager
+def _folder_beside(target: Path) -> Iterator[Path]:
+    """Yield an empty temporary folder beside ``target``, and remove it if it is there at the end.
+
+    An OSError within becomes a StoreError.
+    """
+    with writing(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(target.parent)
+        temporary = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
+        try:
+            yield temporary
+            _sync(target.parent)
+        finally:
+            remove(temporary)
 
 
 def write_text(target: Path, text: str) -> None:
@@ -247,9 +260,9 @@ def _prefix(target: Path) -> str:
     return f".{target.name[:100]}.{maker.name()}."
 
 
-def _remove_leftovers(target: Path) -> None:
-    """Remove what makers of ``target`` left half-written when they were killed."""
-    for path in target.parent.glob(f".{glob.escape(target.name[:100])}.*"):
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what processes that were killed left half-written in a folder."""
+    for path in folder.glob(".*.*.*"):
         if maker.has_ended(path.name.split(".")[-2]):
             remove(path)
 

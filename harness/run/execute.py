@@ -46,7 +46,6 @@ class Execution:
         """
         with contextlib.ExitStack() as held:
             token = held.enter_context(self.run.alone())
-            self._end_leftovers(token)
             ends = [record.started + record.wall_s for _, record in self.run.records()]
             pauses = Pauses(max(ends, default=None))
             self._attempts = Attempts(self.engine, pauses, token, self._stop)
@@ -64,20 +63,20 @@ class Execution:
         """Stop the cells that run; ``execute`` then raises KeyboardInterrupt."""
         self._stop.set()
 
-    def _end_leftovers(self, token: str) -> None:
+    def end_leftovers(self) -> None:
         """End what an earlier harness left running of this run; remove what it left half-written.
 
-        Raises ToolError if a process of it cannot be ended.
+        Raises StoreError if another harness executes the run, ToolError if something still runs.
         """
-        left = program.end_all(process.RUN, token)
-        if left:
-            raise ToolError(
-                f"process {left[0]} of an earlier harness still works on this run",
-                where=self.run.folder,
-                remedy=f"end it: kill -KILL {left[0]}",
-            )
-        self.engine.end_run(self.run.folder)
-        self.run.remove_leftovers()
+        with self.run.alone() as token:
+            if left := program.end_all(process.RUN, token):
+                raise ToolError(
+                    f"process {left[0]} of an earlier harness still works on this run",
+                    where=self.run.folder,
+                    remedy=f"end it: kill -KILL {left[0]}",
+                )
+            self.engine.end_run(self.run.folder)
+            self.run.remove_leftovers()
 
     def _clock(self) -> contextlib.AbstractContextManager[None]:
         """Hold the SM clock if that was asked for; otherwise leave the GPU's settings alone."""
@@ -118,10 +117,12 @@ class Execution:
     def _publish(self, cell: Cell, leave: Leave) -> CellRecord:
         """Run a cell, twice if its times are doubtful, and publish its folder whole."""
         scratch = self.run.folder / "scratch"
-        (scratch / "tmp" / cell.id).mkdir(parents=True, exist_ok=True)
-        (scratch / "locks").mkdir(exist_ok=True)
-        for path in locks(scratch, self.engine.node.target):
-            path.touch()
+        with files.writing(scratch):
+            scratch.mkdir(exist_ok=True)  # not its parents: somebody may have removed the run
+            (scratch / "tmp" / cell.id).mkdir(parents=True, exist_ok=True)
+            (scratch / "locks").mkdir(exist_ok=True)
+            for path in locks(scratch, self.engine.node.target):
+                path.touch()
         try:
             with files.atomic_folder(self.run.cell(cell.id)) as out:
                 record = self._attempts.record(cell, out, scratch, leave)

@@ -40,7 +40,7 @@ class Output:
     def __init__(self, cell: Path) -> None:
         self.folder = cell / OUT
         self._cell = cell
-        files.new_folder(self.folder)
+        self.folder.mkdir()
         # A tenth of what was free, where that is little: a full disk is told in its own words.
         self._least_free = min(_LEAST_FREE_BYTES, shutil.disk_usage(cell).free // 10)
 

@@ -159,12 +159,13 @@ class Work:
 
     def execute(self, notify: Notify) -> None:
         """Run the cells that are unfinished; those that fail are recorded and the rest goes on."""
+        work = Execution(self.engine, self.run, notify, self.jobs, self.request.lock_mhz)
         with self.run.alone():
             if self.resumes:
                 provenance.note_resumed(self.run, self.resumes)
+                work.end_leftovers()
             if not self.to_run:
                 return
-            work = Execution(self.engine, self.run, notify, self.jobs, self.request.lock_mhz)
             work.execute(self.cells)
             if calibrate.measured_by(self.problem) and self.request.lock_mhz is None:
                 calibrate.note(self.run, self.engine.node.target)

@@ -41,12 +41,10 @@ class Run:
         """Make a new run folder, named by the time it began (UTC) and after all that are there."""
         while True:
             name = _next_name(runs / files.safe_name(problem))
+            made = Provenance.model_validate(dict(origin) | {"version": VERSION, "id": name})
             run = cls(runs / problem / name)
-            if files.new_folder(run.folder):
-                break
-        provenance = Provenance.model_validate(dict(origin) | {"version": VERSION, "id": name})
-        run.note(provenance)
-        return run
+            if files.filled_folder(run.folder, lambda folder: cls(folder).note(made)):  # noqa: B023
+                return run
 
     @classmethod
     def open(cls, folder: Path) -> "Run":
