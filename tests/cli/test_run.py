@@ -152,6 +152,7 @@ def test_a_run_that_another_harness_executes_does_not_go_on_beside_it(
     assert harness(monkeypatch, "--rounds", "1").exit_code == 0
     (run,) = runs(house)
     before = {path: path.stat().st_mtime_ns for path in run.rglob("*")}
+    monkeypatch.setattr(Toy, "prepare", lambda *_: pytest.fail("installs first"))
     with run_lock.held(run):
         beside = harness(monkeypatch, "--full", "--resume", str(run))
     assert isinstance(beside.exception, StoreError)
