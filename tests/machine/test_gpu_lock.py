@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import locks
 from harness.errors import ToolError
 from harness.machine import gpu_lock
 from tests.support.paths import ROOT
@@ -48,6 +49,39 @@ def test_it_is_the_same_whatever_a_user_s_temporary_folder(
         assert status == 1
         assert f"ToolError: another run, process {os.getpid()}, holds {name} (" in told
     assert held_by_another(name, TMPDIR=folder) == (0, "held\n")
+
+
+@pytest.mark.usefixtures("a_lock_of_our_own")
+def test_the_wardens_of_a_run_keep_its_gpu() -> None:
+    with gpu_lock.held("cpu"):
+        assert len(locks.lasting()) == 1
+    assert locks.lasting() == ()
+
+
+LEAVES = """
+import subprocess, sys
+from pathlib import Path
+from harness import locks
+lock = locks.take(Path(sys.argv[1]))
+subprocess.Popen(["sleep", "1"], pass_fds=[lock])
+"""
+
+
+@pytest.mark.usefixtures("a_lock_of_our_own")
+@pytest.mark.parametrize("patience_s", [0.0, 20.0])
+def test_what_a_killed_harness_left_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patience_s: float
+) -> None:
+    argv = [sys.executable, "-c", LEAVES, str(tmp_path / "harness-cpu.lock")]
+    subprocess.run(argv, check=True, cwd=ROOT)
+    monkeypatch.setattr(gpu_lock, "_ENDED_WITHIN_S", patience_s)
+    if patience_s:
+        with gpu_lock.held("cpu"):
+            pass
+    else:
+        message = r"^another run holds cpu \(wait"
+        with pytest.raises(ToolError, match=message), gpu_lock.held("cpu"):
+            pass
 
 
 @pytest.mark.usefixtures("a_lock_of_our_own")

@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 from harness import files, process
-from harness.errors import CaptureError, ToolError, UsageError
+from harness.errors import CaptureError, StoreError, ToolError, UsageError
 from harness.evidence.cell_record import WorkloadRecord
 from harness.evidence.provenance import Arguments
 from harness.machine import gpu_lock
 from harness.machine.host import Host
 from harness.machine.target import Target
 from harness.run import dry_run, provenance
-from harness.store import run_folder
+from harness.store import run_folder, run_lock
+from tests.support import rivals
 from tests.support.bench import WELL, Bench
 
 pytestmark = pytest.mark.usefixtures("a_lock_of_our_own")
@@ -178,6 +179,16 @@ def test_a_run_goes_on_only_on_the_same_kind_of_machine(tmp_path: Path) -> None:
     assert len(files.read_json(bench.run.folder / "run.json")["resumed"]) == 1
     with pytest.raises(UsageError, match="the run's target is"):
         provenance.check_resumable(bench.run, bench.problem, replace(cpu, cpu="another"))
+
+
+def test_a_resume_that_is_refused_is_not_noted(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, slow=WELL, fast=WELL)
+    origin = provenance.origin_of(bench.problem, bench.engine, Arguments(jobs=1))
+    with run_lock.held(bench.run.folder), pytest.raises(StoreError, match="another harness"):
+        rivals.resume(bench, origin)
+    assert bench.run.provenance.resumed == ()
+    rivals.resume(bench, origin)
+    assert len(bench.run.provenance.resumed) == 1
 
 
 def test_what_a_dry_run_prints_does_the_cell(tmp_path: Path) -> None:
