@@ -1,7 +1,7 @@
 # One line a target: everything is decided by the harness. `make help` lists them.
 .DEFAULT_GOAL := help
 HARNESS := .venv/bin/harness
-.PHONY: help setup test test-all battery report browse lint format
+.PHONY: help setup test test-all battery mutation report browse lint format
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -21,6 +21,9 @@ test-all: setup ## the whole test suite, as CI runs it
 battery: setup ## the battery alone; its counts go into benchmarks/results/battery.json
 	@WORKLOGS_BATTERY_RESULTS=$(CURDIR)/benchmarks/results/battery.json \
 		.venv/bin/python -m pytest -q -n auto --dist loadfile tests/battery
+
+mutation: setup ## the mutation score of readers, claims, verdict, files and process (nightly)
+	@.venv/bin/python -m tests.support.mutation --results benchmarks/results/mutation.json $(ARGS)
 
 lint: setup ## style and types
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy

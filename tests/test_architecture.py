@@ -50,7 +50,6 @@ FORBIDDEN = {
     "extract": LEFT | {"analysis", "report", "cli"},
     "analysis": LEFT | {"captures", "store", "extract", "report", "cli"},
     "report": LEFT | {"captures", "extract", "cli"},
-    "view": LEFT | {"captures", "cli"},
 }
 """A room to the rooms that it must not import, at any distance."""
 

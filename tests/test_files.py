@@ -152,6 +152,33 @@ def test_another_file_that_is_in_the_way_is_named(tmp_path: Path) -> None:
     assert str(raised.value).endswith(f"not written: No such file or directory: {absent}")
 
 
+def test_a_file_is_on_disk_before_it_takes_its_place_and_then_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, synced = tmp_path / "a.txt", []
+
+    def sync(descriptor: int) -> None:
+        synced.append((Path(f"/proc/self/fd/{descriptor}").readlink(), target.exists()))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    files.write_text(target, "whole")
+    (content, before), name = synced
+    assert (content.parent, content == target, before) == (tmp_path, False, False)
+    assert name == (tmp_path, True)
+    synced.clear()
+    with files.atomic_folder(tmp_path / "folder"):
+        assert synced == []
+    assert [path for path, _ in synced] == [tmp_path]
+
+
+def test_everybody_may_read_what_was_written(tmp_path: Path) -> None:
+    files.write_text(tmp_path / "file", "")
+    with files.atomic_folder(tmp_path / "folder"):
+        pass
+    modes = [oct((tmp_path / name).stat().st_mode & 0o777) for name in ("file", "folder")]
+    assert modes == ["0o644", "0o755"]
+
+
 def test_a_sealed_file_is_read_as_it_was_written(tmp_path: Path) -> None:
     value = {"a": [1, 2.5, None, True], "b": {"ü": "ä\u2028"}, "sha256 of": "b"}
     files.write_json(tmp_path / "a.json", value)
@@ -213,7 +240,7 @@ def test_a_value_that_no_record_holds_is_named(tmp_path: Path, text: str, mistak
 def test_a_record_that_exhausts_memory_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "large.json").open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(StoreError, match="more than 16 MiB"):
+    with pytest.raises(StoreError, match="more than 32 MiB"):
         files.read_json(tmp_path / "large.json")
 
 

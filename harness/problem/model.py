@@ -16,7 +16,6 @@ from pydantic import (
 )
 
 from harness.captures.registry import KINDS
-from harness.problem.scripts import is_file
 
 
 def _known(kind: str) -> str:
@@ -31,7 +30,7 @@ CaptureKind = Annotated[
 Device = Literal["cuda", "cpu"]
 Name = str
 
-MOST_ROUNDS = 1000
+MOST_ROUNDS = 100
 
 
 def _one_line(text: str) -> str:
@@ -315,8 +314,7 @@ class Problem(_Model):
         """Return the files that a cell runs and reads: its folder's, then the shared workloads."""
         kinds = ("py", "cu", "cuh", "json")
         own = [path for kind in kinds for path in sorted(self._folder.glob(f"**/*.{kind}"))]
-        shared = [self.shared / name for name in self.workloads]
-        return [path for path in [*own, *shared] if is_file(path)]
+        return own + [self.shared / name for name in self.workloads]
 
     @property
     def shared(self) -> Path:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness import files
 from harness.analysis.claims import ClaimResult
 from harness.analysis.metrics import Metrics
 from harness.errors import ManifestError
@@ -39,19 +38,17 @@ class Page:
         """Keep a figure as ``name``.svg and return the Markdown that shows it above its caption.
 
         Without ``svg`` return a line that says that ``alt`` was not measured. ManifestError where
-        another figure of the worklog or its pages has that name, UsageError where no file can have
-        it.
+        another figure of the worklog or its pages has that name.
         """
-        file = files.safe_name(f"{name}.svg")
         if svg is None:
             return not_measured(alt)
-        if self.figures.setdefault(file, svg) != svg:
+        if self.figures.setdefault(f"{name}.svg", svg) != svg:
             raise ManifestError(
                 f"two figures are called {name!r}",
                 where=self.problem.folder,
                 remedy="give each figure of the worklog and its pages a name of its own",
             )
-        target = self.root + link(f"figures/{file}")
+        target = self.root + link(f"figures/{name}.svg")
         return Markdown(f"![{escape(alt)}]({target})\n\n*{prose(caption)}*")
 
 

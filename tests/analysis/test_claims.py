@@ -100,12 +100,38 @@ def test_a_side_that_did_not_run_is_named(example: Problem) -> None:
     assert claims.exit_code([result]) == 3
 
 
+def test_a_claim_that_needs_the_other_device_is_not_judged(example: Problem) -> None:
+    (claim,) = example.claims
+    needing = [claim.model_copy(update={"needs": device}) for device in ("cpu", "cuda")]
+    study = example.model_copy(update={"claims": needing})
+    metrics = Metrics(study, tables({"slow": [[4.0]], "fast": [[2.0]]}))
+    for device, expected in (("cpu", (0, 1)), ("cuda", (1, 0))):
+        results = claims.judge(study, metrics, device)  # type: ignore[arg-type]
+        here, elsewhere = (results[place] for place in expected)
+        assert (here.claim, here.verdict) == (needing[expected[0]], "reproduced")
+        why = f"needs {str(needing[expected[1]].needs).upper()}"
+        assert (elsewhere.claim, elsewhere.verdict) == (needing[expected[1]], "not measured")
+        assert elsewhere.measured.why == why
+
+
+def test_a_claim_on_one_metric_is_judged_by_that(example: Problem) -> None:
+    (claim,) = example.claims
+    alone = claim.model_copy(update={"over": None, "bound": Bound(below=2.5)})
+    study = example.model_copy(update={"claims": [alone]})
+    result = judged(study, {"slow": [[4.0]], "fast": [[2.0]]})
+    assert (result.measured.value, result.verdict) == (2.0, "reproduced")
+
+
 def test_exit_codes(example: Problem) -> None:
     good = judged(example, {"slow": [[4.0]], "fast": [[2.0]]})
     bad = judged(example, {"slow": [[2.0]], "fast": [[4.0]]})
     assert (good.verdict, bad.verdict) == ("reproduced", "refuted")
     assert claims.exit_code([good]) == 0
     assert claims.exit_code([good, bad]) == 1
+    absent = judged(example, {"slow": [[4.0]]})
+    assert claims.exit_code([good, absent]) == 0
+    assert claims.exit_code([bad, absent]) == 1
+    assert claims.exit_code([absent, absent]) == 3
     open_ = judged(example, {"slow": [[2.0, 2.1]], "fast": [[2.1, 2.0]]})
     assert open_.verdict == "inconclusive"
     assert claims.exit_code([good, open_]) == 0

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.verdict import THRESHOLD, decide
+from harness.analysis.measured import Measured
+from harness.analysis.verdict import THRESHOLD, cleared, decide, judged_ends, verdict
+from harness.problem.model import Bound
 
 BELOW, ABOVE = (-math.inf, 1.0), (1.0, math.inf)
 
@@ -78,3 +80,75 @@ def test_sides_of_one_bound_exclude_each_other(value: float, width: float, more:
         assert shown[0] > 1
     if above == "outside":
         assert shown[1] < 1
+
+
+@pytest.mark.parametrize("bound", [(2.0, 3.0), (-3.0, -2.0), (-2.0, 2.0), (0.5, math.inf)])
+def test_an_interval_within_the_cleared_limits_is_inside_and_no_other(
+    bound: tuple[float, float],
+) -> None:
+    least, most = cleared(bound)
+    most = 1e3 if math.isinf(most) else most
+    assert decide((least, most), (least, most), bound) == "inside"
+    beyond = [(least - 1e-6, most), (least, most + 1e-6)]
+    finite = beyond[: 1 if math.isinf(bound[1]) else 2]
+    assert {decide(ends, ends, bound) for ends in finite} == {"undecided"}
+
+
+def test_a_limit_of_zero_is_cleared_by_zero() -> None:
+    assert cleared((0.0, 0.0)) == (0.0, 0.0)
+    assert cleared((-math.inf, math.inf)) == (-math.inf, math.inf)
+
+
+SAMPLED = Measured("ms", value=2.1, low=2.0, high=2.2, rounds=3, samples=30)
+
+
+def measured(**changed: object) -> Measured:
+    return Measured(**(vars(SAMPLED) | changed))
+
+
+@pytest.mark.parametrize(
+    ("changed", "bound", "expected"),
+    [
+        ({}, {"above": 1.9}, "reproduced"),
+        ({"value": None}, {"above": 1.9}, "not measured"),
+        ({"low": None}, {"above": 1.9}, "not measured"),
+        ({"high": None}, {"above": 1.9}, "not measured"),
+        # clocks that differ by a tenth decide only what holds at any of them
+        ({"clock_factor": 1.1}, {"above": 1.9}, "inconclusive"),
+        ({"clock_factor": 1.1}, {"above": 1.7}, "reproduced"),
+        ({"clock_factor": 1.1}, {"below": 1.7}, "refuted"),
+        ({"clock_factor": math.inf}, {"above": 1.0}, "inconclusive"),
+        ({"ci99": (1.85, 2.35)}, {"above": 1.9}, "inconclusive"),
+        # a fact of several processes that are of one mind is not sampled
+        ({"value": 8, "low": 8, "high": 8, "samples": 3}, {"between": (8, 8)}, "reproduced"),
+        ({"value": 8, "low": 8, "high": 8, "samples": 4}, {"between": (8, 8)}, "inconclusive"),
+        ({"samples": 3}, {"above": 1.99}, "inconclusive"),
+        ({"value": 0, "low": 0, "high": 0, "samples": 3}, {"between": (0, 1)}, "reproduced"),
+    ],
+)
+def test_verdicts(changed: dict[str, object], bound: dict[str, float], expected: str) -> None:
+    assert verdict(measured(**changed), Bound.model_validate(bound)) == expected
+
+
+def test_ends_are_widened_to_both_sides_whatever_their_sign() -> None:
+    above = measured(low=2.0, high=4.0, ci99=(1.0, 8.0), clock_factor=2.0)
+    assert judged_ends(above) == ((1.0, 8.0), (0.5, 16.0))
+    below = measured(low=-4.0, high=-2.0, clock_factor=2.0)
+    assert judged_ends(below) == ((-8.0, -1.0), (-8.0, -1.0))
+    assert judged_ends(measured(low=0.0, high=0.0)) == ((0.0, 0.0), (0.0, 0.0))
+
+
+@pytest.mark.parametrize("bound", [(3.0, math.inf), (-math.inf, 2.0)])
+def test_what_is_counted_is_outside_by_more_than_rounding_alone(
+    bound: tuple[float, float],
+) -> None:
+    value = bound[0] if math.isinf(bound[1]) else bound[1]
+    for share, expected in ((1e-12, "inside"), (1e-6, "outside")):
+        near = value * (1 - share if value == bound[0] else 1 + share)
+        assert decide((near, near), (near, near), bound, sampled=False) == expected
+
+
+@pytest.mark.parametrize("bound", [(-math.inf, 1.0), (1.0, math.inf)])
+def test_an_infinite_value_decides_where_there_is_a_limit(bound: tuple[float, float]) -> None:
+    value = -bound[0] if math.isinf(bound[0]) else -bound[1]
+    assert decide((value, value), (value, value), bound) == "outside"

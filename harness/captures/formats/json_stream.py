@@ -177,10 +177,7 @@ def _take_piece(window: _Window, decoder: ListDecoder[T]) -> tuple[Piece[T], boo
             else:
                 window.drop(separator.end())
                 return piece, False
-        try:
-            cut = brackets.count(window.data)
-        except RecursionError:
-            raise CaptureError(_at("JSON nested too deeply", window.offset)) from None
+        cut = brackets.count(window.data)
         if fault is not None and not (cut and cut.closes):
             raise fault
         if cut is None and window.ended:

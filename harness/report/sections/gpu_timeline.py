@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from harness.report.arguments import CaseName, VariantName
 from harness.report.chart import CARD, WIDTH, svg
 from harness.report.escape import Markdown
 from harness.report.page import Page
@@ -14,10 +13,10 @@ if TYPE_CHECKING:
 
 def gpu_timeline(
     page: Page,
-    variant: VariantName,
-    case: CaseName,
+    variant: str,
+    case: str,
     caption: str,
-    against: VariantName | None = None,
+    against: str | None = None,
     window: Window | None = None,
 ) -> Markdown:
     """Draw a measured step of ``variant``, and that of ``against`` under it on one time scale.

@@ -6,7 +6,6 @@ from harness.analysis import datasheets
 from harness.analysis.metrics import Metrics
 from harness.captures import registry
 from harness.problem.model import Problem
-from harness.report.arguments import CaseName, MetricName, VariantName
 from harness.report.bars import Bar, draw_bars
 from harness.report.escape import Markdown, table
 from harness.report.numbers import in_cell
@@ -14,18 +13,18 @@ from harness.report.page import Page, not_measured
 
 _NONE = "–"
 
-Place = tuple[VariantName, CaseName]
+Place = tuple[str, str]
 """A variant and a case."""
 
 
 def regions(
     page: Page,
-    variant: VariantName,
-    case: CaseName,
-    metrics: Sequence[MetricName],
+    variant: str,
+    case: str,
+    metrics: Sequence[str],
     facts: Sequence[str] = (),
     only: Sequence[str] = (),
-    peak: tuple[MetricName, str] | None = None,
+    peak: tuple[str, str] | None = None,
 ) -> Markdown:
     """Return the table of a cell: a row a region; metrics, then facts, then a share of a peak.
 
@@ -50,7 +49,7 @@ def regions(
 def region_bars(
     page: Page,
     name: str,
-    metric: MetricName,
+    metric: str,
     place: Place,
     caption: str,
     only: Sequence[str],

@@ -95,6 +95,8 @@ def test_launches_of_two_processes_with_the_same_ids_are_told_apart(tmp_path: Pa
     tables = read("processes", tmp_path)
     shared = tables["gpu_ops"]["correlation"] % (1 << 32)
     assert shared.n_unique() < shared.len()  # both processes count from one
+    assert (tables["gpu_ops"]["correlation"] // (1 << 32)).n_unique() == 2
+    assert tables["gpu_ops"]["correlation"].n_unique() == shared.len()
     found = timeline.gpu_ops_in_ranges(
         tables["gpu_ops"], tables["api_calls"], tables["ranges"], "step"
     )
@@ -123,6 +125,13 @@ def test_only_a_large_export_is_read_without_joins(
     assert "api_calls" not in nsys.read_brief(path)
     monkeypatch.setattr(nsys, "LARGE", kernels)
     assert "api_calls" in nsys.read_brief(path)
+
+
+def test_a_kernel_without_times_is_left_out(tmp_path: Path) -> None:
+    whole = nsys.read(unpacked("streams", tmp_path))["gpu_ops"]
+    first = f"(SELECT min(rowid) FROM {KERNELS})"
+    path = altered(tmp_path, f"UPDATE {KERNELS} SET start = 0, end = 0 WHERE rowid = {first}")
+    assert nsys.read(path)["gpu_ops"].equals(whole[1:])
 
 
 def test_a_table_read_in_parts_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,1 +1,0 @@
-"""One self-contained HTML page of subjects: timelines to zoom into, findings, kernels."""

@@ -1,0 +1,273 @@
+"""Defects that the suite has to refuse: what a hasty change could do to a promise."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A defect ``name``: ``old`` of ``file``, which stands there once, becomes ``new``.
+
+    The test ``killer`` must fail by it.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    killer: str
+
+
+_READERS = (
+    Defect(
+        "nanoseconds for microseconds in a torch trace",
+        "harness/captures/torch/columns.py",
+        "return whole * 1000 + ((values - whole) * 1000 + 0.5).cast(pl.Int64)",
+        "return whole",
+        "tests/captures/torch/test_read.py::test_real_traces_are_read_as_the_plain_loop_reads_them",
+    ),
+    Defect(
+        "nanoseconds are cut, not rounded",
+        "harness/captures/torch/columns.py",
+        "((values - whole) * 1000 + 0.5)",
+        "((values - whole) * 1000)",
+        "tests/captures/torch/test_read.py::test_real_traces_are_read_as_the_plain_loop_reads_them",
+    ),
+    Defect(
+        "the first kernel is dropped",
+        "harness/captures/nsys/rows.py",
+        "return rows.filter((start != 0) | (end != 0))",
+        "return rows.filter((start != 0) | (end != 0)).slice(1)",
+        "tests/captures/nsys/test_read.py::test_kernels_agree_with_nsys_to_the_nanosecond",
+    ),
+    Defect(
+        "a row without a time is an operation at time 0",
+        "harness/captures/nsys/rows.py",
+        "return rows.filter((start != 0) | (end != 0))",
+        "return rows",
+        "tests/captures/nsys/test_read.py::test_a_kernel_without_times_is_left_out",
+    ),
+    Defect(
+        "processes of one export share correlation ids",
+        "harness/captures/nsys/rows.py",
+        "ids += process_id(process) * (1 << 32)",
+        "pass",
+        "tests/captures/nsys/test_read.py::test_launches_of_two_processes_with_the_same_ids_are_told_apart",
+    ),
+    Defect(
+        "fewer kernels than the report announces are enough",
+        "harness/captures/ncu/read.py",
+        "if launches != announced:",
+        "if launches > announced:",
+        "tests/captures/ncu/test_read.py::test_fewer_kernels_than_announced_are_refused",
+    ),
+    Defect(
+        "a report that was cut is whole",
+        "harness/captures/ncu/framing.py",
+        "if end > size:",
+        "if end > size + 4096:",
+        "tests/captures/ncu/test_read.py::test_every_cut_is_refused_but_one_between_blocks_which_shows_in_the_count",
+    ),
+    Defect(
+        "fewer ranges than the workload declared are enough",
+        "harness/captures/checks.py",
+        "if recorded != read:",
+        "if recorded < read:",
+        "tests/extract/test_run.py::test_a_capture_with_fewer_steps_than_declared_is_unusable",
+    ),
+    Defect(
+        "of two lists of events the second is dropped",
+        "harness/captures/formats/json_stream.py",
+        "    if kind is around and bytes(decoded.list) != _PLACEHOLDER:\n",
+        "    if False:\n",
+        "tests/captures/formats/test_json_stream.py::test_what_is_no_such_list_is_refused_in_one_line",
+    ),
+    Defect(
+        "a pickle may call what it names",
+        "harness/captures/formats/pickle_guard.py",
+        "do = _OPERATIONS.get(operation.name)",
+        "do = _OPERATIONS.get(operation.name, _Machine.push)",
+        "tests/captures/formats/test_pickle_guard.py::test_what_would_run_code_is_refused_and_does_not_run",
+    ),
+    Defect(
+        "bytes that wait to be free count as live",
+        "harness/captures/memory/pools.py",
+        "if block.live]",
+        "]",
+        "tests/captures/memory/test_pools.py::test_each_pool_is_divided_into_what_its_bytes_are",
+    ),
+)
+
+_JUDGEMENT = (
+    Defect(
+        "a bound of zero is not met by zero",
+        "harness/analysis/verdict.py",
+        "else more >= less + margin",
+        "else more > less + margin",
+        "tests/analysis/test_verdict.py::test_what_is_counted_meets_its_bound_exactly",
+    ),
+    Defect(
+        "the 99 % interval is not asked for",
+        "harness/analysis/verdict.py",
+        "_side(ci99, bound, min(clear, 0.0))",
+        "_side(ci95, bound, min(clear, 0.0))",
+        "tests/analysis/test_verdict.py::test_sampled_values",
+    ),
+    Defect(
+        "no clearance of the bound is asked for",
+        "harness/analysis/verdict.py",
+        "clear = THRESHOLD if sampled else -_EXACT",
+        "clear = 0.0 if sampled else -_EXACT",
+        "tests/analysis/test_verdict.py::test_sampled_values",
+    ),
+    Defect(
+        "drifting clocks do not widen an interval",
+        "harness/analysis/verdict.py",
+        "return min(low / factor, low * factor), max(high / factor, high * factor)",
+        "return low, high",
+        "tests/analysis/test_verdict.py::test_verdicts",
+    ),
+    Defect(
+        "one claim that was not measured hides the others",
+        "harness/analysis/claims.py",
+        'return 3 if all(result.verdict == "not measured"',
+        'return 3 if any(result.verdict == "not measured"',
+        "tests/analysis/test_claims.py::test_exit_codes",
+    ),
+    Defect(
+        "an advice beats its baseline alone",
+        "harness/analysis/advice.py",
+        'if rival and decided != "not measured":',
+        "if False:",
+        "tests/analysis/test_advice.py::test_an_alternative_that_is_better_anywhere_refutes",
+    ),
+    Defect(
+        "an error divided by n, not by n - 1",
+        "harness/analysis/statistics.py",
+        "return mean, math.sqrt(squares / (count - 1) / count)",
+        "return mean, math.sqrt(squares / count / count)",
+        "tests/analysis/test_statistics.py::test_few_rounds_get_students_intervals",
+    ),
+)
+
+_STORED = (
+    Defect(
+        "a file is not synced before it takes its place",
+        "harness/files.py",
+        "        os.fsync(descriptor)\n",
+        "        pass\n",
+        "tests/test_files.py::test_a_file_is_on_disk_before_it_takes_its_place_and_then_its_name",
+    ),
+    Defect(
+        "a folder's name is not synced",
+        "harness/files.py",
+        "        temporary.replace(target)\n        _sync(target.parent)\n",
+        "        temporary.replace(target)\n",
+        "tests/test_files.py::test_a_file_is_on_disk_before_it_takes_its_place_and_then_its_name",
+    ),
+    Defect(
+        "a name may go on after a safe one",
+        "harness/files.py",
+        "_SAFE_NAME.fullmatch(name)",
+        "_SAFE_NAME.match(name)",
+        "tests/test_files.py::test_names_that_are_no_safe_component_are_refused",
+    ),
+    Defect(
+        "an artifact's hash is skipped",
+        "harness/store/run_folder.py",
+        "if (measured.bytes, measured.sha256) != (known.bytes, known.sha256):",
+        "if measured.bytes != known.bytes:",
+        "tests/run/test_execute.py::test_an_artifact_that_changed_is_refused",
+    ),
+    Defect(
+        "a table's hash is skipped",
+        "harness/evidence/parquet.py",
+        "same = path.stat().st_size == known.bytes and files.sha256(path) == known.sha256",
+        "same = path.stat().st_size == known.bytes",
+        "tests/evidence/test_parquet.py::test_a_file_that_is_not_the_one_written_is_refused",
+    ),
+    Defect(
+        "a record's seal is skipped",
+        "harness/json_text.py",
+        "    if seal and seal.groups() != ",
+        "    if False and seal and seal.groups() != ",
+        "tests/test_files.py::test_a_flip_of_any_bit_is_refused",
+    ),
+    Defect(
+        "a lock that another holds is taken",
+        "harness/locks.py",
+        "    except BlockingIOError:\n        return None\n",
+        "    except BlockingIOError:\n        return _opened(path, mode)\n",
+        "tests/test_locks.py::test_one_process_holds_a_lock_and_its_name_is_told",
+    ),
+)
+
+_WORKED = (
+    Defect(
+        "a time-out is swallowed",
+        "harness/program.py",
+        '        return "timeout"\n',
+        '        return "ok"\n',
+        "tests/test_process.py::test_a_deadline_ends_it_and_all_that_it_started",
+    ),
+    Defect(
+        "what a program started lives on",
+        "harness/warden.py",
+        "    left = children.end(removing, gently=asked)\n",
+        "    left = False\n",
+        "tests/test_process.py::test_a_deadline_ends_it_and_all_that_it_started",
+    ),
+    Defect(
+        "a cell sees the whole environment",
+        "harness/process.py",
+        "if _ALLOWED.fullmatch(key)}",
+        "}",
+        "tests/test_process.py::test_only_the_allowed_environment_is_seen",
+    ),
+    Defect(
+        "a log has no bound",
+        "harness/program.py",
+        "kept = block[: max(0, room)]",
+        "kept = block",
+        "tests/test_process.py::test_a_noisy_process_ends_and_its_log_is_cut",
+    ),
+    Defect(
+        "a failed cell is finished",
+        "harness/store/run_folder.py",
+        "return record.is_file() and record_of(record.parent).ok",
+        "return record.is_file()",
+        "tests/run/test_execute.py::test_a_number_that_is_none_fails_its_cell_alone",
+    ),
+    Defect(
+        "an unknown key of a manifest is left out",
+        "harness/problem/model.py",
+        'ConfigDict(extra="forbid"',
+        'ConfigDict(extra="ignore"',
+        "tests/problem/test_manifest.py::test_a_mistake_is_told_with_its_place",
+    ),
+)
+
+_SHOWN = (
+    Defect(
+        "a table's cell is not escaped",
+        "harness/report/escape.py",
+        '" | ".join(str(finalize(cell)) for cell in line)',
+        '" | ".join(str(cell) for cell in line)',
+        "tests/report/test_escape.py::test_a_name_keeps_its_cell_and_makes_no_element",
+    ),
+    Defect(
+        "an attribute is not escaped",
+        "harness/report/escape.py",
+        "return Markdown(html.escape(plain(text)))",
+        "return Markdown(plain(text))",
+        "tests/report/test_escape.py::test_a_link_leads_to_its_path_whatever_that_holds",
+    ),
+    Defect(
+        "ESC reaches the terminal",
+        "harness/plain.py",
+        r'"\x00-\x1f\x7f-\x9f"',
+        r'"\x00-\x1a\x7f-\x9f"',
+        "tests/test_plain.py::test_no_control_or_format_character_passes",
+    ),
+)
+
+DEFECTS = (*_READERS, *_JUDGEMENT, *_STORED, *_WORKED, *_SHOWN)
