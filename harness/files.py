@@ -184,7 +184,8 @@ def regular(path: Path) -> io.BufferedReader:
         odd = oddity(path.lstat().st_mode)
         if not odd:
             file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
-            odd = oddity(os.fstat(file.fileno()).st_mode)  # as it was replaced since
+            if odd := oddity(os.fstat(file.fileno()).st_mode):  # as it was replaced since
+                file.close()
     except FileNotFoundError:
         raise StoreError("no such file", where=path) from None
     except OSError as error:

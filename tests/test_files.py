@@ -265,6 +265,20 @@ def test_only_a_regular_file_is_opened(tmp_path: Path) -> None:
         files.regular(tmp_path / "absent")
 
 
+def test_a_file_that_is_replaced_as_it_is_opened_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("text")
+    (tmp_path / "link").symlink_to("file")
+    os.mkfifo(tmp_path / "fifo")
+    before = (tmp_path / "file").lstat()
+    monkeypatch.setattr(Path, "lstat", lambda _: before)
+    with pytest.raises(StoreError, match="not readable"):
+        files.regular(tmp_path / "link")
+    with pytest.raises(StoreError, match="a FIFO, not a regular file"):
+        files.regular(tmp_path / "fifo")
+
+
 def test_a_folder_is_removed_however_deep_and_closed_it_is(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     kept.mkdir()
@@ -285,3 +299,24 @@ def test_a_folder_is_removed_however_deep_and_closed_it_is(tmp_path: Path) -> No
     files.remove(tmp_path / "absent")
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
     assert (kept / "file").read_text() == "text"
+
+
+def test_a_folder_is_removed_by_who_owns_it_whatever_its_modes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # whose parents another user may not enter
+    inner = Path("folder") / "a" / "b" / "c"
+    inner.mkdir(parents=True)
+    (inner / "file").touch()
+    nobody, me = 65534, os.geteuid()
+    for path in (inner / "file", *inner.parents, inner):
+        if me == 0:
+            os.chown(path, nobody, nobody)
+        path.chmod(0o700 if path == Path() else 0)
+    try:
+        if me == 0:
+            os.seteuid(nobody)
+        files.remove(Path("folder"))
+    finally:
+        os.seteuid(me)
+    assert list(tmp_path.iterdir()) == []

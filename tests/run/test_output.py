@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from harness.engines.engine import Command
+from harness.errors import CaptureError
 from harness.evidence.cell_record import CellRecord
 from harness.problem.plan import Cell
 from harness.run import attempt, output
@@ -85,6 +86,20 @@ def test_a_cell_that_failed_keeps_its_reason_before_what_it_left(tmp_path: Path)
     assert record.reason == f"no such kernel; its output holds 'a' (a link): {ONLY}"
 
 
+@pytest.mark.parametrize("log", ["ln -s SECRET", "mkfifo", "mkdir"])
+def test_a_process_of_the_host_that_climbs_out_is_not_followed(
+    tmp_path: Path, secret: Path, log: str
+) -> None:
+    replaced = f"cd $OUT/..; rm log.txt; {log} log.txt; ln -s SECRET link; ln -s SECRET cell.json"
+    folder, record = ran(
+        tmp_path, f"{WELL}; {replaced}; mkfifo fifo".replace("SECRET", str(secret))
+    )
+    assert (record.status, record.artifacts) == ("ok", {})
+    assert secret.read_text() == LINE + "\n"
+    with pytest.raises(CaptureError, match="left no such file"):
+        run_folder.verified(folder, record, "link")
+
+
 def test_folders_are_no_artifacts_however_deep(tmp_path: Path) -> None:
     folder, record = ran(tmp_path, f"mkdir -p $OUT/a/b; ln -s / $OUT/a/b/c; {WELL}")
     assert (record.status, set(record.artifacts)) == ("ok", {"log.txt"})
@@ -120,7 +135,9 @@ def test_what_is_too_large_ends_the_cell(
 
 def test_too_many_files_end_the_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "MOST_FILES", 20)
-    _, record = ran(tmp_path, "for n in $(seq 30); do mkdir $OUT/$n; done; sleep 30")
+    # What the engine says of a cell that the harness ended is no reason.
+    script = "echo cannot connect; for n in $(seq 30); do mkdir $OUT/$n; done; sleep 30"
+    _, record = ran(tmp_path, script)
     assert (record.status, record.reason) == ("failed", "its output is more than 20 files")
 
 
