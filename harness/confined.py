@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 VARIABLE = "HARNESS_READ_BUDGET"
 """The environment variable that multiplies every budget."""
 
+MORE = f"if you trust the file, {VARIABLE}=4 allows four times as much memory and time"
+"""What to do where a budget is spent."""
+
 _MB = 1 << 20
 _LEAST_MEMORY = 1024 * _MB
 _MEMORY_PER_BYTE = {False: 12, True: 120}
@@ -43,6 +46,9 @@ Most are needed for a memory snapshot: up to 7 a byte of its pickle, which is pa
 """
 _LEAST_CPU_S, _CPU_S_PER_MB = 8.0, 2.0
 """Real captures take up to 0.2 s of a core a megabyte as stored."""
+_LEAST_UNPACKED, _MOST_UNPACKED = 32 * _MB, 16384 * _MB
+_UNPACKED_PER_BYTE = 250
+"""Real captures are packed up to 77-fold; gzip packs anything up to 1000-fold."""
 _MOST_SHARE = 0.75  # of the machine's memory
 _WALL_S = 60.0
 _WALLS = 5.0  # wall time for CPU time, on a machine that does other work
@@ -57,11 +63,12 @@ _IDLE = {"jemalloc_bg_thd", "polars-ooc-clea"}
 
 @dataclass(frozen=True)
 class Budget:
-    """What reading one file may take: memory in bytes, CPU time and wall time in seconds."""
+    """What reading one file may take: memory and unpacked size in bytes, CPU and wall time in s."""
 
     memory: int
     cpu_s: float
     wall_s: float
+    unpacked: int = _LEAST_UNPACKED
 
 
 def budget(path: Path) -> Budget:
@@ -78,7 +85,8 @@ def budget(path: Path) -> Budget:
     memory = times * (_LEAST_MEMORY + size * _MEMORY_PER_BYTE[head in _COMPRESSED])
     most = _MOST_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     cpu_s = times * (_LEAST_CPU_S + _CPU_S_PER_MB * size / _MB)
-    return Budget(int(min(memory, most)), cpu_s, _WALL_S + _WALLS * cpu_s)
+    unpacked = min(_LEAST_UNPACKED + size * _UNPACKED_PER_BYTE, _MOST_UNPACKED)
+    return Budget(int(min(memory, most)), cpu_s, _WALL_S + _WALLS * cpu_s, int(times * unpacked))
 
 
 def call(
@@ -95,7 +103,7 @@ def call(
         "reference": reference,
         "arguments": dict(arguments),
         "folder": str(folder.resolve()),
-        "memory": allowed.memory,
+        "memory_bytes": allowed.memory,
         "cpu_s": math.ceil(allowed.cpu_s),
         "wall_s": allowed.wall_s,
     }
@@ -123,15 +131,14 @@ def _unfinished(
 ) -> CaptureError:
     """Return why a call came to no result: its budget or itself."""
     status = ended["status"]
-    more = f"if you trust the file, {VARIABLE}=4 allows four times as much memory and time"
     aborted = status == -signal.SIGABRT and _NO_MEMORY in log.read_bytes()
-    if "memory" in answer or aborted or (status == -signal.SIGKILL and not ended["late"]):
+    if "out_of_memory" in answer or aborted or (status == -signal.SIGKILL and not ended["late"]):
         what = f"reading it takes more than {allowed.memory / _MB:,.0f} MB of memory"
-        return CaptureError(what, where=path, remedy=more)
+        return CaptureError(what, where=path, remedy=MORE)
     if status == -signal.SIGXCPU or ended["late"]:
         spent = allowed.wall_s if ended["late"] else allowed.cpu_s
         what = f"reading it takes more than {spent:,.3g} s{'' if ended['late'] else ' of CPU time'}"
-        return CaptureError(what, where=path, remedy=more)
+        return CaptureError(what, where=path, remedy=MORE)
     fault = answer.get("fault") or f"{_ending(status)} {process.last_line(log)}".strip()
     return CaptureError(
         f"its reader failed: {fault}", where=path, remedy="a fault of the harness: please report it"

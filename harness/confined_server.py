@@ -89,7 +89,7 @@ def _confined(request: dict[str, Any]) -> NoReturn:
         tempfile.tempdir = str(folder)
         _limit(resource.RLIMIT_CORE, 0)  # an abort is foreseen
         _limit(resource.RLIMIT_CPU, request["cpu_s"], request["cpu_s"] + _GRACE_S)
-        _limit(resource.RLIMIT_DATA, request["memory"])
+        _limit(resource.RLIMIT_DATA, request["memory_bytes"])
         answer = _answer(request)
         _limit(resource.RLIMIT_DATA, resource.getrlimit(resource.RLIMIT_DATA)[1])
         (folder / ANSWER).write_text(json.dumps(answer))
@@ -104,7 +104,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
     except HarnessError as error:
         return {"error": [type(error).__name__, error.what, error.where, error.remedy]}
     except MemoryError:
-        return {"memory": True}
+        return {"out_of_memory": True}
     except BaseException as error:
         first_line = str(error).partition("\n")[0][:300]
         return {"fault": f"{type(error).__name__}: {first_line}"}

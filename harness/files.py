@@ -23,7 +23,7 @@ _REMEDIES = {
     ),
 }
 
-_MOST_JSON_BYTES = 32 << 20
+_MOST_JSON_BYTES = 16 << 20
 """Bytes of the largest record that is read; the largest one published has 1.4 MB."""
 
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,149}")
@@ -154,7 +154,9 @@ def read_json(path: Path, *, unsealed: bool = False) -> dict[str, Any]:
             raise ValueError(f"more than {_MOST_JSON_BYTES >> 20} MiB")
         value = json_text.parsed(data)
         if not unsealed and not json_text.has_seal(data):
-            raise ValueError("its sha256 is missing")
+            raise ValueError(
+                "its sha256 is missing: an earlier harness wrote it, or another program"
+            )
     except ValueError as error:
         raise StoreError(str(error), where=path) from None
     return value

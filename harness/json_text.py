@@ -8,8 +8,11 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+Place: TypeAlias = tuple[str | int, ...]
+"""The keys and indices that lead to a value."""
 
 _KEY = "sha256"
 _SEAL = re.compile(rb',\n  "(.{6})": "(.{64})"\n\}\n\Z', re.DOTALL)
@@ -60,40 +63,52 @@ def parsed(data: bytes) -> dict[str, Any]:
     return value
 
 
-def mistakes(value: object, *place: str | int, of: str = "") -> Iterator[str]:
-    """Yield each value that a record cannot hold, with its place and what names it there.
+def mistakes(value: Mapping[str, object]) -> Iterator[str]:
+    """Yield each value that a record cannot hold, with its place and what names it there."""
+    return _mistakes(value, (), "")
 
-    ``of`` is the name of the nearest object, such as a sample's metric and region.
+
+def _mistakes(holder: Any, place: Place, of: str) -> Iterator[str]:
+    """Yield the mistakes in an object or array at ``place``.
+
+    ``of`` is the name of the nearest object that has one, such as a sample's metric and region.
     """
-    if len(place) > _MOST_LEVELS:
-        yield f"{_named(place, of)} is nested too deeply"
-    elif isinstance(value, dict):
-        name = " of ".join(
-            str(value[key]) for key in ("name", "metric", "region") if value.get(key)
-        )
-        for key, item in value.items():
-            yield from mistakes(key, *place, of=of) if not key.isascii() else ()
-            yield from mistakes(item, *place, key, of=name or of)
-    elif isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            yield from mistakes(item, *place, index, of=of)
-    elif isinstance(value, float) and not math.isfinite(value):
-        yield f"{_named(place, of)} is {value}, not a finite number"
-    elif isinstance(value, int) and value not in _INTEGERS:
-        yield f"{_named(place, of)} is an integer of more than 64 bits"
-    elif isinstance(value, str) and not value.isascii() and _is_broken(value):
-        yield f"{_named(place, of)} is no Unicode text"
+    items: Iterable[tuple[Any, object]] = enumerate(holder)
+    if isinstance(holder, dict):
+        names = (holder.get(key) for key in ("name", "metric", "region"))
+        of = " of ".join(name for name in names if name and isinstance(name, str)) or of
+        items = holder.items()
+    for key, value in items:
+        if isinstance(value, dict | list | tuple):
+            if len(place) == _MOST_LEVELS:
+                yield f"{_named((*place, key), of)} is nested too deeply"
+            elif value:
+                yield from _mistakes(value, (*place, key), of)
+        elif what := _mistake(value):
+            yield f"{_named((*place, key), of)} is {what}"
+        if isinstance(key, str) and _mistake(key):
+            yield f"{_named((*place, key), of)} is no Unicode text"
+
+
+def _mistake(value: object) -> str:
+    """Return what is wrong with a text or a number, empty if nothing is."""
+    if isinstance(value, str):
+        broken = not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value)
+        return "no Unicode text" if broken else ""
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else f"{value}, not a finite number"
+    fits = not isinstance(value, int) or value in _INTEGERS
+    return "" if fits else "an integer of more than 64 bits"
 
 
 def _seal(data: bytes) -> re.Match[bytes] | None:
     return _SEAL.search(data, max(0, len(data) - _SEAL_BYTES))
 
 
-def _named(place: tuple[str | int, ...], of: str) -> str:
-    path = ".".join(ascii(part).strip("'")[:_MOST_LETTERS] for part in place)
-    return f"{path} ({ascii(of[:_MOST_LETTERS])[1:-1]})" if of else path
+def path(place: Sequence[str | int]) -> str:
+    """Return the keys and indices that lead to a value in one word, such as samples.3.value."""
+    return ".".join(ascii(part).strip("'")[:_MOST_LETTERS] for part in place)
 
 
-def _is_broken(text: str) -> bool:
-    """Return whether half of a surrogate pair stands in a text."""
-    return any("\ud800" <= letter <= "\udfff" for letter in text)
+def _named(place: Place, of: str) -> str:
+    return f"{path(place)} ({ascii(of[:_MOST_LETTERS])[1:-1]})" if of else path(place)

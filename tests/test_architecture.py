@@ -50,6 +50,7 @@ FORBIDDEN = {
     "extract": LEFT | {"analysis", "report", "cli"},
     "analysis": LEFT | {"captures", "store", "extract", "report", "cli"},
     "report": LEFT | {"captures", "extract", "cli"},
+    "view": LEFT | {"captures", "cli"},
 }
 """A room to the rooms that it must not import, at any distance."""
 

@@ -240,7 +240,7 @@ def test_a_value_that_no_record_holds_is_named(tmp_path: Path, text: str, mistak
 def test_a_record_that_exhausts_memory_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "large.json").open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(StoreError, match="more than 32 MiB"):
+    with pytest.raises(StoreError, match="more than 16 MiB"):
         files.read_json(tmp_path / "large.json")
 
 

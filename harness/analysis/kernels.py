@@ -6,6 +6,7 @@ Names are as the profilers print them, demangled: nsys writes ``<(int)4>`` and `
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 _UNTELLING = {"kernel", "device_kernel"}  # shown with their namespace
@@ -103,6 +104,7 @@ def short_names(names: Iterable[str], limit: int = 60) -> dict[str, str]:
     return shortened
 
 
+@lru_cache(maxsize=1 << 14)
 def bare(name: str) -> tuple[str, str]:
     """Return the qualified function, bare of template arguments and parameters, and its functor.
 

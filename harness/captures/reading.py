@@ -7,7 +7,7 @@ leaves its tables as Arrow files, which this process maps.
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness import confined
 from harness.captures.kind import Kind, Lazy
@@ -16,6 +16,12 @@ from harness.evidence.tables import SCHEMAS, Tables, empty, frame
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+_LONGEST_TEXT = 1 << 17
+"""Bytes of one text: a kernel's name has up to 16 KB, an NVTX range of a server somewhat more."""
+_MOST_TEXT = 16 << 20
+"""Bytes of a table's different names."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,7 @@ def leave(folder: str, plain: str, reader: str, conditions: str) -> dict[str, ob
     path = Path(plain)
     tables = Lazy[[Path], Tables](reader)(path)
     for name, table in tables.items():
+        _check_texts(name, table)
         # A column of nulls is as long as any other.
         kept = [column for column in table if column.null_count() < table.height]
         (table.select(kept) if kept else table).write_ipc(
@@ -62,6 +69,25 @@ def leave(folder: str, plain: str, reader: str, conditions: str) -> dict[str, ob
     all_tables = {name: tables.get(name, empty(name)) for name in SCHEMAS}
     told = Lazy[[Path, Tables], dict[str, str]](conditions)(path, all_tables) if conditions else {}
     return {"tables": list(tables), "conditions": told}
+
+
+def _check_texts(name: str, table: "pl.DataFrame") -> None:
+    """Refuse texts whose length alone would keep the analysis busy."""
+    import polars as pl
+
+    for column in table:
+        if column.dtype == pl.Categorical:
+            lengths = column.unique().cat.len_bytes()
+        elif column.dtype == pl.String:
+            lengths = column.unique().str.len_bytes()
+        else:
+            continue
+        longest: Any = lengths.max()
+        if (longest or 0) > _LONGEST_TEXT:
+            raise CaptureError(f"a {column.name} of {longest:,} bytes, in the table {name}")
+        if lengths.sum() > _MOST_TEXT:
+            what = f"different values of {column.name} of more than {_MOST_TEXT >> 20} MB"
+            raise CaptureError(f"{what}, in the table {name}")
 
 
 def _mapped(folder: Path, table: str) -> "pl.DataFrame":

@@ -13,7 +13,6 @@ from harness.errors import CaptureError, ToolError
 
 _ZSTD, _GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
 _HEAD_BYTES = 4096
-_MOST_BYTES = 16 << 30  # of what a compressed capture may unpack to
 
 _FOREIGN = {
     re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"rocprofiler-sdk-tool"\s*:'): "rocprofv3's own JSON",
@@ -24,15 +23,13 @@ Recognised = tuple[Kind, Format]
 
 
 @contextlib.contextmanager
-def opened(
-    path: Path, most_bytes: int = _MOST_BYTES, *, form: Format | None = None
-) -> Iterator[Path]:
+def opened(path: Path, *, form: Format | None = None) -> Iterator[Path]:
     """Yield the path that the reader of ``path``'s kind can open, for as long as it is read.
 
     That is ``path`` itself if it is not compressed, or if the kind's reader unpacks as it goes.
     Otherwise it is unpacked into a private temporary folder; a format that needs an export is
     exported there. ``form`` is the file's format if it was sniffed before. Raises CaptureError if
-    ``path`` is not a capture, is damaged or unpacks to more than ``most_bytes``, ToolError if an
+    ``path`` is not a capture, is damaged or unpacks to more than its budget, ToolError if an
     export's program is absent or fails.
     """
     format_ = form or recognised(path)[1]
@@ -45,7 +42,7 @@ def opened(
         plain = path.resolve()
         if compressed:
             plain = folder / format_.plain_name
-            _unpack(path, plain, most_bytes)
+            _unpack(path, plain)
         yield format_.export(path, plain, folder) if format_.export else plain
 
 
@@ -82,15 +79,11 @@ def _is_compressed(path: Path) -> bool:
         return file.read(4).startswith((_ZSTD, _GZIP))
 
 
-def _unpack(path: Path, plain: Path, most_bytes: int) -> None:
+def _unpack(path: Path, plain: Path) -> None:
     """Write the unpacked content of ``path`` to ``plain``, which does not exist yet."""
-    size = 0
     try:
         with plain.open("xb") as file:
             for block in blocks(path, 1 << 20):
-                size += len(block)
-                if size > most_bytes:
-                    raise CaptureError(f"unpacks to more than {most_bytes} bytes", where=path)
                 file.write(block)
     except OSError as error:
         raise ToolError(

@@ -13,6 +13,7 @@ from harness.cli.join import join
 from harness.cli.list import list_problems
 from harness.cli.report import check, extract, report, schema
 from harness.cli.run import run
+from harness.cli.view import view
 
 app = typer.Typer(
     help="Reproduce, measure and explain GPU performance problems.",
@@ -31,6 +32,7 @@ app.command()(report)
 app.command()(inspect)
 app.command()(diff)
 app.command()(diagnose)
+app.command()(view)
 app.command()(doctor)
 app.command()(calibrate)
 app.command()(clean)

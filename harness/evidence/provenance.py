@@ -250,7 +250,7 @@ def load(folder: Path) -> EvidenceProvenance:
     version = known.get("version", VERSION)
     if version != VERSION:
         raise EvidenceError(
-            f"provenance of version {version}, this harness reads {VERSION}",
+            f"provenance of version {version!r:.20}, this harness reads {VERSION}",
             where=path,
             remedy="use the harness that made it",
         )

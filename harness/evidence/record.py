@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Strict, ValidationError
 
-from harness import files
+from harness import files, json_text
 from harness.errors import EvidenceError
 
 Item = TypeVar("Item")
@@ -34,7 +34,7 @@ def parsed(model: type[Model], value: Mapping[str, Any], path: Path) -> Model:
         return model.model_validate(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(map(str, first["loc"]))
+        key = json_text.path(first["loc"])
         raise EvidenceError(f"{key}: {first['msg']}", where=path) from None
 
 

@@ -1,5 +1,6 @@
 """What one field of a manifest cannot say alone: that the names it uses are made somewhere."""
 
+import difflib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -8,9 +9,9 @@ from pathlib import Path, PurePosixPath
 from harness.captures.registry import KINDS, filling
 from harness.problem.claim_checks import claims
 from harness.problem.located_yaml import Mistake, Place, shown
-from harness.problem.model import MOST_ROUNDS, Capture, Metric, Problem
+from harness.problem.model import MOST_ROUNDS, Capture, Metric, Problem, Settings
 from harness.problem.names import SECTIONS, Names
-from harness.problem.scripts import Scripts
+from harness.problem.scripts import Scripts, is_file
 
 SCRIPT = "repro.py"
 """The script of a problem that each of its cells runs."""
@@ -18,6 +19,7 @@ SCRIPT = "repro.py"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _FOLDER = re.compile(r"(0|[1-9][0-9]{0,5})-[a-z0-9-]{1,60}")
 _COUNTER = re.compile(r"[a-z0-9_]+__[A-Za-z0-9_.]+")
+_LARGEST_LOCK = 4 * 1024 * 1024
 _MOST_CELLS = 20_000
 
 
@@ -26,14 +28,15 @@ def mistakes_in(problem: Problem, names: Names) -> list[Mistake]:
 
     ``problem`` may lack entries that ``names`` has, because they have mistakes of their own.
     """
+    scripts = Scripts(problem.scripts)
     return [
         *_folder(problem),
         *_names(problem),
         *_files(problem),
         *_variants(problem, names),
-        *_captures(problem, names),
-        *_metrics(problem, names),
-        *claims(problem, names),
+        *_captures(problem, names, scripts),
+        *_metrics(problem, names, scripts),
+        *claims(problem, names, scripts),
         *_references(problem),
     ]
 
@@ -61,7 +64,11 @@ def _files(problem: Problem) -> Iterator[Mistake]:
     for name, environment in problem.environments.items():
         if environment.lock is not None:
             where: Place = ("environments", name, "lock")
-            yield from _file(where, problem.folder, environment.lock, "beside the manifest")
+            beside = "beside the manifest"
+            wrong = list(_file(where, problem.folder, environment.lock, beside))
+            if not wrong and not _is_text(problem.folder / environment.lock):
+                wrong = [(where, f"{shown(environment.lock)} is no text (write it with uv or pip)")]
+            yield from wrong
     for index, workload in enumerate(problem.workloads):
         beside = f"in {problem.shared.name}/"
         yield from _file(("workloads", index), problem.shared, workload, beside)
@@ -77,7 +84,7 @@ def _file(where: Place, folder: Path, name: str, beside: str) -> Iterator[Mistak
     if not _is_inside(name):
         what = f"{shown(name)} leads out of the folder"
         yield where, f"{what} (give a relative path to a file {beside})"
-    elif not _is_file(folder / name):
+    elif not is_file(folder / name):
         yield where, f"no file {shown(name)} {beside} (add it, or correct its name)"
 
 
@@ -86,11 +93,15 @@ def _is_inside(name: str) -> bool:
     return bool(path.parts) and not path.is_absolute() and ".." not in path.parts
 
 
-def _is_file(path: Path) -> bool:
+def _is_text(path: Path) -> bool:
+    """Return whether a file of at most so many bytes can be read as text."""
     try:
-        return path.is_file()
-    except OSError:  # a name that no file system has
+        if path.stat().st_size > _LARGEST_LOCK:
+            return False
+        path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
         return False
+    return True
 
 
 def _twice(where: Place, names: Sequence[str]) -> Iterator[Mistake]:
@@ -110,15 +121,16 @@ def _variants(problem: Problem, names: Names) -> Iterator[Mistake]:
         yield ("baseline",), what
 
 
-def _captures(problem: Problem, names: Names) -> Iterator[Mistake]:
-    scripts = Scripts(problem.scripts)
+def _captures(problem: Problem, names: Names, scripts: Scripts) -> Iterator[Mistake]:
     for kind, capture in problem.captures.items():
         where = ("captures", kind)
         yield from _cells((*where, "cells"), capture, names)
         for key in capture.settings.own():
             if not scripts.name(key):
+                near = difflib.get_close_matches(key, Settings.model_fields, n=1)
+                remedy = f"did you mean {near[0]!r}?" if near else "correct its name, or read it"
                 what = "neither the probe nor a script of the problem reads it"
-                yield (*where, "settings", key), f"{what} (correct its name, or read it)"
+                yield (*where, "settings", key), f"{what} ({remedy})"
         if capture.flags and not KINDS[kind].tool:
             what = f"no profiler program records {kind}, so none takes flags (drop them)"
             yield (*where, "flags"), what
@@ -156,8 +168,7 @@ def _amount(problem: Problem, kind: str) -> Iterator[Mistake]:
         yield ("captures", kind), f"{cells} cells ({remedy})"
 
 
-def _metrics(problem: Problem, names: Names) -> Iterator[Mistake]:
-    scripts = Scripts(problem.scripts)
+def _metrics(problem: Problem, names: Names, scripts: Scripts) -> Iterator[Mistake]:
     for name, metric in problem.metrics.items():
         for what in names.unknown("captures", metric.capture):
             yield ("metrics", name, "capture"), what
@@ -188,7 +199,7 @@ def _source(metric: Metric, scripts: Scripts) -> Iterator[tuple[str, str]]:
         if fact is not None and not scripts.name(fact):
             what = f"no script of the problem states the fact {shown(fact)}"
             yield key, f"{what} (correct the name, or state it with cell.fact)"
-    if metric.region is not None and not scripts.name(metric.region):
+    if metric.region is not None and not scripts.region(metric.region):
         what = f"no script of the problem has a region {shown(metric.region)}"
         yield "region", f"{what} (correct the name, or measure it)"
 
@@ -197,6 +208,7 @@ def _references(problem: Problem) -> Iterator[Mistake]:
     for name, reference in problem.references.items():
         if not reference.columns:
             yield ("references", name, "columns"), "is empty (name the columns of the rows)"
+            continue
         for index, row in enumerate(reference.rows):
             if len(row) != len(reference.columns):
                 what = f"{len(row)} values for {len(reference.columns)} columns"

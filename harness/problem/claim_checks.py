@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 
 from harness.problem.located_yaml import Mistake, Place
-from harness.problem.model import Advice, BoundClaim, Device, Problem, Selection
+from harness.problem.model import Advice, BoundClaim, Capture, Device, Problem, Selection
 from harness.problem.names import Names
+from harness.problem.scripts import Scripts
 
 _DEVICES: tuple[Device, ...] = ("cuda", "cpu")
 
 
-def claims(problem: Problem, names: Names) -> Iterator[Mistake]:
+def claims(problem: Problem, names: Names, scripts: Scripts) -> Iterator[Mistake]:
     """Yield every mistake in the claims, and in the card's."""
     seen: set[str] = set()
     for index, claim in enumerate(problem.claims):
@@ -17,7 +18,8 @@ def claims(problem: Problem, names: Names) -> Iterator[Mistake]:
             yield ("claims", index, "id"), f"duplicate name {claim.id!r} (rename one of them)"
         seen.add(claim.id)
         check = _advice if isinstance(claim, Advice) else _bound_claim
-        yield from check(problem, names, ("claims", index), claim)  # type: ignore[arg-type]  # by kind
+        where: Place = ("claims", index)
+        yield from check(problem, names, scripts, where, claim)  # type: ignore[arg-type]  # by kind
     if problem.card:
         for what in names.unknown("claims", problem.card.claim):
             yield ("card", "claim"), what
@@ -30,18 +32,22 @@ def complete(claim: BoundClaim, selection: Selection) -> tuple[str, str, str]:
     return variant, case, selection.metric or claim.metric  # type: ignore[return-value]  # checked at load
 
 
-def _metric(names: Names, name: str) -> Iterator[str]:
+def _metric(names: Names, scripts: Scripts, name: str) -> Iterator[str]:
     """Yield what is wrong with METRIC or METRIC@REGION."""
     base, at, region = name.partition("@")
     yield from names.unknown("metrics", base)
     if at and not region:
         yield f"{name!r} names no region (write METRIC@REGION, or drop the @)"
+    elif at and not scripts.region(region):
+        yield f"no script of the problem has a region {region!r} (correct the name, or measure it)"
 
 
-def _advice(problem: Problem, names: Names, where: Place, advice: Advice) -> Iterator[Mistake]:
+def _advice(
+    problem: Problem, names: Names, scripts: Scripts, where: Place, advice: Advice
+) -> Iterator[Mistake]:
     sides = {"take": advice.take, "instead_of": advice.instead_of}
     unknown = [
-        *((("metric",), what) for what in _metric(names, advice.metric)),
+        *((("metric",), what) for what in _metric(names, scripts, advice.metric)),
         *(
             ((key,), what)
             for key, variant in sides.items()
@@ -55,7 +61,7 @@ def _advice(problem: Problem, names: Names, where: Place, advice: Advice) -> Ite
         *(
             (("pays", number), what)
             for number, metric in enumerate(advice.pays)
-            for what in _metric(names, metric)
+            for what in _metric(names, scripts, metric)
         ),
         *(
             (("except", variant), what)
@@ -100,7 +106,7 @@ def _advice_is_measured(problem: Problem, where: Place, advice: Advice) -> Itera
 
 
 def _bound_claim(
-    problem: Problem, names: Names, where: Place, claim: BoundClaim
+    problem: Problem, names: Names, scripts: Scripts, where: Place, claim: BoundClaim
 ) -> Iterator[Mistake]:
     devices = set(_DEVICES)
     found: dict[Place, str] = {}
@@ -109,13 +115,19 @@ def _bound_claim(
             continue
         whole = complete(claim, selection)
         for key, name in zip(("variant", "case", "metric"), whole, strict=True):
-            place = (*where, side, key)
+            place: Place = (*where, side, key)
             if key == "metric" and selection.metric is None:
                 place = (*where, key)
+            elif getattr(selection, key) is None:
+                place = (*where, "of", key)
             if name is None:
-                found[(*where, "of", key)] = "is missing (say what the metric is taken of)"
+                found[place] = "is missing (say what the metric is taken of)"
             else:
-                wrong = _metric(names, name) if key == "metric" else names.unknown(f"{key}s", name)
+                wrong = (
+                    _metric(names, scripts, name)
+                    if key == "metric"
+                    else names.unknown(f"{key}s", name)
+                )
                 found.update((place, what) for what in wrong)
         if found:
             continue
@@ -132,21 +144,28 @@ def _bound_claim(
 def _devices(
     problem: Problem, needs: Device | None, variant: str, case: str, metric: str
 ) -> set[Device]:
-    """Return the devices for which the plan makes a metric; all if an entry has mistakes."""
+    """Return the devices for which the plan makes a metric; all if mistakes hide it."""
     base = metric.partition("@")[0]
+    kind = problem.metrics[base].capture if base in problem.metrics else ""
+    capture = problem.captures.get(kind)
     if (
         variant not in problem.variants
         or case not in problem.cases
-        or base not in problem.metrics
-        or problem.metrics[base].capture not in problem.captures
+        or capture is None
+        or not _all_known(problem, capture)
     ):
         return set(_DEVICES)
-    kind = problem.metrics[base].capture
     return {
         device
         for device in _DEVICES
         if needs in (None, device) and problem.covers(kind, variant, case, device)
     }
+
+
+def _all_known(problem: Problem, capture: Capture) -> bool:
+    """Return whether the cells of a capture are of cases and variants that there are."""
+    listed = [name for names in capture.cells.values() if names != "all" for name in names]
+    return capture.cells.keys() <= problem.cases.keys() and {*listed} <= problem.variants.keys()
 
 
 def _not_made(needs: Device | None, variant: str, case: str, metric: str) -> str:

@@ -32,25 +32,31 @@ _LARGEST = 2**63
 _TAG = "tag:yaml.org,2002:"
 _BASE_60 = re.compile(r"[-+]?\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?")
 _OCTAL = re.compile(r"[-+]?0[\d_]+")
+_KEY = re.compile(r"[\s-]*([\w.-]{1,60}):")
 _QUOTE = "put it in quotes"
 
 
 @dataclass
 class Located:
-    """What a file says: ``data``, the line of each place, and every ``mistake`` by place.
+    """What a file says: ``data``, the line and column of each place, and ``mistakes`` by place.
 
-    A value with a mistake is None in ``data``.
+    A value with a mistake is None in ``data``. Places that an alias or a merge repeats have the
+    line and column of what they repeat.
     """
 
     data: Any = None
-    lines: dict[Place, int] = field(default_factory=dict)
+    marks: dict[Place, tuple[int, int]] = field(default_factory=dict)
     mistakes: dict[Place, str] = field(default_factory=dict)
 
-    def line(self, where: Place) -> int:
-        """Return the line of a place, or of the nearest place around it that has one."""
-        while where and where not in self.lines:
+    def mark(self, where: Place) -> tuple[int, int]:
+        """Return line and column of a place, or of the nearest place around it that has them."""
+        while where and where not in self.marks:
             where = where[:-1]
-        return self.lines.get(where, 1)
+        return self.marks.get(where, (1, 1))
+
+    def note(self, where: Place, node: yaml.Node) -> None:
+        """Note that a place is where ``node`` starts."""
+        self.marks[where] = (node.start_mark.line + 1, node.start_mark.column + 1)
 
 
 def read(path: Path) -> Located:
@@ -63,10 +69,7 @@ def read(path: Path) -> Located:
             raise _refused(path, 1, "empty", "CONTRIBUTING.md says what a manifest holds")
         return _Values(loader).of(node)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        remedy = getattr(error, "note", None) or "look for quotes, brackets and indentation there"
-        what = textwrap.shorten(f"{error.problem}", 200, placeholder=" …")
-        raise _refused(path, mark.line + 1 if mark else 1, what, remedy) from None
+        raise _no_yaml(path, text, error) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise _refused(path, line, f"the character {error.character:#x}", "remove it") from None
@@ -78,20 +81,37 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:56]} …{text[-1]}"
 
 
+def _no_yaml(path: Path, text: str, error: yaml.MarkedYAMLError) -> ManifestError:
+    """Return the error of a text that is no YAML, at its line and the key in this line."""
+    what = f"{error.problem}"
+    mark = error.problem_mark
+    if error.context and not error.note:
+        what = f"{error.context}, {what}"
+        if "end" in what:  # of the file: what began has no end
+            mark = error.context_mark
+    line = mark.line if mark else 0
+    key = next((_KEY.match(found) for found in text.splitlines()[line : line + 1]), None)
+    what = textwrap.shorten(what, 200, placeholder=" …")
+    remedy = error.note or "look for quotes, brackets, indentation and anchors there"
+    return _refused(path, line + 1, f"{key[1]}: {what}" if key else what, remedy)
+
+
 def _text(path: Path) -> str:
     """Return the text of a regular file of at most so many bytes."""
     try:
         if not path.is_file():
-            raise ManifestError("no such file, or none that can be read", where=path)
+            what = "no such file" if not path.exists() else "no regular file"
+            raise ManifestError(what, where=path, remedy="write the manifest there")
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise ManifestError(f"not readable: {error.strerror}", where=path) from error
+        what = f"not readable: {error.strerror}"
+        raise ManifestError(what, where=path, remedy="let its readers read it") from error
     if len(content) > _MOST_BYTES:
         lines = content.split(b"\n")
         longest = max(range(len(lines)), key=lambda number: len(lines[number]))
-        key = re.match(rb"\s*([\w.-]{1,60}):", lines[longest])
-        what = f"{key[1].decode() if key else 'manifest'}: the file has {path.stat().st_size} bytes"
+        key = _KEY.match(lines[longest][:100].decode("utf-8", errors="replace"))
+        what = f"{key[1] if key else 'manifest'}: the file has {path.stat().st_size} bytes"
         remedy = f"at most {_MOST_BYTES}; data lies in a file of its own, which a script reads"
         raise _refused(path, longest + 1, what, remedy)
     try:
@@ -165,7 +185,7 @@ class _Values:
             return self._mapping(node, where, depth)
         if isinstance(node, yaml.SequenceNode) and node.tag == f"{_TAG}seq":
             for index, item in enumerate(node.value):
-                self._found.lines[(*where, index)] = item.start_mark.line + 1
+                self._found.note((*where, index), item)
             return [
                 self._value(item, (*where, index), depth + 1)
                 for index, item in enumerate(node.value)
@@ -188,13 +208,11 @@ class _Values:
             if name is None:
                 continue
             here = (*where, name)
-            line = key.start_mark.line + 1
+            first = self._found.mark(here)[0]
+            self._found.note(here, key)
             if name in own:
-                first = self._found.lines[here]
-                self._found.lines[here] = line
                 self._wrong(here, f"duplicate name, first on line {first}", "rename one of them")
                 continue
-            self._found.lines[here] = line
             own[name] = self._value(value, here, depth + 1)
         return merged | own
 
@@ -202,7 +220,7 @@ class _Values:
         if isinstance(node, yaml.MappingNode) and depth < _DEEPEST:
             return self._mapping(node, where, depth + 1)
         here = (*where, "<<")
-        self._found.lines[here] = node.start_mark.line + 1
+        self._found.note(here, node)
         self._wrong(here, "merges what is no mapping", "name a mapping's anchor")
         return {}
 
@@ -216,7 +234,7 @@ class _Values:
                 return key
         text = node.value if isinstance(node, yaml.ScalarNode) else "[…]"
         here = (*where, shown(text))
-        self._found.lines[here] = node.start_mark.line + 1
+        self._found.note(here, node)
         name = node.tag.removeprefix(_TAG)
         if name == "str":
             self._wrong(here, "a key that is too long or unprintable", "choose a short name")

@@ -71,9 +71,18 @@ def find(problems: Path, wanted: str) -> Problem:
 
 
 def _error(path: Path, said: Located, mistakes: dict[Place, str]) -> ManifestError:
-    """Return the error that lists each mistake with its line and key, by line."""
-    by_line = sorted((said.line(where), _dotted(where), what) for where, what in mistakes.items())
-    told = [f"line {line}: {key}: {what}" for line, key, what in by_line[:_MOST_TOLD]]
+    """Return the error that lists each mistake with its line and key, by line.
+
+    What stands in one place is told once, however many aliases repeat it.
+    """
+    repeated: dict[tuple[object, ...], str] = {}
+    for where, what in mistakes.items():
+        line, column = said.mark(where)
+        repeated.setdefault(
+            (line, column, where[-1:], what), f"line {line}: {_dotted(where)}: {what}"
+        )
+    by_line = [repeated[key] for key in sorted(repeated, key=lambda key: (key[:2], repeated[key]))]
+    told = by_line[:_MOST_TOLD]
     if more := len(by_line) - len(told):
         told.append(f"and {more} more")
     return ManifestError("; ".join(told), where=path)

@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from harness.captures.registry import KINDS
+from harness.problem.scripts import is_file
 
 
 def _known(kind: str) -> str:
@@ -30,7 +31,7 @@ CaptureKind = Annotated[
 Device = Literal["cuda", "cpu"]
 Name = str
 
-MOST_ROUNDS = 100
+MOST_ROUNDS = 1000
 
 
 def _one_line(text: str) -> str:
@@ -314,7 +315,8 @@ class Problem(_Model):
         """Return the files that a cell runs and reads: its folder's, then the shared workloads."""
         kinds = ("py", "cu", "cuh", "json")
         own = [path for kind in kinds for path in sorted(self._folder.glob(f"**/*.{kind}"))]
-        return own + [self.shared / name for name in self.workloads]
+        shared = [self.shared / name for name in self.workloads]
+        return [path for path in [*own, *shared] if is_file(path)]
 
     @property
     def shared(self) -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.captures.registry import KINDS
 from harness.errors import UsageError
-from harness.problem.model import CaptureKind, Device, Problem
+from harness.problem.model import MOST_ROUNDS, CaptureKind, Device, Problem
 from harness.problem.needs import Spot, Use, uses
 
 
@@ -253,8 +253,8 @@ def source_hash(problem: Problem) -> str:
 
 
 def _known(problem: Problem, selected: Selected) -> None:
-    if selected.rounds is not None and selected.rounds < 1:
-        raise UsageError("--rounds has to be at least 1")
+    if selected.rounds is not None and not 1 <= selected.rounds <= MOST_ROUNDS:
+        raise UsageError(f"--rounds has to be at least 1 and at most {MOST_ROUNDS}")
     for kind in ("variants", "cases", "captures"):
         names = getattr(problem, kind)
         for name in getattr(selected, kind):

@@ -11,8 +11,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from harness.errors import ManifestError
+
 _LARGEST = 2 * 1024 * 1024
 """Bytes of a file that is looked through; a larger one holds data."""
+
+
+def is_file(path: Path) -> bool:
+    """Return whether a path is a regular file; a name that no file system has is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 class _Words(NamedTuple):
@@ -27,15 +37,13 @@ class Scripts:
     """The files that a problem's cells run and read."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
-        self._texts = [
-            (path, path.read_text(encoding="utf-8", errors="replace"))
-            for path in paths
-            if path.is_file() and path.stat().st_size <= _LARGEST
-        ]
+        self._texts = [(path, _text(path)) for path in paths if path.stat().st_size <= _LARGEST]
 
     def name(self, wanted: str) -> bool:
         """Return whether some script can give this name, or whether that cannot be known."""
         quoted = (f'"{wanted}"', f"'{wanted}'")
+        if not wanted:
+            return False
         if any(mark in text for _, text in self._texts for mark in quoted):
             return True
         words, patterns, whole = self._words
@@ -46,6 +54,13 @@ class Scripts:
         return any(pattern.fullmatch(wanted) for pattern in patterns) and all(
             part in known or re.search(r"\d", part) for part in parts
         )
+
+    def region(self, wanted: str) -> bool:
+        """Return whether some script can measure a region of this name.
+
+        Regions are named by sizes as well, in which any number may stand.
+        """
+        return bool(re.search(r"\d", wanted)) or self.name(wanted)
 
     @cached_property
     def _parts(self) -> frozenset[str]:
@@ -70,6 +85,14 @@ class Scripts:
             words.update(_said(tree))
             patterns.update(dict.fromkeys(_formatted(tree)))
         return _Words(frozenset(words), tuple(re.compile(each) for each in patterns), whole)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        what = f"not readable: {error.strerror}"
+        raise ManifestError(what, where=path, remedy="let its readers read it") from error
 
 
 def _said(tree: ast.AST) -> Iterator[str]:

@@ -1,8 +1,9 @@
 """Plain data to models: every mistake in our own words, and what can be read in spite of them."""
 
 import difflib
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,22 +46,26 @@ def understood(said: Located) -> Understood:
         what = f"is {_noun(data)} (a manifest is a mapping: title, summary, environments …)"
         return Understood(None, mistakes or {(): what}, Names())
     unknown: list[Place] = []
+    by_place: dict[Place, list[ErrorDetails]] = defaultdict(list)
     try:
         problem = Problem.model_validate(data)
     except ValidationError as error:
         problem = None
-        by_place: dict[Place, list[ErrorDetails]] = defaultdict(list)
         for detail in error.errors(include_url=False):
             by_place[_place(detail, data)].append(detail)
+        unknown = [place for place, found in by_place.items() if found[0]["type"] == _NO_SUCH_KEY]
+        misspelt = {
+            (*where[:-1], _near(str(where[-1]), _keys(where[:-1], data))) for where in unknown
+        }
         for where, details in sorted(by_place.items(), key=lambda item: -len(item[0])):
-            if details[0]["type"] == _NO_SUCH_KEY:
-                unknown.append(where)
-            if not any(overlap(where, known) for known in mistakes):
-                mistakes[where] = _told(where, details)
+            is_told = any(overlap(where, known) for known in mistakes)
+            if not is_told and not (where in misspelt and details[0]["type"] == "missing"):
+                mistakes[where] = _told(where, details, data)
     names = Names.of(data)
     if not mistakes:
         return Understood(problem, mistakes, names, tuple(range(len(data["claims"]))))
-    rest, claims = _without(data, mistakes, unknown)
+    unread = [place for place in [*mistakes, *by_place] if place not in unknown]
+    rest, claims = _without(data, unread, unknown)
     try:
         problem = Problem.model_validate(rest)
     except ValidationError:
@@ -75,19 +80,19 @@ def overlap(one: Place, other: Place) -> bool:
 
 
 def _without(
-    data: dict[str, Any], mistakes: Iterable[Place], unknown: list[Place]
+    data: dict[str, Any], unread: Iterable[Place], unknown: Iterable[Place]
 ) -> tuple[dict[str, Any], tuple[int, ...]]:
-    """Return the data without what has mistakes, and which claims it still holds.
+    """Return the data without what cannot be read, and which claims it still holds.
 
-    That is an unknown key by itself, an entry of a section, a claim, or a whole section.
+    That is an ``unknown`` key by itself, else an entry of a section, a claim, or a whole section.
     """
     rest = {name: dict(part) if isinstance(part, dict) else part for name, part in data.items()}
     claims = dict(enumerate(data["claims"])) if isinstance(data.get("claims"), list) else {}
-    for where in mistakes:
+    for where in unknown:
+        _cut(rest, claims, where)
+    for where in unread:
         section = where[0]
-        if where in unknown:
-            _cut(rest, claims, where)
-        elif section == "claims" and len(where) > 1:
+        if section == "claims" and len(where) > 1:
             claims = {index: claim for index, claim in claims.items() if index != where[1]}
         elif section in SECTIONS and len(where) > 1 and isinstance(rest.get(section), dict):
             rest[str(section)].pop(where[1], None)
@@ -134,22 +139,23 @@ def _has(data: Any, part: str | int) -> bool:
     return isinstance(data, dict) and part in data
 
 
-def _told(where: Place, errors: list[ErrorDetails]) -> str:
+def _told(where: Place, errors: list[ErrorDetails], data: dict[str, Any]) -> str:
     """Return the words for the errors of one place: several are the kinds a value may be of."""
     first = errors[0]
     kind, context, value = first["type"], first.get("ctx", {}), first["input"]
     if kind == "missing":
         return "is missing (write it; `harness schema` describes it)"
     if kind == _NO_SUCH_KEY:
-        near = difflib.get_close_matches(str(where[-1]), list(_keys()), n=1)
-        return f"no such key ({f'did you mean {near[0]!r}?' if near else 'see `harness schema`'})"
+        known = _keys(where[:-1], data)
+        near = _near(str(where[-1]), known)
+        remedy = f"did you mean {near!r}?" if near else f"there are: {', '.join(known)}"
+        return f"no such key ({remedy})"
     if kind in _LIMITS:
-        name, words = _LIMITS[kind]
-        return f"is {_size(kind, value)} ({words} {context[name]})"
+        return _beyond(kind, value, context[_LIMITS[kind][0]])
     if nouns := list(dict.fromkeys(_wanted(error) for error in errors if _wanted(error))):
         if nouns == ["a whole number", "a number"]:
             nouns = nouns[1:]
-        return f"is {_noun(value)} {shown(value)} (write {' or '.join(nouns)}{_hint(value, nouns)})"
+        return f"is {_noun(value)} (write {' or '.join(nouns)}{_hint(value, nouns)})"
     text = first["msg"].removeprefix("Value error, ")
     return text if text.endswith(")") else f"{text} (see `harness schema`)"
 
@@ -159,10 +165,10 @@ _LIMITS = {
     "greater_than": ("gt", "more than"),
     "less_than_equal": ("le", "at most"),
     "less_than": ("lt", "less than"),
-    "too_short": ("min_length", "at least so many:"),
-    "too_long": ("max_length", "at most so many:"),
-    "string_too_short": ("min_length", "at least so many letters:"),
-    "string_too_long": ("max_length", "at most so many letters:"),
+    "too_short": ("min_length", "at least"),
+    "too_long": ("max_length", "at most"),
+    "string_too_short": ("min_length", "at least"),
+    "string_too_long": ("max_length", "at most"),
 }
 """The error of a limit to the limit's name and the words before it."""
 
@@ -180,36 +186,71 @@ _WANTED = {
 }
 
 
+def _beyond(kind: str, value: Any, limit: float) -> str:
+    """Return the words for a value beyond a limit."""
+    if not kind.endswith(("short", "long")):
+        has = f"is {shown(value)}"
+    elif not value:
+        return "is empty (write it)"
+    else:
+        has = f"has {len(value)} {'letters' if isinstance(value, str) else 'values'}"
+    return f"{has} ({_LIMITS[kind][1]} {limit:g})"
+
+
 def _wanted(error: ErrorDetails) -> str:
     """Return what a value should have been, empty if an error is of another kind."""
     if error["type"] == "literal_error":
         return str(error["ctx"]["expected"])
-    return _WANTED.get(error["type"], "")
+    noun = _WANTED.get(error["type"], "")
+    is_scalar = isinstance(error["input"], bool | int | float)
+    return "text in quotes" if noun == "text" and is_scalar else noun
 
 
 def _hint(value: object, nouns: list[str]) -> str:
-    if "text" in nouns and isinstance(value, bool | int | float):
-        return ", in quotes"
-    if isinstance(value, str) and nouns[-1].endswith("number") and "e" in value.lower():
-        return "; with an exponent it needs point and sign, as in 1.0e+5"
+    is_exponential = isinstance(value, str) and re.fullmatch(r"[-+]?[\d.]+[eE][-+]?\d+", value)
+    if is_exponential and nouns[-1] == "a number":
+        return ": YAML reads one with an exponent only with point and sign, as in 1.0e+5"
     return ""
 
 
 def _noun(value: object) -> str:
+    if value is None:
+        return "empty"
     nouns = {str: "the text", bool: "the truth value", dict: "the mapping", list: "the list"}
-    return nouns.get(type(value), "empty:" if value is None else "the number")
+    return f"{nouns.get(type(value), 'the number')} {shown(value)}"
 
 
-def _size(kind: str, value: Any) -> str:
-    if kind in ("too_short", "too_long"):
-        return f"{len(value)} values" if value else "empty"
-    if kind.startswith("string"):
-        return f"{len(value)} letters" if value else "empty"
-    return shown(value)
+_OF_SECTION: dict[str, type[BaseModel]] = {
+    "environments": model.Environment,
+    "variants": model.Variant,
+    "cases": model.Case,
+    "captures": model.Capture,
+    "metrics": model.Metric,
+    "references": model.Reference,
+    "short": model.Short,
+    "card": model.Card,
+}
+_OF_CLAIM: dict[str | int, type[BaseModel]] = {
+    "bound": model.Bound,
+    "of": model.Selection,
+    "over": model.Selection,
+}
 
 
-def _keys() -> Iterator[str]:
-    """Return every key that some model of a manifest has."""
-    for each in vars(model).values():
-        if isinstance(each, type) and issubclass(each, BaseModel):
-            yield from (known.alias or name for name, known in each.model_fields.items())
+def _keys(where: Place, data: dict[str, Any]) -> list[str]:
+    """Return the keys that the mapping at a place may have."""
+    if not where:
+        of: type[BaseModel] = Problem
+    elif where[0] != "claims":
+        of = _OF_SECTION[str(where[0])]
+    elif len(where) > 2:
+        of = _OF_CLAIM[where[2]]
+    else:
+        claim = data["claims"][where[1]]
+        of = model.Advice if claim.get("kind") == "advice" else model.BoundClaim
+    return [known.alias or name for name, known in of.model_fields.items()]
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is most like a name, empty if none is."""
+    return next(iter(difflib.get_close_matches(name, list(known), n=1)), "")

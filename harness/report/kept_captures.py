@@ -5,6 +5,7 @@ first, then the most telling kinds, small files before large ones, up to ``GIT_B
 go into the local store, from where ``harness captures push`` copies them.
 """
 
+import os
 import re
 import shutil
 import tempfile
@@ -168,10 +169,11 @@ def _write(source: Path, kept: Kept, target: Path) -> None:
         if kept.redact:
             plain = Path(scratch) / source.name
             kept.redact(source, plain)
-        if not kept.compressed:
-            shutil.copyfile(plain, target)
-            return
-        import zstandard
+        with files.regular(plain) as file, target.open("wb") as copy:
+            if not kept.compressed:
+                shutil.copyfileobj(file, copy)
+                return
+            import zstandard
 
-        compressor = zstandard.ZstdCompressor(level=19)
-        target.write_bytes(compressor.compress(plain.read_bytes()))
+            size = os.fstat(file.fileno()).st_size
+            zstandard.ZstdCompressor(level=19).copy_stream(file, copy, size=size)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness import files
 from harness.analysis.claims import ClaimResult
 from harness.analysis.metrics import Metrics
 from harness.errors import ManifestError
@@ -38,17 +39,19 @@ class Page:
         """Keep a figure as ``name``.svg and return the Markdown that shows it above its caption.
 
         Without ``svg`` return a line that says that ``alt`` was not measured. ManifestError where
-        another figure of the worklog or its pages has that name.
+        another figure of the worklog or its pages has that name, UsageError where no file can have
+        it.
         """
+        file = files.safe_name(f"{name}.svg")
         if svg is None:
             return not_measured(alt)
-        if self.figures.setdefault(f"{name}.svg", svg) != svg:
+        if self.figures.setdefault(file, svg) != svg:
             raise ManifestError(
                 f"two figures are called {name!r}",
                 where=self.problem.folder,
                 remedy="give each figure of the worklog and its pages a name of its own",
             )
-        target = self.root + link(f"figures/{name}.svg")
+        target = self.root + link(f"figures/{file}")
         return Markdown(f"![{escape(alt)}]({target})\n\n*{prose(caption)}*")
 
 

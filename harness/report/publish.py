@@ -13,7 +13,7 @@ from harness.extract import run as extraction
 from harness.problem.model import Problem
 from harness.report import card, completeness, index, kept_captures
 from harness.report.page import Page
-from harness.report.worklog import render as render_template
+from harness.report.worklog import Templates
 from harness.store import run_folder
 
 PAGES = "pages"
@@ -72,10 +72,11 @@ def render(problem: Problem, folder: Path) -> dict[str, str]:
     """
     page = page_of(problem, folder)
     run = page.provenance.run
-    if run.is_short or run.target.device == "cpu":
-        texts = {"README.md": render_template(SHORT, page)}
-    else:
-        texts = _worklog(page)
+    with Templates() as templates:
+        if run.is_short or run.target.device == "cpu":
+            texts = {"README.md": templates.render(SHORT, page)}
+        else:
+            texts = _worklog(page, templates)
     _write(folder / "figures", page.figures)
     _write(folder / PAGES, {Path(name).name: texts[name] for name in texts if "/" in name})
     files.write_text(folder / "README.md", texts["README.md"])
@@ -83,14 +84,14 @@ def render(problem: Problem, folder: Path) -> dict[str, str]:
     return texts
 
 
-def _worklog(page: Page) -> dict[str, str]:
+def _worklog(page: Page, templates: Templates) -> dict[str, str]:
     """Return the problem's worklog and the pages under it, by path."""
     folder = page.problem.folder
-    texts = {"README.md": render_template(folder / "worklog.md.j2", page)}
+    texts = {"README.md": templates.render(folder / "worklog.md.j2", page)}
     sub_page = replace(page, root="../")
     for template in sorted((folder / PAGES).glob(f"*{_TEMPLATE}")):
         name = files.safe_name(template.name.removesuffix(_TEMPLATE))
-        texts[f"{PAGES}/{name}.md"] = render_template(template, sub_page)
+        texts[f"{PAGES}/{name}.md"] = templates.render(template, sub_page)
     return texts
 
 

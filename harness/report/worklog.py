@@ -1,92 +1,175 @@
-"""Renders a problem's template; the names that it asks for are looked up in the registry.
+"""Renders a problem's templates; the names that they ask for are looked up in the registry.
 
-Nothing is computed in a template, and no number stands in it.
+Nothing is computed in a template, and no number stands in it. A template is a contributor's: a
+process of its own holds it (:mod:`harness.report.template`), and what it asks for is answered here.
 """
 
-import inspect
-import traceback
+import contextlib
+import os
+import signal
+import sys
+import time
 from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from harness import process
+from harness.errors import ManifestError, UsageError
 from harness.references import resolve
+from harness.report import arguments, source_text
 from harness.report.page import Page
 from harness.report.sections import SECTIONS
+from harness.report.template.channel import Channel, Message, packed, unpacked
 
-_REMEDY = "a template knows problem, w.on_gpu and what harness/report/sections/__init__.py lists"
+MOST_CALLS = 10_000
+"""Calls of sections that one page may make."""
+MOST_CPU_S = 300
+"""Seconds of CPU time that the sections of one page may take."""
+
+_SILENT_S = 60.0
+"""Seconds without a message after which the other process is taken for dead."""
 
 
-_FROM_TEXT = "<template>"
-"""The file that a traceback names for a template which was given as text."""
+class _TemplateError(Exception):
+    """Carries a ManifestError through the section whose block could not be rendered."""
+
+    def __init__(self, mistake: ManifestError) -> None:
+        self.mistake = mistake
 
 
-class WrongCallError(Exception):
-    """A template calls a section with arguments that it does not take."""
+class Templates:
+    """The process that holds templates, from ``with`` to its end."""
 
+    def __enter__(self) -> Self:
+        self._process = process.guardian(
+            [sys.executable, "-m", "harness.report.template.interpreter"],
+            cwd=Path(__file__).parents[2],
+            env=process.environment({}),
+        )
+        assert self._process.stdin and self._process.stdout  # noqa: S101 - for the type checker
+        self._channel = Channel(self._process.stdout.fileno(), self._process.stdin.fileno())
+        return self
 
-class Worklog:
-    """What a template calls ``w``: every section by its name, made from one page."""
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # it has nothing to lose
+        with contextlib.suppress(OSError):
+            self._process.communicate()
 
-    def __init__(self, page: Page) -> None:
-        self._page = page
-        self.on_gpu = page.target.device == "cuda"
+    def render(self, template: Path, page: Page) -> str:
+        """Return the page that ``template`` makes of ``page``, whose figures it fills.
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Return the section called ``name``; AttributeError if the registry has none."""
-        if name not in SECTIONS:
-            raise AttributeError(f"a worklog has no section {name!r}")
-        section = resolve(SECTIONS[name])
-
-        @wraps(section)
-        def call(*given: object, **named: object) -> Any:
-            signature = inspect.signature(section)
-            try:
-                signature.bind(self._page, *given, **named)
-            except TypeError as error:
-                takes = ", ".join(list(signature.parameters)[1:])
-                raise WrongCallError(f"w.{name}: {error}; it takes ({takes})") from None
-            return section(self._page, *given, **named)
-
-        return call
+        ManifestError, with the template's line, for whatever is wrong with the template: syntax, a
+        name, an argument, or too much time, memory or text.
+        """
+        conversation = _Conversation(self._channel, template, page)
+        try:
+            return conversation.hold()
+        except _TemplateError as error:
+            raise error.mistake from None
+        except TimeoutError:
+            what = f"says nothing for {_SILENT_S:.0f} s"
+            raise ManifestError(what, where=template, remedy="end its loops") from None
+        except (EOFError, BrokenPipeError):
+            raise ManifestError("ends the template engine", where=template) from None
 
 
 def render(template: Path, page: Page) -> str:
-    """Return the worklog that ``template`` makes of ``page``, whose figures it fills.
-
-    A name that the template misspells, arguments that a section does not take, and wrong syntax are
-    a ManifestError with the template's line.
-    """
-    import jinja2
-
-    from harness.errors import ManifestError
-    from harness.report.escape import finalize
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(template.parent),  # of parts that pages include
-        undefined=jinja2.StrictUndefined,
-        finalize=finalize,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - Markdown, not HTML: `finalize` escapes every value
-    )
-    try:
-        text = template.read_text(encoding="utf-8")
-        return environment.from_string(text).render(w=Worklog(page), problem=page.problem)
-    except jinja2.TemplateSyntaxError as error:
-        raise ManifestError(str(error.message), where=f"{template}, line {error.lineno}") from None
-    except jinja2.TemplateNotFound as error:
-        raise ManifestError(f"no part {error.name!r} beside it", where=template) from None
-    except jinja2.UndefinedError as error:
-        raise ManifestError(str(error), where=_place(error, template), remedy=_REMEDY) from None
-    except WrongCallError as error:
-        raise ManifestError(str(error), where=_place(error, template)) from None
+    """Return what one template makes of a page: see :meth:`Templates.render`."""
+    with Templates() as templates:
+        return templates.render(template, page)
 
 
-def _place(error: Exception, template: Path) -> str:
-    """Return the file and line of a template, or of a part that it includes, where it failed."""
-    frames = traceback.extract_tb(error.__traceback__)
-    inside = [frame for frame in frames if frame.filename.endswith((_FROM_TEXT, template.suffix))]
-    file = inside[-1].filename
-    return f"{template if file == _FROM_TEXT else file}, line {inside[-1].lineno}"
+class _Conversation:
+    """What one page asks for, and the answers."""
+
+    def __init__(self, channel: Channel, template: Path, page: Page) -> None:
+        self._channel = channel
+        self._template = template
+        self._page = page
+        self._calls = 0
+        self._since = time.process_time()
+
+    def hold(self) -> str:
+        """Return the page's text."""
+        problem = self._page.problem
+        known = problem.model_dump(mode="json") | {"number": problem.number}
+        self._channel.send(
+            {
+                "page": {"text": source_text.read(self._template), "path": str(self._template)},
+                "problem": packed(known),
+                "verbs": list(SECTIONS),
+                "facts": {"on_gpu": self._page.target.device == "cuda"},
+            }
+        )
+        return str(self._until("text"))
+
+    def _until(self, wanted: str) -> Any:
+        """Answer what is asked until the other side sends ``wanted``, and return that."""
+        while True:
+            message = self._channel.receive(_SILENT_S)
+            if wanted in message:
+                return message[wanted]
+            if "part" in message:
+                self._channel.send(self._part(str(message["part"])))
+            elif "call" in message:
+                self._channel.send(self._answer(message))
+            else:
+                raise _TemplateError(self._mistake(message))
+
+    def _part(self, name: str) -> Message:
+        """Answer a request for a file of the template's folder."""
+        path = self._template.parent / name
+        if "/" in name or "\0" in name or name in ("", ".", "..") or not os.path.lexists(path):
+            return {"part": None}
+        try:
+            return {"part": {"text": source_text.read(path), "path": str(path)}}
+        except ManifestError as error:
+            return {"refused": f"the part {name!r} {error.what}", "remedy": error.remedy}
+
+    def _answer(self, call: Message) -> Message:
+        name = str(call["call"])
+        try:
+            value = self._called(name, call)
+        except (ManifestError, UsageError) as error:
+            where = f" ({error.where})" if error.where else ""
+            return {"refused": f"w.{name}: {error.what}{where}", "remedy": error.remedy}
+        except KeyError as error:
+            return {"refused": f"w.{name}: there is no {error.args[0]!r}", "remedy": ""}
+        except (IndexError, ValueError, TypeError, ArithmeticError) as error:
+            what = f"w.{name}: its arguments make no section ({type(error).__name__}: {error})"
+            return {"refused": what, "remedy": ""}
+        return {"value": packed(value)}
+
+    def _called(self, name: str, call: Message) -> Any:
+        """Return what a section makes of a call's arguments; UsageError if it cannot be called."""
+        if name not in SECTIONS:
+            raise UsageError("no section of a worklog")
+        self._calls += 1
+        if self._calls > MOST_CALLS:
+            raise UsageError(f"the page calls more than {MOST_CALLS} sections")
+        if time.process_time() - self._since > MOST_CPU_S:
+            raise UsageError(f"the page's sections take more than {MOST_CPU_S} s of CPU time")
+        section: Callable[..., Any] = resolve(SECTIONS[name])
+        named = {key: unpacked(value) for key, value in call["named"].items()}
+        if call["block"]:
+            named["caller"] = self._block
+        bound = arguments.bound(section, self._page, unpacked(call["given"]), named)
+        return section(*bound.args, **bound.kwargs)
+
+    def _block(self) -> str:
+        """Return the text of the block of the call that is being answered."""
+        self._channel.send({"block": True})
+        return str(self._until("blocked"))
+
+    def _mistake(self, message: Message) -> ManifestError:
+        if "died" in message:
+            number = -int(message["died"])
+            if number in (signal.SIGKILL, signal.SIGXCPU):
+                what = "takes more CPU time or memory than a template may"
+                return ManifestError(what, where=self._template, remedy="end its loops")
+            what = f"ends the template engine: {signal.strsignal(number) or message['died']}"
+            return ManifestError(what, where=self._template, remedy="nest less")
+        line = "" if message["line"] is None else f", line {message['line']}"
+        what, remedy = str(message["error"]), str(message["remedy"])
+        return ManifestError(what, where=f"{message['path']}{line}", remedy=remedy)

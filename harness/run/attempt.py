@@ -1,14 +1,16 @@
 """One attempt at a cell: its process, the profiler's export, and the record of both."""
 
 import os
+import re
 import shlex
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
-from harness import json_text, process
+from harness import files, json_text, process
 from harness.captures.registry import KINDS
 from harness.checkout import CHECKOUT
 from harness.engines.engine import MOST_OUTPUT_BYTES, Command, Engine
@@ -30,6 +32,8 @@ from harness.run.pauses import Pauses
 from harness.store import run_folder
 
 _EXPORT_DEADLINE_S = 600
+_MOST_WORKLOAD_BYTES = 8 << 20
+"""Of a workload's record, which is read again as a part of its cell's: a quarter of the most."""
 
 Leave = Callable[[Cell], None]
 """Called when a cell's process has ended and only its export is left."""
@@ -170,11 +174,25 @@ def _results(cell: Cell, folder: Path) -> tuple[str, WorkloadRecord]:
     if mistake:
         return mistake, WorkloadRecord()
     try:
+        if _indented(folder / WORKLOAD) > _MOST_WORKLOAD_BYTES:
+            return f"{WORKLOAD}: more than {_MOST_WORKLOAD_BYTES >> 20} MiB", WorkloadRecord()
         workload = read(WorkloadRecord, folder / WORKLOAD, unsealed=True)
     except (StoreError, EvidenceError) as error:
         return f"{WORKLOAD}: {error.what}", WorkloadRecord()
     (folder / WORKLOAD).unlink()
     return "", workload
+
+
+def _indented(path: Path) -> int:
+    """Return how many bytes of JSON a file holds at most, once they are indented by two.
+
+    Of a file beyond ``_MOST_WORKLOAD_BYTES`` it is more than that.
+    """
+    with files.regular(path) as file:
+        text = file.read(_MOST_WORKLOAD_BYTES + 1)
+    brackets = re.findall(rb"[\[\]{}]", text)
+    deepest = max(accumulate(1 if bracket in b"[{" else -1 for bracket in brackets), default=0)
+    return len(text) + (text.count(b",") + len(brackets)) * (2 * deepest + 1)
 
 
 def _phases(

@@ -52,7 +52,7 @@ def kept(target: Target) -> Ceilings | None:
         if ceilings.version != _VERSION:
             return None
         age = datetime.now(UTC) - datetime.fromisoformat(ceilings.measured or "")
-    except (StoreError, EvidenceError, TypeError, ValueError):
+    except (StoreError, EvidenceError, TypeError, ValueError, OverflowError):
         return None  # the file is absent or damaged: measuring again replaces it
     return ceilings if timedelta(0) <= age < _FRESH else None
 

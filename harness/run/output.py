@@ -25,10 +25,12 @@ LOG, EXPORT_LOG = "log.txt", "export.txt"
 """What the workload's process and the profiler's exports print."""
 
 MOST_FILES = 4096
+TOLD = 3
+"""Files that are named, of those refused."""
+
 _DEEPEST = 16
 _LEAST_FREE_BYTES = 1 << 30
 _OWN = (run_folder.RECORD, LOG, EXPORT_LOG)
-_TOLD = 3
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
@@ -53,10 +55,10 @@ class Output:
                     return f"its output is more than {MOST_FILES} files"
                 if total > MOST_OUTPUT_BYTES:
                     return f"its output is more than {MOST_OUTPUT_BYTES / 2**30:.3g} GiB"
+            if shutil.disk_usage(self._cell).free < self._least_free:
+                return f"it left less than {self._least_free / 2**30:.2g} GiB free on the disk"
         except OSError as error:
             return f"its output cannot be looked into: {error.strerror}"
-        if shutil.disk_usage(self._cell).free < self._least_free:
-            return f"it left less than {self._least_free / 2**30:.2g} GiB free on the disk"
         return ""
 
     def irregular(self) -> str:
@@ -69,7 +71,7 @@ class Output:
         told = [f"{ascii(name)[:80]} ({why})" for name, why in refused.items() if why]
         if not told:
             return ""
-        listed = ", ".join(told[:_TOLD]) + (" …" if len(told) > _TOLD else "")
+        listed = ", ".join(told[:TOLD]) + (" …" if len(told) > TOLD else "")
         return f"its output holds {listed}: only regular files with plain names are taken"
 
     def collect(self) -> str:

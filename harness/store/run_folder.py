@@ -55,7 +55,7 @@ class Run:
         version = files.read_json(folder / "run.json", unsealed=True).get("version")
         if version != VERSION:
             raise StoreError(
-                f"run of version {version}, this harness reads {VERSION}",
+                f"run of version {version!r:.20}, this harness reads {VERSION}",
                 where=folder,
                 remedy="use the harness that made it",
             )

@@ -37,6 +37,8 @@ from harness.problem.plan import Selected, plan
 from harness.run import provenance
 from harness.run.execute import Execution
 from harness.store import run_folder
+from tests.support.hostile_cell import ATTACKS
+from tests.support.hostile_runs import attacked
 
 # `--dist loadfile` gives them all to one worker: they wait for the same lock.
 pytestmark = [pytest.mark.slow, pytest.mark.installs]
@@ -57,7 +59,7 @@ claims: []
 """
 
 REPRO = """\
-import os, pathlib, socket, time
+import ctypes, os, pathlib, socket, time
 from harness.probe.cell import Cell
 
 cell = Cell.load()
@@ -76,6 +78,15 @@ def network():
     except OSError:
         return 0
 
+def namespaces():
+    libc, new_user = ctypes.CDLL(None), 0x10000000
+    made = libc.unshare(new_user) == 0
+    clone = {"x86_64": 56, "aarch64": 220}[os.uname().machine]
+    child = libc.syscall(clone, new_user | 17, 0, 0, 0, 0)
+    if child == 0:
+        os._exit(0)
+    return int(made or child > 0)
+
 if cell.params["do"] == "sleep" and not pathlib.Path(__file__).with_name("awake").exists():
     print("asleep", flush=True)
     time.sleep(600)
@@ -87,9 +98,11 @@ cell.fact("capabilities", int(status["CapEff"], 16) + int(status["CapBnd"], 16))
 cell.fact("no_new_privileges", int(status["NoNewPrivs"]))
 cell.fact("seccomp", int(status["Seccomp"]))
 cell.fact("network", network())
+cell.fact("namespaces", namespaces())
 cell.fact("interfaces", len(os.listdir("/sys/class/net")))
 for name, folder in {"root": "/", "etc": "/etc", "problem": "/work/problem",
-                     "source": "/work/source/harness", "out": "/out", "tmp": "/tmp"}.items():
+                     "source": "/work/source/harness", "var_tmp": "/var/tmp", "run": "/run",
+                     "home": "/home", "out": "/out", "tmp": "/tmp"}.items():
     cell.fact(f"writes_{name}", writable(folder))
 cell.sample("r", "wall_time", "ms", [1.0])
 cell.finish()
@@ -171,11 +184,15 @@ def test_a_cell_may_write_its_output_and_nothing_else(
         "no_new_privileges": 1,
         "seccomp": 2,
         "network": 0,
+        "namespaces": 0,
         "interfaces": 1,
         "writes_root": 0,
         "writes_etc": 0,
         "writes_problem": 0,
         "writes_source": 0,
+        "writes_var_tmp": 0,
+        "writes_run": 0,
+        "writes_home": 0,
         "writes_out": 1,
         "writes_tmp": 1,
     }
@@ -184,6 +201,12 @@ def test_a_cell_may_write_its_output_and_nothing_else(
     assert (engine["where"], engine["engine"]) == ("in container", name)
     assert engine["image_digest"].startswith("sha256:")
     assert engine["image"].startswith("worklogs/9-look:")
+
+
+def test_no_attack_of_a_cell_reaches_a_file_of_the_host(name: Name, tmp_path: Path) -> None:
+    options = Options(image=os.environ["WORKLOGS_TEST_BASE"])
+    made = attacked(name, tmp_path, range(len(ATTACKS)), options)
+    assert made["refused"] > len(ATTACKS) // 2
 
 
 def test_a_cell_that_overstays_is_stopped_and_removed(

@@ -88,6 +88,42 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     assert "no metric 'mass'" in told
 
 
+def test_what_cannot_be_read_hides_no_other_mistake(tmp_path: Path) -> None:
+    """A wrong value, a key that is unknown and a name that leads nowhere are told together."""
+    text = GOOD.replace("unit: ms", "unit: 3").replace("timing: {}", "timing: {setings: {}}")
+    told = refusal(
+        tmp_path, text.replace("environment: plain}\n  fast", "environment: bare}\n  fast")
+    )
+    assert told.split("problem.yaml: ")[1].split("; ") == [
+        "line 7: variants.slow.environment: no environment 'bare' (there are: plain)",
+        "line 12: captures.timing.setings: no such key (did you mean 'settings'?)",
+        "line 14: metrics.time.unit: is the number 3 (write text in quotes)",
+    ]
+
+
+def test_what_an_alias_repeats_is_told_once(tmp_path: Path) -> None:
+    cells = "timing: {cells: {small: &all [slow, quick], big: *all}}"
+    text = GOOD.replace("timing: {}", cells).replace(
+        "{label: Small}", "{label: Small}\n  big: {label: Big}"
+    )
+    assert refusal(tmp_path, text).count("quick") == 1
+
+
+@pytest.mark.parametrize("mistake", ["seconds: ten", "stpes: 3", "steps: 0", "samples: .inf"])
+def test_a_setting_that_the_probe_cannot_take(tmp_path: Path, mistake: str) -> None:
+    text = GOOD.replace("timing: {}", f"timing: {{settings: {{{mistake}}}}}")
+    assert f"line 12: captures.timing.settings.{mistake.split(':')[0]}: " in refusal(tmp_path, text)
+
+
+def test_a_setting_that_a_script_reads_is_handed_on(tmp_path: Path) -> None:
+    text = GOOD.replace("timing: {}", "timing: {settings: {generations: 2, steps: 4}}")
+    script = 'cell.settings["generations"]'
+    settings = manifest.load(written(tmp_path, text, script)).captures["timing"].settings
+    assert settings.given() == {"warmup": 3, "steps": 4, "generations": 2}
+    (tmp_path / "9-example" / "repro.py").write_text("cell.finish()")
+    assert "generations: neither the probe nor" in refusal(tmp_path, text)
+
+
 def test_a_claim_that_no_capture_can_settle(tmp_path: Path) -> None:
     text = GOOD.replace("timing: {}", "timing: {cells: {small: [slow]}}")
     assert "no capture makes 'time' of 'fast' in 'small'" in refusal(tmp_path, text)

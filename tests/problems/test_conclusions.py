@@ -12,7 +12,7 @@ from harness.problem import manifest
 from harness.report import publish
 from harness.report.page import Page
 from harness.report.sections import SECTIONS
-from harness.report.worklog import render
+from harness.report.worklog import Templates
 from tests.support import conclusions
 from tests.support.paths import ROOT
 from tests.support.reports import COMMITTED
@@ -52,9 +52,15 @@ def page_of(report: Path) -> Page:
     return replace(page, results=[replace(one, verdict="reproduced") for one in page.results])
 
 
-def rendered(page: Page, template: Path) -> tuple[str, list[conclusions.Block]]:
+@pytest.fixture(scope="module")
+def templates_process() -> Iterator[Templates]:
+    with Templates() as process:
+        yield process
+
+
+def rendered(process: Templates, page: Page, template: Path) -> tuple[str, list[conclusions.Block]]:
     conclusions.RENDERED.clear()
-    text = render(template, page)
+    text = process.render(template, page)
     return text, [block for block in conclusions.RENDERED if block.body]
 
 
@@ -66,14 +72,16 @@ def flipped(page: Page, claim: str, verdict: Verdict) -> Page:
 
 
 @pytest.mark.parametrize(("report", "template"), PAGES)
-def test_no_sentence_asserts_a_claim_that_is_refuted(report: Path, template: Path) -> None:
+def test_no_sentence_asserts_a_claim_that_is_refuted(
+    report: Path, template: Path, templates_process: Templates
+) -> None:
     page = page_of(report)
-    text, blocks = rendered(page, template)
+    text, blocks = rendered(templates_process, page, template)
     for block in blocks:
         assert block.body in text
     for claim in {claim for block in blocks for claim in block.ids}:
         for verdict in ("refuted", "inconclusive", "not measured"):
-            text, _ = rendered(flipped(page, claim, verdict), template)
+            text, _ = rendered(templates_process, flipped(page, claim, verdict), template)
             for block in blocks:
                 assert (block.body in text) == (claim not in block.ids), (claim, block.body)
 

@@ -121,13 +121,13 @@ def test_files_are_the_harness_own_once_they_are_taken(tmp_path: Path) -> None:
     assert (folder / "tool").stat().st_mode & 0o7777 == 0o644
 
 
+@pytest.mark.parametrize("write", ["head -c 1M /dev/zero > $OUT/f$n", "truncate -s 1M $OUT/f$n"])
 @pytest.mark.parametrize("then", ["sleep 30", "exit 0"])
 def test_what_is_too_large_ends_the_cell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: str, write: str
 ) -> None:
     monkeypatch.setattr(output, "MOST_OUTPUT_BYTES", 3 << 20)
-    write = "for n in 1 2 3 4; do head -c 1048576 /dev/zero > $OUT/f$n; done"
-    folder, record = ran(tmp_path, f"{write}; {WELL}; {then}")
+    folder, record = ran(tmp_path, f"for n in 1 2 3 4; do {write}; done; {WELL}; {then}")
     limit = f"its output is more than {3 / 1024:.3g} GiB"
     assert (record.status, record.reason) == ("failed", limit)
     assert {path.name for path in folder.iterdir()} == {"cell.json", "log.txt"}
@@ -180,3 +180,20 @@ def test_a_log_is_out_of_the_workloads_way(tmp_path: Path) -> None:
     folder, record = ran(tmp_path, f"{WELL}; echo said; ls $OUT")
     assert (folder / "log.txt").read_text() == "said\nworkload.json\n"
     assert run_folder.verified(folder, record, "log.txt") == folder / "log.txt"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("'{\"a\": ' + '[' * 100000", "more than 8 MiB"),
+        ("'{\"a\": ' + '[' * 2000", "not readable as JSON: nested too deeply"),
+        ("' ' * (9 << 20) + '{}'", "more than 8 MiB"),
+        ("'{\"a\": ' + '[' * 60 + '0,' * 200000 + '0' + ']' * 60 + '}'", "more than 8 MiB"),
+    ],
+)
+def test_a_record_that_exhausts_its_reader_is_refused(
+    tmp_path: Path, content: str, reason: str
+) -> None:
+    (tmp_path / "bomb.py").write_text(f"print({content})")
+    _, record = ran(tmp_path, f"python3 {tmp_path}/bomb.py > $OUT/workload.json")
+    assert (record.status, record.reason) == ("failed", f"workload.json: {reason}")

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from harness import confined
 from harness.errors import CaptureError
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -15,7 +16,8 @@ so a step makes at most 32 MB."""
 def blocks(path: Path, size: int) -> Iterator[bytes]:
     """Yield the content of ``path`` in order, in blocks of about ``size`` bytes.
 
-    Raises CaptureError where the file cannot be read, or its compressed data is cut or damaged.
+    Raises CaptureError where the file cannot be read, its compressed data is cut or damaged, or
+    unpacks to more than the budget for its size.
     """
     from isal import igzip, igzip_lib
     from zstandard import ZstdError
@@ -29,9 +31,9 @@ def blocks(path: Path, size: int) -> Iterator[bytes]:
             file.seek(0)
             if magic.startswith(_GZIP):
                 with igzip.open(file) as unpacked:  # type: ignore[no-untyped-call]  # isal's gap
-                    yield from _read(unpacked, size)
+                    yield from _bounded(path, _read(unpacked, size))
             elif magic == _ZSTD:
-                yield from _read_zstd(file, size)
+                yield from _bounded(path, _read_zstd(file, size))
             else:
                 yield from _read(file, size)
     except EOFError:
@@ -40,6 +42,18 @@ def blocks(path: Path, size: int) -> Iterator[bytes]:
         raise CaptureError(f"damaged compressed data: {error}", where=path) from error
     except OSError as error:
         raise CaptureError(f"not readable: {error.strerror}", where=path) from error
+
+
+def _bounded(path: Path, unpacked: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield blocks as long as the budget for unpacking ``path`` lasts."""
+    most = confined.budget(path).unpacked
+    size = 0
+    for block in unpacked:
+        size += len(block)
+        if size > most:
+            what = f"unpacks to more than {most >> 20:,} MB"
+            raise CaptureError(what, where=path, remedy=confined.MORE)
+        yield block
 
 
 def _read(file: "IO[bytes]", size: int) -> Iterator[bytes]:

@@ -10,6 +10,8 @@ import msgspec
 
 from harness.errors import CaptureError
 
+_DEEPEST = 1000
+"""Open brackets; msgspec follows no more either."""
 _SEARCHED = (4 << 10, 64 << 10)
 _SEPARATOR = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*(?=\{)")
 _AFTER = re.compile(rb"[ \t\r\n]*+(?P<comma>,?)[ \t\r\n]*+(?=.)", re.DOTALL)
@@ -57,11 +59,16 @@ class Brackets:
         self._last: Cut | None = None
 
     def count(self, data: bytes) -> Cut | None:
-        """Return the end of the list, or else of the last object that another value follows."""
+        """Return the end of the list, or else of the last object that another value follows.
+
+        Raises RecursionError for brackets that are nested too deeply.
+        """
         while match := (_TO_OPEN_BRACKET if self._depth else _TO_BRACKET).match(data, self._at):
             at = match.end()
             if data[at - 1] in b"{[":
                 self._depth += 1
+                if self._depth > _DEEPEST:
+                    raise RecursionError
             elif self._depth == 0:
                 return Cut(at - 1, at - 1, closes=True)
             elif self._depth > 1:
@@ -92,6 +99,8 @@ def find_list(data: bytes, key: str, offset: int) -> int | None:
         at = token.end()
         if token["bracket"]:
             depth += 1 if token["bracket"] in b"{[" else -1
+            if depth > _DEEPEST:
+                raise CaptureError(f"byte {offset + at}: JSON nested too deeply")
         elif depth == 1 and token["colon"] and _is_key(token["string"], key):
             at = _skip_blanks(data, at)
             if data[at : at + 1] not in (b"[", b""):

@@ -177,7 +177,10 @@ def _take_piece(window: _Window, decoder: ListDecoder[T]) -> tuple[Piece[T], boo
             else:
                 window.drop(separator.end())
                 return piece, False
-        cut = brackets.count(window.data)
+        try:
+            cut = brackets.count(window.data)
+        except RecursionError:
+            raise CaptureError(_at("JSON nested too deeply", window.offset)) from None
         if fault is not None and not (cut and cut.closes):
             raise fault
         if cut is None and window.ended:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from harness.captures.formats import sqlite_schema
 from harness.captures.formats.sqlite_packed import PACKED, Packed
 from harness.errors import CaptureError
 
@@ -27,6 +28,7 @@ Columns = Mapping[str, str]
 
 _LONGEST_VALUE = 1 << 24  # a kernel name is long, a planted blob of a gigabyte is not one
 _BATCH_ROWS = 1 << 14
+_NO_MEMORY = ("Cannot allocate memory", "out of memory")
 _PART_ROWS = 1 << 17  # worth a thread
 # Least bytes of a row (https://sqlite.org/fileformat2.html, 1.6 and 2.1): cell pointer 2, payload
 # size 1, row id 1, header size 1; and then at least one for each column.
@@ -107,6 +109,8 @@ class SqliteFile:
             # As bytes until here: polars takes an Arrow string for UTF-8 without looking.
             rows = pl.concat(part[1:] for part in parts).with_columns(pl.col(texts).cast(pl.String))
         except (AdbcError, pl.exceptions.PolarsError) as error:
+            if any(words in str(error) for words in _NO_MEMORY):
+                raise MemoryError from None
             raise self._damaged(table, error) from error
         if rows.height > most_rows:
             raise self._damaged(table, "it has more rows than the file has room for")
@@ -125,6 +129,8 @@ class SqliteFile:
         if numbers:
             self._check_numbers(table, numbers)
         if len(numbers) < len(columns):
+            for name in _with_default(self._connection, table) & (set(columns) - set(numbers)):
+                raise self._damaged(table, f"column {name} has a default, which nsys never writes")
             # Forged rows can share the pages of one long text, so that a small file holds much.
             check = f"PRAGMA quick_check({_quoted(table)})"
             (verdict,) = self._connection.execute(check).fetchone()
@@ -186,6 +192,7 @@ def opened(path: Path) -> Iterator[SqliteFile]:
         raise CaptureError(what, where=path)
     # Percent-encoded, so that '?' and '#' in a name are no URI syntax; ro never makes a file.
     uri = f"file://{quote(os.fsencode(path.absolute()))}?mode=ro"
+    sqlite_schema.check(path)
     try:
         connection = sqlite3.connect(uri, uri=True, timeout=1)
         try:
@@ -201,6 +208,12 @@ def opened(path: Path) -> Iterator[SqliteFile]:
         if "locked" in str(error):
             raise _locked(path) from error
         raise CaptureError(f"not readable as SQLite: {error}", where=path) from error
+
+
+def _with_default(connection: sqlite3.Connection, table: str) -> set[str]:
+    """Return the columns with a default: stored once, it stands in each row from before it."""
+    rows = connection.execute(f"PRAGMA table_info({_quoted(table)})").fetchall()
+    return {name for _, name, _, _, default, _ in rows if default is not None}
 
 
 def _arrow(uri: str, query: str) -> "pl.DataFrame":

@@ -16,17 +16,17 @@ import msgspec
 
 from harness.captures.formats import pickle_guard
 from harness.captures.formats.compressed import blocks
+from harness.captures.memory import sharing
 from harness.errors import CaptureError
 from harness.evidence.tables import GRAPH_POOL
 
 _MOST_BYTES = 2 << 30  # of the file's content; 10⁶ events with stacks of 12 make 1.3 GB of JSON
-_MOST_BLOCKS = 4_000_000  # a pickle's segments can share one list of blocks
-_MOST_MARKED = 4_000_000  # segments of all marks, which can share one list of them
+_MOST_DEVICES = 1024
 _MOST_SUM = 1 << 62  # of all sizes, so that no total of them leaves 64 bits
 _BLOCK = 512
 """kMinBlockSize of torch's c10/cuda/CUDACachingAllocator: sizes are rounded up to multiples."""
 
-UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError, MemoryError)
+UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
 
 Bytes = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 Microseconds = Annotated[int, msgspec.Meta(ge=0, lt=(1 << 63) // 1000)]
@@ -142,7 +142,7 @@ class _Plain(msgspec.Struct):
     device_traces: list[Any]
     phases: list[Phase] = []
     marks: list[Mark] = []
-    stacks: list[Any] = []
+    stacks: Any = None  # a list
 
 
 # JSON has no shared parts: stacks stay bytes, so that each different one is decoded once.
@@ -166,7 +166,7 @@ class _Json(_Plain):
     segments: list[_JsonSegment]  # type: ignore[assignment]  # narrower, and only read
     device_traces: list[msgspec.Raw]
     marks: list[_JsonMark] = []  # type: ignore[assignment]  # the same
-    stacks: list[msgspec.Raw] = []
+    stacks: msgspec.Raw = msgspec.Raw(b"null")
 
 
 def load(path: Path) -> Snapshot:
@@ -177,13 +177,13 @@ def load(path: Path) -> Snapshot:
     other. Blocks that do not add up to their segment's total count as not recorded.
     """
     data = _content(path)
-    is_pickle = data[:1] == b"\x80"
     try:
-        snapshot = (
-            _typed(pickle_guard.load(data, path), msgspec.convert, _Plain, Event, Block)
-            if is_pickle
-            else _typed(data, msgspec.json.decode, _Json, _JsonEvent, _JsonBlock)
-        )
+        if data[:1] == b"\x80":
+            source = pickle_guard.load(data, path)
+            sharing.check(source, len(data))
+            snapshot = _typed(source, msgspec.convert, _Plain, Event, Block)
+        else:
+            snapshot = _typed(data, msgspec.json.decode, _Json, _JsonEvent, _JsonBlock)
     except UNREADABLE as error:
         raise CaptureError(f"not a memory snapshot: {error}", where=path) from error
     marked = (segment for mark in snapshot.marks for segment in mark.segments)
@@ -207,23 +207,21 @@ def _typed(
 ) -> Snapshot:
     """Return ``source`` as records; ``typed(value, type=…)`` checks and converts."""
     content = typed(source, type=kind)
+    if len(content.device_traces) > _MOST_DEVICES:
+        raise ValueError(f"traces of {len(content.device_traces):,} devices")
     reserved: dict[int, int] = {}
     for segment in content.segments:
         reserved[segment.device] = reserved.get(segment.device, 0) + segment.total_size
     device = max(reserved, key=lambda index: reserved[index], default=0)
     traces = content.device_traces[device : device + 1]
     events = typed(traces[0], type=list[event]) if traces else []  # type: ignore[valid-type]  # a type by variable
-    _resolve(events, content.stacks)
+    stacks = _Stacks(content.stacks, typed)
+    _resolve(events, stacks)
     segments = [segment for segment in content.segments if segment.device == device]
-    count = 0
     for segment in segments:
         _check_sizes(segment)
-        if isinstance(segment.blocks, list):  # before a shared list is multiplied
-            count += len(segment.blocks)
-        if count > _MOST_BLOCKS:
-            raise ValueError(f"more than {_MOST_BLOCKS} blocks")
         segment.blocks = _blocks(typed(segment.blocks, type=list[block] | None), segment)  # type: ignore[valid-type]  # the same
-        _resolve(segment.blocks or [], content.stacks)
+        _resolve(segment.blocks or [], stacks)
     phases = sorted(content.phases, key=lambda phase: phase.time_us)
     marks = _marks(content.marks, device, typed)
     lengths = [
@@ -249,12 +247,7 @@ def _devices(segments: Sequence[Segment], lengths: list[int]) -> dict[str, list[
 
 def _marks(marks: Sequence[Mark], device: int, typed: Any) -> list[Mark]:
     """Return the marks in order of time, with their segments of ``device``."""
-    count = 0
     for mark in marks:
-        if isinstance(mark.segments, list):
-            count += len(mark.segments)
-        if count > _MOST_MARKED:
-            raise ValueError(f"more than {_MOST_MARKED} segments of marks")
         segments = typed(mark.segments, type=list[Segment] | None) or []
         mark.segments = [segment for segment in segments if segment.device == device]
         for segment in mark.segments:
@@ -283,10 +276,28 @@ def _blocks(blocks: list[Block] | None, segment: Segment) -> list[Block] | None:
     return blocks
 
 
-def _resolve(users: list[Event] | list[Block], stacks: list[Any]) -> None:
+class _Stacks:
+    """The stacks of a file, which are decoded if an event or a block names any."""
+
+    def __init__(self, content: Any, typed: Any) -> None:
+        self._content, self._typed = content, typed
+        first = bytes(content)[:1] if isinstance(content, msgspec.Raw) else content
+        if not (first in (b"[", b"n", None) or isinstance(first, list)):
+            raise ValueError("its stacks are no list")
+
+    @cached_property
+    def _all(self) -> list[Any]:
+        kind: Any = msgspec.Raw if isinstance(self._content, msgspec.Raw) else Any
+        return self._typed(self._content, type=list[kind] | None) or []
+
+    def __getitem__(self, number: int) -> Any:
+        if not 0 <= number < len(self._all):
+            raise ValueError(f"no stack {number} among {len(self._all)}")
+        return self._all[number]
+
+
+def _resolve(users: list[Event] | list[Block], stacks: _Stacks) -> None:
     """Give every event or block the frames that its index stands for."""
     for user in users:
         if user.stack is not None:
-            if not 0 <= user.stack < len(stacks):
-                raise ValueError(f"no stack {user.stack} among {len(stacks)}")
             user.frames = stacks[user.stack]

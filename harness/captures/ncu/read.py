@@ -22,6 +22,7 @@ from harness.errors import CaptureError, ToolError
 from harness.evidence.tables import SCHEMAS, Tables, frame
 
 _DEADLINE_S = 600.0
+_PYTHON = sys.executable
 Row = tuple[object, ...]
 """A row of a table, in the order of its schema's columns."""
 Columns = dict[str, list[object]]
@@ -78,7 +79,7 @@ def _rows(path: Path, folder: Path) -> Path:
     rows = folder / "rows.jsonl"
     # A file, not a pipe: the native reader may print, and the rows have no bound but the disk's.
     outcome = process.run(
-        [sys.executable, "-m", "harness.captures.ncu.child", str(path.resolve()), str(rows)],
+        [_PYTHON, "-m", "harness.captures.ncu.child", str(path.resolve()), str(rows)],
         cwd=Path(__file__).parents[3],
         env=process.environment({}),
         log=folder / "log",

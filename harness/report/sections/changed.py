@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 from harness.report import step_difference
+from harness.report.arguments import CaseName, VariantName
 from harness.report.escape import Markdown
 from harness.report.page import Page, not_measured
 from harness.report.section_text import markdown
 
 
-def changed(page: Page, a: str, b: str, case: str) -> Markdown:
+def changed(page: Page, a: VariantName, b: VariantName, case: CaseName) -> Markdown:
     """Return the parts of a step that changed from variant ``a`` to ``b``, summing to the whole."""
     from harness.analysis import step
 

@@ -7,6 +7,7 @@ from harness.analysis import reliability
 from harness.captures import registry
 from harness.evidence.provenance import CellProvenance, Engine, Origin, Provenance, Target
 from harness.evidence.tables import Tables
+from harness.report.arguments import CaseName
 from harness.report.escape import Markdown, table
 from harness.report.numbers import number
 from harness.report.page import Page
@@ -37,7 +38,7 @@ def conditions(page: Page) -> Markdown:
     return table(["", ""], rows, numeric_from=2)
 
 
-def timed_on(page: Page, case: str) -> Markdown:
+def timed_on(page: Page, case: CaseName) -> Markdown:
     """Return how many GPUs timed a case and what its ratios are then, "" if one GPU timed all."""
     import polars as pl
 

@@ -1,5 +1,6 @@
 """The hardware counters of a variant's profiled step: what limits each of its kernels."""
 
+from harness.report.arguments import CaseName, VariantName
 from harness.report.escape import Markdown, table
 from harness.report.numbers import number
 from harness.report.page import Page, not_measured
@@ -17,7 +18,7 @@ _HEAD = (
 _SCALES = {"time_ns": 1e-3, "dram_bytes": 1e-6}
 
 
-def counters(page: Page, variant: str, case: str) -> Markdown:
+def counters(page: Page, variant: VariantName, case: CaseName) -> Markdown:
     """Return the table of a variant's counters: a row a kernel, medians over its launches."""
     from harness.analysis import step
     from harness.analysis.kernels import short_names

@@ -4,6 +4,7 @@ from harness.analysis import exam
 from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.finding import Finding
 from harness.analysis.kernels import short_name
+from harness.report.arguments import CaseName, VariantName
 from harness.report.escape import Markdown, escape
 from harness.report.finding_text import EVIDENCE_SHOWN, costs, mattering, number_of
 from harness.report.page import Page, not_measured
@@ -11,7 +12,7 @@ from harness.report.page import Page, not_measured
 _SHOWN = 2
 
 
-def diagnosed(page: Page, case: str) -> bool:
+def diagnosed(page: Page, case: CaseName) -> bool:
     """Return whether every variant of a case has a capture that can be diagnosed."""
     return all(
         exam.captures(page.problem, page.metrics, variant, case)
@@ -19,7 +20,7 @@ def diagnosed(page: Page, case: str) -> bool:
     )
 
 
-def diagnosis(page: Page, variant: str, case: str, most: int = _SHOWN) -> Markdown:
+def diagnosis(page: Page, variant: VariantName, case: CaseName, most: int = _SHOWN) -> Markdown:
     """Return the ``most`` important findings on a variant's captures, with their numbers."""
     captured = exam.captures(page.problem, page.metrics, variant, case)
     label = page.problem.variants[variant].label

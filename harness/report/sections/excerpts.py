@@ -5,8 +5,10 @@ import re
 from pathlib import Path
 from textwrap import dedent
 
+from harness import files
 from harness.errors import ManifestError
-from harness.report import kept_captures
+from harness.report import kept_captures, source_text
+from harness.report.arguments import CaseName, VariantName
 from harness.report.escape import Markdown, escape, link, listing, prose
 from harness.report.page import Page
 
@@ -40,7 +42,7 @@ def source(
     next that holds the other. ManifestError where the file or the lines are not there.
     """
     path = _path(page, file)
-    text = path.read_text(encoding="utf-8")
+    text = source_text.read(path)
     if between:
         lines = _between(text, between)
     else:
@@ -61,7 +63,10 @@ def docstring(page: Page, file: str) -> Markdown:
     ManifestError where the file is missing or has no docstring.
     """
     path = _path(page, file)
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    try:
+        text = ast.get_docstring(ast.parse(source_text.read(path)))
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        raise ManifestError(f"is no Python: {error}", where=path) from None
     if text is None:
         raise ManifestError("has no docstring", where=path, remedy="mend the w.docstring call")
     items = re.split(r"\n+(?=[A-Z][a-z ]+: )", text)
@@ -71,13 +76,15 @@ def docstring(page: Page, file: str) -> Markdown:
     return Markdown("\n".join([f"{prose(first)}\n", *listed]))
 
 
-def kept(page: Page, variant: str, case: str, artifact: str, between: tuple[str, str]) -> Markdown:
+def kept(
+    page: Page, variant: VariantName, case: CaseName, artifact: str, between: tuple[str, str]
+) -> Markdown:
     """Return lines of a text that a variant left and the report keeps, under a link to the file.
 
     They go from the first line that holds one text of ``between`` to the next that holds the other.
     Another version may generate other code; then a line says that there are none.
     """
-    found = kept_captures.text_of(page.folder, case, variant, artifact)
+    found = kept_captures.text_of(page.folder, case, variant, files.safe_name(artifact))
     if found is None:
         return Markdown(f"*{escape(artifact)} of {escape(variant)}: not kept by this report.*")
     name, text = found

@@ -31,17 +31,22 @@ def findings(page: Page) -> Markdown:
     return table(_HEAD, rows, numeric_from=len(_HEAD), whole=True)
 
 
-def finding(page: Page, name: str) -> Kind:  # noqa: ARG001 - every section is given the page
-    """Return what a finding is; ManifestError if there is none of that id."""
+def finding(page: Page, name: str) -> dict[str, str]:  # noqa: ARG001 - every section is given the page
+    """Return level and title of a finding; ManifestError if there is none of that id."""
+    kind = _kind(name)
+    return {"level": kind.level, "title": kind.title}
+
+
+def _kind(name: str) -> Kind:
     known = kinds()
     if name not in known:
         raise ManifestError(f"no finding {name!r}", remedy=f"name one of: {', '.join(known)}")
     return known[name]
 
 
-def fixes(page: Page, name: str) -> Markdown:
+def fixes(page: Page, name: str) -> Markdown:  # noqa: ARG001 - every section is given the page
     """Return the remedies of a finding as a list."""
-    return Markdown("\n".join(f"- {escape(fix)}" for fix in finding(page, name).fix))
+    return Markdown("\n".join(f"- {escape(fix)}" for fix in _kind(name).fix))
 
 
 def planted(page: Page, name: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from harness.report.arguments import CaseName, VariantName
 from harness.report.chart import CARD, WIDTH, svg
 from harness.report.escape import Markdown
 from harness.report.page import Page
@@ -13,10 +14,10 @@ if TYPE_CHECKING:
 
 def gpu_timeline(
     page: Page,
-    variant: str,
-    case: str,
+    variant: VariantName,
+    case: CaseName,
     caption: str,
-    against: str | None = None,
+    against: VariantName | None = None,
     window: Window | None = None,
 ) -> Markdown:
     """Draw a measured step of ``variant``, and that of ``against`` under it on one time scale.

@@ -1,11 +1,12 @@
 """The kernels of a variant's step by GPU time, from a capture with a timeline."""
 
+from harness.report.arguments import CaseName, VariantName
 from harness.report.escape import Markdown, table
 from harness.report.numbers import number
 from harness.report.page import Page, not_measured
 
 
-def kernels(page: Page, variant: str, case: str) -> Markdown:
+def kernels(page: Page, variant: VariantName, case: CaseName) -> Markdown:
     """Return the table of a variant's kernels by their time in a step."""
     from harness.analysis import step
     from harness.analysis.kernels import family, short_names

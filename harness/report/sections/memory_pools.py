@@ -3,13 +3,14 @@
 from harness.analysis import memory
 from harness.analysis.units import size
 from harness.evidence.tables import GRAPH_POOL, Tables
+from harness.report.arguments import CaseName, VariantName
 from harness.report.escape import Markdown, table
 from harness.report.page import Page, not_measured
 
 _MOST_SITES = 8
 
 
-def filled(page: Page, variant: str, case: str) -> Markdown:
+def filled(page: Page, variant: VariantName, case: CaseName) -> Markdown:
     """Return the table of what filled a variant's graph pools at their peaks."""
     tables = page.metrics.capture_with("memory_pool_peaks", variant, case)
     return not_measured(variant) if tables is None else filled_table(tables)

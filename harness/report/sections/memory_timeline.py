@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from harness.evidence.tables import FREED_POOL, Tables
+from harness.report.arguments import CaseName, VariantName
 from harness.report.axes import shown_unit
 from harness.report.chart import (
     BLUE,
@@ -36,7 +37,7 @@ _MOST_POOLS = 5
 _CROWDED = 0.03  # of the axis: as wide as a name is high
 
 
-def timeline(page: Page, name: str, variant: str, case: str, caption: str) -> Markdown:
+def timeline(page: Page, name: str, variant: VariantName, case: CaseName, caption: str) -> Markdown:
     """Draw a variant's memory over the allocator's events, with its phases."""
     figure = draw_capture(page.metrics.capture_with("memory_timeline", variant, case))
     return page.figure(name, f"memory timeline of {variant}", figure, caption)

@@ -1,14 +1,15 @@
 """Measured values beside those of a model."""
 
+from harness.report.arguments import CaseName, MetricName, VariantName
 from harness.report.escape import Markdown, table
 from harness.report.numbers import in_cell, number
 from harness.report.page import Page
 
-Points = list[tuple[str, str, float]]
+Points = list[tuple[VariantName, CaseName, float]]
 """Variant, case and the model's value, in the metric's unit."""
 
 
-def model_table(page: Page, metric: str, points: Points) -> Markdown:
+def model_table(page: Page, metric: MetricName, points: Points) -> Markdown:
     """Return the table of measured and modelled values, with measured over model."""
     rows = []
     for variant, case, expected in points:

@@ -1,5 +1,6 @@
 """The torch operators of a variant's step by the GPU time of the kernels that they launch."""
 
+from harness.report.arguments import CaseName, VariantName
 from harness.report.escape import Markdown, table
 from harness.report.numbers import number
 from harness.report.page import Page, not_measured
@@ -7,7 +8,7 @@ from harness.report.page import Page, not_measured
 _MOST_OPERATORS = 8
 
 
-def operators(page: Page, variant: str, case: str) -> Markdown:
+def operators(page: Page, variant: VariantName, case: CaseName) -> Markdown:
     """Return the table of a variant's operators by the GPU time of their own kernels."""
     from harness.analysis import step
 

@@ -1,12 +1,13 @@
 """What each capture costs: a profiled step over an unprofiled one."""
 
 from harness.captures import registry
+from harness.report.arguments import CaseName
 from harness.report.escape import Markdown, table
 from harness.report.numbers import number
 from harness.report.page import Page, not_measured
 
 
-def overhead(page: Page, case: str) -> Markdown:
+def overhead(page: Page, case: CaseName) -> Markdown:
     """Return, a row a variant, how many times as long a step took under each capture."""
     kinds = registry.profiled()
     rows = []

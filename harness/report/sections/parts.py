@@ -1,8 +1,7 @@
 """Parts of a total: a stacked bar a variant, and by what each part changed."""
 
-from typing import Any
-
 from harness.problem.model import Metric
+from harness.report.arguments import CaseName, MetricName, VariantName
 from harness.report.axes import shown_unit
 from harness.report.chart import FAINT, SERIES, Rows
 from harness.report.escape import Markdown, table
@@ -15,15 +14,25 @@ REST = "other"
 
 
 def parts(
-    page: Page, name: str, case: str, variants: list[str], caption: str, **of: Any
+    page: Page,
+    name: str,
+    case: CaseName,
+    variants: list[VariantName],
+    caption: str,
+    *,
+    total: MetricName,
+    metrics: list[MetricName],
+    beside: list[MetricName],
 ) -> Markdown:
     """Draw a total of each variant as a stacked bar.
 
-    ``of``: ``total``, a metric; ``metrics``, its parts; ``beside``, metrics that stand beside the
-    bar. A variant that lacks one of the first two has no bar.
+    ``metrics`` are the parts of ``total``; ``beside`` are metrics that stand beside the bar. A
+    variant that lacks the total or a part has no bar.
     """
-    rows = [row for variant in variants for row in _bar(page, case, variant, **of)]
-    definition = page.problem.metric(of["total"])
+    rows = [
+        row for variant in variants for row in _bar(page, case, variant, total, metrics, beside)
+    ]
+    definition = page.problem.metric(total)
     figure = _draw(rows, definition) if rows else None
     return page.figure(name, f"parts of {definition.label} by variant", figure, caption)
 
@@ -38,7 +47,11 @@ def _draw(rows: Rows, total: Metric) -> str:
 
 
 def parts_changed(
-    page: Page, case: str, variants: list[str], total: str, metrics: list[str]
+    page: Page,
+    case: CaseName,
+    variants: list[VariantName],
+    total: MetricName,
+    metrics: list[MetricName],
 ) -> Markdown:
     """Return a table of the parts of a total in bytes, and their changes, which add up to its own.
 

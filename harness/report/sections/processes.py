@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from statistics import median
 
+from harness.report.arguments import CaseName, MetricName, VariantName
 from harness.report.columns import NOT_MEASURED
 from harness.report.escape import Markdown, table
 from harness.report.numbers import number
 from harness.report.page import Page, not_measured
 
 
-def processes(page: Page, metric: str, places: Mapping[str, tuple[str, str]]) -> Markdown:
+def processes(
+    page: Page, metric: MetricName, places: Mapping[str, tuple[VariantName, CaseName]]
+) -> Markdown:
     """Return a row a place, its columns the metric's medians in each process that measured it.
 
     ``places``: the row's label to its variant and case.

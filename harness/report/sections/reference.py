@@ -1,12 +1,16 @@
 """Figures that others published, with their source: beside the measured ones, never among them."""
 
+from harness.errors import ManifestError
 from harness.report.escape import Markdown, prose, table
 from harness.report.page import Page
 
 
 def reference(page: Page, name: str) -> Markdown:
     """Return the table of published figures that the manifest calls ``name``, and its source."""
-    published = page.problem.references[name]
+    published = page.problem.references.get(name)
+    if published is None:
+        known = ", ".join(page.problem.references) or "none"
+        raise ManifestError(f"no reference {name!r}", remedy=f"the manifest has: {known}")
     rows = [
         [f"{value:g}" if isinstance(value, float) else str(value or "–") for value in row]
         for row in published.rows

@@ -6,6 +6,7 @@ from harness.analysis import datasheets
 from harness.analysis.metrics import Metrics
 from harness.captures import registry
 from harness.problem.model import Problem
+from harness.report.arguments import CaseName, MetricName, VariantName
 from harness.report.bars import Bar, draw_bars
 from harness.report.escape import Markdown, table
 from harness.report.numbers import in_cell
@@ -13,18 +14,18 @@ from harness.report.page import Page, not_measured
 
 _NONE = "–"
 
-Place = tuple[str, str]
+Place = tuple[VariantName, CaseName]
 """A variant and a case."""
 
 
 def regions(
     page: Page,
-    variant: str,
-    case: str,
-    metrics: Sequence[str],
+    variant: VariantName,
+    case: CaseName,
+    metrics: Sequence[MetricName],
     facts: Sequence[str] = (),
     only: Sequence[str] = (),
-    peak: tuple[str, str] | None = None,
+    peak: tuple[MetricName, str] | None = None,
 ) -> Markdown:
     """Return the table of a cell: a row a region; metrics, then facts, then a share of a peak.
 
@@ -49,7 +50,7 @@ def regions(
 def region_bars(
     page: Page,
     name: str,
-    metric: str,
+    metric: MetricName,
     place: Place,
     caption: str,
     only: Sequence[str],

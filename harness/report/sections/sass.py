@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from harness.report.arguments import CaseName, VariantName
 from harness.report.escape import Markdown, code, listing, table
 from harness.report.numbers import number
 from harness.report.page import Page, not_measured
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
 
 def sass(
     page: Page,
-    variant: str,
-    case: str,
+    variant: VariantName,
+    case: CaseName,
     kernel: str = "",
     lines: int = 12,
     between: tuple[str, str] = ("", ""),
@@ -52,7 +53,9 @@ def _between(rows: "pl.DataFrame", first: str, last: str) -> "pl.DataFrame":
     return executed[start : end + 1] if end >= start else executed.clear()
 
 
-def opcodes(page: Page, variant: str, case: str, kernel: str = "", most: int = 8) -> Markdown:
+def opcodes(
+    page: Page, variant: VariantName, case: CaseName, kernel: str = "", most: int = 8
+) -> Markdown:
     """Return the table of the opcodes that a kernel's warps execute most."""
     from harness.analysis.instructions import of_kernel, opcodes
 

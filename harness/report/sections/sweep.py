@@ -5,6 +5,7 @@ from textwrap import wrap
 from typing import Any
 
 from harness.analysis import roofline
+from harness.report.arguments import CaseName, MetricName, VariantName
 from harness.report.axes import DecadeAxis, ZeroAxis, of_values
 from harness.report.chart import FONT, GAP, HEIGHT, SERIES, Rows, svg
 from harness.report.escape import Markdown, table
@@ -25,10 +26,10 @@ ValueAxis = DecadeAxis | ZeroAxis
 def sweep(
     page: Page,
     name: str,
-    metric: str,
+    metric: MetricName,
     by: str,
-    cases: Sequence[str],
-    variants: Sequence[str],
+    cases: Sequence[CaseName],
+    variants: Sequence[VariantName],
     caption: str,
 ) -> Markdown:
     """Draw a metric over the cases' parameter ``by``, such as "m", a line a variant."""
@@ -36,7 +37,9 @@ def sweep(
     return page.figure(name, f"{page.problem.metric(metric).label} over {by}", figure, caption)
 
 
-def shares(page: Page, cases: Sequence[str], variants: Sequence[str], **how: str) -> Markdown:
+def shares(
+    page: Page, cases: Sequence[CaseName], variants: Sequence[VariantName], **how: str
+) -> Markdown:
     """Return a row a case: the share of what memory or arithmetic allow that each variant reaches.
 
     ``how``: the metrics ``time`` (ms), ``bytes`` and ``flop`` of a step, and the ``kind`` of

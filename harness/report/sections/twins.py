@@ -3,6 +3,7 @@
 import polars as pl
 
 from harness.analysis import exam
+from harness.report.arguments import CaseName
 from harness.report.columns import DASH
 from harness.report.escape import Markdown, escape, table
 from harness.report.numbers import number
@@ -13,7 +14,7 @@ Values = dict[str, tuple[float, str]]
 """A launch's metrics: value and unit by name."""
 
 
-def twins(page: Page, case: str, *names: str) -> Markdown:
+def twins(page: Page, case: CaseName, *names: str) -> Markdown:
     """Return named counters of both variants of a case, each of the launch that takes longest."""
     variants = (page.problem.baseline, exam.twin_of(page.problem))
     both = [_longest(page, variant, case) for variant in variants]

@@ -2,13 +2,16 @@
 
 from collections import Counter
 
+from harness.report.arguments import CaseName, MetricName
 from harness.report.columns import NOT_MEASURED
 from harness.report.escape import Markdown, table
 from harness.report.numbers import in_cell
 from harness.report.page import Page, not_measured
 
 
-def variants(page: Page, case: str, metrics: list[str], ratio: str = "") -> Markdown:
+def variants(
+    page: Page, case: CaseName, metrics: list[MetricName], ratio: MetricName = ""
+) -> Markdown:
     """Return the table of a case, baseline first; a variant that was not measured has no row.
 
     ``ratio``: a metric whose ratio over the baseline's is the last column.

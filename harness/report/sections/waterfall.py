@@ -1,6 +1,7 @@
 """How the GPU's work in one variant's step becomes that in another's, part by part."""
 
 from harness.analysis.diff.gpu import GpuDiff
+from harness.report.arguments import CaseName, VariantName
 from harness.report.axes import linear
 from harness.report.chart import (
     FAINT,
@@ -23,7 +24,9 @@ from harness.report.signs import signed
 from harness.report.step_difference import part_label
 
 
-def waterfall(page: Page, name: str, a: str, b: str, case: str, caption: str) -> Markdown:
+def waterfall(
+    page: Page, name: str, a: VariantName, b: VariantName, case: CaseName, caption: str
+) -> Markdown:
     """Draw how the time that the GPU works in a step of variant ``a`` becomes that of ``b``."""
     from harness.analysis import step
 

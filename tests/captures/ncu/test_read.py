@@ -201,8 +201,8 @@ def test_a_reader_that_dies_hangs_or_lies_is_told(
     fake = tmp_path / "python"
     fake.write_text(f"#!/bin/sh\n{child}\n")
     fake.chmod(0o755)
-    monkeypatch.setattr("sys.executable", str(fake))
-    monkeypatch.setattr(ncu, "_DEADLINE_S", 1.0 if "sleep" in child else 60.0)
+    monkeypatch.setattr(ncu, "_PYTHON", str(fake))
+    monkeypatch.setattr(ncu, "_DEADLINE_S", 1.0)
     with pytest.raises(CaptureError, match=told):
         ncu.read(report)
 

@@ -1,0 +1,1 @@
+"""One self-contained HTML page of subjects: timelines to zoom into, findings, kernels."""

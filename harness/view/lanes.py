@@ -1,0 +1,177 @@
+"""The lanes of a timeline page: what the host and each device did, as events on one clock.
+
+From top to bottom: of each host thread its ranges and its CUDA calls, nested ones below each other;
+of each device its idle time by cause, then its streams.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from harness.analysis import communication, idle_causes
+from harness.analysis.diagnose.families import Capture
+from harness.analysis.diagnose.timeline_tracks import tracks_of
+from harness.evidence.tables import LARGE, Tables
+
+RANGE, CALL, IDLE, STREAM = "range", "call", "idle", "stream"
+"""What the events of a lane are; the page draws each in another way."""
+COLLECTIVE = "collective"
+
+CAUSES = {
+    idle_causes.HOST: "host code outside CUDA",
+    idle_causes.LAUNCH: "the host launches",
+    idle_causes.SYNCHRONISE: "after the host waited for the GPU",
+    idle_causes.PAGEABLE: "after a pageable copy",
+    idle_causes.ALLOCATE: "memory reserved or freed",
+    idle_causes.COMPILE: "code compiled or loaded",
+    idle_causes.DATA: "data loaded",
+    idle_causes.QUEUED: "launched, waiting for something else",
+    idle_causes.BOUNDARY: "between queued operations",
+    idle_causes.UNKNOWN: "not recorded",
+}
+"""Causes of idle time as the page names them, in the order of its legend."""
+
+_MOST_DEPTH = 12
+_NONE = pl.lit(None)
+_EVENT = {
+    "start_ns": pl.Int64,
+    "duration_ns": pl.Int64,
+    "name": pl.String,
+    "kind": pl.String,
+    "detail": pl.String,
+    "correlation": pl.Int64,
+}
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One row of the page.
+
+    ``events``: start_ns, duration_ns, name, kind (kernel, collective, copy, memset, graph, range,
+    call, or a cause of idle time), detail (a text, or null), correlation (null where unknown). They
+    are sorted by start, and none overlaps another.
+    """
+
+    what: str
+    label: str
+    events: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Lanes, and the stretches of the steady state: pairs of start_ns and end_ns."""
+
+    lanes: tuple[Lane, ...]
+    steady: tuple[tuple[int, int], ...]
+
+    @property
+    def count(self) -> int:
+        """Return the number of events of all lanes."""
+        return sum(lane.events.height for lane in self.lanes)
+
+
+def timeline(capture: Capture) -> Timeline:
+    """Return the lanes of a capture; a capture of over LARGE operations has none of idle time."""
+    tables = capture.tables
+    tracks = tracks_of(capture) if tables["gpu_ops"].height <= LARGE else []
+    steady = [
+        (int(start), int(end))
+        for track in tracks[:1]
+        for start, end in track.stretches.select("start_ns", "end_ns").iter_rows()
+    ]
+    idle = {track.device: track.idle for track in tracks}
+    lanes = (*_host(tables), *_devices(tables, idle))
+    return Timeline(tuple(lane for lane in lanes if lane.events.height), tuple(steady))
+
+
+def _host(tables: Tables) -> Iterator[Lane]:
+    """Yield the lanes of each thread, those with most calls first."""
+    calls, ranges = tables["api_calls"], tables["ranges"]
+    threads = pl.concat([calls["thread"], ranges["thread"]]).value_counts(sort=True)["thread"]
+    for place, thread in enumerate(threads, start=1):
+        who = f"thread {place}" if len(threads) > 1 else "host"
+        for what, table in ((RANGE, ranges), (CALL, calls)):
+            mine = table.filter(pl.col("thread").eq_missing(thread)).drop_nulls("duration_ns")
+            correlation = pl.col("correlation") if what == CALL else _NONE
+            events = _events(mine, kind=pl.lit(what), correlation=correlation)
+            label = f"{who}: {'ranges' if what == RANGE else 'CUDA calls'}"
+            yield from _nested(what, label, events)
+
+
+def _devices(tables: Tables, idle: dict[int | None, pl.DataFrame]) -> Iterator[Lane]:
+    """Yield the idle time and the streams of each device."""
+    ops = communication.timed_work(tables["gpu_ops"])
+    for device in ops["device"].unique().sort():
+        who = "GPU" if device is None else f"GPU {device}"
+        pieces = idle.get(device)
+        if pieces is not None:
+            lasting = pl.col("end_ns") - pl.col("start_ns")
+            shown = pieces.with_columns(duration_ns=lasting, name=pl.col("cause"))
+            detail = pl.when(pl.col("call").is_not_null()).then("host in " + pl.col("call"))
+            yield Lane(
+                IDLE,
+                f"{who}: idle",
+                _events(shown, kind=pl.col("cause"), detail=detail).sort("start_ns"),
+            )
+        mine = ops.filter(pl.col("device").eq_missing(device))
+        for stream in mine["stream"].unique().sort():
+            on_stream = mine.filter(pl.col("stream").eq_missing(stream))
+            events = _events(on_stream, _work(), _detail(), pl.col("correlation"))
+            yield from _nested(STREAM, f"{who}: stream {stream}", events)
+
+
+def _work() -> pl.Expr:
+    """Return an operation's kind; kernels of a collective have one of their own."""
+    communicates = (pl.col("work") == communication.COMMUNICATE) & (pl.col("kind") == "kernel")
+    return pl.when(communicates).then(pl.lit(COLLECTIVE)).otherwise(pl.col("kind"))
+
+
+def _detail() -> pl.Expr:
+    """Return an operation's shape, or a copy's memory and bytes, as text."""
+    shape = pl.format(
+        "grid {}, block {}, {} registers a thread",
+        *(pl.col(name).cast(pl.String).fill_null("?") for name in ("grid", "block", "registers")),
+    )
+    moved = pl.format(
+        "{}, {} bytes",
+        pl.col("copy_kind").cast(pl.String).fill_null("copy"),
+        pl.col("bytes").cast(pl.String).fill_null("?"),
+    )
+    is_copy = pl.col("kind").cast(pl.String).is_in(["copy", "memset"])
+    return pl.when(is_copy).then(moved).when(pl.col("grid").is_not_null()).then(shape)
+
+
+def _events(
+    rows: pl.DataFrame,
+    kind: pl.Expr,
+    detail: pl.Expr = _NONE,
+    correlation: pl.Expr = _NONE,
+) -> pl.DataFrame:
+    made = rows.select(
+        "start_ns", "duration_ns", "name", kind=kind, detail=detail, correlation=correlation
+    )
+    return made.cast(_EVENT)  # type: ignore[arg-type]  # names to types
+
+
+def _nested(what: str, label: str, events: pl.DataFrame) -> Iterator[Lane]:
+    """Yield lanes without overlap: an event that starts while another lasts goes a lane deeper."""
+    end = pl.col("start_ns") + pl.col("duration_ns")
+    left = events.sort("start_ns", "duration_ns", descending=[False, True], maintain_order=True)
+    for depth in range(_MOST_DEPTH):
+        if left.is_empty():
+            return
+        fits = _first_fit(left["start_ns"].to_list(), left.select(end).to_series().to_list())
+        kept = pl.Series(fits, dtype=pl.Boolean)
+        yield Lane(what, label if depth == 0 else "", left.filter(kept))
+        left = left.filter(~kept)
+
+
+def _first_fit(starts: Sequence[int], ends: Sequence[int]) -> list[bool]:
+    """Return which events start after all that were taken before have ended."""
+    taken, reached = [], None
+    for start, end in zip(starts, ends, strict=True):
+        free = reached is None or start >= reached
+        reached = end if free else reached
+        taken.append(free)
+    return taken

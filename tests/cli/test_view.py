@@ -1,0 +1,41 @@
+"""`harness view`: what it writes, and what it refuses in one line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import DATA, ROOT
+
+
+def view(*arguments: object) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "harness", "view", *map(str, arguments)]
+    return subprocess.run(argv, capture_output=True, text=True, cwd=ROOT, check=False)
+
+
+def test_two_captures_are_on_one_page_below_what_changed(tmp_path: Path) -> None:
+    page = tmp_path / "both.html"
+    captures = (DATA / "nsys/graph_node.sqlite.zst", DATA / "nsys/graph_level.sqlite.zst")
+    done = view(*captures, "-o", page)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{page}: {page.stat().st_size / 1e3:.0f} kB" in done.stdout
+    text = page.read_text()
+    assert "graph_level.sqlite.zst</h1>" in text
+    assert text.count("<p>") == 1, "one sentence on the difference"
+
+
+@pytest.mark.parametrize(
+    ("subject", "says"),
+    [
+        (ROOT / "reports/1-torchao-float8/nvidia-h200", "a whole run or report (name one of"),
+        ("absent.sqlite", "no such file"),
+    ],
+)
+def test_what_cannot_be_shown_is_one_line(tmp_path: Path, subject: object, says: str) -> None:
+    page = tmp_path / "page.html"
+    done = view(subject, "-o", page)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert says in line
+    assert not page.exists()

@@ -1,0 +1,146 @@
+"""A template is a contributor's: it reaches data and verbs, and a mistake is one line."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.errors import HarnessError, ManifestError
+from harness.problem import manifest
+from harness.report.escape import Markdown
+from harness.report.page import Page
+from harness.report.sections import SECTIONS
+from harness.report.template.channel import packed, unpacked
+from harness.report.worklog import Templates, render
+from tests.support.hostile_templates import FILES, MISTAKES, OUT_OF_THE_SANDBOX
+from tests.support.manifests import GOOD, written
+from tests.support.pages import timed_page
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    folder = written(tmp_path_factory.mktemp("problems"), GOOD)
+    (folder / "part.j2").write_text(
+        "{% set found = 'a part' %}\nfirst {{ found }}\n{{ nothing }}\n"
+    )
+    (folder / "macros.j2").write_text("{% macro twice(text) %}{{ text }}{{ text }}{% endmacro %}")
+    (folder / "link.j2").symlink_to("/etc/hostname")
+    os.mkfifo(folder / "pipe.j2")
+    (folder / "folder.j2").mkdir()
+    (folder / "latin.j2").write_bytes(b"caf\xe9")
+    (folder / "large.j2").write_text("x" * 1_100_000)
+    return timed_page(manifest.load(folder), slow=2.0, fast=1.0)
+
+
+@pytest.fixture(scope="module")
+def templates() -> Iterator[Templates]:
+    with Templates() as process:
+        yield process
+
+
+def rendered(templates: Templates, page: Page, text: str) -> str:
+    template = page.problem.folder / "worklog.md.j2"
+    template.write_text(text, encoding="utf-8")
+    return templates.render(template, page)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("# {{ problem.title }} {{ problem.number }}", "# A title 9"),
+        ("{{ w.m('time', 'slow', 'small') }}", "2 ms"),
+        ("{{ 'a*b' }}{{ w.m('time', 'slow', 'small') ~ '*' }}", "a&#42;b2 ms&#42;"),
+        (
+            "{% for name in problem.variants %}{{ loop.index }}{{ name }} {% endfor %}",
+            "1slow 2fast ",
+        ),
+        ("{{ problem.cases.small.label }}{{ problem['baseline'] }}", "Smallslow"),
+        ("{{ (problem.claims | selectattr('id', 'equalto', 'faster') | first).metric }}", "time"),
+        ("{% import 'macros.j2' as m %}{{ m.twice('x') }}", "xx"),
+        ("{% from 'macros.j2' import twice %}{{ twice('x') }}", "xx"),
+        ("{{ 'a b'.split()[1].upper() }}{{ [3, 4].index(4) }}", "B1"),
+        (
+            "{% call w.details('s') %}{% call w.details('t') %}x{% endcall %}{% endcall %}",
+            "<summary>t",
+        ),
+        ("{% if w.on_gpu %}{{ w.has('time', 'slow', 'small') }}{% endif %}", "True"),
+        ("{% include 'nope.j2' ignore missing %}after", "after"),
+        ("{{ 2 ** 10 }} {{ 1.5 }} {{ 'x' * 3 }}", "1024 1.5 xxx"),
+    ],
+)
+def test_what_a_template_may_do(templates: Templates, page: Page, text: str, shown: str) -> None:
+    assert shown in rendered(templates, page, text)
+
+
+@pytest.mark.parametrize(("text", "told"), [*OUT_OF_THE_SANDBOX.items(), *MISTAKES.items()])
+def test_a_mistake_is_one_line_with_its_place(
+    templates: Templates, page: Page, text: str, told: str
+) -> None:
+    with pytest.raises(ManifestError) as raised:
+        rendered(templates, page, f"{{# first #}}\n{text}\n")
+    line = str(raised.value)
+    assert told in line
+    assert "\n" not in line
+    assert line.startswith(f"{page.problem.folder / 'worklog.md.j2'}, line ")
+    assert page.figures == {}
+
+
+@pytest.mark.parametrize(("text", "told"), FILES.items())
+def test_a_template_reads_and_names_no_file_but_its_own(
+    templates: Templates, page: Page, text: str, told: str
+) -> None:
+    with pytest.raises(HarnessError) as raised:
+        rendered(templates, page, text)
+    assert told in str(raised.value)
+    assert page.figures == {}
+
+
+def test_a_mistake_in_a_part_is_told_with_the_part_and_its_line(
+    templates: Templates, page: Page
+) -> None:
+    with pytest.raises(ManifestError, match=r"part\.j2, line 3: 'nothing' is undefined"):
+        rendered(templates, page, "a\n{% include 'part.j2' %}\n")
+
+
+def test_the_line_is_that_of_the_mistake(templates: Templates, page: Page) -> None:
+    with pytest.raises(ManifestError, match=r"worklog\.md\.j2, line 4: "):
+        rendered(templates, page, "a\n\n{% if w.on_gpu %}\n{{ w.nothing() }}\n{% endif %}\n")
+
+
+def test_a_template_that_is_a_link_is_not_read(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "worklog.md.j2").symlink_to("secret")
+    with pytest.raises(ManifestError, match=r"worklog\.md\.j2: is a link"):
+        render(tmp_path / "worklog.md.j2", page)
+
+
+def test_a_page_after_a_mistake_is_rendered(templates: Templates, page: Page) -> None:
+    with pytest.raises(ManifestError):
+        rendered(templates, page, "{{ nothing }}")
+    assert rendered(templates, page, "{{ 1 }}") == "1"
+
+
+def failing(_page: Page) -> Markdown:
+    raise AssertionError("a bug of a section")
+
+
+def test_a_bug_of_a_section_is_no_mistake_of_the_template(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SECTIONS, "failing", f"{__name__}:failing")
+    (tmp_path / "worklog.md.j2").write_text("{{ w.failing() }}")
+    with pytest.raises(AssertionError, match="a bug of a section"):
+        render(tmp_path / "worklog.md.j2", page)
+
+
+@pytest.mark.parametrize(
+    "value", ["a", 1, 2.5, None, True, ["a", [1]], {"a": {"markdown": "x"}}, {}]
+)
+def test_plain_data_comes_back_as_it_was(value: object) -> None:
+    assert unpacked(packed(value)) == value
+
+
+def test_markdown_stays_markdown_on_its_way() -> None:
+    assert isinstance(unpacked(packed(Markdown("**a**"))), Markdown)
+    assert type(unpacked(packed("**a**"))) is str

@@ -1,0 +1,71 @@
+"""The lanes of a timeline page: nothing lost, nothing on top of another, idle time by its cause."""
+
+import polars as pl
+import pytest
+
+from harness.analysis import idle_causes
+from harness.analysis.diagnose.families import Capture
+from harness.analysis.diagnose.timeline_tracks import tracks_of
+from harness.extract import door
+from harness.view import lanes
+from harness.view.lanes import Lane
+from tests.support.paths import DATA
+from tests.support.programs import US, Program
+
+
+def waiting() -> Capture:
+    """A program that waits for each of its kernels, within ranges that hold each other."""
+    made = Program()
+    with made.marked("outer"):
+        for _ in range(20):
+            with made.marked("inner"):
+                made.launch(100 * US)
+                made.synchronise()
+                made.work(60 * US)
+    return made.capture()
+
+
+def of_kind(found: lanes.Timeline, what: str) -> list[Lane]:
+    return [lane for lane in found.lanes if lane.what == what]
+
+
+def test_ranges_within_ranges_lie_a_lane_deeper() -> None:
+    outer, inner = of_kind(lanes.timeline(waiting()), lanes.RANGE)
+    assert outer.events["name"].to_list() == ["outer"]
+    assert inner.events["name"].to_list() == ["inner"] * 20
+    assert (outer.label, inner.label) == ("host: ranges", "")
+
+
+@pytest.mark.parametrize("name", ["streams", "graph_node", "memset_overlap"])
+def test_all_operations_and_calls_are_drawn_and_none_on_another(name: str) -> None:
+    subject = door.capture(DATA / f"nsys/{name}.sqlite.zst")
+    capture = Capture("", subject.captures["nsys"], {}, "nsys")
+    found = lanes.timeline(capture)
+    for what, table in ((lanes.STREAM, "gpu_ops"), (lanes.CALL, "api_calls")):
+        drawn = pl.concat([lane.events for lane in of_kind(found, what)])
+        whole = capture.tables[table].drop_nulls(["start_ns", "duration_ns"])
+        assert drawn.height == whole.height > 0
+        assert drawn["duration_ns"].sum() == whole["duration_ns"].sum()
+    for lane in found.lanes:
+        ends = lane.events["start_ns"] + lane.events["duration_ns"]
+        starts = lane.events["start_ns"]
+        assert starts.is_sorted()
+        assert (starts[1:] >= ends[:-1]).all(), lane.label
+
+
+def test_idle_time_has_the_causes_that_the_diagnosis_names() -> None:
+    capture = waiting()
+    (track,) = tracks_of(capture)
+    (idle,) = of_kind(lanes.timeline(capture), lanes.IDLE)
+    drawn = idle.events.filter(pl.col("kind") == idle_causes.SYNCHRONISE)["duration_ns"].sum()
+    assert drawn == track.idle_ns(idle_causes.SYNCHRONISE) > 0
+    assert set(idle.events["kind"]) <= set(lanes.CAUSES)
+
+
+def test_collectives_are_told_from_kernels() -> None:
+    made = Program()
+    for _ in range(5):
+        made.launch(100 * US, "gemm")
+        made.launch(50 * US, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgs)")
+    (stream,) = of_kind(lanes.timeline(made.capture()), lanes.STREAM)
+    assert stream.events["kind"].to_list() == ["kernel", lanes.COLLECTIVE] * 5
