@@ -32,6 +32,18 @@ def captures() -> Path:
     return _folder(".captures")
 
 
+def lock(name: str) -> Path:
+    """Return the lock file that an interpreter is installed from; UsageError if it is not here."""
+    path = CHECKOUT / "requirements" / name
+    if not path.is_file():
+        raise UsageError(
+            "this command needs the repository's lock files, and this one is not here",
+            where=path,
+            remedy=f"clone the repository, and run it there or set {VARIABLE} to the clone",
+        )
+    return path
+
+
 def _folder(name: str) -> Path:
     if not (CHECKOUT / "problems").is_dir():
         raise UsageError(

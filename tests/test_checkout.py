@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.checkout import VARIABLE
+from tests.support.manifests import GOOD, written
 from tests.support.paths import DATA, ROOT
 
 
@@ -66,6 +67,19 @@ def test_the_doctor_examines_the_machine_without_a_checkout(installed: Path) -> 
     done = harness(installed, "doctor", "--json")
     assert done.returncode in (0, 1)
     assert done.stderr == ""
+
+
+def test_a_folder_of_problems_alone_lists_them_and_runs_none(
+    installed: Path, tmp_path: Path
+) -> None:
+    written(tmp_path / "problems", GOOD)
+    alone = {VARIABLE: str(tmp_path)}
+    assert harness(installed, "list", **alone).returncode == 0
+    done = harness(installed, "run", "9", "--engine", "local", "--dry-run", **alone)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert f"{tmp_path}/requirements/torch-" in line
+    assert f"set {VARIABLE} to the clone" in line
 
 
 def test_the_variable_names_the_clone(installed: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness import files, process
 from harness.captures.registry import KINDS
-from harness.checkout import CHECKOUT
+from harness.checkout import CHECKOUT, lock
 from harness.engines.engine import Command, Node, OnHost, cell_input, compile_threads
 from harness.engines.options import Options
 from harness.errors import ToolError
@@ -121,7 +121,7 @@ class Local(OnHost):
 
     @property
     def _lock(self) -> Path:
-        return _LOCKS / f"torch-{'gpu' if self.node.target.gpu else 'cpu'}.lock"
+        return lock(f"torch-{'gpu' if self.node.target.gpu else 'cpu'}.lock")
 
     @property
     def _base(self) -> Path:

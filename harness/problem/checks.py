@@ -3,42 +3,42 @@
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path, PurePosixPath
 
 from harness.captures.registry import KINDS, filling
 from harness.problem.claim_checks import claims
 from harness.problem.located_yaml import Mistake, Place, shown
-from harness.problem.model import MOST_ROUNDS, Capture, Metric, Problem, Settings
-from harness.problem.names import SECTIONS, Names
+from harness.problem.model import DEVICES, MOST_ROUNDS, Metric, Problem, Settings
+from harness.problem.names import SECTIONS, Names, twice
 from harness.problem.scripts import Scripts, is_file
 
 SCRIPT = "repro.py"
 """The script of a problem that each of its cells runs."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,59}")
 _FOLDER = re.compile(r"(0|[1-9][0-9]{0,5})-[a-z0-9-]{1,60}")
 _COUNTER = re.compile(r"[a-z0-9_]+__[A-Za-z0-9_.]+")
 _LARGEST_LOCK = 4 * 1024 * 1024
 _MOST_CELLS = 20_000
 
 
-def mistakes_in(problem: Problem, names: Names) -> list[Mistake]:
-    """Return every reference that leads nowhere, in the order of the manifest's sections.
+def mistakes_in(problem: Problem, names: Names) -> Iterator[Mistake]:
+    """Yield every reference that leads nowhere, in the order of the manifest's sections.
 
     ``problem`` may lack entries that ``names`` has, because they have mistakes of their own.
     """
     scripts = Scripts(problem.scripts)
-    return [
-        *_folder(problem),
-        *_names(problem),
-        *_files(problem),
-        *_variants(problem, names),
-        *_captures(problem, names, scripts),
-        *_metrics(problem, names, scripts),
-        *claims(problem, names, scripts),
-        *_references(problem),
-    ]
+    yield from _folder(problem)
+    yield from _names(problem)
+    yield from _files(problem)
+    yield from _variants(problem, names)
+    yield from _captures(problem, names, scripts)
+    yield from _metrics(problem, names, scripts)
+    yield from claims(problem, names, scripts)
+    yield from _references(problem)
 
 
 def _folder(problem: Problem) -> Iterator[Mistake]:
@@ -73,11 +73,11 @@ def _files(problem: Problem) -> Iterator[Mistake]:
         beside = f"in {problem.shared.name}/"
         yield from _file(("workloads", index), problem.shared, workload, beside)
     for index, kept in enumerate(problem.keep):
-        if not _is_inside(kept):
-            what = f"{shown(kept)} leads out of the cell's folder (name a file in it)"
-            yield ("keep", index), what
+        if not _FILE.fullmatch(kept):
+            what = f"{shown(kept)} is no file of a cell"
+            yield ("keep", index), f"{what} (a name of up to 60 letters, digits and '._+-')"
     for key in ("workloads", "keep"):
-        yield from _twice((key,), getattr(problem, key))
+        yield from twice((key,), getattr(problem, key))
 
 
 def _file(where: Place, folder: Path, name: str, beside: str) -> Iterator[Mistake]:
@@ -104,12 +104,6 @@ def _is_text(path: Path) -> bool:
     return True
 
 
-def _twice(where: Place, names: Sequence[str]) -> Iterator[Mistake]:
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            yield (*where, index), f"{shown(name)} is listed twice (drop one)"
-
-
 def _variants(problem: Problem, names: Names) -> Iterator[Mistake]:
     for section in ("environments", "variants", "cases", "captures"):
         if names.by_section.get(section) == []:
@@ -119,12 +113,19 @@ def _variants(problem: Problem, names: Names) -> Iterator[Mistake]:
             yield ("variants", name, "environment"), what
     for what in names.unknown("variants", problem.baseline):
         yield ("baseline",), what
+    first: dict[str, str] = {}
+    for case, named in product(problem.cases, problem.variants):
+        cell = f"{case}.{named}"
+        if cell in first:
+            what = f"with {named!r} it has the same cells as {first[cell]}"
+            yield ("cases", case), f"{what} (rename one of the four)"
+        first[cell] = f"{case!r} with {named!r}"
 
 
 def _captures(problem: Problem, names: Names, scripts: Scripts) -> Iterator[Mistake]:
     for kind, capture in problem.captures.items():
         where = ("captures", kind)
-        yield from _cells((*where, "cells"), capture, names)
+        yield from _cells((*where, "cells"), problem, kind, names)
         for key in capture.settings.own():
             if not scripts.name(key):
                 near = difflib.get_close_matches(key, Settings.model_fields, n=1)
@@ -140,15 +141,19 @@ def _captures(problem: Problem, names: Names, scripts: Scripts) -> Iterator[Mist
         yield from _amount(problem, kind)
 
 
-def _cells(where: Place, capture: Capture, names: Names) -> Iterator[Mistake]:
-    for case, variants in capture.cells.items():
+def _cells(where: Place, problem: Problem, kind: str, names: Names) -> Iterator[Mistake]:
+    for case, variants in problem.captures[kind].cells.items():
         for what in names.unknown("cases", case):
             yield (*where, case), what
         listed = [] if variants == "all" else variants
         for index, name in enumerate(listed):
             for what in names.unknown("variants", name):
                 yield (*where, case, index), what
-        yield from _twice((*where, case), listed)
+            is_known = case in problem.cases and name in problem.variants
+            if is_known and not any(problem.covers(kind, name, case, each) for each in DEVICES):
+                what = f"{shown(name)}, its case and the capture need different devices"
+                yield (*where, case, index), f"{what} (drop this cell, or a 'needs')"
+        yield from twice((*where, case), listed)
 
 
 def _amount(problem: Problem, kind: str) -> Iterator[Mistake]:

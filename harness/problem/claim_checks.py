@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from harness.problem.located_yaml import Mistake, Place
-from harness.problem.model import Advice, BoundClaim, Capture, Device, Problem, Selection
-from harness.problem.names import Names
+from harness.problem.located_yaml import Mistake, Place, shown
+from harness.problem.model import DEVICES, Advice, BoundClaim, Capture, Device, Problem, Selection
+from harness.problem.names import Names, twice
 from harness.problem.scripts import Scripts
-
-_DEVICES: tuple[Device, ...] = ("cuda", "cpu")
 
 
 def claims(problem: Problem, names: Names, scripts: Scripts) -> Iterator[Mistake]:
@@ -37,9 +35,10 @@ def _metric(names: Names, scripts: Scripts, name: str) -> Iterator[str]:
     base, at, region = name.partition("@")
     yield from names.unknown("metrics", base)
     if at and not region:
-        yield f"{name!r} names no region (write METRIC@REGION, or drop the @)"
+        yield f"{shown(name)} names no region (write METRIC@REGION, or drop the @)"
     elif at and not scripts.region(region):
-        yield f"no script of the problem has a region {region!r} (correct the name, or measure it)"
+        what = f"no script of the problem has a region {shown(region)}"
+        yield f"{what} (correct the name, or measure it)"
 
 
 def _advice(
@@ -81,10 +80,7 @@ def _advice(
         what = f"{variant!r} is a side of the comparison (drop it here)"
         yield (*where, "except", variant), what
     for key in ("at", "pays"):
-        listed = getattr(advice, key)
-        for number, name in enumerate(listed):
-            if name in listed[:number]:
-                yield (*where, key, number), f"{name!r} is listed twice (drop one)"
+        yield from twice((*where, key), getattr(advice, key))
     if not unknown:
         yield from _advice_is_measured(problem, where, advice)
 
@@ -108,7 +104,7 @@ def _advice_is_measured(problem: Problem, where: Place, advice: Advice) -> Itera
 def _bound_claim(
     problem: Problem, names: Names, scripts: Scripts, where: Place, claim: BoundClaim
 ) -> Iterator[Mistake]:
-    devices = set(_DEVICES)
+    devices = set(DEVICES)
     found: dict[Place, str] = {}
     for side, selection in (("of", claim.of), ("over", claim.over)):
         if selection is None:
@@ -154,10 +150,10 @@ def _devices(
         or capture is None
         or not _all_known(problem, capture)
     ):
-        return set(_DEVICES)
+        return set(DEVICES)
     return {
         device
-        for device in _DEVICES
+        for device in DEVICES
         if needs in (None, device) and problem.covers(kind, variant, case, device)
     }
 

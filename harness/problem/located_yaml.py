@@ -25,6 +25,7 @@ Mistake = tuple[Place, str]
 _MOST_BYTES = 256 * 1024
 _MOST_NODES = 50_000
 _DEEPEST = 20
+_LONGEST_SHOWN = 80
 _LONGEST_TEXT = 10_000
 _MOST_DIGITS = 64
 _LARGEST = 2**63
@@ -34,6 +35,24 @@ _BASE_60 = re.compile(r"[-+]?\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?")
 _OCTAL = re.compile(r"[-+]?0[\d_]+")
 _KEY = re.compile(r"[\s-]*([\w.-]{1,60}):")
 _QUOTE = "put it in quotes"
+
+
+class Mistakes:
+    """What is wrong by place, each told once: not again for what lies in a place, or around it."""
+
+    def __init__(self) -> None:
+        self.by_place: dict[Place, str] = {}
+        self._around: set[Place] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self.by_place)
+
+    def add(self, where: Place, what: str) -> None:
+        """Note a mistake, unless one is known in this place."""
+        inner = (where[:length] in self.by_place for length in range(1, len(where) + 1))
+        if where not in self._around and not any(inner):
+            self.by_place.setdefault(where, what)
+            self._around.update(where[:length] for length in range(1, len(where) + 1))
 
 
 @dataclass
@@ -46,7 +65,7 @@ class Located:
 
     data: Any = None
     marks: dict[Place, tuple[int, int]] = field(default_factory=dict)
-    mistakes: dict[Place, str] = field(default_factory=dict)
+    mistakes: Mistakes = field(default_factory=Mistakes)
 
     def mark(self, where: Place) -> tuple[int, int]:
         """Return line and column of a place, or of the nearest place around it that has them."""
@@ -78,7 +97,7 @@ def read(path: Path) -> Located:
 def shown(value: object) -> str:
     """Return a value as a message quotes it, shortened."""
     text = repr(value)
-    return text if len(text) <= 60 else f"{text[:56]} …{text[-1]}"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 4]} …{text[-1]}"
 
 
 def _no_yaml(path: Path, text: str, error: yaml.MarkedYAMLError) -> ManifestError:
@@ -233,7 +252,7 @@ class _Values:
             if len(key) <= _LONGEST_TEXT // 10 and not _unprintable(key):
                 return key
         text = node.value if isinstance(node, yaml.ScalarNode) else "[…]"
-        here = (*where, shown(text))
+        here = (*where, text)
         self._found.note(here, node)
         name = node.tag.removeprefix(_TAG)
         if name == "str":
@@ -301,7 +320,7 @@ class _Values:
 
     def _wrong(self, where: Place, what: str, remedy: str) -> Any:
         """Note a mistake and return None, which stands for the value."""
-        self._found.mistakes.setdefault(where, f"{what} ({remedy})")
+        self._found.mistakes.add(where, f"{what} ({remedy})")
         return None
 
 

@@ -1,6 +1,8 @@
 """Reads a ``problem.yaml``; one error lists every mistake with its line."""
 
 import os
+import re
+from itertools import islice
 from pathlib import Path
 
 from harness.errors import ManifestError, UsageError
@@ -11,6 +13,8 @@ from harness.problem.model import Problem
 
 MANIFEST = "problem.yaml"
 
+_PLAIN = re.compile(r"[\w@.<-]{1,80}")
+_MOST_FOUND = 1000
 _MOST_TOLD = 50
 
 
@@ -22,12 +26,10 @@ def load(folder: Path) -> Problem:
     problem, mistakes = understood.problem, understood.mistakes
     if problem is not None:
         problem.lie_in(folder)
-        for where, what in mistakes_in(problem, understood.names):
-            where = understood.place(where)
-            if not any(validation.overlap(where, known) for known in mistakes):
-                mistakes[where] = what
+        for where, what in islice(mistakes_in(problem, understood.names), _MOST_FOUND):
+            mistakes.add(understood.place(where), what)
     if mistakes or problem is None:
-        raise _error(path, said, mistakes)
+        raise _error(path, said, mistakes.by_place)
     return problem
 
 
@@ -83,11 +85,12 @@ def _error(path: Path, said: Located, mistakes: dict[Place, str]) -> ManifestErr
         )
     by_line = [repeated[key] for key in sorted(repeated, key=lambda key: (key[:2], repeated[key]))]
     told = by_line[:_MOST_TOLD]
-    if more := len(by_line) - len(told):
-        told.append(f"and {more} more")
+    if len(by_line) > len(told):
+        told.append("and more of that kind")
     return ManifestError("; ".join(told), where=path)
 
 
 def _dotted(where: Place) -> str:
     parts = [str(part) for part in where]
-    return ".".join(part if len(part) <= 60 else f"{part[:57]}…" for part in parts) or "manifest"
+    plain = [part if _PLAIN.fullmatch(part) else shown(part) for part in parts]
+    return ".".join(plain) or "manifest"

@@ -29,6 +29,7 @@ CaptureKind = Annotated[
     str, AfterValidator(_known), WithJsonSchema({"type": "string", "enum": list(KINDS)})
 ]
 Device = Literal["cuda", "cpu"]
+DEVICES: tuple[Device, ...] = ("cuda", "cpu")
 Name = str
 
 MOST_ROUNDS = 1000
@@ -42,6 +43,7 @@ def _one_line(text: str) -> str:
 
 Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
+_MANY = Field(max_length=500)
 Rounds = Annotated[int, Field(ge=1, le=MOST_ROUNDS)]
 
 
@@ -119,7 +121,7 @@ class Capture(_Model):
     """How one kind of capture is recorded, and for which cases and variants."""
 
     settings: Settings = Settings()
-    flags: list[str] = Field([], description="further flags of the profiler")
+    flags: list[str] = Field([], max_length=100, description="further flags of the profiler")
     cells: dict[Name, list[Name] | Literal["all"]] = Field(
         {}, description="case to its variants; every case with every variant when empty"
     )
@@ -225,10 +227,14 @@ class Advice(Claim):
     kind: Literal["advice"]
     take: Name = Field(description="the variant that is recommended")
     instead_of: Name = Field(description="the variant that the gain is measured against")
-    at: list[Name] = Field(min_length=1, description="the cases it holds in, both ends of a range")
+    at: list[Name] = Field(
+        min_length=1, max_length=100, description="the cases it holds in, both ends of a range"
+    )
     holds_for: Line = Field(description="the range in words")
     costs: str = Field("", description="what the reader gives for it, in words")
-    pays: list[Name] = Field([], description="metrics of which the ratio to instead_of is a cost")
+    pays: list[Name] = Field(
+        [], max_length=100, description="metrics of which the ratio to instead_of is a cost"
+    )
     but: dict[Name, str] = Field(
         {}, alias="except", description="variants that are no alternatives, each with the reason"
     )
@@ -284,15 +290,15 @@ class Problem(_Model):
 
     title: Line
     summary: Text
-    environments: dict[Name, Environment]
-    variants: dict[Name, Variant]
+    environments: Annotated[dict[Name, Environment], _MANY]
+    variants: Annotated[dict[Name, Variant], _MANY]
     baseline: Name
-    cases: dict[Name, Case]
+    cases: Annotated[dict[Name, Case], _MANY]
     captures: dict[CaptureKind, Capture]
-    metrics: dict[Name, Metric]
-    claims: list[_TaggedClaim]
+    metrics: Annotated[dict[Name, Metric], _MANY]
+    claims: Annotated[list[_TaggedClaim], _MANY]
     short: Short = Short()
-    references: dict[Name, Reference] = {}
+    references: Annotated[dict[Name, Reference], _MANY] = {}
     card: Card | None = None
     workloads: list[str] = Field(
         [], description="files of problems/workloads/ that its scripts import, such as decoder.py"

@@ -1,9 +1,11 @@
 """The names that a manifest gives its entries, those of entries with mistakes included."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
+
+from harness.problem.located_yaml import Mistake, Place, shown
 
 SECTIONS = ("environments", "variants", "cases", "captures", "metrics", "references")
 """The sections that map names to entries."""
@@ -38,10 +40,19 @@ class Names:
             return
         near = difflib.get_close_matches(name, known, n=1)
         if near:
-            remedy = f"did you mean {near[0]!r}?"
+            remedy = f"did you mean {shown(near[0])}?"
         elif known:
             more = ", …" if len(known) > _MOST_LISTED else ""
             remedy = f"there are: {', '.join(known[:_MOST_LISTED])}{more}"
         else:
             remedy = f"{section} has none yet"
-        yield f"no {section[:-1]} {name!r} ({remedy})"
+        yield f"no {section[:-1]} {shown(name)} ({remedy})"
+
+
+def twice(where: Place, names: Sequence[str]) -> Iterator[Mistake]:
+    """Yield each name that a list repeats."""
+    seen: set[str] = set()
+    for index, name in enumerate(names):
+        if name in seen:
+            yield (*where, index), f"{shown(name)} is listed twice (drop one)"
+        seen.add(name)

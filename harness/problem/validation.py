@@ -11,10 +11,11 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from harness.problem import model
-from harness.problem.located_yaml import Located, Place, shown
+from harness.problem.located_yaml import Located, Mistakes, Place, shown
 from harness.problem.model import Problem
 from harness.problem.names import SECTIONS, Names
 
+_MOST_ERRORS = 1000
 _NO_SUCH_KEY = "extra_forbidden"
 
 
@@ -27,7 +28,7 @@ class Understood:
     """
 
     problem: Problem | None
-    mistakes: dict[Place, str]
+    mistakes: Mistakes
     names: Names
     claims: tuple[int, ...] = ()
 
@@ -40,43 +41,37 @@ class Understood:
 
 def understood(said: Located) -> Understood:
     """Return the problem that a manifest describes, and what is wrong with it."""
-    mistakes = dict(said.mistakes)
+    mistakes = said.mistakes
     data = said.data
     if not isinstance(data, dict):
         what = f"is {_noun(data)} (a manifest is a mapping: title, summary, environments …)"
-        return Understood(None, mistakes or {(): what}, Names())
-    unknown: list[Place] = []
+        mistakes.add((), what)
+        return Understood(None, mistakes, Names())
+    unknown: set[Place] = set()
     by_place: dict[Place, list[ErrorDetails]] = defaultdict(list)
     try:
         problem = Problem.model_validate(data)
     except ValidationError as error:
         problem = None
-        for detail in error.errors(include_url=False):
+        for detail in error.errors(include_url=False)[:_MOST_ERRORS]:
             by_place[_place(detail, data)].append(detail)
-        unknown = [place for place, found in by_place.items() if found[0]["type"] == _NO_SUCH_KEY]
+        unknown = {place for place, found in by_place.items() if found[0]["type"] == _NO_SUCH_KEY}
         misspelt = {
             (*where[:-1], _near(str(where[-1]), _keys(where[:-1], data))) for where in unknown
         }
         for where, details in sorted(by_place.items(), key=lambda item: -len(item[0])):
-            is_told = any(overlap(where, known) for known in mistakes)
-            if not is_told and not (where in misspelt and details[0]["type"] == "missing"):
-                mistakes[where] = _told(where, details, data)
+            if where not in misspelt or details[0]["type"] != "missing":
+                mistakes.add(where, _told(where, details, data))
     names = Names.of(data)
     if not mistakes:
         return Understood(problem, mistakes, names, tuple(range(len(data["claims"]))))
-    unread = [place for place in [*mistakes, *by_place] if place not in unknown]
+    unread = {*mistakes.by_place, *by_place} - unknown
     rest, claims = _without(data, unread, unknown)
     try:
         problem = Problem.model_validate(rest)
     except ValidationError:
         return Understood(None, mistakes, names)
     return Understood(problem, mistakes, names, claims)
-
-
-def overlap(one: Place, other: Place) -> bool:
-    """Return whether one of two places lies in the other."""
-    shorter = min(len(one), len(other))
-    return one[:shorter] == other[:shorter] and bool(shorter)
 
 
 def _without(

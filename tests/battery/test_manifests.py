@@ -183,6 +183,38 @@ def test_what_is_no_manifest(tmp_path: Path, leave: Callable[[Path], object], to
     assert told in refusal(folder)
 
 
+def crowd(section: str, entry: str) -> str:
+    """Return BASE with as many more entries in a section as a manifest has room for."""
+    more = "".join(
+        entry.replace("N", str(number)) for number in range(min(8000, 200_000 // len(entry)))
+    )
+    return BASE.replace(f"\n{section}:\n", f"\n{section}:\n{more}", 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (crowd("variants", "  vN: {label: V, environment: plian}\n"), "values (at most 500)"),
+        (crowd("variants", "  vN: {}\n"), "line 35: variants.v24.label: is missing"),
+        (crowd("metrics", "  mN: {lable: M, uint: s}\n"), "line 37"),
+        (crowd("claims", "  - {id: cN}\n"), "line 41: claims: has 8003 values (at most 500)"),
+        (crowd("cases", "  N: 1\n"), "and more of that kind"),
+        (BASE.replace("at: [small", "at: [small" + ", smal" * 30_000), "(at most 100)"),
+        (BASE.replace("&both [slow", "&both [slow" + ", slwo" * 20_000), "and more of that kind"),
+        (BASE.replace("{m: 16}", "{" + ", ".join(f"m{n}: [1]" for n in range(9_000)) + "}"), ""),
+        (BASE.replace("{m: 16}", "{m: '" + "'' " * 60_000 + "'}"), "letters (at most 10000;"),
+        (BASE + "#" * 250_000 + "\n" + "x: 1", "line 81: x: no such key"),
+    ],
+    ids=lambda value: value[:20] if len(value) < 100 else "",
+)
+def test_a_crowded_manifest_holds_nothing_up(tmp_path: Path, text: str, told: str) -> None:
+    folder = example(tmp_path, text)
+    if told:
+        assert told in refusal(folder)
+    else:
+        assert manifest.load(folder).cases["large"].params["m7"] == [1]
+
+
 @pytest.mark.parametrize(
     "name", ["draft", "9", "9-", "-9", "09-a", "9_a", "9-A", "9-a b", "9-é", "1234567-a", "٩-a"]
 )

@@ -36,7 +36,7 @@ def written(tmp_path: Path, text: str, given: str | None = None) -> Path:
     ``given`` is its script; without it, a script that makes what the metrics read.
     """
     folder = tmp_path / "9-example"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "problem.yaml").write_text(text, encoding="utf-8")
     made = re.findall(r"\b(?:sample|fact|per|region): *([\w.-]+)", text)
     script = "".join(f"cell.fact({name!r}, 1)\n" for name in made) if given is None else given
