@@ -95,7 +95,7 @@ def test_a_killed_harness_leaves_the_gpu_when_its_cell_has_ended(
     chance, log, killed = random.Random(SEED), tmp_path / "log", 0
     benches = one_cell_each(tmp_path, log, 3)
     locks = tmp_path / "locks"
-    for _ in range(rounds(40)):
+    for _ in range(rounds(30)):
         with rivals.rivals([locks] * 3, tmp_path) as (first, second, third):
             first.begin(Task(rivals.execute, (benches[0],)))
             second.begin(Task(rivals.execute, (benches[1],), chance.uniform(0, 0.2)))
@@ -111,7 +111,7 @@ def test_a_killed_harness_leaves_the_gpu_when_its_cell_has_ended(
         for made in benches:
             forget(made)
     lines = Counter(log.read_text().splitlines())
-    figures(rounds=rounds(40), killed=killed, overlaps=lines["overlap"])
+    figures(rounds=rounds(30), killed=killed, overlaps=lines["overlap"])
     assert killed
     assert lines["overlap"] == 0
 
@@ -125,7 +125,7 @@ def test_of_harnesses_that_resume_a_run_one_executes_it(
     call = provenance.origin_of(made.problem, made.engine, Arguments(jobs=1))
     # Each has a GPU of its own: only the run's lock is in the way.
     with rivals.rivals([tmp_path / f"locks-{number}" for number in range(count)], tmp_path) as many:
-        for number in range(rounds(50)):
+        for number in range(rounds(30)):
             latest = 0.3 * (number % 2)
             made.run.note(made.run.provenance.model_copy(update={"resumed": ()}))
             told = raced(
@@ -144,26 +144,27 @@ def test_of_harnesses_that_resume_a_run_one_executes_it(
             assert (ran["overlap"], ran.total()) == (0, 2), ran
             log.unlink()
             forget(made)
-    figures(rounds=rounds(50), **answers)
+    figures(rounds=rounds(30), **answers)
 
 
 @pytest.mark.parametrize("clocks", ["one clock", "clocks a day apart"])
 def test_of_runs_that_begin_at_once_each_has_its_folder(
     tmp_path: Path, figures: Figures, clocks: str
 ) -> None:
-    chance, runs, day = random.Random(SEED), tmp_path / "runs", 86400.0
-    names: list[str] = []
+    chance, day, made = random.Random(SEED), 86400.0, 0
     with rivals.rivals([tmp_path / "locks"] * 8, tmp_path) as racers:
-        for _ in range(rounds(25)):
+        for number in range(rounds(20)):
+            runs = tmp_path / f"runs-{number}"
             ahead = [chance.uniform(-day, day) * (clocks != "one clock") for _ in racers]
             tasks = [Task(rivals.create, (runs, origin(), 5, seconds)) for seconds in ahead]
-            for line in raced(racers, tasks):
-                assert line.startswith("done: "), line
-                names += line.removeprefix("done: ").split()
+            told = raced(racers, tasks)
+            assert all(line.startswith("done: ") for line in told), told
+            names = " ".join(line.removeprefix("done: ") for line in told).split()
             newest = rivals.create(runs, origin(), 1, chance.uniform(-day, day))
             assert Run.latest(runs, "9-example").folder.name == newest
-            names.append(newest)
-    folders = Run.folders(runs, "9-example")
-    figures(runs=len(names), folders=len(folders), refused=0)
-    assert sorted(names) == sorted({folder.name for folder in folders})
-    assert all(Run.open(folder).provenance.id == folder.name for folder in folders)
+            known = [folder.name for folder in Run.folders(runs, "9-example")]
+            assert known == [Run.open(runs / "9-example" / name).provenance.id for name in known]
+            assert sorted([*names, newest]) == sorted(known)
+            made += len(known)
+    figures(rounds=rounds(20), runs=made)
+    assert made == rounds(20) * (8 * 5 + 1)
