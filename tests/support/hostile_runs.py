@@ -94,6 +94,7 @@ def _executed(name: str, problem: Problem, runs: Path, options: Options) -> run_
     run = run_folder.Run.create(runs, problem.folder.name, origin)
     cells = [replace(cell, deadline_s=60.0) for cell in plan(problem, Selected(rounds=1), "cpu")]
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("harness.machine.gpu_lock.FOLDER", runs.parent)
         for module in (attempt, output, rights):
             patch.setattr(module, "MOST_OUTPUT_BYTES", hostile_cell.MOST_BYTES)
         Execution(engine, run, lambda *_: None).execute(cells)
