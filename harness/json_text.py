@@ -21,6 +21,8 @@ _SEAL_BYTES = 83
 
 _MOST_LEVELS = 64
 _MOST_LETTERS = 60
+_LEAST, _MOST = 1e-60, 1e60
+"""Of a number's magnitude: what is computed of such numbers, such as a variance, is finite."""
 _INTEGERS = range(-(1 << 63), 1 << 63)
 """What a table's column holds."""
 
@@ -95,8 +97,11 @@ def _mistake(value: object) -> str:
     if isinstance(value, str):
         broken = not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value)
         return "no Unicode text" if broken else ""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{value}, not a finite number"
     if isinstance(value, float):
-        return "" if math.isfinite(value) else f"{value}, not a finite number"
+        fits = not value or _LEAST <= abs(value) <= _MOST
+        return "" if fits else f"{value}, which nothing measures: not within {_LEAST} and {_MOST}"
     fits = not isinstance(value, int) or value in _INTEGERS
     return "" if fits else "an integer of more than 64 bits"
 

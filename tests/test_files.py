@@ -219,6 +219,8 @@ def test_only_who_allows_it_reads_a_file_without_a_seal(tmp_path: Path) -> None:
         ),
         ('{"facts": [{"name": "weights", "value": 1e999}]}', "facts.0.value (weights) is inf"),
         ('{"a": {"b": -Infinity}}', "a.b is -inf, not a finite number"),
+        ('{"a": -1e308}', "a is -1e+308, which nothing measures"),
+        ('{"a": 5e-324}', "a is 5e-324, which nothing measures"),
         ('{"a": 9223372036854775808}', "a is an integer of more than 64 bits"),
         ('{"a": 1' + "0" * 5000 + "}", "not readable as JSON: Exceeds the limit"),
         ('{"a": "\\ud800"}', "a is no Unicode text"),

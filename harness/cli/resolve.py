@@ -29,9 +29,10 @@ def note_unsealed(run: Run) -> None:
     """Say on stderr which records of a run an earlier harness wrote without their sha256."""
     unsealed = run.unsealed
     if unsealed:
-        more = f" and {len(unsealed) - 1} more records" if len(unsealed) > 1 else ""
-        what = f"{unsealed[0]}{more} of an earlier harness have no sha256"
-        output.say(f"note: {what}: damage to them goes unnoticed", to_stderr=True)
+        first, *others = unsealed
+        which = f"{first} and {len(others)} more records" if others else f"the record {first}"
+        what = f"an earlier harness wrote no sha256 to {which}"
+        output.say(f"note: {what}: damage there goes unnoticed", to_stderr=True)
 
 
 def run_or_report(

@@ -89,7 +89,7 @@ def test_wrong_values_on_the_page(own: OwnFiles, figures: Figures) -> None:
     rng = random.Random(SEED + 2)
     of_run = [own.run.folder / "run.json", *own.cells]
     standing = {path: path.read_bytes() for path in own.report.rglob("*") if path.is_file()}
-    count, read = rounds(120), 0
+    count, read = rounds(80), 0
     for number in range(count):
         path = rng.choice(of_run if number % 2 else [own.evidence / "provenance.json"])
         with damaged(path, wrong_record(path, rng)):
@@ -115,7 +115,7 @@ def shown(own: OwnFiles) -> object:
 
 def test_damaged_tables_that_the_provenance_vouches_for(own: OwnFiles, figures: Figures) -> None:
     rng = random.Random(SEED + 3)
-    count, read = rounds(150), 0
+    count, read = rounds(100), 0
     known = (own.evidence / "provenance.json").read_bytes()
     for _ in range(count):
         path = rng.choice(own.tables)

@@ -11,11 +11,12 @@ from harness.captures import sniff
 from harness.captures.formats.compressed import blocks
 from harness.errors import CaptureError, HarnessError, ManifestError
 from harness.evidence import capture_list, provenance
+from harness.evidence import tables as evidence
 from harness.evidence.capture_list import KeptCapture
 from harness.evidence.provenance import Arguments
 from harness.problem import manifest
 from harness.problem.model import Problem
-from harness.report import index, kept_captures, publish
+from harness.report import card, index, kept_captures, publish
 from harness.store import capture_store
 from harness.store.run_folder import Run
 from tests.support.manifests import GOOD, written
@@ -67,6 +68,18 @@ def test_what_is_linked_is_there_and_small_enough(folder: Path) -> None:
     size = sum(path.stat().st_size for path in (folder / "captures").glob("*"))
     listed = (folder / "evidence" / capture_list.NAME).exists()
     assert size <= (kept_captures.GIT_BYTES if listed else 8_000_000)
+
+
+@pytest.mark.parametrize(
+    "folder", COMMITTED, ids=lambda folder: f"{folder.parent.name}-{folder.name}"
+)
+def test_everything_that_a_report_holds_is_what_was_published(folder: Path) -> None:
+    tables = evidence.load(folder / "evidence")
+    vouched = provenance.load(folder / "evidence").tables
+    assert vouched.keys() == {name for name, table in tables.items() if table.height}
+    for capture in (folder / "captures").iterdir():
+        capture_list.check(capture)
+    assert card.read(folder)
 
 
 def test_a_template_that_asks_for_what_is_not_there_is_told(

@@ -1,5 +1,6 @@
 """The run folder: what it records is read back, and damage is named by file and key."""
 
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, tzinfo
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from harness import files
+from harness.cli.resolve import note_unsealed
 from harness.errors import EvidenceError, HarnessError, StoreError
 from harness.store import run_folder
 from harness.store.run_folder import RECORD, Run, differing
@@ -134,3 +136,33 @@ def test_what_keeps_two_origins_apart_is_told() -> None:
     assert list(differing(first, other)) == [
         ("target", "NVIDIA H200, driver 580.1", "NVIDIA H100, driver None")
     ]
+
+
+def test_a_record_that_changed_is_refused_with_what_to_do(run: Run) -> None:
+    path = cell(run, "timing", {}) / RECORD
+    path.write_text(path.read_text().replace('"wall_s": 1.0', '"wall_s": 2.0'))
+    with pytest.raises(StoreError) as error:
+        list(run.records())
+    assert str(error.value) == (
+        f"{path}: changed since it was written: its sha256 is another"
+        " (delete the cell's folder and run the cell again: harness run --resume)"
+    )
+
+
+def test_records_of_an_earlier_harness_are_read_and_named(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = cell(run, "timing", {}) / RECORD
+    note_unsealed(run)
+    assert capsys.readouterr().err == ""
+    before = list(run.records())
+    path.write_text(json.dumps(files.read_json(path), indent=2) + "\n")
+    assert list(run.records()) == before
+    assert run.unsealed == (f"cells/{path.parent.name}/{RECORD}",)
+    note_unsealed(run)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == (
+        f"note: an earlier harness wrote no sha256 to the record cells/{path.parent.name}/{RECORD}:"
+        " damage there goes unnoticed\n"
+    )

@@ -50,7 +50,7 @@ def of_json(value: dict[str, Any], rng: random.Random) -> dict[str, Any]:
             case 1 if isinstance(holder, dict):
                 holder[rng.choice(("", "a", "\0", "name", "version"))] = rng.choice(HOSTILE)
             case 2 if isinstance(holder, list):
-                holder[key:key] = [copy.deepcopy(holder[key])] * rng.choice((1, 100))
+                holder[key:key] = [copy.deepcopy(holder[key])] * rng.choice((1, 20))
             case 3:
                 holder[key] = _deep(holder[key], rng.choice((3, 60, 200)))
             case _:

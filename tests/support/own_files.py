@@ -18,6 +18,14 @@ from tests.support.manifests import GOOD, written
 from tests.support.paths import DATA
 from tests.support.run_cells import cell
 
+WORKLOG = """\
+{{ w.verdict_line() }}
+{{ w.m("time", "slow", "small") }}
+{{ w.claims() }}
+{{ w.overhead("small") }}
+{{ w.ceilings() }}
+{{ w.conditions() }}
+"""
 SPREAD = {"min": 1900.0, "median": 1950.0, "max": 1980.0}
 SAMPLING = {
     "region": "r",
@@ -92,7 +100,7 @@ class OwnFiles:
 def made(folder: Path) -> OwnFiles:
     """Make them all in ``folder``; the report's captures are half in git and half in the store."""
     problem = manifest.load(written(folder, GOOD.replace("timing: {}", "timing: {}\n  torch: {}")))
-    (problem.folder / "worklog.md.j2").write_text("A worklog.\n", encoding="utf-8")
+    (problem.folder / "worklog.md.j2").write_text(WORKLOG, encoding="utf-8")
     known = provenance.load(reports.KEPT / "evidence").run
     origin = {key: value for key, value in known if key not in ("version", "id", "resumed")}
     run = Run.create(
