@@ -115,7 +115,7 @@ class Container(OnHost, ABC):
 
     def end_run(self, run: Path) -> None:
         """Remove the containers that carry the run's label."""
-        self._client.end_all(_place(run))
+        self._client.end_all(place(run))
 
     def why(self, command: Command, log: str) -> str:
         """Return the engine's trouble that a failed cell's log shows, or why it was killed."""
@@ -186,14 +186,14 @@ def _mounted(folder: Path) -> Mount:
 
 def _name(part: str, run: Path, cell: Cell) -> str:
     """Return the name of a cell's container, which no other run of this machine gives."""
-    return f"worklogs-{part}{_place(run)}-{cell.id[-90:]}"
+    return f"worklogs-{part}{place(run)}-{cell.id[-90:]}"
 
 
 def _label(run: Path) -> str:
-    return f"--label={RUN_LABEL}={_place(run)}"
+    return f"--label={RUN_LABEL}={place(run)}"
 
 
-def _place(run: Path) -> str:
+def place(run: Path) -> str:
     """Return the value of a run's label: a hash of its folder's place."""
     return hashlib.sha256(os.fsencode(run.resolve())).hexdigest()[:12]
 
