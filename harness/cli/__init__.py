@@ -9,20 +9,30 @@ _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 def main() -> None:
     """Run the command line; user errors are one line and exit code 2 (or the error's own)."""
+    try:
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+                signal.signal(number, _interrupt)
+        code = _guarded()
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    if code == _INTERRUPTED:  # typer returns it for KeyboardInterrupt
+        print("harness: interrupted", file=sys.stderr)
+    raise SystemExit(code)
+
+
+def _guarded() -> int:
+    """Run the command with its streams guarded and return the exit code."""
     from harness.cli import streams
     from harness.errors import OutputError
 
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
-            signal.signal(number, _interrupt)
     try:
         with streams.guarded():
-            code = _command()
+            return _command()
     except OutputError as error:
         if not isinstance(error.__cause__, BrokenPipeError):  # as `| head` leaves
             print(f"harness: {error}", file=sys.stderr)
-        code = error.exit_code
-    raise SystemExit(code)
+        return error.exit_code
 
 
 def _command() -> int:
@@ -34,7 +44,7 @@ def _command() -> int:
     from harness.plain import plain
 
     try:
-        code = app(standalone_mode=False) or 0
+        return app(standalone_mode=False) or 0
     except TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "harness"
@@ -49,11 +59,6 @@ def _command() -> int:
     except ModuleNotFoundError as error:
         print(f"harness: {_not_installed(error)}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        code = _INTERRUPTED
-    if code == _INTERRUPTED:  # typer returns it for KeyboardInterrupt
-        print("harness: interrupted", file=sys.stderr)
-    return code
 
 
 def _not_installed(error: ModuleNotFoundError) -> str:
