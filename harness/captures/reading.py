@@ -5,6 +5,7 @@ leaves its tables as Arrow files, which this process maps.
 """
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,7 @@ def read(kind: Kind, plain: Path, *, brief: bool = False, conditions: bool = Tru
             "conditions": kind.conditions.reference if conditions and kind.conditions else "",
         }
         found = confined.call(f"{__name__}:leave", plain, folder, arguments, confined.budget(plain))
-        tables = {table: _mapped(folder, table) for table in found["tables"]}
+        tables = left(folder, found["tables"])
     return Capture(tables, found["conditions"])
 
 
@@ -90,11 +91,15 @@ def _check_texts(name: str, table: "pl.DataFrame") -> None:
             raise CaptureError(f"{what}, in the table {name}")
 
 
-def _mapped(folder: Path, table: str) -> "pl.DataFrame":
+def left(folder: Path, tables: Sequence[str]) -> Tables:
+    """Return tables that were left in ``folder``; they stay as they are when it is gone."""
     import polars as pl
 
-    rows = pl.read_ipc(_file(folder, table))
-    return frame(table, {column: rows[column] for column in rows.columns})
+    found = {table: pl.read_ipc(_file(folder, table)) for table in tables}
+    return {
+        table: frame(table, {column: rows[column] for column in rows.columns})
+        for table, rows in found.items()
+    }
 
 
 def _file(folder: Path, table: str) -> Path:

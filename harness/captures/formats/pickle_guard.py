@@ -18,6 +18,7 @@ from harness.captures.formats import pickle_shape
 from harness.errors import CaptureError
 
 _DAMAGE = (pickle.UnpicklingError, EOFError, AttributeError)
+_DEEPEST_STACK = 1_000_000  # pickles take from it after a thousand items
 _MOST_OPERATIONS = 64_000_000  # 10⁶ events with stacks of 20 make 43 million; 6 GB at worst
 
 
@@ -103,7 +104,7 @@ def load(data: bytes | bytearray, where: Path) -> Any:
             return pickle_shape.load(program)
         end = _run(machine, data, where)
         (value,) = machine.stack
-    except (*_DAMAGE, LookupError, MemoryError, TypeError, ValueError) as error:
+    except (*_DAMAGE, LookupError, TypeError, ValueError) as error:
         raise CaptureError(f"a damaged pickle: {error}", where=where) from error
     if end != len(data):
         raise CaptureError(f"bytes after the pickle's end at {end}", where=where)
@@ -123,4 +124,6 @@ def _run(machine: _Machine, data: bytes | bytearray, where: Path) -> int:
                 remedy="only what torch.cuda.memory._dump_snapshot writes is read",
             )
         do(machine, argument)
+        if len(machine.stack) > _DEEPEST_STACK:
+            raise CaptureError(f"a pickle whose stack grows above {_DEEPEST_STACK:,}", where=where)
     raise CaptureError(f"a pickle of more than {_MOST_OPERATIONS} operations", where=where)

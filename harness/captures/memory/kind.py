@@ -12,9 +12,10 @@ KIND = Kind(
     cost=4,
     formats=(
         # torch's own file is a pickle of protocol 2 to 5, the probe's JSON of the same structure.
-        Format(re.compile(rb"\x80[\x02-\x05]"), plain_name="memory"),
+        Format(re.compile(rb"\x80[\x02-\x05]"), unpacks_itself=True),
         Format(
-            re.compile(rb'\s*\{\s*"(?:segments|device_traces|totals|phases)"'), plain_name="memory"
+            re.compile(rb'\s*\{\s*"(?:segments|device_traces|totals|phases)"'),
+            unpacks_itself=True,
         ),
     ),
     hook="harness.probe.hooks.memory:Memory",

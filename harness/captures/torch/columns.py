@@ -14,7 +14,7 @@ _HALF = Decimal("0.5")
 _DIGITS = 19
 """Of the largest number of 64 bits."""
 _MOST_STRINGS = 1 << 20
-_MOST_TEXT = 64 << 20
+_MOST_TEXT = 16 << 20
 """Bounds on distinct strings and on their length, as a few MB of gzip can stand for GB."""
 SHORTER = "record fewer steps"
 

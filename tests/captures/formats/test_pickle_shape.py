@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.captures import sniff
 from harness.captures.formats import pickle_shape
+from harness.captures.formats.compressed import blocks
 from tests.support.hostile_pickles import DAMAGED, running
 from tests.support.snapshots import PICKLES
 
@@ -62,8 +62,7 @@ def test_snapshots_fit_and_are_what_pickle_reads(data: Any, protocol: int) -> No
 
 @pytest.mark.parametrize("path", PICKLES, ids=lambda path: path.name)
 def test_the_snapshots_of_torch_fit(path: Any) -> None:
-    with sniff.opened(path) as plain:
-        data = plain.read_bytes()
+    data = b"".join(blocks(path, 1 << 20))
     assert pickle_shape.fits(program(data))
     assert pickle_shape.load(program(data)) == pickle.loads(data)  # noqa: S301 - of these tests
 
