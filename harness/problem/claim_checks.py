@@ -104,37 +104,63 @@ def _advice_is_measured(problem: Problem, where: Place, advice: Advice) -> Itera
 def _bound_claim(
     problem: Problem, names: Names, scripts: Scripts, where: Place, claim: BoundClaim
 ) -> Iterator[Mistake]:
+    sides = {"of": claim.of} | ({"over": claim.over} if claim.over is not None else {})
+    unknown = {
+        place: what
+        for side, selection in sides.items()
+        for place, what in _unknown(names, scripts, where, claim, side, selection)
+    }
+    yield from unknown.items()
+    if unknown:
+        return
     devices = set(DEVICES)
-    found: dict[Place, str] = {}
-    for side, selection in (("of", claim.of), ("over", claim.over)):
-        if selection is None:
-            continue
+    for side, selection in sides.items():
         whole = complete(claim, selection)
-        for key, name in zip(("variant", "case", "metric"), whole, strict=True):
-            place: Place = (*where, side, key)
-            if key == "metric" and selection.metric is None:
-                place = (*where, key)
-            elif getattr(selection, key) is None:
-                place = (*where, "of", key)
-            if name is None:
-                found[place] = "is missing (say what the metric is taken of)"
-            else:
-                wrong = (
-                    _metric(names, scripts, name)
-                    if key == "metric"
-                    else names.unknown(f"{key}s", name)
-                )
-                found.update((place, what) for what in wrong)
-        if found:
-            continue
         makers = _devices(problem, claim.needs, *whole)
         if not makers:
-            found[(*where, side)] = _not_made(claim.needs, *whole)
+            yield (*where, side), _not_made(claim.needs, *whole)
         elif not devices & makers:
             what = "one side is made on a GPU alone, the other on a CPU alone"
-            found[(*where, side)] = f"{what} (compare what one device makes)"
+            yield (*where, side), f"{what} (compare what one device makes)"
         devices &= makers
-    yield from found.items()
+    if claim.over is not None:
+        yield from _ratio(where, claim, claim.over)
+
+
+def _unknown(
+    names: Names,
+    scripts: Scripts,
+    where: Place,
+    claim: BoundClaim,
+    side: str,
+    selection: Selection,
+) -> Iterator[Mistake]:
+    """Yield each name of a side that leads nowhere, at the key that says it."""
+    for key, name in zip(("variant", "case", "metric"), complete(claim, selection), strict=True):
+        place: Place = (*where, side, key)
+        if key == "metric" and selection.metric is None:
+            place = (*where, key)
+        elif getattr(selection, key) is None:
+            place = (*where, "of", key)
+        if name is None:
+            yield place, "is missing (say what the metric is taken of)"
+        elif key == "metric":
+            yield from ((place, what) for what in _metric(names, scripts, name))
+        else:
+            yield from ((place, what) for what in names.unknown(f"{key}s", name))
+
+
+def _ratio(where: Place, claim: BoundClaim, over: Selection) -> Iterator[Mistake]:
+    """Yield why a ratio of two positive values cannot fail, or cannot hold."""
+    if complete(claim, over) == complete(claim, claim.of):
+        what = "compares a value with itself"
+        yield (*where, "over"), f"{what} (name another variant, case or metric than 'of')"
+    bound = claim.bound
+    ends = {"above": bound.above, "below": bound.below, "between": (bound.between or (None,))[-1]}
+    for key, end in ends.items():
+        if end is not None and (end < 0 or (end == 0 and key != "above")):
+            what = f"is {end:g}, and a ratio of measured values is more"
+            yield (*where, "bound", key), f"{what} (give a bound that it can meet and miss)"
 
 
 def _devices(
