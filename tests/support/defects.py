@@ -160,8 +160,8 @@ _STORED = (
     Defect(
         "a folder's name is not synced",
         "harness/files.py",
-        "        temporary.replace(target)\n        _sync(target.parent)\n",
-        "        temporary.replace(target)\n",
+        "temporary.replace(target)\n            _sync(target.parent)\n",
+        "temporary.replace(target)\n",
         "tests/test_files.py::test_a_file_is_on_disk_before_it_takes_its_place_and_then_its_name",
     ),
     Defect(
