@@ -4,7 +4,6 @@ Kernel names hold ``<float>``, ``|`` and backticks; with HTML enabled, as on eve
 would vanish and the second split a row.
 """
 
-import html
 import re
 from collections.abc import Iterable
 from urllib.parse import quote
@@ -74,8 +73,8 @@ def listing(lines: Iterable[str], language: str) -> Markdown:
 
 
 def attribute(text: str) -> Markdown:
-    """Return ``text`` as the value of an HTML attribute, without its quotes."""
-    return Markdown(html.escape(plain(text)))
+    """Return ``text`` as the value of an HTML attribute, without its quotes, also in a table."""
+    return Markdown(re.sub(r"[^\w./%+~-]", _shown, plain(text)))
 
 
 def link(path: str, fragment: str = "") -> str:

@@ -21,9 +21,9 @@ from harness.report.page import Page
 from harness.report.sections import SECTIONS
 from harness.report.template.channel import Channel, Message, packed, unpacked
 
-MOST_CALLS = 10_000
+MOST_CALLS = 3_000
 """Calls of sections that one page may make."""
-MOST_CPU_S = 300
+MOST_CPU_S = 120
 """Seconds of CPU time that the sections of one page may take."""
 
 _SILENT_S = 60.0

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from harness.report.arguments import CaseName, VariantName
+from harness.report.columns import DASH
 from harness.report.escape import Markdown, code, listing, table
 from harness.report.numbers import number
 from harness.report.page import Page, not_measured
@@ -63,7 +64,7 @@ def opcodes(
     if measured is None:
         return not_measured()
     rows = [
-        [code(row["opcode"]), number(row["executed"]), f"{100 * row['share']:.1f} %"]
+        [code(row["opcode"] or DASH), number(row["executed"]), f"{100 * row['share']:.1f} %"]
         for row in opcodes(measured).head(most).iter_rows(named=True)
     ]
     return table(["opcode", "executed by warps", "share"], rows, 1)
