@@ -86,7 +86,7 @@ def test_signalled_at_a_change(site: Site, figures: Figures, ending: signal.Sign
 
 def test_signalled_at_any_time(site: Site, figures: Figures) -> None:
     chance = random.Random(SEED)
-    for _ in range(rounds(40)):
+    for _ in range(rounds(60)):
         house = site.house(chance)
         number = chance.choice((*ENDINGS, signal.SIGKILL, signal.SIGKILL))
         pid = house.start()

@@ -1,4 +1,4 @@
-"""A house: a problem of three quick cells with its runs, and what has to hold after a kill."""
+"""A house: a problem of two quick cells with its runs, and what has to hold after a kill."""
 
 import fcntl
 import os
@@ -14,14 +14,13 @@ from harness.store.run_folder import RECORD, Run, verified
 from tests.support.nursery import Fault, Nursery
 
 MANIFEST = """\
-title: Three cells
+title: Two cells
 summary: Each leaves a file, and something that hides and ignores TERM.
 environments: {plain: {}}
 baseline: one
 variants:
   one: {label: One, environment: plain}
   two: {label: Two, environment: plain}
-  three: {label: Three, environment: plain}
 cases: {here: {label: Here}}
 captures: {timing: {}}
 metrics: {time: {label: time, unit: ms, capture: timing, sample: wall_time}}

@@ -147,7 +147,7 @@ class _Changes:
     def note(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event not in _CHANGES or self.over:
             return
-        if event == "open" and not (isinstance(arguments[2], int) and arguments[2] & _WRITES):
+        if event == "open" and not _writes(*arguments):
             return
         self.count += 1
         if self._fault.at is None or self.count < self._fault.at or self._struck:
@@ -168,6 +168,12 @@ class _Changes:
     def _clock(self) -> None:
         right = time.time
         time.time = lambda: right() - 86400
+
+
+def _writes(path: object, _mode: object, flags: object) -> bool:
+    """Return whether an opening may make or change a file."""
+    named = isinstance(path, str) and not path.startswith("/dev/")
+    return named and isinstance(flags, int) and bool(flags & _WRITES)
 
 
 if __name__ == "__main__":
