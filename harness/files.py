@@ -137,7 +137,12 @@ def write_text(target: Path, text: str) -> None:
 
 
 def write_json(target: Path, value: Mapping[str, object]) -> None:
-    """Write ``value`` as indented, sealed JSON, atomically; NaN and infinities are refused."""
+    """Write ``value`` as indented, sealed JSON, atomically.
+
+    Raises StoreError for a value that would not be read again, such as NaN.
+    """
+    for mistake in json_text.mistakes(value):
+        raise StoreError(f"not written: {mistake}", where=target)
     write_text(target, json_text.sealed(value))
 
 
@@ -145,7 +150,7 @@ def read_json(path: Path, *, unsealed: bool = False) -> dict[str, Any]:
     """Read a JSON object that this project wrote; ``unsealed``: also one without a seal.
 
     Raises StoreError for a file that is missing, irregular, changed since it was written, over
-    32 MB, no JSON, or holds a value that no record can hold, such as NaN.
+    16 MiB, no JSON, or holds a value that no record can hold, such as NaN.
     """
     with regular(path) as file:
         data = file.read(_MOST_JSON_BYTES + 1)

@@ -28,7 +28,10 @@ _INTEGERS = range(-(1 << 63), 1 << 63)
 
 
 def sealed(value: Mapping[str, object]) -> str:
-    """Return ``value`` as indented JSON with a seal; ValueError for a NaN or an infinity."""
+    """Return ``value``, of at least one key, as indented JSON with a seal.
+
+    Raises ValueError for a NaN or an infinity.
+    """
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     content = text.removesuffix("\n}")
     digest = hashlib.sha256(content.encode()).hexdigest()
