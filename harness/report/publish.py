@@ -8,6 +8,7 @@ from pathlib import Path
 from harness import files
 from harness.analysis import claims
 from harness.analysis.metrics import Metrics
+from harness.errors import ManifestError
 from harness.extract import door
 from harness.extract import run as extraction
 from harness.problem.model import Problem
@@ -89,6 +90,8 @@ def _worklog(page: Page, templates: Templates) -> dict[str, str]:
     folder = page.problem.folder
     texts = {"README.md": templates.render(folder / "worklog.md.j2", page)}
     sub_page = replace(page, root="../")
+    if (folder / PAGES).is_symlink():
+        raise ManifestError("is a link", where=folder / PAGES, remedy="put the folder itself there")
     for template in sorted((folder / PAGES).glob(f"*{_TEMPLATE}")):
         name = files.safe_name(template.name.removesuffix(_TEMPLATE))
         texts[f"{PAGES}/{name}.md"] = templates.render(template, sub_page)

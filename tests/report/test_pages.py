@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import ManifestError
+from harness.errors import HarnessError, ManifestError
 from harness.problem import manifest
 from harness.problem.model import Problem
 from harness.report import publish
@@ -88,3 +88,22 @@ def test_a_page_s_mistake_is_told_with_its_file_and_nothing_is_written(
         publish.render(problem, report)
     assert not (report / "README.md").exists()
     assert not (report / "pages").exists()
+
+
+def test_pages_lie_in_the_problem_s_folder(problem: Problem, report: Path, tmp_path: Path) -> None:
+    pages = problem.folder / "pages"
+    pages.rename(tmp_path / "elsewhere")
+    pages.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ManifestError, match="pages: is a link"):
+        publish.render(problem, report)
+    assert not (report / "README.md").exists()
+
+
+@pytest.mark.parametrize("name", ["-x", "a b", "..x", "x\n", "é"])
+def test_a_page_s_name_is_one_of_a_file_everywhere(
+    name: str, problem: Problem, report: Path
+) -> None:
+    (problem.folder / "pages" / f"{name}.md.j2").write_text("text")
+    with pytest.raises(HarnessError, match="cannot be a file name"):
+        publish.render(problem, report)
+    assert not (report / "README.md").exists()
