@@ -39,6 +39,7 @@ from harness.run.execute import Execution
 from harness.store import run_folder
 from tests.support.hostile_cell import ATTACKS
 from tests.support.hostile_runs import attacked
+from tests.support.process_tree import children
 
 # `--dist loadfile` gives them all to one worker: they wait for the same lock.
 pytestmark = [pytest.mark.slow, pytest.mark.installs]
@@ -241,7 +242,7 @@ main()
 """
 
 
-def test_a_killed_harness_leaves_a_container_that_clean_finds_and_a_run_that_goes_on(
+def test_what_a_harness_leaves_that_is_killed_with_its_wardens_is_cleaned_and_goes_on(
     name: str, looking: Problem, tmp_path: Path, client: Client
 ) -> None:
     base = f"BASE_IMAGE={os.environ['WORKLOGS_TEST_BASE']}"
@@ -253,7 +254,10 @@ def test_a_killed_harness_leaves_a_container_that_clean_finds_and_a_run_that_goe
     until = time.monotonic() + 120
     while "sleep" not in client.ask("ps", "--format={{.Names}}") and time.monotonic() < until:
         time.sleep(0.3)
-    harness.send_signal(signal.SIGKILL)
+    harness.send_signal(signal.SIGSTOP)
+    for warden in children(harness.pid):  # or it would remove the container
+        os.kill(warden, signal.SIGKILL)
+    harness.kill()
     harness.wait()
     (stray,) = client.strays()
     assert "sleep" in stray
