@@ -26,6 +26,9 @@ MOST_CALLS = 3_000
 MOST_CPU_S = 120
 """Seconds of CPU time that the sections of one page may take."""
 
+MOST_DEEP = 20
+"""Blocks of calls, one within another."""
+
 _SILENT_S = 60.0
 """Seconds without a message after which the other process is taken for dead."""
 
@@ -88,6 +91,7 @@ class _Conversation:
         self._template = template
         self._page = page
         self._calls = 0
+        self._depth = 0
         self._since = time.process_time()
 
     def hold(self) -> str:
@@ -159,16 +163,22 @@ class _Conversation:
 
     def _block(self) -> str:
         """Return the text of the block of the call that is being answered."""
+        if self._depth == MOST_DEEP:
+            raise UsageError(f"blocks nest more than {MOST_DEEP} deep")
+        self._depth += 1
         self._channel.send({"block": True})
-        return str(self._until("blocked"))
+        text = str(self._until("blocked"))
+        self._depth -= 1
+        return text
 
     def _mistake(self, message: Message) -> ManifestError:
         if "died" in message:
-            number = -int(message["died"])
+            status = int(message["died"])
+            number = signal.Signals(-status) if status < 0 else None
             if number in (signal.SIGKILL, signal.SIGXCPU):
                 what = "takes more CPU time or memory than a template may"
                 return ManifestError(what, where=self._template, remedy="end its loops")
-            what = f"ends the template engine: {signal.strsignal(number) or message['died']}"
+            what = f"ends the template engine ({number.name if number else f'exit {status}'})"
             return ManifestError(what, where=self._template, remedy="nest less")
         line = "" if message["line"] is None else f", line {message['line']}"
         what, remedy = str(message["error"]), str(message["remedy"])

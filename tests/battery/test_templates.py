@@ -18,7 +18,7 @@ from tests.support.hostile_page import hostile_page
 from tests.support.paths import ROOT
 
 SEED = 20
-LATE_S = 60
+LATE_S = 120
 """Far more than a page may take, on a machine that does other work."""
 
 WRITTEN = [

@@ -138,7 +138,11 @@ TOO_MUCH = {
     "{{ 'a' * 10 ** 8 }}": "a page of more than 4 MB",
     "{% for i in range(99999) %}{% for j in range(99999) %}long{% endfor %}{% endfor %}": "4 MB",
     "{% set ns = ['a' * 10 ** 8] * 99 %}{{ ns | join }}": "memory",
+    "{{ w.reference('a' * 10 ** 8) }}": "more than 64 MB at once",
     "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}": "calls itself without end",
+    "{% macro f() %}{% call w.details('x') %}{{ f() }}{% endcall %}{% endmacro %}{{ f() }}": (
+        "blocks nest more than 20 deep"
+    ),
     "{% include 'worklog.md.j2' %}": "calls itself without end",
     "{% import 'worklog.md.j2' as x %}": "calls itself without end",
     "{% for c in [1] recursive %}{{ loop([1]) }}{% endfor %}": "calls itself without end",
