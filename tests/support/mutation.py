@@ -86,7 +86,7 @@ def main() -> int:
     parser.add_argument("--results", type=Path)
     parser.add_argument("areas", nargs="*", default=list(AREAS))
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Shadow(Path(folder)) as shadow:
+    with Shadow(Path(tempfile.mkdtemp())) as shadow:
         scores = {area: score(shadow, area, asked.sample, asked.seed) for area in asked.areas}
     if asked.results:
         asked.results.write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")

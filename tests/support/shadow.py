@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
+from harness import files
 from tests.support.paths import ROOT
 
 _LISTED = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -32,6 +33,7 @@ class Shadow:
     """
 
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self.root = folder / "checkout"
         self._temporary = folder / "tmp"
         self._temporary.mkdir(parents=True)
@@ -48,6 +50,7 @@ class Shadow:
 
     def __exit__(self, *_: object) -> None:
         self._server.communicate()  # it ends with its stdin
+        files.remove(self._folder)  # a defect may have left a folder of any depth
 
     def run(self, tests: Sequence[str], *, deadline_s: float = 60.0) -> tuple[str, str]:
         """Run tests until the first fails; return the status and the last line that says why.
