@@ -79,6 +79,7 @@ def _read_zstd(file: "IO[bytes]", size: int) -> Iterator[bytes]:
         if held >= size:
             yield b"".join(parts)
             parts, held = [], 0
-    yield b"".join(parts)
+    if held:
+        yield b"".join(parts)
     if not frame.eof:
         raise EOFError
