@@ -11,14 +11,16 @@ from harness.errors import CaptureError
 
 
 @pytest.mark.parametrize("page_size", [512, 4096, 65536])
-@pytest.mark.parametrize("tables", [1, 40, 3999, 4001])
+@pytest.mark.parametrize("tables", [1, 4000, 4001])
 def test_a_schema_is_refused_above_its_bound(page_size: int, tables: int, tmp_path: Path) -> None:
     path = tmp_path / "file"
-    with closing(sqlite3.connect(path)) as file:
+    with closing(sqlite3.connect(":memory:")) as file:
         file.execute(f"PRAGMA page_size = {page_size}")
+        file.execute("BEGIN")
         for number in range(tables):
             file.execute(f"CREATE TABLE t{number} (a)")
-        file.commit()
+        file.execute("COMMIT")
+        path.write_bytes(file.serialize())
     if tables > 4000:
         with pytest.raises(CaptureError, match="a schema of more than 4,000 tables"):
             sqlite_schema.check(path)
