@@ -33,6 +33,8 @@ _LABEL_CHARACTERS = 39
 
 _OF_EVERY_OBJECT = frozenset({"constructor", "hasOwnProperty", "toString", "valueOf"})
 """Texts that the drawing library looks up in a JavaScript object, which has them unasked."""
+_BACKSLASH = "\N{REVERSE SOLIDUS OPERATOR}"
+"""Drawn for a backslash: the library puts titles into expressions, where that would escape."""
 
 Rows = list[dict[str, Any]]
 """What a figure draws: plain values by field name."""
@@ -123,4 +125,6 @@ def _plain(part: Any) -> Any:
         return [_plain(value) for value in part]
     if not isinstance(part, str):
         return part
-    return f"{part}\N{NO-BREAK SPACE}" if part in _OF_EVERY_OBJECT else plain(part)
+    if part in _OF_EVERY_OBJECT:
+        return f"{part}\N{NO-BREAK SPACE}"
+    return plain(part).replace("\\", _BACKSLASH)

@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 from harness.cli import judgement, output
 from harness.plain import plain
 from harness.report import card, index
+from harness.report.chart import svg
 from harness.report.page import Page
 from harness.report.worklog import Templates
 from tests.support.battery import Figures, rounds
@@ -158,16 +159,16 @@ def drawn(templates: Templates, folder: Path, text: str, call: str) -> tuple[str
 def test_a_figure_is_drawn_of_the_same_elements(
     name: str, templates: Templates, folder: Path, figures: Figures
 ) -> None:
-    def kinds(svg: str) -> set[str]:
+    def kinds(drawing: str) -> set[str]:
         return {
             f"{element.tag} {attribute}"
-            for element in ElementTree.fromstring(svg).iter()  # noqa: S314 - our own
+            for element in ElementTree.fromstring(drawing).iter()  # noqa: S314 - our own
             for attribute in ("", *element.attrib)
         }
 
     markdown, svg = drawn(templates, folder, PLAIN, FIGURES[name])
     of_clean, shape = tags(markdown), kinds(svg)
-    tried = TRIED[list(FIGURES).index(name) :: 2 * len(FIGURES)]  # a figure takes its time
+    tried = TRIED[list(FIGURES).index(name) :: 4 * len(FIGURES)]  # a figure takes its time
     for text in tried:
         markdown, svg = drawn(templates, folder, text, FIGURES[name])
         assert tags(markdown) == of_clean, text
@@ -180,6 +181,19 @@ _LAYOUT = {
     f"{SVG}{name}" for name in ("tspan ", "tspan dy", "tspan x", "text opacity", "line opacity")
 }
 """What the number of a label's lines and its room decide."""
+
+
+def test_titles_and_labels_are_drawn_as_they_are(figures: Figures) -> None:
+    import altair as alt
+
+    for text in [*TRIED, '"', "\\", '\\" + datum + "', '" + format(1, "") + "']:
+        rows = [{"label": text, "size": 1}, {"label": f"{text} more", "size": 2}]
+        data = alt.Data(values=rows)  # type: ignore[no-untyped-call]
+        x, y, colour = (alt.X("size:Q", title=text), alt.Y("label:N"), alt.Color("label:N"))
+        drawn = svg(alt.Chart(data).mark_bar().encode(x=x, y=y, color=colour))
+        found = {element.tag for element in ElementTree.fromstring(drawn).iter()}  # noqa: S314 - our own
+        assert found <= {f"{SVG}{name}" for name in ("svg", "g", "path", "rect", "text", "line")}
+    figures(payloads=len(TRIED))
 
 
 def test_a_terminal_is_not_steered(
