@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.battery import Figures, rounds
-from tests.support.houses import ENDINGS, House, goes_on
+from tests.support.houses import ENDINGS, House, goes_on, soon
 from tests.support.nursery import Fault, Nursery
 
 SEED = 20
@@ -109,16 +109,14 @@ def test_disk_full_at_a_change(site: Site, figures: Figures, lasting: bool) -> N
 
 
 def test_a_program_killed_beneath_the_harness(site: Site, figures: Figures) -> None:
-    """The warden, the cell, or what the cell started: whichever of them is met at a random time."""
+    """The warden, the cell, or what the cell started: whichever of them is met first."""
     chance = random.Random(SEED)
     for _ in range(rounds(25)):
         house = site.house(chance)
-        pid = house.start()
-        time.sleep(chance.uniform(0.05, 0.3))
-        below = [int(line.split()[0]) for line in house.processes()]
-        if others := [process for process in below if process != pid]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(chance.choice(others), signal.SIGKILL)
+        house.start()
+        soon(house.processes, house.processes)
+        with contextlib.suppress(ProcessLookupError, IndexError):  # they ended before
+            os.kill(int(chance.choice(house.processes()).split()[0]), signal.SIGKILL)
         site.ended(house, house.wait(), {0, 4})
     figures(failed=site.struck, gone_on=site.count)
 
@@ -128,7 +126,8 @@ def test_the_runs_folder_removed(site: Site, figures: Figures) -> None:
     for _ in range(rounds(12)):
         house = site.house(chance)
         house.start()
-        time.sleep(chance.uniform(0.05, 0.3))
+        soon(house.runs, house.runs)
+        time.sleep(chance.uniform(0, 0.15))
         shutil.rmtree(house.folder / "runs", ignore_errors=True)
         code = house.wait()
         shutil.rmtree(house.folder / "runs", ignore_errors=True)

@@ -33,7 +33,7 @@ variant=${HARNESS_CELL#*'"variant": "'}; variant=${variant%%'"'*}
 (trap '' TERM; setsid sleep 600 > /dev/null 2>&1 &)
 echo "measures $variant"
 echo "result of $variant" > "$out/result.bin"
-sleep 0.02
+sleep 0.05
 echo '{"samples": [{"region": "r", "metric": "wall_time", "unit": "ms", "index": 0, "value": 2.0}],
  "facts": [], "declared": {}, "packages": {}}' > "$out/workload.json"
 """
@@ -148,7 +148,7 @@ def goes_on(house: House, expected: dict[str, Any], *, quiet: bool = True) -> No
     assert after.items() >= before.items(), "a finished cell was run again"
 
 
-def soon(condition: Callable[[], bool], why: Callable[[], object], seconds: float = 10) -> None:
+def soon(condition: Callable[[], object], why: Callable[[], object], seconds: float = 10) -> None:
     until = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < until, why()
