@@ -1,51 +1,15 @@
 """The spawner: nothing survives a deadline, nothing blocks on a full pipe."""
 
-import contextlib
-import os
 import resource
-import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from harness import process
-from harness.checkout import CHECKOUT
 from harness.errors import StoreError, ToolError
-
-UNIQUE = f"9{os.getpid():07}"  # seconds of sleep that no other test run asks for
-
-
-def run(tmp_path: Path, script: str, deadline_s: float = 20, **more: object) -> process.Outcome:
-    return process.run(
-        ["bash", "-c", script],
-        cwd=tmp_path,
-        env=process.environment({}),
-        log=tmp_path / "log.txt",
-        deadline_s=deadline_s,
-        **more,  # type: ignore[arg-type]  # passed on as given
-    )
-
-
-def alive(word: str) -> bool:
-    for cmdline in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if word.encode() in cmdline.read_bytes():
-                return True
-        except OSError:
-            continue
-    return False
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 20) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.02)
+from tests.support.spawned import UNIQUE, alive, run
 
 
 def test_the_last_line_tells_why_it_failed(tmp_path: Path) -> None:
@@ -78,8 +42,8 @@ def test_a_stop_from_another_thread_ends_it(tmp_path: Path) -> None:
 def test_a_noisy_process_ends_and_its_log_is_cut(tmp_path: Path) -> None:
     done = run(tmp_path, "head -c 40000000 /dev/zero; exit 0")
     assert done.status == "ok"
-    assert (tmp_path / "log.txt").stat().st_size < 17 << 20
-    assert b"the log was cut" in (tmp_path / "log.txt").read_bytes()[-100:]
+    kept, said = bytes(16 << 20), b"\n[the log was cut at 16777216 bytes]\n"
+    assert (tmp_path / "log.txt").read_bytes() == kept + said
 
 
 def test_a_watch_that_gives_a_reason_ends_it(tmp_path: Path) -> None:
@@ -128,76 +92,69 @@ def test_only_the_allowed_environment_is_seen(
     assert "CUDA_VISIBLE_DEVICES=1" in seen
 
 
-def test_a_program_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ToolError, match="no-such-program: cannot start"):
-        process.run(["no-such-program"], cwd=tmp_path, env={}, log=tmp_path / "l", deadline_s=1)
+@pytest.mark.parametrize(
+    ("name", "folder", "why"),
+    [
+        ("no-such-program", "", "not found on PATH"),
+        ("./no-such-program", "", "No such file or directory"),
+        ("/etc/passwd", "", "Permission denied"),
+        ("true", "no-such-folder", "No such file or directory"),
+    ],
+)
+def test_a_program_that_cannot_start(tmp_path: Path, name: str, folder: str, why: str) -> None:
+    env = process.environment({})
+    with pytest.raises(ToolError, match=f"^{name}: cannot start: {why}$"):
+        process.run([name], cwd=tmp_path / folder, env=env, log=tmp_path / "l", deadline_s=9)
 
 
 def test_a_query_that_hangs_or_fails_is_a_tool_error() -> None:
-    with pytest.raises(ToolError, match="no answer"):
-        process.output(["sleep", "9"], deadline_s=0.2)
-    with pytest.raises(ToolError, match="cat"):
+    with pytest.raises(ToolError, match=r"^sleep: no answer within 0 s"):
+        process.output(["sleep", f"{UNIQUE}.7"], deadline_s=0.2)
+    assert not alive(f"{UNIQUE}.7")
+    with pytest.raises(ToolError, match=r"^cat: .*/no/such/file: No such file or directory"):
         process.output(["cat", "/no/such/file"])
+    with pytest.raises(ToolError, match=r"^false: exit 1"):
+        process.output(["false"])
+
+
+def test_a_query_runs_in_a_folder_and_gives_its_stdout_alone(tmp_path: Path) -> None:
+    assert process.output(["sh", "-c", "pwd; echo aside >&2"], cwd=tmp_path) == str(tmp_path)
+
+
+def test_a_guardian_has_a_session_of_its_own_until_its_stdin_ends(tmp_path: Path) -> None:
+    script = "echo set; cat > /dev/null; ps -o sid= -p $$; pwd"
+    guardian = process.guardian(["bash", "-c", script], cwd=tmp_path, env=process.environment({}))
+    assert guardian.stdout
+    assert guardian.stdout.readline() == "set\n"
+    assert guardian.poll() is None
+    session, folder = guardian.communicate(timeout=20)[0].split()
+    assert (int(session), folder) == (guardian.pid, str(tmp_path))
+    with pytest.raises(ToolError, match=r"^no-such-program: cannot start"):
+        process.guardian(["no-such-program"], cwd=tmp_path, env={})
+
+
+def test_the_end_of_a_log_is_short_and_that_of_none_is_empty(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    run(tmp_path, "seq 9999; printf %0999d 7")
+    assert len(process.text(log)) > 40_000
+    assert process.tail(log) == process.text(log)[-8192:]
+    assert process.last_line(log) == "0" * 300
+    log.unlink()
+    assert (process.text(log), process.tail(log), process.last_line(log)) == ("", "", "")
+
+
+def test_a_run_says_how_long_it_took_and_replaces_the_log_of_the_last(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    done = run(tmp_path, "echo first; sleep 0.2")
+    assert 0.2 <= done.wall_s <= time.monotonic() - begun
+    run(tmp_path, "echo second")
+    assert process.text(tmp_path / "log.txt") == "second\n"
 
 
 def test_what_hides_from_its_environment_is_ended_too(tmp_path: Path) -> None:
     done = run(tmp_path, f"env -i setsid sleep {UNIQUE}.6 > /dev/null 2>&1 & exit 0")
     assert done.status == "ok"
     assert not alive(f"{UNIQUE}.6")
-
-
-HARNESS = """
-import sys
-from pathlib import Path
-from harness import process
-removal = [sys.executable, "-c", "open('removed', 'w')"]
-script = "(setsid env -i sleep {0}.7 &); trap '' TERM; touch begun; sleep {0}.8; sleep {0}.9"
-process.run(
-    ["bash", "-c", script.format(sys.argv[1])],
-    cwd=Path(), env=process.environment(dict()), log=Path("log"), deadline_s=60, removal=removal,
-)
-"""
-
-
-def test_nothing_outlives_a_harness_that_is_killed(tmp_path: Path) -> None:
-    call = [sys.executable, "-c", HARNESS, UNIQUE]
-    env = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
-    with subprocess.Popen(call, cwd=tmp_path, env=env) as harness:
-        wait_for((tmp_path / "begun").exists)
-        harness.kill()
-    wait_for(lambda: not alive(f"{UNIQUE}."))
-    wait_for((tmp_path / "removed").exists)
-
-
-def test_a_program_whose_warden_is_killed_dies_with_it(tmp_path: Path) -> None:
-    def kill_warden() -> None:
-        wait_for((tmp_path / "begun").exists)
-        for line in Path("/proc").glob("[0-9]*/cmdline"):
-            with contextlib.suppress(OSError):
-                if b"warden.py" in (words := line.read_bytes()) and UNIQUE.encode() in words:
-                    os.kill(int(line.parent.name), signal.SIGKILL)
-
-    killer = threading.Thread(target=kill_warden)
-    killer.start()
-    done = run(tmp_path, f"(setsid sleep {UNIQUE}.1 &); touch begun; sleep {UNIQUE}.2; true")
-    killer.join()
-    assert (done.status, done.returncode) == ("failed", None)
-    assert not alive(f"{UNIQUE}.")
-
-
-@pytest.mark.parametrize(("script", "removed"), [("true", False), ("exit 3", True)])
-def test_a_removal_follows_a_program_that_failed(
-    tmp_path: Path, script: str, removed: bool
-) -> None:
-    done = run(tmp_path, script, removal=["touch", str(tmp_path / "removed")])
-    assert (done.left, (tmp_path / "removed").exists()) == (False, removed)
-
-
-def test_a_removal_that_hangs_is_left_and_said(tmp_path: Path) -> None:
-    begun = time.monotonic()
-    done = run(tmp_path, "trap '' TERM; sleep 60", deadline_s=0.1, removal=["sleep", "60"])
-    assert (done.status, done.left) == ("timeout", True)
-    assert time.monotonic() - begun < 30
 
 
 def test_a_log_that_cannot_be_written_is_said_once_the_program_has_ended(tmp_path: Path) -> None:

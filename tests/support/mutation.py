@@ -37,7 +37,7 @@ AREAS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "files": {"harness/files.py": ("tests/test_files_at_their_limits.py", "tests/test_files.py")},
     "process": {
-        f"harness/{name}.py": ("tests/test_process.py", "tests/engines/test_kills.py")
+        f"harness/{name}.py": ("tests/test_process.py", "tests/test_warden.py")
         for name in ("process", "program", "warden")
     },
 }
