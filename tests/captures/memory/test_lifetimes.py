@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from harness.captures.memory import read as memory
 from harness.evidence.tables import FREED_POOL
 from tests.support.caching_allocator import KIB, MIB, Device, Segment
-from tests.support.snapshots import written
+from tests.support.snapshots import A, B, standing, written
 
 SIZES = [4 * KIB, 700 * KIB, 3 * MIB, 9 * MIB, 14 * MIB, 40 * MIB]
 
@@ -80,3 +80,22 @@ def test_of_a_history_without_its_start_the_free_bytes_before_it_count(tmp_path:
     tables = memory.read(written(tmp_path, device.snapshot(lost)))
     assert tables["memory_segments"]["free_bytes"].to_list() == [54 * MIB]
     assert tables["memory_blocks"]["index"].to_list() == [2]
+
+
+def test_blocks_of_a_byte_count_as_any_other(tmp_path: Path) -> None:
+    history = [  # of no GPU: nothing is rounded
+        {"action": action, "addr": address, "size": size, "time_us": at}
+        for at, (action, address, size) in enumerate(
+            [
+                ("segment_alloc", A, 100),
+                ("alloc", A + 5, 1),
+                ("segment_alloc", B, 100),  # beside 99 free bytes of a segment that is used
+                ("free_completed", A + 5, 1),
+                ("segment_alloc", B + 200, 50),  # no segment is used
+            ]
+        )
+    ]
+    left = [standing(at, size, 0, (0, 0)) for at, size in ((A, 100), (B, 100), (B + 200, 50))]
+    tables = memory.read(written(tmp_path, {"segments": left, "device_traces": [history]}))
+    assert tables["memory_blocks"].select("index", "freed", "bytes").rows() == [(1, 3, 1)]
+    assert tables["memory_segments"]["free_bytes"].to_list() == [0, 99, 0]
