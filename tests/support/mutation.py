@@ -23,7 +23,14 @@ WANTED = 0.8
 AREAS: dict[str, dict[str, tuple[str, ...]]] = {
     "readers": {
         f"harness/captures/{name}/*.py": (f"tests/captures/{name}", "tests/extract")
-        for name in ("formats", "memory", "ncu", "nsys", "torch")
+        for name in ("memory", "ncu", "nsys", "torch")
+    }
+    | {  # SQLite files are read in nsys's tests
+        "harness/captures/formats/*.py": (
+            "tests/captures/formats",
+            "tests/captures/nsys",
+            "tests/extract",
+        )
     },
     "claims": {
         "harness/analysis/claims.py": ("tests/analysis/test_claims.py", "tests/cli/test_check.py"),

@@ -2,6 +2,7 @@
 
 import csv
 import functools
+import itertools
 import os
 import re
 from collections.abc import Iterator
@@ -169,6 +170,34 @@ def test_other_and_damaged_files_are_refused(content: bytes, tmp_path: Path) -> 
     path.write_bytes(content)
     with pytest.raises(CaptureError):
         framing.kernel_count(path)
+
+
+def test_a_header_may_hold_fields_of_every_encoding(tmp_path: Path) -> None:
+    fixed = (b"\x11" + b"\xff" * 8, b"\x1d" + b"\xff" * 4)  # of 64 and of 32 bits
+    text = bytes([4 << 3 | 2, 3]) + b"abc"
+    parts = (field(1, 300), *fixed, text, field(1, (1 << 63) + 5), text)
+    content = b"".join(parts)
+    assert framing.fields(tmp_path, content) == {1: [300, (1 << 63) + 5], 4: [b"abc", b"abc"]}
+    within = set(range(len(content))) - set(itertools.accumulate(map(len, parts), initial=0))
+    for length in within:
+        with pytest.raises(CaptureError, match="a damaged block header"):
+            framing.fields(tmp_path, content[:length])
+
+
+def test_headers_are_bounded_in_number_and_length(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(framing, "_MOST_BLOCKS", 3)
+    monkeypatch.setattr(framing, "_MOST_HEADER_BYTES", 4)
+    path = tmp_path / "made.ncu-rep"
+    for blocks, size in ((3, 4), (4, 4), (1, 5)):
+        header = field(2, 1) + b"\x2a" + bytes([size - 4]) + bytes(size - 4)
+        path.write_bytes(HEAD + message(header) * blocks)
+        if (blocks, size) == (3, 4):
+            assert framing.kernel_count(path) == 3
+        else:
+            with pytest.raises(CaptureError, match=r"more than 3 blocks|a header of 5 bytes"):
+                framing.kernel_count(path)
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
