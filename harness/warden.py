@@ -178,7 +178,7 @@ def _woken_by(*numbers: int) -> int:
 
 def _prctl(option: int, value: int) -> None:
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+        ctypes.CDLL(None).prctl(option, value)
 
 
 if __name__ == "__main__":

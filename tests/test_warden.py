@@ -157,7 +157,10 @@ def test_processes_are_ended_by_a_variable_of_theirs(monkeypatch: pytest.MonkeyP
             patch.setattr(warden, "LAST_S", 0.1)
             patch.setattr(os, "kill", lambda *_: None)  # as within a system call
             assert program.end_all("RUN_OF", f"{UNIQUE}1") == [ours.pid]
+        monkeypatch.setattr(warden, "LAST_S", 60.0)
+        begun = time.monotonic()
         assert program.end_all("RUN_OF", f"{UNIQUE}1") == []
+        assert time.monotonic() - begun < 30  # once none is left, and not at the end of its time
         assert ours.wait() == -signal.SIGKILL
         assert other.poll() is None
     finally:

@@ -105,3 +105,27 @@ def test_events_that_are_not_read_are_counted(tmp_path: Path) -> None:
         f"OSRT_API ({counts['OSRT_API']}), CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
         f" ({counts['CUPTI_ACTIVITY_KIND_SYNCHRONIZATION']}), CUPTI_ACTIVITY_KIND_CUDA_EVENT (1)"
     )
+
+
+def test_what_an_export_does_not_tell_is_left_out(tmp_path: Path) -> None:
+    silent = ("TARGET_INFO_SYSTEM_ENV", "META_DATA_EXPORT", OPTIONS, "ANALYSIS_DETAILS", OVERHEAD)
+    unnamed = ("TARGET_INFO_GPU", "CUPTI_ACTIVITY_KIND_GRAPH_TRACE")
+    path = altered("graph_level", tmp_path, *(f"DROP TABLE {name}" for name in silent + unnamed))
+    assert set(told(path)) == {"not read"}
+
+
+def test_the_profiler_the_driver_and_the_duration_are_the_exports_own(tmp_path: Path) -> None:
+    path = altered("streams", tmp_path)
+    (((version,),), ((driver,),), ((duration,),)) = (
+        rows(path, query)
+        for query in (
+            "SELECT value FROM META_DATA_EXPORT WHERE name = 'EXPORT_PRODUCT_VERSION'",
+            "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'NvDriverVersion'",
+            "SELECT duration FROM ANALYSIS_DETAILS",
+        )
+    )
+    found = told(path)
+    assert (found["profiler"], found["driver"]) == (f"Nsight Systems {version}", driver)
+    assert found["recorded"] == f"{duration / 1e6:,.1f} ms"
+    twice = "INSERT INTO ANALYSIS_DETAILS SELECT * FROM ANALYSIS_DETAILS"
+    assert "recorded" not in told(altered("streams", tmp_path, twice))
