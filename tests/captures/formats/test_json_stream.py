@@ -197,6 +197,32 @@ def test_what_is_no_such_list_is_refused_in_one_line(text: bytes, block: int) ->
     assert "\n" not in str(error.value)
 
 
+TOLD = {  # of NOT_A_LIST
+    "empty": "byte 0: the JSON ends early",
+    "blank": "byte 3: the JSON ends early",
+    "a number": "byte 0: neither a JSON object nor a list",
+    "UTF-16": "byte 0: neither a JSON object nor a list",
+    "the key inside": "JSON without 'events'",
+    "null": "byte 11: 'events' is not a list",
+    "an object": "byte 11: 'events' is not a list",
+    "twice": "'events' is there twice",
+    "two texts": "byte 6: not valid JSON: trailing characters",
+    "fault before": "byte 7: not valid JSON: invalid character",
+    "fault after": "byte 24: not valid JSON: invalid number",
+    "wrong bracket": "byte 14: not valid JSON: expected ',' or ']'",
+    "deep": "byte 1: JSON nested too deeply",
+    "deep before": "byte 1005: JSON nested too deeply",
+    "invalid UTF-8 before": "byte 7: invalid UTF-8",
+}
+
+
+@pytest.mark.parametrize(("what", "told"), TOLD.items(), ids=TOLD)
+def test_what_is_no_such_list_is_told_with_its_offset(what: str, told: str) -> None:
+    with pytest.raises(CaptureError) as error:
+        read(NOT_A_LIST[what], 1 << 12)
+    assert str(error.value) == told
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -315,14 +315,6 @@ def test_what_would_fill_the_memory_is_refused(
             found(tmp_path / "many.json", json.dumps(events))
 
 
-def test_a_bad_event_is_told_with_its_offset(tmp_path: Path) -> None:
-    text = kernel(ts=-5)
-    path = tmp_path / "trace.json"
-    path.write_text(text)
-    with pytest.raises(CaptureError, match=f"byte {text.rindex('{', 0, text.rindex('args'))}: "):
-        read(path)
-
-
 def test_changed_bytes_give_tables_or_one_error(tmp_path: Path) -> None:
     chance = random.Random(3)
     trace = json.loads(source("streams"))
