@@ -5,9 +5,8 @@ import gzip
 import json
 import re
 import sqlite3
-import sys
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +14,8 @@ import typer
 from typer.testing import CliRunner
 
 from harness.analysis import summary, timeline_summary
+from harness.captures import reading
+from harness.captures.kind import Kind
 from harness.cli.diagnose import diagnose
 from harness.cli.inspect import inspect
 from harness.errors import CaptureError
@@ -40,10 +41,15 @@ def rows(name: str) -> Any:
 
 
 def fake_reader(monkeypatch: pytest.MonkeyPatch, kind: str, **tables: Any) -> None:
-    """Let the reader of ``kind`` return tables made of columns, in place of any file's content."""
+    """Let captures of ``kind`` hold tables made of columns, in place of any file's content."""
     made = {name: frame(name, columns) for name, columns in tables.items()}
-    module = SimpleNamespace(read=lambda _path: made, read_brief=lambda _path: made)
-    monkeypatch.setitem(sys.modules, f"harness.captures.{kind}.read", module)
+    real = reading.read
+
+    def read(asked: Kind, plain: Path, **rest: Any) -> reading.Capture:
+        known = real(asked, plain, **rest)
+        return replace(known, tables=made) if asked.name == kind else known
+
+    monkeypatch.setattr(reading, "read", read)
 
 
 @pytest.mark.parametrize("name", ["streams", "graph_node", "graph_level", "memset_overlap"])
