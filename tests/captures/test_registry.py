@@ -106,6 +106,7 @@ OTHER_WORDS = {
     "analysis/roofline.py": {"memory"},  # what limits a kernel
     "probe/profiler_range.py": {"torch"},  # the package
     "report/sections/claims.py": {"torch"},  # the package
+    "view/document.py": {"memory"},  # the part of the page that draws the allocator
 }
 """Files in which a kind's name is a word for something else."""
 LEVEL = {"memory"}  # in the diagnosis, a level of the stack and the findings on it

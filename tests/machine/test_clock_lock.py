@@ -75,6 +75,7 @@ clock_lock._DEADLINE_S = float(sys.argv[1])
 # Whoever runs the tests may ignore these, as a shell does for what it runs in the background.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 try:
     with clock_lock.locked("{UUID}", 1500):
         argv = ["bash", "-c", sys.argv[2]]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import files
+from harness.run.output import LOG
 from harness.store.run_folder import RECORD, Run, verified
 from tests.support.nursery import Fault, Nursery
 
@@ -158,8 +159,12 @@ def soon(condition: Callable[[], object], why: Callable[[], object], seconds: fl
 def _content(path: Path) -> object:
     if path.name == RECORD:
         record = files.read_json(path)
-        record["artifacts"] = {name: known["sha256"] for name, known in record["artifacts"].items()}
+        record["artifacts"] = {
+            name: known["sha256"] for name, known in record["artifacts"].items() if name != LOG
+        }
         return {key: value for key, value in record.items() if key not in _VOLATILE}
+    if path.name == LOG:  # the shell says so where a program that it waits for was killed
+        return path.read_bytes().replace(b"Killed\n", b"")
     return path.name in ("run.json", "lock") or path.read_bytes()
 
 
