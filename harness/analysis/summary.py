@@ -33,13 +33,21 @@ def document(kind: str, tables: Tables, label: str, conditions: dict[str, str]) 
     are findings, idle, calls and series of a timeline of more than LARGE operations.
     Raises CaptureError that names ``label`` if a timeline holds no GPU work, ranges or calls.
     """
-    summarise = KINDS[kind].summarise
     return {
         "kind": kind,
         "conditions": conditions,
         "findings": _findings(Capture(label, tables, conditions, kind)),
-        **(summarise(tables, label) if summarise else {}),
+        **by_kind(kind, tables, label),
     }
+
+
+def by_kind(kind: str, tables: Tables, label: str) -> Document:
+    """Return the part of ``document`` that the kind decides, without a diagnosis.
+
+    Raises CaptureError as ``document`` does.
+    """
+    summarise = KINDS[kind].summarise
+    return summarise(tables, label) if summarise else {}
 
 
 def _findings(capture: Capture) -> list[Document] | None:

@@ -90,7 +90,7 @@ def _panel(subject: Subject) -> dict[str, Any]:
         for kind, tables in subject.captures.items()
     }
     summaries = {
-        kind: summary.document(kind, capture.tables, subject.label, capture.conditions)
+        kind: summary.by_kind(kind, capture.tables, subject.label)
         for kind, capture in captures.items()
     }
     drawn = next((kind.name for kind in by_cost() if _has_operations(captures.get(kind.name))), "")
@@ -103,7 +103,7 @@ def _panel(subject: Subject) -> dict[str, Any]:
     return {
         "label": subject.label,
         "short": {row["name"]: short_name(row["name"]) for row in rows},
-        "conditions": summaries[drawn]["conditions"] if drawn else {},
+        "conditions": captures[drawn].conditions if drawn else {},
         "findings": _findings(list(captures.values())),
         "timeline": _timeline(captures[drawn]) if drawn else None,
         "memory": next(filter(None, map(_memory, captures.values())), None),

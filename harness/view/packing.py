@@ -1,7 +1,6 @@
 """Timelines as columns of numbers that a page carries: deflated, in base64.
 
-A page of 100 000 events takes about as many bytes a event as gzip needs, where JSON text takes ten
-times as many and has to be parsed before anything can be drawn.
+JSON text would have to be parsed before anything can be drawn.
 """
 
 import base64

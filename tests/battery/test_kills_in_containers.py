@@ -17,6 +17,7 @@ from harness.errors import ToolError
 from tests.support.battery import Figures, rounds
 from tests.support.houses import ENDINGS, House, goes_on, soon
 from tests.support.nursery import Nursery
+from tests.support.real_engines import client_of
 
 SEED = 21
 ROUNDS: dict[Name, int] = {"docker": 12, "podman": 4}
@@ -24,16 +25,7 @@ ROUNDS: dict[Name, int] = {"docker": 12, "podman": 4}
 
 @pytest.fixture(scope="module", params=["docker", "podman"])
 def client(request: pytest.FixtureRequest) -> Client:
-    if "WORKLOGS_TEST_BASE" not in os.environ:
-        pytest.skip("WORKLOGS_TEST_BASE is not set: see .ci/containers")
-    try:
-        client = Client(request.param)
-        client.version()
-    except ToolError as error:
-        pytest.skip(str(error))
-    if client.image_digest(os.environ["WORKLOGS_TEST_BASE"]) is None:
-        pytest.skip(f"{request.param} has no image {os.environ['WORKLOGS_TEST_BASE']}")
-    return client
+    return client_of(request.param)
 
 
 @pytest.fixture

@@ -24,7 +24,6 @@ from harness.engines.choose import make
 from harness.engines.docker_cli import Client, Name
 from harness.engines.engine import Engine
 from harness.engines.options import Options
-from harness.errors import ToolError
 from harness.evidence import tables as evidence
 from harness.evidence.cell_record import CellRecord
 from harness.evidence.provenance import Arguments
@@ -40,6 +39,7 @@ from harness.store import run_folder
 from tests.support.hostile_cell import ATTACKS
 from tests.support.hostile_runs import attacked
 from tests.support.process_tree import children
+from tests.support.real_engines import client_of
 
 # `--dist loadfile` gives them all to one worker: they wait for the same lock.
 pytestmark = [pytest.mark.slow, pytest.mark.installs]
@@ -112,17 +112,8 @@ cell.finish()
 
 @pytest.fixture(scope="session", params=["docker", "podman"])
 def name(request: pytest.FixtureRequest) -> Name:
-    for variable in ("WORKLOGS_TEST_BASE", "WORKLOGS_TEST_WHEELS"):
-        if variable not in os.environ:
-            pytest.skip(f"{variable} is not set: see .ci/containers")
-    try:
-        client = Client(request.param)
-        client.version()
-    except ToolError as error:
-        pytest.skip(str(error))
-    if client.image_digest(os.environ["WORKLOGS_TEST_BASE"]) is None:
-        pytest.skip(f"{request.param} has no image {os.environ['WORKLOGS_TEST_BASE']}")
     program: Name = request.param
+    client_of(program, "WORKLOGS_TEST_WHEELS")
     return program
 
 
