@@ -5,8 +5,8 @@
     python check_all.py --cpu               # small sizes: references, and twins that run on a CPU
 
 Specimens run in child processes that are started again after a crash or a hang, so a broken
-specimen costs its own line only. Children compile and check side by side and time in turn; the
-times are a first look, not a measurement.
+specimen costs its own line only. Children compile and check side by side; a child that times has
+the GPU to itself. The times are a first look, not a measurement.
 """
 
 import argparse
@@ -138,22 +138,26 @@ def report(chosen: list[str], lock: Path, *, cpu: bool) -> int:
 def on_gpu(specimen: Specimen, lock: Path) -> Line:
     """Return each twin's error and ms a step."""
     line: Line = {}
-    inputs = specimen.inputs_on("cuda")
+    with held(lock, fcntl.LOCK_SH):
+        inputs = specimen.inputs_on("cuda")
+        torch.cuda.synchronize()
     for twin in TWINS:
-        step = specimen.begin(twin, inputs)
-        line[f"{twin}_error"] = specimen.checked(step(), inputs)
-        with alone(lock):
+        with held(lock, fcntl.LOCK_SH):
+            step = specimen.begin(twin, inputs)
+            line[f"{twin}_error"] = specimen.checked(step(), inputs)
+        with held(lock, fcntl.LOCK_EX):
             line[f"{twin}_ms"] = step_ms(step)
-        del step
-        torch.cuda.empty_cache()
+        with held(lock, fcntl.LOCK_SH):
+            del step
+            torch.cuda.empty_cache()
     return line
 
 
 @contextlib.contextmanager
-def alone(lock: Path) -> Iterator[None]:
-    """Hold a file's lock, so that one child times at a time."""
+def held(lock: Path, kind: int) -> Iterator[None]:
+    """Hold a file's lock: shared for work on the GPU, exclusive to be alone there while timing."""
     with lock.open() as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        fcntl.flock(file, kind)
         yield
 
 

@@ -1,7 +1,7 @@
 // A block of 128 threads computes running sums of 128 rows of 32 words.
-constexpr int ROWS = 128, COLUMNS = 32;
+constexpr unsigned ROWS = 128, COLUMNS = 32;
 
-__device__ int place(int row, int column) {
+__device__ unsigned place(unsigned row, unsigned column) {
 #ifdef SICK
   return row * COLUMNS + column;
 #else
@@ -9,19 +9,27 @@ __device__ int place(int row, int column) {
 #endif
 }
 
-extern "C" __global__ void row_scan(const float* rows, float* result) {
+extern "C" __global__ void __launch_bounds__(ROWS) row_scan(const float* rows, float* result) {
   __shared__ float staged[ROWS * COLUMNS];
-  size_t first = (size_t)blockIdx.x * ROWS * COLUMNS;
-  for (int i = threadIdx.x; i < ROWS * COLUMNS; i += ROWS)
-    staged[place(i / COLUMNS, i % COLUMNS)] = rows[first + i];
+  unsigned thread = threadIdx.x;
+  rows += (size_t)blockIdx.x * ROWS * COLUMNS;
+  result += (size_t)blockIdx.x * ROWS * COLUMNS;
+#pragma unroll
+  for (unsigned part = 0; part < COLUMNS; ++part) {  // unrolled: 32 loads in flight
+    unsigned i = part * ROWS + thread;
+    staged[place(i / COLUMNS, i % COLUMNS)] = rows[i];
+  }
   __syncthreads();
   float sum = 0;
 #pragma unroll 8
-  for (int column = 0; column < COLUMNS; ++column) {
-    sum += staged[place(threadIdx.x, column)];
-    staged[place(threadIdx.x, column)] = sum;
+  for (unsigned column = 0; column < COLUMNS; ++column) {
+    sum += staged[place(thread, column)];
+    staged[place(thread, column)] = sum;
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < ROWS * COLUMNS; i += ROWS)
-    result[first + i] = staged[place(i / COLUMNS, i % COLUMNS)];
+#pragma unroll
+  for (unsigned part = 0; part < COLUMNS; ++part) {
+    unsigned i = part * ROWS + thread;
+    result[i] = staged[place(i / COLUMNS, i % COLUMNS)];
+  }
 }

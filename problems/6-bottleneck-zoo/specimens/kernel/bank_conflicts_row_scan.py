@@ -9,7 +9,7 @@ Quiet: global loads and stores are coalesced; all lanes work (no divergence); DR
 ceiling.
 
 Healthy: column k of row r is stored at k XOR r, so that a warp's 32 words lie in 32 banks. No byte
-more of shared memory.
+more of shared memory, and DRAM sets the time.
 """
 
 from pathlib import Path

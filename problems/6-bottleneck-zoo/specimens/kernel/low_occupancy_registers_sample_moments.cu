@@ -1,47 +1,50 @@
-// A warp walks from row to row; its lanes sum up the third central moments of two columns each.
-constexpr int HOPS = 80;
+// A warp walks from row to row; its lanes sum up the third central moments of four columns each.
+constexpr int HOPS = 48, EACH = 4;
+constexpr float PART = 1.0f / HOPS;
 
 extern "C" __global__ void __launch_bounds__(128)
-    third_moments(const float2* samples, const int* after, const int* starts, float2* result) {
+    third_moments(const float4* samples, const int* after, const int* starts, float4* result) {
   int walk = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
   int row = starts[walk];
+  float moment[EACH] = {};
 #ifdef SICK
-  float2 sample[HOPS];  // in registers: all loops are unrolled
+  float4 sample[HOPS];  // in registers: all loops are unrolled
 #pragma unroll
   for (int hop = 0; hop < HOPS; ++hop) {
     sample[hop] = samples[row * 32 + lane];
     row = after[row];
   }
-  float2 mean = make_float2(0, 0), moment = make_float2(0, 0);
 #pragma unroll
-  for (int hop = 0; hop < HOPS; ++hop) {
-    mean.x += sample[hop].x / HOPS;
-    mean.y += sample[hop].y / HOPS;
-  }
+  for (int j = 0; j < EACH; ++j) {
+    float mean = 0, sum = 0;
 #pragma unroll
-  for (int hop = 0; hop < HOPS; ++hop) {
-    float x = sample[hop].x - mean.x, y = sample[hop].y - mean.y;
-    moment.x += x * x * x / HOPS;
-    moment.y += y * y * y / HOPS;
+    for (int hop = 0; hop < HOPS; ++hop) mean += (&sample[hop].x)[j] * PART;
+#pragma unroll
+    for (int hop = 0; hop < HOPS; ++hop) {
+      float x = (&sample[hop].x)[j] - mean;
+      sum += x * x * x;
+    }
+    moment[j] = sum * PART;
   }
 #else
-  float2 first = make_float2(0, 0), second = first, third = first;
-#pragma unroll 4
+  float first[EACH] = {}, second[EACH] = {}, third[EACH] = {};
+#pragma unroll 2
   for (int hop = 0; hop < HOPS; ++hop) {
-    float2 sample = samples[row * 32 + lane];
+    float4 sample = samples[row * 32 + lane];
     row = after[row];
-    float2 square = make_float2(sample.x * sample.x, sample.y * sample.y);
-    first.x += sample.x;
-    first.y += sample.y;
-    second.x += square.x;
-    second.y += square.y;
-    third.x += square.x * sample.x;
-    third.y += square.y * sample.y;
+#pragma unroll
+    for (int j = 0; j < EACH; ++j) {
+      float x = (&sample.x)[j], square = x * x;
+      first[j] += x;
+      second[j] += square;
+      third[j] += square * x;
+    }
   }
-  float2 mean = make_float2(first.x / HOPS, first.y / HOPS);
-  float2 moment = make_float2(
-      third.x / HOPS - 3 * mean.x * (second.x / HOPS) + 2 * mean.x * mean.x * mean.x,
-      third.y / HOPS - 3 * mean.y * (second.y / HOPS) + 2 * mean.y * mean.y * mean.y);
+#pragma unroll
+  for (int j = 0; j < EACH; ++j) {
+    float mean = first[j] * PART;
+    moment[j] = (third[j] - 3 * mean * second[j]) * PART + 2 * mean * mean * mean;
+  }
 #endif
-  result[walk * 32 + lane] = moment;
+  result[walk * 32 + lane] = make_float4(moment[0], moment[1], moment[2], moment[3]);
 }

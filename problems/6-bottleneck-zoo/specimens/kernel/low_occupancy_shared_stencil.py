@@ -1,7 +1,7 @@
 """A stencil of nine words; the sick twin stages tiles of 96 KB in shared memory.
 
 Work: 67 million fp32 words, each the weighted sum of itself and four neighbours a side. A block of
-256 threads stages a tile, waits, computes, and ends.
+256 threads stages a tile, two loads a thread at a time, waits, computes, and ends.
 
 Gives it away: 98 KB of shared memory a block, which limits occupancy to two blocks, 16 of 64
 warps, while warps wait for memory (long scoreboard) and DRAM is far from its ceiling.

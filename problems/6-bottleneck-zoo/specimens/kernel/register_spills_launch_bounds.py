@@ -1,6 +1,7 @@
 """Keep 48 moving averages a thread; the sick twin is compiled for too few registers.
 
-Work: a million series of 64 samples; each thread runs 48 exponential averages of one series.
+Work: a million series of 64 samples; each thread runs 48 exponential averages of one series and
+loads eight samples ahead.
 
 Gives it away: spill loads and stores to local memory (`__launch_bounds__(256, 8)` leaves 32
 registers for 48 live values), and local memory's traffic through L1, many times that of global
@@ -8,7 +9,8 @@ memory; the launch's registers are exactly what the bound allows.
 Quiet: occupancy is full (the bound's purpose); global accesses are coalesced; no branch, no shared
 memory.
 
-Healthy: no bound on the blocks an SM. 64 or more registers, half the warps, no local memory.
+Healthy: no bound on the blocks an SM. 64 or more registers, half the warps, no local memory; bound
+by fp32 arithmetic.
 """
 
 from pathlib import Path
@@ -23,7 +25,7 @@ THREADS, AVERAGES = 256, 48
 
 
 def inputs(device: str, samples: int, series: int) -> Inputs:
-    """Return samples by series, so that a warp's threads read neighbouring words."""
+    """Return samples by series; ``samples``: a multiple of 8."""
     return {"samples": torch.randn(samples, series, device=device)}
 
 

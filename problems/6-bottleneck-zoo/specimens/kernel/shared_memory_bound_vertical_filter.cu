@@ -1,5 +1,5 @@
-// A block of 32 x 8 threads computes 64 rows of 32 columns from 128 staged rows.
-constexpr int COLUMNS = 32, ROWS = 8, LINES = 64, TAPS = 65;
+// A block of 32 x 8 threads computes 128 rows of 32 columns from 192 staged rows.
+constexpr int COLUMNS = 32, ROWS = 8, LINES = 128, TAPS = 65;
 constexpr int STAGED = LINES + TAPS - 1;
 
 __device__ constexpr float weight(int tap) {
@@ -10,6 +10,7 @@ extern "C" __global__ void __launch_bounds__(256)
     vertical_filter(const float* image, float* result, int width) {
   __shared__ float staged[STAGED][COLUMNS];
   int column = blockIdx.x * COLUMNS + threadIdx.x, first = blockIdx.y * LINES;
+#pragma unroll 8
   for (int row = threadIdx.y; row < STAGED; row += ROWS)
     staged[row][threadIdx.x] = image[(size_t)(first + row) * width + column];
   __syncthreads();

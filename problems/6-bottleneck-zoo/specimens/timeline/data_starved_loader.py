@@ -1,22 +1,24 @@
 """Train on batches from a DataLoader; the sick twin's loader has no workers.
 
 Work: 24 batches of 128 samples, each sample sorted by the dataset as a stand-in for decoding, and
-32 products with a matrix of 4096² for each batch.
+64 products with a matrix of 4096² for each batch.
 
 Gives it away: in a torch trace, the GPU is idle while the host is in
 enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__, which takes most of the step.
 Quiet: the range is the loader's own, so the idle time is not the model's host code; copies are
 small and few kernels are launched.
 
-Healthy: 8 workers prepare batches while the GPU works.
+Healthy: 8 workers, or as many as there are cores, prepare batches while the GPU works.
 """
+
+import os
 
 import torch
 from specimen import Inputs, Specimen, Step
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-BATCHES, SAMPLES, WORKERS, PRODUCTS = 24, 128, 8, 32
+BATCHES, SAMPLES, WORKERS, PRODUCTS = 24, 128, 8, 64
 
 
 class Decoded(Dataset[Tensor]):
@@ -42,7 +44,8 @@ def inputs(device: str, words: int) -> Inputs:
 def training(twin: str, inputs: Inputs) -> Step:
     """Return a step of one epoch."""
     turn = inputs["turn"]
-    workers = WORKERS if twin == "healthy" else 0
+    # More workers than cores would only get in each other's way.
+    workers = min(WORKERS, len(os.sched_getaffinity(0))) if twin == "healthy" else 0
     loader = DataLoader(
         Decoded(turn.shape[0]),
         batch_size=SAMPLES,
@@ -53,9 +56,10 @@ def training(twin: str, inputs: Inputs) -> Step:
     )
 
     def step() -> Tensor:
-        total = turn.new_zeros(SAMPLES, turn.shape[0])
-        for batch in loader:
-            total += used(batch.to(turn.device, non_blocking=True), turn)
+        results = (used(batch.to(turn.device, non_blocking=True), turn) for batch in loader)
+        total = next(results)
+        for result in results:
+            total += result
         return total
 
     return step

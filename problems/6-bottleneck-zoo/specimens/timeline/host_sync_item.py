@@ -1,11 +1,11 @@
 """Sum the losses of 40 small layers; the sick twin fetches each loss as a Python number.
 
-Work: 40 times a layer of 1024 × 1024 on 2,048 rows, its squared output summed.
+Work: 40 times a layer of 1024 × 1024 on 4,096 rows, its squared output summed.
 
 Gives it away: a device-to-host copy of 4 bytes and a wait in each of 40 iterations, and the GPU
 idle right after each, until the host has launched again.
-Quiet: without the waits the host runs ahead, so neither launches nor Python hold the GPU up; the
-copies move 160 bytes.
+Quiet: without the waits the host runs ahead, as a layer takes longer than its launches, so neither
+launches nor Python hold the GPU up; the copies move 160 bytes.
 
 Healthy: the sum stays on the GPU.
 """
@@ -65,7 +65,7 @@ SPECIMEN = Specimen(
     losses,
     reference,
     tolerance=2e-2,
-    sizes={"side": 1024, "rows": 2048},
+    sizes={"side": 1024, "rows": 4096},
     small={"side": 16, "rows": 4},
     portable=True,
 )
