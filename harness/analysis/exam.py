@@ -32,8 +32,9 @@ class Answer:
     ``named`` are the ids of the findings on the baseline, most important first, ``of_twin`` those
     on the twin. ``predicted`` is the most that removing the planted bottleneck can gain, by the
     diagnosis, ``gained`` what the twin gained: fractions of the baseline's time, or of its memory.
-    ``rule`` is the title of the highest-ranked rule of Nsight Compute. Each is None where it is not
-    known.
+    ``rule`` is the title of the highest-ranked rule of Nsight Compute. ``margin``: by what factor,
+    less one, the planted finding's evidence lies beyond its nearest threshold; a threshold that is
+    set without this case misses it only if it lies further off. Each is None where it is not known.
     """
 
     case: str
@@ -43,6 +44,12 @@ class Answer:
     predicted: float | None = None
     gained: float | None = None
     rule: str | None = None
+    margin: float | None = None
+
+    @property
+    def is_bound(self) -> bool:
+        """Return whether the diagnosis calls the planted bottleneck a bound, and no fault."""
+        return self.predicted == 0
 
     @property
     def rule_right(self) -> bool:
@@ -55,7 +62,7 @@ class Answer:
 
         A launch at the GPU's ceiling has a bound and no fault: ``healthy`` first, then the bound.
         """
-        at_ceiling = self.predicted == 0 and self.named[:2] == (HEALTHY, self.planted)
+        at_ceiling = self.is_bound and self.named[:2] == (HEALTHY, self.planted)
         return self.named[:1] == (self.planted,) or at_ceiling
 
     @property
@@ -123,6 +130,7 @@ def _answer(problem: Problem, metrics: Metrics, case: str) -> Answer | None:
         _predicted(found, known),
         _gained(problem, metrics, case),
         next((ncu_rules.highest(each.tables) for each in sick if "rules" in each.tables), None),
+        _margin(found, known),
     )
 
 
@@ -141,6 +149,16 @@ def _predicted(findings: tuple[Finding, ...], known: str) -> float | None:
     """Return the gain of the planted bottleneck: that of all places where it was found."""
     gains = [each.gain for each in findings if each.id == known and each.gain is not None]
     return min(1.0, sum(gains)) if gains else None
+
+
+def _margin(findings: tuple[Finding, ...], known: str) -> float | None:
+    """Return how far the first finding of what was planted is beyond its nearest threshold."""
+    first = next((each for each in findings if each.id == known), None)
+    if first is None:
+        return None
+    held = [(each.value, each.threshold) for each in first.evidence if each.threshold]
+    factors = [max(value, limit) / min(value, limit) for value, limit in held if value > 0]
+    return min(factors) - 1 if factors else None
 
 
 def _gained(problem: Problem, metrics: Metrics, case: str) -> float | None:
@@ -180,6 +198,16 @@ def _without_values(table: str, column: str) -> Reduced:
     }
 
 
+def _without_memory_kinds(tables: Tables) -> Tables:
+    """Return tables whose copies say their direction and no memory: nsys writes it in the name."""
+    direction = pl.col("name", "copy_kind").cast(pl.String).str.replace(r" \(.*", "")
+    copies = pl.when(pl.col("kind") == "copy").then(direction.cast(pl.Categorical))
+    return {
+        **tables,
+        "gpu_ops": tables["gpu_ops"].with_columns(copies.otherwise(pl.col("name", "copy_kind"))),
+    }
+
+
 def _without_counters(*beginnings: str) -> Reduced:
     named = pl.col("metric").cast(pl.String).str
     one = pl.any_horizontal([named.starts_with(beginning) for beginning in beginnings])
@@ -189,7 +217,7 @@ def _without_counters(*beginnings: str) -> Reduced:
 PIECES: Mapping[str, Reduced] = {
     "host calls": _without_rows("api_calls"),
     "ranges": _without_rows("ranges"),
-    "what memory a copy reads": _without_values("gpu_ops", "copy_kind"),
+    "what memory a copy reads": _without_memory_kinds,
     "launch shapes": _without_values("gpu_ops", "grid"),
     "counters of L1 and shared memory": _without_counters(
         "l1tex__", "smsp__inst_executed_op_shared"

@@ -52,7 +52,7 @@ def test_without_evidence_the_right_name_is_lost_and_counted(problem: Problem) -
     assert "ranges" not in outcomes  # the programs have none
     assert not any(piece.startswith("counters") for piece in outcomes)
     assert len(outcomes["host calls"]) == 2  # the mislabelled case is not asked about
-    assert "right" not in outcomes["what memory a copy reads"][1:]
+    assert outcomes["what memory a copy reads"] == ["abstain"]  # the other case copies nothing
 
 
 def test_only_a_named_bottleneck_is_a_false_alarm() -> None:
@@ -77,6 +77,28 @@ def test_the_page_counts_and_shows_each_specimen(problem: Problem) -> None:
     assert rows[3][2] == "**pageable-copy**"
     assert rows[3][4:] == ["–", "–", "25 %"]
     assert "Nsight Compute's rules" not in shown  # the programs were not profiled with it
+
+
+def test_a_margin_is_the_distance_to_the_nearest_threshold(problem: Problem) -> None:
+    answers = exam.answers(problem, Metrics(problem, captured(TOOK)))
+    by_case = {answer.case: answer for answer in answers}
+    first = by_case["copies"]
+    assert first.margin is not None
+    assert first.margin > 0
+    assert by_case["mislabelled"].margin is None
+    near = Answer("near", "leak", ("leak",), ("healthy",), margin=0.25)
+    far = Answer("far", "leak", ("leak",), ("healthy",), margin=1.0)
+    missed = Answer("missed", "leak", ("abstain",), ("healthy",), margin=0.01)
+    shown = section._margins([near, far, missed])
+    assert "lie 62 % or more" in shown
+    assert "near, 25 %" in shown
+
+
+def test_a_bound_predicts_no_gain_and_has_no_error() -> None:
+    bound = Answer("a", "dram-bound", ("healthy", "dram-bound"), ("healthy",), 0.0, 0.7)
+    fault = Answer("b", "leak", ("leak",), ("healthy",), 0.5, 0.4)
+    assert "Of 1 gains" in section._sentence([bound, fault])
+    assert "within 25 %" in section._sentence([bound, fault])
 
 
 def test_the_page_says_what_is_named_without_each_piece(problem: Problem) -> None:

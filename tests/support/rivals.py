@@ -13,9 +13,11 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from unittest.mock import patch
 
+from harness.engines.engine import Engine
 from harness.errors import HarnessError
 from harness.evidence.provenance import Origin
 from harness.machine import gpu_lock
+from harness.problem.plan import Cell
 from harness.run.execute import Execution
 from harness.run.session import Request, Work
 from harness.store import run_folder
@@ -96,7 +98,10 @@ def resume(bench: Bench, origin: Origin) -> str:
     """Go on with a bench's run, as ``harness run --resume`` does."""
     run = Run.open(bench.run.folder)
     request = Request("9", resume=run.folder)
-    work = Work(request, bench.problem, "scripts", bench.engine, run, bench.cells, 1, origin)
+    shares: list[tuple[Engine, tuple[Cell, ...]]]
+    shares = [(bench.engine, tuple(bench.cells)), (bench.engine, ())]
+    scripts = (bench.problem, "scripts", bench.engine, run, bench.cells)
+    work = Work(request, *scripts, 1, (origin,), shares)
     work.execute(lambda *_: None)
     return "resumed"
 

@@ -6,16 +6,18 @@ larger ones (kSmallBuffer of c10/cuda/CUDACachingAllocator)."""
 
 FEW_BLOCKS = 8
 """Blocks that one expression makes: operands, results and intermediates of a function and of its
-backward pass. To be confirmed by the zoo."""
+backward pass. The specimen transient-spike-logits of problem 6 has 3: logits, their copy in fp32,
+and its softmax."""
 
 MOST_OF_SPIKE = 0.5
 """Of the short-lived bytes at a peak: below this, other blocks hold more of them."""
 
 EVEN = 2
 """Times: blocks left in two quarters of the measured steps differ by no more where each step leaves
-the same, because a quarter cuts at most one of four steps. To be confirmed by the zoo."""
+the same, because a quarter cuts at most one of four steps. The specimen leak-history of problem 6
+leaves the same number in each."""
 
 UNUSED = 0.3
 """Of the reserved bytes: where more is never in use and no finding says why, nothing is concluded.
-Cached segments of an earlier phase are reused piece by piece, so some always lie idle. To be
-confirmed by the zoo."""
+Cached segments of an earlier phase are reused piece by piece, so some always lie idle: at most 7 %
+in the healthy twins of problem 6 (transient-spike-logits)."""

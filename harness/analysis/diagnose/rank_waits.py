@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis import communication
+from harness.analysis import communication, idle_causes
+from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.evidence.tables import SCHEMAS
 
@@ -14,12 +15,18 @@ from harness.evidence.tables import SCHEMAS
 class Waits:
     """How long ranks waited in collectives, outside of compute; which track was last most often.
 
-    ``last_share`` is the fraction of collectives in which that track was last.
+    ``usual_ns`` is the part of ``total_ns`` that the others waited for that track, each time as
+    long as in the middle collective. ``last_share`` is the fraction of collectives in which it was
+    last, ``limit`` what chance does not reach. ``host_is_late``: one host thread launches for all
+    ranks, and that track was idle for it as long as the others waited.
     """
 
     total_ns: int
+    usual_ns: int
     last: int
     last_share: float
+    limit: float
+    host_is_late: bool
 
 
 def waits(tracks: Sequence[Track]) -> Waits | None:
@@ -36,8 +43,36 @@ def waits(tracks: Sequence[Track]) -> Waits | None:
         total += min(waited, track.communication_ns)
     last = found.filter(pl.col("waited_ns") == pl.col("waited_ns").min().over("number"))
     counts = last.group_by("rank").len().sort("len", "rank", descending=[True, False])
-    share = counts["len"][0] / found["number"].n_unique()
-    return Waits(total, int(counts["rank"][0]), share)
+    late, count = counts.row(0)
+    collectives = found["number"].n_unique()
+    mine = last.filter(pl.col("rank") == late)
+    others = found.join(mine, on="number", how="semi").group_by("number")
+    middle = others.agg(pl.col("waited_ns").sum())["waited_ns"].median()
+    usual = min(int(middle * count), total)
+    return Waits(
+        total_ns=total,
+        usual_ns=usual,
+        last=int(late),
+        last_share=count / collectives,
+        limit=_beyond_chance(len(tracks), collectives),
+        host_is_late=_one_thread(tracks) and _idle_for_host(tracks[late]) >= usual,
+    )
+
+
+def _beyond_chance(ranks: int, collectives: int) -> float:
+    """Return SAME_RANK, or two standard deviations over what each rank has by chance, at most 1."""
+    chance = 1 / ranks
+    deviation: float = (chance * (1 - chance) / collectives) ** 0.5
+    return max(thresholds.SAME_RANK, min(chance + 2 * deviation, 1.0))
+
+
+def _one_thread(tracks: Sequence[Track]) -> bool:
+    threads = {(track.source, *track.idle["thread"].drop_nulls().mode().sort()) for track in tracks}
+    return len(threads) == 1
+
+
+def _idle_for_host(track: Track) -> int:
+    return track.idle_ns(idle_causes.HOST) + track.idle_ns(idle_causes.LAUNCH)
 
 
 def same_work(tracks: Sequence[Track]) -> bool:

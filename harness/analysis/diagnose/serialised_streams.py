@@ -10,7 +10,10 @@ from harness.analysis.diagnose import thresholds
 
 @dataclass(frozen=True)
 class Serialised:
-    """Kernels that waited: their number and time; their streams; how many of them fit at once."""
+    """Kernels that waited: their number, and how long they could have run beside those before them.
+
+    ``streams`` are theirs, ``at_once`` is how many of them fit on the device.
+    """
 
     kernels: int
     total_ns: int
@@ -19,47 +22,59 @@ class Serialised:
 
 
 def serialised(ops: pl.DataFrame, multiprocessors: int) -> Serialised:
-    """Return the kernels of a device that waited for a small kernel of another stream.
+    """Return the small kernels of a device that waited for another stream's small kernels.
 
-    ``ops``: the operations of a view's track. Such a kernel starts within BOUNDARY_NS of the end of
-    a kernel of another stream that ran alone; it had been launched, and its own stream had been
-    free, for LONG_WAIT of that kernel's time; and both grids are small.
+    ``ops``: the operations of a view's track. Streams take turns: a turn is what one of them runs
+    until another stream's operation starts. A turn waited if it starts within BOUNDARY_NS of the
+    end of the turn before, while nothing else runs; and if its first kernel had been launched, and
+    its stream had been free, for LONG_WAIT of the time of that turn's small kernels.
     """
-    before = pl.col("end_ns").cum_max().shift(1)
-    rows = ops.sort("start_ns").with_columns(
-        blocks=_blocks(),
-        reach=before,
-        free_ns=pl.col("end_ns").cum_max().shift(1).over("stream"),
-    )
-    rows = rows.with_columns(
-        pl.col("stream", "start_ns", "duration_ns", "blocks", "end_ns", "work")
-        .shift(1)
-        .name.prefix("last_")
-    )
-    room = multiprocessors * thresholds.SMALL_GRID
+    turns = _turns(ops, multiprocessors * thresholds.SMALL_GRID)
     ready = pl.max_horizontal(
         pl.col("start_ns") - pl.col("queued_ns"), pl.col("free_ns").fill_null(0)
     )
-    computes = communication.COMPUTE
-    waited = rows.filter(
-        pl.col("kind") == "kernel",
-        pl.col("work") == computes,
-        pl.col("last_work") == computes,
-        pl.col("stream") != pl.col("last_stream"),
+    waited = turns.filter(
+        pl.min_horizontal("small_ns", "last_small_ns") > 0,
+        "computes",
+        "last_computes",
         pl.col("last_end_ns") == pl.col("reach"),
         (pl.col("start_ns") - pl.col("reach")).is_between(0, idle_causes.BOUNDARY_NS),
-        pl.col("last_end_ns") - ready >= pl.col("last_duration_ns") * thresholds.LONG_WAIT,
-        pl.max_horizontal("blocks", "last_blocks") <= room,
+        pl.col("last_end_ns") - ready >= pl.col("last_small_ns") * thresholds.LONG_WAIT,
     )
     if waited.is_empty():
         return Serialised(0, 0, 0, 1.0)
     streams = waited["stream"].n_unique()
-    fitting = multiprocessors / max(float(waited["blocks"].mean()), 1.0)  # type: ignore[arg-type]
-    total = int(waited["duration_ns"].sum())
-    return Serialised(waited.height, total, streams, max(min(streams, fitting), 1.0))
+    both = pl.min_horizontal("small_ns", "last_small_ns").sum()
+    kernels, grids, total = waited.select(pl.col("kernels", "blocks").sum(), both).row(0)
+    fitting = multiprocessors / max(grids / kernels, 1.0)
+    return Serialised(kernels, total, streams, max(min(streams, fitting), 1.0))
 
 
-def _blocks() -> pl.Expr:
+def _turns(ops: pl.DataFrame, room: float) -> pl.DataFrame:
+    """Return what streams run in turn, with the turn before as last_…; ``room``: of a small grid.
+
+    ``kernels``, ``small_ns`` and ``blocks`` are of small kernels; ``computes``: it does no more.
+    """
+    rows = ops.sort("start_ns").with_columns(
+        size=blocks(),
+        reach=pl.col("end_ns").cum_max().shift(1),
+        free_ns=pl.col("end_ns").cum_max().shift(1).over("stream"),
+        turn=pl.col("stream").rle_id(),
+    )
+    small = (pl.col("kind") == "kernel") & (pl.col("size") <= room)
+    turns = rows.group_by("turn", maintain_order=True).agg(
+        pl.col("stream", "start_ns", "queued_ns", "free_ns", "reach").first(),
+        pl.col("end_ns").max(),
+        (pl.col("work") == communication.COMPUTE).all().alias("computes"),
+        small.sum().alias("kernels"),
+        pl.col("duration_ns").filter(small).sum().alias("small_ns"),
+        pl.col("size").filter(small).sum().alias("blocks"),
+    )
+    before = pl.col("end_ns", "small_ns", "computes").shift(1)
+    return turns.with_columns(before.name.prefix("last_"))
+
+
+def blocks() -> pl.Expr:
     """Return the number of thread blocks of each launch, null for what is no kernel."""
     sides = pl.col("grid").cast(pl.String).str.split(",").cast(pl.List(pl.Int64), strict=False)
     return sides.list.eval(pl.element().product()).list.first()

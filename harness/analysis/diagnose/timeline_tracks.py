@@ -8,13 +8,14 @@ import polars as pl
 
 from harness.analysis import (
     communication,
+    copies,
     host_calls,
     host_state,
     idle_causes,
     intervals,
     steady_state,
 )
-from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose import copy_chains, host_lead, thresholds
 from harness.analysis.diagnose.families import Capture
 
 
@@ -71,19 +72,18 @@ class Track:
         return self.ops.filter(copied, large, pl.col("memory").is_in(kinds))
 
     def alone_ns(
-        self, copies: pl.DataFrame, *, besides: Sequence[str] = (), within: bool = False
+        self, rows: pl.DataFrame, *, besides: Sequence[str] = (), within: bool = False
     ) -> int:
-        """Return how long one of ``copies`` ran, and no kernel or large copy of ``besides`` did.
+        """Return how long one of these copies ran, and no kernel or large copy of ``besides`` did.
 
-        ``within`` counts only the time from the first to the last kernel of each stretch: the first
-        copy of a chain has no kernel to hide behind, and the last one neither.
+        ``within`` counts only the time in which a kernel could hide them (copy_chains.hideable).
         """
-        if copies.is_empty():
+        if rows.is_empty():
             return 0
         others = self.large_copies(besides).select("start_ns", "end_ns")
-        alone = intervals.minus(copies, pl.concat([self._kernels, others]))
+        alone = intervals.minus(rows, pl.concat([self._kernels, others]))
         if within and self._kernels.height:
-            alone = intervals.common(alone, self._outer)
+            alone = intervals.common(alone, self._hideable)
         return intervals.length(alone)
 
     @cached_property
@@ -92,10 +92,10 @@ class Track:
         return intervals.union(self.ops.filter(work))
 
     @cached_property
-    def _outer(self) -> pl.DataFrame:
-        """Return the time from the first to the last kernel of each stretch."""
-        lasting = pl.col("end_ns") - pl.col("start_ns")
-        return steady_state.spans(self._kernels.with_columns(duration_ns=lasting), self.stretches)
+    def _hideable(self) -> pl.DataFrame:
+        """Return the time of each stretch in which a kernel could hide a copy."""
+        large = self.large_copies((copies.PAGEABLE, copies.PINNED, copies.MANAGED))
+        return copy_chains.hideable(self._kernels, large, self.stretches)
 
     @cached_property
     def launched(self) -> pl.DataFrame:
@@ -140,7 +140,10 @@ def _track(
         host_is_ahead=host_ns < busy,
     )
     marked = steady_state.is_marked(capture.tables)
-    idle, ramp = _without_ramp(idle, spans, marked=marked)
+    waits = host_lead.recorded_waits(capture.tables, stretches)
+    idle = host_lead.with_lost_lead(idle, calls, waits)
+    left = host_lead.without_ramp(idle, spans, calls, waits) if marked else idle
+    ramp = intervals.length(idle) - intervals.length(left)
     known = capture.tables["devices"].filter(pl.col("device").eq_missing(device))
     return Track(
         source=capture.label,
@@ -154,7 +157,7 @@ def _track(
         copy_ns=times["copy_ns"],
         host_ns=host_ns,
         ops=_with_queue(ops, api_calls),
-        idle=idle,
+        idle=left,
         calls=calls,
         multiprocessors=next(iter(known["multiprocessors"].drop_nulls()), None),
         pinned_rate=_pinned_rate(next(iter(known["compute_capability"].drop_nulls()), None)),
@@ -166,21 +169,6 @@ def _length(gpu_ops: pl.DataFrame, device: int | None) -> int:
     mine = gpu_ops.filter(pl.col("device").eq_missing(device))
     end = (pl.col("start_ns") + pl.col("duration_ns")).max()
     return int(mine.select(end - pl.col("start_ns").min()).item())
-
-
-def _without_ramp(
-    idle: pl.DataFrame, spans: pl.DataFrame, *, marked: bool
-) -> tuple[pl.DataFrame, int]:
-    """Return idle pieces without those at the start of measured steps, and the time of these."""
-    if not marked:
-        return idle, 0
-    begun = idle.sort("start_ns").join_asof(
-        spans.select("start_ns", begin="start_ns"), on="start_ns", check_sortedness=False
-    )
-    launching = pl.col("cause").is_in([idle_causes.LAUNCH, idle_causes.HOST])
-    early = launching & (pl.col("end_ns") - pl.col("begin") <= thresholds.RAMP_NS)
-    ramp = intervals.length(begun.filter(early))
-    return begun.filter(~early).drop("begin"), ramp
 
 
 def _with_queue(ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:

@@ -34,11 +34,11 @@ def exam(page: Page) -> Markdown:
         for answer in answers
     ]
     grid = table(_HEAD, rows, numeric_from=5, whole=True)
-    return Markdown(f"{_sentence(answers)}{_rules(answers)}\n\n{grid}")
+    return Markdown(f"{_sentence(answers)}{_margins(answers)}{_rules(answers)}\n\n{grid}")
 
 
 def exam_without(page: Page) -> Markdown:
-    """Return, for each piece of evidence, what is named first without it."""
+    """Return a row a piece of evidence: the findings named first where the piece is missing."""
     outcomes = grading.degraded(page.problem, page.metrics)
     if not outcomes:
         return not_measured("The exam with less evidence")
@@ -61,10 +61,12 @@ def _sentence(answers: list[Answer]) -> Markdown:
         abs(answer.predicted - answer.gained) / answer.gained
         for answer in answers
         if answer.predicted is not None and answer.gained is not None and answer.gained > 0
+        if not answer.is_bound
     ]
     gain = (
         f" Of {len(errors)} gains that the diagnosis predicts, half are within"
-        f" {100 * median(errors):.0f} % of what the twin gained."
+        f" {100 * median(errors):.0f} % of what the twin gained; a bound of which it calls the"
+        " launch healthy predicts none."
         if errors
         else ""
     )
@@ -73,6 +75,21 @@ def _sentence(answers: list[Answer]) -> Markdown:
         f"The diagnosis names the planted bottleneck first in **{right} of {len(answers)}**"
         f" specimens, and a bottleneck in **{alarms}** of their healthy twins: it calls {healthy}"
         f" healthy and leaves {undecided} open.{gain}"
+    )
+
+
+def _margins(answers: list[Answer]) -> Markdown:
+    """Return how far the named bottlenecks are beyond the thresholds that name them."""
+    known = {each.case: each.margin for each in answers if each.right and each.margin is not None}
+    if not known:
+        return Markdown("")
+    nearest = min(known, key=lambda case: known[case])
+    return Markdown(
+        " Thresholds are ceilings of the hardware, or stand with their source in the code; none is"
+        " fitted by a program. Half of the named specimens lie"
+        f" {100 * median(known.values()):.0f} % or more beyond the nearest threshold, the nearest,"
+        f" {escape(nearest)}, {100 * known[nearest]:.0f} %: a threshold set without it must lie"
+        " further off to miss it."
     )
 
 

@@ -86,6 +86,13 @@ def stream_serialised(p: Program, *, sick: bool) -> None:
             p.launch(100 * US, stream=stream, grid="8,1,1", behind_all=sick)
 
 
+def chains_of_streams(p: Program, *, sick: bool) -> None:
+    for _ in range(TURNS):
+        for stream in (7, 8, 9, 10):
+            p.launch(100 * US, "scan", stream, "8,1,1", behind_all=sick)
+            p.launch(10 * US, "scale", stream, "4096,1,1")
+
+
 def exposed_communication(p: Program, *, sick: bool) -> None:
     for _ in range(TURNS):
         p.launch(1 * MS)
@@ -203,6 +210,14 @@ def test_without_host_calls_idle_time_is_not_explained(name: str) -> None:
     first = without(ran(PROGRAMS[name], sick=True), "api_calls")
     assert first.id == "abstain"
     assert any("host calls" in each for each in first.next)
+
+
+def test_streams_that_take_turns_of_several_kernels_are_serialised() -> None:
+    sick, healthy = (ran(chains_of_streams, sick=sick) for sick in (True, False))
+    first = diagnosed(sick).findings[0]
+    assert first.id == "stream-serialised"
+    assert first.gain == pytest.approx(1 - healthy.ends / sick.ends, rel=0.25)
+    assert diagnosed(healthy).findings[0].id == "healthy"
 
 
 def test_copies_of_unknown_memory_are_not_explained() -> None:

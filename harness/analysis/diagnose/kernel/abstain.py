@@ -1,10 +1,14 @@
-"""Said of the launch where its evidence decides nothing: what to capture instead."""
+"""Said of the launch where its evidence decides nothing: what to capture instead.
+
+Where the report lacks evidence, the time that nothing explains is at stake: a lesser cause that can
+be seen must not pass for the main one.
+"""
 
 from collections.abc import Iterator
 
 from harness.analysis.diagnose.finding import ABSTAIN, Finding, Kind
 from harness.analysis.diagnose.kernel_view import TIME, KernelView
-from harness.analysis.diagnose.launch import shape
+from harness.analysis.diagnose.launch import residual, shape
 from harness.analysis.diagnose.launch.lacking import lacking
 
 KIND = Kind(ABSTAIN, "SM", "The evidence does not say what limits this.")
@@ -21,5 +25,10 @@ def found(view: KernelView) -> Iterator[Finding]:
     evidence = (view.evidence(f"busiest part: {top.name}", top.use * 100),) if top else ()
     where = f"launch {view.launch}"
     yield KIND.finding(
-        where, evidence, confidence=0.0, kernel=view.name, capture_next=needed or _MORE
+        where,
+        evidence,
+        share=residual.unexplained(view) if needed and top else None,
+        confidence=0.0,
+        kernel=view.name,
+        capture_next=needed or _MORE,
     )

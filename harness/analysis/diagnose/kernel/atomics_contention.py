@@ -4,7 +4,8 @@ It shows in the busiest L2 slice, which spends its cycles on atomics while the a
 (one address lies in one slice), or in warps that wait for atomics for much of their time, as with
 atomics of shared memory, whose conflicts L1 repeats. Source: the counter's place in the section
 SpeedOfLight of Nsight Compute; NVIDIA, "CUDA C++ Programming Guide", Atomic Functions.
-Gain: that time, as far as other parts leave room.
+Gain: that time, as far as other parts leave room; where the busiest slice is at its ceiling, all
+of that room, as the launch waits for it.
 """
 
 from collections.abc import Iterator
@@ -37,10 +38,11 @@ def found(view: KernelView) -> Iterator[Finding]:
         return
     evidence = []
     if busiest is not None:
-        least = thresholds.ATOMIC_SLICE * 100
+        least = thresholds.ATOMIC_SLICE * 100 if slices >= thresholds.ATOMIC_SLICE else None
         evidence.append(view.evidence(traffic.ATOMIC_SLICE, busiest, least))
     if waiting is not None:
-        least = thresholds.AT_ATOMICS * 100
+        least = thresholds.AT_ATOMICS * 100 if slices < thresholds.ATOMIC_SLICE else None
         evidence.append(view.evidence("samples of warps at atomics", waiting * 100, least))
     room = 1 - view.use_of_others(*_DONE_BY)
-    yield view.finding(KIND, min(max(slices, samples), room), *evidence)
+    saved = 1.0 if slices >= thresholds.AT_CEILING else max(slices, samples)
+    yield view.finding(KIND, min(saved, room), *evidence)

@@ -3,10 +3,11 @@
 From device memory: DRAM is busy, and more bytes are read from it than the process had mapped at all
 (profiler__replayer_bytes_mem_accessible), so some were read twice. A stream that is read once looks
 the same to hit rates, so they are no sign; mapped memory that the launch never touches hides
-re-reading. From L2: L2 is the part nearest to its ceiling, and the SMs read from it several times
-what came from DRAM, and more than L2 holds: L1 and shared memory do not keep what is used again.
+re-reading. From L2: L2 alone is near its ceiling, and the SMs read from it several times what came
+from DRAM, and more than L2 holds: L1 and shared memory do not keep what is used again. What spilled
+registers read (register-spills) does not count.
 Source: the counter's description in NVIDIA's Kernel Profiling Guide, Replay.
-Gain: the busy time of DRAM or L2, times the part of its bytes that were read again.
+Gain: until the bytes that are read once take as long as another part.
 """
 
 from collections.abc import Iterator
@@ -27,6 +28,8 @@ KIND = Kind(
     ),
 )
 _L2 = (resources.L2, resources.FABRIC)
+_READ = (resources.DRAM, *_L2, resources.L1, resources.LSU)
+"""What a read from device memory passes."""
 _MAPPED = "profiler__replayer_bytes_mem_accessible.avg"
 
 
@@ -52,21 +55,26 @@ def _from_dram(view: KernelView) -> Iterator[Finding]:
     hits = traffic.read_hit_rate(view)
     if hits is not None:
         evidence.append(view.evidence("L2 hit rate of reads", hits * 100))
-    saved = gain.of_less_work(view, (resources.DRAM,), 1 - 1 / times, busy)
-    yield view.finding(KIND, saved, *evidence)
+    moved = computed.bytes_moved(view)
+    again = (1 - 1 / times) * (computed.bytes_read(view) or 0.0)
+    wasted = again / moved if moved else 1 - 1 / times
+    yield view.finding(KIND, gain.at_the_ceiling(view, dict.fromkeys(_READ, wasted)), *evidence)
 
 
 def _from_l2(view: KernelView) -> Iterator[Finding]:
     sectors, read = view.get("lts__t_sectors_srcunit_tex_op_read.sum"), computed.bytes_read(view)
-    held, busy = view.get("device__attribute_l2_cache_size"), view.use(*_L2)
-    if not sectors or not read or not held or busy < thresholds.AT_CEILING:
+    held = view.get("device__attribute_l2_cache_size")
+    if not sectors or not read or not held:
         return
-    times = sectors * 32 / max(read, held)
-    if times < thresholds.REUSE or busy < view.use_of_others(*_L2):
+    shared = 1 - traffic.local_part_of_l2(view)
+    times, busy = sectors * shared * 32 / max(read, held), view.use(*_L2) * shared
+    if busy < max(thresholds.AT_CEILING, view.use_of_others(*_L2) + thresholds.CLOSE):
+        return
+    if times < thresholds.REUSE:
         return
     yield view.finding(
         KIND,
-        gain.of_less_work(view, _L2, 1 - 1 / times, busy),
+        gain.at_the_ceiling(view, dict.fromkeys(_L2, 1 - 1 / times)),
         view.evidence("bytes read from L2 by bytes read from DRAM", times, thresholds.REUSE, ""),
         view.evidence("L2 use", busy * 100, thresholds.AT_CEILING * 100),
         confidence=0.7,

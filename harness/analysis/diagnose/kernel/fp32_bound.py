@@ -17,7 +17,7 @@ KIND = Kind(
     "The rate of FP32 arithmetic limits the launch.",
     fix=(
         "fewer operations: common factors, precomputed tables, a better algorithm",
-        "packed FP16 or BF16 arithmetic, or tensor cores, where the accuracy allows",
+        "tensor cores, where the work is a product of matrices or can be made into one",
     ),
 )
 

@@ -1,5 +1,7 @@
 """Said of a launch that a part of the GPU limits, with no work wasted; how near to its ceiling.
 
+Or of a launch whose schedulers always have warps that are ready, so that the dispatch of
+instructions limits: it reads registers from two banks, and the counters of no pipe show it.
 Only where the report could have shown every cause: otherwise it abstains.
 """
 
@@ -8,7 +10,7 @@ from collections.abc import Iterator
 from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.finding import HEALTHY, Finding, Kind
 from harness.analysis.diagnose.kernel_view import KernelView
-from harness.analysis.diagnose.launch import lacking
+from harness.analysis.diagnose.launch import lacking, residual, resources, shape, warps
 
 KIND = Kind(HEALTHY, "SM", "A part of the GPU limits the launch, and none of its work is wasted.")
 
@@ -16,9 +18,29 @@ KIND = Kind(HEALTHY, "SM", "A part of the GPU limits the launch, and none of its
 def found(view: KernelView) -> Iterator[Finding]:
     """Yield how near to its ceiling the busiest part is."""
     top = view.top
-    if top is None or top.use < thresholds.AT_CEILING or not lacking.complete(view):
+    if top is None or not lacking.complete(view):
+        return
+    if top.use < thresholds.AT_CEILING:
+        yield from _dispatching(view)
         return
     number = view.evidence(
         f"{top.name}, of its ceiling", top.use * 100, thresholds.AT_CEILING * 100
     )
     yield view.finding(KIND, 0.0, number, share=1.0, confidence=min(1.0, 0.2 + top.use))
+
+
+def _dispatching(view: KernelView) -> Iterator[Finding]:
+    ready = warps.ready(view)
+    if ready is None or not residual.never_idle(view) or shape.brief(view):
+        return
+    issued = view.use(resources.ISSUE)
+    if issued < thresholds.WAITS:
+        return
+    yield view.finding(
+        KIND,
+        0.0,
+        view.evidence("ready warps of a scheduler", ready, thresholds.READY, "warp"),
+        view.evidence("issue slots", issued * 100, thresholds.WAITS * 100),
+        share=1.0,
+        confidence=0.6,
+    )

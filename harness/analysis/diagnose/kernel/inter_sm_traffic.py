@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.analysis.diagnose.kernel_view import KernelView
-from harness.analysis.diagnose.launch import bound, gain, resources, warps
+from harness.analysis.diagnose.launch import bound, gain, resources, traffic, warps
 
 KIND = Kind(
     "inter-sm-traffic",
@@ -23,13 +23,12 @@ KIND = Kind(
         "let blocks of one half of L2 share data",
     ),
 )
-_REMOTE = "l1tex__m_xbar2l1tex_read_bytes_mem_dshared.sum"
 _ALL = "l1tex__m_xbar2l1tex_read_bytes.sum"
 
 
 def found(view: KernelView) -> Iterator[Finding]:
     """Yield the traffic between SMs, then that between L2's halves."""
-    remote, read = view.get(_REMOTE), view.get("lts__t_sectors_srcunit_tex_op_read.sum")
+    remote, read = view.get(traffic.REMOTE), view.get("lts__t_sectors_srcunit_tex_op_read.sum")
     whole = view.get(_ALL)
     if whole is None and remote is not None and read is not None:
         whole = remote + read * 32
@@ -41,7 +40,7 @@ def found(view: KernelView) -> Iterator[Finding]:
             yield view.finding(
                 KIND,
                 gain.of_less_work(view, (resources.DSHARED, resources.L2), part, busy),
-                view.evidence(_REMOTE, remote, thresholds.REMOTE_PART * whole, "byte"),
+                view.evidence(traffic.REMOTE, remote, thresholds.REMOTE_PART * whole, "byte"),
                 view.evidence("path busy or waited for", busy * 100, thresholds.WAITS * 100),
             )
             return

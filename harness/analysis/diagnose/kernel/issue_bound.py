@@ -18,8 +18,8 @@ KIND = Kind(
     "warp scheduler",
     "The schedulers issue in nearly every cycle: there are too many instructions.",
     fix=(
-        "vector loads and stores, packed arithmetic (half2, bfloat162)",
-        "unroll, hoist what a loop recomputes, more elements a thread",
+        "vector loads and stores, more elements a thread",
+        "unroll, hoist what a loop recomputes, fold constants (compilers keep the order of floats)",
     ),
 )
 

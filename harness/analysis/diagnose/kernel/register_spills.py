@@ -4,7 +4,10 @@ It shows in loads and stores of local memory; Nsight Compute counts apart those 
 made for want of registers (sass__inst_executed_register_spilling). Local arrays indexed at run time
 use local memory, too: then that count is 0, and the confidence is lower. Source: NVIDIA, "CUDA C++
 Programming Guide", Local Memory.
-Gain: the time in which memory was busy or waited for, times local memory's part of L1's sectors.
+What warps seldom wait for is left out: a prologue that spills, beside loads by TMA that L1 does not
+count.
+Gain: where memory is at its ceiling, until the rest of its traffic takes as long as another part;
+else the time in which it was busy or waited for, times local memory's part of L1's sectors.
 """
 
 from collections.abc import Iterator
@@ -30,7 +33,10 @@ _SPILLED = "sass__inst_executed_register_spilling"
 def found(view: KernelView) -> Iterator[Finding]:
     """Yield local memory's part of the traffic."""
     count, part = traffic.local_instructions(view), traffic.local_part(view)
+    at_local = waits.share(view, mix.LOCAL)
     if not count or part is None or part < thresholds.LOCAL_PART:
+        return
+    if at_local is not None and at_local < thresholds.LOCAL_PART:
         return
     parts = (resources.DRAM, resources.L2, resources.FABRIC, resources.L1, resources.LSU)
     waiting = warps.waiting(view, "long_scoreboard", "lg_throttle", "short_scoreboard")
@@ -44,9 +50,10 @@ def found(view: KernelView) -> Iterator[Finding]:
     spilled = view.get(_SPILLED)
     if spilled is not None:
         evidence.append(view.evidence(_SPILLED, spilled, 0.0, "inst"))
-    at_local = waits.share(view, mix.LOCAL)
     if at_local is not None:
         evidence.append(view.evidence("samples of warps at local memory", at_local * 100))
     confidence = 0.6 if spilled == 0 else 0.9
     total = gain.of_less_work(view, parts, part, busy)
+    if view.use(*parts) >= thresholds.AT_CEILING:
+        total = gain.at_the_ceiling(view, dict.fromkeys(parts, part))
     yield view.finding(KIND, total, *evidence, confidence=confidence)

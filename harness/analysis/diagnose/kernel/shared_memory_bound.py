@@ -3,7 +3,7 @@
 L1's data path, which delivers 128 bytes a cycle and SM, is nearest to its ceiling, most of its
 wavefronts are shared memory's, and few come from conflicts (else: bank-conflicts). Source: "CUDA
 C++ Programming Guide", Shared Memory.
-Gain: until the next part is as busy.
+Gain: until the next part is as busy, with fewer accesses to issue.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.analysis.diagnose.kernel_view import KernelView
-from harness.analysis.diagnose.launch import bound, resources, traffic
+from harness.analysis.diagnose.launch import bound, mix, resources, traffic
 
 KIND = Kind(
     "shared-memory-bound",
@@ -32,4 +32,5 @@ def found(view: KernelView) -> Iterator[Finding]:
     part, wasted = traffic.shared_part(view), traffic.conflicts(view)
     if part is None or part < _MOST or wasted is None or wasted >= thresholds.SECTORS_WASTED:
         return
-    yield from bound.avoidable(view, KIND, (resources.L1, resources.LSU), 1.0)
+    accesses = mix.share(view, mix.SHARED) or 0.0
+    yield from bound.avoidable(view, KIND, (resources.L1, resources.LSU), 1.0, accesses)

@@ -1,10 +1,10 @@
 """A product of matrices, or a convolution, on the FMA pipe instead of the tensor cores.
 
-No tensor instruction ran, most instructions are FFMAs that add products of two registers to their
-own result, beside loads that feed them, and the FMA pipe or the issue slots are busy. Products on
-padding are tile-quantisation first.
+No tensor instruction ran, most instructions are FFMAs that multiply two loaded values, and the FMA
+pipe or the issue slots are busy. Products on padding are tile-quantisation first.
 Source: the SASS of cuBLAS's FFMA kernels and of problem 4's step `fp32`; rates from datasheets.
-Gain: the pipe's time, of which tensor cores with TF32 take an eighth, as far as memory leaves room.
+Gain: tensor cores with TF32 take an eighth of the pipe's time, and read shared memory themselves;
+then another part is the busiest.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.analysis.diagnose.kernel import tile_quantisation
 from harness.analysis.diagnose.kernel_view import KernelView
-from harness.analysis.diagnose.launch import mix, resources
+from harness.analysis.diagnose.launch import gain, mix, resources
 
 KIND = Kind(
     "tensor-cores-unused",
@@ -25,25 +25,28 @@ KIND = Kind(
         "dimensions and alignments that the tensor instructions take",
     ),
 )
+_PARTS = (resources.FMA, resources.ALU, resources.ISSUE, resources.L1, resources.LSU)
+"""What the arithmetic and its operands keep busy."""
 
 
 def found(view: KernelView) -> Iterator[Finding]:
     """Yield the arithmetic that tensor cores would do."""
-    products, tensor = mix.accumulating_share(view), mix.share(view, mix.TENSOR)
+    products, tensor = mix.product_share(view), mix.share(view, mix.TENSOR)
     fused = mix.share(view, frozenset({"FFMA", "FFMA2"}))
-    loads = mix.share(view, mix.LOAD)
-    if products is None or fused is None or tensor != 0 or not loads:
+    if products is None or fused is None or tensor != 0:
         return
     if products < thresholds.PRODUCT or fused < thresholds.PRODUCT_SHARE:
         return
     busy = view.use(resources.FMA, resources.ISSUE)
     if busy < thresholds.PRODUCT_BUSY or any(tile_quantisation.found(view)):
         return
-    room = 1 - view.use(resources.DRAM, resources.L2)
+    faster = 1 - 1 / thresholds.TENSOR_GAIN
     yield view.finding(
         KIND,
-        min(busy * (1 - 1 / thresholds.TENSOR_GAIN), room),
-        view.evidence("FFMAs that accumulate products", products * 100, thresholds.PRODUCT * 100),
+        gain.at_the_ceiling(view, dict.fromkeys(_PARTS, faster)),
+        view.evidence(
+            "FFMAs that multiply loaded values", products * 100, thresholds.PRODUCT * 100
+        ),
         view.evidence(
             "FFMAs of executed instructions", fused * 100, thresholds.PRODUCT_SHARE * 100
         ),

@@ -1,10 +1,12 @@
 """Tiles that reach over the edge of the data: work on padding.
 
-Dimensions that are no multiple of the tile leave blocks whose accesses are masked off. It shows in
-loads and stores of global memory that were executed with no thread left: executed instructions less
-the requests that reached L1. Source: NVIDIA, "Matrix Multiplication Background User's Guide", Tile
-Quantization. TMA cuts its boxes itself: such padding does not show.
-Gain: the masked part of loads or of stores, as the part of each tile's work that is padding.
+Dimensions that are no multiple of the tile leave warps whose accesses are masked off, but whose
+arithmetic runs like that of others. It shows in loads of global memory that warps executed with no
+thread left, of a launch that works inside its SMs: masked loads move no bytes, so DRAM and L2 lose
+nothing to padding. Stores are no sign: one thread stores the sum of a block. TMA cuts its boxes
+itself, and a tile's edge within a warp leaves it some threads: such padding does not show. Source:
+NVIDIA, "Matrix Multiplication Background User's Guide", Tile Quantization.
+Gain: the masked part of the loads, as the part of each tile's work that is padding.
 """
 
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ from collections.abc import Iterator
 from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.analysis.diagnose.kernel_view import KernelView
-from harness.analysis.diagnose.launch import resources
+from harness.analysis.diagnose.launch import resources, shape, traffic
 
 KIND = Kind(
     "tile-quantisation",
@@ -23,26 +25,21 @@ KIND = Kind(
         "pad the data once, or merge small dimensions into a larger one",
     ),
 )
-_EXECUTED = "smsp__sass_inst_executed_op_global_{}.sum"
-_REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
+_FETCHED = (resources.DRAM, resources.L2, resources.FABRIC)
 
 
 def found(view: KernelView) -> Iterator[Finding]:
-    """Yield the part of accesses that no thread made."""
-    pairs = [
-        (view.get(_EXECUTED.format(each)), view.get(_REQUESTS.format(each)))
-        for each in ("ld", "st")
-    ]
-    if any(count is None for pair in pairs for count in pair):
+    """Yield the part of loads that no thread made."""
+    masked = traffic.masked_loads(view)
+    if masked is None or masked < thresholds.MASKED:
         return
-    parts = [1 - requests / executed for executed, requests in pairs if executed and requests]
-    masked = max(parts, default=0.0)
-    if masked < thresholds.MASKED:
+    fetched, worked = view.use(*_FETCHED), view.use_of_others(*_FETCHED)
+    if worked < max(fetched, thresholds.WAITS) or shape.brief(view):
         return
-    room = 1 - view.use(resources.DRAM)
     yield view.finding(
         KIND,
-        min(masked, room),
-        view.evidence("accesses with no thread left", masked * 100, thresholds.MASKED * 100),
+        min(masked, 1 - fetched),
+        view.evidence("loads with no thread left", masked * 100, thresholds.MASKED * 100),
+        view.evidence("busiest part inside the SMs", worked * 100, thresholds.WAITS * 100),
         confidence=0.7,
     )

@@ -5,7 +5,8 @@ thread's bytes lie in a sector of their own. It shows in sectors touched by sect
 (SourceCounters), or in few bytes used of a sector, while DRAM, L2 or L1 is busy, or warps wait for
 loads. Sectors that L1 or L2 hold for the next access are not moved again, so the waste is that of
 each level. Source: NVIDIA, "CUDA C++ Best Practices Guide", Coalesced Access to Global Memory.
-Gain: the time in which the memory was busy or waited for, times the sectors wasted.
+Gain: where the memory is at its ceiling, until the sectors that are needed take as long as another
+part; else the time in which it was busy or waited for, times the sectors wasted.
 """
 
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ KIND = Kind(
         "transpose tiles through shared memory",
     ),
 )
+_SECTOR = 32.0
 _MEMORY = (resources.DRAM, resources.L2, resources.FABRIC, resources.L1, resources.LSU)
 
 
@@ -39,7 +41,8 @@ def found(view: KernelView) -> Iterator[Finding]:
         resources.L2: (view.use(resources.L2, resources.FABRIC), waste.at_l2 or 0.0),
         resources.L1: (view.use(resources.L1) * beside_shared, waste.at_l1),
     }
-    waits = warps.waiting(view, "long_scoreboard", "lg_throttle", "drain")
+    known = {resources.DRAM, resources.L2} <= view.used.keys()
+    waits = warps.waiting(view, "long_scoreboard", "lg_throttle", "drain") if known else 0.0
     if max(busy for busy, _ in levels.values()) < thresholds.AT_CEILING <= waits:
         levels["waits for memory"] = (waits, waste.at_l2 or 0.0)
     name, (busy, wasted) = max(levels.items(), key=lambda item: item[1][0] * item[1][1])
@@ -51,7 +54,21 @@ def found(view: KernelView) -> Iterator[Finding]:
     ]
     for operation in ("ld", "st"):
         used = traffic.bytes_used_of_sector(view, operation)
-        if used:
+        if used and used < _SECTOR:
             metric = f"smsp__sass_average_data_bytes_per_sector_mem_global_op_{operation}.ratio"
-            evidence.append(view.evidence(metric, used, 32.0, "byte/sector"))
-    yield view.finding(KIND, gain.of_less_work(view, _MEMORY, wasted, busy), *evidence)
+            evidence.append(view.evidence(metric, used, _SECTOR, "byte/sector"))
+    saved = gain.of_less_work(view, _MEMORY, wasted, busy)
+    if busy >= thresholds.AT_CEILING and name in view.used:
+        saved = gain.at_the_ceiling(view, _wasted(waste, beside_shared))
+    yield view.finding(KIND, saved, *evidence)
+
+
+def _wasted(waste: traffic.Waste, beside_shared: float) -> dict[str, float]:
+    """Return the part of each memory's work that coalesced accesses would not need."""
+    at_l2 = waste.at_l2 or 0.0
+    return {
+        resources.DRAM: waste.at_dram or 0.0,
+        resources.L2: at_l2,
+        resources.FABRIC: at_l2,
+        resources.L1: waste.at_l1 * beside_shared,
+    }

@@ -38,6 +38,6 @@ def found(view: KernelView) -> Iterator[Finding]:
     uniform = view.get("smsp__sass_average_branch_targets_threads_uniform.pct")
     if uniform is not None:
         name = "smsp__sass_average_branch_targets_threads_uniform.pct"
-        evidence.append(view.evidence(name, uniform, 100.0))
+        evidence.append(view.evidence(name, uniform))
     gain = min(idle * (1.0 if activity is None else activity), room)
     yield view.finding(KIND, gain, *evidence)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Evidence, Finding, Kind
 from harness.analysis.diagnose.kernel_view import KernelView
-from harness.analysis.diagnose.launch import gain
+from harness.analysis.diagnose.launch import gain, resources
 
 
 def nearest(view: KernelView, part: str, besides: tuple[str, ...] = ()) -> bool:
@@ -21,26 +21,35 @@ def roof(
     known = view.used.get(part)
     if known is None or known.use < thresholds.AT_CEILING or not nearest(view, part, besides):
         return
-    number = view.evidence(known.metric, known.percent, thresholds.AT_CEILING * 100)
+    number = _percent(view, known, thresholds.AT_CEILING)
     yield view.finding(kind, 0.0, number, share=min(known.use, 1.0))
 
 
 def avoidable(
-    view: KernelView, kind: Kind, parts: tuple[str, ...], least: float
+    view: KernelView, kind: Kind, parts: tuple[str, ...], least: float, issued: float = 0.0
 ) -> Iterator[Finding]:
     """Yield a bound whose work another part of the GPU could do, or need not be done.
 
     The first of ``parts`` is named; the others are busy with the same instructions. ``least``: the
-    gain that is left if the work takes room elsewhere, as a fraction at most.
+    gain that is left if the work takes room elsewhere, as a fraction at most. ``issued``: the part
+    of all instructions that goes with the work, and leaves the issue slots. Said only where the use
+    of every pipe is known: an unknown one could be as near to its ceiling.
     """
     known = view.used.get(parts[0])
     if known is None or known.use < thresholds.SATURATED:
         return
+    if not view.used.keys() >= {*resources.COMPUTE, resources.DRAM, resources.L2}:
+        return
     if known.use < view.use_of_others(*parts) - thresholds.CLOSE:
         return
-    saved = min(gain.of_moving_work(view, parts), least)
-    if saved < thresholds.ROOM:
+    if min(gain.of_moving_work(view, parts), least) < thresholds.ROOM:
         return
-    number = view.evidence(known.metric, known.percent, thresholds.SATURATED * 100)
+    saved = min(gain.of_moving_work(view, parts, issued), least)
+    number = _percent(view, known, thresholds.SATURATED)
     second = view.evidence("busiest other part", view.use_of_others(*parts) * 100)
     yield view.finding(kind, saved, number, second, share=min(known.use, 1.0), confidence=0.8)
+
+
+def _percent(view: KernelView, part: resources.Resource, least: float) -> Evidence:
+    """Return a part's use as its metric counts it; ``least`` is a fraction of the ceiling."""
+    return view.evidence(part.metric, part.percent, least * part.percent / part.use)

@@ -48,10 +48,24 @@ def _bytes_at_the_roof(view: KernelView) -> bool:
     return at_roof and computed.bytes_read(view) is None
 
 
+def _remote(view: KernelView) -> bool:
+    """Return whether blocks of a cluster may read each other's memory, and it is not known."""
+    clusters = (view.get("launch__cluster_size") or 0) > 1
+    return clusters and bool(mix.executed(view, mix.GENERIC)) and view.get(traffic.REMOTE) is None
+
+
+def _masks(view: KernelView) -> bool:
+    """Return whether it is not known how many loads are masked, and padding would cost time."""
+    fetched = (resources.DRAM, resources.L2, resources.FABRIC)
+    inside = view.use_of_others(*fetched) >= max(thresholds.WAITS, view.use(*fetched))
+    return inside and bool(view.instructions) and traffic.masked_loads(view) is None
+
+
 NEEDED: tuple[tuple[str, Callable[[KernelView], bool]], ...] = (
     ("--metrics gpu__time_duration.sum", lambda view: view.get("gpu__time_duration.sum") is None),
     ("--section SpeedOfLight", lambda view: _unused(view, resources.DRAM)),
     ("--section SpeedOfLight", lambda view: _unused(view, resources.ISSUE)),
+    ("--section SpeedOfLight", lambda view: _unused(view, resources.L2)),
     (
         "--section ComputeWorkloadAnalysis",
         lambda view: any(_unused(view, pipe) for pipe in resources.COMPUTE),
@@ -71,6 +85,8 @@ NEEDED: tuple[tuple[str, Callable[[KernelView], bool]], ...] = (
     (f"--metrics {traffic.ATOMIC_SLICE}", _spread_of_atomics),
     ("--section MemoryWorkloadAnalysis_Tables", _weight_of_local),
     ("--section MemoryWorkloadAnalysis_Tables", _levels_of_waste),
+    ("--section MemoryWorkloadAnalysis_Tables", _masks),
+    (f"--metrics {traffic.REMOTE}", _remote),
     ("--metrics dram__bytes_read.sum,dram__bytes_write.sum", _bytes_at_the_roof),
     ("--section SourceCounters", lambda view: mix.share(view, mix.FP32) is None),
 )

@@ -3,7 +3,10 @@
 Opcodes: "Instruction Set Reference" of NVIDIA's CUDA Binary Utilities.
 """
 
-from harness.analysis.diagnose.launch.counted import Counted
+import re
+from collections.abc import Mapping
+
+from harness.analysis.diagnose.launch.counted import Counted, Instruction
 
 FP32 = frozenset(
     {"FFMA", "FFMA2", "FADD", "FADD2", "FMUL", "FMUL2", "FFMA32I", "FADD32I", "FMUL32I"}
@@ -20,7 +23,13 @@ INTEGER = MULTIPLY | LOGIC
 TENSOR = frozenset({"HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA"})
 ATOMIC = frozenset({"ATOM", "ATOMG", "ATOMS", "RED", "REDG", "REDAS", "UTMAREDG"})
 LOCAL = frozenset({"LDL", "STL"})
+SHARED = frozenset({"LDS", "LDSM", "STS", "STSM"})
+GENERIC = frozenset({"LD"})
+"""Loads of an address that may lie in global, in shared, or in a neighbour's shared memory."""
+ASYNCHRONOUS = frozenset({"LDGSTS", "UTMALDG", "UBLKCP"})
 LOAD = frozenset({"LDG", "LDS", "LD", "LDSM", "LDGSTS"})
+_REGISTER = re.compile(r"\bR(\d+)")
+_ALONE = re.compile(r"-?R(\d+)(?:\.reuse)?")
 _PIPES = {
     "fma": FP32 | MULTIPLY,
     "alu": LOGIC | {"FSETP", "FMNMX", "FSEL", "FCHK"},
@@ -35,11 +44,15 @@ def share(view: Counted, opcodes: frozenset[str]) -> float | None:
     return (executed(view, opcodes) or 0) / whole if whole else None
 
 
-def executed(view: Counted, opcodes: frozenset[str]) -> int | None:
-    """Return how often warps executed these opcodes; None without instructions."""
+def executed(view: Counted, opcodes: frozenset[str], *, predicated: bool = False) -> int | None:
+    """Return how often warps executed these opcodes; None without instructions.
+
+    ``predicated``: only those that a predicate turns off for some threads, or for all of a warp.
+    """
     if not view.instructions:
         return None
-    return sum(each.executed for each in view.instructions if each.opcode in opcodes)
+    rows = [each for each in view.instructions if each.opcode in opcodes]
+    return sum(each.executed for each in rows if not predicated or "@" in each.sass)
 
 
 def executed_in(view: Counted, pipe: str) -> int | None:
@@ -53,26 +66,50 @@ def executed_in(view: Counted, pipe: str) -> int | None:
     return sum(each.executed for each in rows if "IMAD.MOV" not in each.sass)
 
 
-def accumulating_share(view: Counted) -> float | None:
-    """Return the part of executed FFMAs that add a product of two registers to their own result.
+def product_share(view: Counted) -> float | None:
+    """Return the part of executed FFMAs that multiply two registers which loads have filled.
 
-    So is a product of matrices or a convolution computed; a polynomial's FFMA has a constant, or
-    adds to another register.
+    So is a product of matrices or a convolution computed; the factors of other formulas are
+    constants, or results of arithmetic. In a loop, a register may be filled further down.
     """
-    rows = [each for each in view.instructions if each.opcode in ("FFMA", "FFMA2")]
-    whole = sum(each.executed for each in rows)
-    if not whole:
-        return None
-    return sum(each.executed for each in rows if _accumulates(each.sass)) / whole
+    makers: dict[int, str] = {}
+    for each in view.instructions:
+        _note(each, makers)
+    whole = products = 0
+    for each in view.instructions:
+        if each.opcode in ("FFMA", "FFMA2"):
+            whole += each.executed
+            products += each.executed if _multiplies_loaded(each.sass, makers) else 0
+        _note(each, makers)
+    return products / whole if whole else None
 
 
-def _accumulates(sass: str) -> bool:
-    operands = [word.strip(" ;").removesuffix(".reuse") for word in sass.split(",")]
-    if len(operands) != 4:
+def written(instruction: Instruction) -> set[int]:
+    """Return the registers that a load or atomic writes: those named before its address."""
+    named = map(int, _REGISTER.findall(instruction.sass.partition("[")[0]))
+    return {number + word for number in named for word in range(words(instruction))}
+
+
+def words(instruction: Instruction) -> int:
+    """Return the 32-bit registers that a thread's load or store moves, at least one."""
+    opcode = next((word for word in instruction.sass.split() if word[0] != "@"), "")
+    return 4 if ".128" in opcode else 2 if ".64" in opcode else 1
+
+
+def _note(instruction: Instruction, makers: dict[int, str]) -> None:
+    """Note the opcode that made the registers which an instruction writes."""
+    if instruction.opcode in LOAD:
+        made = written(instruction)
+    else:
+        first = _REGISTER.findall(instruction.sass.partition(",")[0])
+        made = {int(number) for number in first[-1:]}
+    makers.update(dict.fromkeys(made, instruction.opcode))
+
+
+def _multiplies_loaded(sass: str, makers: Mapping[int, str]) -> bool:
+    """Return whether a fused multiply-add multiplies loaded values and keeps both."""
+    operands = [_ALONE.fullmatch(word.split()[-1]) for word in sass.split(",")[:3]]
+    registers = [int(found[1]) for found in operands if found]
+    if len(set(registers)) != 3:
         return False
-    target = operands[0].split()[-1]
-    factors = operands[1:3]
-    return target == operands[3] and all(
-        each.lstrip("-").startswith("R") and each.lstrip("-") not in ("RZ", target)
-        for each in factors
-    )
+    return all(makers.get(register) in LOAD for register in registers[1:])

@@ -19,22 +19,33 @@ _SPECIFIC = (
 def left(view: KernelView) -> float | None:
     """Return the fraction of time that no part was busy and no other cause explains.
 
-    None if a part is at its ceiling, if another cause could not have been seen, if the launch is
-    brief, or if less is left than matters.
+    None if a part is at its ceiling, if schedulers have warps that are ready all the time, if
+    another cause could not have been seen, if the launch is brief, or if less is left than matters.
     """
-    if view.top is None or view.top.use >= kernel_thresholds.AT_CEILING:
+    if view.top is None or view.top.use >= kernel_thresholds.AT_CEILING or never_idle(view):
         return None
     if shape.brief(view) or not lacking.complete(view):
         return None
-    modules = (importlib.import_module(f"{_PACKAGE}.{name}") for name in _SPECIFIC)
-    explained = sum(each.stake for module in modules for each in module.found(view))
-    rest = slack(view) - explained
+    rest = unexplained(view)
     return rest if rest >= MATTERS else None
+
+
+def unexplained(view: KernelView) -> float:
+    """Return the fraction of time that no part was busy and no specific finding explains."""
+    modules = (importlib.import_module(f"{_PACKAGE}.{name}") for name in _SPECIFIC)
+    explained = sum((each.stake for module in modules for each in module.found(view)), 0.0)
+    return max(0.0, slack(view) - explained)
 
 
 def slack(view: KernelView) -> float:
     """Return the fraction of time in which not even the busiest part was busy."""
     return max(0.0, 1 - view.top.use) if view.top else 1.0
+
+
+def never_idle(view: KernelView) -> bool:
+    """Return whether schedulers always have warps that are ready: dispatch limits, not latency."""
+    ready = warps.ready(view)
+    return ready is not None and ready >= kernel_thresholds.READY
 
 
 def waits_most_for_barriers(view: KernelView) -> bool:

@@ -20,12 +20,14 @@ COMPUTE = (ISSUE, FMA, ALU, XU, FP64, TENSOR)
 
 _ELAPSED = ".avg.pct_of_peak_sustained_elapsed"
 _ACTIVE = ".avg.pct_of_peak_sustained_active"
+_READS_OF_L2 = "l1tex__m_xbar2l1tex_read_sectors"
+"""Data from L2 to the SMs. Without L2's own counters it would hide what writes cost there."""
 _PARTS: dict[str, tuple[str, ...]] = {
     DRAM: ("gpu__dram_throughput", "dram__throughput", "dram__cycles_active"),
     L2: (
         *("lts__t_sectors", "lts__t_tag_requests", "lts__d_sectors"),
         *("lts__lts2xbar_cycles_active", "lts__xbar2lts_cycles_active"),
-        "l1tex__m_xbar2l1tex_read_sectors",
+        _READS_OF_L2,
     ),
     FABRIC: ("lts__t_sectors_srcunit_ltcfabric",),
     L1: ("l1tex__data_pipe_lsu_wavefronts", "l1tex__data_bank_reads", "l1tex__data_bank_writes"),
@@ -72,6 +74,8 @@ def _collected(view: Counted, name: str) -> tuple[str, float] | None:
     stems = _PARTS[name]
     elapsed = {stem + _ELAPSED: view.get(stem + _ELAPSED) for stem in stems}
     known = {metric: value for metric, value in elapsed.items() if value is not None}
+    if known.keys() == {_READS_OF_L2 + _ELAPSED}:
+        return None
     if not known:
         busy = shape.activity(view)
         if busy is None:

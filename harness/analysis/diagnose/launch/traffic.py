@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.launch import computed, mix
 from harness.analysis.diagnose.launch.counted import Counted
 
@@ -9,6 +10,9 @@ _SECTOR = 32  # bytes
 _BYTES_PER_SECTOR = "smsp__sass_average_data_bytes_per_sector_mem_global_op_{}.ratio"
 _GLOBAL = "l1tex__t_sectors_pipe_lsu_mem_global_op_{}.sum"
 _LOCAL = "l1tex__t_sectors_pipe_lsu_mem_local_op_{}.sum"
+REMOTE = "l1tex__m_xbar2l1tex_read_bytes_mem_dshared.sum"
+_REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
+_LOADS = frozenset({"LDG"})
 _WAVEFRONTS = "memory_l1_wavefronts_shared"
 ATOMIC_SLICE = "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed"
 _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
@@ -136,6 +140,40 @@ def local_part(view: Counted) -> float | None:
     if count is None or accesses is None:
         return None
     return count / max(accesses, count) if count else 0.0
+
+
+def local_part_of_l2(view: Counted) -> float:
+    """Return the part of the sectors read from L2 that is local memory; 0 where not known."""
+    read = view.get("lts__t_sectors_srcunit_tex_op_read.sum")
+    missed = view.get("l1tex__t_sectors_pipe_lsu_mem_local_op_ld_lookup_miss.sum")
+    return min(1.0, missed / read) if read and missed else 0.0
+
+
+def masked_loads(view: Counted) -> float | None:
+    """Return the part of the executed loads of global memory that no thread of the warp made.
+
+    Warps' executions of load instructions (SourceCounters) less the requests that reached L1; the
+    counters of executed loads leave masked ones out. 0 where few loads have a predicate, where few
+    of the bytes that SMs read are such loads', and of a pipeline of asynchronous copies, whose last
+    ones are masked by design.
+    """
+    executed, masking = mix.executed(view, _LOADS), mix.executed(view, _LOADS, predicated=True)
+    if not executed or not masking or mix.executed(view, mix.ASYNCHRONOUS):
+        return None if executed is None else 0.0
+    requests, touched = view.get(_REQUESTS), view.get(_GLOBAL.format("ld"))
+    read = view.get("lts__t_sectors_srcunit_tex_op_read.sum")
+    if requests is None or touched is None or read is None:
+        few = masking < thresholds.MASKED * executed or _needed_in_full(view)
+        return 0.0 if few else None
+    return 1 - min(1.0, requests / executed) if touched * 2 >= read else 0.0
+
+
+def _needed_in_full(view: Counted) -> bool:
+    """Return whether accesses need nearly as many sectors as those of full warps would."""
+    needed = view.get("memory_l2_theoretical_sectors_global_ideal") or 0.0
+    rows = [each for each in view.instructions if each.opcode in _LOADS | {"STG"}]
+    full = sum(each.executed * mix.words(each) * 4 for each in rows)  # 32 threads by 4 bytes a word
+    return needed >= (1 - thresholds.MASKED) * full
 
 
 def atomic_instructions(view: Counted) -> float | None:

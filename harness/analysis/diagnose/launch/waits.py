@@ -36,14 +36,6 @@ def _maker(instructions: tuple[Instruction, ...], index: int) -> str:
         return sampled.opcode
     read = {int(number) for number in _REGISTER.findall(sampled.sass)}
     for earlier in reversed(instructions[max(0, index - _BACK) : index]):
-        if earlier.opcode in _MADE_BY and read & _written(earlier):
+        if earlier.opcode in _MADE_BY and read & mix.written(earlier):
             return earlier.opcode
     return sampled.opcode
-
-
-def _written(instruction: Instruction) -> set[int]:
-    """Return the registers that a load or atomic writes: those named before its address."""
-    words = 4 if ".128" in instruction.sass else 2 if ".64 R" in instruction.sass else 1
-    before = instruction.sass.partition("[")[0]
-    named = [int(number) for number in _REGISTER.findall(before)]
-    return {number + word for number in named for word in range(words)}

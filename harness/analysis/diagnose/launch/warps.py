@@ -13,6 +13,8 @@ _ALWAYS = frozenset({"long_scoreboard", "barrier", "wait", "selected"})
 
 RUNNING = frozenset({"selected", "not_selected", "math_pipe_throttle", "dispatch_stall"})
 """The states of a warp that could issue or waits for a busy pipe: not for latency."""
+_HELD = "sm__warps_active.avg.pct_of_peak_sustained_active"
+_SCHEDULERS = 4  # of an SM: NVIDIA's architectures from Volta on
 THREADS = "smsp__thread_inst_executed_per_inst_executed.ratio"
 
 
@@ -44,6 +46,20 @@ def waiting(view: Counted, *reasons: str) -> float:
     """Return the part of the warps' cycles spent in these states; 0 where it is not known."""
     states = stalls(view)
     return sum(states.get(reason, 0.0) for reason in reasons)
+
+
+def ready(view: Counted) -> float | None:
+    """Return the warps of a scheduler that could issue in a cycle, on average.
+
+    By the section SchedulerStats, otherwise by the states of the warps that an SM holds.
+    """
+    counted = view.get("smsp__warps_eligible.avg.per_cycle_active")
+    if counted is not None:
+        return counted
+    percent, most = view.get(_HELD), view.get("device__attribute_max_warps_per_multiprocessor")
+    if percent is None or most is None or not stalls(view):
+        return None
+    return waiting(view, "selected", "not_selected") * percent / 100 * most / _SCHEDULERS
 
 
 def threads(view: Counted) -> float | None:

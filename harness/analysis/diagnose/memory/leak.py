@@ -3,7 +3,8 @@
 What a program sets up it allocates once, in a burst: weights, states of an optimizer, caches. A
 leak goes on: blocks of one line and size are left in each QUARTER of the measured steps, about as
 many in each, between other blocks that come and go. Without phases a history that is nothing but
-setting up could look so, too: then as much has to be freed in each quarter as is left.
+setting up could look so, too: then as much has to be freed in each quarter as is left. What the
+same lines left before the measured steps is lost, too, and counts to the gain.
 """
 
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ _NEXT = "record more steps, to see whether the growth ends"
 
 
 def found(view: MemoryView) -> Iterator[Finding]:
-    """Yield the bytes that each line left in the measured steps, together."""
+    """Yield the bytes that leaking lines left, together."""
     length = (view.last - view.first + 1) / _QUARTERS
     if length < 1:
         return
@@ -58,11 +59,12 @@ def found(view: MemoryView) -> Iterator[Finding]:
     worst = steady.sort("total", "site", descending=[True, False])
     evidence = (
         view.size("left by the measured steps", total),
+        view.size("left by these lines in all", _left_in_all(view, steady)),
         view.number("blocks left", int(steady["count"].sum())),
         view.size("of one line", worst["total"][0]),
         view.number("blocks of that line", worst["count"][0], _QUARTERS),
     )
-    share = view.part(total)
+    share = view.part(_left_in_all(view, steady))
     yield KIND.finding(
         worst["site"][0],
         evidence,
@@ -71,6 +73,12 @@ def found(view: MemoryView) -> Iterator[Finding]:
         confidence=0.9 if view.by_phase else 0.7,
         capture_next=(_NEXT,),
     )
+
+
+def _left_in_all(view: MemoryView, steady: pl.DataFrame) -> int:
+    """Return the bytes of such blocks that stand as the steps end, of earlier steps, too."""
+    left = view.blocks.filter(pl.col("freed").is_null())
+    return int(left.join(steady, on=["site", "bytes"], how="semi")["bytes"].sum())
 
 
 def _churns(view: MemoryView, rows: pl.DataFrame, left: pl.DataFrame) -> bool:

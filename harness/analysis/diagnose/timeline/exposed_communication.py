@@ -2,13 +2,21 @@
 
 It shows as the time in which kernels of NCCL, RCCL or NVSHMEM, or copies between devices, run alone
 on a device. A collective also lasts for as long as the last rank takes to arrive: where all ranks
-are there, the wait for the last one is taken out, as it is the straggler's.
+are there, the wait for the last one is taken out, as it is the straggler's. The gain is what
+kernels can hide: not the last collective of a marked step, as all of them have ended; and while a
+collective runs beside kernels, they lack the multiprocessors that its blocks take.
 """
 
+import math
 from collections.abc import Iterator
 
+import polars as pl
+
+from harness.analysis import communication
 from harness.analysis.diagnose import rank_waits, thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.serialised_streams import blocks
+from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
 
 KIND = Kind(
@@ -40,11 +48,23 @@ def found(view: TimelineView) -> Iterator[Finding]:
         view.percent("time in which kernels compute", view.compute),
     )
     compute = sum(track.compute_ns for track in view.tracks)
+    hidden = sum(_hidden_ns(track, alone / exposed) for track in view.tracks)
     yield KIND.finding(
         view.where,
         evidence,
         share=share,
-        gain=min(share, view.fraction(compute)),
+        gain=view.fraction(min(hidden, compute)),
         confidence=0.9 if waited else 0.6,
         capture_next=() if waited else (_NEXT,),
     )
+
+
+def _hidden_ns(track: Track, part: float) -> float:
+    """Return by how much a device's time falls if kernels hide that part of its communication."""
+    rows = track.ops.filter(pl.col("work") == communication.COMMUNICATE)
+    if rows.is_empty():
+        return 0.0
+    steps = track.stretches.height if track.marked else 0
+    last = steps * float(rows["duration_ns"].median())  # type: ignore[arg-type]  # integers
+    taken = float(rows.select(blocks().median()).item() or 0) / (track.multiprocessors or math.inf)
+    return max(track.communication_ns * part - last, 0.0) * max(1 - taken, 0.0)

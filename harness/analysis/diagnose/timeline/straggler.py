@@ -2,9 +2,12 @@
 
 Where all ranks were recorded, the rank that stays in a collective for the shortest time arrived
 last, and what the others stay longer they waited (harness.analysis.communication.collectives). A
-rank that is last in SAME_RANK of the collectives is slow; otherwise ranks take turns, which is
-jitter. If it launches the same kernels as the others, it is slow at the same work, and all of the
-wait can go; if not, it has more work, which spread evenly takes their mean.
+rank that is last in SAME_RANK of the collectives, more often than chance has it, is slow; otherwise
+ranks take turns, which is jitter. It costs what the others usually wait: a long wait now and then
+is jitter, too. Where one host thread launches for all ranks, and the late one is idle for it as
+long as the others wait, all of them wait for the host. If the late rank launches the same kernels
+as the others, it is slow at the same work, and all of the wait can go; if not, it has more work,
+which spread evenly takes their mean.
 """
 
 from collections.abc import Iterator
@@ -28,19 +31,19 @@ _NEXT = "diagnose the late rank's capture by itself"
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time in which ranks waited for the rank that is last most often."""
     waits = rank_waits.waits(view.tracks)
-    if waits is None or waits.last_share < thresholds.SAME_RANK:
+    if waits is None or waits.last_share < waits.limit or waits.host_is_late:
         return
     late = view.tracks[waits.last]
     others = len(view.tracks) - 1
-    share = view.fraction(waits.total_ns)
+    share = view.fraction(waits.usual_ns)
     evidence = (
         view.percent("time waited for the last rank", share, thresholds.MATTERS),
-        view.percent("collectives in which it is last", waits.last_share, thresholds.SAME_RANK),
+        view.percent("collectives in which it is last", waits.last_share, waits.limit),
         view.percent("it computes for", late.compute_ns / late.span_ns),
     )
     where = late.where if len({t.source for t in view.tracks}) == 1 else late.source
     share_of_wait = 1 / others if rank_waits.same_work(view.tracks) else 1 / len(view.tracks)
-    gain = waits.total_ns * share_of_wait / (view.span_ns / len(view.tracks))
+    gain = waits.usual_ns * share_of_wait / (view.span_ns / len(view.tracks))
     yield KIND.finding(
         where, evidence, share=share, gain=gain, confidence=0.85, capture_next=(_NEXT,)
     )
