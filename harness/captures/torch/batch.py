@@ -41,7 +41,8 @@ _COLUMNS = {
     "gpu_ops": SCHEMAS["gpu_ops"],
     "api_calls": (*_HOST, "correlation"),
     "ranges": _HOST,
-    "operators": _HOST,
+    "modules": _HOST,
+    "operators": (*_HOST, "sequence", "forward_thread"),
 }
 
 _Columns = dict[str, list[Any]]
@@ -101,6 +102,10 @@ class Batch:
         if table == "api_calls":
             given = [event.args or NO_ARGS for event in events]
             columns["correlation"] += [args.correlation for args in given]
+        if table == "operators":
+            given = [event.args or NO_ARGS for event in events]
+            columns["sequence"] += [args.sequence for args in given]
+            columns["forward_thread"] += [args.forward_thread for args in given]
 
     def _collect_gpu(self, columns: _Columns, events: list[Event]) -> None:
         kinds, shapes, copies = self._words.kinds, self._words.shapes, self._words.copies

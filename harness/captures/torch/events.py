@@ -38,8 +38,8 @@ _HOST_CALLS = (
     "privateuse1_runtime",
     "privateuse1_driver",
 )
-_MTIA, _OPERATOR_OF_2021 = "mtia_ccp_events", "Operator"
-MIXED = (_MTIA, _OPERATOR_OF_2021)
+_MTIA, _OPERATOR_OF_2021, _FRAME = "mtia_ccp_events", "Operator", "python_function"
+MIXED = (_MTIA, _OPERATOR_OF_2021, _FRAME)
 """Categories whose events are told apart by name: see ``table_of``."""
 
 TABLES = {
@@ -49,8 +49,12 @@ TABLES = {
     "user_annotation": "ranges",
     "cpu_op": "operators",
     _OPERATOR_OF_2021: "operators",
+    _FRAME: "modules",
 }
 """The table that events of a category become rows of; other categories are not read."""
+
+MODULE = "nn.Module: "
+"""What the names of Python frames begin with that are calls of a module (torch/profiler)."""
 
 LATEST_US = 2.0**52
 """142 years in microseconds: a later time is damage. Its nanoseconds fit 64 bits, with room."""
@@ -81,6 +85,8 @@ class Args(msgspec.Struct, Generic[_I], gc=False, frozen=True):
     shared_bytes: _I | None = msgspec.field(name="shared memory", default=None)
     bytes: _I | None = None
     graph_node: _I | None = msgspec.field(name="graph node id", default=None)
+    sequence: _I | None = msgspec.field(name="Sequence number", default=None)
+    forward_thread: _I | None = msgspec.field(name="Fwd thread id", default=None)
 
 
 _GpuArgs: TypeAlias = Args[_Int]
@@ -146,6 +152,8 @@ def table_of(event: Event) -> str | None:
     if event.cat == _MTIA:
         event.cat = "gpu_memcpy" if name == "dma_request" else "kernel"
         return None if name in _WAITING else "gpu_ops"
+    if event.cat == _FRAME:
+        return "modules" if name.startswith(MODULE) else None
     return "ranges" if _ANNOTATION.match(name) else "operators"
 
 

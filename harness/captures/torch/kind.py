@@ -22,7 +22,7 @@ KIND = Kind(
     leaves=(_TRACE,),
     artifact=_TRACE,
     read=Lazy("harness.captures.torch.read:read"),
-    fills=("gpu_ops", "devices", "api_calls", "ranges", "operators", "conditions"),
+    fills=("gpu_ops", "devices", "api_calls", "ranges", "operators", "origins", "conditions"),
     check=Lazy("harness.captures.checks:declared_ranges"),
     conditions=Lazy("harness.captures.torch.conditions:conditions"),
     measures={
@@ -32,5 +32,11 @@ KIND = Kind(
     compared_by="gpu_ops",
     summarise=Lazy("harness.analysis.summary:torch_trace"),
     show=Lazy("harness.cli.shown.timeline:show"),
-    kept=(Kept(_TRACE, rank=1),),
+    kept=(
+        Kept(
+            _TRACE,
+            rank=1,
+            opens=(("Perfetto", "xdg-open https://ui.perfetto.dev  # drop {file} on the page"),),
+        ),
+    ),
 )

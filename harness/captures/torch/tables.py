@@ -9,8 +9,10 @@ from harness.captures.formats.json_stream import Piece
 from harness.captures.torch.batch import Batch, Vocabulary
 from harness.captures.torch.columns import SHORTER, InexactError, UnsoundError
 from harness.captures.torch.events import EXACT_DECODER, TABLES, Event, first_fault
+from harness.captures.torch.launches import launches
 from harness.captures.torch.metadata import is_plain
 from harness.captures.torch.operators import by_name
+from harness.captures.torch.origins import Host, origins
 from harness.errors import CaptureError
 from harness.evidence.tables import SCHEMAS, Tables, frame
 
@@ -79,9 +81,9 @@ class TableBuilder:
         self._finish_batch()
         if not self._rows_held:
             raise CaptureError("no events of torch.profiler in it", remedy=_NO_EVENTS)
-        gpu, calls, ranges, operators = (
+        gpu, calls, ranges, modules, operators = (
             pl.concat(self._frames.pop(table))
-            for table in ("gpu_ops", "api_calls", "ranges", "operators")
+            for table in ("gpu_ops", "api_calls", "ranges", "modules", "operators")
         )
         for rows in (gpu, calls, ranges, operators):
             _check_sum(rows["duration_ns"])
@@ -89,9 +91,12 @@ class TableBuilder:
         timed = (pl.col("start_ns") > 0) | (pl.col("duration_ns") > 0)
         gpu = gpu.with_columns(pl.when(timed).then(pl.col("start_ns", "duration_ns")))
         tables = {"gpu_ops": gpu, "api_calls": calls, "ranges": ranges}
-        named = by_name(operators, calls, gpu, self._words.strings)
+        launched = launches(calls, gpu)
+        named = by_name(operators, launched, gpu, self._words.strings)
+        host = Host(operators, modules, ranges, self._words.strings)
         return {name: self._frame(name, rows) for name, rows in tables.items()} | {
-            "operators": named
+            "operators": named,
+            "origins": origins(host, launched),
         }
 
     def _frame(self, table: str, rows: pl.DataFrame) -> pl.DataFrame:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.captures.torch import operators
+from harness.captures.torch import launches as launching
 from harness.captures.torch.read import read
 from harness.errors import CaptureError
 from tests.support.launches import Event, OperatorRow, operator_rows
@@ -125,7 +125,7 @@ def test_any_intervals_give_what_trying_every_operator_gives(
 def test_operators_nested_too_deep_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operators, "_DEEPEST", 3)
+    monkeypatch.setattr(launching, "_DEEPEST", 3)
     deep = [event("cpu_op", "a", start, 100 - 2 * start) for start in range(6)]
     with pytest.raises(CaptureError, match="nested more than 3 deep"):
         rows(tmp_path, [*deep, launch(99, 1), kernel(1, correlation=1)])

@@ -1,0 +1,246 @@
+"""The entry of the audit: the captures of one program become one table of its step."""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from harness.analysis.audit import attribution, counted, limits, rows, step_ops
+from harness.analysis.audit.attribution import UNATTRIBUTED
+from harness.analysis.audit.limits import Limits
+from harness.analysis.audit.rows import Row
+from harness.analysis.diagnose.families import Capture
+from harness.captures.registry import filling, unprofiled
+from harness.errors import EvidenceError, UsageError
+
+MOST_UNATTRIBUTED = 0.01
+"""The fraction of the GPU's time above which an audit is refused as incomplete."""
+
+_STEP_TIMES = ("gpu_time", "wall_time")
+"""The samples that say how long a step is unprofiled, the first that there are."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """A program's step. Times are ms, sizes bytes, a step each; None is not measured.
+
+    ``traced_ms``: the mean step on the timeline, of which ``busy_ms`` the GPU worked, in
+    ``overlap_ms`` on two operations or more. ``step_ms``: the step without a profiler. ``phases``:
+    busy ms by phase. ``floor_ms``: the kernels at their measured ceilings, nothing idle, those
+    without counters and those bound by latency as they are. ``flushed_bytes``: read and written
+    with caches flushed before each kernel, where a second report says it. ``flop`` and
+    ``compulsory_bytes``: of a step, where the workload states them. ``unsaid``: what these captures
+    cannot say.
+    """
+
+    label: str
+    limits: Limits
+    steps: int
+    traced_ms: float
+    busy_ms: float
+    overlap_ms: float
+    step_ms: float | None
+    phases: dict[str, float]
+    rows: tuple[Row, ...]
+    counted: float
+    dram_read_bytes: float | None
+    dram_write_bytes: float | None
+    flushed_bytes: float | None
+    compulsory_bytes: float | None
+    flop: float | None
+    floor_ms: float | None
+    unsaid: tuple[str, ...]
+
+    @property
+    def whole_ms(self) -> float:
+        """Return the step that shares are of: the unprofiled one where it is known."""
+        return self.step_ms or self.traced_ms
+
+    @property
+    def unattributed(self) -> float:
+        """Return the fraction of the busy time that no operator, module or graph launched."""
+        return self.phases.get(UNATTRIBUTED, 0.0) / self.busy_ms
+
+    def saved_ms(self, place: int) -> float:
+        """Return what all rows save together at the target in that place."""
+        return sum(row.savings[place].ms for row in self.rows if len(row.savings) > place)
+
+    def complete(self) -> None:
+        """Raise EvidenceError where too much of the time is unattributed."""
+        if self.unattributed > MOST_UNATTRIBUTED:
+            raise EvidenceError(
+                f"{100 * self.unattributed:.1f} % of the GPU's time is unattributed,"
+                f" more than {100 * MOST_UNATTRIBUTED:.0f} %",
+                where=self.label,
+                remedy="record CPU and CUDA activities of whole steps in one trace",
+            )
+
+
+def audit(captures: Sequence[Capture]) -> Audit:
+    """Return the audit of one program's captures: a trace of torch.profiler, counters, times.
+
+    Raises UsageError where no capture says what launched the GPU's work.
+    """
+    telling = [each for each in captures if each.kind in filling("origins")]
+    trace = _one(telling, "gpu_ops", "torch.profiler trace")
+    if trace is None:
+        raise UsageError(
+            "no capture says which operators launched the GPU's work",
+            where=captures[0].label if captures else None,
+            remedy="name a trace of torch.profiler with CPU and CUDA activities",
+        )
+    if _is_older(trace):
+        raise UsageError(
+            "this evidence does not hold what launched each operation",
+            where=trace.label,
+            remedy="name the trace among the report's captures, or extract the run again",
+        )
+    warm, cold = _reports(captures)
+    found = step_ops.steps(trace.tables)
+    if not found.lengths_ns:
+        raise UsageError("no timed work on a GPU in it", where=trace.label)
+    known = limits.limits(trace.tables, trace.conditions.get("GPU", ""))
+    ops = attribution.attributed(found.ops, trace.tables["origins"])
+    flushed = counted.moved(ops, (cold or trace).tables["counters"])
+    ops = counted.with_counters(ops, (warm or trace).tables["counters"])
+    ops = limits.with_use(ops.with_columns(flushed.alias("flushed_bytes")), known)
+    return _concluded(captures, trace, found, ops, known)
+
+
+def _is_older(trace: Capture) -> bool:
+    """Return whether a trace's evidence is of a harness that knew launches but kept no origins."""
+    named = trace.tables["operators"].filter(pl.col("name") != UNATTRIBUTED)
+    return trace.tables["origins"].is_empty() and bool(named["device_ns"].sum())
+
+
+def _one(captures: Sequence[Capture], table: str, what: str) -> Capture | None:
+    """Return the capture that fills a table, None without one; UsageError for two."""
+    having = [each for each in captures if each.tables[table].height]
+    if len(having) > 1:
+        raise UsageError(f"{len(having)} captures of this kind: {what}", where=having[1].label)
+    return having[0] if having else None
+
+
+def _reports(captures: Sequence[Capture]) -> tuple[Capture | None, Capture | None]:
+    """Return the report by which kernels are judged, and one with flushed caches beside it.
+
+    Nsight Compute flushes caches before each kernel unless told otherwise. In a step they hold what
+    the kernel before left, so a report with warm caches is the one that counts.
+    """
+    having = [each for each in captures if each.tables["counters"].height]
+    keeping = [each.conditions.get("cache control") == "none" for each in having]
+    kept, flushed = (
+        [each for each, kept in zip(having, keeping, strict=True) if kept is wanted]
+        for wanted in (True, False)
+    )
+    cold = _one(flushed, "counters", "Nsight Compute report, caches flushed")
+    warm = _one(kept, "counters", "Nsight Compute report, caches kept")
+    return (warm, cold) if warm else (cold, None)
+
+
+def _concluded(
+    captures: Sequence[Capture],
+    trace: Capture,
+    found: step_ops.Steps,
+    ops: pl.DataFrame,
+    known: Limits,
+) -> Audit:
+    steps = len(found.lengths_ns)
+    table = rows.rows(ops, known)
+    phases = {
+        phase: sum(row.ms for row in table if row.phase == phase) for phase in attribution.PHASES
+    }
+    kernels = ops.filter(pl.col("kind").cast(pl.String) == "kernel")
+    has = kernels.filter(pl.col("ncu_time_ns").is_not_null())
+    times = [float(kernels["own_ns"].sum()), float(has["own_ns"].sum())]
+    share = times[1] / times[0] if times[0] else 0.0
+    read, write = (
+        float(has[f"dram_{way}_bytes"].sum()) / steps if share else None
+        for way in ("read", "write")
+    )
+    return Audit(
+        label=trace.label,
+        limits=known,
+        steps=steps,
+        traced_ms=statistics.fmean(found.lengths_ns) / 1e6,
+        busy_ms=statistics.fmean(found.busy_ns) / 1e6,
+        overlap_ms=step_ops.overlap_ns(found) / steps / 1e6,
+        step_ms=_unprofiled(captures),
+        phases={phase: ms for phase, ms in phases.items() if ms},
+        rows=table,
+        counted=share,
+        dram_read_bytes=read,
+        dram_write_bytes=write,
+        flushed_bytes=_mean(ops["flushed_bytes"], steps),
+        compulsory_bytes=_fact(captures, "compulsory_bytes"),
+        flop=_fact(captures, "step_flop"),
+        floor_ms=_floor(table) if share else None,
+        unsaid=tuple(_unsaid(captures, found, phases, share, known)),
+    )
+
+
+def _mean(column: pl.Series, steps: int) -> float | None:
+    """Return a column's sum a step, None where it has no value."""
+    return float(column.sum()) / steps if column.drop_nulls().len() else None
+
+
+def _floor(table: Sequence[Row]) -> float:
+    """Return the ms of a step in which every kernel that has targets reaches its last one."""
+    return sum(row.ms - (row.savings[-1].ms if row.savings else 0.0) for row in table)
+
+
+def _unprofiled(captures: Sequence[Capture]) -> float | None:
+    """Return the ms of a step without a profiler, None where it was not measured."""
+    for capture in captures:
+        samples = capture.tables["samples"].filter(pl.col("mark").fill_null("") != "warm-up")
+        for metric in _STEP_TIMES if capture.kind == unprofiled() else ():
+            values = samples.filter(pl.col("metric") == metric, pl.col("unit") == "ms")["value"]
+            if len(values):
+                return float(statistics.median(values))
+    return None
+
+
+def _fact(captures: Sequence[Capture], name: str) -> float | None:
+    """Return a number that the workload stated, None where it did not."""
+    for capture in captures:
+        values = capture.tables["facts"].filter(pl.col("name") == name)["value"].drop_nulls()
+        if len(values):
+            return float(values[0])
+    return None
+
+
+def _unsaid(
+    captures: Sequence[Capture],
+    found: step_ops.Steps,
+    phases: dict[str, float],
+    share: float,
+    known: Limits,
+) -> "list[str]":
+    """Return what the captures cannot say, a sentence each."""
+    lacks = []
+    if not found.marked:
+        lacks.append("No range marks steps, so all that repeats counts as one step.")
+    if found.before_ns:
+        lacks.append(
+            f"{found.before_ns / 1e6:.2f} ms of operations ran before the first step's and have no"
+            " launch in the trace: they are in no step."
+        )
+    if _unprofiled(captures) is None:
+        lacks.append("No unprofiled time: shares are of the step under the profiler.")
+    if not share:
+        lacks.append("No hardware counters: no bytes, no use of the peaks, no headroom.")
+    elif share < 1 - MOST_UNATTRIBUTED:
+        lacks.append(
+            f"{100 * (1 - share):.1f} % of the kernels' time has no counters: both captures do not"
+            " count as many launches of those kernels."
+        )
+    if share and known.dram_reached is None:
+        lacks.append("No measured ceilings of this GPU: the floor takes 85 % of the peaks.")
+    graph, busy = phases[attribution.GRAPH], sum(phases.values())
+    if graph:
+        lacks.append(
+            f"{100 * graph / busy:.1f} % of the GPU's time is replayed from CUDA graphs: the trace"
+            " names the graph's launch and no operator. Record the step without graphs as well."
+        )
+    return lacks

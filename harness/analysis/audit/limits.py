@@ -1,0 +1,100 @@
+"""What a GPU lets a kernel reach: its peaks, its ceilings, and how near a kernel came."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from harness.analysis import datasheets, roofline
+from harness.evidence.tables import Tables
+
+TARGETS = (0.70, 0.85)
+"""Fractions of peak that llm.c's audit asks of every kernel (karpathy/llm.c, discussion 331)."""
+
+DRAM, TENSOR, LATENCY, NEITHER = "DRAM", "tensor", "latency", "neither"
+_SHORT_NS = 5_000
+"""A kernel that ends sooner spends most of its time on starting and ending."""
+_FEW = 0.75
+"""Blocks a multiprocessor below which a launch leaves multiprocessors without work."""
+_USED = 0.1
+"""The fraction of both peaks below which neither memory nor arithmetic explains a kernel's time."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A GPU's peaks; None where they are not known.
+
+    ``dram_gb_s`` is the datasheet's; ``dram_reached`` and ``tensor_reached`` are the fractions of
+    the datasheet's peaks that calibration reached on this GPU.
+    """
+
+    gpu: str = ""
+    multiprocessors: int | None = None
+    dram_gb_s: float | None = None
+    dram_reached: float | None = None
+    tensor_reached: float | None = None
+    bf16_tflop_s: float | None = None
+
+
+def limits(tables: Tables, gpu: str) -> Limits:
+    """Return the limits of the GPU that a capture names, or of the one its conditions name."""
+    devices = tables["devices"]
+    name = str(devices["name"][0]) if devices.height else gpu
+    count = devices["multiprocessors"][0] if devices.height else None
+    sheet = datasheets.of(name)
+    measured = roofline.best(tables)
+    if sheet is None:
+        return Limits(name, count)
+    dram = max((measured[key] for key in ("dram_read", "dram_copy") if key in measured), default=0)
+    bf16 = measured.get("bf16")
+    return Limits(
+        gpu=name,
+        multiprocessors=count,
+        dram_gb_s=sheet.dram_gb_s,
+        dram_reached=dram / sheet.dram_gb_s if dram else None,
+        tensor_reached=bf16 / sheet.bf16 if bf16 and sheet.bf16 else None,
+        bf16_tflop_s=sheet.bf16,
+    )
+
+
+def with_use(ops: pl.DataFrame, known: Limits) -> pl.DataFrame:
+    """Return operations with dram_used, tensor_used (fractions of peak), limit and blocks.
+
+    DRAM: the bytes that ncu counted over the time on the timeline, in which caches are warm; ncu's
+    own rate where the peak is not known. Tensor cores: the operations that ncu counted over that
+    time, or the cycles in which it saw them active. Null where nothing was counted.
+    """
+    dims = pl.col("grid").cast(pl.String).str.split(",").list.eval(pl.element().cast(pl.Float64))
+    moved = pl.col("dram_read_bytes") + pl.col("dram_write_bytes")
+    replayed = pl.col("ncu_time_ns") / pl.col("duration_ns")
+    by_rate = pl.col("dram_pct") / 100 * replayed
+    used = moved / pl.col("duration_ns") / known.dram_gb_s if known.dram_gb_s else by_rate
+    by_cycles = pl.col("tensor_pct") / 100 * replayed
+    rate = pl.col("tensor_flop") / pl.col("duration_ns") / 1e3  # TFLOP/s
+    rows = ops.with_columns(
+        dram_used=pl.coalesce(used, by_rate),
+        tensor_used=pl.coalesce(rate / known.bf16_tflop_s, by_cycles)
+        if known.bf16_tflop_s
+        else by_cycles,
+        blocks=dims.list.get(0, null_on_oob=True)
+        * dims.list.get(1, null_on_oob=True)
+        * dims.list.get(2, null_on_oob=True),
+    )
+    few = pl.lit(value=False)
+    if known.multiprocessors:
+        few = pl.col("blocks") < _FEW * known.multiprocessors
+    most = pl.max_horizontal("dram_used", "tensor_used")
+    started = ((pl.col("duration_ns") < _SHORT_NS) | few) & (most < TARGETS[0])
+    by_use = (
+        pl.when(most < _USED)
+        .then(pl.lit(NEITHER))
+        .when(pl.col("tensor_used").fill_null(0) > pl.col("dram_used").fill_null(0))
+        .then(pl.lit(TENSOR))
+        .otherwise(pl.lit(DRAM))
+    )
+    limit = pl.when(most.is_null()).then(None).when(started).then(pl.lit(LATENCY)).otherwise(by_use)
+    return rows.with_columns(limit=limit)
+
+
+def reached(known: Limits, limit: str) -> float | None:
+    """Return the fraction of a limit's peak that this GPU reaches at most, None if not measured."""
+    return {DRAM: known.dram_reached, TENSOR: known.tensor_reached}.get(limit)

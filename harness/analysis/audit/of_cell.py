@@ -1,0 +1,22 @@
+"""The audit of a variant in a case, from all captures that a run has of it."""
+
+from harness.analysis.audit.conclude import Audit, audit
+from harness.analysis.diagnose.families import Capture
+from harness.analysis.metrics import Metrics
+from harness.captures.registry import KINDS, filling
+from harness.evidence.tables import Tables
+
+
+def audited(metrics: Metrics, whole: Tables, variant: str, case: str) -> Audit | None:
+    """Return the audit, None without a capture that says what launched the GPU's work.
+
+    ``whole`` are the run's tables, whose ceilings are those of all its cells.
+    """
+    found = {kind: metrics.capture_of(kind, variant, case) for kind in KINDS}
+    captures = [
+        Capture(f"{case}.{variant}", tables | {"ceilings": whole["ceilings"]}, {}, kind)
+        for kind, tables in found.items()
+        if tables is not None
+    ]
+    known = [each for each in captures if each.kind in filling("origins")]
+    return audit(captures) if any(each.tables["gpu_ops"].height for each in known) else None

@@ -1,0 +1,61 @@
+"""``harness audit``: what each kernel of a step belongs to, and what its headroom is worth."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from harness.analysis.diagnose.families import Capture
+
+
+def audit(
+    subjects: Annotated[
+        list[str],
+        typer.Argument(
+            help="A trace of torch.profiler, and a report of Nsight Compute of one step of the same"
+            " program; or FOLDER:CASE.VARIANT of a run or report."
+        ),
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Print every row as JSON.")] = False,
+) -> None:
+    """Say what each kernel of a step belongs to and could save.
+
+    Above 1 % of unattributed time the audit is refused, after it is printed.
+    """
+    from dataclasses import asdict
+
+    from harness.analysis.audit import conclude
+    from harness.cli import output
+    from harness.report import audit_text
+
+    found = conclude.audit(_captures(subjects))
+    if json:
+        output.as_json(asdict(found))
+    else:
+        for line in audit_text.lines(found):
+            output.say(line)
+    found.complete()
+
+
+def _captures(subjects: list[str]) -> "list[Capture]":
+    """Return the captures of all subjects; a whole run or report is no one program's."""
+    from harness.analysis.diagnose.families import Capture
+    from harness.errors import UsageError
+    from harness.evidence.subject import CaptureFiles, Folder
+    from harness.extract import door
+
+    captures = []
+    for subject in subjects:
+        opened = door.opened(subject)
+        if isinstance(opened, Folder):
+            raise UsageError(
+                "a whole run or report holds many programs",
+                where=subject,
+                remedy="name one of its cells: FOLDER:CASE.VARIANT",
+            )
+        one = opened.subject() if isinstance(opened, CaptureFiles) else opened
+        captures += [
+            Capture(one.label, tables, one.conditions.get(kind, {}), kind)
+            for kind, tables in one.captures.items()
+        ]
+    return captures

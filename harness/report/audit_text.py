@@ -1,0 +1,179 @@
+"""The audit of a step as text of 80 columns."""
+
+import textwrap
+from collections.abc import Iterator
+
+from harness.analysis.audit.conclude import Audit
+from harness.analysis.audit.limits import LATENCY, NEITHER
+from harness.analysis.audit.rows import Row
+from harness.analysis.kernels import short_name
+from harness.analysis.units import size
+from harness.plain import plain
+
+_WIDTH = 80
+_ROWS = 20
+_INDENT = " " * 4
+_HEAD = "   step       ms      n   DRAM  tensor   70 %    85 %  ceiling  limit"
+_NOT_MEASURED = "-"
+_LEAST_MS = 0.01
+"""Overlap that is worth a word."""
+_SLOWER = 1.02
+"""How much longer the trace's kernels may take than the unprofiled step without a word."""
+
+
+def lines(audit: Audit) -> Iterator[str]:
+    """Yield the lines that print an audit, none wider than 80 columns but a label."""
+    yield audit.label
+    yield ""
+    for sentence in sentences(audit):
+        yield from _wrapped(sentence)
+    yield ""
+    yield from _table(audit)
+    if audit.unsaid:
+        yield ""
+        yield "What these captures cannot say:"
+        for sentence in audit.unsaid:
+            yield from _wrapped(sentence, "- ", "  ")
+
+
+def sentences(audit: Audit) -> Iterator[str]:
+    """Yield what an audit says of the whole step, as far as it was measured."""
+    yield _step(audit)
+    yield _phases(audit)
+    if audit.dram_read_bytes is not None and audit.dram_write_bytes is not None:
+        yield _moved(audit, audit.dram_read_bytes, audit.dram_write_bytes)
+    if audit.flop:
+        rate = audit.flop / audit.whole_ms / 1e9
+        peak = audit.limits.bf16_tflop_s
+        share = f", {100 * rate / peak:.1f} % of the datasheet's bf16 peak" if peak else ""
+        yield f"Operations: {audit.flop / 1e12:.2f} TFLOP of the model, {rate:.0f} TFLOP/s{share}."
+    if audit.floor_ms is not None:
+        yield _worth(audit)
+        yield (
+            f"Floor: {audit.floor_ms:.2f} ms, the same kernels at their ceilings and nothing idle;"
+            f" the step takes {audit.whole_ms / audit.floor_ms:.2f} times as long."
+        )
+
+
+def _step(audit: Audit) -> str:
+    """Return the step's length, and the time that the GPU worked and was idle in it."""
+    steps = "1 step" if audit.steps == 1 else f"mean of {audit.steps} steps"
+    idle = max(0.0, audit.whole_ms - audit.busy_ms)
+    unprofiled = f"{audit.step_ms:.2f} ms unprofiled, " if audit.step_ms else ""
+    overlap = ""
+    if audit.overlap_ms >= _LEAST_MS:
+        overlap = f", on two streams or more for {audit.overlap_ms:.2f} ms"
+    slower = ""
+    if audit.step_ms and audit.busy_ms > _SLOWER * audit.step_ms:
+        slower = " The kernels alone take longer in the trace than the unprofiled step."
+    return (
+        f"Step: {unprofiled}{audit.traced_ms:.2f} ms in the trace ({steps}), the GPU busy for"
+        f" {audit.busy_ms:.2f} ms, idle for {idle:.2f} ms{overlap}.{slower}"
+    )
+
+
+def _phases(audit: Audit) -> str:
+    parts = [
+        f"{phase} {ms:.2f} ms ({100 * ms / audit.busy_ms:.1f} %)"
+        for phase, ms in audit.phases.items()
+    ]
+    unattributed = "" if audit.unattributed else ", unattributed 0"
+    return f"Phases: {', '.join(parts)}{unattributed}."
+
+
+def _moved(audit: Audit, read: float, written: float) -> str:
+    """Return the bytes that the step's kernels moved, against what they had to."""
+    times = ""
+    if audit.compulsory_bytes:
+        ratio = (read + written) / audit.compulsory_bytes
+        times = f", {ratio:.2f} times the compulsory {size(round(audit.compulsory_bytes))}"
+    if audit.flushed_bytes is not None:
+        times += f" (with flushed caches {size(round(audit.flushed_bytes))})"
+    again = sum(row.reread_bytes or 0.0 for row in audit.rows)
+    return (
+        f"DRAM: {size(round(read))} read, {size(round(written))} written{times};"
+        f" {size(round(again))} were read right after the kernel before wrote them, which is what"
+        " fusion saves of the reads at most."
+    )
+
+
+def _worth(audit: Audit) -> str:
+    """Return what the targets are worth together: times add, gains do not."""
+    known = max((len(row.savings) for row in audit.rows), default=0)
+    worth = []
+    for place, target in enumerate(("70 %", "85 %", "the measured ceiling")[:known]):
+        saved = audit.saved_ms(place)
+        times = audit.whole_ms / (audit.whole_ms - saved)
+        worth.append(f"{saved:.2f} ms at {target} ({times:.2f}×)")
+    return f"All kernels together would save {', '.join(worth)}."
+
+
+def _table(audit: Audit) -> Iterator[str]:
+    """Yield the rows that would save most, or without counters those that take longest."""
+    rows = ranked(audit)
+    yield from _wrapped(
+        "Rows by what 85 % of peak would save, as percent of the step."
+        if audit.floor_ms
+        else "Rows by time, as percent of the step."
+    )
+    yield _HEAD if audit.floor_ms else _HEAD[:23]
+    for row in rows[:_ROWS]:
+        yield from _row(row, audit)
+    rest = rows[_ROWS:]
+    if rest:
+        yield f"{len(rest)} more rows, {sum(row.ms for row in rest):.2f} ms: harness audit --json"
+
+
+def ranked(audit: Audit) -> list[Row]:
+    """Return the rows that would save most first; without counters, those that take longest."""
+    if audit.floor_ms is None:
+        return list(audit.rows)
+    return sorted(audit.rows, key=_saved, reverse=True)
+
+
+def place(row: Row) -> str:
+    """Return where in the model a row is, and the operator."""
+    return ", ".join(part for part in dict.fromkeys((row.path, row.operator)) if part)
+
+
+def kernel(row: Row) -> str:
+    """Return a row's kernel without template arguments."""
+    return short_name(row.kernel, _WIDTH - len(_INDENT))
+
+
+def _saved(row: Row) -> tuple[float, float]:
+    return (row.savings[1].ms if row.savings else 0.0, row.ms)
+
+
+def _row(row: Row, audit: Audit) -> Iterator[str]:
+    whole = audit.whole_ms
+    text = f"{100 * row.ms / whole:5.1f} % {row.ms:8.3f} {row.launches:6.6g}"
+    if audit.floor_ms:
+        saved = [f"{100 * saving.ms / whole:5.1f} %" for saving in row.savings]
+        saved += [_NOT_MEASURED.rjust(7)] * (3 - len(saved))
+        used = f"{_used(row.dram_used)}{_used(row.tensor_used):>8}"
+        text += f"{used}{''.join(f'{each:>8}' for each in saved)}  {row.limit or _NOT_MEASURED}"
+    yield text
+    yield from _wrapped(f"{row.phase}: {place(row)}", _INDENT, _INDENT + "  ")
+    yield from _wrapped(kernel(row), _INDENT)
+    if row.fix and (audit.floor_ms is None or row.limit in (LATENCY, NEITHER) or _saved(row)[0]):
+        interval = ""
+        if row.savings and row.half_width_ms is not None:
+            at_85 = row.savings[1].ms
+            width = 100 * row.half_width_ms * at_85 / row.ms / whole
+            interval = f"at 85 % saves {100 * at_85 / whole:.2f} % ± {width:.2f} %: "
+        yield from _wrapped(f"{interval}{row.fix}", _INDENT)
+
+
+def _used(fraction: float | None) -> str:
+    return f"{_NOT_MEASURED:>7}" if fraction is None else f"{100 * fraction:5.0f} %"
+
+
+def _wrapped(text: str, first: str = "", rest: str | None = None) -> list[str]:
+    return textwrap.wrap(
+        plain(text),
+        _WIDTH,
+        initial_indent=first,
+        subsequent_indent=first if rest is None else rest,
+        break_on_hyphens=False,
+    )

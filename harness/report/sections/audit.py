@@ -1,0 +1,76 @@
+"""The audit of a step, and what each fix of a ledger was predicted to save and saved."""
+
+from collections.abc import Sequence
+
+from harness.analysis.audit import ledger as ledgers
+from harness.analysis.audit.conclude import Audit
+from harness.analysis.audit.of_cell import audited
+from harness.analysis.audit.rows import Row
+from harness.report import audit_text
+from harness.report.arguments import CaseName, MetricName, VariantName
+from harness.report.escape import Markdown, escape, table
+from harness.report.numbers import number
+from harness.report.page import Page, not_measured
+
+_HEAD = ["kernel", "step", "DRAM", "tensor", "85 % saves", "what to do"]
+_NONE = "–"
+
+
+def audit(page: Page, variant: VariantName, case: CaseName, most: int = 12) -> Markdown:
+    """Return the audit of a variant's step: its totals, and the rows that would save most."""
+    found = audited(page.metrics, page.tables, variant, case)
+    if found is None:
+        return not_measured("Audit")
+    lines = [*audit_text.sentences(found), *found.unsaid]
+    said = "\n".join(f"- {escape(line)}" for line in lines)
+    rows = audit_text.ranked(found)
+    shown = table(_HEAD, [_row(row, found) for row in rows[:most]])
+    rest = sum(row.ms for row in rows[most:])
+    left = f"\n\n*{len(rows) - most} more rows: {number(rest)} ms.*" if rest else ""
+    return Markdown(f"{said}\n\n{shown}{left}")
+
+
+def _row(row: Row, found: Audit) -> list[str]:
+    whole = found.whole_ms
+    saved = _NONE
+    if row.savings:
+        saved = f"{100 * row.savings[1].ms / whole:.2f} %"
+        if row.half_width_ms is not None:
+            width = row.half_width_ms * row.savings[1].ms / row.ms
+            saved += f" ± {100 * width / whole:.2f} %"
+    used = [_NONE if each is None else f"{100 * each:.0f} %" for each in _used(row)]
+    name = f"{row.phase}: {audit_text.place(row)}, {audit_text.kernel(row)}"
+    return [escape(name), f"{100 * row.ms / whole:.1f} %", *used, saved, escape(row.fix or _NONE)]
+
+
+def _used(row: Row) -> tuple[float | None, float | None]:
+    return row.dram_used, row.tensor_used
+
+
+def ledger(
+    page: Page,
+    case: CaseName,
+    metric: MetricName,
+    predicted: MetricName,
+    variants: Sequence[VariantName],
+) -> Markdown:
+    """Return a row a variant after the first: what it was predicted to save, and what it saved.
+
+    ``metric`` is the time of a step, ``predicted`` the metric that holds the prediction.
+    """
+    found = ledgers.entries(page.metrics, case, metric, predicted, variants)
+    if all(entry.saved is None for entry in found):
+        return not_measured("Predicted and measured savings")
+    unit = page.problem.metric(metric).unit
+    rows = []
+    for entry in found:
+        values = [entry.predicted, entry.saved]
+        shown = [_NONE if value is None else number(value) for value in values]
+        if entry.saved is not None and entry.half_width is not None:
+            shown[1] += f" ± {number(entry.half_width, 2)}"
+        error = _NONE if entry.error is None else f"{100 * entry.error:.0f} %"
+        rows.append([escape(page.problem.variants[entry.variant].label), *shown, error])
+    head = ["fix", f"predicted, {unit}", f"saved, {unit}", "error of the prediction"]
+    middle = ledgers.median_error(found)
+    said = "" if middle is None else f"\n\n*Median error of the predictions: {100 * middle:.0f} %.*"
+    return Markdown(f"{table(head, rows, whole=True)}{said}")

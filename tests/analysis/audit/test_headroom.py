@@ -1,0 +1,136 @@
+"""What a row could save, by counters planted beside a trace and arithmetic done here."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from harness.analysis.audit import conclude
+from harness.analysis.diagnose.families import Capture
+from harness.captures.torch.read import read
+from harness.errors import UsageError
+from harness.evidence import tables as evidence
+from tests.support.training_trace import Kernel, Layer, Step, events, write
+
+GPU = "NVIDIA H200"
+PEAK_GB_S, PEAK_TFLOP_S = 4800.0, 989.4
+REACHED_GB_S = 4320.0
+Counted = tuple[Kernel, float, float, float]
+"""A kernel, bytes read and written, and its tensor pipe's activity in percent."""
+
+COPY, NORM = Kernel("copy_kernel", 40), Kernel("norm_kernel", 20)
+GEMM, TINY = Kernel("some_gemm", 100), Kernel("tiny", 3)
+STEP = Step(
+    [
+        Layer("A_0", "aten::copy_", "CopyBackwards", [COPY, NORM]),
+        Layer("B_0", "aten::mm", "MmBackward0", [TINY], [GEMM]),
+    ],
+    optimizer=(),
+)
+COUNTED: list[Counted] = [
+    (COPY, 50e6, 46e6, 0.0),
+    (NORM, 40e6, 8e6, 0.0),
+    (TINY, 1e3, 1e3, 0.0),
+    (GEMM, 24e6, 24e6, 70.0),
+]
+
+
+def counters(launches: Sequence[Counted]) -> pl.DataFrame:
+    rows = []
+    for number, (kernel, read_bytes, written, tensor) in enumerate(launches):
+        for metric, unit, value in (
+            ("gpu__time_duration.sum", "us", float(kernel.us)),
+            ("dram__bytes_read.sum", "byte", read_bytes),
+            ("dram__bytes_write.sum", "byte", written),
+            ("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", "%", tensor),
+        ):
+            row = {"launch": number, "name": kernel.name, "metric": metric, "unit": unit}
+            rows.append(row | {"value": value, "grid": f"{kernel.grid},1,1", "block": "128,1,1"})
+    return evidence.frame("counters", {name: [row[name] for row in rows] for name in rows[0]})
+
+
+def captures(folder: Path, launches: Sequence[Counted], *, ceilings: bool) -> list[Capture]:
+    found = read(write(folder / "trace.json", events(STEP)))
+    nothing = {name: evidence.empty(name) for name in evidence.SCHEMAS}
+    device = {"device": [0], "name": [GPU], "multiprocessors": [132]}
+    trace = nothing | found | {"devices": evidence.frame("devices", device)}
+    if ceilings:
+        known = {"gpu": [GPU], "name": ["dram_copy"], "unit": ["GB/s"], "value": [REACHED_GB_S]}
+        trace["ceilings"] = evidence.frame("ceilings", known)
+    report = nothing | {"counters": counters(launches)}
+    return [Capture("trace", trace, {}, "torch"), Capture("report", report, {}, "ncu")]
+
+
+def audited(folder: Path, launches: Sequence[Counted] = COUNTED) -> conclude.Audit:
+    return conclude.audit(captures(folder, launches, ceilings=True))
+
+
+def test_a_kernel_saves_what_its_bytes_at_the_target_would(tmp_path: Path) -> None:
+    rows = {row.kernel: row for row in audited(tmp_path).rows}
+    copy = rows["copy_kernel"]
+    assert copy.limit == "DRAM"
+    for saving, rate in zip(copy.savings, (0.7, 0.85, REACHED_GB_S / PEAK_GB_S), strict=True):
+        least_ms = 96e6 / (rate * PEAK_GB_S * 1e9) * 1e3
+        assert saving.ms == pytest.approx(0.040 - least_ms)
+    gemm = rows["some_gemm"]
+    assert gemm.limit == "tensor"
+    assert gemm.savings[1].ms == pytest.approx(0.100 * (1 - 70 / 85))
+
+
+def test_of_a_short_kernel_nothing_is_claimed(tmp_path: Path) -> None:
+    tiny = next(row for row in audited(tmp_path).rows if row.kernel == "tiny")
+    assert (tiny.limit, tiny.savings) == ("latency", ())
+
+
+def test_the_floor_is_the_step_without_what_its_kernels_save(tmp_path: Path) -> None:
+    audit = audited(tmp_path)
+    at_ceiling = 96e6 / (REACHED_GB_S * 1e6) + min(0.020, 48e6 / (REACHED_GB_S * 1e6))
+    gemm_at_85 = 0.100 * 70 / 85
+    assert audit.floor_ms == pytest.approx(at_ceiling + gemm_at_85 + 0.003)
+    assert audit.saved_ms(1) == pytest.approx(
+        sum(row.savings[1].ms for row in audit.rows if row.savings)
+    )
+
+
+def test_bytes_that_the_kernel_before_wrote_are_what_fusion_saves(tmp_path: Path) -> None:
+    rows = {row.kernel: row for row in audited(tmp_path).rows}
+    assert rows["norm_kernel"].reread_bytes == 40e6  # of the 46e6 that the copy wrote
+    assert rows["copy_kernel"].reread_bytes == 0
+    assert rows["some_gemm"].reread_bytes == 0
+
+
+def test_a_launch_more_in_one_capture_leaves_that_kernel_without_counters(tmp_path: Path) -> None:
+    audit = audited(tmp_path, [*COUNTED, (GEMM, 1.0, 1.0, 1.0)])
+    without = {row.kernel for row in audit.rows if row.dram_bytes is None}
+    assert without == {"some_gemm"}
+    assert audit.counted == pytest.approx(63 / 163)
+    assert any("61.3 % of the kernels' time has no counters" in each for each in audit.unsaid)
+
+
+def test_the_order_in_which_others_were_profiled_does_not_matter(tmp_path: Path) -> None:
+    assert audited(tmp_path, COUNTED[::-1]).rows == audited(tmp_path).rows
+
+
+def test_without_ceilings_the_floor_says_what_it_takes(tmp_path: Path) -> None:
+    audit = conclude.audit(captures(tmp_path, COUNTED, ceilings=False))
+    assert any("No measured ceilings" in each for each in audit.unsaid)
+    assert all(len(row.savings) in (0, 2) for row in audit.rows)
+
+
+def test_two_reports_of_one_cache_control_are_no_one_step(tmp_path: Path) -> None:
+    trace, report = captures(tmp_path, COUNTED, ceilings=True)
+    with pytest.raises(UsageError, match="2 captures of this kind: Nsight Compute report"):
+        conclude.audit([trace, report, report])
+
+
+def test_flushed_caches_are_told_beside_the_warm_ones_that_count(tmp_path: Path) -> None:
+    trace, report = captures(tmp_path, COUNTED, ceilings=True)
+    warm = replace(report, conditions={"cache control": "none"})
+    doubled = [(kernel, 2 * read, 2 * written, use) for kernel, read, written, use in COUNTED]
+    flushed = replace(report, tables=report.tables | {"counters": counters(doubled)})
+    audit = conclude.audit([trace, flushed, warm])
+    assert audit.rows == audited(tmp_path).rows
+    assert audit.flushed_bytes == 2 * sum(each[1] + each[2] for each in COUNTED)
+    assert audited(tmp_path).flushed_bytes is None

@@ -1,0 +1,92 @@
+"""A page's audit of a cell, and its ledger of predictions."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from harness.captures.torch.read import read
+from harness.evidence.tables import Tables
+from harness.problem.model import Metric, Problem
+from harness.report.sections import audit as sections
+from tests.support.pages import page, rows_of
+from tests.support.small_evidence import Row, cell, samples, tables
+from tests.support.training_trace import Kernel, Layer, Step, events, write
+
+STEP = Step(
+    [Layer("Linear_3", "aten::addmm", "AddmmBackward0", [Kernel("g", 60)], [Kernel("h", 30)])]
+)
+
+
+@pytest.fixture
+def predicting(example: Problem) -> Problem:
+    """The example with times of a step and a prediction."""
+    time = {"label": "time", "unit": "ms", "capture": "timing"}
+    added = {
+        "step": Metric.model_validate(time | {"sample": "wall_time"}),
+        "expected": Metric.model_validate(time | {"fact": "expected"}),
+    }
+    return example.model_copy(update={"metrics": example.metrics | added})
+
+
+def traced(folder: Path) -> Tables:
+    """Return the evidence of one cell that holds a training step's trace."""
+    row = cell("slow", capture="torch")
+    evidence = tables(cells=[row])
+    for name, rows in read(write(folder / "trace.json", events(STEP))).items():
+        if rows.height:
+            evidence[name] = rows.select(pl.lit(row["cell"]).alias("cell"), pl.all())
+    return evidence
+
+
+def test_a_page_audits_the_step_of_a_cell(example: Problem, tmp_path: Path) -> None:
+    shown = sections.audit(page(example, traced(tmp_path)), "slow", "small")
+    assert "forward 0.06 ms (60.0 %), backward 0.03 ms (30.0 %), optimizer 0.01 ms" in shown
+    assert "forward: Linear" in rows_of(shown)[1][0]
+    assert "No hardware counters" in shown
+
+
+def test_without_a_trace_there_is_no_audit(example: Problem) -> None:
+    shown = sections.audit(page(example, tables(cells=[cell("slow")])), "slow", "small")
+    assert shown == "*Audit: not measured on this target.*"
+
+
+def timed(
+    variant: str, expected: float | None, *rounds: float
+) -> tuple[list[Row], list[Row], list[Row]]:
+    cells = [cell(variant, number) for number in range(len(rounds))]
+    times = [
+        row for one, ms in zip(cells, rounds, strict=True) for row in samples(one, "wall_time", ms)
+    ]
+    facts = (
+        []
+        if expected is None
+        else [{"cell": cells[0]["cell"], "name": "expected", "value": expected}]
+    )
+    return cells, times, facts
+
+
+def ledger(problem: Problem, *of: tuple[list[Row], list[Row], list[Row]]) -> str:
+    parts = [[row for one in of for row in one[place]] for place in range(3)]
+    evidence = tables(cells=parts[0], samples=parts[1], facts=parts[2])
+    return sections.ledger(page(problem, evidence), "small", "step", "expected", ["slow", "fast"])
+
+
+def test_a_prediction_is_held_against_what_each_round_saved(predicting: Problem) -> None:
+    shown = ledger(
+        predicting, timed("slow", None, 10.0, 11.0, 12.0), timed("fast", 5.0, 6.0, 7.0, 8.0)
+    )
+    (row,) = rows_of(shown)[1:]
+    assert row == ["Fast", "5", "4 ± 0", "25 %"]
+    assert "Median error of the predictions: 25 %" in shown
+
+
+def test_of_what_saves_no_more_than_its_interval_there_is_no_error(predicting: Problem) -> None:
+    shown = ledger(predicting, timed("slow", None, 10.0, 12.0), timed("fast", 1.0, 11.0, 11.0))
+    (row,) = rows_of(shown)[1:]
+    assert row[-1] == "–"
+    assert "Median error" not in shown
+
+
+def test_without_times_there_is_no_ledger(predicting: Problem) -> None:
+    assert ledger(predicting, timed("slow", None, 10.0)).startswith("*Predicted and measured")
