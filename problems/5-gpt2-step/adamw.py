@@ -1,0 +1,61 @@
+"""AdamW on bfloat16 weights with float32 masters: one kernel a parameter, 28 bytes a weight.
+
+The update is that of torch.optim.AdamW (Loshchilov and Hutter 2019). Masters and moments are
+float32, gradients and the weights that the model reads are bfloat16.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+class MasterAdamW(torch.optim.Optimizer):
+    """AdamW whose state holds each weight in float32."""
+
+    def __init__(
+        self, weights: Iterable[nn.Parameter], lr: float, betas: tuple[float, float], decay: float
+    ) -> None:
+        super().__init__(weights, {"lr": lr, "betas": betas, "eps": 1e-8, "weight_decay": decay})
+        for group in self.param_groups:
+            for weight in group["params"]:
+                wide = {"dtype": torch.float32}
+                self.state[weight] = {
+                    "step": torch.zeros((), device=weight.device, **wide),
+                    "master": weight.detach().clone().to(torch.float32),
+                    "mean": torch.zeros_like(weight, **wide),
+                    "square": torch.zeros_like(weight, **wide),
+                }
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # noqa: ARG002 - torch's signature
+        """Update every weight."""
+        for group in self.param_groups:
+            for weight in group["params"]:
+                self.update(weight)
+
+    @torch.no_grad()
+    def update(self, weight: nn.Parameter) -> None:
+        """Update one weight by its gradient, if it has one."""
+        if weight.grad is not None:
+            apply = _on_gpu if weight.is_cuda else _on_cpu
+            apply(weight, weight.grad, self.state[weight], self.param_groups[0])
+
+
+def _on_gpu(weight: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Any) -> None:
+    from adamw_kernel import update
+
+    update(weight, gradient, state, group)
+
+
+def _on_cpu(weight: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Any) -> None:
+    beta_1, beta_2 = group["betas"]
+    state["step"] += 1
+    wide = gradient.float()
+    state["mean"].lerp_(wide, 1 - beta_1)
+    state["square"].lerp_(wide * wide, 1 - beta_2)
+    mean = state["mean"] / (1 - beta_1 ** state["step"])
+    root = (state["square"] / (1 - beta_2 ** state["step"])).sqrt() + group["eps"]
+    state["master"].mul_(1 - group["lr"] * group["weight_decay"]).sub_(group["lr"] * mean / root)
+    weight.copy_(state["master"])

@@ -1,0 +1,163 @@
+"""One training step of GPT-2 as the variants configure it."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import text
+import torch
+from adamw import MasterAdamW
+from chunked_loss import ChunkedLoss
+from gpt2 import GPT2, build, named
+from shapes import SHAPES
+from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+LR, BETAS, DECAY = 3e-4, (0.9, 0.95), 0.1
+PADDED_TO = 128
+"""Rows of the embedding are a multiple of it where it is padded, as llm.c has them."""
+ATTENTION = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}
+_WARM = 3
+
+
+class Training:
+    """A model, its optimizer and a batch that stands in place; ``step`` is what is measured.
+
+    Options: ``precision`` (autocast, or weights in bf16 with or without float32 masters), ``fused``
+    (one kernel updates), ``padded`` (vocabulary), ``compile``, ``chunked`` (loss), ``attention``,
+    ``graph`` (the whole step is one), ``in_backward`` (each weight is updated as its gradient is
+    known). All are off if absent.
+    """
+
+    def __init__(self, params: dict[str, Any], device: str) -> None:
+        self.options, self.device = params, device
+        self.shape = SHAPES[params["model"]]
+        rows = self.shape.vocabulary
+        if params.get("padded"):
+            rows = -(-rows // PADDED_TO) * PADDED_TO
+        self.model = build(self.shape, rows, device)
+        self.text = text.tokens()
+        self.tokens, self.targets = self._batch(0)
+        self.narrow = params["precision"] in ("masters", "bf16")
+        if self.narrow:
+            self.model.bfloat16()
+        self.optimizer = self._optimizer(params["precision"])
+        self._whole, self._trunk = self._functions()
+        self._hooked = False
+        self._graph: torch.cuda.CUDAGraph | None = None
+        self._loss: Tensor | None = None
+
+    def load(self, number: int) -> None:
+        """Put the batch of that number in place."""
+        for kept, new in zip((self.tokens, self.targets), self._batch(number), strict=True):
+            kept.copy_(new)
+
+    def step(self) -> Tensor:
+        """Run one step and return its loss; a graph's loss is overwritten by the next step."""
+        if self._graph is not None and self._loss is not None:
+            self._graph.replay()
+            return self._loss
+        loss = self.loss()
+        loss.backward()
+        if not self._hooked:
+            self.optimizer.step()
+            self.optimizer.zero_grad(set_to_none=True)
+        return loss.detach()
+
+    def loss(self) -> Tensor:
+        """Return the mean loss of the batch in place."""
+        with self._context():
+            if not self.options.get("chunked"):
+                return self._whole(self.tokens, self.targets)
+            hidden = self._trunk(self.tokens)
+            with named("loss"):
+                return ChunkedLoss.apply(
+                    hidden.flatten(0, 1), self.model.tokens.weight, self.targets.flatten()
+                )
+
+    def gradients(self) -> dict[str, Tensor]:
+        """Return the gradients of the batch in place by name, in float32, without padding."""
+        self.loss().backward()
+        found = {
+            name: weight.grad.float()
+            for name, weight in self.model.named_parameters()
+            if weight.grad is not None
+        }
+        found["tokens.weight"] = found["tokens.weight"][: self.shape.vocabulary]
+        self.model.zero_grad(set_to_none=True)
+        return found
+
+    def settle(self) -> None:
+        """Install what comes after the first gradients: hooks, then the graph."""
+        if self.options.get("in_backward"):
+            for weight in self.model.parameters():
+                weight.register_post_accumulate_grad_hook(self._update)
+            self._hooked = True
+        if self.options.get("graph"):
+            self._record()
+
+    def _update(self, weight: nn.Parameter) -> None:
+        with named("optimizer"):
+            self.optimizer.update(weight)
+        weight.grad = None
+
+    def _record(self) -> None:
+        """Record the step as one graph, after steps beside it that compile and reserve."""
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(_WARM):
+                self.step()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            loss = self.step()
+        self._graph, self._loss = graph, loss
+
+    def _batch(self, number: int) -> tuple[Tensor, Tensor]:
+        length = self.shape.context
+        both = text.batch(self.text, number, self.options["batch"], length)
+        return both[0].to(self.device), both[1].to(self.device)
+
+    def _optimizer(self, precision: str) -> Any:
+        weights = self.model.parameters()
+        if precision == "masters":
+            return MasterAdamW(weights, LR, BETAS, DECAY)
+        fused = {"fused": True} if self.options.get("fused") else {}
+        return torch.optim.AdamW(weights, lr=LR, betas=BETAS, weight_decay=DECAY, **fused)
+
+    def _functions(self) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+        if not self.options.get("compile"):
+            return self.model, self.model.trunk
+        return torch.compile(self.model), torch.compile(self.model.trunk)
+
+    @contextlib.contextmanager
+    def _context(self) -> Iterator[None]:
+        """Enter autocast and the attention's backend, as far as the options ask for them."""
+        with contextlib.ExitStack() as stack:
+            if not self.narrow:
+                stack.enter_context(torch.autocast(self.device, dtype=torch.bfloat16))
+            backend = self.options.get("attention")
+            if backend is not None and self.device == "cuda":
+                stack.enter_context(sdpa_kernel(ATTENTION[backend]))
+            yield
+
+
+def reference(training: Training) -> dict[str, Tensor]:
+    """Return the gradients of the batch in place in float32 arithmetic, two rows at a time."""
+    model: GPT2 = build(training.shape, training.shape.vocabulary, training.device)
+    rows = training.tokens.shape[0]
+    for start in range(0, rows, 2):
+        part = slice(start, start + 2)
+        count = training.tokens[part].shape[0]
+        (model(training.tokens[part], training.targets[part]) * (count / rows)).backward()
+    return {
+        name: weight.grad for name, weight in model.named_parameters() if weight.grad is not None
+    }
+
+
+def distance(found: dict[str, Tensor], right: dict[str, Tensor]) -> float:
+    """Return the length of the difference of all gradients over that of the right ones."""
+    apart = sum(float((found[name] - right[name]).double().square().sum()) for name in right)
+    whole = sum(float(right[name].double().square().sum()) for name in right)
+    return (apart / whole) ** 0.5
