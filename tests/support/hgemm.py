@@ -1,14 +1,23 @@
-"""Problem 4: its folder, the text of its kernels, and a cell that keeps what a workload states."""
+"""Problems 4 and 7: folders, the text of kernels, and a cell that keeps what a workload states."""
 
 import contextlib
+import ctypes
 import math
+import os
 import re
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from tests.support import build_cache
 from tests.support.paths import ROOT
 
 FOLDER = ROOT / "problems/4-custom-hgemm"
+ANY_SHAPE = ROOT / "problems/8-gemm-any-shape"
 
 
 def source(name: str) -> str:
@@ -19,10 +28,33 @@ def source(name: str) -> str:
         if name in included:
             return ""
         included.add(name)
-        text = re.sub(r"//.*", "", (FOLDER / "kernels" / name).read_text(encoding="utf-8"))
+        places = [folder / "kernels" / name for folder in (FOLDER, ANY_SHAPE)]
+        text = next(place for place in places if place.exists()).read_text(encoding="utf-8")
+        text = re.sub(r"//.*", "", text)
         return re.sub(r'^#include "(.+)"$', lambda line: read(line[1]), text, flags=re.MULTILINE)
 
     return read(name)
+
+
+def compiled(folder: Path, source: str, headers: Path, **macros: int) -> ctypes.CDLL:
+    """Return a library of C functions; ``CalledProcessError`` if the compiler refuses them."""
+    compiler = shutil.which("g++") or shutil.which("c++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    exports = folder / "exports.cpp"
+    exports.write_text(source)
+    argv = ["-std=c++17", "-O2", "-shared", "-fPIC"]
+    argv += [f"-D{name}={value}" for name, value in macros.items()]
+    name = build_cache.key(argv, [exports, *sorted(headers.glob("*.cuh"))])
+    library = build_cache.of_compiler(compiler) / f"{name}.so"
+    if not library.exists():
+        unfinished = folder / "exports.so"
+        argv = [compiler, *argv, "-I", str(headers), "-o", str(unfinished), str(exports)]
+        subprocess.run(argv, check=True, timeout=120, capture_output=True, text=True)
+        partial = library.with_suffix(f".{os.getpid()}")  # the last step renames within a folder
+        shutil.move(unfinished, partial)
+        partial.replace(library)
+    return ctypes.CDLL(str(library))
 
 
 TURNS = 21

@@ -3,9 +3,7 @@
 import ctypes
 import importlib
 import math
-import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,8 +15,7 @@ import pytest
 from harness.probe import paired
 from harness.problem.manifest import find
 from harness.problem.model import Problem
-from tests.support import build_cache
-from tests.support.hgemm import COUNTED, FOLDER, TOLD
+from tests.support.hgemm import COUNTED, FOLDER, TOLD, compiled
 
 MODULES = (
     "step",
@@ -183,24 +180,3 @@ def contest(
     for name, instead in played.items():
         monkeypatch.setattr(loaded, name, instead)
     return loaded
-
-
-def compiled(folder: Path, source: str, headers: Path, **macros: int) -> ctypes.CDLL:
-    """Return a library of C functions; ``CalledProcessError`` if the compiler refuses them."""
-    compiler = shutil.which("g++") or shutil.which("c++")
-    if compiler is None:
-        pytest.skip("no C++ compiler")
-    exports = folder / "exports.cpp"
-    exports.write_text(source)
-    argv = ["-std=c++17", "-O2", "-shared", "-fPIC"]
-    argv += [f"-D{name}={value}" for name, value in macros.items()]
-    name = build_cache.key(argv, [exports, *sorted(headers.glob("*.cuh"))])
-    library = build_cache.of_compiler(compiler) / f"{name}.so"
-    if not library.exists():
-        unfinished = folder / "exports.so"
-        argv = [compiler, *argv, "-I", str(headers), "-o", str(unfinished), str(exports)]
-        subprocess.run(argv, check=True, timeout=120, capture_output=True, text=True)
-        partial = library.with_suffix(f".{os.getpid()}")  # the last step renames within a folder
-        shutil.move(unfinished, partial)
-        partial.replace(library)
-    return ctypes.CDLL(str(library))

@@ -1,0 +1,184 @@
+"""The configurations of the kernels for every shape and layout: stream_k, sliced, align_rows.
+
+A layout names how A and B lie, in BLAS's letters: "nn" is A of M by K and B of K by N; "t" in the
+first place is A of K by M, in the second B of N by K, as ``nn.Linear`` keeps its weight.
+"""
+
+from dataclasses import dataclass
+
+from ladder import BOX, ELEMENT_BYTES, HOPPER, MAX_SHARED, Step, ring_bytes
+
+LAYOUTS = ("nn", "nt", "tn", "tt")
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """A configuration of stream_k; the macros are described in the kernel."""
+
+    consumers: int
+    consumer_m: int
+    tile_n: int
+    stages: int
+    cluster: tuple[int, int] = (1, 1)
+    group: int = 8
+    store_boxes: int = 2
+
+    @property
+    def tile_m(self) -> int:
+        """Rows of C in a tile."""
+        return 64 * self.consumers * self.consumer_m
+
+    @property
+    def tile(self) -> tuple[int, int, int]:
+        """Rows and columns of C in a tile, and the K of a step."""
+        return self.tile_m, self.tile_n, BOX
+
+    @property
+    def name(self) -> str:
+        """Tile, cluster, height of a group of clusters, stages."""
+        down, across = self.cluster
+        return f"{self.tile_m}x{self.tile_n}_c{down}x{across}_g{self.group}_s{self.stages}"
+
+
+TILINGS = (
+    Tiling(2, 1, 256, 4, (2, 1)),
+    Tiling(2, 1, 256, 4, (1, 1), 16),
+    Tiling(2, 1, 256, 4, (2, 2)),
+    Tiling(2, 2, 128, 4, (1, 2)),
+    Tiling(2, 2, 128, 4, (1, 1)),
+    Tiling(2, 2, 192, 3, (1, 2)),
+    Tiling(2, 2, 192, 3, (1, 1)),
+    Tiling(2, 1, 192, 4, (1, 2), 16, 3),
+    Tiling(2, 1, 192, 4, (1, 1), 16, 3),
+    Tiling(2, 1, 128, 6, (2, 1)),
+    Tiling(2, 1, 128, 6, (1, 1), 16),
+    Tiling(2, 1, 64, 8, (1, 1), 16, 1),
+    Tiling(1, 1, 256, 5, (1, 1), 16),
+    Tiling(1, 1, 128, 8, (1, 1), 16),
+)
+"""What stream_k is built with."""
+
+NARROW = (8, 16, 32, 64, 128)
+"""Columns of a tile of sliced: of C's rows, if they are few, or of its columns."""
+
+
+def stream_k(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
+    """Return stream_k for a layout; ``tma_store``: rows of C begin at multiples of 16 bytes."""
+    a_mn, b_mn = layout[0] == "t", layout[1] == "n"
+    down, across = tiling.cluster
+    boxes = tiling.consumers * tiling.store_boxes
+    return Step(
+        f"stream_{tiling.name}_{layout}" + "_odd" * (not tma_store),
+        "stream-K",
+        "What whole waves leave over is cut along K into equal parts.",
+        HOPPER,
+        (tiling.tile_m, tiling.tile_n, BOX),
+        threads=128 * (1 + tiling.consumers),
+        shared_bytes=ring_bytes(tiling.tile_m, tiling.tile_n, tiling.stages, boxes)
+        + 8 * tiling.consumers,
+        stages=tiling.stages,
+        cluster=tiling.cluster,
+        persistent=True,
+        maps="abc",
+        box_rows=(
+            BOX if a_mn else tiling.tile_m // across,
+            BOX if b_mn else tiling.tile_n // down,
+            BOX,
+        ),
+        align=1,
+        macros={
+            "A_MN": int(a_mn),
+            "B_MN": int(b_mn),
+            "TMA_STORE": int(tma_store),
+            "CONSUMERS": tiling.consumers,
+            "CONSUMER_M": tiling.consumer_m,
+            "TILE_N": tiling.tile_n,
+            "STAGES": tiling.stages,
+            "CLUSTER_M": down,
+            "CLUSTER_N": across,
+            "GROUP": tiling.group,
+            "STORE_BOXES": tiling.store_boxes,
+        },
+        source="stream_k",
+        pdl=True,
+    )
+
+
+@dataclass(frozen=True)
+class Slicing:
+    """A configuration of sliced. ``few_rows``: C's rows are the narrow side, else its columns.
+
+    ``x_tma``, ``y_tma``: whether the wide and the narrow operand come by TMA.
+    """
+
+    few_rows: bool
+    narrow: int
+    x_tma: bool
+    y_tma: bool
+
+    @property
+    def stages(self) -> int:
+        """As many stages as fit beside a second block, at least 4, at most 8."""
+        stage = (128 + self.narrow) * BOX * ELEMENT_BYTES + 16
+        room = MAX_SHARED // 2 - 1024 if self.narrow <= BOX else MAX_SHARED
+        return max(4, min(8, room // stage))
+
+    @property
+    def name(self) -> str:
+        """The narrow side's place and size, and which operands come by TMA."""
+        loads = "".join("t" if tma else "r" for tma in (self.x_tma, self.y_tma))
+        return f"{'m' if self.few_rows else 'n'}{self.narrow}_{loads}"
+
+
+def sliced(slicing: Slicing, layout: str) -> Step:
+    """Return sliced for a layout.
+
+    With few rows of C, the wide operand is the transposed B and the narrow one the transposed A.
+    """
+    a_mn, b_mn = layout[0] == "t", layout[1] == "n"
+    x_mn, y_mn = (b_mn, a_mn) if slicing.few_rows else (a_mn, b_mn)
+    loaders = 1 if slicing.x_tma and slicing.y_tma else 2
+    return Step(
+        f"sliced_{slicing.name}_{layout}",
+        "K in slices",
+        "A cluster's blocks take a part of K each and add through shared memory.",
+        HOPPER,
+        (128, slicing.narrow, BOX),
+        threads=128 * (2 + loaders),
+        shared_bytes=ring_bytes(128, slicing.narrow, slicing.stages),
+        stages=slicing.stages,
+        maps="x" * slicing.x_tma + "y" * slicing.y_tma,
+        box_rows=(BOX if x_mn else 128, BOX if y_mn else slicing.narrow, 0),
+        align=1,
+        macros={
+            "X_MN": int(x_mn),
+            "Y_MN": int(y_mn),
+            "X_TMA": int(slicing.x_tma),
+            "Y_TMA": int(slicing.y_tma),
+            "D_TRANSPOSED": int(slicing.few_rows),
+            "TILE_N": slicing.narrow,
+            "STAGES": slicing.stages,
+            "LOADERS": loaders,
+        },
+        source="sliced",
+        pdl=True,
+    )
+
+
+def narrow_sizes(layout: str, *, few_rows: bool) -> tuple[int, ...]:
+    """Return the sizes of sliced's narrow side: at least 64 where that operand has rows of k."""
+    rows_of_k = layout[0] == "t" if few_rows else layout[1] == "n"
+    return tuple(size for size in NARROW if size >= BOX or not rows_of_k)
+
+
+ALIGN_ROWS = Step(
+    "align_rows",
+    "copy to aligned rows",
+    "TMA reads rows that begin at multiples of 16 bytes.",
+    HOPPER,
+    (4, 8, 1),
+    threads=256,
+    align=1,
+    pdl=True,
+)
+"""The copy; its tile: 16-byte chunks of a thread, elements of a chunk."""

@@ -1,0 +1,264 @@
+"""Bind a plan to tensors: load its kernels, encode tensor maps, pack arguments, find workspace.
+
+A bound product is a list of launches. Products bound by one ``Library`` share a workspace, so they
+have to run in one stream, one after the other; dependent launches keep that order.
+"""
+
+import ctypes
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from cubins import CACHE, build
+from families import ALIGN_ROWS, Tiling
+from ladder import (
+    BOX,
+    DATA_TYPES,
+    ELEMENT_BYTES,
+    PROGRAMMATIC_SERIALIZATION,
+    PROMOTE_256B,
+    SWIZZLE_128B,
+    Launch,
+    LaunchAttribute,
+    LaunchConfig,
+    Step,
+    call_driver,
+    kernel,
+    load,
+)
+from plans import CHUNK, Plan, Problem
+
+CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_*
+PITCH = 64
+"""Copied rows begin at multiples of this many elements: 128 bytes, a line of L2."""
+COUNTERS = 1 << 16
+FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix in memory: rows of ``columns`` elements, ``pitch`` elements apart."""
+
+    address: int
+    rows: int
+    columns: int
+    pitch: int
+
+    @property
+    def aligned(self) -> bool:
+        """Whether TMA can read and write it."""
+        return self.address % 16 == 0 and (self.rows == 1 or self.pitch % CHUNK == 0)
+
+
+class TensorMap:
+    """The TMA descriptor of a matrix, with boxes of ``box_rows`` by 64 elements."""
+
+    def __init__(self, element: str, matrix: Matrix, box_rows: int) -> None:
+        self._memory = (ctypes.c_byte * (128 + 64))()
+        self.address = -(-ctypes.addressof(self._memory) // 64) * 64  # it has to be aligned
+        pitch = -(-matrix.pitch // CHUNK) * CHUNK  # of a single row the pitch is never used
+        call_driver(
+            "cuTensorMapEncodeTiled",
+            ctypes.c_void_p(self.address),
+            DATA_TYPES[element],
+            ctypes.c_uint32(2),
+            ctypes.c_void_p(matrix.address),
+            (ctypes.c_uint64 * 2)(matrix.columns, matrix.rows),
+            (ctypes.c_uint64 * 1)(pitch * ELEMENT_BYTES),
+            (ctypes.c_uint32 * 2)(BOX, box_rows),
+            (ctypes.c_uint32 * 2)(1, 1),
+            0,  # no interleave
+            SWIZZLE_128B,
+            PROMOTE_256B,
+            0,  # what lies outside reads as zero
+        )
+
+
+class Copy(ctypes.Structure):
+    """The argument of align_rows: one matrix to copy."""
+
+    _fields_ = (
+        ("source", ctypes.c_void_p),
+        ("target", ctypes.c_void_p),
+        ("source_pitch", ctypes.c_int64),
+        ("target_pitch", ctypes.c_int64),
+        ("rows", ctypes.c_int),
+        ("columns", ctypes.c_int),
+    )
+
+
+def stored(tensor: Any) -> Matrix:
+    """Return how a two-dimensional tensor with unit stride along its rows lies."""
+    rows, columns = tensor.shape
+    pitch = tensor.stride(0) if rows > 1 else columns
+    return Matrix(tensor.data_ptr(), rows, columns, pitch)
+
+
+def zeros(count: int) -> Any:
+    """Return ``count`` zeroed bytes on torch's current device."""
+    import torch
+
+    return torch.zeros(count, dtype=torch.uint8, device="cuda")
+
+
+def arguments(values: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """Return the array of addresses that a launch takes, and what has to outlive it."""
+    pointers = [
+        value.address if isinstance(value, TensorMap) else ctypes.addressof(value)
+        for value in values
+    ]
+    return (ctypes.c_void_p * len(pointers))(*pointers), list(values)
+
+
+def configured(step: Step, blocks: int, cluster: int, *, pdl: bool) -> LaunchConfig:
+    """Return a launch's configuration; ``cluster``: its blocks, if chosen at launch, else 0."""
+    attributes = (LaunchAttribute * 2)()
+    count = 0
+
+    def put(identity: int, *numbers: int) -> None:
+        nonlocal count
+        attributes[count].id = identity
+        value = count * ctypes.sizeof(LaunchAttribute) + LaunchAttribute.number.offset
+        (ctypes.c_uint * len(numbers)).from_buffer(attributes, value)[:] = numbers
+        count += 1
+
+    if pdl:
+        put(PROGRAMMATIC_SERIALIZATION, 1)
+    if cluster:
+        put(CLUSTER_DIMENSION, cluster, 1, 1)
+    first = ctypes.cast(attributes, ctypes.POINTER(LaunchAttribute))
+    return LaunchConfig((blocks, 1, 1), (step.threads, 1, 1), step.shared_bytes, None, first, count)
+
+
+class Library:
+    """Builds, loads and binds kernels for one element type on torch's current device.
+
+    ``functions``: loaded kernels by name, which libraries of one device and type can share.
+    ``allocate``: returns zeroed memory of a number of bytes, with torch's ``data_ptr``.
+    """
+
+    def __init__(
+        self,
+        element: str,
+        cache: Path = CACHE,
+        *,
+        pdl: bool = True,
+        functions: dict[str, ctypes.c_void_p] | None = None,
+        allocate: Callable[[int], Any] = zeros,
+    ) -> None:
+        self._element, self._cache, self._pdl = element, cache, pdl
+        self._allocate = allocate
+        self._functions = {} if functions is None else functions
+        self._memory: dict[str, tuple[int, Any]] = {}
+        self._rungs: dict[str, Any] = {}
+
+    def bind(self, plan: Plan, problem: Problem, a: Any, b: Any, c: Any) -> list[Launch]:
+        """Return the launches that compute ``c``; ``a`` and ``b`` as the layout says they lie."""
+        matrices = [stored(tensor) for tensor in (a, b)]
+        if isinstance(plan.config, Step):
+            return [self._rung(plan.config, a, b, c)]
+        launches = []
+        if any(plan.copied):
+            launch, matrices = self._copies(plan.copied, matrices)
+            launches.append(launch)
+        make = self._stream if isinstance(plan.config, Tiling) else self._sliced
+        return [*launches, make(plan, problem, *matrices, stored(c))]
+
+    def run(self, plan: Plan, problem: Problem) -> Callable[[Any, Any, Any], None]:
+        """Return the plan as a function of a, b and c, on torch's current stream."""
+        import torch
+
+        bound: dict[tuple[int, ...], list[Launch]] = {}
+
+        def product(a: Any, b: Any, c: Any) -> None:
+            key = (a.data_ptr(), b.data_ptr(), c.data_ptr())
+            if key not in bound:
+                bound[key] = self.bind(plan, problem, a, b, c)
+            stream = torch.cuda.current_stream().cuda_stream
+            for launch in bound[key]:
+                launch(stream)
+
+        return product
+
+    def _function(self, step: Step) -> ctypes.c_void_p:
+        if step.name not in self._functions:
+            cubin = build(step, self._element, self._cache).cubin
+            self._functions[step.name] = load(cubin, step)
+        return self._functions[step.name]
+
+    def _workspace(self, name: str, count: int) -> Any:
+        """Return zeroed memory of at least ``count`` bytes that launches of this library share."""
+        size, memory = self._memory.get(name, (0, None))
+        if size < count:
+            memory = self._allocate(count)
+            self._memory[name] = count, memory
+        return memory
+
+    def _rung(self, step: Step, a: Any, b: Any, c: Any) -> Launch:
+        if step.name not in self._rungs:
+            step = replace(step, pdl=self._pdl)
+            self._rungs[step.name] = kernel(step, self._element, self._cache)
+        launch: Launch = self._rungs[step.name].bind(a, b, c)
+        return launch
+
+    def _copies(
+        self, which: tuple[bool, bool], matrices: list[Matrix]
+    ) -> tuple[Launch, list[Matrix]]:
+        """Return the launch that copies the matrices in ``which``, and how all then lie."""
+        results, copies, blocks, keep = list(matrices), [], [], []
+        for index, matrix in enumerate(matrices):
+            if not which[index]:
+                continue
+            pitch = -(-matrix.columns // PITCH) * PITCH
+            memory = self._workspace("ab"[index], matrix.rows * pitch * ELEMENT_BYTES)
+            keep.append(memory)
+            results[index] = Matrix(memory.data_ptr(), matrix.rows, matrix.columns, pitch)
+            sizes = matrix.pitch, pitch, matrix.rows, matrix.columns
+            copies.append(Copy(matrix.address, memory.data_ptr(), *sizes))
+            chunks = matrix.rows * -(-matrix.columns // ALIGN_ROWS.tile[1])
+            blocks.append(-(-chunks // (ALIGN_ROWS.threads * ALIGN_ROWS.tile[0])))
+        parameters, kept = arguments([copies[0], copies[-1], ctypes.c_int(blocks[0])])
+        config = configured(ALIGN_ROWS, sum(blocks), 0, pdl=self._pdl)
+        return Launch(self._function(ALIGN_ROWS), config, parameters, [*kept, *keep]), results
+
+    def _stream(self, plan: Plan, problem: Problem, a: Matrix, b: Matrix, c: Matrix) -> Launch:
+        step = plan.step(problem)
+        cluster = math.prod(step.cluster)
+        tile_bytes = cluster * step.tile[0] * step.tile[1] * FLOAT_BYTES
+        parts = self._workspace("parts", 2 * plan.units * tile_bytes if plan.spread else 1)
+        counters = self._workspace("counters", COUNTERS)
+        maps = [
+            TensorMap(self._element, matrix, rows)
+            for matrix, rows in zip((a, b), step.box_rows, strict=False)
+        ]
+        maps.append(TensorMap(self._element, c, BOX) if c.aligned else maps[0])
+        pointers = [c.address, parts.data_ptr(), counters.data_ptr()]
+        numbers = map(ctypes.c_int, (*problem.shape, plan.spread))
+        parameters, keep = arguments([*maps, *map(ctypes.c_void_p, pointers), *numbers])
+        config = configured(step, plan.units * cluster, 0, pdl=self._pdl)
+        return Launch(self._function(step), config, parameters, [*keep, parts, counters])
+
+    def _sliced(self, plan: Plan, problem: Problem, a: Matrix, b: Matrix, c: Matrix) -> Launch:
+        step = plan.step(problem)
+        m, n, k = problem.shape
+        few_rows = bool(step.macros["D_TRANSPOSED"])
+        x, y, wide, narrow = (b, a, n, m) if few_rows else (a, b, m, n)
+        maps = [
+            TensorMap(self._element, matrix, rows) if letter in step.maps else None
+            for matrix, rows, letter in zip((x, y), step.box_rows, "xy", strict=False)
+        ]
+        unused = next((encoded for encoded in maps if encoded), (ctypes.c_byte * 128)())
+        tiles = -(-wide // step.tile[0]) * -(-narrow // step.tile[1])
+        shared = plan.spread * tiles * step.tile[0] * step.tile[1] * FLOAT_BYTES
+        parts = self._workspace("parts", shared if plan.spread > 1 else 1)
+        counters = self._workspace("counters", COUNTERS)
+        addresses = [matrix.address for matrix in (x, y, c)]
+        values = [encoded or unused for encoded in maps]
+        values += map(ctypes.c_void_p, [*addresses, parts.data_ptr(), counters.data_ptr()])
+        values += [ctypes.c_int64(matrix.pitch) for matrix in (x, y, c)]
+        parameters, keep = arguments([*values, *map(ctypes.c_int, (wide, narrow, k, plan.spread))])
+        blocks = tiles * plan.spread * plan.units
+        config = configured(step, blocks, plan.units, pdl=self._pdl)
+        return Launch(self._function(step), config, parameters, [*keep, parts, counters])

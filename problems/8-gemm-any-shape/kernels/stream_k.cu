@@ -1,0 +1,221 @@
+// A GEMM for many shapes: h7's pipeline, for either order of A and of B, with the K of the last tiles spread over all blocks.
+//
+// Waves: 4608 x 4608 has 324 clusters of 128 x 512 for 66 pairs of multiprocessors, 4.9 waves. What is left over after whole waves
+// is cut along K into equal ranges (work.cuh). The units that share a tile write their sums to a workspace, in fp32; the last to
+// arrive, by an atomic counter, adds all of them, always in the same order, and stores the tile. Nobody waits for anybody. The
+// same kernel is split-K where all tiles are shared by several units.
+//
+//   A_MN, B_MN     1: the operand lies with rows of k (A transposed; B as in NN). 0: its rows run along k
+//   TMA_STORE      1: rows of C begin at multiples of 16 bytes. 0: C is stored from shared memory, element by element
+//   CLUSTER_M, CLUSTER_N   up to 2 x 2: blocks one above the other share B, blocks side by side share A
+//   CONSUMERS, CONSUMER_M, TILE_N, STAGES, GROUP, STORE_BOXES   as in h7
+//
+// Protocol: h7's. `empty` of a block counts the consumers of all blocks that its loads reach: those above or below it and those
+// beside it, and itself.
+#include "wgmma.cuh"
+#include "work.cuh"
+
+constexpr int CONSUMER_ROWS = 64 * CONSUMER_M, TILE_M = CONSUMERS * CONSUMER_ROWS;
+constexpr int CLUSTER = CLUSTER_M * CLUSTER_N, PEERS = CLUSTER_M + CLUSTER_N - 1, THREADS = 128 * (1 + CONSUMERS);
+constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * TILE_N * 2, STAGE_BYTES = A_BYTES + B_BYTES;
+constexpr int A_PART = TILE_M / CLUSTER_N, B_PART = TILE_N / CLUSTER_M; // rows or columns that one block of the cluster loads
+constexpr int BOXES = CONSUMER_M * TILE_N / 64;                         // of a consumer's part of C
+constexpr int COUNT = TILE_N / 2;                                       // accumulators of a thread for 64 rows
+constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16) + CONSUMERS * (STORE_BOXES * BOX_BYTES + 8);
+LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
+static_assert(TILE_N % 64 == 0 && TILE_N <= 256 && (CONSUMERS == 1 || CONSUMERS == 2) && CLUSTER_M <= 2 && CLUSTER_N <= 2);
+static_assert(!A_MN || A_PART % 64 == 0, "M-major A is loaded in boxes of 64 columns");
+static_assert(!B_MN || B_PART % 64 == 0, "N-major B is loaded in boxes of 64 columns");
+static_assert(A_PART % 8 == 0 && A_PART <= 256 && B_PART % 8 == 0 && B_PART <= 256, "a box begins with a swizzle atom");
+static_assert(BOXES % STORE_BOXES == 0 && STAGES >= 2 && SHARED_BYTES <= 232448);
+constexpr bool MOVE_REGISTERS = CONSUMERS == 2; // 224 + 224 + 56 = 3 * 168
+
+struct Place {
+  int row, column; // of a block's tile, in elements
+};
+__device__ __forceinline__ Place place(int tile, int m, int n, uint32_t rank) {
+  const Tile t = grouped_tile(tile, ceil_div(m, TILE_M * CLUSTER_M), ceil_div(n, TILE_N * CLUSTER_N), GROUP);
+  const int below = rank % CLUSTER_M, beside = rank / CLUSTER_M;
+  return Place{(t.row * CLUSTER_M + below) * TILE_M, (t.column * CLUSTER_N + beside) * TILE_N};
+}
+// A part of an operand's stage, to all blocks in `blocks`. `along`: its first row of A or column of B.
+template <int MN, int PART>
+__device__ __forceinline__ void load_part(uint32_t to, const CUtensorMap* map, uint32_t barrier, int along, int k0,
+                                          uint16_t blocks, bool shared) {
+#pragma unroll
+  for (int i = 0; i < (MN ? PART / 64 : 1); ++i) {
+    const int x = MN ? along + i * 64 : k0, y = MN ? k0 : along;
+    if (shared) tma_load_multicast(to + i * BOX_BYTES, map, barrier, x, y, blocks);
+    else tma_load(to + i * BOX_BYTES, map, barrier, x, y);
+  }
+}
+// Columns of C from a box, where its rows do not begin at multiples of 16 bytes: a warp stores 32 consecutive elements.
+__device__ __forceinline__ void copy_box(uint32_t box, element* c, int row, int column, int m, int n) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
+#pragma unroll 4
+  for (int i = 0; i < 16; ++i) {
+    const int y = warp * 16 + i;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int x = half * 32 + lane;
+      uint16_t bits;
+      asm volatile("ld.shared.u16 %0, [%1];" : "=h"(bits) : "r"(box + swizzle_128(y, x / 8) + x % 8 * 2) : "memory");
+      if (row + y < m && column + x < n)
+        reinterpret_cast<uint16_t*>(c)[static_cast<size_t>(row + y) * n + column + x] = bits;
+    }
+  }
+}
+
+extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
+    stream_k(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
+             const __grid_constant__ CUtensorMap map_c, element* c, float* parts, int* counters, int m, int n, int k,
+             int spread) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const uint32_t ring = shared_address(memory);
+  const uint32_t boxes = ring + STAGES * STAGE_BYTES;
+  const uint32_t full = boxes + CONSUMERS * STORE_BOXES * BOX_BYTES, empty = full + STAGES * 8, verdicts = empty + STAGES * 8;
+  const int tiles = ceil_div(m, TILE_M * CLUSTER_M) * ceil_div(n, TILE_N * CLUSTER_N); // of the cluster
+  const int unit = blockIdx.x / CLUSTER, units = gridDim.x / CLUSTER;
+  const uint32_t rank = CLUSTER > 1 ? cluster_rank() : 0;
+  const uint32_t below = rank % CLUSTER_M, beside = rank / CLUSTER_M;
+  const int steps = ceil_div(k, TILE_K);
+  const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
+
+  let_next_start();
+  if (threadIdx.x == 0) {
+    prefetch_map(&map_a);
+    prefetch_map(&map_b);
+    for (int i = 0; i < STAGES; ++i) {
+      barrier_init(full + 8 * i, 1);
+      barrier_init(empty + 8 * i, CONSUMERS * PEERS);
+    }
+    barrier_init_fence();
+  }
+  if constexpr (CLUSTER > 1) cluster_sync();
+  else __syncthreads();
+
+  int stage = 0;
+  uint32_t phase = 0;
+  if (warpgroup == 0) { // producer
+    if constexpr (MOVE_REGISTERS) registers_give<56>();
+    if (threadIdx.x == 0) {
+      const int part_a = beside * A_PART, part_b = below * B_PART;
+      const uint16_t share_a = CLUSTER_N > 1 ? (1u << below) * (1u + (1u << CLUSTER_M)) : 1u; // ranks of the same row, of the same column
+      const uint16_t share_b = CLUSTER_M > 1 ? 3u << (CLUSTER_M * beside) : 1u;
+      bool backwards = false;
+      wait_for_previous();
+      Walk walk(tiles, spread, steps, unit, units);
+      for (Piece piece = walk.next(); piece.end > 0; piece = walk.next()) {
+        const Place at = place(piece.tile, m, n, rank);
+        for (int step = piece.begin; step < piece.end; ++step) {
+          const int k0 = (backwards ? piece.end - 1 - (step - piece.begin) : step) * TILE_K;
+          const uint32_t a = ring + stage * STAGE_BYTES + bytes_to<A_MN>(part_a);
+          const uint32_t b = ring + stage * STAGE_BYTES + A_BYTES + bytes_to<B_MN>(part_b);
+          barrier_wait(empty + 8 * stage, phase ^ 1);
+          barrier_expect(full + 8 * stage, STAGE_BYTES);
+          load_part<A_MN, A_PART>(a, &map_a, full + 8 * stage, at.row + part_a, k0, share_a, CLUSTER_N > 1);
+          load_part<B_MN, B_PART>(b, &map_b, full + 8 * stage, at.column + part_b, k0, share_b, CLUSTER_M > 1);
+          if (++stage == STAGES) stage = 0, phase ^= 1;
+        }
+        backwards = !backwards;
+      }
+    }
+  } else { // consumers
+    if constexpr (MOVE_REGISTERS) registers_take<224>();
+    const int consumer = warpgroup - 1, thread = threadIdx.x % 128;
+    const bool leader = thread == 0;
+    const bool releases = thread < CLUSTER && (thread % CLUSTER_M == below || thread / CLUSTER_M == beside);
+    const auto release = [&](int which) {
+      if constexpr (CLUSTER > 1) barrier_arrive_at(empty + 8 * which, thread);
+      else barrier_arrive(empty + 8 * which);
+    };
+    Walk walk(tiles, spread, steps, unit, units);
+    for (Piece piece = walk.next(); piece.end > 0; piece = walk.next()) {
+      float sums[CONSUMER_M][COUNT];
+      int previous = 0;
+      for (int step = piece.begin; step < piece.end; ++step) {
+        const uint32_t a = ring + stage * STAGE_BYTES + bytes_to<A_MN>(consumer * CONSUMER_ROWS);
+        const uint32_t b = ring + stage * STAGE_BYTES + A_BYTES;
+        barrier_wait(full + 8 * stage, phase);
+        wgmma_fence();
+#pragma unroll
+        for (int i = 0; i < TILE_K / 16; ++i)
+#pragma unroll
+          for (int j = 0; j < CONSUMER_M; ++j)
+            wgmma_of<A_MN, B_MN>(sums[j], descriptor_of<A_MN>(a + bytes_to<A_MN>(j * 64), i), descriptor_of<B_MN>(b, i),
+                                 step - piece.begin + i > 0);
+        wgmma_commit();
+        wgmma_wait<1>();
+        if (step > piece.begin && releases) release(previous);
+        previous = stage;
+        if (++stage == STAGES) stage = 0, phase ^= 1;
+      }
+      wgmma_wait<0>();
+      if (releases) release(previous);
+#pragma unroll
+      for (int j = 0; j < CONSUMER_M; ++j) accumulators_ready(sums[j]);
+
+      if (piece.end - piece.begin < steps) { // a shared tile
+        const int tile = piece.tile - (tiles - spread);
+        const Sharers sharers = sharers_of(spread, steps, tile, units);
+        const auto part_of = [&](int owner) {
+          const size_t slot = (static_cast<size_t>(owner) * 2 + slot_of(spread, steps, tile, owner, units)) * CLUSTER + rank;
+          return reinterpret_cast<float4*>(parts) + (slot * CONSUMERS + consumer) * (CONSUMER_M * COUNT / 4 * 128) + thread;
+        };
+        float4* mine = part_of(unit);
+#pragma unroll
+        for (int j = 0; j < CONSUMER_M; ++j)
+#pragma unroll
+          for (int i = 0; i < COUNT; i += 4)
+            __stcg(mine + (j * COUNT + i) / 4 * 128, make_float4(sums[j][i], sums[j][i + 1], sums[j][i + 2], sums[j][i + 3]));
+        __threadfence();
+        warpgroup_sync(warpgroup);
+        int* counter = counters + (static_cast<size_t>(tile) * CLUSTER + rank) * CONSUMERS + consumer;
+        if (leader) {
+          const int before = atomicAdd(counter, 1);
+          if (before == sharers.count - 1) *counter = 0; // for the next launch
+          __threadfence();
+          asm volatile("st.shared.s32 [%0], %1;" ::"r"(verdicts + 8 * consumer), "r"(before) : "memory");
+        }
+        warpgroup_sync(warpgroup);
+        int before;
+        asm volatile("ld.shared.s32 %0, [%1];" : "=r"(before) : "r"(verdicts + 8 * consumer) : "memory");
+        if (before < sharers.count - 1) continue;
+#pragma unroll
+        for (int j = 0; j < CONSUMER_M; ++j)
+#pragma unroll
+          for (int i = 0; i < COUNT; ++i) sums[j][i] = 0.0f;
+        for (int owner = sharers.first; owner < sharers.first + sharers.count; ++owner) { // in order: the same sum in every run
+          const float4* part = part_of(owner);
+#pragma unroll
+          for (int j = 0; j < CONSUMER_M; ++j)
+#pragma unroll
+            for (int i = 0; i < COUNT; i += 4) {
+              const float4 v = __ldcg(part + (j * COUNT + i) / 4 * 128);
+              sums[j][i] += v.x, sums[j][i + 1] += v.y, sums[j][i + 2] += v.z, sums[j][i + 3] += v.w;
+            }
+        }
+      }
+
+      const Place at = place(piece.tile, m, n, rank);
+#pragma unroll
+      for (int i = 0; i < BOXES; ++i) {
+        const int j = i / (TILE_N / 64), across = i % (TILE_N / 64);
+        const uint32_t box = boxes + (consumer * STORE_BOXES + i % STORE_BOXES) * BOX_BYTES;
+        const int x = at.column + across * 64, y = at.row + consumer * CONSUMER_ROWS + j * 64;
+        if (TMA_STORE && leader) tma_store_wait_read<STORE_BOXES - 1>();
+        warpgroup_sync(warpgroup);
+        store_box(sums[j], across * 32, box);
+        if constexpr (TMA_STORE) async_proxy_fence();
+        warpgroup_sync(warpgroup);
+        if constexpr (!TMA_STORE) copy_box(box, c, y, x, m, n);
+        else if (leader) {
+          tma_store(&map_c, box, x, y);
+          tma_store_commit();
+        }
+      }
+    }
+    if (TMA_STORE && leader) tma_store_wait_read<0>();
+  }
+  if constexpr (CLUSTER > 1) cluster_sync();
+}

@@ -1,0 +1,57 @@
+// wgmma of one warpgroup with either order of each operand: d (+)= a * b, 64 x 16 times 16 x N, N twice the accumulators of a thread.
+// MN_A: A lies M-major (rows of k, as the transposed A); MN_B: B lies N-major (rows of k). 0: rows along k. hopper.cuh has the
+// N of the ladder in the one order that it needs.
+#pragma once
+#include "hopper.cuh"
+
+#define WGMMA_OF(N, NAMES, A, B, ACCUMULATE, A_ORDER, B_ORDER)                                                     \
+  "{ .reg .pred p; setp.ne.b32 p, " ACCUMULATE ", 0;\n"                                                            \
+  "wgmma.mma_async.sync.aligned.m64n" N "k16.f32." ELEMENT_PTX "." ELEMENT_PTX " {" NAMES "}, " A ", " B           \
+  ", p, 1, 1, " A_ORDER ", " B_ORDER "; }"
+#define OPERANDS "l"(a), "l"(b), "r"(accumulate), "n"(MN_A), "n"(MN_B)
+#define REGISTERS_4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+
+template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[4], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("8", "%0,%1,%2,%3", "%4", "%5", "%6", "%7", "%8") : REGISTERS_4(d, 0) : OPERANDS);
+}
+template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[8], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("16", "%0,%1,%2,%3,%4,%5,%6,%7", "%8", "%9", "%10", "%11", "%12") : REGISTERS_8(d, 0) : OPERANDS);
+}
+template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[16], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("32", "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15", "%16", "%17", "%18", "%19", "%20")
+               : REGISTERS_8(d, 0), REGISTERS_8(d, 8)
+               : OPERANDS);
+}
+template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[32], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("64", NAMES_0, "%32", "%33", "%34", "%35", "%36") : REGISTERS_32(d, 0) : OPERANDS);
+}
+template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[64], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("128", NAMES_0 "," NAMES_1, "%64", "%65", "%66", "%67", "%68")
+               : REGISTERS_32(d, 0), REGISTERS_32(d, 32)
+               : OPERANDS);
+}
+template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[96], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("192", NAMES_0 "," NAMES_1 "," NAMES_2, "%96", "%97", "%98", "%99", "%100")
+               : REGISTERS_32(d, 0), REGISTERS_32(d, 32), REGISTERS_32(d, 64)
+               : OPERANDS);
+}
+template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[128], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("256", NAMES_0 "," NAMES_1 "," NAMES_2 "," NAMES_3, "%128", "%129", "%130", "%131", "%132")
+               : REGISTERS_32(d, 0), REGISTERS_32(d, 32), REGISTERS_32(d, 64), REGISTERS_32(d, 96)
+               : OPERANDS);
+}
+
+// The descriptor of 16 of a stage's 64 k, by the order in which the operand lies. K-major: one box of rows of 64 k. MN-major: boxes
+// of 64 rows of k by 64 columns, side by side. layout.cuh describes both.
+template <int MN> __device__ __forceinline__ uint64_t descriptor_of(uint32_t tile, int k) {
+  return MN ? descriptor_b(tile, k) : descriptor_a(tile, k);
+}
+// Bytes from a tile's begin to its row (or, MN-major, its column) `first`, a multiple of 64.
+template <int MN> ANYWHERE constexpr int bytes_to(int first) { return MN ? first / 64 * BOX_BYTES : first * 128; }

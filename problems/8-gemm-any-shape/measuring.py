@@ -1,0 +1,208 @@
+"""Check and time one problem's contenders: ours, every candidate of cuBLASLt, torch.mm."""
+
+import json
+import sys
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from cublaslt_pool import Pool
+from general import Library
+from ladder import Run, prepare, product
+from model import choose, ranked
+from plans import Plan, Problem
+from pool import GUARD, OperandPool, Operands
+from pooled import COLD_ROUNDS, cold, contest
+
+TIMES_CUBLAS = 2.0
+"""Largest ratio allowed of an error to that of cuBLAS."""
+REPEATS = 3
+"""Runs without a pause whose results have to be bitwise equal."""
+WATCHED = "AT "
+"""What a line for the parent begins with before anything that may hang."""
+
+
+def at(place: str) -> None:
+    """Tell the parent what runs next."""
+    print(f"{WATCHED}{place}", flush=True)
+
+
+def emit(row: dict[str, Any]) -> None:
+    """Hand the parent a row."""
+    print("ROW " + json.dumps(row), flush=True)
+
+
+class Measuring:
+    """Measures problems on torch's current device; one process measures many."""
+
+    def __init__(self, element: str, cache: Path, avoided: set[str]) -> None:
+        prepare()
+        self._element, self._cache, self._avoided = element, cache, avoided
+        self._library = Library(element, cache)
+        self._waiting = Library(element, cache, pdl=False)
+        self._pool = OperandPool(element)
+
+    def check(self, problem: Problem) -> None:
+        """Check every plan of a problem, and emit a row for each."""
+        reference = Reference(self._pool, problem)
+        for plan in ranked(problem):
+            name, step = plan.name, plan.step(problem).name
+            if step in self._avoided:
+                continue
+            at(f"{describe(problem)} {step} {name}")
+            run = self._library.run(plan, problem)
+            emit({"kind": "check", "plan": name, "step": step} | reference.of(run))
+
+    def time(self, problem: Problem, most: int, batch_ms: float) -> None:
+        """Time a problem's contenders and emit a row; what is wrong is left out of the contest."""
+        place = describe(problem)
+        reference = Reference(self._pool, problem)
+        ours, errors, plans = self._right(problem, reference, most)
+        sets = self._pool.sets(problem)
+        always: dict[str, Run] = {"torch": torch_product(problem)}
+        chosen = choose(problem)
+        if chosen.name in ours:
+            always[chosen.name] = ours[chosen.name]
+        at(f"{place} library heuristic")
+        pool = Pool(self._element, problem)
+        library = {f"lt{index}": pool.run(index) for index in pool.able(sets[0])}
+        sides = {"library": library, "ours": ours}
+        result = contest(sides, always, sets, lambda name: at(f"{place} - {name}"), batch_ms)
+        result |= self._further(
+            problem, result["finals"], {**always, **library, **ours}, plans, sets
+        )
+        emit(
+            {"kind": "time", "shape": problem.shape, "layout": problem.layout}
+            | {"element": self._element, "choice": chosen.name, "errors": errors, "sets": len(sets)}
+            | {"batch_ms": batch_ms}
+            | {"candidates": len(library), "plans": len(ours)}
+            | result
+        )
+
+    def _right(
+        self, problem: Problem, reference: "Reference", most: int
+    ) -> tuple[dict[str, Run], dict[str, Any], dict[str, Plan]]:
+        """Return the plans whose product is right, and the errors of all."""
+        ours: dict[str, Run] = {}
+        errors: dict[str, Any] = {}
+        plans: dict[str, Plan] = {}
+        for plan in ranked(problem)[:most]:
+            step = plan.step(problem).name
+            if step in self._avoided:
+                continue
+            at(f"{describe(problem)} {step} {plan.name}")
+            run = self._library.run(plan, problem)
+            errors[plan.name] = reference.of(run)
+            if not errors[plan.name]["wrong"]:
+                ours[plan.name], plans[plan.name] = run, plan
+        return ours, errors, plans
+
+    def _further(
+        self,
+        problem: Problem,
+        finals: dict[str, list[float]],
+        runs: dict[str, Run],
+        plans: dict[str, Plan],
+        sets: list[Operands],
+    ) -> dict[str, Any]:
+        """Return the cold column of each side's best, and ours without dependent launches."""
+        library = min(
+            (name for name in finals if name == "torch" or name.startswith("lt")),
+            key=lambda name: median(finals[name]),
+        )
+        ours = [name for name in finals if name in plans]
+        names = [library, *ours[:1]]
+        at(f"{describe(problem)} - the cold column")
+        column = {"library": library, "cold": cold({n: runs[n] for n in names}, sets, COLD_ROUNDS)}
+        if not ours:
+            return column
+        best = min(ours, key=lambda name: median(finals[name]))
+        waiting = {"waiting": self._waiting.run(plans[best], problem)}
+        pair = contest({}, {library: runs[library], **waiting}, sets, lambda _: None)["finals"]
+        return column | {"waiting": {"plan": best, "us": pair["waiting"], "library": pair[library]}}
+
+
+class Reference:
+    """A problem's operands, its product in fp32, and the error of torch's product."""
+
+    def __init__(self, pool: OperandPool, problem: Problem) -> None:
+        import torch
+
+        self._operands = pool.poisoned(problem, seed=0)
+        a, b, _, _ = self._operands
+        left, right = oriented(problem, a, b)
+        self._exact = left.float() @ right.float()
+        self._norm = self._exact.norm()
+        self.torch = self._error(torch.mm(left, right))
+
+    def of(self, run: Run) -> dict[str, Any]:
+        """Run into memory of NaN a few times; return the error and what is wrong, "" if nothing."""
+        import torch
+
+        a, b, c, memory = self._operands
+        memory.fill_(float("nan"))
+        run(a, b, c)
+        torch.cuda.synchronize()
+        first = c.clone()
+        error = self._error(first)
+        outside = memory[:GUARD].isnan().all() & memory[GUARD + c.numel() :].isnan().all()
+        for _ in range(REPEATS):
+            run(a, b, c)
+        torch.cuda.synchronize()
+        wrong = []
+        if not error <= TIMES_CUBLAS * self.torch + 1e-6:
+            wrong.append(f"{int(first.isnan().sum())} NaN")
+        if not bool(outside):
+            wrong.append("wrote outside C")
+        if not wrong and not torch.equal(c, first):
+            wrong.append("another result when repeated")
+        return {"error": error, "torch": self.torch, "wrong": "; ".join(wrong)}
+
+    def _error(self, c: Any) -> float:
+        return ((c.float() - self._exact).norm() / self._norm).item()
+
+
+def oriented(problem: Problem, a: Any, b: Any) -> tuple[Any, Any]:
+    """Return A and B as M by K and K by N, whichever way they lie."""
+    return (a.t() if problem.layout[0] == "t" else a, b.t() if problem.layout[1] == "t" else b)
+
+
+def torch_product(problem: Problem) -> Run:
+    """Return torch.mm of the operands as they lie."""
+    if problem.layout == "nn":
+        return product
+
+    def run(a: Any, b: Any, c: Any) -> None:
+        product(*oriented(problem, a, b), c)
+
+    return run
+
+
+def describe(problem: Problem) -> str:
+    """Return shape and layout without a space."""
+    return "x".join(map(str, problem.shape)) + f":{problem.layout}"
+
+
+def understood(text: str) -> Problem:
+    """Return the problem that ``describe`` wrote."""
+    sizes, _, layout = text.partition(":")
+    m, n, k = (int(size) for size in sizes.split("x"))
+    return Problem((m, n, k), layout or "nn")
+
+
+def main() -> None:
+    """Measure the problems named on standard input, one a line; what to avoid is an argument."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # harness.probe, of this checkout
+    options = json.loads(sys.argv[1])
+    measuring = Measuring(options["element"], Path(options["cache"]), set(options["avoided"]))
+    for line in sys.stdin:
+        problem = understood(line.strip())
+        if options["check"]:
+            measuring.check(problem)
+        else:
+            measuring.time(problem, options["most"], options["batch_ms"])
+        at("the next problem")
+
+
+if __name__ == "__main__":
+    main()

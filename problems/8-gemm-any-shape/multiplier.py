@@ -1,0 +1,101 @@
+"""C = A @ B for matrices of any shape, in either order, by the plan that is measured or predicted.
+
+The entry point for users of the kernels. A choice that ``tune.py`` measured on this GPU is taken
+before the model's.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from general import Library
+from ladder import MAX_BOUND, Launch
+from model import choose
+from plans import CHUNK, Plan, Problem, plans
+
+TUNED = Path(__file__).parent / "tuned.json"
+
+
+class Multiplier:
+    """Computes products on torch's current device; each stream has a workspace of its own.
+
+    ``pdl``: whether kernels may start while the one before them in the stream ends (programmatic
+    dependent launch). ``tuned``: measured plans' names by ``key``.
+    """
+
+    def __init__(
+        self, element: str, cache: Path, *, pdl: bool = True, tuned: dict[str, str] | None = None
+    ) -> None:
+        self._element, self._cache, self._pdl = element, cache, pdl
+        self._tuned = tuned or {}
+        self._functions: dict[str, Any] = {}
+        self._libraries: dict[int, Library] = {}
+        self._plans: dict[Problem, Plan] = {}
+        self._bound: dict[tuple[Any, ...], list[Launch]] = {}
+
+    def __call__(self, a: Any, b: Any, c: Any) -> None:
+        """Compute ``c = a @ b``; ``order`` knows how A and B lie, C's rows are contiguous."""
+        import torch
+
+        stream = torch.cuda.current_stream().cuda_stream
+        address = a.data_ptr(), b.data_ptr(), c.data_ptr()
+        key = (stream, *address, a.shape, b.shape, a.stride(), b.stride(), c.stride())
+        launches = self._bound.get(key)
+        if launches is None:
+            if len(self._bound) >= MAX_BOUND:
+                self._bound.clear()
+            launches = self._bound[key] = self._bind(stream, a, b, c)
+        for launch in launches:
+            launch(stream)
+
+    def plan(self, problem: Problem) -> Plan:
+        """Return the plan of a problem."""
+        if problem not in self._plans:
+            name = self._tuned.get(key(problem, self._element))
+            by_name = {plan.name: plan for plan in plans(problem)} if name else {}
+            self._plans[problem] = by_name.get(name or "") or choose(problem)
+        return self._plans[problem]
+
+    def _bind(self, stream: int, a: Any, b: Any, c: Any) -> list[Launch]:
+        library = self._libraries.get(stream)
+        if library is None:
+            library = Library(self._element, self._cache, pdl=self._pdl, functions=self._functions)
+            self._libraries[stream] = library
+        layout = order(a) + order(b)
+        kept = [
+            operand.t() if letter == "t" else operand
+            for operand, letter in zip((a, b), layout, strict=True)
+        ]
+        shape = a.shape[0], b.shape[1], a.shape[1]
+        matrices = (*kept, c)
+        packed = all(matrix.is_contiguous() for matrix in matrices)
+        problem = Problem(shape, layout, tuple(map(_based, matrices)), packed)
+        return library.bind(self.plan(problem), problem, *kept, c)
+
+
+def key(problem: Problem, element: str) -> str:
+    """Return the name under which a measured choice is kept."""
+    return f"{'x'.join(map(str, problem.shape))}:{problem.layout}:{element}"
+
+
+def tuned(gpu: str) -> dict[str, str]:
+    """Return the choices that were measured on GPUs of this name."""
+    if not TUNED.exists():
+        return {}
+    by_gpu: dict[str, dict[str, str]] = json.loads(TUNED.read_text(encoding="utf-8"))
+    return by_gpu.get(gpu, {})
+
+
+def order(matrix: Any) -> str:
+    """Return "n" for a matrix whose rows are contiguous, "t" for its transpose, "" for neither."""
+    (rows, columns), (down, across) = matrix.shape, matrix.stride()
+    if across == 1 or columns == 1:
+        return "n" if rows == 1 or down >= columns else ""
+    return "t" if (down == 1 or rows == 1) and across >= rows else ""
+
+
+def _based(matrix: Any) -> bool:
+    """Return whether address and pitch of a matrix with contiguous rows allow TMA."""
+    rows, columns = matrix.shape
+    pitch = matrix.stride(0) if rows > 1 else columns
+    return bool(matrix.data_ptr() % 16 == 0 and (rows == 1 or pitch % CHUNK == 0))

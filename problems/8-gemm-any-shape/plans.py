@@ -1,0 +1,182 @@
+"""The ways to compute a product of any shape and layout: kernel, tile, cut of K, copies."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from families import LAYOUTS, TILINGS, Slicing, Tiling, narrow_sizes, sliced, stream_k
+from ladder import BOX, CANDIDATES, SMS, Shape, Step
+
+CHUNK = 8
+"""Elements of 16 bytes, which rows that TMA reads or writes have to be a multiple of."""
+PAIRS_OF_PAIRS = 32
+"""Clusters of four that surely run at once: a GPC of 18 multiprocessors holds four of them."""
+LEAST_STEPS = 2
+"""Steps of K that a part of a tile has at least."""
+MOST_SLICES = 8
+"""The largest cluster that every device launches."""
+BLOCKS_AT_ONCE = 2
+"""Blocks of sliced for each multiprocessor beyond which it is not cut further."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """C = A @ B: the shape, how A and B lie, and whether the addresses of A, B and C allow TMA.
+
+    ``packed``: whether the rows of all three follow each other without a gap.
+    """
+
+    shape: Shape
+    layout: str = "nn"
+    based: tuple[bool, bool, bool] = (True, True, True)
+    packed: bool = True
+
+    def __post_init__(self) -> None:
+        if self.layout not in LAYOUTS:
+            raise ValueError(f"no layout {self.layout!r}; there are {', '.join(LAYOUTS)}")
+
+    @property
+    def stored(self) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+        """Rows and columns of A, B and C as they lie in memory."""
+        m, n, k = self.shape
+        a = (k, m) if self.layout[0] == "t" else (m, k)
+        b = (n, k) if self.layout[1] == "t" else (k, n)
+        return a, b, (m, n)
+
+    @property
+    def aligned(self) -> tuple[bool, bool, bool]:
+        """Whether TMA reads A, reads B, writes C as they lie."""
+        a, b, c = (
+            based and (rows == 1 or columns % CHUNK == 0)
+            for based, (rows, columns) in zip(self.based, self.stored, strict=True)
+        )
+        return a, b, c
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A kernel's configuration, into how many parts it cuts K, and what is copied before it.
+
+    ``spread``: stream_k's tiles (of a cluster) whose K is spread over all ``units``; sliced's
+    clusters for each tile. ``units``: stream_k's clusters; the blocks of sliced's cluster.
+    ``copied``: whether A and B are copied to rows that TMA reads. A step of the ladder cuts
+    nothing.
+    """
+
+    config: Tiling | Slicing | Step
+    spread: int
+    units: int
+    copied: tuple[bool, bool] = (False, False)
+
+    @property
+    def name(self) -> str:
+        """A unique name."""
+        if isinstance(self.config, Step):
+            return self.config.name
+        kind = "stream" if isinstance(self.config, Tiling) else "sliced"
+        copies = "".join(name for name, copy in zip("ab", self.copied, strict=True) if copy)
+        return f"{kind}_{self.config.name}/{self.spread}/{self.units}" + f"+{copies}" * bool(copies)
+
+    def step(self, problem: Problem) -> Step:
+        """Return what to build."""
+        if isinstance(self.config, Step):
+            return self.config
+        if isinstance(self.config, Tiling):
+            return stream_k(self.config, problem.layout, tma_store=problem.aligned[2])
+        return sliced(self.config, problem.layout)
+
+
+def clusters_at_once(step: Tiling | Step, sms: int = SMS) -> int:
+    """Return how many clusters run at the same time, with a block on each multiprocessor."""
+    size = math.prod(step.cluster)
+    return min(sms // size, PAIRS_OF_PAIRS) if size > 2 else sms // size
+
+
+def cluster_tiles(step: Tiling | Step, shape: Shape) -> int:
+    """Return the number of tiles, each of a cluster, that cover C."""
+    down, across = step.cluster
+    tile_m, tile_n = step.tile[:2]
+    return -(-shape[0] // (tile_m * down)) * -(-shape[1] // (tile_n * across))
+
+
+def plans(problem: Problem, sms: int = SMS) -> list[Plan]:
+    """Return every plan for a problem."""
+    return [*_streams(problem, sms), *_slices(problem, sms), *_rungs(problem, sms)]
+
+
+def _rungs(problem: Problem, sms: int) -> Iterator[Plan]:
+    """Yield the ladder's persistent kernels, for the layout and rows that they take."""
+    if problem.layout != "nn" or not (problem.packed and all(problem.aligned)):
+        return
+    m, n, k = problem.shape
+    for step in CANDIDATES.values():
+        if step.persistent and step.takes(m, n, k) and m >= BOX and n >= BOX:
+            yield Plan(step, 0, step.grid(m, n, sms)[0] // math.prod(step.cluster))
+
+
+def _streams(problem: Problem, sms: int) -> Iterator[Plan]:
+    steps = -(-problem.shape[2] // BOX)
+    a, b, _ = problem.aligned
+    for tiling in TILINGS:
+        if not _fits(tiling, problem.shape):
+            continue
+        tiles, at_once = cluster_tiles(tiling, problem.shape), clusters_at_once(tiling, sms)
+        waves = -(-tiles // at_once)
+        yield Plan(tiling, 0, -(-tiles // waves), (not a, not b))
+        for spread, units in _cuts(tiles, at_once, steps):
+            yield Plan(tiling, spread, units, (not a, not b))
+
+
+def _fits(tiling: Tiling, shape: Shape) -> bool:
+    """Return whether a cluster's tile is less than twice as large as C in both directions."""
+    down, across = tiling.cluster
+    return tiling.tile_m * down < 2 * max(shape[0], BOX) and tiling.tile_n * across < 2 * max(
+        shape[1], BOX
+    )
+
+
+def _cuts(tiles: int, at_once: int, steps: int) -> Iterator[tuple[int, int]]:
+    """Yield the ways to spread tiles over units: tiles spread, units."""
+    if tiles % at_once == 0:
+        return
+    if tiles > at_once:  # more than one tile's steps for each unit: few sharers, short sums
+        yield tiles % at_once + at_once, at_once
+        return
+    most = min(at_once, tiles * steps // LEAST_STEPS)
+    parts = {most // tiles, most // tiles // 2} - {0, 1}
+    yield from ((tiles, tiles * count) for count in sorted(parts))
+    if most > tiles and most % tiles and most < 3 * tiles:
+        yield tiles, most
+
+
+def _slices(problem: Problem, sms: int) -> Iterator[Plan]:
+    m, n, k = problem.shape
+    steps = -(-k // BOX)
+    a, b, _ = problem.aligned
+    for few_rows in (True, False):
+        wide, few = (n, m) if few_rows else (m, n)
+        if few > 4 * wide:
+            continue
+        sizes = narrow_sizes(problem.layout, few_rows=few_rows)
+        narrow = next((size for size in sizes if size >= few), sizes[-1])
+        for size in sorted({narrow, min(narrow, BOX)} & set(sizes)):
+            tma = (b, a) if few_rows else (a, b)
+            tiles = -(-wide // 128) * -(-few // size)
+            for groups, slices in _slice_counts(tiles, steps, sms):
+                yield Plan(Slicing(few_rows, size, *tma), groups, slices)
+
+
+def _slice_counts(tiles: int, steps: int, sms: int) -> Iterator[tuple[int, int]]:
+    """Yield into how many groups and slices to cut K, up to two blocks a multiprocessor.
+
+    Slices are powers of two; several groups only of the largest clusters.
+    """
+    for power in range(MOST_SLICES.bit_length()):
+        slices = 1 << power
+        cut = slices > 1
+        if cut and (steps < slices * LEAST_STEPS or tiles * slices > BLOCKS_AT_ONCE * sms):
+            return
+        yield 1, slices
+    most = steps // (MOST_SLICES * LEAST_STEPS)
+    counts = {min(most, sms * blocks // (tiles * MOST_SLICES)) for blocks in (1, BLOCKS_AT_ONCE)}
+    yield from ((groups, MOST_SLICES) for groups in sorted(counts) if groups > 1)

@@ -1,0 +1,147 @@
+"""The fair contest: all contenders of a shape pooled, in random order, in the same rounds.
+
+First every contender of both sides runs the same few short batches (the screen); then the fastest
+of each side run many, interleaved. Both sides choose from their finals, after the same number of
+rounds. Further columns: without dependent launches, and with L2 flushed before each launch.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any
+
+from ladder import Run
+from pool import Operands
+
+SCREEN_ROUNDS, FINAL_ROUNDS, COLD_ROUNDS = 3, 16, 9
+FINALISTS = 3
+"""Contenders of each side that reach the finals."""
+BATCH_MS = 0.4
+FLUSH_BYTES = 256 << 20
+"""Bytes written between two launches: several times the L2."""
+
+
+class Batch:
+    """Launches of one contender over the rotated operands, as a CUDA graph.
+
+    The probe's batch does the same through ``torch.cuda.graph``, which before each capture empties
+    torch's cache and may collect garbage: too long for some fifty contenders of each shape.
+    """
+
+    def __init__(self, run: Run, sets: Sequence[Operands], stream: Any) -> None:
+        import torch
+
+        self._graph, self._replays, self._launches = torch.cuda.CUDAGraph(), 1, len(sets)
+        self._begin = torch.cuda.Event(enable_timing=True)
+        self._end = torch.cuda.Event(enable_timing=True)
+        with torch.cuda.stream(stream):
+            for operands in sets:
+                run(*operands)  # bind arguments, load modules and allocate before the capture
+            stream.synchronize()
+            self._graph.capture_begin(capture_error_mode="thread_local")
+            for operands in sets:
+                run(*operands)
+            self._graph.capture_end()
+
+    def lengthen(self, ms: float) -> None:
+        """Replay the graph as often as it takes to last so long, by one replay's time."""
+        self.start()
+        self._replays = max(1, round(ms * 1e3 / (self.us() * self._launches)))
+
+    def start(self) -> None:
+        """Launch the batch between two events; returns at once."""
+        self._begin.record()
+        for _ in range(self._replays):
+            self._graph.replay()
+        self._end.record()
+
+    def us(self) -> float:
+        """Wait for the batch and return its time for one launch."""
+        self._end.synchronize()
+        ms: float = self._begin.elapsed_time(self._end)
+        return ms * 1e3 / (self._launches * self._replays)
+
+
+class Contest:
+    """Batches of the contenders of one shape, timed in interleaved rounds."""
+
+    def __init__(self, sets: Sequence[Operands], batch_ms: float = BATCH_MS) -> None:
+        import torch
+
+        self._sets, self._ms = sets, batch_ms
+        self._stream = torch.cuda.Stream()
+        torch.cuda.synchronize()
+        self._batches: dict[str, Batch] = {}
+        self.us: dict[str, list[float]] = {}
+
+    def add(self, name: str, run: Run) -> None:
+        """Capture a contender's batch, and lengthen it to the length of all."""
+        batch = Batch(run, self._sets, self._stream)
+        batch.lengthen(self._ms)
+        self._batches[name] = batch
+        self.us[name] = []
+
+    def rounds(self, names: Sequence[str], count: int) -> dict[str, list[float]]:
+        """Run every contender once a round, in random order; return the times in µs a launch."""
+        times: dict[str, list[float]] = {name: [] for name in names}
+        for _ in range(count):
+            for name in random.sample(list(names), len(names)):
+                self._batches[name].start()
+                times[name].append(self._batches[name].us())
+        return times
+
+
+def finalists(screened: dict[str, list[float]], names: Sequence[str]) -> list[str]:
+    """Return the fastest of these contenders in the screen."""
+    return sorted(names, key=lambda name: median(screened[name]))[:FINALISTS]
+
+
+def cold(runs: dict[str, Run], sets: Sequence[Operands], rounds: int) -> dict[str, list[float]]:
+    """Return times in µs of single launches, each after writing more than L2 holds."""
+    import torch
+
+    flushed = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+    pairs: dict[str, list[tuple[Any, Any]]] = {name: [] for name in runs}
+    for index in range(rounds):
+        for name in random.sample(list(runs), len(runs)):
+            begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            flushed.fill_(index)
+            begin.record()
+            runs[name](*sets[index % len(sets)])
+            end.record()
+            pairs[name].append((begin, end))
+    torch.cuda.synchronize()
+    return {
+        name: [begin.elapsed_time(end) * 1e3 for begin, end in measured]
+        for name, measured in pairs.items()
+    }
+
+
+def contest(
+    sides: dict[str, dict[str, Run]],
+    always: dict[str, Run],
+    sets: Sequence[Operands],
+    at: Callable[[str], None],
+    batch_ms: float = BATCH_MS,
+) -> dict[str, Any]:
+    """Return the screen's medians and the finals' times of two or more sides.
+
+    ``always``: contenders that reach the finals whatever the screen says. ``at`` is told each
+    contender before it first runs.
+    """
+    match = Contest(sets, batch_ms)
+    for name, run in {
+        **always,
+        **{n: r for side in sides.values() for n, r in side.items()},
+    }.items():
+        at(name)
+        match.add(name, run)
+    names = list(match.us)
+    at("the screen")
+    screened = match.rounds(names, SCREEN_ROUNDS)
+    chosen = dict.fromkeys(always)
+    for side in sides.values():
+        chosen |= dict.fromkeys(finalists(screened, list(side)))
+    at("the finals")
+    finals = match.rounds(list(chosen), FINAL_ROUNDS)
+    return {"screen": {name: median(us) for name, us in screened.items()}, "finals": finals}

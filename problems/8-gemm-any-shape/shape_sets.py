@@ -1,0 +1,162 @@
+"""The shapes to tune on and the shapes to report: drawn with a seed, and those of real models.
+
+Both sets are of one distribution and share no shape. Sizes are drawn log-uniformly; a third of the
+drawn shapes has multiples of 256, a third multiples of 8, a third any numbers.
+
+``python shape_sets.py reported --seed 1`` prints a set, one shape a line.
+"""
+
+import argparse
+import math
+import random
+import sys
+from collections.abc import Iterator
+
+from ladder import Shape
+
+SEED = 0
+"""The seed of the committed measurements."""
+MULTIPLES = (256, 8, 1)
+"""What M, N and K are multiples of, in turn."""
+LARGEST = (16384, 16384, 32768)
+SMALLEST = (1, 1, 64)
+DRAWN = {"tuning": 96, "reported": 150}
+REAL = {"tuning": 40, "reported": 66}
+"""How many shapes of each set are drawn, and how many are of real models."""
+ROWS = tuple(2**power for power in range(15))
+"""Tokens of a forward pass: 1 in decoding, up to 16384 in training."""
+
+SEEN: tuple[Shape, ...] = (
+    (4096, 4096, 4096),
+    (8192, 8192, 8192),
+    (5000, 5000, 5000),
+    (4097, 4104, 4104),
+    (4097, 4097, 4097),
+    (1000, 7000, 3000),
+    (16, 4096, 4096),
+    (768, 3072, 24576),
+    (1536, 1536, 1536),
+    (11000, 2560, 10240),
+    (6144, 6144, 6144),
+    (128, 4096, 4096),
+    (3072, 3072, 3072),
+)
+"""Shapes that were looked at while the kernels were written: tuned on, never reported."""
+
+ODD: tuple[Shape, ...] = (
+    (1, 1, 64),
+    (1, 8, 64),
+    (3, 17, 65),
+    (7, 129, 200),
+    (8, 4096, 512),
+    (16, 4097, 4099),
+    (33, 1000, 999),
+    (64, 64, 64),
+    (65, 127, 1000),
+    (100, 300, 1000),
+    (128, 256, 512),
+    (129, 129, 4097),
+    (257, 776, 2056),
+    (300, 5, 5000),
+    (5000, 7, 300),
+    (1000, 24, 2048),
+    (512, 3072, 1024),
+    (1000, 1000, 1000),
+    (1001, 999, 1003),
+    (2048, 2048, 520),
+    (2367, 4582, 1134),
+    (4097, 1030, 264),
+)
+"""Shapes to check before any is timed: every kernel takes some of them."""
+
+LLAMA_8B = ((6144, 4096), (4096, 4096), (28672, 4096), (4096, 14336))
+LLAMA_70B = ((10240, 8192), (8192, 8192), (57344, 8192), (8192, 28672))
+MIXTRAL = ((14336, 4096), (4096, 14336))
+GPT2 = ((2304, 768), (768, 768), (3072, 768), (768, 3072), (50304, 768))
+"""N and K of the linear layers: attention's input and output, the two of the feed-forward network
+(Llama's first holds gate and up); of an expert; GPT-2's fifth is its head, padded as in llm.c."""
+
+
+def drawn(source: random.Random, count: int) -> list[Shape]:
+    """Return ``count`` different shapes of the issue's distribution, an equal share a multiple."""
+    shapes: dict[Shape, None] = {}
+    while len(shapes) < count:
+        multiple = MULTIPLES[len(shapes) % len(MULTIPLES)]
+        m, n, k = (
+            _log_uniform(source, max(low, multiple), high, multiple)
+            for low, high in zip(SMALLEST, LARGEST, strict=True)
+        )
+        shapes[m, n, k] = None
+    return list(shapes)
+
+
+def _log_uniform(source: random.Random, low: int, high: int, multiple: int) -> int:
+    """Return a multiple whose logarithm is uniform between those of the bounds."""
+    value = math.exp(source.uniform(math.log(low), math.log(high)))
+    return min(high, max(low, round(value / multiple) * multiple))
+
+
+def real() -> list[Shape]:
+    """Return the shapes of linear layers: forward at every M; for GPT-2 also both gradients.
+
+    The gradient of the input is M by K by N, that of the weight N by K by M.
+    """
+    forward = [(m, n, k) for n, k in (*LLAMA_8B, *LLAMA_70B, *MIXTRAL, *GPT2) for m in ROWS]
+    tokens = [m for m in ROWS if m >= 1024]
+    gradients = [shape for n, k in GPT2 for m in tokens for shape in ((m, k, n), (n, k, m))]
+    return list(dict.fromkeys((*forward, *gradients)))
+
+
+def tuning(seed: int = SEED) -> list[Shape]:
+    """Return the shapes on which constants are fitted and choices are made."""
+    return [*SEEN, *_sets(seed)["tuning"]]
+
+
+def reported(seed: int = SEED) -> list[Shape]:
+    """Return the shapes that are reported; none of them is in the tuning set of the same seed."""
+    return _sets(seed)["reported"]
+
+
+def _sets(seed: int) -> dict[str, list[Shape]]:
+    """Return both sets: drawn shapes and real ones take turns, so that a part is a fair sample."""
+    source = random.Random(seed)  # noqa: S311 - a sample, not a secret
+    unseen = [shape for shape in real() if shape not in SEEN]
+    models = source.sample(unseen, sum(REAL.values()))
+    numbers = drawn(source, 2 * sum(DRAWN.values()))
+    free = iter([shape for shape in numbers if shape not in {*models, *SEEN}])
+    sets = {}
+    for name, count in DRAWN.items():
+        part, models = models[: REAL[name]], models[REAL[name] :]
+        sets[name] = list(_mixed([next(free) for _ in range(count)], part))
+    return sets
+
+
+def _mixed(first: list[Shape], second: list[Shape]) -> Iterator[Shape]:
+    """Yield both lists, each in its order, spread evenly over the other."""
+    places = [(index / len(first), shape) for index, shape in enumerate(first)]
+    places += [((index + 0.5) / len(second), shape) for index, shape in enumerate(second)]
+    return (shape for _, shape in sorted(places, key=lambda place: place[0]))
+
+
+def multiple_of(shape: Shape) -> int:
+    """Return the largest of ``MULTIPLES`` that divides N and K: how rows of A, B and C begin."""
+    _, n, k = shape
+    return next(multiple for multiple in MULTIPLES if not (n % multiple or k % multiple))
+
+
+SETS = {"tuning": tuning, "reported": reported}
+
+
+def main() -> int:
+    """Print a set."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("set", choices=SETS)
+    parser.add_argument("--seed", type=int, default=SEED)
+    options = parser.parse_args()
+    for shape in SETS[options.set](options.seed):
+        print("x".join(map(str, shape)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""Which way a matrix lies, and that what was measured comes before what is predicted."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+
+@dataclass
+class Tensor:
+    shape: tuple[int, int]
+    strides: tuple[int, int]
+
+    def stride(self) -> tuple[int, int]:
+        return self.strides
+
+
+@pytest.fixture
+def multiplier(module: Callable[[str], ModuleType]) -> ModuleType:
+    return module("multiplier")
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "order"),
+    [
+        ((4, 5), (5, 1), "n"),
+        ((4, 5), (8, 1), "n"),  # columns of a wider matrix
+        ((5, 4), (1, 5), "t"),
+        ((5, 4), (1, 8), "t"),
+        ((1, 5), (5, 1), "n"),
+        ((5, 1), (1, 1), "n"),
+        ((8, 4), (8, 2), ""),  # every second column
+        ((4, 4), (0, 0), ""),  # one number, expanded
+        ((4, 4), (0, 1), ""),  # one row, expanded: it would be read as overlapping rows
+    ],
+)
+def test_order(
+    multiplier: ModuleType, shape: tuple[int, int], strides: tuple[int, int], order: str
+) -> None:
+    assert multiplier.order(Tensor(shape, strides)) == order
+
+
+def test_a_measured_choice_is_taken_and_an_unknown_one_is_not(
+    multiplier: ModuleType, module: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
+    plans = module("plans")
+    problem = plans.Problem((512, 512, 4096), "nt")
+    other = module("model").ranked(problem)[-1]
+    kept = {multiplier.key(problem, "bf16"): other.name}
+    by_measurement = multiplier.Multiplier("bf16", tmp_path, tuned=kept)
+    assert by_measurement.plan(problem) == other
+    forgotten = multiplier.Multiplier("bf16", tmp_path, tuned={"512x512x4096:nt:bf16": "no plan"})
+    assert forgotten.plan(problem) == module("model").choose(problem)
+
+
+def test_choices_are_kept_by_gpu(
+    multiplier: ModuleType,
+    module: Callable[[str], ModuleType],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tune = module("tune")
+    for loaded in (tune, multiplier):
+        monkeypatch.setattr(loaded, "TUNED", tmp_path / "tuned.json")
+    problem = module("plans").Problem((64, 256, 1024))
+    first, second = module("model").ranked(problem)[:2]
+    finals = {"torch": [1.0], first.name: [5.0, 9.0, 9.0], second.name: [6.0, 6.0, 7.0]}
+    row = {"problem": "64x256x1024:nn", "element": "bf16", "finals": finals}
+    found = tune.choices([row])
+    assert found == {"64x256x1024:nn:bf16": second.name}
+    tune.keep("GPU A", found)
+    tune.keep("GPU B", {})
+    assert multiplier.tuned("GPU A") == found
+    assert multiplier.tuned("GPU C") == {}
+    assert set(json.loads((tmp_path / "tuned.json").read_text())) == {"GPU A", "GPU B"}

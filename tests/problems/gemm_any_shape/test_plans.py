@@ -1,0 +1,118 @@
+"""Every problem has plans, and each plan is one that its kernel can run."""
+
+import itertools
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+from tests.support.hgemm import ANY_SHAPE
+
+SHAPES = [
+    (1, 1, 64),
+    (1, 4096, 4096),
+    (16, 4096, 4096),
+    (4097, 4104, 4104),
+    (5000, 5000, 5000),
+    (1000, 7000, 3000),
+    (333, 7, 12345),
+    (61, 36, 30492),
+    (4352, 1024, 768),  # few tiles are left over, of few steps
+    (16384, 16384, 32768),
+]
+CASES = list(itertools.product(SHAPES, ("nn", "nt", "tn", "tt")))
+
+
+@pytest.fixture
+def plans(module: Callable[[str], ModuleType]) -> ModuleType:
+    return module("plans")
+
+
+@pytest.mark.parametrize(("shape", "layout"), CASES)
+def test_units_have_work_and_memory_suffices(
+    plans: ModuleType,
+    module: Callable[[str], ModuleType],
+    shape: tuple[int, int, int],
+    layout: str,
+) -> None:
+    problem = plans.Problem(shape, layout)
+    found = plans.plans(problem)
+    assert found
+    assert len({plan.name for plan in found}) == len(found)
+    steps = -(-shape[2] // 64)
+    step_module = module("step")
+    for plan in found:
+        step = plan.step(problem)
+        assert step.shared_bytes <= step_module.MAX_SHARED
+        folders = ANY_SHAPE, ANY_SHAPE.parent / "4-custom-hgemm"
+        assert any((folder / "kernels" / step.file).exists() for folder in folders)
+        if step.source == "stream_k" and plan.spread:
+            assert plan.spread * steps >= plan.units
+            counters = plan.spread * step.cluster[0] * step.cluster[1] * 2
+            assert 4 * counters <= module("general").COUNTERS
+        if step.source == "sliced" and plan.spread > 1:
+            assert steps >= plan.spread * plan.units
+        assert plan.units >= 1
+        assert any(plan.copied) == (plan.copied != (False, False))
+
+
+@pytest.mark.parametrize(("shape", "layout"), CASES)
+def test_tma_reads_only_rows_at_multiples_of_16_bytes(
+    plans: ModuleType, shape: tuple[int, int, int], layout: str
+) -> None:
+    problem = plans.Problem(shape, layout)
+    a, b, c = problem.aligned
+    for plan in plans.plans(problem):
+        step = plan.step(problem)
+        if step.maps == "abc" and step.source != "stream_k":  # the ladder's
+            assert a
+            assert b
+            assert c
+        elif step.source == "stream_k":
+            assert plan.copied == (not a, not b)
+            assert step.macros["TMA_STORE"] == c
+        else:
+            x, y = (b, a) if step.macros["D_TRANSPOSED"] else (a, b)
+            assert (step.macros["X_TMA"], step.macros["Y_TMA"]) == (x, y)
+
+
+def test_the_leading_size_is_that_of_the_rows_as_they_lie(plans: ModuleType) -> None:
+    shape = (64, 24, 9)  # of M, N, K only K is odd
+    aligned = {layout: plans.Problem(shape, layout).aligned for layout in ("nn", "nt", "tn", "tt")}
+    assert aligned == {
+        "nn": (False, True, True),
+        "nt": (False, False, True),
+        "tn": (True, True, True),
+        "tt": (True, False, True),
+    }
+
+
+def test_a_single_row_needs_no_pitch(plans: ModuleType) -> None:
+    assert plans.Problem((1, 8, 9), "nn").aligned[0]
+
+
+def test_the_model_prefers_slices_for_few_rows_and_large_tiles_for_many(
+    module: Callable[[str], ModuleType], plans: ModuleType
+) -> None:
+    choose = module("model").choose
+    few = choose(plans.Problem((16, 4096, 4096)))
+    assert few.name.startswith("sliced")
+    assert few.units > 1
+    problem = plans.Problem((8192, 8192, 8192))
+    tile_m, tile_n, _ = choose(problem).step(problem).tile
+    assert tile_m * tile_n >= 128 * 192
+
+
+def test_a_long_k_of_a_single_tile_goes_to_many_blocks(
+    module: Callable[[str], ModuleType], plans: ModuleType
+) -> None:
+    plan = module("model").choose(plans.Problem((61, 36, 30492)))
+    assert plan.spread * plan.units > 64
+
+
+def test_the_ladder_takes_no_rows_with_gaps(plans: ModuleType) -> None:
+    shape = (512, 512, 512)
+    packed = {plan.name for plan in plans.plans(plans.Problem(shape))}
+    gaps = {plan.name for plan in plans.plans(plans.Problem(shape, packed=False))}
+    assert gaps < packed
+    assert all("/" in name for name in gaps)
