@@ -2,7 +2,7 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -46,10 +46,13 @@ _NO_BYTES = {"pools": frozenset({"pool", "segments", "reserved_bytes", "allocate
 _NO_ROWS = pl.DataFrame()
 
 
-def page(subjects: Sequence[Subject], difference: str = "") -> str:
-    """Return a page of the subjects, one under the other: HTML without a link to any other file.
+def page(
+    subjects: Sequence[Subject], difference: str = "", pages: Mapping[str, str] | None = None
+) -> str:
+    """Return a page of the subjects, one under the other: HTML that needs no other file.
 
-    ``difference`` is a sentence to stand above them. Raises UsageError for more events than a
+    ``difference`` is a sentence to stand above them, ``pages`` where findings are explained, by id:
+    relative addresses of a site that holds this page. Raises UsageError for more events than a
     browser holds.
     """
     import jinja2
@@ -65,6 +68,7 @@ def page(subjects: Sequence[Subject], difference: str = "") -> str:
             for (cause, text), colour in zip(lanes.CAUSES.items(), _COLOURS, strict=True)
         },
         "panels": [_panel(subject) for subject in subjects],
+        "pages": dict(pages or {}),
     }
     return (
         jinja2.Environment(autoescape=True)

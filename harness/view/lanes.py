@@ -1,4 +1,4 @@
-"""The lanes of a timeline page: what the host and each device did, as events on one clock.
+"""The lanes of a timeline page: events of the host and of each device on one clock.
 
 From top to bottom: of each host thread its ranges and its CUDA calls, nested ones below each other;
 of each device its idle time by cause, then its streams.

@@ -38,19 +38,29 @@ class Page:
         self.requests: list[str] = []
 
     def open(self, file: Path, width: int, height: int) -> None:
-        """Load a file and wait until its script says that it is ready."""
-        target = self.send("Target.createTarget", url="about:blank")["targetId"]
-        attached = self.send("Target.attachToTarget", targetId=target, flatten=True)
-        self._session = attached["sessionId"]
-        for domain in ("Runtime", "Page", "Network", "Log"):
-            self.send(f"{domain}.enable")
+        """Load a file, in place of the last, and wait until its script says that it is ready."""
+        if self._session is None:
+            target = self.send("Target.createTarget", url="about:blank")["targetId"]
+            attached = self.send("Target.attachToTarget", targetId=target, flatten=True)
+            self._session = attached["sessionId"]
+            for domain in ("Runtime", "Page", "Network", "Log"):
+                self.send(f"{domain}.enable")
+        self.resize(width, height)
+        self.send("Page.navigate", url=file.as_uri())
+        self.wait_for("document.documentElement?.dataset.ready")
+
+    def wait_for(self, expression: str) -> Any:
+        """Return the value of an expression as soon as it is neither false nor empty."""
+        deadline = time.monotonic() + 60
+        while not (value := self.evaluate(expression)):
+            assert time.monotonic() < deadline, (expression, self.complaints)
+            time.sleep(0.02)
+        return value
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the window another size, in CSS pixels."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.send("Emulation.setDeviceMetricsOverride", **size)
-        self.send("Page.navigate", url=file.as_uri())
-        deadline = time.monotonic() + 60
-        while not self.evaluate("Boolean(document.documentElement?.dataset.ready)"):
-            assert time.monotonic() < deadline, self.complaints
-            time.sleep(0.02)
 
     def evaluate(self, expression: str) -> Any:
         """Return the value of a JavaScript expression, awaited."""

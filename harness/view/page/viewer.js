@@ -403,10 +403,16 @@ function table(caption, rows, { short, open, choose }) {
     el("div", { class: "scroll", tabindex: "0" }, el("table", {}, el("thead", {}, el("tr", {}, ...head)), body)));
 }
 
+/** Return a finding's id, as a link to the page that explains it, if the site has one. */
+function named(id) {
+  const code = el("code", {}, id);
+  return data.pages[id] ? el("a", { href: data.pages[id] }, code) : code;
+}
+
 /** Return findings, a line each; the first one is open, with its evidence and what to do. */
 function findings(list) {
   return el("ol", { class: "findings" }, ...list.map((finding, place) => el("li", {}, el("details", place ? {} : { open: "" },
-    el("summary", {}, finding.title, " ", el("code", {}, finding.id), ` ${finding.cost}`),
+    el("summary", {}, finding.title, " ", named(finding.id), ` ${finding.cost}`),
     el("ul", {}, ...finding.evidence.map((line) => el("li", {}, line))),
     ...finding.advice.map((line) => el("p", {}, line))))));
 }
@@ -487,6 +493,8 @@ async function main() {
   }
   root.append(tools, ...panels.map((panel) => panel.section));
   view.draw();
+  const [, kernel] = location.hash.split("#kernel=");
+  if (kernel) for (const timeline of timelines) timeline.next(decodeURIComponent(kernel));
   document.documentElement.dataset.ready = "true";
 }
 

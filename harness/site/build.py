@@ -1,0 +1,87 @@
+"""Builds the site with MkDocs: sources into a scratch folder, the site in one piece."""
+
+import re
+import sys
+import tempfile
+from collections.abc import Mapping
+from importlib import metadata, resources, util
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from harness import files, process
+from harness.errors import ToolError
+from harness.site.terms import Places
+from harness.site.tree import Tree
+
+_DEADLINE_S = 600
+_FILES = resources.files("harness.site")
+_COMPLAINT = re.compile(r"^WARNING\s+-\s+(.*)$", re.MULTILINE)
+
+Navigation = list[dict[str, Any]]
+"""Title to page or to a list of the same; a page's path alone stands for its own title."""
+
+
+class Sources(NamedTuple):
+    """What a site is built of: its files, their order, and the terms that the hook links."""
+
+    tree: Tree
+    navigation: Navigation
+    terms: Mapping[str, Places]
+
+
+def build(sources: Sources, site: Path) -> list[str]:
+    """Write a site into the folder ``site``; return what MkDocs warned of.
+
+    Raises ToolError if MkDocs is not installed or fails.
+    """
+    if not util.find_spec("material"):
+        remedy = "pip install '.[site]', or make setup"
+        raise ToolError("needs mkdocs-material, which is not installed", remedy=remedy)
+    with (
+        tempfile.TemporaryDirectory(prefix="site-") as scratch,
+        resources.as_file(_FILES / "theme") as theme,
+        files.atomic_folder(site) as building,
+    ):
+        docs, log = Path(scratch) / "docs", Path(scratch) / "log"
+        sources.tree.files |= _notices()
+        sources.tree.write(docs)
+        config = Path(scratch) / "mkdocs.yml"
+        config.write_text(_config(sources, docs, theme, building), encoding="utf-8")
+        argv = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", str(config)]
+        outcome = process.run(
+            argv,
+            cwd=Path(scratch),
+            env=process.environment({"DISABLE_MKDOCS_2_WARNING": "true"}),
+            log=log,
+            deadline_s=_DEADLINE_S,
+        )
+        if outcome.status != "ok":
+            raise ToolError(f"mkdocs: {outcome.detail or outcome.status}", where=site)
+        return _COMPLAINT.findall(process.text(log))
+
+
+def _notices() -> dict[str, Path | str]:
+    """Return the licences of the software that the site copies, as files of the site."""
+    return {
+        f"licences/{package}.txt": Path(str(file.locate()))
+        for package in ("mkdocs", "mkdocs-material")
+        for file in metadata.files(package) or []
+        if file.match("*.dist-info/**/LICENSE")
+    }
+
+
+def _config(sources: Sources, docs: Path, theme: Path, site: Path) -> str:
+    """Return what differs from site to site, as YAML."""
+    import yaml
+
+    return yaml.safe_dump(
+        {
+            "INHERIT": str(_FILES / "mkdocs.yml"),
+            "docs_dir": str(docs),
+            "site_dir": str(site),
+            "theme": {"custom_dir": str(theme)},
+            "hooks": [str(_FILES / "hooks.py")],
+            "extra": {"terms": dict(sources.terms)},
+            "nav": sources.navigation,
+        }
+    )

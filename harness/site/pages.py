@@ -1,0 +1,133 @@
+"""What stands on the site: the worklogs of reports, what belongs to each, and the documentation."""
+
+import html
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from harness.evidence.subject import Folder
+from harness.plain import plain
+from harness.problem.model import Problem
+from harness.report import index
+from harness.report.escape import link
+from harness.report.page import Page
+from harness.site import capture_page, claim_page, finding_pages, kernel_page
+from harness.site.build import Navigation, Sources
+from harness.site.terms import terms
+from harness.site.tree import WIDE, Tree
+
+_DOCUMENTS = (
+    *("glossary", "findings", "diagnosis", "differences", "measurement", "statistics"),
+    *("memory", "inspect", "foreign-captures"),
+)
+"""Pages of docs/ for who reads worklogs."""
+_CLAIM = re.compile(r'(<a id="([\w.-]+)"></a>)(`[\w.-]+`)')
+"""A claim's name in the table of a worklog; on the site it leads to the claim's evidence."""
+_FIGURE = re.compile(r"!\[(?P<alt>[^\]]*)\]\(figures/(?P<name>[\w.+-]+)\.svg\)")
+_HOME = (
+    f"{WIDE}# Worklogs\n\n"
+    "One card a study, made on the GPU that its card names: its claims, the evidence of each, the"
+    " timelines and the captures.\n\n"
+)
+
+
+def sources(checkout: Path, studies: Sequence[Page], problems: Iterable[Problem] = ()) -> Sources:
+    """Return what the site of these reports is built of.
+
+    The reports lie in ``checkout``; ``problems`` are those without a report, whose pages may show
+    findings. Raises HarnessError for a report that cannot be shown.
+    """
+    tree = Tree(checkout)
+    for name in _DOCUMENTS:
+        _add_page(tree, checkout / "docs" / f"{name}.md")
+    worklogs = [_add_worklog(tree, study) for study in studies]
+    findings = finding_pages.add(tree, problems)
+    navigation: Navigation = [{"Worklogs": "index.md"}]
+    for study, worklog in zip(studies, worklogs, strict=True):
+        navigation.append({_title(study, studies): [*worklog, *_behind(tree, study, findings)]})
+    tree.pages["index.md"] = _home(tree, studies)
+    reference: list[object] = [f"docs/{name}.md" for name in _DOCUMENTS]
+    elsewhere = [page for page in findings.values() if not page.startswith("reports/")]
+    if elsewhere:
+        reference.append({"Findings shown": sorted(elsewhere)})
+    navigation.append({"Reference": reference})
+    return Sources(tree, navigation, terms(tree, findings))
+
+
+def _title(study: Page, studies: Sequence[Page]) -> str:
+    """Return a report's name in the navigation, with its target if its problem has several."""
+    title = f"{study.problem.number} · {study.problem.title}"
+    alone = sum(other.problem.folder == study.problem.folder for other in studies) == 1
+    return html.escape(plain(title if alone else f"{title} · {study.target.name}"))
+
+
+def _add_worklog(tree: Tree, study: Page) -> list[object]:
+    """Add a report's worklog and the pages under it; return their part of the navigation."""
+    folder = study.folder
+    worklog = _add_page(tree, folder / "README.md")
+    tree.pages[worklog] = _CLAIM.sub(rf"\1[\3]({claim_page.NAME}#\2)", tree.pages[worklog])
+    steps = [_add_page(tree, page) for page in sorted(folder.glob("pages/*.md"), key=_in_order)]
+    for file in sorted(folder.glob("figures/*.svg")):
+        tree.files[_path(tree, file)] = file
+    return [{"Worklog": worklog}, *([{"Pages": steps}] if steps else [])]
+
+
+def _behind(tree: Tree, study: Page, findings: Mapping[str, str]) -> list[object]:
+    """Add what stands behind a worklog; return its part of the navigation."""
+    pages = {
+        "Claims and their evidence": claim_page.add(tree, study),
+        "Kernels": kernel_page.add(tree, study),
+        "Captures and timelines": capture_page.add(tree, study, findings),
+    }
+    pages = {title: page for title, page in pages.items() if page}
+    worklog = _path(tree, study.folder / "README.md")
+    links = " · ".join(f"[{title}]({Path(page).name})" for title, page in pages.items())
+    heading, _, rest = tree.pages[worklog].partition("\n")
+    tree.pages[worklog] = f"{heading}\n\n{links}\n{_with_timelines(tree, study, rest)}"
+    return [{title: page} for title, page in pages.items()]
+
+
+def _with_timelines(tree: Tree, study: Page, worklog: str) -> str:
+    """Return a worklog that leads from each figure of a variant's timeline to the page of it.
+
+    A figure of a timeline is named after its case, and its description after its variants.
+    """
+    folder = _path(tree, study.folder)
+    cells = Folder(folder, study.tables, study.provenance).cells
+    shown = [cell for cell in cells if f"{folder}/{capture_page.timeline(*cell)}" in tree.files]
+
+    def linked(figure: re.Match[str]) -> str:
+        words = re.split(r"[ ,]+", figure["alt"])
+        pages = [
+            f"[{case}.{variant}]({link(capture_page.timeline(case, variant))})"
+            for case, variant in shown
+            if variant in words and f"-{case}-" in figure["name"]
+        ]
+        return f"{figure[0]}\n\nTo zoom into: {', '.join(pages)}" if pages else figure[0]
+
+    return _FIGURE.sub(linked, worklog)
+
+
+def _in_order(page: Path) -> tuple[str, int]:
+    """Return what pages are ordered by: the name, and the number that it ends in as a number."""
+    name = page.stem.rstrip("0123456789")
+    return name, int(page.stem[len(name) :] or 0)
+
+
+def _home(tree: Tree, studies: Sequence[Page]) -> str:
+    """Return the home page: a card of each report."""
+    every = (index.card_of(study.folder, _path(tree, study.folder), None) for study in studies)
+    cards = filter(None, every)
+    shown = (f'<section class="card" markdown="1">\n\n{card}\n\n</section>' for card in cards)
+    body = "\n\n".join(shown)
+    return f'{_HOME}<div class="cards" markdown="1">\n\n{body}\n\n</div>\n'
+
+
+def _add_page(tree: Tree, file: Path) -> str:
+    path = _path(tree, file)
+    tree.pages[path] = file.read_text(encoding="utf-8")
+    return path
+
+
+def _path(tree: Tree, file: Path) -> str:
+    return file.relative_to(tree.checkout).as_posix()

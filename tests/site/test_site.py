@@ -1,0 +1,215 @@
+"""The site of the committed reports in a browser, opened from files."""
+
+import json
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from harness.analysis.diagnose.families import kinds
+from tests.support import chromium, sites
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(chromium.PROGRAM is None, reason="Chromium is not installed"),
+]
+
+REPORT = "reports/1-torchao-float8/nvidia-h200"
+PHONE, DESK = 380, 1600
+AXE = (resources.files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8")
+
+
+class Site(NamedTuple):
+    """A built site, what its building said on stderr, and a browser that shows its pages."""
+
+    folder: Path
+    told: str
+    page: chromium.Page
+
+    def open(self, path: str, width: int = DESK) -> chromium.Page:
+        self.page.complaints.clear()
+        self.page.requests.clear()
+        self.page.open(self.folder / path, width, 900)
+        return self.page
+
+    def pages(self) -> list[str]:
+        found = self.folder.rglob("*.html")
+        return sorted(page.relative_to(self.folder).as_posix() for page in found)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("browse") / "site"
+    told = sites.built(folder)
+    with chromium.opened(folder / "index.html") as page:
+        yield Site(folder, told, page)
+
+
+def test_it_is_built_without_a_complaint(site: Site) -> None:
+    assert site.told == ""
+    assert len(site.pages()) > 60
+
+
+def test_no_link_is_broken(site: Site) -> None:
+    broken = {page: sites.broken(site.folder / page) for page in site.pages() if page != "404.html"}
+    assert {page: links for page, links in broken.items() if links} == {}
+
+
+def settled_width(page: chromium.Page, window: int) -> int:
+    """Return a page's width, once that is no more than the window's, or a second has passed."""
+    width: int = page.evaluate(
+        "new Promise((done) => { const start = performance.now(); const look = () => {"
+        " const width = document.documentElement.scrollWidth;"
+        f" if (width <= {window} || performance.now() > start + 1000) done(width);"
+        " else requestAnimationFrame(look); }; look(); })"
+    )
+    return width
+
+
+def test_every_page_loads_alone_and_fits_a_phone_and_a_desk(site: Site) -> None:
+    wrong = {}
+    for path in site.pages():
+        if path == "404.html":
+            continue  # its links lead from the root of a server
+        page = site.open(path, PHONE)
+        widths = [settled_width(page, PHONE)]
+        page.resize(DESK, 900)
+        widths.append(settled_width(page, DESK))
+        foreign = [url for url in page.requests if not url.startswith(("file:", "data:", "blob:"))]
+        faults = [*page.complaints, *foreign]
+        if faults or widths[0] > PHONE or widths[1] > DESK:
+            wrong[path] = (widths, faults)
+    assert wrong == {}
+
+
+def test_a_search_finds_a_page_without_a_server(site: Site) -> None:
+    page = site.open("index.html")
+    page.evaluate("document.querySelector('.md-search__input').focus()")
+    page.wait_for("document.querySelector('.md-search-result__meta').innerText.startsWith('Type')")
+    page.send("Input.insertText", text="dequantisation")
+    page.press("Shift")
+    links = "[...document.querySelectorAll('.md-search-result__link')].map((link) => link.href)"
+    found = page.wait_for(f"({links}).join()")
+    assert REPORT in found
+
+
+def column(page: chromium.Page, place: int) -> list[str]:
+    rows = "[...document.querySelectorAll('.sortable tbody tr:not([hidden])')]"
+    found: list[str] = page.evaluate(f"{rows}.map((row) => row.cells[{place}].innerText)")
+    return found
+
+
+def test_a_table_is_sorted_by_number_and_filtered_by_words(site: Site) -> None:
+    page = site.open(f"{REPORT}/kernels.html")
+    heads = page.evaluate(
+        "[...document.querySelectorAll('.sortable th')].map((th) => th.innerText)"
+    )
+    place = heads.index("median, µs")
+    for order in ("ascending", "descending"):
+        page.evaluate(f"document.querySelectorAll('.sortable th button')[{place}].click()")
+        shown = [float(text) for text in column(page, place)]
+        assert shown == sorted(shown, reverse=order == "descending")
+        sort = page.evaluate(f"document.querySelectorAll('.sortable th')[{place}].ariaSort")
+        assert sort == order
+    every = column(page, 2)
+    page.evaluate("document.querySelector('.tools input').focus()")
+    page.send("Input.insertText", text="SPLITK bf16-eager")
+    kept = column(page, 2)
+    assert 0 < len(kept) < len(every)
+    assert all("splitk" in name.lower() for name in kept)
+    assert set(column(page, 1)) == {"bf16-eager"}
+
+
+def test_a_missing_number_is_sorted_last(site: Site) -> None:
+    page = site.open(f"{REPORT}/kernels.html")
+    place = page.evaluate(
+        "[...document.querySelectorAll('.sortable th')].findIndex((th) => th.innerText === 'SM, %')"
+    )
+    for _ in range(2):
+        page.evaluate(f"document.querySelectorAll('.sortable th button')[{place}].click()")
+        gaps = [text == "–" for text in column(page, place)]
+        assert gaps == sorted(gaps)
+        assert {True, False} == set(gaps)
+
+
+def test_a_claim_of_the_worklog_opens_to_its_evidence(site: Site) -> None:
+    page = site.open(f"{REPORT}/index.html")
+    link = page.evaluate("document.querySelector('a[href=\"claims.html#slow-eager\"]')?.href")
+    assert link
+    page.send("Page.navigate", url=link)
+    page.wait_for("document.getElementById('slow-eager')?.open")
+    assert page.evaluate("document.querySelectorAll('#slow-eager .dots').length") > 1
+
+
+def test_a_figure_of_timelines_leads_to_them(site: Site) -> None:
+    page = site.open(f"{REPORT}/index.html")
+    figure = "img[src='figures/timeline-stack-m1-f8-0.13.0-eager-bf16-eager.svg']"
+    links = f"[...document.querySelector(\"{figure}\").closest('p').nextElementSibling.children]"
+    assert sorted(page.evaluate(f"{links}.map((link) => link.getAttribute('href'))")) == [
+        "timelines/stack-m1.bf16-eager.html",
+        "timelines/stack-m1.f8-0.13.0-eager.html",
+    ]
+
+
+def test_a_kernel_of_the_table_is_selected_on_its_timeline(site: Site) -> None:
+    page = site.open(f"{REPORT}/kernels.html")
+    first = "document.querySelector('.sortable td a')"
+    link, name = page.evaluate(f"[{first}.href, {first}.title]")
+    page.send("Page.navigate", url=link)
+    page.wait_for("document.documentElement?.dataset.ready")
+    assert page.evaluate("document.querySelector('.detail h3').innerText") == name
+
+
+def test_each_finding_leads_to_a_page_that_shows_it(site: Site) -> None:
+    page = site.open("docs/findings.html")
+    links = page.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('code a.term')]"
+        ".map((link) => [link.innerText, link.href]))"
+    )
+    assert kinds().keys() <= links.keys()
+    wrong = [id_ for id_ in kinds() if not links[id_].endswith(f"/pages/{id_}.html")]
+    assert wrong == []
+
+
+def test_a_finding_of_a_timeline_leads_to_its_page(site: Site) -> None:
+    page = site.open(f"{REPORT}/timelines/stack-m1.f8-0.13.0-eager.html")
+    links = page.evaluate("[...document.querySelectorAll('.findings a')].map((link) => link.href)")
+    assert links
+    assert all(Path(unquote(urlsplit(link).path)).is_file() for link in links)
+
+
+def test_a_word_of_the_glossary_tells_its_meaning(site: Site) -> None:
+    page = site.open("reports/4-custom-hgemm/nvidia-h200/index.html")
+    meaning = page.evaluate(
+        "[...document.querySelectorAll('a.term')].find((link) => link.innerText === 'PDL')?.title"
+        " ?? ''"
+    )
+    told = page.evaluate("[...document.querySelectorAll('.term')].map((link) => link.innerText)")
+    assert len(told) == len(set(told)) > 0
+    assert not meaning or "programmatic dependent launch" in meaning
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "index.html",
+        *(f"{REPORT}/{name}.html" for name in ("index", "kernels", "captures")),
+        "reports/3-cudagraph-memory/nvidia-h200/claims.html",
+        "docs/glossary.html",
+    ],
+)
+def test_axe_finds_no_serious_fault(site: Site, path: str, colours: str) -> None:
+    scheme = {"name": "prefers-color-scheme", "value": colours}
+    site.page.send("Emulation.setEmulatedMedia", features=[scheme])
+    page = site.open(path)
+    page.evaluate(f"{AXE};0")
+    found = page.evaluate(
+        "axe.run().then((result) => result.violations"
+        ".filter(({impact}) => impact === 'serious' || impact === 'critical')"
+        ".map(({id, nodes}) => [id, ...nodes.slice(0, 3).map((node) => node.html)]))"
+    )
+    assert found == [], json.dumps(found, indent=1)
