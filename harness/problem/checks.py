@@ -182,7 +182,7 @@ def _metrics(problem: Problem, names: Names, scripts: Scripts) -> Iterator[Mista
 
 
 def _source(metric: Metric, scripts: Scripts) -> Iterator[tuple[str, str]]:
-    """Yield the key of a metric that names what nobody makes, and what is wrong."""
+    """Yield each key of a metric that names a thing nobody makes, and the mistake."""
     kind = KINDS[metric.capture]
     if metric.measure is not None and metric.measure not in kind.measures:
         known = ", ".join(kind.measures) or "none"

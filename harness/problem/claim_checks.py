@@ -31,7 +31,7 @@ def complete(claim: BoundClaim, selection: Selection) -> tuple[str, str, str]:
 
 
 def _metric(names: Names, scripts: Scripts, name: str) -> Iterator[str]:
-    """Yield what is wrong with METRIC or METRIC@REGION."""
+    """Yield the mistakes in METRIC or METRIC@REGION."""
     base, at, region = name.partition("@")
     yield from names.unknown("metrics", base)
     if at and not region:

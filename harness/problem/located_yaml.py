@@ -20,7 +20,7 @@ Place = tuple[str | int, ...]
 """The keys and indices that lead to a value."""
 
 Mistake = tuple[Place, str]
-"""Where, and what is wrong with the remedy in parentheses."""
+"""A place, and the mistake there with its remedy in parentheses."""
 
 _MOST_BYTES = 256 * 1024
 _MOST_NODES = 50_000
@@ -193,7 +193,7 @@ class _Values:
         self._found = Located()
 
     def of(self, node: yaml.Node) -> Located:
-        """Return what the document says."""
+        """Return the document's data, places and mistakes."""
         self._found.data = self._value(node, (), depth=1)
         return self._found
 

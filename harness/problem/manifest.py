@@ -10,6 +10,7 @@ from harness.problem import located_yaml, validation
 from harness.problem.checks import mistakes_in
 from harness.problem.located_yaml import Located, Place, shown
 from harness.problem.model import Problem
+from harness.problem.names import nearest
 
 MANIFEST = "problem.yaml"
 
@@ -68,8 +69,9 @@ def find(problems: Path, wanted: str) -> Problem:
         return load(folder)
     if os.path.isfile(os.path.join(wanted, MANIFEST)):  # noqa: PTH113, PTH118  # any text is a path
         return load(Path(os.path.abspath(wanted)))  # noqa: PTH100  # "." has a name, links stay
-    known = ", ".join(folder.name for folder in here) or "none here"
-    raise UsageError(f"no problem {shown(wanted)}", remedy=f"there are: {known}")
+    known = [folder.name for folder in here]
+    remedy = nearest(wanted, known) if known else "there are none here: harness new writes one"
+    raise UsageError(f"no problem {shown(wanted)}", remedy=remedy)
 
 
 def _error(path: Path, said: Located, mistakes: dict[Place, str]) -> ManifestError:

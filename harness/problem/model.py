@@ -78,6 +78,9 @@ class Case(_Model):
     needs: Device | None = None
     rounds: Rounds | None = Field(None, description="of its timing cells, if not the capture's")
     gpus: int = Field(1, ge=1, le=1024, description="GPUs that a cell of the case uses")
+    loads_host: bool = Field(
+        False, description="its cells load what GPUs of one host share: its memory, PCIe, power"
+    )
     gpu_memory_gb: float = Field(
         4, gt=0, le=10_000, description="GPU memory that a cell of the case takes at most, in 10⁹ B"
     )
@@ -131,7 +134,7 @@ class Capture(_Model):
 
 
 class Metric(_Model):
-    """A named number: which capture it comes from and what is read off it.
+    """A named number: the capture that it comes from, and its source in there.
 
     Exactly one of ``sample`` (a repeated measurement of the workload), ``fact`` (stated once),
     ``measure`` (computed from the capture: see harness/analysis/metrics.py) and ``counter`` (what

@@ -11,6 +11,7 @@ SECTIONS = ("environments", "variants", "cases", "captures", "metrics", "referen
 """The sections that map names to entries."""
 
 _MOST_LISTED = 12
+_MOST_NEAR = 3
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Names:
         return cls(found)
 
     def unknown(self, section: str, name: str) -> Iterator[str]:
-        """Yield what is wrong with a name that the section does not have."""
+        """Yield the mistake of a name that the section does not have."""
         known = self.by_section.get(section)
         if known is None or name in known:
             return
@@ -47,6 +48,16 @@ class Names:
         else:
             remedy = f"{section} has none yet"
         yield f"no {section[:-1]} {shown(name)} ({remedy})"
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """Return a remedy for an unknown name: the known ones most like it, else the first of all."""
+    near = difflib.get_close_matches(name, known, n=3)
+    near += [each for each in known if name and name in each and each not in near]
+    if near:
+        return f"did you mean {' or '.join(near[:_MOST_NEAR])}?"
+    more = ", …" if len(known) > _MOST_LISTED else ""
+    return f"there are: {', '.join(known[:_MOST_LISTED])}{more}"
 
 
 def twice(where: Place, names: Sequence[str]) -> Iterator[Mistake]:

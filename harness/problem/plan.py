@@ -9,6 +9,7 @@ from typing import Any
 from harness.captures.registry import KINDS
 from harness.errors import UsageError
 from harness.problem.model import MOST_ROUNDS, CaptureKind, Device, Problem
+from harness.problem.names import nearest
 from harness.problem.needs import Spot, Use, uses
 
 
@@ -34,6 +35,7 @@ class Cell:
     ``alone``: no other cell may set itself up meanwhile, because this one tunes kernels by timing.
     ``paired``: it compares within itself, so it is not tried again where the GPU was held back.
     ``gpus``: how many GPUs it uses; ``gpu_bytes``: the memory that it takes at most of each.
+    ``loads_host``: it loads what GPUs of one host share, so no other GPU's cell runs beside it.
     """
 
     variant: str
@@ -50,6 +52,7 @@ class Cell:
     paired: bool = False
     gpus: int = 1
     gpu_bytes: float = 0
+    loads_host: bool = False
 
     @property
     def id(self) -> str:
@@ -229,6 +232,7 @@ def _cell(
         paired=problem.cases[case].paired,
         gpus=problem.cases[case].gpus,
         gpu_bytes=problem.cases[case].gpu_memory_gb * 1e9,
+        loads_host=problem.cases[case].loads_host,
     )
 
 
@@ -261,5 +265,5 @@ def _known(problem: Problem, selected: Selected) -> None:
             if name not in names:
                 raise UsageError(
                     f"problem {problem.folder.name} has no {kind[:-1]} {name!r}",
-                    remedy=f"there are: {', '.join(names)}",
+                    remedy=nearest(name, list(names)),
                 )

@@ -40,7 +40,7 @@ class Understood:
 
 
 def understood(said: Located) -> Understood:
-    """Return the problem that a manifest describes, and what is wrong with it."""
+    """Return the problem that a manifest describes, and the manifest's mistakes."""
     mistakes = said.mistakes
     data = said.data
     if not isinstance(data, dict):

@@ -1,0 +1,1 @@
+"""What crosses machines: captures from elsewhere, and reports that are sent and received."""

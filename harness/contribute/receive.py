@@ -1,0 +1,178 @@
+"""Checks a report that somebody sends: its files, its seals, its names; renders and judges it anew.
+
+Nothing of it is trusted: no template comes with it, members of an archive are read and never
+extracted by name, and evidence is read within a budget as everywhere.
+"""
+
+import re
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import files
+from harness.contribute.private import Private
+from harness.errors import CaptureError, HarnessError, UsageError
+from harness.evidence import capture_list
+from harness.evidence.subject import Folder
+from harness.extract import door
+from harness.problem import manifest
+from harness.report import card, publish
+from harness.report.verdicts import by_verdict, tally
+
+_FILE = re.compile(
+    r"README\.md|card\.json|figures/[\w.+-]+\.svg|pages/[\w.+-]+\.md"
+    r"|evidence/(?:\w+\.parquet|provenance\.json|captures\.json)|captures/[\w.+-]+",
+    re.ASCII,
+)
+_FOLDER = re.compile(r"reports/[\w.-]+/[\w.-]+/", re.ASCII)
+_MOST_FILES = 2_000
+_MOST_BYTES = 64 << 20
+_MADE = ("figures", publish.PAGES)
+"""The folders that rendering writes whole."""
+
+
+@dataclass(frozen=True)
+class Received:
+    """A report as it came in: what is wrong with it, and how its claims were judged here."""
+
+    folder: str
+    faults: tuple[str, ...]
+    verdicts: str = ""
+
+
+def check(source: Path, problems: Path) -> Received:
+    """Check a report's folder, or the archive that ``harness contribute`` wrote.
+
+    UsageError for what is neither.
+    """
+    if source.is_dir():
+        return _checked(source, problems, f"{source.parent.name}/{source.name}")
+    with tempfile.TemporaryDirectory(prefix="contribution-") as scratch:
+        folder = _unpacked(source, Path(scratch))
+        return _checked(folder, problems, f"{folder.parent.name}/{folder.name}")
+
+
+def _checked(folder: Path, problems: Path, name: str) -> Received:
+    faults = list(_odd_files(folder))
+    if faults:
+        return Received(name, tuple(faults))
+    try:
+        problem_name, target = name.split("/")
+        problem = manifest.find(problems, problem_name)
+        report = door.report(folder)
+        faults = [*_of_origin(report, problem_name, target), *_captures(folder), *_names(report)]
+        with tempfile.TemporaryDirectory(prefix="rendered-") as scratch:
+            again = Path(scratch) / target
+            for part in ("evidence", "captures"):
+                if (folder / part).is_dir():
+                    shutil.copytree(folder / part, again / part)
+            publish.render(problem, again)
+            faults += _differences(folder, again)
+            results = publish.page_of(problem, again).results
+    except HarnessError as error:
+        return Received(name, (*faults, str(error).replace(f"{folder}/", "")))
+    return Received(name, tuple(faults), tally(by_verdict(results)))
+
+
+def _odd_files(folder: Path) -> Iterator[str]:
+    """Yield what a report does not hold: links, other files, too many, too much."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir()]
+    if len(paths) > _MOST_FILES or sum(path.lstat().st_size for path in paths) > _MOST_BYTES:
+        yield f"more than {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB"
+        return
+    for path in paths:
+        name = path.relative_to(folder).as_posix()
+        if oddity := files.oddity(path.lstat().st_mode):
+            yield f"{name!a}: {oddity}"
+        elif not _FILE.fullmatch(name):
+            yield f"{name!a}: no file of a report"
+
+
+def _of_origin(report: Folder, problem: str, target: str) -> Iterator[str]:
+    """Yield why a report is not to be committed under this name."""
+    origin = report.origin
+    if origin.run.problem != problem:
+        yield f"its evidence is of {origin.run.problem!a}"
+    if origin.run.target.slug != target:
+        yield f"its evidence was made on {origin.run.target.slug!a}"
+    if origin.run.target.device == "cpu":
+        yield "a report of a CPU is not committed"
+    if origin.unfinished:
+        yield "unfinished: {} of {} cells were run".format(*origin.unfinished)
+
+
+def _captures(folder: Path) -> Iterator[str]:
+    """Yield the captures that are not those of the list."""
+    for capture in sorted((folder / "captures").glob("*")):
+        try:
+            capture_list.check(capture)
+        except CaptureError as error:
+            yield f"captures/{capture.name}: {error.what}"
+
+
+def _names(report: Folder) -> Iterator[str]:
+    """Yield what in a report's evidence names a machine or a person."""
+    import json
+
+    import polars as pl
+
+    private = Private()
+    for found in private.found(json.dumps(report.origin.as_json(), ensure_ascii=False)):
+        yield f"provenance.json names {found!a}"
+    if any(call.job for call in report.origin.run.origins):
+        yield "provenance.json names the job of a batch system"
+    for name, table in report.tables.items():
+        for column in table.columns:
+            if table[column].dtype in (pl.String, pl.Categorical):
+                texts = table[column].cast(pl.String).unique().drop_nulls().to_list()
+                for found in private.found("\n".join(texts)):
+                    yield f"{name}.parquet, {column}, names {found!a}"
+
+
+def _differences(folder: Path, again: Path) -> Iterator[str]:
+    """Yield the pages and figures that its evidence does not render to."""
+    for name in sorted({*_pages(folder), *_pages(again)}):
+        here, there = folder / name, again / name
+        if not here.is_file():
+            yield f"{name} is missing"
+        elif not there.is_file() or here.read_bytes() != there.read_bytes():
+            yield f"{name} is not what its evidence renders to (harness report --report FOLDER)"
+
+
+def _pages(folder: Path) -> Iterator[str]:
+    yield from ("README.md", card.NAME)
+    for part in _MADE:
+        for path in (folder / part).glob("*"):
+            yield f"{part}/{path.name}"
+
+
+def _unpacked(archive: Path, to: Path) -> Path:
+    """Write the files of an archive below ``to`` and return the report's folder."""
+    found: set[str] = set()
+    size = 0
+    try:
+        with tarfile.open(archive, "r:gz") as packed:
+            for count, member in enumerate(packed):
+                place = _FOLDER.match(member.name)
+                if not (member.isreg() and place and _FILE.fullmatch(member.name[place.end() :])):
+                    what = f"holds {ascii(member.name)[:100]}, which is no file of a report"
+                    raise UsageError(what, where=archive)
+                size += member.size
+                if count >= _MOST_FILES or size > _MOST_BYTES:
+                    what = f"more than {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB"
+                    raise UsageError(what, where=archive)
+                content = packed.extractfile(member)
+                target = to / member.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if content:
+                    target.write_bytes(content.read())
+                found.add(place[0])
+    except (tarfile.TarError, OSError, EOFError) as error:
+        remedy = "give a report's folder, or what harness contribute wrote"
+        raise UsageError(f"no contribution: {error}", where=archive, remedy=remedy) from None
+    if len(found) != 1:
+        raise UsageError(f"holds {len(found)} reports", where=archive, remedy="send one at a time")
+    return to / found.pop()

@@ -1,0 +1,122 @@
+"""Remarks on claims and on the metrics that they read."""
+
+import re
+from collections.abc import Iterator
+
+from harness.lint.study import Remark, Study
+from harness.problem.claim_checks import complete
+from harness.problem.model import DEVICES, Advice, BoundClaim, Problem
+
+_ALL = 1e12
+"""A bound that no time, rate, ratio or number of bytes of a study reaches."""
+_FEWEST = 3
+"""Variants with which an advice has an alternative."""
+
+
+def no_claims(study: Study) -> Iterator[Remark]:
+    """Yield a remark on a study that claims nothing."""
+    if not study.problem.claims:
+        what = "the study claims nothing, so no run can refute it"
+        yield study.remark("no-claims", ("claims",), what, "state what its evidence should show")
+
+
+def unread_metric(study: Study) -> Iterator[Remark]:
+    """Yield a remark on each metric that neither a claim nor a template names.
+
+    Without a template, the default worklog shows every metric.
+    """
+    if not study.texts:
+        return
+    read = {name.partition("@")[0] for name in _read_by_claims(study.problem)}
+    said = "\n".join(study.texts.values())
+    for name in study.problem.metrics:
+        if name not in read and not re.search(rf"[\"']{re.escape(name)}(@|[\"'])", said):
+            what = f"no claim and no template reads {name!r}"
+            yield study.remark("unread-metric", ("metrics", name), what, "show it, or drop it")
+
+
+def cannot_fail(study: Study) -> Iterator[Remark]:
+    """Yield a remark on each claim that holds whatever is measured.
+
+    A value that is no difference is at least 0, and a number that the workload states, undivided,
+    is what its script was told.
+    """
+    for index, claim in enumerate(study.problem.claims):
+        if isinstance(claim, Advice):
+            continue
+        bound = claim.bound
+        if (bound.above is not None and bound.above <= 0) or (
+            bound.between is not None and bound.between[0] <= 0 and bound.between[1] >= _ALL
+        ):
+            what = f"{claim.id}: no measured value misses the bound"
+            yield study.remark(
+                "cannot-fail", ("claims", index, "bound"), what, "give one that a run could miss"
+            )
+        elif _is_stated(study.problem, claim):
+            what = f"{claim.id}: reads a setting that repro.py was given and states again"
+            remedy = "bound what the workload did, as measured"
+            yield study.remark("cannot-fail", ("claims", index), what, remedy)
+
+
+def no_alternative(study: Study) -> Iterator[Remark]:
+    """Yield a remark on each advice whose cases measure no variant but its two sides.
+
+    A study of two variants has none for any advice, which is told once.
+    """
+    advised = [claim for claim in study.problem.claims if isinstance(claim, Advice)]
+    remedy = "measure what a reader would try instead"
+    if advised and len(study.problem.variants) < _FEWEST:
+        what = "with two variants, no advice has an alternative to beat"
+        yield study.remark("no-alternative", ("variants",), what, remedy)
+        return
+    for index, claim in enumerate(study.problem.claims):
+        if isinstance(claim, Advice) and not _alternatives(study.problem, claim):
+            what = f"{claim.id}: its cases measure nothing else that {claim.take!r} has to beat"
+            yield study.remark("no-alternative", ("claims", index), what, remedy)
+
+
+def no_range(study: Study) -> Iterator[Remark]:
+    """Yield a remark on each advice that is measured in a single case."""
+    for index, claim in enumerate(study.problem.claims):
+        if isinstance(claim, Advice) and len(claim.at) == 1:
+            what = f"{claim.id}: it is measured in one case and says {claim.holds_for!r}"
+            remedy = "measure both ends of the range under 'at'"
+            yield study.remark("no-range", ("claims", index, "at"), what, remedy)
+
+
+def _read_by_claims(problem: Problem) -> Iterator[str]:
+    for claim in problem.claims:
+        yield claim.metric
+        if isinstance(claim, Advice):
+            yield from claim.pays
+        elif claim.over is not None and claim.over.metric:
+            yield claim.over.metric
+
+
+def _is_stated(problem: Problem, claim: BoundClaim) -> bool:
+    """Return whether a claim, without a ratio, reads a fact named like a parameter."""
+    _, case, name = complete(claim, claim.of)
+    metric = problem.metric(name)
+    given = {*problem.cases[case].params, *(_options(problem))}
+    return claim.over is None and metric.per is None and metric.fact in given
+
+
+def _options(problem: Problem) -> Iterator[str]:
+    for variant in problem.variants.values():
+        yield from variant.options
+
+
+def _alternatives(problem: Problem, advice: Advice) -> list[str]:
+    """Return the variants that the advice has to beat, besides its own side ``instead_of``."""
+    kind = problem.metric(advice.metric).capture
+    return [
+        name
+        for name in problem.variants
+        if name not in (advice.take, advice.instead_of, *advice.but)
+        and any(
+            problem.covers(kind, name, case, device)
+            for case in advice.at
+            for device in DEVICES
+            if advice.needs in (None, device)
+        )
+    ]

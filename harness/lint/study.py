@@ -1,0 +1,60 @@
+"""What a review reads: the manifest with its lines, the templates, and the published reports."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+from harness.problem import located_yaml, manifest
+from harness.problem.located_yaml import Located, Place
+from harness.problem.model import Problem
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One thing that a reviewer would ask to change: the rule, where, what, and what to do."""
+
+    rule: str
+    path: Path
+    line: int
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.rule}: {self.what} ({self.remedy})"
+
+
+@dataclass(frozen=True)
+class Study:
+    """A problem and what it was published as.
+
+    ``reports``: the folders of its reports; ``glossary``: the page of the harness's words.
+    """
+
+    problem: Problem
+    said: Located
+    reports: tuple[Path, ...] = ()
+    glossary: str = ""
+
+    @classmethod
+    def read(cls, problem: Problem, reports: tuple[Path, ...] = (), glossary: str = "") -> Self:
+        """Return the study of a problem; ManifestError if its manifest is not readable."""
+        said = located_yaml.read(problem.folder / manifest.MANIFEST)
+        return cls(problem, said, reports, glossary)
+
+    @property
+    def templates(self) -> list[Path]:
+        """Return the templates of the worklog and its pages."""
+        folder = self.problem.folder
+        own = [folder / "worklog.md.j2", *sorted(folder.glob("pages/*.md.j2"))]
+        return [path for path in own if path.is_file()]
+
+    @cached_property
+    def texts(self) -> dict[Path, str]:
+        """Return the text of each template."""
+        return {path: path.read_text(encoding="utf-8", errors="replace") for path in self.templates}
+
+    def remark(self, rule: str, where: Place, what: str, remedy: str) -> Remark:
+        """Return a remark on a place of the manifest."""
+        line, _ = self.said.mark(where)
+        return Remark(rule, self.problem.folder / manifest.MANIFEST, line, what, remedy)

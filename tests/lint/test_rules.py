@@ -1,0 +1,236 @@
+"""Each rule of a review: what it remarks, on which line, and what it leaves alone."""
+
+from pathlib import Path
+
+import pytest
+
+from harness import lint
+from harness.lint import template
+from harness.lint.conclusions import concluding
+from harness.lint.study import Remark, Study
+from harness.problem import manifest
+from harness.references import resolve
+from tests.support.manifests import GOOD, written
+from tests.support.paths import ROOT
+from tests.support.reports import KEPT, kept_study
+
+ADVICE = """\
+  - id: take-fast
+    kind: advice
+    statement: Take fast.
+    metric: time
+    take: fast
+    instead_of: slow
+    at: [small]
+    holds_for: small
+"""
+THREE = GOOD.replace(
+    "cases:", "  third: {label: Third, environment: plain, options: {x: 1}}\ncases:"
+)
+
+
+def remarks(
+    folder: Path, rule: str, reports: tuple[Path, ...] = (), glossary: str = ""
+) -> list[Remark]:
+    study = Study.read(manifest.load(folder), reports, glossary)
+    return [remark for remark in lint.review(study) if remark.rule == rule]
+
+
+def of_manifest(tmp_path: Path, text: str, rule: str) -> list[str]:
+    """Return the line of a manifest that each remark of a rule points to."""
+    found = remarks(written(tmp_path, text), rule)
+    return [text.splitlines()[remark.line - 1].strip() for remark in found]
+
+
+def of_template(tmp_path: Path, text: str, rule: str, glossary: str = "") -> list[tuple[int, str]]:
+    """Return line and words of each remark of a rule on a template."""
+    folder = written(tmp_path, GOOD)
+    (folder / "worklog.md.j2").write_text(text, encoding="utf-8")
+    found = remarks(folder, rule, glossary=glossary)
+    assert {remark.path.name for remark in found} <= {"worklog.md.j2"}
+    return [(remark.line, remark.what) for remark in found]
+
+
+@pytest.mark.parametrize("rule", lint.RULES)
+def test_every_rule_is_a_function_that_says_what_it_remarks(rule: str) -> None:
+    function = resolve(lint.RULES[rule])
+    assert function.__name__ == rule.replace("-", "_")
+    assert function.__doc__ and function.__doc__.startswith("Yield a remark on ")
+
+
+def test_a_sound_study_has_no_remark(tmp_path: Path) -> None:
+    assert lint.review(Study.read(manifest.load(written(tmp_path, THREE)))) == []
+
+
+def test_a_study_without_claims_is_told(tmp_path: Path) -> None:
+    text = GOOD.partition("claims:")[0] + "claims: []\n"
+    assert of_manifest(tmp_path, text, "no-claims") == ["claims: []"]
+
+
+def test_a_metric_that_nothing_reads_is_told_where_there_is_a_template(tmp_path: Path) -> None:
+    more = "  rest: {label: rest, unit: ms, capture: timing, sample: wall_time}\n"
+    folder = written(tmp_path, GOOD.replace("claims:", f"{more}claims:"))
+    assert remarks(folder, "unread-metric") == []  # the default worklog shows it
+    (folder / "worklog.md.j2").write_text("{{ w.m('time', 'slow', 'small') }}")
+    (told,) = remarks(folder, "unread-metric")
+    assert "'rest'" in told.what
+    (folder / "worklog.md.j2").write_text("{{ w.m('rest@big', 'slow', 'small') }}")
+    assert remarks(folder, "unread-metric") == []
+
+
+@pytest.mark.parametrize(
+    ("bound", "told"),
+    [
+        ("{above: 0}", True),
+        ("{between: [0, 1.0e+15]}", True),
+        ("{above: 0.1}", False),
+        ("{below: 0}", False),
+        ("{between: [0, 2]}", False),
+    ],
+)
+def test_a_bound_that_every_value_meets_is_told(tmp_path: Path, bound: str, told: bool) -> None:
+    text = GOOD.replace("{below: 1}", bound).replace("    over: {variant: slow}\n", "")
+    assert of_manifest(tmp_path, text, "cannot-fail") == [f"bound: {bound}"] * told
+
+
+def test_a_parameter_that_the_script_states_again_is_told(tmp_path: Path) -> None:
+    text = (
+        GOOD.replace("sample: wall_time", "fact: rows")
+        .replace("{label: Small}", "{label: Small, params: {rows: 3}}")
+        .replace("    over: {variant: slow}\n", "")
+    )
+    assert of_manifest(tmp_path, text, "cannot-fail") == ["- id: faster"]
+    measured = text.replace("params: {rows: 3}", "params: {columns: 3}")
+    assert of_manifest(tmp_path, measured, "cannot-fail") == []
+
+
+def test_an_advice_has_to_have_an_alternative(tmp_path: Path) -> None:
+    two = GOOD + ADVICE
+    assert of_manifest(tmp_path, two, "no-alternative") == ["variants:"]
+    assert of_manifest(tmp_path, THREE + ADVICE, "no-alternative") == []
+    excepted = THREE + ADVICE + "    except: {third: it needs a network}\n"
+    assert of_manifest(tmp_path, excepted, "no-alternative") == ["- id: take-fast"]
+
+
+def test_an_advice_has_to_be_measured_at_both_ends(tmp_path: Path) -> None:
+    assert of_manifest(tmp_path, THREE + ADVICE, "no-range") == ["at: [small]"]
+    both = (THREE + ADVICE).replace("at: [small]", "at: [small, big]")
+    both = both.replace("{label: Small}", "{label: Small}\n  big: {label: Big}")
+    assert of_manifest(tmp_path, both, "no-range") == []
+
+
+def test_a_variant_has_to_be_one_change_away_from_another(tmp_path: Path) -> None:
+    text = GOOD.replace("plain: {}", "plain: {}\n  other: {}")
+    far = "  far: {label: Far, environment: other, options: {x: 1}}\ncases:"
+    told = of_manifest(tmp_path, text.replace("cases:", far), "several-differences")
+    assert told == ["far: {label: Far, environment: other, options: {x: 1}}"]
+    near = f"  near: {{label: Near, environment: plain, options: {{x: 1}}}}\n{far}"
+    assert of_manifest(tmp_path, text.replace("cases:", near), "several-differences") == []
+
+
+def test_each_package_of_a_lock_is_pinned_and_hashed(tmp_path: Path) -> None:
+    folder = written(tmp_path, GOOD.replace("plain: {}", "plain: {lock: packages.lock}"))
+    digest = f"--hash=sha256:{'0' * 64}"
+    (folder / "packages.lock").write_text(
+        f"# made by uv\nfirst==1.0 \\\n    {digest}\nsecond>=2 \\\n    {digest}\n"
+        f"third==3.0\n--index-url https://example.org\nfourth[x]==4 {digest}  # via first\n"
+    )
+    told = remarks(folder, "unpinned")
+    assert [(remark.path.name, remark.line, remark.what) for remark in told] == [
+        ("packages.lock", 4, "second has no exact version"),
+        ("packages.lock", 6, "third has no hash"),
+    ]
+
+
+def test_numbers_written_by_hand_are_told_and_sizes_are_not(tmp_path: Path) -> None:
+    text = (
+        "It takes 3.5 ms, 12 % or 4× as long as 64 × 64 tiles of 16 bytes at 4096².\n\n"
+        "`sleep 3 ms` takes {{ w.m('time', 'slow', 'small') }}.\n"
+        "{# quoted: the datasheet #}Its limit is 700 W. It draws 650 W.\n"
+        "```\n9 ms\n```\n"
+    )
+    told = of_template(tmp_path, text, "literal-number")
+    assert [(line, what.split(" is ")[0]) for line, what in told] == [
+        (1, "'3.5 ms'"),
+        (1, "'12 %'"),
+        (1, "'4×'"),
+        (4, "'650 W'"),
+    ]
+
+
+CONCLUDING = """\
+# {{ problem.title }}
+
+It was measured. {% call w.concludes("a") %}It is faster.{% endcall %} Float8 is
+slower, by {{ w.m("time", "a", "b") }}.
+
+{% if w.holds("a") %}It wins.{% else %}It is worse.{% endif %}
+{# no conclusion: a definition #}A GPU is host-bound because it waits. It beats all.
+{{ w.bars("a", "time", "c", "Bars, p8 is the best of all.") }}
+
+```python
+x = fast  # better
+```
+The option `best` is set.
+| this | costs nothing | that |
+"""
+
+
+def test_sentences_outside_of_blocks_are_found_by_their_line(tmp_path: Path) -> None:
+    found = [
+        (3, "Float8 is slower, by •."),
+        (7, "It beats all."),
+        (8, "Bars, p8 is the best of all."),
+        (14, "costs nothing"),
+    ]
+    assert list(concluding(CONCLUDING)) == found
+    told = of_template(tmp_path, CONCLUDING, "unconditional")
+    assert [line for line, _ in told] == [line for line, _ in found]
+
+
+def test_a_conclusion_is_found_by_words_alone() -> None:
+    assert list(concluding("The `faster` mode is on. It takes as long.")) == []
+    assert [text for _, text in concluding("It is Slower.")] == ["It is Slower."]
+
+
+def test_an_abbreviation_is_explained_once(tmp_path: Path) -> None:
+    text = (
+        "A GPU has many of what we call a CTA and an SM on it. The same CTA again in this place.\n"
+        "A launch may use PDL for its work too. Programmatic dependent launch (PDL) came late.\n"
+        "The `XYZ` mode and [a link of ours](ABC.md) are code for us.\n"
+    )
+    told = of_template(tmp_path, text, "unknown-word", glossary="| SM | a multiprocessor |")
+    assert [(line, what.split()[-1]) for line, what in told] == [(1, "CTA")]
+
+
+def test_a_bound_that_reports_are_far_from_is_told() -> None:
+    problem = kept_study()
+    (claim,) = problem.claims
+    for above, expected in ((1.0, ["far-bound"]), (5.0, [])):
+        moved = claim.model_copy(update={"bound": claim.bound.model_copy(update={"above": above})})
+        changed = problem.model_copy(update={"claims": [moved]})
+        changed.lie_in(problem.folder)
+        study = Study.read(changed, (KEPT,))
+        found = [remark for remark in lint.review(study) if remark.rule == "far-bound"]
+        assert [remark.rule for remark in found] == expected
+    assert remarks(problem.folder, "far-bound") == []  # nothing is published
+    assert "13 times" in remarks(problem.folder, "far-bound", (KEPT,))[0].what
+
+
+def test_remarks_come_in_the_order_of_their_lines(tmp_path: Path) -> None:
+    folder = written(tmp_path, GOOD + ADVICE)
+    told = lint.review(Study.read(manifest.load(folder)))
+    assert [remark.rule for remark in told] == ["no-alternative", "no-range"]
+    assert str(told[0]).startswith(f"{folder / 'problem.yaml'}:6: no-alternative: ")
+
+
+def test_what_a_template_prints_is_found_in_its_place() -> None:
+    text = "{% set x = 1 %}\nOne.\n{% if x %}Two.{% endif %} Three.\n"
+    assert list(template.printed(text, allowed="no:")) == [(2, "One."), (3, "Two."), (3, "Three.")]
+
+
+def test_the_committed_studies_can_be_reviewed() -> None:
+    glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    for problem in manifest.load_all(ROOT / "problems")[0]:
+        study = Study.read(problem, (), glossary)
+        assert {remark.rule for remark in lint.review(study)} <= lint.RULES.keys()
