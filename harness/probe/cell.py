@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
-from harness.probe import profiler_range, timed_events
+from harness.probe import by_hand, profiler_range, timed_events
 from harness.probe.gpu_lock import Turn
-from harness.probe.names import INPUT, RECORD
+from harness.probe.names import INPUT, RECORD, WAITING
 from harness.probe.series import Series
 
 
@@ -35,13 +35,15 @@ class Cell:
         self.settings: dict[str, Any] = description["settings"]
         self.out = Path(description["out"])
         self.alone: bool = description["alone"]
-        self._gpu = Turn(Path(description["lock"]), alone=self.alone)
+        turn = Path(description["lock"])
+        self._gpu = Turn(turn, alone=self.alone, sign=self.out / WAITING)
         self._samples: list[dict[str, Any]] = []
         self._sampling: list[dict[str, Any]] = []
         self._windows: list[tuple[float, float, str]] = []
         self._facts: list[dict[str, Any]] = []
         self._declared: dict[str, int] = {}
         self._phases: list[dict[str, Any]] = []
+        self._by_hand: bool = description.get("by_hand", False)
         self._hook = _hook(description["hook"])(self)
         if self.device == "cuda":
             timed_events.before_each(torch.cuda.Event, self._tune)
@@ -51,16 +53,12 @@ class Cell:
     def load(cls, imports: Callable[[dict[str, Any]], None] = lambda _: None) -> "Cell":
         """Read the cell that ``harness run`` put this process up for, then ask for the device.
 
+        A script that a user starts takes ``--variant``, ``--case`` and ``--capture`` instead.
+
         ``imports`` gets the cell's params first: it imports what they need beside other cells'
         measurements, so it leaves the device alone.
         """
-        description = os.environ.get(INPUT)
-        if description is None:
-            raise SystemExit(
-                f"{INPUT} is not set: start this script through `harness run`, "
-                "or paste a command that `harness run --dry-run` prints"
-            )
-        known = json.loads(description)
+        known = json.loads(os.environ.get(INPUT) or by_hand.describe())
         imports(known["params"])
         return cls(known)
 
@@ -145,6 +143,8 @@ class Cell:
             "process": {"started": started(), **self._gpu.end()},
         }
         (self.out / RECORD).write_text(json.dumps(record), encoding="utf-8")
+        if self._by_hand:
+            by_hand.tell((self.case, self.variant, self.capture, self.device), record, self.out)
 
     def latency(self, step: Callable[[], object]) -> float:
         """Return the ms from a step's call until the device is idle again."""

@@ -37,7 +37,7 @@ def start(device: str) -> None:
 
 
 def mark(phase: str, device: str) -> None:
-    """Note what the driver and the allocator hold as ``phase`` ends; on a CPU there is neither."""
+    """Note the bytes that driver and allocator hold as ``phase`` ends; nothing on a CPU."""
     if device != "cuda":
         return
     free, total = torch.cuda.mem_get_info()

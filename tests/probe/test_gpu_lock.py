@@ -1,5 +1,6 @@
 """Turns on the GPU: set-up is shared, measurement is alone, and nobody starves."""
 
+import fcntl
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ def work(phase):
     time.sleep(0.02)
     os.write(log, f"{name} ends {phase}\\n".encode())
 
-turn = Turn(lock, alone=name.startswith("alone"))
+turn = Turn(lock, alone=name.startswith("alone"), sign=Path(f"{lock}.{name}"))
 work("set-up")
 turn.tune()
 work("tuning" if name.startswith("tunes") else "nothing")
@@ -37,7 +38,7 @@ import sys, time
 from pathlib import Path
 from harness.probe.gpu_lock import Turn
 name, lock, log = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-turn = Turn(lock, alone=name.startswith("alone"))
+turn = Turn(lock, alone=name.startswith("alone"), sign=Path(f"{lock}.{name}"))
 with turn.exclusively():
     with log.open("a") as file:
         file.write(f"{name} in\\n"); file.flush()
@@ -92,3 +93,17 @@ def test_a_killed_cell_frees_its_turn(tmp_path: Path) -> None:
     after = [sys.executable, "-c", CELL, "b", str(tmp_path / "lock"), str(tmp_path / "log")]
     subprocess.run(after, check=True, timeout=20)
     assert (tmp_path / "log").read_text() == "a in\nb in\nb out\n"
+
+
+def test_a_cell_shows_that_it_waits(tmp_path: Path) -> None:
+    lock, sign = tmp_path / "lock", tmp_path / "lock.a"
+    with lock.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        argv = [sys.executable, "-c", CELL, "a", str(lock), str(tmp_path / "log")]
+        cell = subprocess.Popen(argv)
+        until = time.monotonic() + 20
+        while not sign.is_dir() and time.monotonic() < until:
+            time.sleep(0.01)
+        assert sign.is_dir()
+    assert cell.wait(timeout=20) == 0
+    assert not sign.exists()

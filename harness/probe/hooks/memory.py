@@ -15,7 +15,7 @@ class Memory(Hook):
         memory.start(self.cell.device)
 
     def end_phase(self, name: str) -> None:
-        """Note what the driver and the allocator hold as the phase ends."""
+        """Note the bytes that driver and allocator hold as the phase ends."""
         memory.mark(name, self.cell.device)
 
     def measure(self, name: str, step: Callable[[], object]) -> None:
