@@ -4,5 +4,6 @@ ENGINES = {
     "local": "harness.engines.local:Local",
     "docker": "harness.engines.container:Docker",
     "podman": "harness.engines.container:Podman",
+    "apptainer": "harness.engines.apptainer:Apptainer",
 }
 """Name to class (see ``harness.engines.engine.Engine``), imported when chosen."""

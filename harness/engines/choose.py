@@ -1,6 +1,7 @@
 """Which engine runs a problem: the one asked for, or the first of "auto" that can be built."""
 
 import contextlib
+import errno
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,8 +15,11 @@ from harness.machine.target import Target
 from harness.problem.model import Problem
 from harness.references import resolve
 
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
+"""What taking a lock fails with where the file system has none."""
+
 WorkOn = Callable[[str, Path], None]
-"""Called with what is about to take long, and the log that it writes."""
+"""Called with a description of work that takes long, and the log that the work writes."""
 
 
 def known(wanted: str) -> None:
@@ -102,6 +106,9 @@ def _installing() -> Iterator[None]:
         lock.parent.mkdir(parents=True, exist_ok=True)
         descriptor = locks.wait_for(lock)
     except OSError as error:
+        if error.errno in _NO_LOCKS:  # on a shared file system: each builds its own, one stays
+            yield
+            return
         remedy = "choose a checkout that you may write to"
         raise ToolError(f"cannot install: {error.strerror}", where=lock, remedy=remedy) from None
     try:

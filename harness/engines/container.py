@@ -8,10 +8,9 @@ from pathlib import Path
 
 from harness import process
 from harness.captures.registry import KINDS
-from harness.checkout import CHECKOUT
-from harness.engines import docker_events, rights
+from harness.engines import docker_events, inside, rights
 from harness.engines.docker_cli import RUN_LABEL, Client, Name, explained
-from harness.engines.engine import Command, Node, OnHost, cell_input, compile_threads
+from harness.engines.engine import Command, Node, OnHost
 from harness.engines.image import builds
 from harness.engines.local import Local, lock_hashes
 from harness.engines.options import Options
@@ -19,12 +18,6 @@ from harness.engines.rights import Mount
 from harness.errors import ToolError, UsageError
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
-
-_CACHES = {
-    "TORCHINDUCTOR_CACHE_DIR": "/tmp/inductor",  # noqa: S108 - the container's own
-    "TRITON_CACHE_DIR": "/tmp/triton",  # noqa: S108
-}
-_SOURCE, _PROBLEM, _OUT, _LOCKS = "/work/source", "/work/problem", "/out", "/work/locks"
 
 
 class Container(OnHost, ABC):
@@ -72,23 +65,10 @@ class Container(OnHost, ABC):
 
     def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
         """Return the program's process; its container has the name that ``end`` stops it by."""
-        env = {
-            "HARNESS_CELL": cell_input(cell, self.node.target, _OUT, _LOCKS),
-            "PYTHONPATH": ":".join([_SOURCE, *self._overlays(cell.environment)]),
-            **_CACHES,
-            **compile_threads(cell, self.node.target),
-        }
-        python = str(self._options.python or "python3")
-        argv = KINDS[cell.capture].wrap([python, f"{_PROBLEM}/repro.py"], Path(_OUT), cell.flags)
+        env = inside.variables(cell, self.node.target, self._overlays(cell.environment))
+        argv = inside.workload(cell, str(self._options.python or "python3"))
         name = _name("", scratch.parent, cell)
-        locks = scratch / "locks"
-        mounts = [
-            Mount(CHECKOUT / "harness", f"{_SOURCE}/harness"),
-            Mount(self._problem.folder.resolve(), _PROBLEM),
-            Mount(locks, _LOCKS),
-        ]
-        if self._problem.workloads:
-            mounts.append(Mount(self._problem.shared.resolve(), f"{_SOURCE}/workloads"))
+        mounts = inside.mounts(self._problem, scratch)
         flags = [
             _label(scratch.parent),
             *rights.capabilities(cell, self.node.target),
@@ -99,7 +79,7 @@ class Container(OnHost, ABC):
     def afterwards(self, cell: Cell, out: Path) -> list[Command]:
         """Return the profiler's own exports, in containers without a GPU."""
         commands = []
-        for number, argv in enumerate(KINDS[cell.capture].after(Path(_OUT))):
+        for number, argv in enumerate(KINDS[cell.capture].after(Path(inside.OUT))):
             name = _name(f"export-{number}-", out.parents[2], cell)  # above cells and the cell
             flags = [_label(out.parents[2]), "--cap-drop=ALL"]
             commands.append(self._command(name, out, flags, [], {}, argv))
@@ -157,26 +137,33 @@ class Container(OnHost, ABC):
         """Return the program's call for a container with no rights beyond those in ``flags``."""
         env = _home(host=bool(self._host)) | env
         folders = [*self._options.mounts, *([self._host.store] if self._host else [])]
-        mounts = [*mounts, Mount(out, _OUT, writable=True), *map(_mounted, dict.fromkeys(folders))]
+        mounts = [
+            *mounts,
+            Mount(out, inside.OUT, writable=True),
+            *map(_mounted, dict.fromkeys(folders)),
+        ]
         call = [
             *(self._client.program, "run", "--rm", "--init", "--pull=never", f"--name={name}"),
             *rights.bounds(self._client, self.node.target),
             *flags,
             *(mount.flag() for mount in mounts),
             *(f"--env={key}={value}" for key, value in env.items()),
-            *(f"--env={process.RUN}", f"--workdir={_OUT}", self.image, *argv),  # our own value
+            *(
+                f"--env={process.RUN}",
+                f"--workdir={inside.OUT}",
+                self.image,
+                *argv,
+            ),  # our own value
         ]
         # Above the output folder: podman's monitor leaves a file `oom` where it stands.
         return Command(call, {}, out.parent, name, rights.owner(), self._client.removal(name))
 
     def _overlays(self, environment: str) -> list[str]:
-        """Return the folders of an environment's packages and of what the probe imports."""
-        lock = self._problem.environments[environment].lock
+        """Return the folders of an environment's packages and of the probe's."""
         if self._host:
             folders = (self._host.overlay(environment), self._host.probe_overlay)
             return [str(folder) for folder in folders if folder]
-        names = [Path(lock).stem] if lock else []
-        return [f"/opt/envs/{name}" for name in [*names, *["probe"] * bool(self.node.target.gpu)]]
+        return inside.overlays(self._problem, environment, self.node.target)
 
 
 def _mounted(folder: Path) -> Mount:

@@ -2,7 +2,9 @@
 
 import re
 
+from harness import process
 from harness.checkout import CHECKOUT
+from harness.engines import apptainer
 from harness.engines.docker_cli import Client, Name, cdi_devices
 from harness.engines.engine import Node
 from harness.errors import ToolError
@@ -19,6 +21,7 @@ def checks(node: Node, wanted: str) -> list[Check]:
     lines = machine.checks(target, node.monitor())
     for name in ("docker", "podman"):
         lines += _engine(name, target, wanted=wanted == name)
+    lines.append(_apptainer(wanted=wanted == "apptainer"))
     if target.gpu:
         devices = ", ".join(cdi_devices())
         remedy = (
@@ -40,6 +43,15 @@ def _engine(name: Name, target: Target, *, wanted: bool) -> list[Check]:
     if target.gpu:
         lines.append(_gpu_inside(client, failed))
     return lines
+
+
+def _apptainer(*, wanted: bool) -> Check:
+    failed = False if wanted else None
+    try:
+        version = process.output([apptainer.program(), "--version"])
+    except ToolError as error:
+        return Check("apptainer", failed, error.what, error.remedy)
+    return Check("apptainer", True, version)
 
 
 def _gpu_inside(client: Client, failed: bool | None) -> Check:

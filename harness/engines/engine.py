@@ -1,12 +1,13 @@
 """What every engine can do, and the machine that it supplies."""
 
 import json
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from harness import files
+from harness import files, process
 from harness.captures.registry import KINDS
 from harness.engines.options import Options
 from harness.machine.monitor import Monitor
@@ -26,7 +27,8 @@ class Command:
 
     ``name`` is the container's, empty for a process of the host, and ``removal`` the call that
     removes it. ``owner`` is the user id that the output folder has to belong to, where that is not
-    the caller's.
+    the caller's. ``token_names`` are the variables that carry the run's token: another program may
+    pass it on under a name of its own.
     """
 
     argv: list[str]
@@ -35,6 +37,7 @@ class Command:
     name: str = ""
     owner: int | None = None
     removal: tuple[str, ...] = ()
+    token_names: tuple[str, ...] = (process.RUN,)
 
 
 class Node(Protocol):
@@ -46,6 +49,13 @@ class Node(Protocol):
     @property
     def target(self) -> Target:
         """Return the machine's GPU, CPU, system and tools."""
+        ...
+
+    def only(self, gpus: Sequence[str]) -> "Node":
+        """Return this machine with these GPUs alone, in their order: indices, or UUIDs' beginnings.
+
+        Raises UsageError for a GPU that the machine does not show, or that is named twice.
+        """
         ...
 
     def monitor(self, token: str | None = None) -> Monitor:
@@ -85,11 +95,11 @@ class Engine(Protocol):
         ...
 
     def preparation(self, environments: list[str]) -> list[list[str]]:
-        """Return the commands that would build what is missing for these environments."""
+        """Return the commands that would build the missing parts of these environments."""
         ...
 
     def prepare(self, environments: list[str], log: Path) -> None:
-        """Build what is missing; ToolError if that fails."""
+        """Build the missing parts; ToolError if that fails."""
         ...
 
     def command(self, cell: Cell, out: Path, scratch: Path) -> Command:

@@ -47,27 +47,12 @@ class Local(OnHost):
         ]
 
     def prepare(self, environments: list[str], log: Path) -> None:
-        """Install what is missing; each environment appears whole or not at all."""
+        """Install the missing environments; each appears whole or not at all."""
         for folder, commands in self._installs(environments):
             if folder.is_dir():
                 continue
-            with files.atomic_folder(folder) as building:
-                for argv in commands(building):
-                    done = process.run(
-                        argv,
-                        cwd=CHECKOUT,
-                        env=process.environment({}),
-                        log=log,
-                        deadline_s=_INSTALL_DEADLINE_S,
-                    )
-                    if done.status != "ok":
-                        raise ToolError(
-                            f"installing {folder.name} {done.status}: {done.detail}",
-                            where=log,
-                            remedy="without a network: --python an interpreter that has torch, "
-                            "and --wheels a folder that holds the locked wheels; where pip finds "
-                            "no CPU build of torch: PIP_EXTRA_INDEX_URL an index that has one",
-                        )
+            # Never in place of another's: cells of a node that shares the folder may use that.
+            files.filled_folder(folder, partial(_install, folder.name, commands, log))
 
     def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
         """Return the cell's process; its caches are its variant's, its scratch files its own."""
@@ -84,7 +69,7 @@ class Local(OnHost):
             "TRITON_CACHE_DIR": str(cache / "triton"),
             **compile_threads(cell, self.node.target),
             **_visible(self.node.target.gpus[: cell.gpus]),
-            "TMPDIR": str(scratch / "tmp" / cell.id),
+            "TMPDIR": str((scratch / "tmp" / cell.id).resolve()),
         }
         workload = [str(self._python), str((self._problem.folder / "repro.py").resolve())]
         argv = KINDS[cell.capture].wrap(workload, out, cell.flags)
@@ -141,7 +126,7 @@ class Local(OnHost):
 
     @property
     def probe_overlay(self) -> Path | None:
-        """Return the folder of what the probe imports beside torch, None where no GPU needs it."""
+        """Return the folder of the probe's packages beside torch, None where no GPU needs them."""
         return self.store / f"probe-{_hash(PROBE_LOCK)[:12]}" if self.node.target.gpu else None
 
     def _installs(self, environments: list[str]) -> Iterator[tuple[Path, Commands]]:
@@ -174,6 +159,26 @@ class Local(OnHost):
     @property
     def _index(self) -> list[str]:
         return ["--no-index", "--find-links", str(self._wheels)] if self._wheels else []
+
+
+def _install(name: str, commands: Commands, log: Path, building: Path) -> None:
+    """Run the commands that fill the folder of that name; ToolError if one of them fails."""
+    for argv in commands(building):
+        done = process.run(
+            argv,
+            cwd=CHECKOUT,
+            env=process.environment({}),
+            log=log,
+            deadline_s=_INSTALL_DEADLINE_S,
+        )
+        if done.status != "ok":
+            raise ToolError(
+                f"installing {name} {done.status}: {done.detail}",
+                where=log,
+                remedy="without a network: --python an interpreter that has torch, "
+                "and --wheels a folder that holds the locked wheels; where pip finds "
+                "no CPU build of torch: PIP_EXTRA_INDEX_URL an index that has one",
+            )
 
 
 def _visible(gpus: Sequence[Gpu]) -> dict[str, str]:

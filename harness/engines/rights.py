@@ -28,10 +28,13 @@ class Mount:
     target: str
     writable: bool = False
 
-    def flag(self) -> str:
-        """Return the ``--mount`` flag: fields between commas, a field with a comma in quotes."""
-        fields = ["type=bind", f"source={self.source}", f"target={self.target}"]
-        fields += [] if self.writable else ["readonly"]
+    def flag(self, target: str = "target", read_only: str = "readonly") -> str:
+        """Return the ``--mount`` flag: fields between commas, a field with a comma in quotes.
+
+        ``target`` and ``read_only`` are what the program that gets the flag calls these fields.
+        """
+        fields = ["type=bind", f"source={self.source}", f"{target}={self.target}"]
+        fields += [] if self.writable else [read_only]
         return "--mount=" + ",".join(
             '"' + field.replace('"', '""') + '"' if set(field) & set(',"') else field
             for field in fields

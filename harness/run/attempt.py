@@ -129,12 +129,15 @@ class Attempts:
             done = process.run(
                 command.argv,
                 cwd=command.cwd,
-                env=process.environment(command.env | {process.RUN: self.token}),
+                env=process.environment(
+                    command.env | dict.fromkeys(command.token_names, self.token)
+                ),
                 log=log,
                 deadline_s=deadline_s,
                 stop=self.stop,
                 removal=command.removal,
                 watch=output.excess,
+                waits=output.waits,
                 file_bytes=MOST_OUTPUT_BYTES,
             )
         except ToolError as error:

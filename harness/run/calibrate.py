@@ -98,7 +98,7 @@ def note(run: run_folder.Run, target: Target) -> None:
     Without a GPU, or if the run failed, there are none to note.
     """
     with contextlib.suppress(ToolError):
-        ceilings, record = keep(run, target), run.provenance
+        ceilings, record = keep(run, target), run.recorded
         *earlier, last = record.origins
         if earlier:
             resumed = (*record.resumed[:-1], last.model_copy(update={"ceilings": ceilings}))

@@ -1,7 +1,7 @@
 """A plan as shell lines that can be pasted."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from harness.checkout import CHECKOUT
@@ -11,10 +11,8 @@ from harness.run.execute import locks
 from harness.run.output import OUT
 
 
-def pasteable(engine: Engine, cells: list[Cell], environments: list[str]) -> Iterator[str]:
-    """Yield the shell lines that build what is missing and run each cell."""
-    for argv in engine.preparation(environments):
-        yield shlex.join(argv)
+def pasteable(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
+    """Yield the shell lines that run each cell."""
     folder = CHECKOUT / "runs" / "by-hand"
     for cell in cells:
         yield f"# {cell.id}"

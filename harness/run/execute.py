@@ -17,7 +17,7 @@ from harness.problem.plan import Cell
 from harness.run.attempt import Attempts, Leave
 from harness.run.pauses import Pauses
 from harness.run.queue import Queue, exporters
-from harness.store import run_folder
+from harness.store import run_folder, temporary
 
 Notify = Callable[[Cell, str, float], None]
 """Called for each cell with the cell, "running" or its status and reason, and its seconds."""
@@ -119,18 +119,20 @@ class Execution:
         scratch = self.run.folder / "scratch"
         with files.writing(scratch):
             scratch.mkdir(exist_ok=True)  # not its parents: somebody may have removed the run
-            (scratch / "tmp" / cell.id).mkdir(parents=True, exist_ok=True)
             (scratch / "locks").mkdir(exist_ok=True)
             for path in locks(scratch, self.engine.node.target):
                 path.touch()
         try:
-            with files.atomic_folder(self.run.cell(cell.id)) as out:
+            with (
+                temporary.folder(scratch / "tmp" / cell.id),
+                files.atomic_folder(self.run.cell(cell.id)) as out,
+            ):
                 record = self._attempts.record(cell, out, scratch, leave)
                 if record.doubts and not cell.paired:
                     record = self._retried(cell, out, scratch, record)
                 files.write_json(out / run_folder.RECORD, record.as_json())
         finally:
-            for suffix in ("", ".first", ".second"):
+            for suffix in (".first", ".second"):
                 files.remove(scratch / "tmp" / f"{cell.id}{suffix}")
         return record
 

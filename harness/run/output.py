@@ -16,6 +16,7 @@ from pathlib import Path
 
 from harness import files
 from harness.engines.engine import MOST_OUTPUT_BYTES
+from harness.probe.names import WAITING
 from harness.store import run_folder
 
 OUT = "out"
@@ -60,6 +61,12 @@ class Output:
         except OSError as error:
             return f"its output cannot be looked into: {error.strerror}"
         return ""
+
+    def waits(self) -> bool:
+        """Return whether the workload says that it waits for its turn on the GPU."""
+        with contextlib.suppress(OSError):
+            return stat.S_ISDIR(os.lstat(self.folder / WAITING).st_mode)
+        return False
 
     def irregular(self) -> str:
         """Return what cannot be taken of what was left, with the reasons, "" if all can."""

@@ -21,6 +21,14 @@ def origin_of(
     problem: Problem, engine: Engine, arguments: Arguments, ceilings: Ceilings | None = None
 ) -> Origin:
     """Return the origin of a run that begins now."""
+    target = TargetRecord.model_validate(engine.node.target.as_dict())
+    record = EngineRecord.model_validate(engine.provenance())
+    known = {"engine": record, "ceilings": ceilings}
+    return submitted(problem, target, arguments).model_copy(update=known)
+
+
+def submitted(problem: Problem, target: TargetRecord, arguments: Arguments) -> Origin:
+    """Return the origin of a run that begins now, and whose cells other machines will run."""
     manifest = (problem.folder / MANIFEST).read_bytes()
     return Origin(
         problem=problem.folder.name,
@@ -28,11 +36,9 @@ def origin_of(
         git=_git(problem.folder),
         manifest_sha256=hashlib.sha256(manifest).hexdigest(),
         sources_sha256=source_hash(problem),
-        target=TargetRecord.model_validate(engine.node.target.as_dict()),
-        engine=EngineRecord.model_validate(engine.provenance()),
+        target=target,
         arguments=arguments,
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        ceilings=ceilings,
     )
 
 
@@ -45,7 +51,7 @@ def check_resumable(run: run_folder.Run, problem: Problem, target: Target) -> No
 
 def note_resumed(run: run_folder.Run, origin: Origin) -> None:
     """Record in the run that it goes on with ``origin``."""
-    record = run.provenance
+    record = run.recorded
     run.note(record.model_copy(update={"resumed": (*record.resumed, origin)}))
 
 

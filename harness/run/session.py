@@ -1,5 +1,6 @@
 """A run from request to cells: understand all that was asked, then install, then execute."""
 
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,13 +10,15 @@ from harness.engines import choose
 from harness.engines.engine import Engine, Node
 from harness.engines.options import Options
 from harness.errors import UsageError
-from harness.evidence.provenance import Arguments, Origin
-from harness.problem import manifest
+from harness.evidence.provenance import Arguments, Ceilings, Origin
+from harness.machine.target import Target
+from harness.problem import comparisons, manifest
 from harness.problem.model import Problem
 from harness.problem.plan import Cell, Selected, has_short_path, plan
-from harness.run import calibrate, dry_run, durations, provenance
+from harness.run import calibrate, dry_run, durations, lanes, provenance
 from harness.run.durations import Key
 from harness.run.execute import Execution, Notify, unfinished
+from harness.run.lanes import Lane
 from harness.run.queue import most_jobs
 from harness.store.run_folder import Run
 
@@ -27,7 +30,10 @@ class Request:
     ``problem`` is a number, a name or a folder. Without ``selected`` variants, cases or captures it
     is the short path, unless ``full`` asks for all or ``resume`` is a run folder, whose plan goes
     on. ``engine`` is an engine's name or "auto"; ``jobs`` the number of cells that set up side by
-    side, None for as many as the machine bears; ``lock_mhz`` the SM clock to hold.
+    side, None for as many as the machine bears; ``lock_mhz`` the SM clock to hold. ``gpus`` are the
+    GPUs that run cells side by side, by index or UUID; if empty, the first runs them all. ``runs``
+    is the folder that gets a new run's, the checkout's if None. ``part``: of the plan dealt to at
+    most so many jobs, the cells of the job of that number, from 0.
     """
 
     problem: str
@@ -38,6 +44,9 @@ class Request:
     lock_mhz: int | None = None
     resume: Path | None = None
     full: bool = False
+    gpus: tuple[str, ...] = ()
+    runs: Path | None = None
+    part: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,26 @@ class Session:
         """Yield the shell lines that would do the same by hand, with the first engine to try."""
         name, _ = choose.choose(self.request.engine, self.node.target)[0]
         engine = choose.make(name, self.problem, self.node, self.request.options)
-        yield from dry_run.pasteable(engine, self.cells, self.environments)
+        yield from map(shlex.join, engine.preparation(self.environments))
+        for own, cells in self.shares(name, engine, self.cells):
+            yield from dry_run.pasteable(own, cells)
+
+    def shares(
+        self, name: str, engine: Engine, cells: list[Cell]
+    ) -> list[tuple[Engine, tuple[Cell, ...]]]:
+        """Return each GPU's engine and cells, and last ``engine`` with the cells that run in turn.
+
+        Without ``--gpus`` there is one share before the last, and the last has no cells.
+        """
+        if not self.request.gpus:
+            return [(engine, tuple(cells)), (engine, ())]
+        nodes = [self.node.only([gpu.uuid]) for gpu in self.node.target.gpus]
+        dealt = comparisons.dealt(self.problem, cells, len(nodes))
+        own = [
+            (choose.make(name, self.problem, node, self.request.options), part)
+            for node, part in zip(nodes, dealt.beside, strict=False)
+        ]
+        return [*own, (engine, dealt.in_turn)]
 
     def install(
         self, notify: Callable[[str], None], work_on: choose.WorkOn = lambda *_: None
@@ -122,25 +150,39 @@ class Session:
             full=request.full and request.selected == Selected(),
             planned=tuple(cell.name for cell in cells),
         )
-        ceilings = None
-        if request.lock_mhz is not None:
+        shares = self.shares(name, engine, cells)
+        origins = [
+            provenance.origin_of(
+                self.problem, own, arguments, self._ceilings(own.node, name, notify, work_on)
+            )
+            for own, _ in shares[:-1] or shares
+        ]
+        runs = request.runs or checkout.runs()
+        run = self.resumed or Run.create(runs, self.problem.folder.name, origins[0])
+        further = tuple(origins if self.resumed else origins[1:])
+        return Work(request, self.problem, name, engine, run, cells, jobs, further, shares)
+
+    def _ceilings(
+        self, node: Node, name: str, notify: Callable[[str], None], work_on: choose.WorkOn
+    ) -> Ceilings | None:
+        """Return what a node's GPU reaches at most, None where the run has no use for that."""
+        if self.request.lock_mhz is not None:
             notify("no ceilings: they are measured at other clocks than those held now")
-        elif self.selected.short:  # its page draws no roof, and measuring them takes a minute
-            ceilings = calibrate.kept(self.node.target)
-        elif not calibrate.measured_by(self.problem):
-            work_on("looking up what this machine reaches at most", Path())
-            ceilings = calibrate.at_hand(self.node, name, request.options, notify)
-        origin = provenance.origin_of(self.problem, engine, arguments, ceilings)
-        run = self.resumed or Run.create(checkout.runs(), self.problem.folder.name, origin)
-        resumes = origin if self.resumed else None
-        return Work(request, self.problem, name, engine, run, cells, jobs, resumes)
+            return None
+        if self.selected.short:  # its page draws no roof, and measuring them takes a minute
+            return calibrate.kept(node.target)
+        if calibrate.measured_by(self.problem):
+            return None
+        work_on("looking up what this machine reaches at most", Path())
+        return calibrate.at_hand(node, name, self.request.options, notify)
 
 
 @dataclass(frozen=True)
 class Work:
     """An engine that is built, a run's folder, and the cells of the plan.
 
-    ``resumes`` is the origin with which an earlier run goes on, None for a new run.
+    ``further`` are origins that the run does not record yet: all of a run that goes on, those of
+    further GPUs of a new run. ``shares``: see :meth:`Session.shares`.
     """
 
     request: Request
@@ -150,7 +192,8 @@ class Work:
     run: Run
     cells: list[Cell]
     jobs: int
-    resumes: Origin | None
+    further: tuple[Origin, ...]
+    shares: list[tuple[Engine, tuple[Cell, ...]]]
 
     @property
     def to_run(self) -> list[Cell]:
@@ -159,16 +202,24 @@ class Work:
 
     def execute(self, notify: Notify) -> None:
         """Run the cells that are unfinished; those that fail are recorded and the rest goes on."""
-        work = Execution(self.engine, self.run, notify, self.jobs, self.request.lock_mhz)
+        *beside, in_turn = (
+            Lane(self._execution(own, notify), own_cells) for own, own_cells in self.shares
+        )
         with self.run.alone():
-            if self.resumes:
-                provenance.note_resumed(self.run, self.resumes)
-                work.end_leftovers()
+            for origin in self.further:
+                provenance.note_resumed(self.run, origin)
+            if self.request.resume:
+                in_turn.execution.end_leftovers()
             if not self.to_run:
                 return
-            work.execute(self.cells)
+            lanes.execute(beside, in_turn)
             if calibrate.measured_by(self.problem) and self.request.lock_mhz is None:
                 calibrate.note(self.run, self.engine.node.target)
+
+    def _execution(self, engine: Engine, notify: Notify) -> Execution:
+        """Return an execution on one share's engine, with its part of the jobs."""
+        jobs = self.jobs // max(1, len(self.shares) - 1)
+        return Execution(engine, self.run, notify, max(1, jobs), self.request.lock_mhz)
 
 
 def session(request: Request) -> Session:
@@ -183,11 +234,22 @@ def session(request: Request) -> Session:
     resumed = Run.open(request.resume) if request.resume else None
     problem = manifest.find(checkout.problems(), request.problem)
     node = choose.node_of(request.engine, request.options)
+    if request.gpus:
+        node = node.only(request.gpus)
+        _of_one_model(node.target)
     if request.lock_mhz is not None:
         node.check_clock(request.lock_mhz)
     request.options.check()
-    selected = _selection(request, problem, resumed)
+    selected = selection(request, problem, resumed)
     cells = plan(problem, selected, node.target.device, gpus=len(node.target.gpus))
+    if request.part:
+        number, count = request.part
+        jobs = comparisons.jobs(problem, cells, max(1, count))
+        if not 0 <= number < len(jobs) or count < 1:
+            what = f"--part {number}/{count}: the plan makes {len(jobs)} parts, from 0 on"
+            raise UsageError(what)
+        selected = replace(selected, names=frozenset(cell.name for cell in jobs[number]))
+        cells = jobs[number]
     if request.engine != "auto":
         choose.make(request.engine, problem, node, request.options)
     if resumed:
@@ -195,10 +257,18 @@ def session(request: Request) -> Session:
     return Session(request, problem, node, selected, cells, resumed)
 
 
-def _selection(request: Request, problem: Problem, resumed: Run | None) -> Selected:
+def _of_one_model(target: Target) -> None:
+    """Raise UsageError where a target's GPUs differ in model or memory: a run has one target."""
+    kinds = {(gpu.name, gpu.memory_bytes) for gpu in target.gpus}
+    if len(kinds) > 1:
+        names = ", ".join(f"{gpu.index} is {gpu.name}" for gpu in target.gpus)
+        raise UsageError(f"--gpus: {names}", remedy="run each model by itself")
+
+
+def selection(request: Request, problem: Problem, resumed: Run | None) -> Selected:
     """Return what to plan: as asked, else as the run that goes on recorded, else the short path."""
     asked = request.selected
-    if request.full or asked.variants or asked.cases or asked.captures:
+    if request.full or asked.variants or asked.cases or asked.captures or asked.names:
         return asked
     if resumed is None:
         return replace(asked, short=has_short_path(problem))

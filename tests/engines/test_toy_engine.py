@@ -52,7 +52,7 @@ def test_a_toy_engine_walks_a_run_from_the_plan_to_published_cells() -> None:
 
 def test_a_dry_run_asks_the_engine_and_writes_nothing(house: Path) -> None:
     before = sorted(house.rglob("*"))
-    done = CliRunner().invoke(app, ["run", *SELECTED, "--dry-run"])
+    done = CliRunner().invoke(app, ["run", *SELECTED, "--commands"])
     lines = done.stdout.splitlines()
     assert (done.exit_code, lines[0].split()[0]) == (0, "toy-install")
     assert [line.split(".")[1] for line in lines if line.startswith("# ")] == ["slow"]

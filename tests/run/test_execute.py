@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import files, process
+from harness import files, process, program
 from harness.errors import CaptureError, StoreError, ToolError, UsageError
 from harness.evidence.cell_record import WorkloadRecord
 from harness.evidence.provenance import Arguments
@@ -114,6 +114,20 @@ def test_resume_runs_only_what_is_missing(tmp_path: Path) -> None:
     assert bench.engine.ran == ["slow"]
 
 
+def test_time_spent_waiting_for_a_turn_is_no_part_of_the_deadline(tmp_path: Path) -> None:
+    waits = 'mkdir "$OUT/waiting"; sleep 3; rmdir "$OUT/waiting"; '
+    bench = Bench(tmp_path, slow=waits + WELL, fast=waits + "sleep 60")
+    bench.cells = [replace(cell, deadline_s=1.5) for cell in bench.cells]
+    assert bench.execute() == {"slow": "ok", "fast": "timeout"}
+
+
+def test_nobody_waits_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "_MOST_WAITING", 2)
+    bench = Bench(tmp_path, slow=WELL, fast='mkdir "$OUT/waiting"; sleep 60')
+    bench.cells = [replace(cell, deadline_s=0.5) for cell in bench.cells]
+    assert bench.execute() == {"slow": "ok", "fast": "timeout"}
+
+
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_an_interrupt_leaves_a_run_that_can_go_on(tmp_path: Path, jobs: int) -> None:
     bench = Bench(tmp_path, slow=WELL, fast="sleep 60")
@@ -193,7 +207,7 @@ def test_a_resume_that_is_refused_is_not_noted(tmp_path: Path) -> None:
 
 def test_what_a_dry_run_prints_does_the_cell(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slow=WELL, fast=WELL)
-    lines = list(dry_run.pasteable(bench.engine, bench.cells, []))
+    lines = list(dry_run.pasteable(bench.engine, bench.cells))
     assert lines[0] == f"# {bench.cells[0].id}"
     assert lines[1].startswith("mkdir -p ")
     assert len(lines) == 2 * len(bench.cells)

@@ -111,7 +111,7 @@ MEASURES = """
 import json, sys, time
 from pathlib import Path
 from harness.probe.gpu_lock import Turn
-turn = Turn(Path(sys.argv[1]), alone=False)
+turn = Turn(Path(sys.argv[1]), alone=False, sign=Path(sys.argv[2], "waiting"))
 turn.tune()
 turn.end_tuning()
 with turn.exclusively():

@@ -44,7 +44,10 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("asked", "mistake"),
     [
         ({"problem": "77"}, "no problem '77'"),
-        ({"engine": "cloud"}, "no engine 'cloud' (there are: auto, local, docker, podman)"),
+        (
+            {"engine": "cloud"},
+            "no engine 'cloud' (there are: auto, local, docker, podman, apptainer)",
+        ),
         ({"selected": Selected(variants=("fastest",))}, "no variant 'fastest'"),
         ({"selected": Selected(cases=("huge",))}, "no case 'huge'"),
         ({"selected": Selected(captures=("movie",))}, "no capture 'movie'"),
