@@ -58,3 +58,53 @@ def test_a_gain_that_the_gpus_account_for_is_not_reproduced(
         cell(run, "timing", {}, variant=variant, gpu=gpu, workload=workload)
     claim = checked(written(tmp_path, GOOD), run)
     assert (claim["verdict"], claim["doubt"]) == (verdict, doubt)
+
+
+def timed(folder: Path, slow: float) -> run_folder.Run:
+    """A run of three rounds, whose slow variant takes ``slow`` ms."""
+    run = run_folder.Run.create(folder, "9-example", origin())
+    for number in range(3):
+        for variant, value in (("slow", slow), ("fast", 1.0)):
+            samples = [
+                {"region": "r", "metric": "wall_time", "unit": "ms", "index": index}
+                | {"value": value * (1 + 0.001 * (index + number))}
+                for index in range(9)
+            ]
+            workload = {"samples": samples, "facts": [], "declared": {}, "packages": {}}
+            known = {"variant": variant, "round": number, "gpu": "GPU-1", "workload": workload}
+            cell(run, "timing", {}, **known)
+    return run
+
+
+@pytest.mark.parametrize(("now", "code", "outcome"), [(2.0, 0, "passed"), (2.2, 1, "failed")])
+def test_a_check_against_an_earlier_run_says_what_got_slower(
+    tmp_path: Path, now: float, code: int, outcome: str
+) -> None:
+    runs = [timed(tmp_path / "runs", value) for value in (2.0, now)]
+    argv = [sys.executable, "-m", "harness", "check", str(written(tmp_path, GOOD)), "--json"]
+    argv += ["--run", str(runs[1].folder), "--against", str(runs[0].folder)]
+    junit = tmp_path / "junit.xml"
+    argv += ["--junit", str(junit), "--github"]
+    done = subprocess.run(argv, check=False, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr
+    changes = json.loads(done.stdout)["changes"]
+    by_variant = {change["variant"]: change["outcome"] for change in changes}
+    assert by_variant == {
+        "slow": "worse" if outcome == "failed" else "not told apart",
+        "fast": "not told apart",
+    }
+    assert junit.read_text().count("<failure") == done.stderr.count("::error title=") == code
+
+
+def test_a_check_against_another_gpu_is_refused(tmp_path: Path) -> None:
+    runs = [timed(tmp_path / "runs", 2.0) for _ in range(2)]
+    target = {"name": "NVIDIA A100", "slug": "nvidia-a100", "device": "cuda"}
+    known = runs[0].provenance
+    runs[0].note(known.model_copy(update={"target": origin(target=target).target}))
+    argv = [sys.executable, "-m", "harness", "check", str(written(tmp_path, GOOD))]
+    argv += ["--run", str(runs[1].folder), "--against", str(runs[0].folder)]
+    done = subprocess.run(argv, check=False, capture_output=True, text=True)
+    assert (done.returncode, "its target is NVIDIA A100, not NVIDIA H200" in done.stderr) == (
+        2,
+        True,
+    )
