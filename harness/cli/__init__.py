@@ -66,9 +66,10 @@ def _not_installed(error: ModuleNotFoundError) -> str:
     package = (error.name or "").split(".")[0]
     if package in ("", "harness"):
         raise error
-    return f"{package} is not installed (pip install the harness with its extra: '.[read]')"
+    extra = "slurm" if package == "submitit" else "read"
+    return f"{package} is not installed (pip install the harness with its extra: '.[{extra}]')"
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    """Let a signal end a run as Ctrl-C does: programs are ended, what is finished is kept."""
+    """Let a signal end a run as Ctrl-C does: programs are ended, finished cells are kept."""
     raise KeyboardInterrupt

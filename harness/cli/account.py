@@ -7,16 +7,43 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from harness.captures.registry import KINDS
 from harness.cli.progress import Estimate, in_words
 from harness.evidence.cell_record import CellRecord
+from harness.problem.model import Problem
+from harness.problem.plan import Cell
 from harness.run.durations import Key
-from harness.run.session import Session, Work
+from harness.run.session import Session
+from harness.store.run_folder import Run
 
 if TYPE_CHECKING:  # where cells run there may be no library that reads captures
     from harness.analysis.scope import Scope
+
+
+class Executed(Protocol):
+    """A run of a plan, by this machine or by jobs of a cluster."""
+
+    @property
+    def problem(self) -> Problem:
+        """Return the run's problem."""
+        ...
+
+    @property
+    def run(self) -> Run:
+        """Return the run's folder."""
+        ...
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Return the cells of the plan."""
+        ...
+
+    @property
+    def to_run(self) -> list[Cell]:
+        """Return the cells that are not finished."""
+        ...
 
 
 def opening(asked: Session, expected: Mapping[Key, float]) -> str:
@@ -36,7 +63,7 @@ def _duration(asked: Session, expected: Mapping[Key, float]) -> str:
     return f"; about {in_words(seconds)} by earlier runs, after set-up"
 
 
-def interrupted(work: Work, argv: Sequence[str]) -> Iterator[str]:
+def interrupted(work: Executed, argv: Sequence[str]) -> Iterator[str]:
     """Yield what was done, and the line that goes on with it."""
     planned = len(work.cells)
     done = planned - len(work.to_run)
@@ -44,7 +71,9 @@ def interrupted(work: Work, argv: Sequence[str]) -> Iterator[str]:
     yield f"go on with: {resuming(argv, work.run.folder)}"
 
 
-def next_steps(work: Work, argv: Sequence[str], report: Path | None) -> Iterator[tuple[str, str]]:
+def next_steps(
+    work: Executed, argv: Sequence[str], report: Path | None
+) -> Iterator[tuple[str, str]]:
     """Yield commands that follow a run, each with what it is for; ``report`` is the run's own."""
     if work.to_run:
         yield resuming(argv, work.run.folder), f"run the {len(work.to_run)} failed cells again"
@@ -63,7 +92,7 @@ def next_steps(work: Work, argv: Sequence[str], report: Path | None) -> Iterator
         yield f"{program(argv)} diff {' '.join(sides)}", "what differs between two"
 
 
-def _to_compare(work: Work) -> list[tuple[str, str]]:
+def _to_compare(work: Executed) -> list[tuple[str, str]]:
     """Return case and variant of two cells of one capture, the baseline first; fewer if need be."""
     ok = {cell.name for cell in work.cells if work.run.finished(cell.id)}
     profiled = [cell for cell in work.cells if cell.name in ok and KINDS[cell.capture].artifact]

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="Copy reports' captures that git has no room for.\n\n"
     "Exit code 0 if each of them is there, 1 if some are missing.",
-    no_args_is_help=True,
 )
 JsonOption = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 

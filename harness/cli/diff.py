@@ -50,7 +50,7 @@ def _compared(
     b: "Subject | CaptureFiles | Folder",
     ranges: str | None,
 ) -> "tuple[dict[str, Any], Parts, list[str]]":
-    """Return the difference as a document, as sections, and lines on what is not in them."""
+    """Return the difference as a document and as sections, and lines on captures left out."""
     from harness.analysis.diff import compare
     from harness.errors import UsageError
     from harness.evidence.subject import CaptureFiles, Folder

@@ -1,6 +1,8 @@
 """The verdicts on a problem's claims, printed; and those that this run could not give."""
 
-from textwrap import shorten
+import shutil
+from collections.abc import Iterator
+from textwrap import shorten, wrap
 
 from harness.analysis import claims, reliability
 from harness.analysis.claims import ClaimResult
@@ -8,12 +10,14 @@ from harness.analysis.metrics import Metrics
 from harness.analysis.scope import Scope, scope
 from harness.cli import output
 from harness.evidence.subject import Folder
-from harness.problem.model import Problem
+from harness.problem.model import Advice, Problem
 from harness.report import verdicts
 
 LEFT_OUT = "not in the short run"
 _MOST_NAMES = 6
 _MOST_LETTERS = 100
+_WIDEST = 100
+_INDENT = "    "
 
 
 def judge(study: Problem, evidence: Folder) -> tuple[list[ClaimResult], Scope]:
@@ -24,11 +28,12 @@ def judge(study: Problem, evidence: Folder) -> tuple[list[ClaimResult], Scope]:
 
 
 def show(study: Problem, of: Scope, evidence: Folder) -> None:
-    """Print a table of the claims that the run was to judge, and name the others."""
-    for kind, name, value in (("bound", "claim", "measured"), ("advice", "advice", "least gain")):
-        rows = [_row(study, result) for result in of.judged if result.claim.kind == kind]
-        if rows:
-            output.table((name, "verdict", value, "bound", "why"), rows)
+    """Print verdict, value, bound and statement of the claims to judge, and name the others."""
+    for kind in ("bound", "advice"):
+        for result in of.judged:
+            if result.claim.kind == kind:
+                for line in _lines(study, result):
+                    output.say(line)
     other = "GPU" if evidence.origin.run.target.device == "cpu" else "CPU"
     for title, results in ((f"needs a {other}", of.elsewhere), (LEFT_OUT, of.left_out)):
         if results:
@@ -37,15 +42,27 @@ def show(study: Problem, of: Scope, evidence: Folder) -> None:
         output.say(f"noticed: {note}")
 
 
-def _row(study: Problem, result: ClaimResult) -> tuple[str, ...]:
+def _lines(study: Problem, result: ClaimResult) -> Iterator[str]:
+    """Yield the lines on a claim: verdict and numbers, the statement, and why it is so."""
+    claim, unit = result.claim, result.measured.unit
+    bound = verdicts.limit(claim.bound, unit)
+    promised = f"a gain {bound}" if isinstance(claim, Advice) else bound
+    measured = "" if result.measured.value is None else f" {verdicts.value(result)},"
+    yield f"{result.verdict}: {claim.id}:{measured} claimed {promised}"
     doubt = shorten(result.measured.doubt, _MOST_LETTERS, placeholder=" …")  # whole on the page
-    return (
-        result.claim.id,
-        result.verdict,
-        verdicts.value(result),
-        verdicts.limit(result.claim.bound, result.measured.unit),
-        "; ".join(filter(None, [verdicts.why(study, result), doubt])),
-    )
+    instead = claim.otherwise if result.verdict == "refuted" else ""
+    why = "; ".join(filter(None, [verdicts.why(study, result), doubt]))
+    width = min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST)
+    for label, text in (("", claim.statement), ("in truth: ", instead), ("why: ", why)):
+        if text:
+            yield from wrap(
+                f"{label}{' '.join(text.split())}",
+                width,
+                initial_indent=_INDENT,
+                subsequent_indent=_INDENT + " " * len(label),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
 
 
 def _some(names: list[str]) -> str:

@@ -8,7 +8,10 @@ import typer
 def list_problems(
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """List the problems with their variants, cases and captures."""
+    """List the problems.
+
+    A row says how many variants, cases and claims a problem has; --json names them.
+    """
     from harness import checkout
     from harness.cli import output
     from harness.problem import manifest
@@ -37,10 +40,10 @@ def list_problems(
             str(problem.number),
             problem.title,
             str(len(problem.variants)),
-            ", ".join(problem.cases),
-            ", ".join(problem.captures),
+            str(len(problem.cases)),
             str(len(problem.claims)),
+            ", ".join(problem.captures),
         )
         for problem in problems
     ]
-    output.table(("", "problem", "variants", "cases", "captures", "claims"), rows)
+    output.table(("", "problem", "variants", "cases", "claims", "captures"), rows)

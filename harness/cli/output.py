@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from harness.cli import layout
 from harness.plain import plain
 
 
@@ -24,10 +25,13 @@ def say(line: str = "", *, to_stderr: bool = False) -> None:
     print(plain(line), file=sys.stderr if to_stderr else sys.stdout)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "", *, whole: bool = False
+) -> None:
     """Print a table; columns are right-aligned where every cell is a number or empty.
 
-    A head may have several lines.
+    A head may have several lines. Where the terminal is too narrow, text goes on in the next line,
+    and words too long for their column lose their middle; ``whole``: they go on in the next line.
     """
     from rich import box
     from rich.console import Console
@@ -35,18 +39,32 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -
     from rich.text import Text
 
     cells = [[plain(cell) for cell in row] for row in rows]
-    heading = Text(plain(title), style="table.title") if title else None
-    drawn = Table(box=box.SIMPLE_HEAD, title=heading, title_justify="left", pad_edge=False)
-    for index, name in enumerate(head):
-        filled = [row[index] for row in cells if row[index]]
-        numeric = all(re.fullmatch(r"[-+\u2212–\d][\d.,x×%± ]*\D{0,6}", cell) for cell in filled)
-        justify: Literal["left", "right"] = "right" if numeric and filled else "left"
-        shown = Text("\n".join(map(plain, name.split("\n"))))
-        drawn.add_column(shown, justify=justify, overflow="fold")
-    for row in cells:
-        drawn.add_row(*(Text(cell) for cell in row))
+    heads = ["\n".join(map(plain, name.split("\n"))) for name in head]
     console = Console()
     if not console.is_terminal:
-        width = shutil.get_terminal_size((100, 24)).columns
-        console = Console(width=width, color_system=None)
+        console = Console(width=shutil.get_terminal_size((100, 24)).columns, color_system=None)
+    columns = []
+    for place, name in enumerate(heads):
+        of_column = [row[place] for row in cells]
+        columns.append(layout.Column(name, of_column, _is_numeric(of_column)))
+    fitted = layout.widths(columns, console.width - len(_BETWEEN) * len(columns) + 1)
+    heading = Text(plain(title), style="table.title") if title else None
+    drawn = Table(box=box.SIMPLE_HEAD, title=heading, title_justify="left", pad_edge=False)
+    for column, width in zip(columns, fitted, strict=True):
+        justify: Literal["left", "right"] = "right" if column.numeric else "left"
+        drawn.add_column(Text(column.head), justify=justify, overflow="fold", max_width=width)
+    for row in cells:
+        shown = row if whole else map(layout.middle, row, fitted)
+        drawn.add_row(*map(Text, shown))
     console.print(drawn)
+
+
+_BETWEEN = "   "
+"""Between two columns."""
+
+
+def _is_numeric(cells: Sequence[str]) -> bool:
+    """Return whether cells hold nothing but numbers with their units, and at least one."""
+    filled = [cell for cell in cells if cell]
+    pattern = r"[-+\u2212–\d][\d.,x×%± ]*\D{0,6}"
+    return bool(filled) and all(re.fullmatch(pattern, cell) for cell in filled)

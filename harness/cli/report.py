@@ -1,15 +1,16 @@
-"""``harness report``, ``extract``, ``check``: from captures to tables, verdicts and a worklog."""
+"""``harness report`` and ``extract``: from captures to tables and a worklog."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.cli.problem_argument import Problem, names
+
 if TYPE_CHECKING:
     from harness.report.publish import Published
 
 _NOT_RENDERED = 2
-_NOT_WHOLE = 3
 
 RunOption = Annotated[
     Path | None, typer.Option("--run", help="A run folder; the newest if absent.")
@@ -22,7 +23,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 
 
 def extract(
-    problem: Annotated[str, typer.Argument(help="Number, name or folder of the problem.")],
+    problem: Problem,
     run: RunOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -43,7 +44,9 @@ def extract(
 
 
 def report(
-    problem: Annotated[str | None, typer.Argument(help="All committed reports if absent.")] = None,
+    problem: Annotated[
+        str | None, typer.Argument(help="All committed reports if absent.", autocompletion=names)
+    ] = None,
     run: RunOption = None,
     report: ReportOption = None,
     replace: Annotated[
@@ -58,7 +61,7 @@ def report(
     from harness import checkout
     from harness.cli import output
     from harness.cli.resolve import run_or_report
-    from harness.report import index, publish
+    from harness.report import across, index, publish
     from harness.store.run_folder import Run
 
     published = None
@@ -76,7 +79,7 @@ def report(
             publish.render(study, source)
             folders = [source]
     failed = bool(told)
-    errors = map(str, index.renew(checkout.reports(), checkout.problems()))
+    errors = map(str, across.renew(checkout.reports(), checkout.problems()))
     told += [
         f"the index is incomplete: {error}"
         for error in errors
@@ -123,58 +126,3 @@ def _rendered(reports: list[Path]) -> tuple[list[Path], list[str]]:
         else:
             rendered.append(report)
     return rendered, failed
-
-
-def check(
-    problem: Annotated[
-        str | None, typer.Argument(help="Number, name or folder; the report's if absent.")
-    ] = None,
-    run: RunOption = None,
-    report: ReportOption = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Let an inconclusive claim fail as well.")
-    ] = False,
-    json: JsonOption = False,
-) -> None:
-    """Judge a problem's claims.
-
-    Judges the run given, the report given, the newest run, or else the published report. Exit code
-    0 if no claim is refuted, 1 if one is, 3 if none was measured or cells lack.
-    """
-    from harness.analysis import claims
-    from harness.cli import judgement, output
-    from harness.cli.resolve import run_or_report
-    from harness.extract import door
-    from harness.store.run_folder import Run
-
-    study, source = run_or_report(problem, run, report)
-    if isinstance(source, Run):
-        evidence = door.run(source, source.folder / "evidence")
-    else:
-        evidence = door.report(source)
-    results, scope = judgement.judge(study, evidence)
-    if json:
-        output.as_json(judgement.as_json(study, results, scope))
-    else:
-        kind = "run" if isinstance(source, Run) else "report"
-        output.say(f"judged: {kind} {evidence.label}")
-        judgement.show(study, scope, evidence)
-    code = claims.exit_code(list(scope.judged), strict=strict)
-    if evidence.origin.unfinished:
-        ran, planned = evidence.origin.unfinished
-        further = (
-            f" (harness run {study.number} --resume {source.folder})"
-            if isinstance(source, Run)
-            else ""
-        )
-        output.say(f"unfinished: {ran} of {planned} cells were run{further}", to_stderr=True)
-        code = code or _NOT_WHOLE
-    raise typer.Exit(code)
-
-
-def schema() -> None:
-    """Print the JSON schema of problem.yaml, for editors."""
-    from harness.cli import output
-    from harness.problem.model import Problem
-
-    output.as_json(Problem.model_json_schema())

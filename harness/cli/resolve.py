@@ -56,6 +56,20 @@ def run_or_report(
     return (problem, _of_this_machine(published)) if published else chosen_run(wanted, run)
 
 
+def published_report(wanted: str | None, report: Path | None) -> tuple[Problem, Path]:
+    """Return a problem with the report given, else with its published one; UsageError if none."""
+    if report:
+        return problem_of_report(wanted, report), report
+    if wanted is None:
+        raise UsageError("no problem named", remedy="give its number, or a report with --report")
+    problem = problem_of(wanted)
+    published = _published(problem.folder.name)
+    if not published:
+        what = f"no report of {problem.folder.name}"
+        raise UsageError(what, remedy=f"make problem-{problem.number} FULL=1 makes one")
+    return problem, _of_this_machine(published)
+
+
 def problem_of_report(wanted: str | None, report: Path) -> Problem:
     """Return the problem that a report is of; UsageError if it is not here, or not ``wanted``."""
     from harness.extract import door

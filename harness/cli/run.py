@@ -7,47 +7,43 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import engine_options, output
+from harness.cli import engine_options, output, run_options
+from harness.cli.problem_argument import Problem
 
 if TYPE_CHECKING:
     from harness.analysis.scope import Scope
+    from harness.cli.account import Executed
     from harness.run.durations import Key
-    from harness.run.session import Session, Work
+    from harness.run.session import Request, Session, Work
 
 _SOME_FAILED = 4
 
-Names = Annotated[list[str] | None, typer.Option(help="Only this one; may be given again.")]
-
 
 def run(
-    problem: Annotated[str, typer.Argument(help="Number, name or folder of the problem.")],
-    variant: Names = None,
-    case: Names = None,
-    capture: Names = None,
-    rounds: Annotated[
-        int | None, typer.Option(help="Times that each timing cell runs, if not the problem's.")
-    ] = None,
+    problem: Problem,
+    variant: run_options.Names = None,
+    case: run_options.Names = None,
+    capture: run_options.Names = None,
+    rounds: run_options.Rounds = None,
     engine: engine_options.Engine = "auto",
     python: engine_options.Python = None,
     wheels: engine_options.Wheels = None,
     build_arg: engine_options.BuildArguments = None,
     image: engine_options.Image = None,
     mount: engine_options.Mounts = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(help="Cells that set up side by side; one measures. As the machine bears."),
-    ] = None,
-    lock_clocks: Annotated[
-        int | None, typer.Option(help="Hold the SM clock at so many MHz; undone at the end.", min=1)
-    ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Every cell, not only what headline claims need.")
-    ] = False,
-    resume: Annotated[Path | None, typer.Option(help="Go on with this run folder.")] = None,
+    part: run_options.Part = None,
+    gpus: run_options.Gpus = None,
+    jobs: run_options.Jobs = None,
+    lock_clocks: run_options.LockClocks = None,
+    full: run_options.Full = False,
+    resume: run_options.Resume = None,
+    on: run_options.On = None,
+    cancel: run_options.Cancel = False,
     worklog: Annotated[
         bool, typer.Option("--worklog", help="Then judge its claims and write its worklog.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands only.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan; run none.")] = False,
+    commands: Annotated[bool, typer.Option("--commands", help="Print lines to paste.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Run the cells that a problem's headline claims need.
@@ -60,18 +56,47 @@ def run(
 
     options = engine_options.options(python, wheels, image, mount, build_arg)
     selected = Selected(tuple(variant or ()), tuple(case or ()), tuple(capture or ()), rounds)
-    request = Request(problem, selected, engine, options, jobs, lock_clocks, resume, full)
+    named = tuple(name.strip() for name in gpus.split(",")) if gpus else ()
+    shared = (jobs, lock_clocks, resume, full, named, None, _numbers(part))
+    request = Request(problem, selected, engine, options, *shared)
+    if on:
+        _on_cluster(request, on, dry_run=dry_run, cancel=cancel, worklog=worklog, json=json)
+        return
     understood = session(request)
     if understood.resumed:
         note_unsealed(understood.resumed)
-    if dry_run:
-        for line in understood.pasteable():
-            output.say(line)
+    if dry_run or commands:
+        _print_plan(understood, commands=commands, json=json)
         return
     if worklog:  # a package that it needs and that is not installed fails it before cells run
         import harness.report.publish  # noqa: F401
     if _carried_out(understood, worklog=worklog, json=json):
         raise typer.Exit(_SOME_FAILED)
+
+
+def _print_plan(asked: "Session", *, commands: bool, json: bool) -> None:
+    """Print the lines to paste, or the cells with their durations."""
+    from harness.cli import planned
+
+    if commands:
+        for line in asked.pasteable():
+            output.say(line)
+    elif json:
+        output.as_json(planned.as_json(asked))
+    else:
+        planned.show(asked)
+
+
+def _numbers(part: str | None) -> tuple[int, int] | None:
+    """Return "0/8" as numbers; UsageError if it is none."""
+    from harness.errors import UsageError
+
+    if part is None:
+        return None
+    number, _, count = part.partition("/")
+    if not number.isdecimal() or not count.isdecimal():
+        raise UsageError(f"--part {part!r} is not NUMBER/COUNT")
+    return int(number), int(count)
 
 
 def _carried_out(asked: "Session", *, worklog: bool, json: bool) -> int:
@@ -88,10 +113,33 @@ def _carried_out(asked: "Session", *, worklog: bool, json: bool) -> int:
     failed = _execute(work, expected, quiet=json)
     scope, report = _published(work, quiet=json) if worklog else (None, None)
     if json:
-        _print_json(work, messages, report)
+        _print_json(work, messages, report, work.engine_name)
     else:
         _print_end(work, time.monotonic() - started, scope, report)
     return failed
+
+
+def _on_cluster(
+    request: "Request", name: str, *, dry_run: bool, cancel: bool, worklog: bool, json: bool
+) -> None:
+    """Run the cells as a cluster's jobs, or print what would be submitted."""
+    from harness.batch import profile, session
+    from harness.cli import cluster
+
+    cluster_profile = profile.load(name)
+    asked = session.understood(request, cluster_profile)
+    if dry_run or cluster_profile.slurm is None:
+        cluster.show(asked, dry_run=dry_run)
+        return
+    started = time.monotonic()
+    batch, told, failed = cluster.carried_out(asked, cancel=cancel, quiet=json)
+    scope, report = _published(batch, quiet=json) if worklog else (None, None)
+    if json:
+        _print_json(batch, told, report, request.engine)
+    else:
+        _print_end(batch, time.monotonic() - started, scope, report)
+    if failed:
+        raise typer.Exit(_SOME_FAILED)
 
 
 def _execute(work: "Work", expected: dict["Key", float], *, quiet: bool) -> int:
@@ -111,21 +159,21 @@ def _execute(work: "Work", expected: dict["Key", float], *, quiet: bool) -> int:
     return progress.failed
 
 
-def _published(work: "Work", *, quiet: bool) -> tuple["Scope", Path]:
+def _published(work: "Executed", *, quiet: bool) -> tuple["Scope", Path]:
     """Write the run's report and print its verdicts; return these and the report's folder."""
     from harness import checkout
     from harness.cli import judgement
     from harness.cli.waiting import Waiting
     from harness.errors import HarnessError
     from harness.extract import door
-    from harness.report import index, publish
+    from harness.report import across, publish
 
     reports, store = checkout.reports(), checkout.captures()
     try:
         with Waiting(quiet=quiet) as waiting:
             waiting.work_on("reading captures, writing the worklog")
             published = publish.publish(work.problem, work.run, reports, store)
-            incomplete = index.renew(reports, checkout.problems())
+            incomplete = across.renew(reports, checkout.problems())
             evidence = door.report(published.folder)
             _, scope = judgement.judge(work.problem, evidence)
     except HarnessError:
@@ -140,13 +188,15 @@ def _published(work: "Work", *, quiet: bool) -> tuple["Scope", Path]:
     return scope, published.folder
 
 
-def _print_end(work: "Work", seconds: float, scope: "Scope | None", report: Path | None) -> None:
+def _print_end(
+    work: "Executed", seconds: float, scope: "Scope | None", report: Path | None
+) -> None:
     from harness.cli import account
 
     ids = {cell.id for cell in work.cells}
     records = [record for _, record in work.run.records() if record.id in ids]
     where = report / "README.md" if report else work.run.folder
-    device = work.engine.node.target.device
+    device = work.run.provenance.target.device
     cells = f"{account.statuses(records)} in {seconds:.0f} s"
     output.say(account.ending(cells, where, scope, device))
     if phases := account.spent(records):
@@ -157,13 +207,13 @@ def _print_end(work: "Work", seconds: float, scope: "Scope | None", report: Path
         output.say(f"  {command}  # {purpose}")
 
 
-def _print_json(work: "Work", messages: list[str], report: Path | None) -> None:
+def _print_json(work: "Executed", messages: list[str], report: Path | None, engine: str) -> None:
     kept = ("id", "variant", "case", "capture", "round", "status", "reason", "wall_s")
     cells = [{key: getattr(record, key) for key in kept} for _, record in work.run.records()]
     output.as_json(
         {
             "run": str(work.run.folder),
-            "engine": work.engine_name,
+            "engine": engine,
             "told": messages,
             "cells": cells,
             "worklog": str(report / "README.md") if report else None,

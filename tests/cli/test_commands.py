@@ -67,7 +67,7 @@ def test_list_and_schema_and_doctor_speak_json() -> None:
 
 def test_a_dry_run_prints_a_command_for_every_cell() -> None:
     chosen = ("--engine", "local", "--case", "stack-m1", "--capture", "timing")
-    done = harness("run", "1", *chosen, "--dry-run")
+    done = harness("run", "1", *chosen, "--commands")
     assert done.returncode == 0, done.stderr
     cells = [line for line in done.stdout.splitlines() if line.startswith("# stack-m1.")]
     assert len(cells) >= 13

@@ -1,5 +1,6 @@
 """``harness run`` as a user sees it: the plan, the end, the page, and how to go on."""
 
+import json
 import re
 from pathlib import Path
 
@@ -175,3 +176,20 @@ def test_a_run_that_another_harness_executes_does_not_go_on_beside_it(
 )
 def test_the_line_that_goes_on_keeps_every_other_option(argv: list[str], line: str) -> None:
     assert account.resuming(argv, Path("R")) == line
+
+
+def test_a_dry_run_tells_cells_and_how_long_they_took(
+    house: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = harness(monkeypatch, "--full", "--dry-run")
+    assert done.exit_code == 0, done.output
+    assert "20 cells; how long they take here is not known yet" in done.stdout
+    assert runs(house) == []
+    assert harness(monkeypatch, "--full", "--variant", "fast", "--rounds", "1").exit_code == 0
+    planned = json.loads(harness(monkeypatch, "--full", "--dry-run", "--json").stdout)
+    assert len(planned) == 20
+    for cell in planned:
+        assert (cell["expected_s"] is not None) == (cell["variant"] == "fast"), cell
+    shown = harness(monkeypatch, "--full", "--dry-run").stdout
+    (fast,) = (line.split() for line in shown.splitlines() if line.split()[:2] == ["small", "fast"])
+    assert fast[2:4] == ["timing", "5"]

@@ -38,7 +38,7 @@ def bare(*arguments: str) -> subprocess.CompletedProcess[str]:
         ("list",),
         ("doctor", "--json"),
         ("schema",),
-        ("run", "1", "--dry-run", "--engine", "local", "--python", sys.executable),
+        ("run", "1", "--commands", "--engine", "local", "--python", sys.executable),
     ],
 )
 def test_what_runs_beside_the_gpu_needs_no_reader(arguments: tuple[str, ...]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.support.paths import ROOT
 
 HARNESS = (sys.executable, "-m", "harness")
-DRY_RUN = ("run", "1", "--dry-run", "--engine", "local")
+DRY_RUN = ("run", "1", "--commands", "--engine", "local")
 REPORT = str(ROOT / "reports" / "1-torchao-float8" / "nvidia-h200")
 
 COMMANDS = [("--help",), ("list",), ("list", "--json"), DRY_RUN, ("inspect", REPORT)]

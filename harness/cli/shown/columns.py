@@ -27,14 +27,19 @@ def print_rows(
     rows: Sequence[dict[str, Any]],
     columns: dict[str, Cell],
     most: int = _MOST_ROWS,
+    *,
+    whole: bool = False,
 ) -> None:
-    """Print the first rows as a table, and how many more there are."""
+    """Print the first rows as a table, and how many more there are.
+
+    ``whole``: no word is shortened.
+    """
     from harness.cli import output
 
     if not rows:
         return
     cells: Iterable[list[str]] = ([cell(row) for cell in columns.values()] for row in rows[:most])
-    output.table(list(columns), cells, title)
+    output.table(list(columns), cells, title, whole=whole)
     if len(rows) > most:
         output.say(f"… and {len(rows) - most} more: --json prints all")
         output.say()

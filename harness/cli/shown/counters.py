@@ -28,4 +28,4 @@ def show(document: dict[str, Any], names: dict[str, str]) -> None:
     times = "median time" if is_narrow else "time (median, least, most)"
     title = f"Profiled kernels: launches, {times}, medians of counters"
     columns = without(_KERNEL, *_WIDE) if is_narrow else _KERNEL
-    print_rows(title, document["by_kernel"], kernel_name(names) | columns)
+    print_rows(title, document["by_kernel"], kernel_name(names) | columns, whole=not names)

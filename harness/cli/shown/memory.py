@@ -141,7 +141,7 @@ def _nearest(stack: str | None) -> str:
 
 
 def _marked(mark: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a row a pool, the smallest as one; the first says what is of the whole phase."""
+    """Return a row a pool, the smallest as one; the first row also has the whole phase's levels."""
     rows = [
         {"pool": pool, "reserved": mark["pools"][pool]} | parts
         for pool, parts in mark["parts"].items()

@@ -119,7 +119,7 @@ def show(document: dict[str, Any], names: dict[str, str]) -> None:
     series = document["series"] or []
     print_rows("Ranges that repeat: medians of one, least, most", series, _SERIES, _SERIES_ROWS)
     kernel = _KERNEL if narrow() else _KERNEL | _SHAPE
-    print_rows("Kernels", document["kernels"], kernel_name(names) | kernel)
+    print_rows("Kernels", document["kernels"], kernel_name(names) | kernel, whole=not names)
     alone = [row for row in document["ranges"] if row["series"] is None]
     never = any(row["unfinished"] for row in alone)
     print_rows("Ranges", alone, _RANGE if never else without(_RANGE, "never ended"))

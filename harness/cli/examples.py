@@ -1,0 +1,77 @@
+"""What the commands' help ends with: lines to type."""
+
+from collections.abc import Mapping
+
+EXAMPLES: Mapping[str, tuple[str, ...]] = {
+    "list": ("harness list", "harness list --json"),
+    "new": ("harness new slow-attention",),
+    "lint": ("harness lint", "harness lint 7"),
+    "run": (
+        "harness run 1 --dry-run             which cells, and how long they take",
+        "harness run 1 --commands            the lines to paste for each cell",
+        "harness run 1 --worklog             the headline claims, then their page",
+        "harness run 1 --full --worklog      every cell",
+        "harness run 1 --variant bf16-eager --case stack-m1 --capture nsys",
+        "harness run 1 --on slurm            as jobs of a cluster: docs/clusters.md",
+        "harness run 1 --gpus 0,2            side by side on two GPUs",
+        "harness run 1 --resume runs/1-torchao-float8/20261121-101500",
+    ),
+    "matrix": ("harness matrix clusters/nightly.toml --dry-run",),
+    "join": ("harness join runs/1-torchao-float8/FIRST runs/1-torchao-float8/SECOND",),
+    "extract": ("harness extract 1",),
+    "check": (
+        "harness check 1                     the newest run, else the report",
+        "harness check --report reports/1-torchao-float8/nvidia-h200",
+        "harness check 1 --strict --json",
+        "harness check 1 --against RUN --junit junit.xml",
+    ),
+    "report": (
+        "harness report 1                    the newest run's worklog",
+        "harness report                      every report again",
+        "harness report --report reports/1-torchao-float8/nvidia-h200",
+    ),
+    "inspect": (
+        "harness inspect trace.json.gz       of torch.profiler",
+        "harness inspect report.ncu-rep --full-names",
+        "harness inspect reports/1-torchao-float8/nvidia-h200:stack-m1.bf16-eager",
+    ),
+    "diff": (
+        "harness diff before.nsys-rep after.nsys-rep",
+        "harness diff FOLDER:CASE.VARIANT FOLDER:CASE.OTHER",
+    ),
+    "diagnose": ("harness diagnose trace.json.gz", "harness diagnose capture.nsys-rep --json"),
+    "audit": ("harness audit capture.nsys-rep",),
+    "view": (
+        "harness view capture.nsys-rep -o view.html",
+        "harness view before.sqlite after.sqlite",
+    ),
+    "browse": ("harness browse", "harness browse -o site"),
+    "import": (
+        "harness import trace.json.gz --as 1/stack-m1/bf16-eager --range step",
+        "harness import fixed.nsys-rep --as 1/stack-m1/bf16-tuned --run RUN",
+    ),
+    "contribute": (
+        "harness contribute 1 -o report.tar.gz",
+        "harness contribute --check report.tar.gz",
+        "harness contribute --check reports/1-torchao-float8/nvidia-h200",
+    ),
+    "doctor": ("harness doctor", "harness doctor --json"),
+    "calibrate": ("harness calibrate",),
+    "clean": ("harness clean",),
+    "schema": (
+        "harness schema > problem.schema.json",
+        "harness schema check",
+        "harness schema --all",
+    ),
+    "captures push": ("harness captures push /mnt/shared/captures",),
+    "captures fetch": ("harness captures fetch /mnt/shared/captures",),
+}
+"""Lines to type by command; after several spaces a line says what it is for."""
+
+
+def epilog(command: str) -> str | None:
+    """Return the last lines of a command's help, None without examples of it."""
+    if command not in EXAMPLES:
+        return None
+    # The first line has click leave the lines as they are.
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in EXAMPLES[command])
