@@ -69,7 +69,7 @@ CAPTURES = (
     (
         "GindaChen/nsys-ai/tests/fixtures",
         "mfu_2gpu_before.sqlite",
-        "Of the time without kernels most is idle, with Python between the CUDA calls.",
+        "The host waits at the end of each step; then the GPU idles until the host is ahead again.",
     ),
     (
         "GindaChen/nsys-ai/tests/fixtures",

@@ -111,7 +111,7 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _limit(kind: int, soft: int, hard: int | None = None) -> None:
-    """Lower a limit, the hard one too if that is given; never above what is allowed."""
+    """Lower the soft limit, and the hard limit if it is given; neither rises."""
     allowed = resource.getrlimit(kind)[1]
     hard = allowed if hard is None else hard
     if allowed != resource.RLIM_INFINITY:

@@ -22,7 +22,7 @@ _SEAL_BYTES = 83
 _MOST_LEVELS = 64
 _MOST_LETTERS = 60
 _LEAST, _MOST = 1e-60, 1e60
-"""Of a number's magnitude: what is computed of such numbers, such as a variance, is finite."""
+"""Least and greatest magnitude of a number: sums, variances and ratios of them are finite."""
 _INTEGERS = range(-(1 << 63), 1 << 63)
 """What a table's column holds."""
 
@@ -46,7 +46,7 @@ def has_seal(data: bytes) -> bool:
 def parsed(data: bytes) -> dict[str, Any]:
     """Return the JSON object in ``data`` without its seal, if it has one.
 
-    ValueError says what is wrong: the seal, the syntax, or a value that nothing can use, such as
+    ValueError names the mistake: the seal, the syntax, or a value that nothing can use, such as
     NaN, an integer of more than 64 bits, or 65 levels.
     """
     seal = _seal(data)
@@ -96,7 +96,7 @@ def _mistakes(holder: Any, place: Place, of: str) -> Iterator[str]:
 
 
 def _mistake(value: object) -> str:
-    """Return what is wrong with a text or a number, empty if nothing is."""
+    """Return the mistake in a text or a number, empty if there is none."""
     if isinstance(value, str):
         broken = not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value)
         return "no Unicode text" if broken else ""

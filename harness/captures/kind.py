@@ -58,13 +58,15 @@ class Kept:
     """An artifact that a report keeps.
 
     A lower ``rank`` is given room first. ``compressed``: stored in zstd. ``redact(source, target)``
-    writes a copy that is safe to publish.
+    writes a copy that is safe to publish. ``opens``: programs with the command that opens the kept
+    file there; "{file}" stands for its path, "{plain}" for the path without ``.zst``.
     """
 
     name: str
     rank: int
     compressed: bool = False
     redact: Lazy[[Path, Path], None] | None = None
+    opens: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,7 @@ def test_a_report_is_rendered_as_in_the_checkout(installed: Installed, tmp_path:
     installed.said("report", "3", "--report", copy, **env)
     for path in sorted(copy.rglob("*.md")):
         assert path.read_bytes() == (committed / path.relative_to(copy)).read_bytes()
-    assert "repro.py" in installed.said("run", "3", "--dry-run", "--engine", "local", **env)
+    assert "repro.py" in installed.said("run", "3", "--commands", "--engine", "local", **env)
 
 
 def test_without_a_checkout_it_says_what_it_lacks(installed: Installed) -> None:

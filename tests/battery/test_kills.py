@@ -6,7 +6,7 @@ import random
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,86 +61,102 @@ def site(tmp_path: Path, nursery: Nursery, whole: dict[str, Any]) -> Site:
     return Site(tmp_path, nursery, whole)
 
 
-def test_killed_at_each_change(site: Site, figures: Figures) -> None:
-    chance = random.Random(SEED)
-    changes = site.whole["changes"]
-    points = range(1, changes + 1)
-    for at in chance.sample(points, min(changes, rounds(changes))):
+Attack = Callable[[House, random.Random], int]
+"""Ends the harness of a house, and returns its exit code."""
+
+
+def attacked(site: Site, seed: int, times: int, attack: Attack, allowed: set[int]) -> None:
+    """Attack so many houses, one after another; each run goes on."""
+    chance = random.Random(seed)
+    for _ in range(times):
         house = site.house(chance)
-        fault = Fault(at, number=signal.SIGKILL, group=chance.random() < 0.2)
-        site.ended(house, house.run(fault), {-signal.SIGKILL, 0})
+        site.ended(house, attack(house, chance), allowed)
+
+
+def test_killed_at_each_change(site: Site, figures: Figures) -> None:
+    changes = site.whole["changes"]
+    times = min(changes, rounds(changes))
+    points = iter(random.Random(SEED).sample(range(1, changes + 1), times))
+
+    def kill(house: House, chance: random.Random) -> int:
+        return house.run(Fault(next(points), number=signal.SIGKILL, group=chance.random() < 0.2))
+
+    attacked(site, SEED, times, kill, {-signal.SIGKILL, 0})
     figures(points=changes, killed=site.struck, gone_on=site.count)
 
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.name)
 def test_signalled_at_a_change(site: Site, figures: Figures, ending: signal.Signals) -> None:
-    chance = random.Random(SEED + ending)
-    for _ in range(rounds(20)):
-        house = site.house(chance)
+    def interrupt(house: House, chance: random.Random) -> int:
         at = chance.randint(1, site.whole["changes"])
         code = house.run(Fault(at, number=ending, group=chance.random() < 0.5))
         assert code == 0 or house.errors.endswith("harness: interrupted\n"), house.errors
-        site.ended(house, code, {130, 0})
+        return code
+
+    attacked(site, SEED + ending, rounds(20), interrupt, {130, 0})
     figures(signalled=site.struck, gone_on=site.count)
 
 
 def test_signalled_at_any_time(site: Site, figures: Figures) -> None:
-    chance = random.Random(SEED)
-    for _ in range(rounds(60)):
-        house = site.house(chance)
+    def interrupt(house: House, chance: random.Random) -> int:
         number = chance.choice((*ENDINGS, signal.SIGKILL, signal.SIGKILL))
         pid = house.start()
         time.sleep(chance.uniform(0, 0.5))
         with contextlib.suppress(ProcessLookupError):  # it ended before
             (os.killpg if chance.random() < 0.5 else os.kill)(pid, number)
-        site.ended(house, house.wait(), {130, 0, -number})
+        code = house.wait()
+        assert code in (130, 0, -number), (code, number)
+        return code
+
+    ended = {-number for number in (*ENDINGS, signal.SIGKILL)}
+    attacked(site, SEED, rounds(60), interrupt, {130, 0, *ended})
     figures(signalled=site.struck, gone_on=site.count)
 
 
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "from_then_on"])
 def test_disk_full_at_a_change(site: Site, figures: Figures, lasting: bool) -> None:
-    chance = random.Random(SEED + lasting)
-    for _ in range(rounds(20)):
-        house = site.house(chance)
+    def fill(house: House, chance: random.Random) -> int:
         at = chance.randint(1, site.whole["changes"])
-        code = house.run(Fault(at, "full", lasting=lasting))
-        site.ended(house, code, {0, 1, 2, 4})
+        return house.run(Fault(at, "full", lasting=lasting))
+
+    attacked(site, SEED + lasting, rounds(20), fill, {0, 1, 2, 4})
     figures(failed=site.struck, gone_on=site.count)
 
 
 def test_a_program_killed_beneath_the_harness(site: Site, figures: Figures) -> None:
     """The warden, the cell, or what the cell started: whichever of them is met first."""
-    chance = random.Random(SEED)
-    for _ in range(rounds(25)):
-        house = site.house(chance)
+
+    def kill(house: House, chance: random.Random) -> int:
         house.start()
         soon(house.processes, house.processes)
         with contextlib.suppress(ProcessLookupError, IndexError):  # they ended before
             os.kill(int(chance.choice(house.processes()).split()[0]), signal.SIGKILL)
-        site.ended(house, house.wait(), {0, 4})
+        return house.wait()
+
+    attacked(site, SEED, rounds(25), kill, {0, 4})
     figures(failed=site.struck, gone_on=site.count)
 
 
 def test_the_runs_folder_removed(site: Site, figures: Figures) -> None:
-    chance = random.Random(SEED)
-    for _ in range(rounds(12)):
-        house = site.house(chance)
+    def remove(house: House, chance: random.Random) -> int:
         house.start()
         soon(house.runs, house.runs)
         time.sleep(chance.uniform(0, 0.15))
         shutil.rmtree(house.folder / "runs", ignore_errors=True)
         code = house.wait()
         shutil.rmtree(house.folder / "runs", ignore_errors=True)
-        site.ended(house, code, {0, 1, 2, 4})
+        return code
+
+    attacked(site, SEED, rounds(12), remove, {0, 1, 2, 4})
     figures(failed=site.struck, gone_on=site.count)
 
 
 def test_killed_after_the_clock_was_set_back(site: Site, figures: Figures) -> None:
-    chance = random.Random(SEED)
-    for _ in range(rounds(12)):
-        house = site.house(chance)
-        assert house.run(Fault(chance.randint(1, site.whole["changes"]), "clock")) == 0
+    def set_back(house: House, chance: random.Random) -> int:
+        code = house.run(Fault(chance.randint(1, site.whole["changes"]), "clock"))
         for run in house.runs():
             shutil.rmtree(chance.choice(sorted((run.folder / "cells").iterdir())))
-        site.ended(house, 0, {0})
+        return code
+
+    attacked(site, SEED, rounds(12), set_back, {0})
     figures(gone_on=site.count)

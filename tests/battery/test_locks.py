@@ -20,7 +20,7 @@ from tests.support.rivals import Rival, Task
 
 SEED = 20
 GPU_HELD = re.compile(
-    r"ToolError 1: another run(, process \d+,)? holds cpu \(wait for it to end, or stop it\)"
+    r"BusyError 1: another run(, process \d+,)? holds cpu \(wait for it to end, or stop it\)"
 )
 RUN_HELD = re.compile(
     r"StoreError 2: \S+: another harness(, process \d+,)? executes this run "

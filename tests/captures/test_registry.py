@@ -101,11 +101,13 @@ def spelled(path: Path) -> set[str]:
 OTHER_WORDS = {
     "analysis/copies.py": {"memory"},  # what a copy reads or writes
     "analysis/idle_causes.py": {"memory"},  # the same
+    "batch/kubernetes.py": {"memory"},  # what a Job may use
     "captures/torch/metadata.py": {"memory"},  # what torch.profiler was asked to record
     "cli/shown/timeline.py": {"memory"},  # what a copy reads or writes
     "analysis/roofline.py": {"memory"},  # what limits a kernel
     "probe/profiler_range.py": {"torch"},  # the package
     "report/sections/claims.py": {"torch"},  # the package
+    "site/pages.py": {"memory"},  # the page of that name in docs/
     "view/document.py": {"memory"},  # the part of the page that draws the allocator
 }
 """Files in which a kind's name is a word for something else."""

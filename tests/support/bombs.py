@@ -68,30 +68,23 @@ def _(path: Path) -> None:
     )
 
 
+def _crowded(path: Path, entry: str) -> None:
+    """Write an export whose schema lists 300 000 entries: type, name, table, root page, SQL."""
+    _export(
+        path,
+        "PRAGMA writable_schema = ON",
+        _NUMBERS.format(most=1_300_000) + f" INSERT INTO sqlite_master SELECT {entry} FROM n",
+    )
+
+
 @bomb("sqlite: many tables")
 def _(path: Path) -> None:
-    _export(path)
-    with closing(sqlite3.connect(path)) as file:
-        file.execute("PRAGMA writable_schema = ON")
-        file.execute(
-            _NUMBERS.format(most=1_300_000)
-            + " INSERT INTO sqlite_master SELECT 'table', 't' || i, 't' || i, 2,"
-            " 'CREATE TABLE t' || i || '(a)' FROM n"
-        )
-        file.commit()
+    _crowded(path, "'table', 't' || i, 't' || i, 2, 'CREATE TABLE t' || i || '(a)'")
 
 
 @bomb("sqlite: many views")
 def _(path: Path) -> None:
-    _export(path)
-    with closing(sqlite3.connect(path)) as file:
-        file.execute("PRAGMA writable_schema = ON")
-        file.execute(
-            _NUMBERS.format(most=1_300_000)
-            + " INSERT INTO sqlite_master SELECT 'view', 'v' || i, 'v' || i, 0,"
-            " 'CREATE VIEW v' || i || ' AS SELECT 1' FROM n"
-        )
-        file.commit()
+    _crowded(path, "'view', 'v' || i, 'v' || i, 0, 'CREATE VIEW v' || i || ' AS SELECT 1'")
 
 
 @bomb("sqlite: an endless view")

@@ -32,6 +32,7 @@ WORDS = {
     "gpu_ops": ["name"],
     "api_calls": ["name"],
     "operators": ["name"],
+    "origins": ["operator", "node", "scope"],
     "counters": ["name", "unit"],
     "instructions": ["name", "sass", "stall"],
     "memory_pools": ["pool"],
@@ -93,6 +94,7 @@ def real() -> Tables:
                 for table, rows in kept.items()
                 if table not in ("cells", "samples", "sampling", "ceilings")
             }
+            theirs["origins"] = _origins(theirs["gpu_ops"]) if kind == "torch" else theirs["origins"]
             parts.append({table: _of(rows, ours) for table, rows in theirs.items()})
         parts.append({table: _of(rows, f"small.{name}.ncu.r0") for table, rows in counted.items()})
         parts.append(
@@ -105,6 +107,14 @@ def real() -> Tables:
         ).cast(rows.schema)
         for table, rows in parts[0].items()
     }
+
+
+def _origins(gpu_ops: pl.DataFrame) -> pl.DataFrame:
+    """Return what launched each operation, which the kept report is too old to hold."""
+    named = {"operator": "aten::mm", "node": "MmBackward0", "scope": "model / block"}
+    return gpu_ops.select("cell", "correlation").unique().with_columns(
+        pl.lit(word).alias(column) for column, word in named.items()
+    )
 
 
 def _of(rows: pl.DataFrame, name: str) -> pl.DataFrame:

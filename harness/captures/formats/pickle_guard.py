@@ -9,6 +9,7 @@ only pickles whose text was checked: see :mod:`harness.captures.formats.pickle_s
 
 import pickle
 import pickletools
+import warnings
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
@@ -102,7 +103,10 @@ def load(data: bytes | bytearray, where: Path) -> Any:
     try:
         if program is not None and pickle_shape.fits(program):
             return pickle_shape.load(program)
-        end = _run(machine, data, where)
+        with warnings.catch_warnings():
+            # pickletools decodes old strings, and Python deprecates escapes that it does not know.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            end = _run(machine, data, where)
         (value,) = machine.stack
     except (*_DAMAGE, LookupError, TypeError, ValueError) as error:
         raise CaptureError(f"a damaged pickle: {error}", where=where) from error

@@ -61,7 +61,7 @@ class Segment(msgspec.Struct):
 
     total_size: Bytes
     allocated_size: Bytes
-    device: Annotated[int, msgspec.Meta(ge=0)] = 0
+    device: Annotated[int, msgspec.Meta(ge=0, lt=_MOST_DEVICES)] = 0
     segment_pool_id: PoolId = (0, 0)
     segment_type: str | None = None  # large or small; the probe's CPU snapshots have none
     address: int | None = None

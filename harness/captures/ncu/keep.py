@@ -28,6 +28,7 @@ KEPT = (
     "dram__bytes_write.sum",
     "dram__bytes_write.sum.per_second",
     "dram__cycles_elapsed.avg.per_second",
+    "profiler__replayer_bytes_mem_accessible.avg",  # what the process had mapped
     "lts__t_bytes.sum",
     "lts__t_sectors.sum",
     "lts__t_sector_hit_rate.pct",

@@ -31,5 +31,12 @@ KIND = Kind(
     summarise=Lazy("harness.analysis.summary:counters"),
     show=Lazy("harness.cli.shown.counters:show"),
     beside_names=78,
-    kept=(Kept(REPORT, rank=4, compressed=True),),
+    kept=(
+        Kept(
+            REPORT,
+            rank=4,
+            compressed=True,
+            opens=(("Nsight Compute", "zstd -d {file} && ncu-ui {plain}"),),
+        ),
+    ),
 )

@@ -43,6 +43,7 @@ KIND = Kind(
             rank=3,
             compressed=True,
             redact=Lazy("harness.captures.nsys.redact:without_environment"),
+            opens=(("Nsight Systems", "zstd -d {file} && nsys stats {plain}"),),
         ),
     ),
 )

@@ -81,3 +81,8 @@ def test_a_program_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(pickle_guard, "_MOST_OPERATIONS", 100)
     with pytest.raises(CaptureError, match="more than 100 operations"):
         pickle_guard.load(b"\x80\x02" + b"N" * 200 + b".", HERE)
+
+
+def test_an_escape_that_python_no_longer_knows_is_no_warning() -> None:
+    with pytest.raises(CaptureError, match="more than plain data"):
+        pickle_guard.load(b"S'\\('\n.", HERE)

@@ -368,3 +368,10 @@ def test_the_timeline_replays_any_history(tmp_path: Path, made: list[Any], base:
     assert tables["memory_timeline"]["allocated_bytes"].to_list() == told
     asked = sum(size for action, size, *_ in made if action == "alloc")
     assert tables["memory_sites"]["bytes"].sum() == asked
+
+
+@pytest.mark.parametrize("device", [-1, 1024, 10**400])
+def test_a_device_that_no_machine_has_is_refused(tmp_path: Path, device: int) -> None:
+    path = written(tmp_path, holding([], segment(100, 60) | {"device": device}))
+    with pytest.raises(CaptureError, match="device"):
+        memory.read(path)
