@@ -32,8 +32,8 @@ lint: setup ## style and types
 format: setup ## format the code, mend what ruff can mend
 	@.venv/bin/ruff check --fix-only . && .venv/bin/ruff format .
 
-browse: ## where the worklogs are
-	@echo reports/README.md
+browse: setup ## the worklogs as a site, on this machine alone
+	@$(HARNESS) browse $(ARGS)
 
 setup: .venv/ready
 .venv/ready: requirements/harness.lock pyproject.toml

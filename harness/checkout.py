@@ -32,6 +32,11 @@ def captures() -> Path:
     return _folder(".captures")
 
 
+def site() -> Path:
+    """Return the folder of the site that ``harness browse`` serves."""
+    return _folder(".site")
+
+
 def lock(name: str) -> Path:
     """Return the lock file that an interpreter is installed from; UsageError if it is not here."""
     path = CHECKOUT / "requirements" / name

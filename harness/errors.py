@@ -57,3 +57,7 @@ class ToolError(HarnessError):
     """A program or package that the work needs is absent, too old, or refused to work."""
 
     exit_code = 1
+
+
+class BusyError(ToolError):
+    """Another run holds the GPU: the work may go on when that has ended."""

@@ -52,7 +52,7 @@ def sha256(path: Path) -> str:
 
 @contextlib.contextmanager
 def atomic_file(target: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``target``; what is written there takes its place at the end.
+    """Yield a temporary path beside ``target``; the file written there takes its place at the end.
 
     On any error the temporary file goes and ``target`` stays as it was.
     """
@@ -134,6 +134,12 @@ def write_text(target: Path, text: str) -> None:
     """Write ``text`` as UTF-8, atomically."""
     with atomic_file(target) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def append_line(target: Path, line: str) -> None:
+    """Append a line to a file that one process at a time writes; the file need not exist."""
+    with writing(target), target.open("a", encoding="utf-8", newline="\n") as file:
+        file.write(f"{line}\n")
 
 
 def write_json(target: Path, value: Mapping[str, object]) -> None:

@@ -18,3 +18,8 @@ _NOT_SHOWN = re.compile(
 def plain(text: str) -> str:
     """Return ``text`` with each character that steers, or does not show, replaced by U+FFFD."""
     return _NOT_SHOWN.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def slug(name: str) -> str:
+    """Return a name in lower-case letters, digits and '-', as a folder is called."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")

@@ -62,6 +62,7 @@ def run(
     stop: threading.Event | None = None,
     removal: Sequence[str] = (),
     watch: Callable[[], str] = lambda: "",
+    waits: Callable[[], bool] = lambda: False,
     file_bytes: int | None = None,
 ) -> Outcome:
     """Run ``argv`` in a session of its own, stdout and stderr into ``log`` (16 MiB at most).
@@ -70,7 +71,8 @@ def run(
     started get TERM, four seconds, then KILL; if we are killed, KILL. Unless the program exits with
     0, ``removal`` runs meanwhile: a command that removes what it leaves outside its processes.
     A program of which ``watch`` returns an ill is ended and has failed for that reason; no file
-    that it writes grows past ``file_bytes``.
+    that it writes grows past ``file_bytes``. The deadline moves on while the program ``waits`` for
+    others, to 21 times ``deadline_s`` at most.
 
     Raises ToolError if the program cannot start, StoreError if the log cannot be written.
     """
@@ -78,7 +80,7 @@ def run(
     with _new(log) as file:
         program = Program(argv, cwd, env, file, removal=removal, file_bytes=file_bytes)
         try:
-            status = program.wait(start + deadline_s, stop, watch)
+            status = program.wait(start + deadline_s, stop, watch, waits)
         finally:
             program.end()
     if program.trouble:

@@ -23,6 +23,7 @@ Status = Literal["ok", "failed", "timeout", "interrupted"]
 _POLL_S = 0.2
 _SETTLE_S = 0.2
 _LOOK_S = 0.02
+_MOST_WAITING = 20
 _OUTPUT_BYTES = 16 << 20
 _MARK = "HARNESS_PROCESS"
 
@@ -88,13 +89,19 @@ class Program:
         until: float,
         stop: threading.Event | None = None,
         watch: Callable[[], str] = lambda: "",
+        waits: Callable[[], bool] = lambda: False,
     ) -> Status:
         """Wait until the program ends, it is ``until``, ``stop`` is set, or ``watch`` sees an ill.
 
+        Time in which the program ``waits`` for others does not count, up to 20 times the rest.
         Raises ToolError if the program cannot start.
         """
+        now = time.monotonic()
+        latest = until + _MOST_WAITING * (until - now)
         while (now := time.monotonic()) < until:
             self._hear(min(_POLL_S, until - now))
+            if waits():
+                until = min(latest, until + time.monotonic() - now)
             if self.returncode is not None or self._warden_ended:
                 return "ok" if self.returncode == 0 else "failed"
             if stop is not None and stop.is_set():
@@ -120,7 +127,7 @@ class Program:
             drain.join(timeout=_SETTLE_S)
 
     def _hear(self, seconds: float) -> None:
-        """Take in what the warden says within that time."""
+        """Receive the warden's words within that time."""
         self._socket.settimeout(max(seconds, 0.001))
         try:
             words = self._socket.recv(64)

@@ -20,7 +20,7 @@ from tests.support.imports import (
     room,
 )
 
-LEFT = {"machine", "probe", "engines", "run"}
+LEFT = {"machine", "probe", "engines", "run", "batch"}
 """Rooms that need the GPU's host, left of the captures."""
 GROUND = {
     "",
@@ -41,9 +41,10 @@ GROUND = {
 
 FORBIDDEN = {
     "problem": LEFT | {"captures", "store", "extract", "analysis", "report", "cli"},
-    "machine": {"run", "engines", "captures", "extract", "analysis", "report", "cli"},
-    "engines": {"run", "extract", "analysis", "report", "cli"},
-    "run": {"extract", "report", "cli"},
+    "machine": {"run", "batch", "engines", "captures", "extract", "analysis", "report", "cli"},
+    "engines": {"run", "batch", "extract", "analysis", "report", "cli"},
+    "run": {"batch", "extract", "report", "cli"},
+    "batch": {"extract", "report", "cli"},
     "captures": LEFT | {"store", "extract", "analysis", "report", "cli"},
     "store": LEFT | {"captures", "extract", "analysis", "report", "cli"},
     "evidence": LEFT | {"captures", "store", "extract", "analysis", "report", "cli"},
@@ -51,6 +52,9 @@ FORBIDDEN = {
     "analysis": LEFT | {"captures", "store", "extract", "report", "cli"},
     "report": LEFT | {"captures", "extract", "cli"},
     "view": LEFT | {"captures", "cli"},
+    "contribute": LEFT | {"lint", "view", "cli"},
+    "lint": LEFT | {"report", "view", "cli"},
+    "site": LEFT | {"captures", "extract", "cli"},
 }
 """A room to the rooms that it must not import, at any distance."""
 
@@ -66,8 +70,8 @@ PERMITTED = {
 """Imports (file, file) that are right although their rooms are apart."""
 
 SHARED_BY_COMMANDS = {
-    *("account", "engine_options", "judgement", "output", "progress", "resolve", "waiting"),
-    "shown.head",
+    *("account", "cluster", "engine_options", "judgement", "layout", "output", "outputs"),
+    *("planned", "problem_argument", "progress", "resolve", "run_options", "shown.head", "waiting"),
 }
 
 

@@ -75,7 +75,7 @@ def test_a_folder_of_problems_alone_lists_them_and_runs_none(
     written(tmp_path / "problems", GOOD)
     alone = {VARIABLE: str(tmp_path)}
     assert harness(installed, "list", **alone).returncode == 0
-    done = harness(installed, "run", "9", "--engine", "local", "--dry-run", **alone)
+    done = harness(installed, "run", "9", "--engine", "local", "--commands", **alone)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert f"{tmp_path}/requirements/torch-" in line

@@ -79,7 +79,7 @@ def family(name: str) -> str:
 def short_name(name: str, limit: int = 60) -> str:
     """Return a name of at most ``limit`` characters: the bare function, and its functor if any.
 
-    Namespaces, template arguments and parameters go; what is still too long loses its middle. Two
+    Namespaces, template arguments and parameters go; a name still too long loses its middle. Two
     kernels can share a short name: use :func:`short_names` for those of one table.
     """
     function, functor = bare(name)

@@ -41,8 +41,8 @@ def judged_ends(measured: Measured) -> tuple[Ends, Ends]:
     """Return the 95 % and 99 % interval that a verdict is about, of a value that was measured."""
     ci95 = (measured.low or 0.0, measured.high or 0.0)
     return (
-        _widened(ci95, measured.clock_factor),
-        _widened(measured.ci99 or ci95, measured.clock_factor),
+        widened(ci95, measured.clock_factor),
+        widened(measured.ci99 or ci95, measured.clock_factor),
     )
 
 
@@ -80,7 +80,7 @@ def decide(ci95: Ends, ci99: Ends, bound: Ends, *, sampled: bool = True) -> Side
     return sides.pop() if len(sides) == 1 else "undecided"
 
 
-def _widened(ends: Ends, factor: float) -> Ends:
+def widened(ends: Ends, factor: float) -> Ends:
     """Return an interval widened by ``factor`` to both sides."""
     low, high = ends
     return min(low / factor, low * factor), max(high / factor, high * factor)

@@ -124,6 +124,7 @@ class CellRecord(Record):
     before the first. ``doubts`` say why its times may not be relied on, None if nothing watched
     the GPU; ``retried`` say the same of a first try. ``counted`` is the profiler's own count.
     ``phases`` are the seconds that it took by phase, as docs/measurement.md names them.
+    ``imported`` names the file of a capture that was made without the harness.
     """
 
     variant: str
@@ -148,6 +149,7 @@ class CellRecord(Record):
     phases: dict[str, float] = Field(default_factory=dict)
     workload: WorkloadRecord = WorkloadRecord()
     artifacts: dict[str, Artifact] = Field(default_factory=dict)
+    imported: str | None = None
 
     @property
     def name(self) -> str:

@@ -4,7 +4,7 @@ A field that an earlier harness did not record is None, or empty; a field that o
 knows is kept as it stands.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -132,8 +132,20 @@ class Ceilings(Record):
     doubts: Many[str] = ()
 
 
+class Job(Record):
+    """The job of a batch system that ran cells: its id, its node, and how often it was requeued."""
+
+    system: str
+    id: str
+    node: str
+    restarts: int = 0
+
+
 class Origin(Record):
-    """One ``harness run`` call: the problem, the software and the target it ran on."""
+    """One ``harness run`` call: the problem, the software and the target it ran on.
+
+    ``job``: the batch system's job that the call ran in, None outside of one.
+    """
 
     problem: str
     target: Target
@@ -145,6 +157,7 @@ class Origin(Record):
     arguments: Arguments = Arguments()
     started: str | None = None
     ceilings: Ceilings | None = None
+    job: Job | None = None
 
 
 class Provenance(Origin):
@@ -175,6 +188,18 @@ class Provenance(Origin):
             names = frozenset(arguments.planned) | (frozenset() if arguments.full else names)
         return names
 
+    def with_jobs(self, jobs: Sequence[Origin]) -> "Provenance":
+        """Return the run with the origins of the ``jobs`` that executed it.
+
+        The machine that submitted them ran no cell: its target, engine and ceilings are the first
+        job's.
+        """
+        if not jobs:
+            return self
+        first, *others = jobs
+        ran = {key: getattr(first, key) for key in ("target", "engine", "ceilings", "job")}
+        return self.model_copy(update={**ran, "resumed": (*self.resumed, *others)})
+
 
 class CellProvenance(Record):
     """A cell as evidence keeps it: all but the numbers, which are tables."""
@@ -192,6 +217,7 @@ class CellProvenance(Record):
     command: Many[str] = ()
     packages: dict[str, str] = Field(default_factory=dict)
     artifacts: dict[str, Artifact] = Field(default_factory=dict)
+    imported: str | None = None
 
     @classmethod
     def of(cls, record: CellRecord) -> "CellProvenance":
@@ -210,6 +236,7 @@ class CellProvenance(Record):
             command=record.command.argv,
             packages=record.workload.packages,
             artifacts=record.artifacts,
+            imported=record.imported,
         )
 
 

@@ -111,7 +111,8 @@ class Folder:
             names = names if kind.unprofiled else names[:1]
             if names:
                 captures[kind.name] = {
-                    name: table.filter(pl.col("cell").is_in(names))
+                    # What is of the whole run, as its ceilings are, names no cell.
+                    name: table.filter(pl.col("cell").is_in([*names, ""]))
                     for name, table in self.tables.items()
                 }
                 conditions[kind.name] = self._conditions(names)

@@ -130,6 +130,15 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     "ranges": {"name": "category", "start_ns": "int", "duration_ns": "int", "thread": "int"},
     # torch operators by name: host time with children, GPU time of kernels launched directly.
     "operators": {"name": "str", "count": "int", "total_ns": "int", "device_ns": "int"},
+    # What a GPU operation's launch stood in, by correlation: the innermost operator, the node of
+    # autograd that the backward pass called, and the annotations and modules around it or around
+    # the operator that made the node, the outermost first.
+    "origins": {
+        "correlation": "int",
+        "operator": "category",
+        "node": "category",
+        "scope": "category",
+    },
     # Hardware counters, one row a profiled launch and metric, under Nsight Compute's names.
     "counters": {
         "launch": "int",
@@ -296,6 +305,13 @@ def empty(table: str) -> "pl.DataFrame":
     return frame(table, {name: [] for name in SCHEMAS[table]})
 
 
+def unfilled(table: str) -> "pl.DataFrame":
+    """Return ``table`` as evidence has it where no capture filled it: with ``cell``, no rows."""
+    import polars as pl
+
+    return empty(table).insert_column(0, pl.lit("").alias("cell"))
+
+
 def save(folder: Path, tables: Tables) -> dict[str, "Artifact"]:
     """Write each table as ``<name>.parquet`` into an existing folder; rows carry their cell.
 
@@ -321,7 +337,7 @@ def load(folder: Path) -> Tables:
     tables: Tables = {}
     for name in SCHEMAS:
         if name not in filled:
-            tables[name] = empty(name).insert_column(0, pl.lit("").alias("cell"))
+            tables[name] = unfilled(name)
             continue
         table = filled[name]
         # What an earlier harness did not extract is not measured.

@@ -27,7 +27,7 @@ def opened(text: str, *, brief: bool = False) -> Subject | CaptureFiles | Folder
     """
     path, (folder, _, cell) = Path(text), text.rpartition(":")
     if not path.exists() and folder and Path(folder).is_dir():
-        return _evidence(Path(folder)).named(cell)
+        return _evidence(Path(folder), cell).named(cell)
     if not path.is_dir():
         return capture(path, brief=brief)
     from harness.store import run_folder
@@ -55,12 +55,12 @@ def provenance_of(path: Path) -> "EvidenceProvenance":
     return provenance.load(path / "evidence")
 
 
-def run(source: "run_folder.Run", folder: Path) -> Folder:
-    """Extract a run into ``folder`` and return its evidence."""
+def run(source: "run_folder.Run", folder: Path, cell: str = "") -> Folder:
+    """Extract a run, or one cell of it (CASE.VARIANT), into ``folder`` and return its evidence."""
     from harness.evidence import provenance
     from harness.extract import run as extraction
 
-    tables = extraction.extract(source, folder)
+    tables = extraction.extract(source, folder, cell)
     return Folder(str(source.folder), tables, provenance.load(folder))
 
 
@@ -74,8 +74,11 @@ def _is_report(path: Path) -> bool:
     return (path / "evidence" / provenance.FILE).is_file()
 
 
-def _evidence(path: Path) -> Folder:
-    """Return the evidence of a run's or a report's folder, labelled as the user named it."""
+def _evidence(path: Path, cell: str = "") -> Folder:
+    """Return the evidence of a run's or a report's folder, labelled as the user named it.
+
+    Of a run only the captures of ``cell`` (CASE.VARIANT) are read, if it is given.
+    """
     from harness.store import run_folder
 
     if not _is_run(path):
@@ -84,7 +87,7 @@ def _evidence(path: Path) -> Folder:
         raise _neither(path)
     source = run_folder.Run.open(path)
     with tempfile.TemporaryDirectory(prefix="evidence-") as scratch:
-        known = run(source, Path(scratch) / "evidence")
+        known = run(source, Path(scratch) / "evidence", cell)
     return Folder(str(path), known.tables, known.origin)
 
 

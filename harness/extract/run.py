@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def extract(run: run_folder.Run, folder: Path) -> Tables:
+def extract(run: run_folder.Run, folder: Path, cell: str = "") -> Tables:
     """Read every cell of ``run`` into ``folder`` (tables and provenance) and return the tables.
 
+    With ``cell`` (CASE.VARIANT) only that cell's captures are read; the others keep their rows in
+    the table of cells.
     A capture that cannot be trusted makes its cell fail, with the reason, and nothing else.
     """
     import polars as pl
@@ -33,7 +35,8 @@ def extract(run: run_folder.Run, folder: Path) -> Tables:
     for path, record in _newest(run):
         tables: Tables = {}
         try:
-            tables = _cell(path, record) if record.ok else {}
+            read = record.ok and cell in ("", f"{record.case}.{record.variant}")
+            tables = _cell(path, record) if read else {}
         except CaptureError as error:
             record = record.model_copy(update={"status": "unusable", "reason": str(error)})
         for table, rows in tables.items():
@@ -121,11 +124,12 @@ def _cell(path: Path, record: CellRecord) -> Tables:
     kind = KINDS.get(record.capture)
     if kind is None:
         raise CaptureError(f"this harness reads no capture {record.capture!r}", where=path)
-    for name in kind.leaves:
+    leaves = kind.leaves if record.imported is None else filter(None, [kind.artifact])
+    for name in leaves:
         run_folder.verified(path, record, name)
     if kind.read and kind.artifact:
         read = reading.read(kind, path / kind.artifact, conditions=False).tables
-        if kind.check:
+        if kind.check and record.imported is None:  # nobody else counted what it holds
             kind.check(Counts(workload.declared, record.counted), read, path / kind.artifact)
         tables |= kind.keep(read) if kind.keep else read
     return tables

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness import files, locks
-from harness.errors import ToolError
+from harness.errors import BusyError, ToolError
 
 FOLDER = Path("/tmp")  # noqa: S108 - the same for all users, whatever their TMPDIR
 _FOR_EVERYBODY = 0o666
@@ -20,8 +20,8 @@ def held(name: str) -> Iterator[None]:
     """Hold the lock of the GPU ``name``: its UUID, or "cpu".
 
     If we are killed, the kernel frees the lock once the wardens have ended what we started. Until
-    then others wait, ten seconds at most. Raises ToolError if another run holds the lock, or if its
-    file cannot be made or opened.
+    then others wait, ten seconds at most. Raises BusyError if another run holds the lock, ToolError
+    if its file cannot be made or opened.
     """
     path = FOLDER / f"harness-{files.safe_name(name)}.lock"
     until = time.monotonic() + _ENDED_WITHIN_S
@@ -30,7 +30,7 @@ def held(name: str) -> Iterator[None]:
         if process or time.monotonic() > until:
             who = f", process {process}," if process else ""
             remedy = "wait for it to end, or stop it"
-            raise ToolError(f"another run{who} holds {name}", remedy=remedy)
+            raise BusyError(f"another run{who} holds {name}", remedy=remedy)
         time.sleep(_LOOK_S)
     try:
         yield

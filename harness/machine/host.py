@@ -1,13 +1,13 @@
 """The machine that the harness runs on, as a node of the engines whose cells run here."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.errors import UsageError
 from harness.machine import clock_lock, gpu_lock, target
 from harness.machine.monitor import Monitor
-from harness.machine.target import Target
+from harness.machine.target import Gpu, Target
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,20 @@ class Host:
     def detect(cls) -> "Host":
         """Detect this machine's target."""
         return cls(target.detect())
+
+    def only(self, gpus: Sequence[str]) -> "Host":
+        """Return this machine with these GPUs alone; UsageError for a GPU that it does not show."""
+        found = []
+        for name in gpus:
+            gpu = next((gpu for gpu in self.target.gpus if _is(gpu, name)), None)
+            if gpu is None:
+                there = ", ".join(f"{gpu.index} ({gpu.name})" for gpu in self.target.gpus)
+                remedy = f"there are: {there}" if there else "there is no GPU here"
+                raise UsageError(f"--gpus: no GPU {name!r}", remedy=remedy)
+            if gpu in found:
+                raise UsageError(f"--gpus names GPU {gpu.index} twice")
+            found.append(gpu)
+        return Host(replace(self.target, gpu=found[0], more_gpus=tuple(found[1:])))
 
     def monitor(self, token: str | None = None) -> Monitor:
         """Return a monitor of the GPU; without a GPU it takes no samples."""
@@ -47,3 +61,8 @@ class Host:
         if self.target.gpu is None:
             raise UsageError("--lock-clocks needs a GPU", remedy="leave it out on a CPU")
         return self.target.gpu.uuid
+
+
+def _is(gpu: Gpu, name: str) -> bool:
+    """Return whether an index or the beginning of a UUID names the GPU."""
+    return gpu.index == int(name) if name.isdigit() else bool(name) and gpu.uuid.startswith(name)

@@ -14,6 +14,7 @@ from harness import process
 from harness.captures.registry import tools
 from harness.errors import ToolError
 from harness.machine import room
+from harness.plain import slug
 
 _PROFILER_FOLDERS = (
     "/opt/nvidia/nsight-systems/*/bin",
@@ -81,8 +82,7 @@ class Target:
     @property
     def slug(self) -> str:
         """Return the name of the target's folder under reports/."""
-        name = self.gpu.name if self.gpu else "cpu"
-        return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+        return slug(self.gpu.name if self.gpu else "cpu")
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON-ready data."""

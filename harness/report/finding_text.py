@@ -55,7 +55,7 @@ def _finding(finding: Finding, place: int) -> Iterator[str]:
 
 
 def costs(finding: Finding) -> str:
-    """Return what is at stake; of a finding of nothing but time, what it leaves unexplained."""
+    """Return the share that a finding explains and its gain, or the share left unexplained."""
     share = None if finding.share is None else _percent(finding.share)
     whole = "peak of reserved bytes" if finding.level == MEMORY else "time"
     if finding.id == ABSTAIN:

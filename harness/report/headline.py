@@ -153,7 +153,7 @@ def _one_part(cause: Cause, diff: GpuDiff, change: str) -> str:
 
 
 def _host(row: Row, diff: GpuDiff) -> str:
-    """Return what the host did while the GPU was idle, with the call if it is mostly one."""
+    """Return the host's state while the GPU was idle, with the call if one makes up most of it."""
     what = row.label.removeprefix("idle")
     for name, a_ns, b_ns in row.calls[:1]:
         before, after = diff.a_step(a_ns, b_ns)

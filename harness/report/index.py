@@ -1,5 +1,6 @@
 """reports/README.md: a card of every report, by problem and target."""
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def reports(folder: Path) -> list[Path]:
 def renew(folder: Path, problems: Path) -> list[HarnessError]:
     """Write the index from the reports in ``folder`` and the case studies in ``problems``.
 
-    Return what is wrong with the manifests and reports that it could not read.
+    Return the errors of the manifests and reports that could not be read.
     """
     sources: dict[str, str] = {}
     errors: list[HarnessError] = []
@@ -57,27 +58,39 @@ def write(folder: Path, sources: Mapping[str, str]) -> list[HarnessError]:
     """
     cards: list[str] = []
     errors: list[HarnessError] = []
+    gpus = Counter(report.parent.name for report in reports(folder) if report.name != "cpu")
     for report in reports(folder):
         place = report.relative_to(folder).as_posix()
         try:
-            shown = card.read(report)
+            shown = card_of(report, place, sources.get(report.parent.name))
             if shown and provenance.load(report / "evidence").run.target.device != "cpu":
-                cards.append(_card(shown, place, sources.get(report.parent.name)))
+                several = gpus[report.parent.name] > 1
+                page = link(f"{report.parent.name}/README.md")
+                cards.append(f"{shown} · [GPU by GPU]({page})" if several else shown)
         except HarnessError as error:
             errors.append(error)
     files.write_text(folder / "README.md", "\n\n".join([_HEAD, *cards]) + "\n")
     return errors
 
 
+def card_of(report: Path, place: str, sources: str | None) -> str:
+    """Return a report's card as Markdown, "" if an earlier harness rendered the report without.
+
+    ``place`` leads to the report's folder; ``sources`` is the sha256 of the problem's scripts, None
+    where nobody asks whether they have changed. Raises HarnessError if the card is damaged.
+    """
+    shown = card.read(report)
+    return _card(shown, place, sources) if shown else ""
+
+
 def _card(shown: card.Card, place: str, sources: str | None) -> str:
-    """Return a report's card as Markdown; ``sources`` is the sha256 of the problem's scripts."""
     page = link(f"{place}/README.md")
     parts = [f"## [{escape(shown.title)}]({page})"]
     if shown.sentence:
         parts.append(f"{escape(shown.sentence)} **{prose(shown.number)}.**")
     if shown.figure:
         source = attribute(link(f"{place}/figures/{shown.figure}"))
-        picture = f'<img src="{source}" width="420" alt="">'
+        picture = f'<img src="{source}" width="420" alt="{attribute(shown.title)}">'
         parts.append(f'<a href="{attribute(page)}">{picture}</a>')
     facts = [", ".join(map(escape, shown.gpus)), tally(shown.verdicts), escape(shown.measured)]
     if sources is not None and set(shown.sources) != {sources}:

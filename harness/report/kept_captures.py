@@ -36,7 +36,7 @@ _LINK = re.compile(r"captures/([\w.+-]*\w)", re.ASCII)
 
 @dataclass(frozen=True)
 class _Source:
-    """An artifact to keep: its file, how it is kept, its cell, and what the cell recorded."""
+    """An artifact to keep: its file, how it is kept, its cell, and the sha256 and size recorded."""
 
     path: Path
     kept: Kept

@@ -52,7 +52,7 @@ def in_full(metric: Measured) -> Markdown:
     """Return a metric with the ends of its interval in four digits, where they decide something."""
     if metric.value is None or metric.low is None or metric.high is None:
         return Markdown(NOT_MEASURED)
-    scale, unit = _scaled(metric.value, metric.unit)
+    scale, unit = scaled(metric.value, metric.unit)
     ends = (metric.value, metric.low, metric.high)
     value, low, high = (number(end / scale, _MOST_DIGITS) for end in ends)
     return Markdown(f"{value}{_spaced(escape(unit))} [{low}, {high}]")
@@ -60,13 +60,13 @@ def in_full(metric: Measured) -> Markdown:
 
 def between(least: float, most: float, unit: str) -> str:
     """Return two values of a metric in words, such as "241 to 337 tok/s"."""
-    scale, shown = _scaled(max(abs(least), abs(most)), unit)
+    scale, shown = scaled(max(abs(least), abs(most)), unit)
     return f"{number(least / scale)} to {number(most / scale)}{_spaced(shown)}"
 
 
 def bounds(least: float, most: float, unit: str) -> str:
     """Return limits in words, in the unit that values are shown in; one may be infinite."""
-    scale, shown = _scaled(max(abs(end) for end in (least, most) if math.isfinite(end)), unit)
+    scale, shown = scaled(max(abs(end) for end in (least, most) if math.isfinite(end)), unit)
     low, high = (number(end / scale, _MOST_DIGITS) for end in (least, most))
     if math.isinf(most):
         return f"≥ {low}{_spaced(shown)}"
@@ -78,7 +78,7 @@ def bounds(least: float, most: float, unit: str) -> str:
 def _shown(metric: Measured, *, interval: bool, brackets: bool) -> Markdown:
     if metric.value is None or metric.low is None or metric.high is None:
         return Markdown(NOT_MEASURED)
-    scale, unit = _scaled(metric.value, metric.unit)
+    scale, unit = scaled(metric.value, metric.unit)
     value, low, high = (end / scale for end in (metric.value, metric.low, metric.high))
     half = max(high - value, value - low)
     places = _places(value, half)
@@ -116,7 +116,7 @@ def _grouped(whole: int) -> str:
     return f"{whole:,}" if abs(whole) >= 100_000 else str(whole)
 
 
-def _scaled(value: float, unit: str) -> tuple[float, str]:
+def scaled(value: float, unit: str) -> tuple[float, str]:
     """Return the unit in which to print ``value``, after the number of ``unit`` that it equals."""
     if unit == "B":
         return byte_unit(value)

@@ -1,5 +1,6 @@
 """Writes reports/<problem>/<target>/: evidence, captures, figures, worklog and pages, as one."""
 
+import os
 import shutil
 import tempfile
 from dataclasses import dataclass, replace
@@ -21,8 +22,14 @@ PAGES = "pages"
 """The folder of the pages under a worklog: of templates in a problem, of Markdown in a report."""
 
 _TEMPLATE = ".md.j2"
+WORKLOG = "worklog.md.j2"
+"""The template of a problem's worklog, in its folder."""
+
 SHORT = Path(__file__).with_name("short.md.j2")
 """The page of any problem after a short run, or a run on a CPU."""
+
+DEFAULT = Path(__file__).with_name("default.md.j2")
+"""The worklog of a problem that has no template."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +93,11 @@ def render(problem: Problem, folder: Path) -> dict[str, str]:
 
 
 def _worklog(page: Page, templates: Templates) -> dict[str, str]:
-    """Return the problem's worklog and the pages under it, by path."""
+    """Return the problem's worklog, or the default one, and the pages under it, by path."""
     folder = page.problem.folder
-    texts = {"README.md": templates.render(folder / "worklog.md.j2", page)}
+    own = folder / WORKLOG
+    template = own if os.path.lexists(own) else DEFAULT
+    texts = {"README.md": templates.render(template, page)}
     sub_page = replace(page, root="../")
     if (folder / PAGES).is_symlink():
         raise ManifestError("is a link", where=folder / PAGES, remedy="put the folder itself there")

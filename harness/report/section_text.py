@@ -1,4 +1,4 @@
-"""A part of a difference as text: a table, lines, and what is folded away on a page."""
+"""A part of a difference as text: a table, lines, and a part that a page folds away."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -169,7 +169,7 @@ def _note(row: Row) -> str:
 def _lines(
     diff: GpuDiff, kind: str, shown: Sequence[Row], cut: Sequence[Row], table: _Table
 ) -> list[str]:
-    """Return lines that name the compared steps, count what is cut, and define the rows' words."""
+    """Return lines that name the compared steps, count the rows left out, and define the words."""
     return [
         f"{_compared(diff, kind)} The parts sum to the step. ±: half of the 99 % interval.",
         *([_cut(cut, diff, table)] if cut else []),
@@ -190,7 +190,7 @@ def _compared(diff: GpuDiff, kind: str) -> str:
 
 
 def _cut(cut: Sequence[Row], diff: GpuDiff, table: _Table) -> str:
-    """Return how many parts have no row, what is known of them, and the largest."""
+    """Return how many parts have no row, by kind, and the largest of them."""
     kinds = Counter(_is(row) for row in cut)
     counted = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
     largest = max(cut, key=lambda row: abs(diff.change_ns(row)))

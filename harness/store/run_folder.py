@@ -1,7 +1,9 @@
-"""The run folder: what lies where, what is whole, and that it still is what was recorded.
+"""The run folder: its layout, which cells are whole, and that files are still as recorded.
 
 runs/<problem>/<run>/run.json            provenance: what was asked, on what, with what
 runs/<problem>/<run>/lock                held by the harness that executes the run
+runs/<problem>/<run>/jobs/<number>/      jobs of a batch system, which execute the run instead
+    <part>.<job>.origin.json             what a job ran on, written by that job alone
 runs/<problem>/<run>/cells/<cell>/       one folder a cell, published whole
     cell.json                            how it ran, and each artifact's sha256 and size
     log.txt, export.txt                  what its process and the profiler's exports printed
@@ -21,7 +23,7 @@ from harness.errors import CaptureError, EvidenceError, StoreError
 from harness.evidence.cell_record import Artifact, CellRecord
 from harness.evidence.provenance import VERSION, Origin, Provenance, Target
 from harness.evidence.record import read
-from harness.store import run_lock
+from harness.store import run_lock, temporary
 
 RECORD = "cell.json"
 _AGAIN = "run the cell again: harness run --resume"
@@ -101,11 +103,18 @@ class Run:
             for path in folder.glob(".*"):
                 files.remove(path)
         for path in (self.folder / "scratch" / "tmp").glob("*"):
-            files.remove(path)
+            temporary.remove(path)
 
     @property
     def provenance(self) -> Provenance:
-        """Return run.json; StoreError or EvidenceError if it is damaged."""
+        """Return run.json with the jobs' origins; StoreError or EvidenceError if one is damaged."""
+        return self.recorded.with_jobs(
+            [read(Origin, path) for path in sorted(self.folder.glob("jobs/*/[!.]*.origin.json"))]
+        )
+
+    @property
+    def recorded(self) -> Provenance:
+        """Return run.json alone; StoreError or EvidenceError if it is damaged."""
         return read(Provenance, self.folder / "run.json", unsealed=True)
 
     def note(self, provenance: Provenance) -> None:

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from harness import files
-from harness.captures import sniff
+from harness.captures import reading, sniff
+from harness.captures.kind import Kind
 from harness.errors import EvidenceError
 from harness.evidence import provenance
 from harness.evidence import tables as evidence
@@ -50,6 +51,25 @@ def test_a_whole_capture_becomes_tables_that_name_their_cell(
     assert tables["cells"]["status"].to_list() == ["ok"]
     assert tables["gpu_ops"]["cell"].unique().to_list() == ["small.fast.nsys.r0"]
     assert list(tables) == list(evidence.SCHEMAS)
+
+
+def test_of_one_cell_no_other_is_read(
+    run: run_folder.Run, export: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nsys_cell(run, export, {"step": 3})
+    cell(run, "torch", {"trace.json.gz": DATA / "torch/streams.json.gz"}, variant="slow")
+    read: list[str] = []
+    one = reading.read
+
+    def noted(kind: Kind, path: Path, *, conditions: bool) -> reading.Capture:
+        read.append(kind.name)
+        return one(kind, path, conditions=conditions)
+
+    monkeypatch.setattr(reading, "read", noted)
+    tables = extraction.extract(run, tmp_path / "evidence", "small.fast")
+    assert tables["cells"].select("variant", "status").rows() == [("fast", "ok"), ("slow", "ok")]
+    assert tables["gpu_ops"]["cell"].unique().to_list() == ["small.fast.nsys.r0"]
+    assert read == ["nsys"]
 
 
 def test_a_capture_with_fewer_steps_than_declared_is_unusable(

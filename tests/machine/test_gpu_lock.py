@@ -47,7 +47,7 @@ def test_it_is_the_same_whatever_a_user_s_temporary_folder(
     with gpu_lock.held(name):
         status, told = held_by_another(name, TMPDIR=folder)
         assert status == 1
-        assert f"ToolError: another run, process {os.getpid()}, holds {name} (" in told
+        assert f"BusyError: another run, process {os.getpid()}, holds {name} (" in told
     assert held_by_another(name, TMPDIR=folder) == (0, "held\n")
 
 

@@ -37,17 +37,17 @@ def measured(problem: Problem) -> Tables:
 
 
 def _rows(problem: Problem) -> Tables:
-    """Return the cells, and the times and facts of those that are not profiled."""
+    """Return the cells, what each states, and the times of those that are not profiled."""
     cells: list[Row] = []
     timed: list[Row] = []
     facts: list[Row] = []
     for place in plan(problem, Selected(), "cuda"):
         cell = {"cell": place.name, "variant": place.variant, "case": place.case}
         cells.append(cell | {"capture": place.capture, "round": place.round, "status": "ok"})
+        took = TOOK[place.variant]
+        facts += [{"cell": place.name, "name": name, "value": took} for name in _FACTS]
         if place.capture == unprofiled():
-            took = TOOK[place.variant]
             timed += [row for name in _SAMPLED for row in samples(cell, name, took)]
-            facts += [{"cell": place.name, "name": name, "value": took} for name in _FACTS]
     return evidence(cells=cells, samples=timed, facts=facts)
 
 

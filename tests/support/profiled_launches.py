@@ -41,6 +41,8 @@ _QUIET = {
     "memory_l2_theoretical_sectors_global_ideal": 4e6,
     "lts__t_sectors_srcunit_tex_op_read.sum": 2e6,
     "lts__t_sectors_srcunit_tex_op_write.sum": 2e6,
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 100.0,
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 2e6,
     "dram__bytes_read.sum": 64e6,
     "dram__bytes_write.sum": 64e6,
     "memory_l1_wavefronts_shared": 0.0,
@@ -92,6 +94,11 @@ def launch(
 def instructions(code: Mapping[str, tuple[int, int]]) -> tuple[Instruction, ...]:
     """Return SASS as the instructions of a launch."""
     return tuple(
-        Instruction(sass.split()[0].partition(".")[0], sass, executed, samples)
+        Instruction(_opcode(sass), sass, executed, samples)
         for sass, (executed, samples) in code.items()
     )
+
+
+def _opcode(sass: str) -> str:
+    words = [word for word in sass.split() if not word.startswith("@")]
+    return words[0].partition(".")[0]

@@ -1,7 +1,7 @@
 """An engine in one file: cells are shell scripts on a machine that exists nowhere."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -23,6 +23,10 @@ class ToyNode:
 
     def __init__(self) -> None:
         self.calls: list[str] = []
+
+    def only(self, gpus: Sequence[str]) -> "ToyNode":
+        self.calls.append(f"only {', '.join(gpus)}")
+        return self
 
     def monitor(self, token: str | None = None) -> Monitor:
         self.calls.append("monitor")

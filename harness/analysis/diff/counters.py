@@ -34,7 +34,13 @@ LIMITS = (
 )
 """Metrics that name a hardware limit, in the order in which an engineer asks for them."""
 
-_IDLE = ("launch__block_dim", "launch__grid_dim", "launch__cluster", "device__attribute")
+_IDLE = (
+    "launch__block_dim",
+    "launch__grid_dim",
+    "launch__cluster",
+    "device__attribute",
+    "profiler__",
+)
 """Prefixes of metrics that repeat another metric, or are no property of the kernel."""
 
 

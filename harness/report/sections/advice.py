@@ -19,9 +19,9 @@ _SHOWN = ("reproduced", "inconclusive")
 def advice(page: Page) -> Markdown:
     """Return the table of advice: what to do, its gain, range and cost, and its claim's verdict.
 
-    Reproduced advice comes first, by its least gain. Refuted advice is none: the claims' table says
-    what beats it. Below are the reasons of what is inconclusive, the variants that were no
-    alternatives, and what was not measured.
+    Reproduced advice comes first, by its least gain. Refuted advice is left out: the claims' table
+    names the better variant. Below the table stand the reasons of inconclusive advice, the variants
+    that were no alternatives, and advice that was not measured.
     """
     results = [result for result in page.results if isinstance(result.claim, Advice)]
     shown = sorted((result for result in results if result.verdict in _SHOWN), key=_rank)

@@ -23,7 +23,7 @@ def verdict_line(page: Page) -> Markdown:
     """
     judged = scope(page.problem, page.results, page.provenance.run).judged
     reproduced, others = verdicts.counted(verdicts.by_verdict(judged))
-    counts = "; ".join(filter(None, [reproduced, ", ".join(others)]))
+    counts = "; ".join(filter(None, [reproduced, ", ".join(others)])) if judged else "no claims"
     parts = [f"**{_summary(judged)} on {escape(page.target.name)}** ({counts})", *_software(page)]
     line = f"{', '.join(parts)}."
     if page.provenance.unfinished:
@@ -32,8 +32,13 @@ def verdict_line(page: Page) -> Markdown:
 
 
 def _summary(results: Sequence[ClaimResult]) -> str:
-    """Return in a word how many of the claims are reproduced: more than half, some, none."""
-    share = sum(result.verdict == "reproduced" for result in results) / max(1, len(results))
+    """Return in a word how many of the claims are reproduced: more than half, some, none.
+
+    Without claims the study was measured, and that is all.
+    """
+    if not results:
+        return "Measured"
+    share = sum(result.verdict == "reproduced" for result in results) / len(results)
     return "Reproduced" if share > _HALF else "Partly reproduced" if share else "Not reproduced"
 
 

@@ -30,6 +30,7 @@ def conditions(page: Page) -> Markdown:
         _packages(cells),
         *_clock_rows(cells),
         *(_engine_rows(run.engine) if run.engine else []),
+        *_imported_rows(cells),
         *_cell_rows(run.arguments.jobs or 1, cells),
         *_source_rows(run),
         *sampling_rows(page.tables),
@@ -58,8 +59,12 @@ def timed_on(page: Page, case: CaseName) -> Markdown:
 
 
 def _target_rows(target: Target) -> list[list[str]]:
-    rows = [["target", _target(target)], ["host", f"{target.cpu}, {target.system}"]]
+    rows = [["target", _target(target)], ["host", _host(target)]]
     return rows + [[name, tool.version] for name, tool in target.tools.items() if tool]
+
+
+def _host(target: Target) -> str:
+    return ", ".join(filter(None, [target.cpu, target.system])) or "not recorded"
 
 
 def _target(target: Target) -> str:
@@ -103,6 +108,18 @@ def _engine_rows(engine: Engine) -> list[list[str]]:
     ]
 
 
+def _imported_rows(cells: Sequence[CellProvenance]) -> list[list[str]]:
+    """Return a row on captures that were made without the harness, and what that leaves open."""
+    names = [cell.cell for cell in cells if cell.imported is not None]
+    if not names:
+        return []
+    said = (
+        f"{len(names)} of {len(cells)} cells: captures made without the harness. Not known: their"
+        " packages, parameters and commands, and what else the GPU did; no unprofiled times"
+    )
+    return [["imported", said]]
+
+
 def _cell_rows(jobs: int, cells: Sequence[CellProvenance]) -> list[list[str]]:
     """Return rows of counts: cells side by side, GPUs, and cells that failed."""
     rows = []
@@ -117,7 +134,10 @@ def _cell_rows(jobs: int, cells: Sequence[CellProvenance]) -> list[list[str]]:
 
 def _source_rows(run: Provenance) -> list[list[str]]:
     """Return rows on the harness, manifest and sources that a run and its resumptions used."""
+    jobs = [origin.job for origin in run.origins if origin.job]
+    ran = ", ".join(f"{job.system} {job.id} on {job.node}" for job in jobs)
     return [
+        *([["jobs", ran]] if jobs else []),
         ["harness", "; ".join(dict.fromkeys(_harness(origin) for origin in run.origins))],
         ["manifest", _digest(run.manifest_sha256)],
         ["sources", _digest(run.sources_sha256)],

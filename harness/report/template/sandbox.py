@@ -61,7 +61,7 @@ class Verb:
         self._ask = ask
 
     def __call__(self, *given: object, **named: object) -> Any:
-        """Return what the section makes of its arguments."""
+        """Return the section's result for these arguments."""
         return self._ask(self._name, given, named)
 
     def __str__(self) -> str:
@@ -148,7 +148,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 def _reached(obj: Any) -> Mapping[str, Any]:
-    """Return what is known by name of an object that is more than data."""
+    """Return the attributes by name of an object that is more than data."""
     if isinstance(obj, Verbs):
         return obj.known
     if isinstance(obj, TemplateModule):

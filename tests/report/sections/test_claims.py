@@ -86,3 +86,8 @@ def test_a_bound_is_in_words(example: Problem, bound: Bound, text: str) -> None:
     (claim,) = example.claims
     problem = example.model_copy(update={"claims": [claim.model_copy(update={"bound": bound})]})
     assert rows_of(claims.claims(judged(problem, 2.0, 1.0)))[1][2] == text
+
+
+def test_a_study_without_claims_is_measured(example: Problem) -> None:
+    line = claims.verdict_line(page(example.model_copy(update={"claims": []}), tables()))
+    assert line.startswith("**Measured on a GPU** (no claims)")

@@ -3,6 +3,9 @@
 Python imports this file when it starts with this folder on PYTHONPATH; tests/conftest.py puts it
 there and calls ``install`` itself. What was refused is noted in the file that WORKLOGS_REFUSED
 names, so that a test fails even if the program under test handles the error.
+
+Where WORKLOGS_TEST_LOCKS names a folder, these Pythons have their locks of GPU and CPU there, so
+that a job of a cluster is in no other test's way.
 """
 
 import os
@@ -69,3 +72,7 @@ def _own_script(program: str, folder: Path) -> bool:
 
 if os.environ.get("WORKLOGS_REFUSED"):
     install()
+if locks := os.environ.get("WORKLOGS_TEST_LOCKS"):
+    from harness.machine import gpu_lock
+
+    gpu_lock.FOLDER = Path(locks)
