@@ -94,7 +94,8 @@ def real() -> Tables:
                 for table, rows in kept.items()
                 if table not in ("cells", "samples", "sampling", "ceilings")
             }
-            theirs["origins"] = _origins(theirs["gpu_ops"]) if kind == "torch" else theirs["origins"]
+            if kind == "torch":
+                theirs["origins"] = _origins(theirs["gpu_ops"])
             parts.append({table: _of(rows, ours) for table, rows in theirs.items()})
         parts.append({table: _of(rows, f"small.{name}.ncu.r0") for table, rows in counted.items()})
         parts.append(
@@ -112,8 +113,10 @@ def real() -> Tables:
 def _origins(gpu_ops: pl.DataFrame) -> pl.DataFrame:
     """Return what launched each operation, which the kept report is too old to hold."""
     named = {"operator": "aten::mm", "node": "MmBackward0", "scope": "model / block"}
-    return gpu_ops.select("cell", "correlation").unique().with_columns(
-        pl.lit(word).alias(column) for column, word in named.items()
+    return (
+        gpu_ops.select("cell", "correlation")
+        .unique()
+        .with_columns(pl.lit(word).alias(column) for column, word in named.items())
     )
 
 
