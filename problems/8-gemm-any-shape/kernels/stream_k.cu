@@ -159,8 +159,9 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         const int tile = piece.tile - (tiles - spread);
         const Sharers sharers = sharers_of(spread, steps, tile, units);
         const auto part_of = [&](int owner) {
-          const size_t slot = (static_cast<size_t>(owner) * 2 + slot_of(spread, steps, tile, owner, units)) * CLUSTER + rank;
-          return reinterpret_cast<float4*>(parts) + (slot * CONSUMERS + consumer) * (CONSUMER_M * COUNT / 4 * 128) + thread;
+          const int slot = slot_of(spread, steps, tile, owner, units);
+          return reinterpret_cast<float4*>(parts) +
+                 part_index(owner, slot, CLUSTER, rank, CONSUMERS, consumer) * (CONSUMER_M * COUNT / 4 * 128) + thread;
         };
         float4* mine = part_of(unit);
 #pragma unroll
@@ -170,17 +171,17 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             __stcg(mine + (j * COUNT + i) / 4 * 128, make_float4(sums[j][i], sums[j][i + 1], sums[j][i + 2], sums[j][i + 3]));
         __threadfence();
         warpgroup_sync(warpgroup);
-        int* counter = counters + (static_cast<size_t>(tile) * CLUSTER + rank) * CONSUMERS + consumer;
+        int* counter = counters + counter_index(tile, CLUSTER, rank, CONSUMERS, consumer);
         if (leader) {
           const int before = atomicAdd(counter, 1);
-          if (before == sharers.count - 1) *counter = 0; // for the next launch
+          if (last_to_arrive(before, sharers)) *counter = 0; // for the next launch
           __threadfence();
           asm volatile("st.shared.s32 [%0], %1;" ::"r"(verdicts + 8 * consumer), "r"(before) : "memory");
         }
         warpgroup_sync(warpgroup);
         int before;
         asm volatile("ld.shared.s32 %0, [%1];" : "=r"(before) : "r"(verdicts + 8 * consumer) : "memory");
-        if (before < sharers.count - 1) continue;
+        if (!last_to_arrive(before, sharers)) continue;
 #pragma unroll
         for (int j = 0; j < CONSUMER_M; ++j)
 #pragma unroll

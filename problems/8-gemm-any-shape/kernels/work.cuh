@@ -3,7 +3,8 @@
 //
 // The last `spread` tiles are cut along K into as many equal parts as there are units (stream-K): a unit gets a range of their
 // steps, of one tile or of several. The tiles before them are dealt whole, one after the other. spread = 0: persistent, whole
-// tiles. spread = tiles, and more units than tiles: split-K. Each unit has to get at least one step.
+// tiles. spread = tiles, and more units than tiles: split-K. Where the spread tiles have fewer steps than there are units, the last
+// units get none of them: a unit without a step would be waited for, as it would be counted among the sharers of a tile.
 #pragma once
 #include "layout.cuh"
 
@@ -11,12 +12,20 @@ struct Piece {
   int tile, begin, end; // steps begin <= step < end of the tile; end = 0: no piece
 };
 
+// The units that get a part of the spread tiles: at most as many as those have steps.
+ANYWHERE constexpr int sharing_units(int spread, int steps, int units) {
+  const int64_t all = static_cast<int64_t>(spread) * steps;
+  return all < units ? static_cast<int>(all) : units;
+}
 ANYWHERE constexpr int first_step(int spread, int steps, int unit, int units) {
-  return static_cast<int>(static_cast<int64_t>(spread) * steps * unit / units);
+  const int sharing = sharing_units(spread, steps, units);
+  const int64_t all = static_cast<int64_t>(spread) * steps;
+  return static_cast<int>(unit < sharing ? all * unit / sharing : all);
 }
 // The unit whose range holds a step: the last that begins no later.
 ANYWHERE constexpr int unit_of(int spread, int steps, int step, int units) {
-  return static_cast<int>(((static_cast<int64_t>(step) + 1) * units - 1) / (static_cast<int64_t>(spread) * steps));
+  const int64_t all = static_cast<int64_t>(spread) * steps;
+  return static_cast<int>(((static_cast<int64_t>(step) + 1) * sharing_units(spread, steps, units) - 1) / all);
 }
 
 struct Sharers {
@@ -31,6 +40,18 @@ ANYWHERE constexpr Sharers sharers_of(int spread, int steps, int tile, int units
 ANYWHERE constexpr int slot_of(int spread, int steps, int tile, int unit, int units) {
   return first_step(spread, steps, unit, units) < tile * steps ? 1 : 0;
 }
+
+// Where the sums lie: a part for each slot of each unit, in it one for each block of the cluster, in that one for each consumer.
+// general.py allocates 2 * units * cluster * consumers of them.
+ANYWHERE constexpr int64_t part_index(int unit, int slot, int cluster, int rank, int consumers, int consumer) {
+  return ((static_cast<int64_t>(unit) * 2 + slot) * cluster + rank) * consumers + consumer;
+}
+// The counter of a shared tile's arrivals, of the same consumer in the same block of every unit's cluster.
+ANYWHERE constexpr int counter_index(int tile, int cluster, int rank, int consumers, int consumer) {
+  return (tile * cluster + rank) * consumers + consumer;
+}
+// Whether an arrival, which found `before` others, is the last: it adds the parts up, and sets the counter back to 0.
+ANYWHERE constexpr bool last_to_arrive(int before, Sharers sharers) { return before == sharers.count - 1; }
 
 class Walk {
   int tiles_, spread_, steps_, unit_, units_, at_, end_, tile_;

@@ -1,10 +1,17 @@
-"""Stream-K: every step of every tile is computed once, and sharers of a tile find each other."""
+"""Stream-K: every step of every tile is computed once, and sharers of a tile find each other.
+
+The kernels' own index arithmetic, compiled for the CPU. ``Launches`` plays the rest of the protocol
+in any order of arrivals: what is written, counted, read and reset, from one launch to the next.
+"""
 
 import ctypes
+import random
 import shutil
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -13,6 +20,7 @@ from hypothesis import strategies as st
 from tests.support.hgemm import ANY_SHAPE, FOLDER, compiled
 
 EXPORTS = """
+#include <vector>
 #include "work.cuh"
 extern "C" {
 int c_walk(int tiles, int spread, int steps, int unit, int units, Piece* to) {
@@ -29,6 +37,27 @@ int c_sharers(int spread, int steps, int tile, int units) {
 }
 int c_slot(int spread, int steps, int tile, int unit, int units) {
   return slot_of(spread, steps, tile, unit, units);
+}
+int c_part(int unit, int slot, int cluster, int rank, int consumers, int consumer) {
+  return part_index(unit, slot, cluster, rank, consumers, consumer);
+}
+int c_counter(int tile, int cluster, int rank, int consumers, int consumer) {
+  return counter_index(tile, cluster, rank, consumers, consumer);
+}
+int c_last(int before, int sharers) { return last_to_arrive(before, Sharers{0, sharers}); }
+// How many tiles are not computed step by step, each step once and in order.
+int c_tiles_amiss(int tiles, int spread, int steps, int units) {
+  std::vector<int> reached(tiles, 0), ends(tiles, 0);
+  for (int unit = 0; unit < units; ++unit) {
+    Walk walk(tiles, spread, steps, unit, units);
+    for (Piece piece = walk.next(); piece.end > 0; piece = walk.next()) {
+      if (piece.begin == reached[piece.tile]) reached[piece.tile] = piece.end;
+      ends[piece.tile] += piece.end - piece.begin;
+    }
+  }
+  int amiss = 0;
+  for (int tile = 0; tile < tiles; ++tile) amiss += reached[tile] != steps || ends[tile] != steps;
+  return amiss;
 }
 }
 """
@@ -61,7 +90,7 @@ def test_every_step_is_computed_once_and_sharers_agree(
 ) -> None:
     tiles, steps = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 30))
     spread = data.draw(st.integers(0, tiles))
-    units = data.draw(st.integers(1, max(1, spread * steps) if spread else 50))
+    units = data.draw(st.integers(1, 50))  # also more than there are steps to share
     done: dict[tuple[int, int], int] = defaultdict(int)
     partial: dict[int, list[int]] = defaultdict(list)
     slots: set[tuple[int, int]] = set()
@@ -87,3 +116,108 @@ def test_units_get_equal_work(work: ctypes.CDLL) -> None:
         each[unit] += piece.end - piece.begin
     assert max(each.values()) - min(each.values()) <= 1
     assert max(each.values()) < 4.92 * 72
+
+
+class Launches:
+    """Launches of stream_k, one after the other, on one workspace and one array of counters."""
+
+    def __init__(self, work: ctypes.CDLL, order: random.Random) -> None:
+        self._work, self._order = work, order
+        self._counters: Counter[int] = Counter()
+        self._parts: dict[int, tuple[int, int, int]] = {}
+
+    def launch(self, sizes: tuple[int, int, int, int], cluster: int, consumers: int) -> None:
+        """Compute all tiles, with the units' arrivals in a random order."""
+        tiles, steps = sizes[0], sizes[2]
+        stored: Counter[tuple[int, int, int]] = Counter()
+        each: dict[int, list[Piece]] = defaultdict(list)
+        for unit, piece in pieces(self._work, *sizes):
+            each[unit].append(piece)
+        self._parts.clear()  # what an earlier launch left must not be read
+        for rank, consumer in product(range(cluster), range(consumers)):
+            to_come = {unit: list(own) for unit, own in each.items()}
+            while to_come:
+                unit = self._order.choice(sorted(to_come))
+                piece = to_come[unit].pop(0)
+                if not to_come[unit]:
+                    del to_come[unit]
+                whole = piece.end - piece.begin == steps
+                place = (cluster, rank, consumers, consumer)
+                if whole or self._arrive(piece, unit, sizes, place):
+                    stored[piece.tile, rank, consumer] += 1
+        every = product(range(tiles), range(cluster), range(consumers))
+        assert stored == dict.fromkeys(every, 1)
+        assert not +self._counters
+        assert not self._parts
+
+    def _arrive(
+        self, piece: Piece, unit: int, sizes: tuple[int, int, int, int], place: tuple[int, ...]
+    ) -> bool:
+        """Write a unit's sums and count it; the last adds all. Return whether it was the last."""
+        tiles, spread, steps, units = sizes
+        work, tile = self._work, piece.tile - (tiles - spread)
+
+        def part(owner: int) -> int:
+            index: int = work.c_part(owner, work.c_slot(spread, steps, tile, owner, units), *place)
+            assert index < 2 * units * place[0] * place[2]  # what general.py allocates
+            return index
+
+        assert part(unit) not in self._parts  # sums that nobody has added yet
+        self._parts[part(unit)] = piece.tile, piece.begin, piece.end
+        counter, sharers = work.c_counter(tile, *place), work.c_sharers(spread, steps, tile, units)
+        before = self._counters[counter]
+        self._counters[counter] += 1
+        if not work.c_last(before, sharers):
+            return False
+        self._counters[counter] = 0
+        first = work.c_first_sharer(spread, steps, tile, units)
+        read = [self._parts.pop(part(owner)) for owner in range(first, first + sharers)]
+        assert [own for own, _, _ in read] == [piece.tile] * sharers
+        bounds = [begin for _, begin, _ in read] + [steps]
+        assert bounds == [0] + [end for _, _, end in read]
+        return True
+
+
+def any_sizes(data: st.DataObject) -> tuple[int, int, int, int]:
+    """Draw tiles, spread tiles, steps and units."""
+    tiles = data.draw(st.integers(1, 12))
+    sizes = data.draw(st.tuples(st.integers(0, tiles), st.integers(1, 9), st.integers(1, 16)))
+    return tiles, *sizes
+
+
+@given(st.data())
+def test_parts_are_read_once_after_they_were_written_and_counters_are_reset(
+    work: ctypes.CDLL, data: st.DataObject
+) -> None:
+    launches = Launches(work, random.Random(data.draw(st.integers())))
+    for _ in range(2):
+        cluster, consumers = data.draw(st.sampled_from([(1, 1), (2, 2), (4, 1)]))
+        launches.launch(any_sizes(data), cluster, consumers)
+
+
+def test_units_without_a_step_share_no_tile(work: ctypes.CDLL) -> None:
+    """4097 x 1030 x 264 in tiles of 256 x 128: 21 of 153 tiles are left over, of 5 steps each.
+
+    132 units for 105 steps: every fifth unit was counted among the sharers and never arrived.
+    """
+    sizes = 153, 21, 5, 132
+    assert {unit for unit, _ in pieces(work, *sizes)} == set(range(132))
+    assert sum(work.c_sharers(21, 5, tile, 132) for tile in range(21)) == 105
+    Launches(work, random.Random(0)).launch(sizes, 1, 2)
+
+
+def test_every_plan_of_the_sets_computes_every_tile(
+    work: ctypes.CDLL, module: Callable[[str], ModuleType]
+) -> None:
+    plans, sets = module("plans"), module("shape_sets")
+    seen: set[tuple[int, int, int, int]] = set()
+    for shape in (*sets.ODD, *sets.tuning(), *sets.reported()):
+        steps = -(-shape[2] // 64)
+        for plan in plans.plans(plans.Problem(shape, "nt")):
+            step = plan.step(plans.Problem(shape, "nt"))
+            if step.source == "stream_k":
+                tiles = plans.cluster_tiles(plan.config, shape)
+                assert plan.spread * steps >= plan.units or not plan.spread
+                seen.add((tiles, plan.spread, steps, plan.units))
+    assert len(seen) > 1000
+    assert [sizes for sizes in seen if work.c_tiles_amiss(*sizes)] == []
