@@ -1,33 +1,61 @@
-"""Fit the model's constants to measured times: ``python fit.py results/time.jsonl``.
+"""Fit the model to measured times: ``python fit.py tuning/time.jsonl``.
 
-It writes ``constants.json``, which the dispatcher reads, and prints how far predictions are off and
-what choosing by them costs. Fit to the tuning set; the reported set is for judging.
+It writes ``constants.json`` and ``nearest.json``, which the dispatcher reads, and prints what
+choosing by them costs: on the problems that were fitted, and on problems whose shape was left out
+of the fit (cross-validation), which is what a user's shape is. Fit to the tuning set; the reported
+set is for judging.
 """
 
 import argparse
 import json
 import math
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import model
+import nearest
+from demand import Demand, demand
+from least_squares import minimised
 from measuring import understood
-from model import Constants, constants, save, us
+from model import Constants, us
+from nearest import Nearest, Residual, collected, way
 from plans import Plan, Problem, plans
 
-FACTORS = (1.5, 1.2, 1.07, 1.02)
-"""By what a constant is tried larger and smaller, from coarse to fine."""
-NEAR = 1.5
-"""Plans slower than the fastest by more than this weigh a tenth: which of them is worse is idle."""
-REGRET_WEIGHT = 3.0
+FOLDS = 5
+COMMON = 0.3
+"""Weight of an error that all plans of a problem share, which changes no choice."""
+TRUST = 0.02
+"""Weight of a constant's distance from where the fit began, in factors of e."""
+REACHES, DOUBTS = (0.5, 1.0, 2.0), (0.3, 1.0, 3.0)
+"""What is tried for ``Nearest``."""
 FIXED = ("mhz",)
 """Constants that others stand in for: a clock is a scale of all cycles."""
+FITTED = tuple(field.name for field in fields(Constants) if field.name not in FIXED)
 
-Sample = tuple[Problem, list[tuple[Plan, float]]]
-"""A problem and its plans, each with the measured time in µs."""
+
+@dataclass(frozen=True)
+class Sample:
+    """A problem and its plans: what each asks for, its measured time in µs, its weight.
+
+    A plan half as fast as the best weighs a quarter: which of two slow plans is slower is idle.
+    """
+
+    problem: Problem
+    plans: list[Plan]
+    demands: list[Demand]
+    times: list[float]
+
+    @property
+    def weights(self) -> list[float]:
+        """Return the plans' weights, which add up to 1."""
+        best = min(self.times)
+        raw = [(best / time) ** 2 for time in self.times]
+        return [weight / sum(raw) for weight in raw]
 
 
 def samples(rows: Sequence[dict[str, Any]]) -> list[Sample]:
@@ -38,63 +66,102 @@ def samples(rows: Sequence[dict[str, Any]]) -> list[Sample]:
             continue
         problem = understood(row["problem"])
         times = row["screen"] | {name: median(each) for name, each in row["finals"].items()}
-        measured = [(plan, times[plan.name]) for plan in plans(problem) if plan.name in times]
+        measured = [plan for plan in plans(problem) if plan.name in times]
         if measured:
-            found.append((problem, measured))
+            demands = [demand(plan, problem) for plan in measured]
+            found.append(
+                Sample(problem, measured, demands, [times[plan.name] for plan in measured])
+            )
     return found
 
 
-def regrets(by: Constants, measured: Sequence[Sample]) -> list[float]:
-    """Return for each problem how much slower the predicted best is than the measured best."""
-    values = []
-    for problem, times in measured:
-        chosen = min(times, key=lambda pair: us(pair[0], problem, by))
-        values.append(chosen[1] / min(time for _, time in times) - 1)
-    return values
-
-
-def loss(by: Constants, measured: Sequence[Sample]) -> float:
-    """Return the mean squared logarithm of prediction over measurement, and the weighted regret."""
-    total, regret = 0.0, 0.0
-    for problem, times in measured:
-        best = min(time for _, time in times)
-        predicted = [us(plan, problem, by) for plan, _ in times]
-        weights = [1.0 if time < NEAR * best else 0.1 for _, time in times]
-        errors = [math.log(p / time) ** 2 for p, (_, time) in zip(predicted, times, strict=True)]
-        total += sum(w * e for w, e in zip(weights, errors, strict=True)) / sum(weights)
-        regret += times[predicted.index(min(predicted))][1] / best - 1
-    return (total + REGRET_WEIGHT * regret) / len(measured)
+def errors(by: Constants, sample: Sample) -> tuple[list[float], float]:
+    """Return the logarithms of measured over predicted, less their mean; and that mean."""
+    each = [
+        math.log(time / us(of, by)) for of, time in zip(sample.demands, sample.times, strict=True)
+    ]
+    mean = sum(w * e for w, e in zip(sample.weights, each, strict=True))
+    return [error - mean for error in each], mean
 
 
 def fitted(measured: Sequence[Sample], begin: Constants) -> Constants:
-    """Return constants of least loss by coordinate descent from ``begin``."""
-    best, least = begin, loss(begin, measured)
-    names = [field.name for field in fields(Constants) if field.name not in FIXED]
-    for factor in FACTORS:
-        improved = True
-        while improved:
-            improved = False
-            for name in names:
-                for by in (factor, 1 / factor):
-                    tried = replace(best, **{name: getattr(best, name) * by})
-                    if (value := loss(tried, measured)) < least - 1e-6:
-                        best, least, improved = tried, value, True
-    return best
+    """Return the constants of least squared errors, all positive, near ``begin``.
+
+    What counts is the error beside the mean of a problem's plans: it alone changes a choice.
+    """
+    roots = [[math.sqrt(weight) for weight in sample.weights] for sample in measured]
+
+    def constants(logarithms: Sequence[float]) -> Constants:
+        values = {name: math.exp(value) for name, value in zip(FITTED, logarithms, strict=True)}
+        return replace(begin, **values)
+
+    def residuals(logarithms: Sequence[float]) -> list[float]:
+        by, found = constants(logarithms), []
+        for sample, root in zip(measured, roots, strict=True):
+            apart, mean = errors(by, sample)
+            found += [r * error for r, error in zip(root, apart, strict=True)]
+            found.append(COMMON * mean)
+        trust = TRUST * math.sqrt(len(measured))
+        return found + [trust * (a - b) for a, b in zip(logarithms, first, strict=True)]
+
+    first = [math.log(getattr(begin, name)) for name in FITTED]
+    return constants(minimised(residuals, first))
 
 
-def report(by: Constants, measured: Sequence[Sample]) -> str:
-    """Return regret and error of the predictions in one line."""
-    values = regrets(by, measured)
-    off = [
-        abs(math.log(us(plan, problem, by) / time))
-        for problem, times in measured
-        for plan, time in times
-    ]
-    mean = sum(values) / len(values)
-    return (
-        f"regret mean {mean:.3f}, worst {max(values):.3f}; predictions off by {median(off):.3f} in"
-        f" the median ({len(measured)} problems, {len(off)} times)"
-    )
+def missed(by: Constants, measured: Sequence[Sample]) -> Iterator[Residual]:
+    """Yield what the model missed of each plan."""
+    for sample in measured:
+        apart, _ = errors(by, sample)
+        for plan, error in zip(sample.plans, apart, strict=True):
+            yield sample.problem, way(plan), error
+
+
+def regrets(by: Constants, near: Nearest, measured: Sequence[Sample]) -> list[float]:
+    """Return for each problem how much slower the predicted best is than the measured best."""
+    values = []
+    for sample in measured:
+        times = {
+            plan.name: us(of, by) * near.factor(plan, sample.problem)
+            for plan, of in zip(sample.plans, sample.demands, strict=True)
+        }
+        names = [plan.name for plan in sample.plans]
+        chosen = sample.times[names.index(min(times, key=lambda name: times[name]))]
+        values.append(chosen / min(sample.times) - 1)
+    return values
+
+
+def folds(measured: Sequence[Sample]) -> Iterator[tuple[list[Sample], list[Sample]]]:
+    """Yield what is fitted and what is judged; a shape is judged in all its layouts at once."""
+    shapes = sorted({sample.problem.shape for sample in measured})
+    for fold in range(min(FOLDS, len(shapes))):
+        out = set(shapes[fold::FOLDS])
+        kept = [sample for sample in measured if sample.problem.shape not in out]
+        yield kept, [sample for sample in measured if sample.problem.shape in out]
+
+
+def cross_validated(
+    measured: Sequence[Sample], begin: Constants
+) -> tuple[list[float], list[float], tuple[float, float]]:
+    """Return regrets of shapes left out, without and with neighbours, and the best of these.
+
+    The last: the ``reach`` and ``doubt`` of least mean regret.
+    """
+    alone: list[float] = []
+    tried: dict[tuple[float, float], list[float]] = {}
+    for kept, out in folds(measured):
+        by = fitted(kept, begin)
+        residuals = list(missed(by, kept))
+        alone += regrets(by, Nearest({}), out)
+        for how in product(REACHES, DOUBTS):
+            tried.setdefault(how, []).extend(regrets(by, collected(residuals, *how), out))
+    best = min(tried, key=lambda how: sum(tried[how]))
+    return alone, tried[best], best
+
+
+def told(values: Sequence[float]) -> str:
+    """Return regrets in a few words."""
+    mean, over = sum(values) / len(values), sum(value > 0.08 for value in values)
+    return f"mean {mean:.3f}, worst {max(values):.3f}, above 0.08: {over} of {len(values)}"
 
 
 def main() -> int:
@@ -107,12 +174,21 @@ def main() -> int:
     measured = samples([json.loads(line) for line in lines])
     if not measured:
         parser.error("no times there")
-    print("before:", report(constants(), measured))
-    best = fitted(measured, constants())
-    print("after: ", report(best, measured))
-    print(asdict(best))
+    begin = Constants()
+    print("regret before:        ", told(regrets(model.constants(), nearest.nearest(), measured)))
+    by = fitted(measured, begin)
+    alone, with_neighbours, how = cross_validated(measured, begin)
+    near = collected(missed(by, measured), *how)
+    print("fitted, constants:    ", told(regrets(by, Nearest({}), measured)))
+    print("left out, constants:  ", told(alone))
+    print("left out, neighbours: ", told(with_neighbours), f"(reach {how[0]}, doubt {how[1]})")
+    off = [abs(error) for _, _, error in missed(by, measured)]
+    print(f"plans of a problem: off by {median(off):.3f} in the median, {len(off)} times")
+    for name, value in asdict(by).items():
+        print(f"  {name:12} {value:12.4g}  from {getattr(begin, name):.4g}")
     if not options.dry:
-        save(best)
+        model.save(by)
+        nearest.save(near)
     return 0
 
 

@@ -1,0 +1,154 @@
+"""What a plan asks of the GPU, counted from shape and tile: the model's exact part.
+
+``model.py`` turns these counts into a time with a few constants that are fitted.
+"""
+
+import math
+from dataclasses import dataclass
+from itertools import compress
+
+from families import Slicing
+from ladder import BOX, ELEMENT_BYTES, SMS
+from plans import Plan, Problem, cluster_tiles, clusters_at_once
+
+FMA_PER_CYCLE = 2048
+"""Dense 16-bit multiply-adds per cycle of a multiprocessor's tensor cores."""
+SHARED_BYTES_PER_CYCLE = 128
+"""Bytes per cycle that wgmma reads from a multiprocessor's shared memory."""
+LINE = 128
+"""Bytes of a line of L2: a row of a TMA box, where rows begin at multiples of it."""
+SHARED_OF_SM = 233_472
+FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The counts of a plan. Per step of K, of one block unless said otherwise.
+
+    ``waves``: how often the multiprocessors are filled. ``steps``: of the unit with most work, in
+    them ``shared_steps`` of shared tiles. ``together``: blocks on a multiprocessor. ``tensor``,
+    ``operands``: cycles of the tensor cores, of reading shared memory. ``lines``, ``crossing``:
+    rows of 128 bytes that come through L2, of them those that lie in two lines. ``stages``: steps
+    in flight. ``realigned``: rows of 128 bytes that threads load and shift. ``active``:
+    multiprocessors with work. ``ends``: tiles that the unit ends; ``stored``: accumulators of a
+    thread; ``odd``: C is stored element by element; ``overlapped``: while another consumer works.
+    ``sums``: fp32 bytes that the last sharer of a tile writes and reads; ``slices``, ``groups``:
+    blocks and clusters that add up. ``memory``, ``copied``: bytes of A, B and C; of copies.
+    """
+
+    sliced: bool
+    waves: float
+    steps: float
+    shared_steps: float
+    together: int
+    tensor: float
+    operands: float
+    lines: float
+    crossing: float
+    stages: int
+    realigned: float
+    active: int
+    ends: int
+    stored: int
+    odd: bool
+    overlapped: bool
+    sums: float
+    slices: int
+    groups: int
+    memory: int
+    copied: int
+
+
+def demand(plan: Plan, problem: Problem, sms: int = SMS) -> Demand:
+    """Return what a plan asks of a GPU with ``sms`` multiprocessors."""
+    if isinstance(plan.config, Slicing):
+        return _sliced(plan, plan.config, problem, sms)
+    return _persistent(plan, problem, sms)
+
+
+def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
+    """Return the counts of stream_k, or of a kernel of the ladder."""
+    of = plan.step(problem)
+    tile_m, tile_n, steps = of.tile[0], of.tile[1], -(-problem.shape[2] // BOX)
+    down, across = of.cluster
+    together = of.blocks_per_sm
+    rows = tile_m / across, tile_n / down
+    tiles = cluster_tiles(of, problem.shape)
+    whole = -(-(tiles - plan.spread) // plan.units)
+    part = plan.spread * steps / plan.units
+    sharers = max(2.0, plan.units / plan.spread) if plan.spread else 0.0
+    return Demand(
+        sliced=False,
+        waves=max(1.0, plan.units / (clusters_at_once(of, sms) * together)),
+        steps=whole * steps + math.ceil(part),
+        shared_steps=math.ceil(part),
+        together=together,
+        tensor=tile_m * tile_n * BOX / FMA_PER_CYCLE,
+        operands=tile_m / BOX * (BOX + tile_n) * LINE / SHARED_BYTES_PER_CYCLE,
+        lines=sum(rows),
+        crossing=sum(compress(rows, _crossing(plan, problem))),
+        stages=of.stages,
+        realigned=0.0,
+        active=min(sms, plan.units * down * across),
+        ends=whole + math.ceil(part / steps),
+        stored=tile_m * tile_n // (of.threads - 128) if of.threads > 128 else tile_n,
+        odd=not problem.aligned[2],
+        overlapped=of.ping_pong,
+        sums=(1 + sharers) * tile_m * tile_n * FLOAT_BYTES if plan.spread else 0.0,
+        slices=1,
+        groups=1,
+        memory=_memory(problem),
+        copied=_copied(plan, problem),
+    )
+
+
+def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:
+    m, n, k = problem.shape
+    wide, few = (n, m) if slicing.few_rows else (m, n)
+    crossing = _crossing(plan, problem)
+    crosses = crossing[::-1] if slicing.few_rows else crossing
+    blocks = -(-wide // 128) * -(-few // slicing.narrow) * plan.units * plan.spread
+    stage_bytes = (128 + slicing.narrow) * LINE
+    by_tma = slicing.x_tma, slicing.y_tma
+    room = SHARED_OF_SM // (slicing.stages * stage_bytes + 1024) if all(by_tma) else 1
+    together = min(max(1, room), -(-blocks // sms))
+    rows = 128, slicing.narrow
+    return Demand(
+        sliced=True,
+        waves=-(-blocks // (sms * together)),
+        steps=math.ceil(-(-k // BOX) / (plan.units * plan.spread)),
+        shared_steps=0,
+        together=together,
+        tensor=128 * max(slicing.narrow, 32) * BOX / FMA_PER_CYCLE,
+        operands=2 * (BOX + slicing.narrow) * LINE / SHARED_BYTES_PER_CYCLE,
+        lines=sum(rows),
+        crossing=sum(compress(rows, crosses)),
+        stages=slicing.stages,
+        realigned=sum(compress(rows, (not tma for tma in by_tma))),
+        active=min(sms, blocks),
+        ends=1,
+        stored=slicing.narrow // 2,
+        odd=not problem.aligned[2],
+        overlapped=False,
+        sums=2.0 * 128 * slicing.narrow * FLOAT_BYTES * (plan.units > 1),
+        slices=plan.units,
+        groups=plan.spread,
+        memory=_memory(problem),
+        copied=0,
+    )
+
+
+def _crossing(plan: Plan, problem: Problem) -> tuple[bool, bool]:
+    """Return whether rows of A's and of B's boxes lie in two lines of L2."""
+    (_, a), (_, b), _ = problem.stored
+    return bool(a % BOX and not plan.copied[0]), bool(b % BOX and not plan.copied[1])
+
+
+def _memory(problem: Problem) -> int:
+    return ELEMENT_BYTES * sum(rows * columns for rows, columns in problem.stored)
+
+
+def _copied(plan: Plan, problem: Problem) -> int:
+    """Return the bytes that copies read and write."""
+    sizes = zip(problem.stored[:2], plan.copied, strict=True)
+    return 2 * ELEMENT_BYTES * sum(rows * columns for (rows, columns), copy in sizes if copy)
