@@ -46,6 +46,16 @@ class Outcome:
     ill: str = ""
 
 
+@dataclass(frozen=True)
+class Answer:
+    """A program's end and its output as text; ``returncode`` is None unless it ended by itself."""
+
+    status: Status
+    returncode: int | None
+    out: str
+    err: str
+
+
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
     """Return a child's environment: the allow-listed part of our own, and ``extra``."""
     inherited = {key: value for key, value in os.environ.items() if _ALLOWED.fullmatch(key)}
@@ -91,19 +101,32 @@ def run(
 
 def output(argv: Sequence[str], *, deadline_s: float = 20, cwd: Path | None = None) -> str:
     """Return the output of a short query; ToolError if it is absent, fails or takes too long."""
+    said = answer(argv, deadline_s=deadline_s, cwd=cwd or Path())
+    if said.status == "timeout":
+        raise ToolError(f"no answer within {deadline_s:.0f} s", where=argv[0])
+    if said.status != "ok":
+        lines = said.err.strip().splitlines()
+        raise ToolError(lines[-1] if lines else f"exit {said.returncode}", where=argv[0])
+    return said.out.strip()
+
+
+def answer(
+    argv: Sequence[str], *, deadline_s: float, cwd: Path, stop: threading.Event | None = None
+) -> Answer:
+    """Return what a program prints, 16 MiB of each stream at most, and how it ends.
+
+    Past ``deadline_s``, or when ``stop`` is set, it is ended with all that it started. Raises
+    ToolError if it cannot start.
+    """
     until = time.monotonic() + deadline_s
     out, err = io.BytesIO(), io.BytesIO()
-    program = Program(argv, cwd or Path(), os.environ, out, err)
+    program = Program(argv, cwd, os.environ, out, err)
     try:
-        status = program.wait(until)
+        status = program.wait(until, stop)
     finally:
         program.end()
-    if status == "timeout":
-        raise ToolError(f"no answer within {deadline_s:.0f} s", where=argv[0])
-    if status != "ok":
-        lines = err.getvalue().decode("utf-8", "replace").strip().splitlines()
-        raise ToolError(lines[-1] if lines else f"exit {program.returncode}", where=argv[0])
-    return out.getvalue().decode("utf-8", "replace").strip()
+    texts = (stream.getvalue().decode("utf-8", "replace") for stream in (out, err))
+    return Answer(status, program.returncode, *texts)
 
 
 def guardian(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> "subprocess.Popen[str]":

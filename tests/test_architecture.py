@@ -55,6 +55,7 @@ FORBIDDEN = {
     "contribute": LEFT | {"lint", "view", "cli"},
     "lint": LEFT | {"report", "view", "cli"},
     "site": LEFT | {"captures", "extract", "cli"},
+    "mcp": LEFT | {"captures", "store", "extract", "analysis", "report", "cli"},
 }
 """A room to the rooms that it must not import, at any distance."""
 
@@ -70,7 +71,16 @@ PERMITTED = {
 """Imports (file, file) that are right although their rooms are apart."""
 
 SHARED_BY_COMMANDS = {
-    *("account", "cluster", "engine_options", "judgement", "layout", "output", "outputs"),
+    *(
+        "account",
+        "claim_outputs",
+        "cluster",
+        "engine_options",
+        "judgement",
+        "layout",
+        "output",
+        "outputs",
+    ),
     *("planned", "problem_argument", "progress", "resolve", "run_options", "shown.head", "waiting"),
 }
 

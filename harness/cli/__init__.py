@@ -5,6 +5,8 @@ import sys
 from types import FrameType
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+_EXTRAS = {"submitit": "slurm", "mcp": "mcp"}
+"""The extra that a package is in, where it is not in ``read``."""
 
 
 def main() -> None:
@@ -66,7 +68,7 @@ def _not_installed(error: ModuleNotFoundError) -> str:
     package = (error.name or "").split(".")[0]
     if package in ("", "harness"):
         raise error
-    extra = "slurm" if package == "submitit" else "read"
+    extra = _EXTRAS.get(package, "read")
     return f"{package} is not installed (pip install the harness with its extra: '.[{extra}]')"
 
 

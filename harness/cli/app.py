@@ -14,12 +14,14 @@ from harness.cli.contribute import contribute
 from harness.cli.diagnose import diagnose
 from harness.cli.diff import diff
 from harness.cli.doctor import doctor
+from harness.cli.explain_claim import explain_claim
 from harness.cli.import_captures import import_captures
 from harness.cli.inspect import inspect
 from harness.cli.join import join
 from harness.cli.lint import lint
 from harness.cli.list import list_problems
 from harness.cli.matrix import matrix
+from harness.cli.mcp import mcp
 from harness.cli.new import new
 from harness.cli.report import extract, report
 from harness.cli.run import run
@@ -42,6 +44,7 @@ app.command()(matrix)
 app.command()(join)
 app.command()(extract)
 app.command()(check)
+app.command("explain-claim")(explain_claim)
 app.command()(report)
 app.command()(inspect)
 app.command()(diff)
@@ -49,6 +52,7 @@ app.command()(diagnose)
 app.command()(audit)
 app.command()(view)
 app.command()(browse)
+app.command()(mcp)
 app.command("import")(import_captures)
 app.command()(contribute)
 app.command()(doctor)

@@ -52,10 +52,7 @@ def check(
     from harness.store.run_folder import Run
 
     study, source = run_or_report(problem, run, report)
-    if isinstance(source, Run):
-        evidence = door.run(source, source.folder / "evidence")
-    else:
-        evidence = door.report(source)
+    evidence = door.whole(source.folder if isinstance(source, Run) else source)
     compared = _compared(study, evidence, against, json=json) if against else None
     results, code = compared or _judged(study, evidence, source, strict=strict, json=json)
     if junit:

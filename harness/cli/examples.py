@@ -25,6 +25,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "harness check 1 --strict --json",
         "harness check 1 --against RUN --junit junit.xml",
     ),
+    "explain-claim": (
+        "harness explain-claim weight-only-decode 1",
+        "harness explain-claim weight-only-decode --report FOLDER --json",
+    ),
     "report": (
         "harness report 1                    the newest run's worklog",
         "harness report                      every report again",
@@ -46,6 +50,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "harness view before.sqlite after.sqlite",
     ),
     "browse": ("harness browse", "harness browse -o site"),
+    "mcp": (
+        "harness mcp reports                 what a client starts: docs/agents.md",
+        "harness mcp reports ~/captures",
+    ),
     "import": (
         "harness import trace.json.gz --as 1/stack-m1/bf16-eager --range step",
         "harness import fixed.nsys-rep --as 1/stack-m1/bf16-tuned --run RUN",

@@ -22,9 +22,14 @@ _INDENT = "    "
 
 def judge(study: Problem, evidence: Folder) -> tuple[list[ClaimResult], Scope]:
     """Judge a problem's claims by the evidence of a run or report."""
-    metrics = Metrics(study, evidence.tables, evidence.origin.gpus)
-    results = claims.judge(study, metrics, evidence.origin.run.target.device)
+    device = evidence.origin.run.target.device
+    results = claims.judge(study, metrics(study, evidence), device)
     return results, scope(study, results, evidence.origin.run)
+
+
+def metrics(study: Problem, evidence: Folder) -> Metrics:
+    """Return a problem's metrics over the evidence of a run or report."""
+    return Metrics(study, evidence.tables, evidence.origin.gpus)
 
 
 def show(study: Problem, of: Scope, evidence: Folder) -> None:
@@ -32,7 +37,7 @@ def show(study: Problem, of: Scope, evidence: Folder) -> None:
     for kind in ("bound", "advice"):
         for result in of.judged:
             if result.claim.kind == kind:
-                for line in _lines(study, result):
+                for line in lines(study, result):
                     output.say(line)
     other = "GPU" if evidence.origin.run.target.device == "cpu" else "CPU"
     for title, results in ((f"needs a {other}", of.elsewhere), (LEFT_OUT, of.left_out)):
@@ -42,7 +47,7 @@ def show(study: Problem, of: Scope, evidence: Folder) -> None:
         output.say(f"noticed: {note}")
 
 
-def _lines(study: Problem, result: ClaimResult) -> Iterator[str]:
+def lines(study: Problem, result: ClaimResult) -> Iterator[str]:
     """Yield the lines on a claim: verdict and numbers, the statement, and why it is so."""
     claim, unit = result.claim, result.measured.unit
     bound = verdicts.limit(claim.bound, unit)

@@ -3,16 +3,13 @@
 A document of a kind of capture has further keys, which are those of its kind.
 """
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
+from harness.cli.claim_outputs import Compared, Exact, Explained, Judged
 from harness.evidence.provenance import Ceilings
 from harness.references import resolve
-
-
-class _Exact(BaseModel):
-    model_config = ConfigDict(extra="forbid")
 
 
 class _Open(BaseModel):
@@ -21,10 +18,7 @@ class _Open(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-Verdict = Literal["reproduced", "refuted", "inconclusive", "not measured"]
-
-
-class Listed(_Exact):
+class Listed(Exact):
     """A problem."""
 
     number: int
@@ -36,7 +30,7 @@ class Listed(_Exact):
     claims: int
 
 
-class Drafted(_Exact):
+class Drafted(Exact):
     """The folder of a new problem, and its test."""
 
     problem: str
@@ -44,7 +38,7 @@ class Drafted(_Exact):
     test: str | None
 
 
-class Remarked(_Exact):
+class Remarked(Exact):
     """A remark on a study."""
 
     rule: str
@@ -54,7 +48,7 @@ class Remarked(_Exact):
     remedy: str
 
 
-class PlannedCell(_Exact):
+class PlannedCell(Exact):
     """A cell of ``harness run --dry-run``, with the seconds that it took before."""
 
     id: str
@@ -65,7 +59,7 @@ class PlannedCell(_Exact):
     expected_s: float | None
 
 
-class RanCell(_Exact):
+class RanCell(Exact):
     """A cell of a run."""
 
     id: str
@@ -78,7 +72,7 @@ class RanCell(_Exact):
     wall_s: float
 
 
-class Ran(_Exact):
+class Ran(Exact):
     """A run, what was told of it, and its worklog if one was written."""
 
     run: str
@@ -88,67 +82,21 @@ class Ran(_Exact):
     worklog: str | None
 
 
-class Joined(_Exact):
+class Joined(Exact):
     """The run that holds several, and how many cells it has."""
 
     run: str
     cells: int
 
 
-class Extracted(_Exact):
+class Extracted(Exact):
     """The folder of evidence, and the rows of each table."""
 
     evidence: str
     rows: dict[str, int]
 
 
-class Judged(_Exact):
-    """A claim with its verdict."""
-
-    id: str
-    kind: Literal["bound", "advice"]
-    verdict: Verdict
-    statement: str
-    value: float | None
-    low: float | None
-    high: float | None
-    unit: str
-    why: str
-    doubt: str
-
-
-class Side(_Exact):
-    """A value with its interval."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    unit: str
-
-
-class Changed(_Exact):
-    """A metric that both runs measured; ``factor`` is now over then, with its interval."""
-
-    metric: str
-    variant: str
-    case: str
-    outcome: str
-    factor: float | None
-    low: float | None
-    high: float | None
-    then: Side
-    now: Side
-    why: str
-
-
-class Compared(_Exact):
-    """What changed since ``--against``, and the claims that are newly refuted."""
-
-    changes: list[Changed]
-    newly_refuted: list[str]
-
-
-class Rendered(_Exact):
+class Rendered(Exact):
     """The worklogs that were written; what a partial report lacks; captures outside of git."""
 
     worklogs: list[str]
@@ -165,7 +113,7 @@ class Inspected(_Open):
     label: str = ""
 
 
-class InspectedCell(_Exact):
+class InspectedCell(Exact):
     """A cell of a run or a report, and its captures."""
 
     case: str
@@ -173,7 +121,7 @@ class InspectedCell(_Exact):
     captures: list[str]
 
 
-class InspectedFolder(_Exact):
+class InspectedFolder(Exact):
     """A run or a report."""
 
     label: str
@@ -181,7 +129,7 @@ class InspectedFolder(_Exact):
     cells: list[InspectedCell]
 
 
-class Unread(_Exact):
+class Unread(Exact):
     """A file of a folder that could not be read."""
 
     label: str
@@ -196,7 +144,7 @@ class Differing(_Open):
     headline: str
 
 
-class Evidence(_Exact):
+class Evidence(Exact):
     """A number that a finding rests on; ``threshold`` is what decided."""
 
     metric: str
@@ -228,7 +176,7 @@ class Diagnosed(_Open):
     label: str = ""
 
 
-class Checked(_Exact):
+class Checked(Exact):
     """A check of this machine; ``ok`` is null where nothing can be said."""
 
     name: str
@@ -237,14 +185,14 @@ class Checked(_Exact):
     remedy: str
 
 
-class Doctored(_Exact):
+class Doctored(Exact):
     """The checks of this machine, and the machine."""
 
     checks: list[Checked]
     target: dict[str, Any]
 
 
-class Capture(_Exact):
+class Capture(Exact):
     """A capture that a report keeps."""
 
     name: str
@@ -253,7 +201,7 @@ class Capture(_Exact):
     reason: str = ""
 
 
-class Transferred(_Exact):
+class Transferred(Exact):
     """What became of each capture."""
 
     copied: list[Capture]
@@ -261,7 +209,7 @@ class Transferred(_Exact):
     missing: list[Capture]
 
 
-class Cleaned(_Exact):
+class Cleaned(Exact):
     """Containers that were removed, those still there, and errors of engines."""
 
     removed: list[str]
@@ -269,7 +217,7 @@ class Cleaned(_Exact):
     cannot_tell: list[str]
 
 
-class Packed(_Exact):
+class Packed(Exact):
     """An archive, the report's folder in it, and the captures that stayed behind."""
 
     archive: str
@@ -277,7 +225,7 @@ class Packed(_Exact):
     left_out: list[str]
 
 
-class Received(_Exact):
+class Received(Exact):
     """What is wrong with a report that came in (``--check``), and how its claims were judged."""
 
     report: str
@@ -285,7 +233,7 @@ class Received(_Exact):
     faults: list[str]
 
 
-class Imported(_Exact):
+class Imported(Exact):
     """The run that holds the captures, and the cells that they became."""
 
     run: str
@@ -301,6 +249,7 @@ OUTPUTS: dict[str, Any] = {
     "join": Joined,
     "extract": Extracted,
     "check": list[Judged] | Compared,
+    "explain-claim": Explained,
     "report": Rendered,
     "inspect": Inspected | InspectedFolder | list[Inspected | Unread],
     "diff": Differing,

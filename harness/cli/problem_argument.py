@@ -23,5 +23,7 @@ Problem = Annotated[
 ]
 MaybeProblem = Annotated[
     str | None,
-    typer.Argument(help="Number, name or folder; the report's if absent.", autocompletion=names),
+    typer.Argument(
+        help="Number, name or folder; the run's or report's if absent.", autocompletion=names
+    ),
 ]

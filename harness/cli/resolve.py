@@ -41,15 +41,18 @@ def run_or_report(
     """Return the problem with its run, or with the folder of its report.
 
     That is ``run`` or ``report`` if given, else the problem's newest run, else its published
-    report. Without ``wanted``, ``report`` names the problem. Raises UsageError if the arguments
-    contradict each other, StoreError if the problem has neither a run nor a report.
+    report. Without ``wanted``, ``run`` or ``report`` names the problem. Raises UsageError if the
+    arguments contradict each other, StoreError if the problem has neither a run nor a report.
     """
     if run and report:
         raise UsageError("--run and --report exclude each other")
     if report:
         return problem_of_report(wanted, report), report
+    if run and wanted is None:
+        wanted = _here(Run.open(run).provenance.problem, "run", run)
     if wanted is None:
-        raise UsageError("no problem named", remedy="give its number, or a report with --report")
+        remedy = "give its number, or a report with --report, or a run with --run"
+        raise UsageError("no problem named", remedy=remedy)
     problem = problem_of(wanted)
     name = problem.folder.name
     published = [] if run or Run.folders(checkout.runs(), name) else _published(name)
@@ -75,13 +78,18 @@ def problem_of_report(wanted: str | None, report: Path) -> Problem:
     from harness.extract import door
 
     name = door.provenance_of(report).run.problem
-    here = [folder.name for folder in manifest.folders(checkout.problems())]
-    if wanted is None and name not in here:
-        what = f"a report of {located_yaml.shown(name)}, and there is no such problem"
-        raise UsageError(what, where=report, remedy=f"there are: {', '.join(here)}")
-    problem = problem_of(wanted or name)
+    problem = problem_of(wanted or _here(name, "report", report))
     if problem.folder.name != name:
         raise UsageError(f"a report of {name}", where=report)
+    return problem
+
+
+def _here(problem: str, kind: str, where: Path) -> str:
+    """Return a problem's name; UsageError if the checkout has no such problem."""
+    here = [folder.name for folder in manifest.folders(checkout.problems())]
+    if problem not in here:
+        what = f"a {kind} of {located_yaml.shown(problem)}, and there is no such problem"
+        raise UsageError(what, where=where, remedy=f"there are: {', '.join(here)}")
     return problem
 
 

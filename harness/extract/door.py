@@ -27,13 +27,13 @@ def opened(text: str, *, brief: bool = False) -> Subject | CaptureFiles | Folder
     """
     path, (folder, _, cell) = Path(text), text.rpartition(":")
     if not path.exists() and folder and Path(folder).is_dir():
-        return _evidence(Path(folder), cell).named(cell)
+        return whole(Path(folder), cell).named(cell)
     if not path.is_dir():
         return capture(path, brief=brief)
     from harness.store import run_folder
 
     if _is_run(path) or _is_report(path):
-        return _evidence(path)
+        return whole(path)
     if (path / run_folder.RECORD).is_file():
         return _cell(path, brief=brief)
     return _files(path, brief=brief)
@@ -74,10 +74,11 @@ def _is_report(path: Path) -> bool:
     return (path / "evidence" / provenance.FILE).is_file()
 
 
-def _evidence(path: Path, cell: str = "") -> Folder:
+def whole(path: Path, cell: str = "") -> Folder:
     """Return the evidence of a run's or a report's folder, labelled as the user named it.
 
-    Of a run only the captures of ``cell`` (CASE.VARIANT) are read, if it is given.
+    Nothing is written there. Of a run only the captures of ``cell`` (CASE.VARIANT) are read, if it
+    is given. Raises UsageError if the folder is neither a run nor a report.
     """
     from harness.store import run_folder
 

@@ -11,7 +11,7 @@ import pytest
 from harness.store import run_folder
 from tests.support.manifests import GOOD, written
 from tests.support.origins import origin
-from tests.support.run_cells import cell
+from tests.support.run_cells import cell, timed
 
 
 def checked(problem: Path, run: run_folder.Run) -> dict[str, Any]:
@@ -58,22 +58,6 @@ def test_a_gain_that_the_gpus_account_for_is_not_reproduced(
         cell(run, "timing", {}, variant=variant, gpu=gpu, workload=workload)
     claim = checked(written(tmp_path, GOOD), run)
     assert (claim["verdict"], claim["doubt"]) == (verdict, doubt)
-
-
-def timed(folder: Path, slow: float) -> run_folder.Run:
-    """A run of three rounds, whose slow variant takes ``slow`` ms."""
-    run = run_folder.Run.create(folder, "9-example", origin())
-    for number in range(3):
-        for variant, value in (("slow", slow), ("fast", 1.0)):
-            samples = [
-                {"region": "r", "metric": "wall_time", "unit": "ms", "index": index}
-                | {"value": value * (1 + 0.001 * (index + number))}
-                for index in range(9)
-            ]
-            workload = {"samples": samples, "facts": [], "declared": {}, "packages": {}}
-            known = {"variant": variant, "round": number, "gpu": "GPU-1", "workload": workload}
-            cell(run, "timing", {}, **known)
-    return run
 
 
 @pytest.mark.parametrize(("now", "code", "outcome"), [(2.0, 0, "passed"), (2.2, 1, "failed")])

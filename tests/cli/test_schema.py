@@ -86,6 +86,7 @@ CALLS: list[tuple[object, ...]] = [
     RUN,
     ("extract", "9", "--json"),
     ("check", "9", "--json"),
+    ("explain-claim", "faster", "9", "--json"),
     ("report", "9", "--json"),
     ("inspect", NSYS, "--json"),
     ("inspect", DATA / "memory" / "graph.pickle.zst", "--json"),
@@ -104,7 +105,7 @@ CALLS: list[tuple[object, ...]] = [
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: " ".join(map(str, call[:2])))
 def test_what_is_printed_is_what_the_schema_says(house: Path, call: tuple[object, ...]) -> None:
-    if call[0] in ("extract", "check", "report"):
+    if call[0] in ("extract", "check", "explain-claim", "report"):
         assert harness(*RUN).exit_code == 0
     copied(KEPT, house / "kept")
     done = harness(*call)

@@ -6,6 +6,7 @@ from typing import Any
 
 from harness import files
 from harness.store import run_folder
+from tests.support.origins import origin
 
 
 def cell(run: run_folder.Run, capture: str, artifacts: dict[str, Path], **more: Any) -> Path:
@@ -37,3 +38,19 @@ def cell(run: run_folder.Run, capture: str, artifacts: dict[str, Path], **more: 
         }
         files.write_json(out / run_folder.RECORD, record | more)
     return run.cell(name)
+
+
+def timed(folder: Path, slow: float) -> run_folder.Run:
+    """Make a run of problem 9: three rounds, whose slow variant takes ``slow`` ms."""
+    run = run_folder.Run.create(folder, "9-example", origin())
+    for number in range(3):
+        for variant, value in (("slow", slow), ("fast", 1.0)):
+            samples = [
+                {"region": "r", "metric": "wall_time", "unit": "ms", "index": index}
+                | {"value": value * (1 + 0.001 * (index + number))}
+                for index in range(9)
+            ]
+            workload = {"samples": samples, "facts": [], "declared": {}, "packages": {}}
+            known = {"variant": variant, "round": number, "gpu": "GPU-1", "workload": workload}
+            cell(run, "timing", {}, **known)
+    return run

@@ -1,0 +1,109 @@
+"""The origins of a claim: each metric that decides it, with cells, artifacts and their sha256."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from harness.analysis.claims import ClaimResult
+from harness.analysis.measured import Measured
+from harness.analysis.metrics import Metrics
+from harness.captures.registry import KINDS
+from harness.evidence.cell_record import Artifact
+from harness.evidence.provenance import CellProvenance, EvidenceProvenance
+from harness.problem.claim_checks import complete
+from harness.problem.model import Advice, Metric, Problem
+
+Place = tuple[str, str, str]
+"""Metric, variant and case."""
+
+_TABLES = {"sample": ("samples",), "fact": ("facts",), "counter": ("counters",)}
+"""The tables that a metric is read off, by its source; a measure may read any that its kind has."""
+
+
+@dataclass(frozen=True)
+class CellOrigin:
+    """A cell behind a metric: the metric's values there, and the artifact that the kind reads.
+
+    ``artifact`` is None of a kind that leaves no capture file: the workload stated the values.
+    """
+
+    cell: CellProvenance
+    values: tuple[float, ...]
+    artifact: str | None
+    recorded: Artifact | None
+
+
+@dataclass(frozen=True)
+class MetricOrigin:
+    """A metric of a variant in a case: its value, the tables it was read off, and its cells.
+
+    ``source`` is the key of the manifest that names the values: sample, fact, measure or counter.
+    """
+
+    name: str
+    variant: str
+    case: str
+    definition: Metric
+    source: str
+    measured: Measured
+    tables: dict[str, Artifact]
+    cells: tuple[CellOrigin, ...]
+
+
+def origins(
+    problem: Problem, metrics: Metrics, known: EvidenceProvenance, result: ClaimResult
+) -> tuple[MetricOrigin, ...]:
+    """Return each metric of a variant and case that decides a claim, once."""
+    cells = {cell.cell: cell for cell in known.cells}
+    found = []
+    for place in places(result):
+        name, variant, case = place
+        definition = problem.metric(name)
+        source = _source(definition)
+        measured, values = metrics.get(*place), metrics.samples(*place)
+        kind = KINDS[definition.capture]
+        found.append(
+            MetricOrigin(
+                name,
+                variant,
+                case,
+                definition,
+                source,
+                measured,
+                {
+                    table: known.tables[table]
+                    for table in _TABLES.get(source, kind.fills)
+                    if table in known.tables
+                },
+                tuple(
+                    CellOrigin(
+                        cells[cell],
+                        tuple(values.get(int(cell.rpartition(".r")[2]), ())),
+                        kind.artifact,
+                        cells[cell].artifacts.get(kind.artifact or ""),
+                    )
+                    for cell in measured.cells
+                ),
+            )
+        )
+    return tuple(found)
+
+
+def places(result: ClaimResult) -> tuple[Place, ...]:
+    """Return each metric of a variant and case that a claim is decided by, once."""
+    return tuple(dict.fromkeys(_places(result)))
+
+
+def _places(result: ClaimResult) -> Iterator[Place]:
+    claim = result.claim
+    if isinstance(claim, Advice):
+        for gain in result.gains:
+            for variant in filter(None, (claim.take, claim.instead_of, gain.rival)):
+                yield claim.metric, variant, gain.case
+        return
+    for selection in filter(None, (claim.of, claim.over)):
+        variant, case, metric = complete(claim, selection)
+        yield metric, variant, case
+
+
+def _source(metric: Metric) -> str:
+    return next(key for key in ("sample", "fact", "measure", "counter") if getattr(metric, key))
