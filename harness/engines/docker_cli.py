@@ -118,11 +118,13 @@ class Client:
         return ""
 
     def image_digest(self, image: str) -> str | None:
-        """Return the content digest of an image that is here, None if it is not."""
-        with contextlib.suppress(ToolError):
+        """Return an image's content digest, None without the image; ToolError without an engine."""
+        try:
             digest = self.ask("image", "inspect", "--format={{.Id}}", image)
-            return digest if digest.startswith("sha256:") else f"sha256:{digest}"
-        return None
+        except ToolError:
+            self.version()
+            return None
+        return digest if digest.startswith("sha256:") else f"sha256:{digest}"
 
     def has_gpus(self) -> bool:
         """Return whether the engine is set up to give containers NVIDIA GPUs."""
