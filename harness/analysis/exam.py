@@ -4,7 +4,7 @@ A case of such a study says in ``params.finding`` what was planted. Its two vari
 work: the baseline with the bottleneck, its twin without.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -121,16 +121,25 @@ def _answer(problem: Problem, metrics: Metrics, case: str) -> Answer | None:
     )
     if known is None or not sick or not healthy:
         return None
+    return replace(
+        graded(case, known, sick, healthy),
+        gained=_gained(problem, metrics, case),
+        rule=next(
+            (ncu_rules.highest(each.tables) for each in sick if "rules" in each.tables), None
+        ),
+    )
+
+
+def graded(case: str, known: str, sick: Sequence[Capture], healthy: Sequence[Capture]) -> Answer:
+    """Return what the diagnosis says of the captures of a case's baseline and of its twin."""
     found, of_twin = (conclude.diagnose(each).findings for each in (sick, healthy))
     return Answer(
         case,
         known,
         tuple(finding.id for finding in found),
         tuple(finding.id for finding in of_twin),
-        _predicted(found, known),
-        _gained(problem, metrics, case),
-        next((ncu_rules.highest(each.tables) for each in sick if "rules" in each.tables), None),
-        _margin(found, known),
+        predicted=_predicted(found, known),
+        margin=_margin(found, known),
     )
 
 

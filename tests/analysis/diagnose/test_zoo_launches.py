@@ -1,24 +1,15 @@
 """Findings on launches of problem 6 on an H200: the planted cause, its gain, and healthy twins."""
 
-from functools import cache
-
 import polars as pl
 import pytest
 
 from harness.analysis import exam
 from harness.analysis.diagnose.conclude import diagnose
 from harness.analysis.diagnose.families import Capture
-from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables
-from tests.support.paths import DATA
+from tests.support import kept_launches
+from tests.support.kept_launches import SICK
 
-SICK = {
-    "cache-thrash-deep-stencil": "cache-thrash",
-    "uncoalesced-transpose": "uncoalesced",
-    "tile-quantisation-padded-rows": "tile-quantisation",
-    "register-spills-few-warps": "register-spills",
-    "tensor-cores-unused-upcast-product": "tensor-cores-unused",
-}
 HEALTHY = (
     *SICK,
     # cuBLAS's product on tensor cores: conflicts and a spilling prologue that cost nothing.
@@ -30,30 +21,19 @@ HEALTHY = (
 )
 
 
-@cache
-def captured(cell: str) -> Tables:
-    tables = {name: evidence.empty(name) for name in evidence.SCHEMAS}
-    for name in ("counters", "instructions"):
-        rows = pl.read_parquet(DATA / "launches" / f"{name}.parquet")
-        mine = rows.filter(pl.col("cell") == cell).drop("cell")
-        tables[name] = pl.concat([tables[name], mine], how="diagonal_relaxed")
-    assert tables["counters"].height
-    return tables
-
-
 def first(tables: Tables) -> tuple[str, float | None]:
     found = diagnose([Capture("zoo", tables, {}, "ncu")]).findings[0]
     return found.id, found.gain
 
 
 def kernel_time(cell: str) -> float:
-    metrics = captured(cell)["counters"]
+    metrics = kept_launches.tables(cell)["counters"]
     return float(metrics.filter(pl.col("metric") == "gpu__time_duration.sum")["value"].sum())
 
 
 @pytest.mark.parametrize("case", SICK)
 def test_what_was_planted_is_named_with_what_the_twin_gained(case: str) -> None:
-    named, gain = first(captured(f"{case}.sick"))
+    named, gain = first(kept_launches.tables(f"{case}.sick"))
     assert named == SICK[case]
     gained = 1 - kernel_time(f"{case}.healthy") / kernel_time(f"{case}.sick")
     assert gain == pytest.approx(gained, rel=0.15)
@@ -61,12 +41,12 @@ def test_what_was_planted_is_named_with_what_the_twin_gained(case: str) -> None:
 
 @pytest.mark.parametrize("case", HEALTHY)
 def test_a_twin_is_healthy(case: str) -> None:
-    assert first(captured(f"{case}.healthy")) == ("healthy", 0.0)
+    assert first(kept_launches.tables(f"{case}.healthy")) == ("healthy", 0.0)
 
 
 @pytest.mark.parametrize("piece", [name for name in exam.PIECES if name.startswith("counters")])
 @pytest.mark.parametrize("case", [*SICK, "inter-sm-traffic-distributed-table"])
 def test_without_a_group_of_counters_no_other_cause_is_named(case: str, piece: str) -> None:
-    whole = captured(f"{case}.sick")
+    whole = kept_launches.tables(f"{case}.sick")
     named, _ = first(exam.PIECES[piece](whole))
     assert named in {first(whole)[0], "abstain"}
