@@ -7,6 +7,7 @@ The device waits for the thread that launches its next operation. What that thre
 - in a synchronising call, or in one that copies and returns when it is done: SYNCHRONISE
 - outside CUDA, longer between two calls than a launch takes: HOST
 - launching back to back, in short stretches between calls: LAUNCH
+- nothing, because pages of managed memory move when they are touched, by no call: PAGES
 - done: the operation was queued, and a device needs a moment between two of them: BOUNDARY; if the
   moment is long, the operation waited for something else, such as an event: QUEUED
 
@@ -23,9 +24,19 @@ from harness.analysis import copies, host_calls, host_state, intervals
 
 DATA, COMPILE, ALLOCATE, SYNCHRONISE = "data", "compile", "allocate", "synchronise"
 PAGEABLE, HOST, LAUNCH, BOUNDARY = "pageable", "host", "launch", "boundary"
-QUEUED, UNKNOWN = "queued", "unknown"
+QUEUED, PAGES, UNKNOWN = "queued", "pages", "unknown"
 
-_AIDS = ("named", "kind", "after", "pageable", "began_ns", "gap_ns", "blocked_in", "loads")
+_AIDS = (
+    "named",
+    "kind",
+    "after",
+    "pageable",
+    "managed",
+    "began_ns",
+    "gap_ns",
+    "blocked_in",
+    "loads",
+)
 NAMED = (DATA, COMPILE, ALLOCATE, SYNCHRONISE, PAGEABLE, HOST, LAUNCH)
 """Causes that a finding can be made of."""
 
@@ -97,7 +108,7 @@ def _decided(known: pl.DataFrame, *, host_is_ahead: bool) -> pl.DataFrame:
         pl.when(queued | ((state == host_state.UNKNOWN) & launched), length <= BOUNDARY_NS)
         .then(pl.lit(BOUNDARY))
         .when(state == host_state.UNKNOWN)
-        .then(pl.lit(UNKNOWN))
+        .then(pl.when(pl.col("managed")).then(pl.lit(PAGES)).otherwise(pl.lit(UNKNOWN)))
         .when(queued)
         .then(pl.lit(QUEUED))
         .when(blocked == host_calls.ALLOCATE)
@@ -181,9 +192,16 @@ def _kinds(names: pl.Series) -> pl.DataFrame:
 
 
 def _with_copied(pieces: pl.DataFrame, gpu_ops: pl.DataFrame) -> pl.DataFrame:
-    """Return pieces with ``pageable``: whether their gap follows a large copy of such memory."""
+    """Return pieces with ``pageable``: whether their gap follows a large copy of such memory.
+
+    And ``managed``: whether the gap ends with pages of managed memory that move.
+    """
     rows = copies.with_memory(gpu_ops.with_row_index("row").cast({"row": pl.Int64}))
     large = (pl.col("memory") == copies.PAGEABLE) & (pl.col("bytes") > SMALL_BYTES)
     found = rows.filter(large).select(after="row", pageable=pl.lit(value=True))
-    joined = pieces.join(found, on="after", how="left", maintain_order="left")
-    return joined.with_columns(pl.col("pageable").fill_null(value=False))
+    pages = rows.filter(pl.col("memory") == copies.MANAGED)
+    pages = pages.select("device", end_ns="start_ns", managed=pl.lit(value=True)).unique()
+    joined = pieces.join(found, on="after", how="left", maintain_order="left").join(
+        pages, on=["device", "end_ns"], how="left", maintain_order="left"
+    )
+    return joined.with_columns(pl.col("pageable", "managed").fill_null(value=False))

@@ -12,6 +12,7 @@ from harness.report.numbers import number
 _WIDTH = 80
 EVIDENCE_SHOWN = 3
 """Numbers of a finding that are printed, its most important ones."""
+_HELD = "\N{NO-BREAK SPACE}"
 _SMALL = 0.01
 """Of the time: findings with less at stake are counted, not printed."""
 
@@ -84,11 +85,12 @@ def _quantity(value: float, unit: str) -> str:
 
 
 def _wrapped(text: str, first: str, rest: str | None = None) -> list[str]:
-    return textwrap.wrap(
-        plain(text),
+    lines = textwrap.wrap(
+        plain(text).replace(" %", f"{_HELD}%"),  # no line begins with the sign of a percentage
         _WIDTH,
         initial_indent=first,
         subsequent_indent=first if rest is None else rest,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace(_HELD, " ") for line in lines]

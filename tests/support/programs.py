@@ -87,6 +87,14 @@ class Program:
         blocked = end + WAKE - start if memory == "Pageable" else LAUNCH
         self.call("cudaMemcpyAsync", blocked)
 
+    def move_page(self, size: int, duration: int) -> None:
+        """Move pages of managed memory to the host, which touched them and waits."""
+        name = "[CUDA memcpy Unified Device-to-Host]"
+        row: dict[str, object] = {"kind": "copy", "name": name, "start_ns": self.now}
+        row |= {"duration_ns": duration, "device": self.device, "stream": None, "bytes": size}
+        self._rows["gpu_ops"].append(row | {"copy_kind": "Unified Device-to-Host"})
+        self.now += duration
+
     def synchronise(self, name: str = "cudaStreamSynchronize") -> None:
         """Wait until every stream is done."""
         end = max(self._ends.values(), default=0)

@@ -16,6 +16,9 @@ from harness.analysis.diagnose.finding import (
 )
 
 _NOTHING = Kind(ABSTAIN, "timeline", "The captures hold no work on a GPU.")
+_RECORD = "capture the program on a GPU, with nsys, torch.profiler (ProfilerActivity.CUDA) or ncu"
+_GPU_WORK = "GPU work"
+"""The condition of a capture that says why the GPU has no work in it, and what to do about it."""
 _BY_DEFAULT = (HEALTHY, ABSTAIN)
 
 
@@ -42,9 +45,18 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
                 launches.append(KernelDiagnosis(view.name, view.launch, tuple(concluded)))
         joint += _by_kernel(found) if family.by_launch else found
     if not joint:
-        advice = ("capture the program on a GPU, with nsys, torch.profiler or ncu",)
-        joint = [_NOTHING.finding("the captures", (), confidence=0.0, capture_next=advice)]
+        joint = [_nothing(captures)]
     return Diagnosis(tuple(_ranked(joint)), tuple(launches))
+
+
+def _nothing(captures: Sequence[Capture]) -> Finding:
+    """Return that there is no work on a GPU: why, where a capture's calls tell."""
+    told = next(
+        (each.conditions[_GPU_WORK] for each in captures if _GPU_WORK in each.conditions), ""
+    )
+    why, _, advice = told.rpartition(": ")
+    where = why.removeprefix("none: ") or "the captures"
+    return _NOTHING.finding(where, (), confidence=0.0, capture_next=(advice or _RECORD,))
 
 
 def conclusions(family: Family, view: Any) -> list[Finding]:

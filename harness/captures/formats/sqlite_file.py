@@ -85,11 +85,14 @@ class SqliteFile:
         rows = self._connection.execute(f"PRAGMA table_info({_quoted(table)})").fetchall()
         return frozenset(name for _, name, _, not_null, *_ in rows if not_null)
 
-    def fetch(self, table: str, columns: Columns, packed: Packed | None = None) -> "pl.DataFrame":
+    def fetch(
+        self, table: str, columns: Columns, packed: Packed | None = None, *, foreign: bool = False
+    ) -> "pl.DataFrame":
         """Return ``columns`` of ``table`` as Int64 and String, in the order of the rows.
 
-        ``packed`` columns are one more, of bytes, which ``Packed.unpacked`` takes apart.
-        Raises CaptureError if one is lacking or holds something else, such as text in a number
+        ``packed`` columns are one more, of bytes, which ``Packed.unpacked`` takes apart. If
+        ``foreign``, a text that is no UTF-8 becomes null, else the table counts as damaged.
+        Raises CaptureError if a column is lacking or holds something else, such as text in a number
         column, and if the table is damaged.
         """
         import polars as pl
@@ -106,8 +109,7 @@ class SqliteFile:
         try:
             with ThreadPoolExecutor(len(queries)) as threads:
                 parts = list(threads.map(partial(_arrow, self._uri), queries))
-            # As bytes until here: polars takes an Arrow string for UTF-8 without looking.
-            rows = pl.concat(part[1:] for part in parts).with_columns(pl.col(texts).cast(pl.String))
+            rows = _as_texts(pl.concat(part[1:] for part in parts), texts, foreign=foreign)
         except (AdbcError, pl.exceptions.PolarsError) as error:
             if any(words in str(error) for words in _NO_MEMORY):
                 raise MemoryError from None
@@ -208,6 +210,26 @@ def opened(path: Path) -> Iterator[SqliteFile]:
         if "locked" in str(error):
             raise _locked(path) from error
         raise CaptureError(f"not readable as SQLite: {error}", where=path) from error
+
+
+def _as_texts(rows: "pl.DataFrame", names: list[str], *, foreign: bool) -> "pl.DataFrame":
+    """Return rows with columns of bytes as texts; what is no UTF-8 is null if ``foreign``.
+
+    They are bytes until here: polars takes an Arrow string for UTF-8 without looking.
+    """
+    import polars as pl
+
+    if not foreign:
+        return rows.with_columns(pl.col(names).cast(pl.String))
+    columns = {name: [_text(value) for value in rows[name].to_list()] for name in names}
+    return rows.with_columns(pl.Series(name, texts, pl.String) for name, texts in columns.items())
+
+
+def _text(value: bytes | None) -> str | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _with_default(connection: sqlite3.Connection, table: str) -> set[str]:

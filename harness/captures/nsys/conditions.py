@@ -15,7 +15,9 @@ from harness.evidence.tables import Tables, empty
 if TYPE_CHECKING:
     import polars as pl
 
-_OPTIONS, _SYSTEM, _EXPORT = "META_DATA_CAPTURE", "TARGET_INFO_SYSTEM_ENV", "META_DATA_EXPORT"
+_OPTIONS, _SYSTEM = "META_DATA_CAPTURE", "TARGET_INFO_SYSTEM_ENV"
+_EXPORT = ("META_DATA_EXPORT", "EXPORT_META_DATA")
+"""The versions of the export; the second name is that of 2022."""
 _TRACED, _GRAPH_MODE = "CAPTURE_EVENT_TYPE", "CUDA_GRAPH_TRACE_OPTIONS:MODE"
 _APIS = {
     "Cuda": "CUDA",
@@ -42,7 +44,8 @@ def conditions(path: Path, tables: Tables) -> dict[str, str]:
         system, graphs = dict(_pairs(file, _SYSTEM)), _graphs(file, tables)
         cpu = system.get("CpuDescription", "").replace("unknown", "")
         cores = f"{system['CpuCores']} CPUs" if "CpuCores" in system else ""
-        version = dict(_pairs(file, _EXPORT)).get("EXPORT_PRODUCT_VERSION")
+        exported = dict(pair for table in _EXPORT for pair in _pairs(file, table))
+        version = exported.get("EXPORT_PRODUCT_VERSION")
         traced = {
             _APIS.get(value, value) for name, value in _pairs(file, _OPTIONS) if name == _TRACED
         }
@@ -62,10 +65,14 @@ def conditions(path: Path, tables: Tables) -> dict[str, str]:
 
 
 def _pairs(file: SqliteFile, table: str) -> list[tuple[str, str]]:
-    """Return the names and values of a table of both, none where there is no such table."""
+    """Return the names and values of a table of both, none where there is no such table.
+
+    A value that is no text is left out: nsys 2022 writes a message of bytes for ``GpuInfo``.
+    """
     if not {"name", "value"} <= file.columns(table):
         return []
-    return file.fetch(table, {"name": "TEXT", "value": "TEXT"}).drop_nulls().rows()
+    columns = {"name": "TEXT", "value": "TEXT"}
+    return file.fetch(table, columns, foreign=True).drop_nulls().rows()
 
 
 def _gpus(file: SqliteFile, tables: Tables) -> list[str]:

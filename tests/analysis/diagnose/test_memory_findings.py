@@ -174,6 +174,25 @@ def test_setting_up_is_no_leak(tmp_path: Path) -> None:
     assert findings(device.capture(tmp_path))[0].id == "healthy"
 
 
+def test_the_layers_of_one_forward_pass_leave_alike_and_are_no_leak(tmp_path: Path) -> None:
+    """Each casts its weights, which is freed at once and more than the activation that is kept."""
+    device = Device()
+    for _ in range(32):
+        cast = device.new(48 * MIB)
+        device.new(16 * MIB)
+        device.drop(cast)
+    assert "leak" not in {each.id for each in findings(device.capture(tmp_path))}
+
+
+def test_steps_without_marks_that_leave_what_they_do_not_free_leak(tmp_path: Path) -> None:
+    device = Device()
+    for _ in range(8):
+        activations = [device.new(16 * MIB) for _ in range(12)]
+        device.new(16 * MIB)
+        device.drop(*activations)
+    assert findings(device.capture(tmp_path))[0].id == "leak"
+
+
 def test_a_program_that_ran_out_of_memory_is_not_healthy(tmp_path: Path) -> None:
     device = ran("transient-spike", sick=False)
     device.history.append(device.history[-1] | {"action": "oom", "size": 1 << 40})

@@ -1,6 +1,7 @@
 """Findings on timelines of simulated programs: the sick one, and the same work done right."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -229,6 +230,42 @@ def test_copies_of_unknown_memory_are_not_explained() -> None:
     first = conclude.diagnose([capture]).findings[0]
     assert first.id == "abstain"
     assert any("memory kinds" in each for each in first.next)
+
+
+def test_idle_time_until_managed_pages_move_asks_for_page_faults() -> None:
+    """The host reads the result page by page after the kernel: no call moves them."""
+    program = Program()
+    program.launch(1 * MS)
+    program.synchronise()
+    for _ in range(30):
+        program.work(100 * US)
+        program.move_page(2 << 20, 20 * US)
+    first = diagnosed(program).findings[0]
+    assert first.id == "abstain"
+    assert [advice for advice in first.next if "page faults" in advice]
+    assert not [advice for advice in first.next if "host calls" in advice]
+    idle = {each.metric: each.value for each in first.evidence}
+    told = idle["idle until pages of managed memory moved"]
+    assert told == pytest.approx(100 * 30 * 100 / (1000 + 30 * 120), rel=0.02)
+
+
+def test_a_single_operation_is_no_gpu_that_does_not_compute() -> None:
+    program = Program()
+    program.launch(1 * MS)
+    first = diagnosed(program).findings[0]
+    assert first.id == "abstain"
+    assert "too few operations" in first.title
+    assert (first.evidence[0].metric, first.evidence[0].value) == ("operations on the GPU", 1)
+
+
+def test_a_capture_without_gpu_work_passes_on_why() -> None:
+    program = Program()
+    program.call("cudaGetDeviceProperties", 1 * US)
+    told = {"GPU work": "none: of 1 calls (cudaGetDeviceProperties 1) none ran: record the loop"}
+    (only,) = conclude.diagnose([replace(program.capture(), conditions=told)]).findings
+    assert only.id == "abstain"
+    assert only.where == "of 1 calls (cudaGetDeviceProperties 1) none ran"
+    assert only.next == ("record the loop",)
 
 
 def test_a_wait_that_a_busy_host_could_not_use_is_host_code() -> None:

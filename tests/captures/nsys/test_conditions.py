@@ -50,6 +50,22 @@ def test_options_of_nsys_2026_belong_to_no_process(tmp_path: Path) -> None:
     assert told(path)["tracing"] == "CUDA, NVTX, Vulkan, cuBLAS; CUDA graphs as a whole"
 
 
+def test_an_export_of_2022_holds_a_message_of_bytes_and_names_its_version_elsewhere(
+    tmp_path: Path,
+) -> None:
+    path = altered(
+        "streams",
+        tmp_path,
+        "INSERT INTO TARGET_INFO_SYSTEM_ENV (globalVid, devStateName, name, nameEnum, value)"
+        " VALUES (1, 'Local (CLI)', 'GpuInfo', 897, CAST(x'0ae0010800ff' AS TEXT))",
+        "DROP TABLE META_DATA_EXPORT",
+        "CREATE TABLE EXPORT_META_DATA (name TEXT, value TEXT)",
+        "INSERT INTO EXPORT_META_DATA VALUES ('EXPORT_PRODUCT_VERSION', '2022.2.1.31')",
+    )
+    assert told(path)["profiler"] == "Nsight Systems 2022.2.1.31"
+    assert told(path)["host"] == "Intel(R) Xeon(R) Processor, 16 CPUs, Ubuntu 24.04.3 LTS"
+
+
 def test_host_and_cuda_are_told_as_the_system_says(tmp_path: Path) -> None:
     set_to = "UPDATE TARGET_INFO_SYSTEM_ENV SET value = '{}' WHERE name = '{}'"
     path = altered("streams", tmp_path, set_to.format(12040, "CudaDriverVersion"))

@@ -155,7 +155,9 @@ def masked_loads(view: Counted) -> float | None:
     Warps' executions of load instructions (SourceCounters) less the requests that reached L1; the
     counters of executed loads leave masked ones out. 0 where few loads have a predicate, where few
     of the bytes that SMs read are such loads', and of a pipeline of asynchronous copies, whose last
-    ones are masked by design.
+    ones are masked by design. 0, too, where no load at all had a thread left: a tile's edge leaves
+    the tiles inside, but a pointer that is not given (torch's seeds of random numbers) turns every
+    load off.
     """
     executed, masking = mix.executed(view, _LOADS), mix.executed(view, _LOADS, predicated=True)
     if not executed or not masking or mix.executed(view, mix.ASYNCHRONOUS):
@@ -165,7 +167,9 @@ def masked_loads(view: Counted) -> float | None:
     if requests is None or touched is None or read is None:
         few = masking < thresholds.MASKED * executed or _needed_in_full(view)
         return 0.0 if few else None
-    return 1 - min(1.0, requests / executed) if touched * 2 >= read else 0.0
+    if not requests or touched * 2 < read:
+        return 0.0
+    return 1 - min(1.0, requests / executed)
 
 
 def _needed_in_full(view: Counted) -> bool:

@@ -50,7 +50,7 @@ def found(view: MemoryView) -> Iterator[Finding]:
         pl.col("most") <= pl.col("least") * memory_thresholds.EVEN,
     ).with_columns(total=pl.col("count") * pl.col("bytes"))
     if steady.is_empty() or not _churns(
-        view, rows, left.join(steady, on=["site", "bytes"], how="semi")
+        view, rows, left.join(steady, on=["site", "bytes"], how="semi"), length
     ):
         return
     total = int(steady["total"].sum())
@@ -81,10 +81,23 @@ def _left_in_all(view: MemoryView, steady: pl.DataFrame) -> int:
     return int(left.join(steady, on=["site", "bytes"], how="semi")["bytes"].sum())
 
 
-def _churns(view: MemoryView, rows: pl.DataFrame, left: pl.DataFrame) -> bool:
-    """Whether each quarter also frees what it allocates, as steps do and setting up does not."""
+def _churns(view: MemoryView, rows: pl.DataFrame, left: pl.DataFrame, length: float) -> bool:
+    """Whether phases mark the steps, or each quarter also frees what it leaves, as steps do.
+
+    The allocated bytes fall within a quarter by as much, too: setting up frees nothing, and the
+    layers of one forward pass leave alike and free nothing but small temporaries.
+    """
+    if view.by_phase:
+        return True
     freed = rows.filter(pl.col("freed").is_not_null())
     sums = [part.group_by("quarter").agg(pl.col("bytes").sum()) for part in (freed, left)]
     both = sums[1].join(sums[0], on="quarter", how="left", suffix="_freed")
-    limit = 0 if view.by_phase else pl.col("bytes")
-    return bool(both.select((pl.col("bytes_freed").fill_null(0) >= limit).all()).item())
+    level = pl.col("allocated_bytes")
+    falls = (
+        view.levels.with_columns(quarter=((pl.col("index") - view.first) / length).cast(pl.Int64))
+        .group_by("quarter", maintain_order=True)
+        .agg((level.cum_max() - level).max().alias("fall"))
+    )
+    least = pl.min_horizontal(pl.col("bytes_freed").fill_null(0), pl.col("fall").fill_null(0))
+    known = both.join(falls, on="quarter", how="left")
+    return bool(known.select((least >= pl.col("bytes")).all()).item())

@@ -5,6 +5,7 @@ waited point at what the capture does not hold; causes that appear once are no s
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from harness.analysis import copies, idle_causes
 from harness.analysis.diagnose import thresholds
@@ -15,6 +16,7 @@ KIND = Kind(
     ABSTAIN, "timeline", "The GPU does not compute all the time, and the capture does not say why."
 )
 _KNOWN = (copies.PAGEABLE, copies.PINNED, copies.MANAGED)
+_FRAGMENT = "The capture holds too few operations on the GPU to show what the program does."
 _STEADY = "capture several steps after the warm-up, each in a range of its own"
 
 
@@ -35,13 +37,21 @@ def found(view: TimelineView) -> Iterator[Finding]:
             view.percent("copies of unknown host memory alone", unknown),
             "capture the memory kinds of copies: export all columns, of a current profiler",
         ),
+        (
+            view.percent("idle until pages of managed memory moved", view.idle(idle_causes.PAGES)),
+            "capture page faults: nsys --cuda-um-cpu-page-faults=true"
+            " --cuda-um-gpu-page-faults=true",
+        ),
         (view.percent("idle for causes that happen once", view.once), _STEADY),
     ]
     doubts.sort(key=lambda doubt: -doubt[0].value)
+    few = view.operations < thresholds.LEAST_OPERATIONS * view.unmarked
+    number = view.number("operations on the GPU", view.operations, "", thresholds.LEAST_OPERATIONS)
     large = [advice for each, advice in doubts if each.value >= thresholds.MATTERS * 100]
-    yield KIND.finding(
+    finding = KIND.finding(
         view.where,
         (
+            *((number,) if few else ()),
             view.percent("time in which kernels run", view.compute, thresholds.BUSY),
             *(each for each, _ in doubts),
         ),
@@ -49,3 +59,4 @@ def found(view: TimelineView) -> Iterator[Finding]:
         confidence=0.0,
         capture_next=tuple(large) or (_STEADY,),
     )
+    yield replace(finding, title=_FRAGMENT) if few else finding

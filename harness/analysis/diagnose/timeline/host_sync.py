@@ -40,7 +40,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
     waits = view.called(host_calls.SYNCHRONISE)
     evidence = (
         view.percent("idle after the host waited for the GPU", share, thresholds.MATTERS),
-        view.number("times that the GPU ran dry so", gaps, "", thresholds.REPEATED),
+        view.number("gaps that follow such a wait", gaps, "", thresholds.REPEATED),
         view.number("synchronising calls", waits.height),
     )
     yield KIND.finding(
