@@ -26,18 +26,23 @@ def regions(
     facts: Sequence[str] = (),
     only: Sequence[str] = (),
     peak: tuple[MetricName, str] | None = None,
+    lowest: int | None = None,
 ) -> Markdown:
     """Return the table of a cell: a row a region; metrics, then facts, then a share of a peak.
 
     A column METRIC@REGION shows that region in every row. ``facts`` are shown as the text that the
     cell stated for the region, ``only`` leaves other regions out, and ``peak`` is a rate and the
-    kind of arithmetic whose peak on the target's datasheet it is divided by.
+    kind of arithmetic whose peak on the target's datasheet it is divided by. ``lowest``: only as
+    many regions that state the first of ``facts``, those of the lowest first metric, in that order.
     """
     place = (variant, case)
     head = ["", *(_title(page.problem, name) for name in metrics), *facts]
     head += ["of the datasheet's peak"] if peak else []
     rows = []
-    for region in names(page.metrics, place, only):
+    shown = names(page.metrics, place, only)
+    if lowest is not None:
+        shown = _lowest(page, place, shown, metrics[0], facts[0])[:lowest]
+    for region in shown:
         columns = [name if "@" in name else f"{name}@{region}" for name in metrics]
         values = [page.metrics.get(name, *place) for name in columns]
         cells: list[str] = [_NONE if value.value is None else in_cell(value) for value in values]
@@ -79,6 +84,17 @@ def names(metrics: Metrics, place: Place, only: Sequence[str] = ()) -> list[str]
         return []
     every = tables["samples"]["region"].unique(maintain_order=True)
     return [region for region in every if not only or region in only]
+
+
+def _lowest(page: Page, place: Place, regions: Sequence[str], metric: str, fact: str) -> list[str]:
+    """Return the regions that state the fact, the lowest value of the metric first."""
+    values = {
+        region: page.metrics.get(f"{metric}@{region}", *place).value
+        for region in regions
+        if page.metrics.text(f"{fact}.{region}", *place)
+    }
+    found = {region: value for region, value in values.items() if value is not None}
+    return sorted(found, key=lambda region: found[region])
 
 
 def _label(problem: Problem, region: str) -> str:

@@ -97,3 +97,16 @@ def test_regions_are_drawn_with_the_baseline_among_them(problem: Problem) -> Non
 def test_what_was_not_run_has_no_rows(problem: Problem) -> None:
     shown = regions.regions(page(problem, tables()), *PLACE, ["rate"])
     assert shown == "*small: not measured on this target.*"
+
+
+def test_the_lowest_of_what_states_a_fact_come_first(problem: Problem) -> None:
+    rows, facts = measured()
+    about = {"cell": cell("fast")["cell"], "unit": ""}
+    facts.append(about | {"name": "how.other", "text": "b"})
+    made = page(problem, tables(cells=[cell("fast"), cell("fast", 1)], samples=rows, facts=facts))
+
+    def shown(count: int) -> list[list[str]]:
+        return rows_of(regions.regions(made, *PLACE, ["rate"], ["how"], lowest=count))[1:]
+
+    assert shown(9) == [["other", "9 TFLOP/s", "b"], ["Fast", "495 TFLOP/s", "a"]]
+    assert shown(1) == [["other", "9 TFLOP/s", "b"]]
