@@ -1,9 +1,9 @@
 """Fit the model to measured times: ``python fit.py tuning/time.jsonl``.
 
-It writes ``constants.json`` and ``nearest.json``, which the dispatcher reads, and prints what
-choosing by them costs: on the problems that were fitted, and on problems whose shape was left out
-of the fit (cross-validation), which is what a user's shape is. Fit to the tuning set; the reported
-set is for judging.
+It writes ``constants.json`` and ``nearest.json``, which the dispatcher reads, and prints, and keeps
+in ``validation.json``, what choosing by them costs: on the problems that were fitted, and on
+problems whose shape was left out of the fit (cross-validation), which is what a user's shape is.
+Fit to the tuning set; the reported set is for judging.
 """
 
 import argparse
@@ -26,6 +26,7 @@ from model import Constants, us
 from nearest import Nearest, Residual, collected, way
 from plans import Plan, Problem, plans
 
+VALIDATION = Path(__file__).parent / "validation.json"
 FOLDS = 5
 COMMON = 0.3
 """Weight of an error that all plans of a problem share, which changes no choice."""
@@ -158,6 +159,18 @@ def cross_validated(
     return alone, tried[best], best
 
 
+def validation(
+    measured: Sequence[Sample], alone: Sequence[float], near: Sequence[float]
+) -> dict[str, float]:
+    """Return what the report states of shapes that were left out of the fit; regrets in %."""
+    return {
+        "left_out_shapes": len({sample.problem.shape for sample in measured}),
+        "left_out_regret": 100 * sum(near) / len(near),
+        "left_out_worst": 100 * max(near),
+        "left_out_regret_constants": 100 * sum(alone) / len(alone),
+    }
+
+
 def told(values: Sequence[float]) -> str:
     """Return regrets in a few words."""
     mean, over = sum(values) / len(values), sum(value > 0.08 for value in values)
@@ -189,6 +202,8 @@ def main() -> int:
     if not options.dry:
         model.save(by)
         nearest.save(near)
+        text = json.dumps(validation(measured, alone, with_neighbours), indent=1)
+        VALIDATION.write_text(text + "\n", encoding="utf-8")
     return 0
 
 

@@ -7,7 +7,7 @@
 Workers do the work, one problem at a time, and say before each kernel what they run. A worker that
 falls silent or ends is replaced, and what it ran last is left out from then on. Every row is
 written as soon as it is measured; a second start with the same ``--out`` goes on where the first
-ended.
+ended. When the time is over it says what it did not reach.
 """
 
 import argparse
@@ -20,20 +20,22 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from cubins import CACHE
 from families import LAYOUTS
-from ladder import ELEMENTS
+from ladder import ELEMENTS, Shape
 from measuring import WATCHED, describe, understood
 from plans import Problem
 from pooled import BATCH_MS
-from shape_sets import ODD, SEED, SETS
+from shape_sets import ODD, SEED, SETS, in_turn
 from summary import summary
 
 HERE = Path(__file__).resolve().parent
+NAMED = 12
+"""Problems that were not reached and are named."""
 START_S = 90.0
 """How long a worker may take to import torch and fill its pool."""
 
@@ -113,6 +115,8 @@ class Session:
         self._out.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
         self.avoided: set[str] = set(_lines(self._out / "avoided.txt"))
+        self.left: list[str] = []
+        """Problems that the last ``time`` did not reach."""
 
     def serve(self, kind: str, problems: Iterable[Problem]) -> None:
         """Measure problems one after the other with one worker, replaced when it fails."""
@@ -134,6 +138,14 @@ class Session:
                     break
         if worker:
             worker.end()
+
+    def time(self, shapes: Sequence[Shape], layouts: Sequence[str]) -> None:
+        """Time shapes in layouts, as many as the time allows; ``left`` names the others."""
+        problems = [Problem(*each) for each in in_turn(shapes, layouts)]
+        done = self.done("time")
+        self.serve("time", [problem for problem in problems if describe(problem) not in done])
+        done = self.done("time")
+        self.left = [name for name in map(describe, problems) if name not in done]
 
     def check(self, problems: list[Problem]) -> None:
         """Check problems with several workers at once."""
@@ -219,10 +231,9 @@ def main() -> int:
         session.check([problem for problem in odd if describe(problem) not in done])
         print(f"checked in {time.monotonic() - begin:.0f} s", flush=True)
     if options.only != "check":
-        named = options.shapes or ["x".join(map(str, s)) for s in SETS[options.set](options.seed)]
-        problems = [understood(f"{shape}:{at}") for shape in named for at in options.layouts]
-        done = session.done("time")
-        session.serve("time", [problem for problem in problems if describe(problem) not in done])
+        named = [understood(text).shape for text in options.shapes]
+        session.time(named or SETS[options.set](options.seed), options.layouts)
+        print(f"not reached: {len(session.left)} {' '.join(session.left[:NAMED])}")
     print(
         f"{time.monotonic() - begin:.0f} s; left out: {' '.join(sorted(session.avoided)) or 'none'}"
     )

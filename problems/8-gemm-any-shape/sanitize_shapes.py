@@ -93,11 +93,28 @@ def child(problem: Problem, element: str, cache: Path) -> None:
         call_driver("cuCtxSynchronize")
 
 
-def sanitized(problem: Problem, tool: str, options: argparse.Namespace) -> Finding:
+def findings(element: str, layouts: list[str], cache: Path, limit_s: float) -> list[Finding]:
+    """Return both tools' findings for every shape, each in one layout, as many as time allows."""
+    problems = [
+        understood(f"{shape}:{layouts[index % len(layouts)]}")
+        for index, shape in enumerate(SHAPES.split())
+    ]
+    until = time.monotonic() + limit_s
+
+    def finding(pair: tuple[Problem, str]) -> Finding:
+        if time.monotonic() > until:
+            return Finding(describe(pair[0]), pair[1], None, "not run: the time is over")
+        return sanitized(*pair, element, cache)
+
+    with ThreadPoolExecutor(SANITIZERS) as pool:
+        return list(pool.map(finding, product(problems, SUMMARIES)))
+
+
+def sanitized(problem: Problem, tool: str, element: str, cache: Path) -> Finding:
     """Return a tool's finding for a problem."""
     argv = ["compute-sanitizer", f"--tool={tool}", sys.executable, str(HERE)]
-    argv += ["--child", describe(problem), f"--element={options.element}"]
-    output, status = ended([*argv, f"--cache={options.cache}"], LIMIT_S)
+    argv += ["--child", describe(problem), f"--element={element}"]
+    output, status = ended([*argv, f"--cache={cache}"], LIMIT_S)
     if status is None:
         return Finding(describe(problem), tool, None, f"no end after {LIMIT_S:.0f} s")
     return read_finding(describe(problem), tool, output, status)
@@ -115,23 +132,10 @@ def main() -> int:
     if options.child:
         child(understood(options.child), options.element, options.cache)
         return 0
-    layouts = options.layouts
-    problems = [
-        understood(f"{shape}:{layouts[index % len(layouts)]}")
-        for index, shape in enumerate(SHAPES.split())
-    ]
-    until = time.monotonic() + options.limit_s
-
-    def finding(pair: tuple[Problem, str]) -> Finding:
-        if time.monotonic() > until:
-            return Finding(describe(pair[0]), pair[1], None, "not run: the time is over")
-        return sanitized(*pair, options)
-
-    with ThreadPoolExecutor(SANITIZERS) as pool:
-        findings = list(pool.map(finding, product(problems, SUMMARIES)))
-    for found in findings:
+    every = findings(options.element, options.layouts, options.cache, options.limit_s)
+    for found in every:
         print(f"{found.step:24} {found.tool:10} {found.message or 'clean'}", flush=True)
-    return int(any(found.message for found in findings))
+    return int(any(found.message for found in every))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import argparse
 import math
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ladder import Shape
 
@@ -136,6 +136,18 @@ def _mixed(first: list[Shape], second: list[Shape]) -> Iterator[Shape]:
     places = [(index / len(first), shape) for index, shape in enumerate(first)]
     places += [((index + 0.5) / len(second), shape) for index, shape in enumerate(second)]
     return (shape for _, shape in sorted(places, key=lambda place: place[0]))
+
+
+def in_turn(shapes: Sequence[Shape], layouts: Sequence[str]) -> list[tuple[Shape, str]]:
+    """Return every shape in every layout, so ordered that a part has all shapes and all layouts.
+
+    First each shape in one layout, the layouts taking turns; then each in its next one.
+    """
+    return [
+        (shape, layouts[(place + turn) % len(layouts)])
+        for turn in range(len(layouts))
+        for place, shape in enumerate(shapes)
+    ]
 
 
 def multiple_of(shape: Shape) -> int:

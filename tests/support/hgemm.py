@@ -1,4 +1,4 @@
-"""Problems 4 and 7: folders, the text of kernels, and a cell that keeps what a workload states."""
+"""Problems 4 and 8: folders, the text of kernels, and a cell that keeps what a workload states."""
 
 import contextlib
 import ctypes

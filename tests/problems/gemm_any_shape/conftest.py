@@ -1,4 +1,4 @@
-"""The modules of problem 7, and those of problem 4 that they use."""
+"""The modules of problem 8, and those of problem 4 that they use."""
 
 import importlib
 import sys

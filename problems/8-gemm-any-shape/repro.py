@@ -1,0 +1,145 @@
+"""Reproduce the comparison over shapes: the dispatcher's choice, all plans, the library's best.
+
+Run by ``harness run 8``; ``--dry-run`` prints the command and environment of each cell. A cell of
+many shapes measures as many as its time allows, as ``measure_shapes.py`` does: the contenders of a
+shape run interleaved in one process, and a worker that hangs is replaced.
+"""
+
+import json
+import math
+from argparse import Namespace
+
+import check_operator
+import sanitize_shapes
+import torch
+from cubins import CACHE
+from fit import VALIDATION
+from gemm import hgemm
+from measure_shapes import Session
+from measuring import describe, oriented, understood
+from plans import Problem
+from pool import OperandPool
+from regions import keep, measured
+from shape_sets import ODD, SETS
+
+from harness.probe.cell import Cell
+
+SILENCE_S = 8.0
+CHECKERS = 6
+COPIED_BYTES = 2 << 30
+
+
+def main() -> None:
+    """Run the cell that the environment names."""
+    cell = Cell.load()
+    torch.manual_seed(0)
+    if cell.device == "cuda" and torch.cuda.get_device_capability() != (9, 0):
+        raise SystemExit("the kernels are built for sm_90a: this needs a Hopper GPU (H100, H200)")
+    {"shapes": shapes, "check": check, "operator": operator, "sanitize": sanitize, "one": one}[
+        cell.params["workload"]
+    ](cell)
+    cell.finish()
+
+
+def shapes(cell: Cell) -> None:
+    """Time shapes of a set, or those that are named, and state a region for each and for groups."""
+    params = cell.params
+    named = [understood(text).shape for text in params.get("shapes", [])]
+    of_set = SETS[params["set"]](params["seed"]) if "set" in params else []
+    session = _session(cell)
+    with cell.exclusively():
+        bandwidth = copy_bandwidth()
+        session.time([*named, *of_set], params["layouts"])
+    rows = measured(session.rows("time"))
+    if not rows:
+        raise SystemExit("no shape was timed: see log.txt")
+    keep(cell, rows, bandwidth)
+    if VALIDATION.exists():  # what fit.py found on the tuning set
+        for name, value in json.loads(VALIDATION.read_text(encoding="utf-8")).items():
+            cell.fact(name, value, "shapes" if name.endswith("shapes") else "%")
+    cell.fact("bandwidth", bandwidth * 1e6, "B/s")
+    cell.fact("not_reached", len(session.left), "shapes")
+
+
+def check(cell: Cell) -> None:
+    """Check every plan of the odd shapes in every layout."""
+    session = _session(cell)
+    problems = [Problem(shape, layout) for layout in cell.params["layouts"] for shape in ODD]
+    with cell.exclusively():
+        session.check(problems)
+    rows = session.rows("check")
+    reached = {row["problem"] for row in rows}
+    cell.fact("checks", len(rows), "products")
+    cell.fact("wrong_products", sum(bool(row.get("wrong")) for row in rows), "products")
+    cell.fact("ended_workers", len(session.avoided), "kernels")
+    cell.fact("not_reached", sum(describe(each) not in reached for each in problems), "shapes")
+    ratios = [row["error"] / row["torch"] for row in rows if row.get("torch")]
+    cell.fact("largest_error_ratio", max(filter(math.isfinite, ratios)), "×")
+
+
+def operator(cell: Cell) -> None:
+    """State the operator's errors, and how many of opcheck's tests fail."""
+    with cell.exclusively():
+        worst, verdicts = check_operator.checked()
+    for name, error in worst.items():
+        cell.fact(f"error.{name}", error)
+    cell.fact("largest_operator_error", max(worst.values()))
+    cell.fact(
+        "failed_opchecks", sum(verdict != "SUCCESS" for verdict in verdicts.values()), "tests"
+    )
+
+
+def sanitize(cell: Cell) -> None:
+    """State what memcheck and racecheck found."""
+    with cell.exclusively():
+        findings = sanitize_shapes.findings(
+            cell.params["element"], cell.params["layouts"], CACHE, cell.params["limit_s"]
+        )
+    for tool, fact, unit in (
+        ("memcheck", "memory_errors", "errors"),
+        ("racecheck", "hazards", "hazards"),
+    ):
+        of_tool = [finding for finding in findings if finding.tool == tool]
+        ended = [finding for finding in of_tool if finding.count is not None]
+        if not ended:
+            raise SystemExit(f"{tool}: {of_tool[0].message}")
+        cell.fact(fact, sum(finding.count or 0 for finding in ended), unit)
+        cell.fact(f"shapes_under_{tool}", len(ended), "shapes")
+
+
+def one(cell: Cell) -> None:
+    """Hand one product of one side over to the capture."""
+    problem = understood(cell.params["problem"])
+    a, b, _ = OperandPool(cell.params["element"], 1 << 28).sets(problem)[0]
+    left, right = oriented(problem, a, b)
+    product = torch.mm if cell.params["contender"] == "library" else hgemm
+    m, n, k = problem.shape
+    cell.fact("io_bytes", 2 * (m * k + k * n + m * n), "B")
+    cell.measure("product", lambda: product(left, right))
+
+
+def copy_bandwidth() -> float:
+    """Return the bytes per µs that a large copy reads and writes, the best of several."""
+    source = torch.empty(COPIED_BYTES, dtype=torch.uint8, device="cuda")
+    target = torch.empty_like(source)
+    best = 0.0
+    for _ in range(9):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        target.copy_(source)
+        end.record()
+        end.synchronize()
+        best = max(best, 2 * COPIED_BYTES / (begin.elapsed_time(end) * 1e3))
+    return best
+
+
+def _session(cell: Cell) -> Session:
+    params = cell.params
+    options = {"out": cell.out, "jobs": CHECKERS, "silence_s": SILENCE_S, "cache": CACHE}
+    options |= {"element": params["element"], "limit_s": params["limit_s"]}
+    options |= {"most": params.get("most", 0), "batch_ms": params.get("batch_ms", 0.0)}
+    return Session(Namespace(**options))
+
+
+if __name__ == "__main__":
+    main()

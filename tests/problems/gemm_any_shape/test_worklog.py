@@ -1,0 +1,218 @@
+"""The worklog on planted rows of every cell: all is told, and only what the claims bear out."""
+
+import dataclasses
+import math
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from statistics import geometric_mean, median
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from harness.analysis.claims import judge
+from harness.analysis.metrics import Metrics
+from harness.evidence import provenance
+from harness.evidence.tables import Tables
+from harness.problem.manifest import find
+from harness.problem.model import Problem
+from harness.problem.plan import Selected, plan
+from harness.report.page import Page
+from harness.report.sections import SECTIONS
+from harness.report.worklog import render
+from tests.support import conclusions, reports
+from tests.support.hgemm import ANY_SHAPE, Cell
+from tests.support.small_evidence import Row, ceiling, tables
+
+CONCLUDES = re.compile(r"call w\.concludes\(([^)]*)\)")
+STATED = {
+    "checked": {"checks": 2124, "wrong_products": 0, "largest_error_ratio": 1.2, "not_reached": 0},
+    "operator": {"failed_opchecks": 0, "largest_operator_error": 3e-3},
+    "sanitized": dict.fromkeys(("memory_errors", "hazards"), 0)
+    | dict.fromkeys(("shapes_under_memcheck", "shapes_under_racecheck"), 20),
+}
+MORE = {
+    "gpu__time_duration.sum": "ns",
+    "dram__bytes_read.sum": "byte",
+    "dram__bytes_write.sum": "byte",
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active": "%",
+}
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return find(ANY_SHAPE.parent, "8")
+
+
+def timed(module: Callable[[str], ModuleType], params: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return rows as measure_shapes.py writes them, in which the choice leads by a tenth."""
+    parts = module("regions").parts
+    sets, plans, source = module("shape_sets"), module("plans"), random.Random(0)
+    shapes = [tuple(map(int, text.split("x"))) for text in params.get("shapes", [])]
+    shapes += sets.reported()[::9] if "set" in params else []
+    rows = []
+    for at, shape in enumerate(shapes):
+        layout = params["layouts"][at % len(params["layouts"])]
+        found = plans.plans(plans.Problem(shape, layout))
+        us = max(2.0, 2e-6 * math.prod(shape) / 700, 2e-6 * shape[1] * shape[2] / 4.2)
+
+        def times(factor: float, count: int, us: float = us) -> list[float]:
+            return [us * factor * source.gauss(1, 0.002) for _ in range(count)]
+
+        slower = {
+            one.name: 1.0 if any(one.copied) else 1.15 if parts(one) > 1 else 1.3 for one in found
+        }
+        choice = min(slower, key=lambda name: slower[name])
+        us /= slower[choice]
+        screen = {name: us * factor for name, factor in slower.items()}
+        us *= slower[choice]
+        others = [name for name in slower if name != choice]
+        rows.append(
+            {
+                "problem": "x".join(map(str, shape)) + f":{layout}",
+                "shape": list(shape),
+                "layout": layout,
+                "choice": choice,
+                "errors": {},
+                "candidates": 64,
+                "plans": len(found),
+                "screen": screen | {"torch": us * 1.2, "lt1": us * 1.1},
+                "finals": {"torch": times(1.2, 16), choice: times(1, 16), "lt1": times(1.1, 16)}
+                | {name: times(1.001, 16) for name in others[-1:]},
+                "library": "lt1",
+                "cold": {"lt1": times(1.1, 9), choice: times(1, 9)},
+                "waiting": {"plan": choice, "us": times(1.05, 16), "library": times(1.1, 16)},
+            }
+        )
+    return rows
+
+
+@pytest.fixture(scope="module")
+def evidence(module: Callable[[str], ModuleType], problem: Problem) -> Tables:
+    regions, found = module("regions"), {"cells": [], "samples": [], "facts": [], "counters": []}
+    for planned in plan(problem, Selected(rounds=1), "cuda"):
+        name = f"{planned.case}.{planned.variant}.{planned.capture}.r{planned.round}"
+        known = {key: getattr(planned, key) for key in ("variant", "case", "capture", "round")}
+        found["cells"].append({"cell": name, **known, "status": "ok", "doubt": "", "retried": ""})
+        cell = Cell(planned.params)
+        for fact, value in STATED.get(planned.case, {}).items():
+            cell.fact(fact, value)
+        if planned.params["workload"] == "shapes":
+            keep(cell, regions, timed(module, planned.params))
+        if planned.params["workload"] == "one":
+            cell.fact("io_bytes", 1e6)
+            found["counters"] += counters(problem, name)
+        for fact, value in cell.facts.items():
+            text = value if isinstance(value, str) else None
+            number = None if isinstance(value, str) else float(value)
+            found["facts"].append({"cell": name, "name": fact, "text": text, "value": number})
+        found["samples"] += [
+            {"cell": name, "region": region, "metric": metric, "index": index, "value": value}
+            for (region, metric), values in cell.samples.items()
+            for index, value in enumerate(values)
+        ]
+    return tables(**found, ceilings=[ceiling("GPU-1", "bf16", 790.0)])
+
+
+def keep(cell: Cell, regions: ModuleType, rows: list[dict[str, Any]]) -> None:
+    """State what repro.py does; it imports torch, which has no place here."""
+    regions.keep(cell, regions.measured(rows), 4.2e6)
+    cell.fact("bandwidth", 4.2e12)
+    cell.fact("not_reached", 0)
+    for name in ("regret", "worst", "regret_constants", "shapes"):
+        cell.fact(f"left_out_{name}", 2.0)
+
+
+def counters(problem: Problem, name: str) -> list[Row]:
+    wanted = {metric.counter: "" for metric in problem.metrics.values() if metric.counter} | MORE
+    about = {"cell": name, "launch": 0, "name": "kernel", "grid": "1,1,1", "block": "1,1,1"}
+    return [
+        about | {"metric": metric, "unit": unit, "value": 5e3} for metric, unit in wanted.items()
+    ]
+
+
+def page_of(problem: Problem, evidence: Tables) -> Page:
+    metrics = Metrics(problem, evidence)
+    judged = judge(problem, metrics, "cuda")
+    known = provenance.load(reports.KEPT / "evidence")
+    return Page(problem, metrics, judged, known, evidence)
+
+
+def test_everything_is_told(problem: Problem, evidence: Tables) -> None:
+    page = page_of(problem, evidence)
+    text = render(ANY_SHAPE / "worklog.md.j2", page)
+    assert [line for line in text.splitlines() if "not measured" in line.lower()] == []
+    assert re.findall(r"^\|.*\|\n(?!\||$)(.+)", text, re.M) == []  # a table takes in a line
+    verdicts = {one.claim.id: one.verdict for one in page.results}
+    assert verdicts["choice-mean"] == verdicts["regret-mean"] == "reproduced"
+    assert verdicts["right"] == verdicts["burst-8192"] == verdicts["racecheck"] == "reproduced"
+    assert "not measured" not in verdicts.values()
+    assert set(page.figures) == {"shapes.svg"}
+    assert "NaN" not in page.figures["shapes.svg"]
+
+
+def test_the_first_screen_and_the_walk_are_as_short_as_their_readers_time(
+    problem: Problem, evidence: Tables
+) -> None:
+    text = render(ANY_SHAPE / "worklog.md.j2", page_of(problem, evidence))
+    walk = re.sub(r"<details>.*?</details>", "", text, flags=re.S)
+    assert words(walk.split("\n## ")[0]) <= 400
+    assert words(walk) <= 2500
+
+
+def words(markdown: str) -> int:
+    visible = re.sub(r"!\[[^]]*\]\([^)]*\)|(?<=\])\([^)]*\)|<[^>]+>|\|", " ", markdown)
+    return sum(any(map(str.isalnum, word)) for word in visible.split())
+
+
+@pytest.mark.parametrize("verdict", ["refuted", "inconclusive", "not measured"])
+def test_no_page_concludes_what_its_claim_does_not_bear_out(
+    problem: Problem, evidence: Tables, verdict: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SECTIONS, "concludes", "tests.support.conclusions:recorded")
+    page = page_of(problem, evidence)
+    flipped = [dataclasses.replace(result, verdict=verdict) for result in page.results]
+    template: Path = ANY_SHAPE / "worklog.md.j2"
+    named = set(re.findall(r'"([\w-]+)"', " ".join(CONCLUDES.findall(template.read_text()))))
+    assert named == {result.claim.id for result in page.results}
+    conclusions.RENDERED.clear()
+    told = render(template, dataclasses.replace(page, results=flipped, figures={}))
+    blocks = [block.body for block in conclusions.RENDERED if block.body]
+    conclusions.RENDERED.clear()
+    assert [body for body in blocks if body in told] == []
+    assert "is a replacement" not in told
+    assert "Keep `torch.mm`" in told
+
+
+def test_ratios_are_those_of_the_rows(module: Callable[[str], ModuleType]) -> None:
+    regions = module("regions")
+    rows = timed(module, {"set": "reported", "layouts": ["nn", "nt", "tn", "tt"]})
+    each = [regions.series(row, 4.2e6) for row in rows]
+    for row, metrics in zip(rows, each, strict=True):
+        wanted = 100 * median(row["finals"]["lt1"]) / median(row["finals"][row["choice"]])
+        assert median(metrics["choice"]) == pytest.approx(wanted, rel=0.01)
+        assert median(metrics["cold"]) == pytest.approx(110, rel=0.01)
+        assert median(metrics["waiting"]) == pytest.approx(110 / 1.05, rel=0.01)
+    groups = regions.groups(rows)
+    assert len(groups["all"]) == len(rows)
+    assert sum(len(groups[name]) for name in ("NN", "NT", "TN", "TT")) == len(rows)
+    assert sum(len(groups[name]) for name in regions.ALIGNED.values()) == len(rows)
+    assert all(row["shape"][0] <= 64 for row in groups["few rows"])
+    first = [metrics["choice"][0] for metrics in each]
+    assert regions.of_group(each)["choice"][0] == pytest.approx(geometric_mean(first))
+    under = regions.worst_decile(each)["choice"][0]
+    assert sum(value < under for value in first) / len(first) == pytest.approx(0.1, abs=0.05)
+
+
+def test_a_kind_of_plan_gains_over_all_others(module: Callable[[str], ModuleType]) -> None:
+    regions, plans = module("regions"), module("plans")
+    problem = plans.Problem((1536, 1536, 1536))
+    by_cut = {regions.parts(one) > 1: one.name for one in plans.plans(problem)}
+    row = {"problem": "1536x1536x1536:nn", "screen": {by_cut[True]: 10.0, by_cut[False]: 15.0}}
+    stated = {name: value for name, value, _ in regions.gains([row | {"finals": {}}])}
+    assert stated["won.cut"] == 1
+    assert stated["gain.cut"] == pytest.approx(1.5)
+    assert stated["won.copied"] == 0
+    assert "gain.copied" not in stated
