@@ -17,6 +17,8 @@ SCREEN_ROUNDS, FINAL_ROUNDS, COLD_ROUNDS = 3, 16, 9
 FINALISTS = 3
 """Contenders of each side that reach the finals."""
 BATCH_MS = 0.4
+SCREEN_MS = 12.0
+"""The longest batches of the screen; the finals' can be longer, up to sustained clocks."""
 FLUSH_BYTES = 256 << 20
 """Bytes written between two launches: several times the L2."""
 
@@ -81,6 +83,12 @@ class Contest:
         self._batches[name] = batch
         self.us[name] = []
 
+    def lengthen(self, names: Sequence[str], ms: float) -> None:
+        """Make batches as long as the finals need, if they are shorter."""
+        if ms > self._ms:
+            for name in names:
+                self._batches[name].lengthen(ms)
+
     def rounds(self, names: Sequence[str], count: int) -> dict[str, list[float]]:
         """Run every contender once a round, in random order; return the times in µs a launch."""
         times: dict[str, list[float]] = {name: [] for name in names}
@@ -129,7 +137,7 @@ def contest(
     ``always``: contenders that reach the finals whatever the screen says. ``at`` is told each
     contender before it first runs.
     """
-    match = Contest(sets, batch_ms)
+    match = Contest(sets, min(batch_ms, SCREEN_MS))
     for name, run in {
         **always,
         **{n: r for side in sides.values() for n, r in side.items()},
@@ -143,5 +151,6 @@ def contest(
     for side in sides.values():
         chosen |= dict.fromkeys(finalists(screened, list(side)))
     at("the finals")
+    match.lengthen(list(chosen), batch_ms)
     finals = match.rounds(list(chosen), FINAL_ROUNDS)
     return {"screen": {name: median(us) for name, us in screened.items()}, "finals": finals}

@@ -27,11 +27,11 @@ from tests.support.hgemm import ANY_SHAPE, Cell
 from tests.support.small_evidence import Row, ceiling, tables
 
 CONCLUDES = re.compile(r"call w\.concludes\(([^)]*)\)")
-STATED = {
+STATED: dict[str, dict[str, float]] = {
     "checked": {"checks": 2124, "wrong_products": 0, "largest_error_ratio": 1.2, "not_reached": 0},
     "operator": {"failed_opchecks": 0, "largest_operator_error": 3e-3},
-    "sanitized": dict.fromkeys(("memory_errors", "hazards"), 0)
-    | dict.fromkeys(("shapes_under_memcheck", "shapes_under_racecheck"), 20),
+    "sanitized": dict.fromkeys(("memory_errors", "hazards"), 0.0)
+    | dict.fromkeys(("shapes_under_memcheck", "shapes_under_racecheck"), 20.0),
 }
 MORE = {
     "gpu__time_duration.sum": "ns",
@@ -91,14 +91,15 @@ def timed(module: Callable[[str], ModuleType], params: dict[str, Any]) -> list[d
 
 @pytest.fixture(scope="module")
 def evidence(module: Callable[[str], ModuleType], problem: Problem) -> Tables:
-    regions, found = module("regions"), {"cells": [], "samples": [], "facts": [], "counters": []}
+    regions = module("regions")
+    found: dict[str, list[Row]] = {"cells": [], "samples": [], "facts": [], "counters": []}
     for planned in plan(problem, Selected(rounds=1), "cuda"):
         name = f"{planned.case}.{planned.variant}.{planned.capture}.r{planned.round}"
         known = {key: getattr(planned, key) for key in ("variant", "case", "capture", "round")}
         found["cells"].append({"cell": name, **known, "status": "ok", "doubt": "", "retried": ""})
         cell = Cell(planned.params)
-        for fact, value in STATED.get(planned.case, {}).items():
-            cell.fact(fact, value)
+        for stated, count in STATED.get(planned.case, {}).items():
+            cell.fact(stated, count)
         if planned.params["workload"] == "shapes":
             keep(cell, regions, timed(module, planned.params))
         if planned.params["workload"] == "one":
