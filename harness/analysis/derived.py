@@ -5,7 +5,7 @@ Each returns a float in the unit its docstring names, or None where the capture 
 
 import polars as pl
 
-from harness.analysis import timeline
+from harness.analysis import communication, timeline
 from harness.analysis.counters import of_longest_kernel, per_kernel
 from harness.evidence.tables import Tables
 
@@ -46,6 +46,14 @@ def gpu_idle_share(tables: Tables) -> float | None:
     if activity.span_ns is None or activity.idle_ns is None or activity.span_ns == 0:
         return None
     return 100 * activity.idle_ns / activity.span_ns
+
+
+def exposed_communication(tables: Tables) -> float | None:
+    """Milliseconds of a step in which a GPU only communicates; the mean of the GPUs."""
+    name = region(tables)
+    steps = 0 if name is None else timeline.steps(tables["ranges"], name).height
+    alone = communication.device_time(tables["gpu_ops"])["communication_ns"].mean()
+    return None if alone is None or not steps else float(alone) / steps / 1e6  # type: ignore[arg-type]  # a number column
 
 
 def dram_bytes(tables: Tables) -> float | None:

@@ -42,6 +42,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=4, help="processes side by side")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    sys.path.append(str(Path(__file__).parents[1]))  # of workloads/, where no harness does it
     if options.child:
         return report(options.parts, options.child, cpu=options.cpu)
     chosen = [

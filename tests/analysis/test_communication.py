@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis import communication, copies
+from harness.analysis import communication, copies, derived
 from tests.support.timelines import rows
 
 NAMES = {
@@ -125,3 +125,20 @@ def test_what_a_rank_stays_longer_than_the_last_one_it_waited() -> None:
         (1, 1, 10),
     ]
     assert communication.collectives([first, second[:1]]).is_empty()
+
+
+def test_exposed_communication_is_a_step_s_mean_over_the_devices() -> None:
+    # Device 0 communicates alone for 40 and 20 ns, device 1 for 10: (60 + 10) / 2 over two steps.
+    made = [(GEMM, 0, 0, 100), (NCCL, 0, 80, 60), (GEMM, 0, 200, 50), (NCCL, 0, 250, 20)]
+    made += [(GEMM, 1, 0, 130), (NCCL, 1, 100, 40)]
+    ranges: list[dict[str, object]] = [
+        {"name": "step:made", "start_ns": start, "duration_ns": 90, "thread": 1}
+        for start in (0, 150)
+    ]
+    tables = {
+        "gpu_ops": operations(made),
+        "ranges": rows("ranges", ranges),
+        "facts": rows("facts", [{"name": "declared step:made", "value": 2.0}]),
+    }
+    assert derived.exposed_communication(tables) == pytest.approx(70 / 2 / 2 / 1e6)
+    assert derived.exposed_communication(tables | {"facts": rows("facts", [])}) is None

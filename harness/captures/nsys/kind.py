@@ -33,6 +33,7 @@ KIND = Kind(
         "kernels_per_step": Lazy("harness.analysis.derived:kernels_per_step"),
         "gpu_busy_per_step": Lazy("harness.analysis.derived:gpu_busy_per_step"),
         "gpu_idle_share": Lazy("harness.analysis.derived:gpu_idle_share"),
+        "exposed_communication": Lazy("harness.analysis.derived:exposed_communication"),
     },
     compared_by="gpu_ops",
     summarise=Lazy("harness.analysis.summary:nsys_export"),

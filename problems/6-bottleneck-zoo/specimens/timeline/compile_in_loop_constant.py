@@ -14,9 +14,9 @@ from itertools import count
 
 import torch
 from cuda_kernel import architecture, call
-from nvrtc import compiled
 from specimen import Inputs, Specimen, Step, blank
 from torch import Tensor
+from workloads.nvrtc import compiled
 
 VECTORS, BLOCK = 4, 256
 _SOURCE = """

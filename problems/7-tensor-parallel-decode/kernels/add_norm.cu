@@ -1,0 +1,84 @@
+// Add to the residual, then RMSNorm; with FUSED the sum over both ranks on top, in packed words.
+//
+// A cluster of eight blocks holds a row of 8192 elements, four a thread, so that eight
+// multiprocessors send a row at once. Their sums of squares meet in shared memory, each block's in
+// all others', and are added in one order everywhere.
+#include "peer.cuh"
+
+#define PARTS 8
+#define THREADS 256
+#define WORDS (PARTS * THREADS)  // of 8 bytes, a row
+#define WARPS (THREADS / 32)
+
+__device__ __forceinline__ float in_block(float value, float* scratch) {
+  for (int lanes = 16; lanes; lanes /= 2) value += __shfl_xor_sync(~0u, value, lanes);
+  if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = value;
+  __syncthreads();
+  float total = 0;
+  for (int warp = 0; warp < WARPS; warp++) total += scratch[warp];
+  return total;
+}
+
+__device__ __forceinline__ void store_in_cluster(float* mine, u32 block, float value) {
+  u32 local, remote;
+  asm("{ .reg .u64 a; cvta.to.shared.u64 a, %1; cvt.u32.u64 %0, a; }" : "=r"(local) : "l"(mine));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(local), "r"(block));
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(remote), "f"(value) : "memory");
+}
+
+// partial: [chunks][rows][8192 / chunks]; residual: [rows][8192], updated; out: [rows][8192].
+extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) __launch_bounds__(THREADS)
+#ifdef FUSED
+    one_shot_all_reduce_add_norm(
+        const u64* partial, u64* residual, const u64* weight, u64* out, int rows, int chunks,
+        float epsilon, ulonglong2* their_inbox, const ulonglong2* inbox, u32* epochs
+#else
+    add_norm(const u64* partial, u64* residual, const u64* weight, u64* out, int rows, int chunks,
+             float epsilon
+#endif
+    ) {
+  __shared__ float warps[WARPS], parts[PARTS];
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;");  // all blocks run, see below
+  const int row = blockIdx.x / PARTS, part = blockIdx.x % PARTS;
+  const int column = part * THREADS + threadIdx.x, at = row * WORDS + column;
+  const int width = WORDS / chunks;
+
+  u64 total = partial[(column / width) * rows * width + row * width + column % width];
+#ifdef FUSED
+  const u32 epoch = epochs[blockIdx.x] + 1;
+  const size_t place = (size_t)(epoch & 1) * rows * WORDS + at;
+  send_packed(their_inbox + place, total, epoch);
+#endif
+  const u64 before = residual[at], scale = weight[column];
+#ifdef FUSED
+  total = sum_of(total, wait_packed(inbox + place, epoch));
+#endif
+  const u64 sum = sum_of(total, before);
+  residual[at] = sum;
+
+  const u32 low = (u32)sum, high = (u32)(sum >> 32);
+  const float values[4] = {low_of(low), high_of(low), low_of(high), high_of(high)};
+  float squares = 0;
+  for (int i = 0; i < 4; i++) squares += values[i] * values[i];
+  squares = in_block(squares, warps);
+
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+  if (threadIdx.x < PARTS) store_in_cluster(parts + part, threadIdx.x, squares);
+  __syncwarp();
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+  squares = 0;
+  for (int i = 0; i < PARTS; i++) squares += parts[i];
+  const float factor = rsqrtf(squares / (4 * WORDS) + epsilon);
+
+  const u32 scales[2] = {(u32)scale, (u32)(scale >> 32)};
+  u32 words[2];
+  for (int i = 0; i < 2; i++) {  // rounded before the weight, as torch's reference does
+    const u32 normed = pair_of(values[2 * i] * factor, values[2 * i + 1] * factor);
+    words[i] = pair_of(low_of(normed) * low_of(scales[i]), high_of(normed) * high_of(scales[i]));
+  }
+  out[at] = (u64)words[1] << 32 | words[0];
+#ifdef FUSED
+  if (threadIdx.x == 0) epochs[blockIdx.x] = epoch;  // all have read it: barriers lie between
+#endif
+}

@@ -1,0 +1,42 @@
+"""A model, not a measurement: the step on more GPUs, from what two of them and their link took.
+
+Weak scaling: each GPU keeps the work that it has here, so its own time stays, and so does the
+message, because width and batch stay; the model of p GPUs has p/2 times as many heads and
+columns. What grows is the exchange. With p GPUs behind a switch, each sends on its own link:
+
+    one shot:  (p - 1) N bytes, one signal
+    two shots: 2 (p - 1) / p N bytes, two signals
+
+What the measured exchange takes beyond that formula at p = 2, launches above all, is added to it.
+Contention in the switch, stragglers among more GPUs and the sums of more parts are left out.
+"""
+
+from dataclasses import dataclass
+
+_US_OF_MS = 1e3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What two GPUs took: a step without exchange, what one exchange exposes, and their link."""
+
+    alone_ms: float
+    exposed_us: float
+    signal_us: float
+    gb_s: float
+
+
+def exchange_us(known: Measured, kind: str, gpus: int, size: int) -> float:
+    """Return the µs that bytes and signals of one all-reduce of ``size`` bytes take."""
+    if kind == "one-shot":
+        sent, signals = (gpus - 1) * size, 1
+    else:
+        sent, signals = 2 * (gpus - 1) / gpus * size, 2
+    return sent / known.gb_s / 1e3 + signals * known.signal_us
+
+
+def step_ms(known: Measured, kind: str, gpus: int, size: int, reduces: int) -> float:
+    """Return the modelled ms of a step with ``reduces`` all-reduces on so many GPUs."""
+    beyond = known.exposed_us - exchange_us(known, kind, 2, size)
+    exposed = exchange_us(known, kind, gpus, size) + beyond
+    return known.alone_ms + reduces * exposed / _US_OF_MS

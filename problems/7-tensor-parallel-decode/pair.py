@@ -1,0 +1,34 @@
+"""Both ranks as the cell uses them: what one is told to do, the other does."""
+
+from typing import Any
+
+from rank import Rank
+from ranks import Second
+
+
+class Pair:
+    """Rank 0 in this process, and rank 1 in the process that waits for its first message."""
+
+    def __init__(self, second: Second, device: str) -> None:
+        self._second = second
+        second.tell("start", device)
+        self.first = Rank(0, device=device, **second.given)
+        second.wait()
+
+    def go(self, action: str, *arguments: Any) -> Any:
+        """Have both ranks do an action; return rank 0's result as soon as rank 0's host has it."""
+        self._second.tell(action, *arguments)
+        return self.first.do(action, *arguments)
+
+    def both(self, action: str, *arguments: Any) -> Any:
+        """Do the same, and wait until rank 1's host is done, too."""
+        result = self.go(action, *arguments)
+        self._second.wait()
+        return result
+
+    def end(self) -> None:
+        """End both ranks: each gives up the communicator as the other does."""
+        self.both("synchronize")
+        self._second.end()
+        self.first.close()
+        self._second.join()

@@ -1,0 +1,60 @@
+"""Reproduce the ladder: decode steps of a tensor-parallel stack on two GPUs, and its all-reduces.
+
+Run by ``harness run 7``; ``--dry-run`` prints the command and environment of each cell. The cell's
+process is rank 0; it starts rank 1 beside it (``ranks.py``).
+"""
+
+import tempfile
+from pathlib import Path
+
+import in_turn
+import torch
+from checking import check
+from pair import Pair
+from ranks import RANKS, Second
+
+from harness.probe.cell import Cell
+
+
+def main() -> None:
+    """Run the cell that the environment names."""
+    waiting: list[Second] = []
+    with torch.inference_mode(), tempfile.TemporaryDirectory() as folder:
+        meeting = str(Path(folder) / "meeting")
+        cell = Cell.load(lambda params: waiting.append(Second(params, meeting)))
+        if cell.device == "cuda" and torch.cuda.device_count() < RANKS:
+            raise SystemExit(f"fewer than {RANKS} GPUs are shown: tensor parallelism needs them")
+        with cell.phase("start"):
+            pair = Pair(waiting.pop(), cell.device)
+        run(cell, pair)
+        pair.end()
+    cell.finish()
+
+
+def run(cell: Cell, pair: Pair) -> None:
+    """Do what the cell's case asks for."""
+    workload = cell.params["workload"]
+    if workload == "sweep":
+        in_turn.sweep(cell, pair)
+    elif workload == "in-turn":
+        in_turn.steps(cell, pair)
+    else:
+        decode(cell, pair)
+
+
+def decode(cell: Cell, pair: Pair) -> None:
+    """Measure the step of one variant; unprofiled, check it first."""
+    with cell.phase("load"):
+        pair.both("load")
+    with cell.phase("begin"):
+        pair.both("begin", "step", cell.params["exchange"], cell.params["graph"])
+        pair.both("load_input", 0)
+    if cell.capture == "timing":
+        with cell.phase("check"):
+            check(cell, pair, "step")
+    cell.measure("step", lambda: pair.go("step", "step"))
+    pair.both("meet")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Problem 7: tensor-parallel decoding on two GPUs."""

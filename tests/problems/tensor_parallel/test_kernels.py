@@ -1,0 +1,174 @@
+"""The all-reduces' own source on the CPU: both ranks, many epochs, and a rank that lags.
+
+What peer.cuh does by instructions of the GPU is done with C++'s atomics here; the rest is the text
+of the kernels. Words are integers, so sums are exact.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.hgemm import compiled
+from tests.support.tensor_parallel import FOLDER
+
+KERNELS = FOLDER / "kernels"
+EPOCHS, WORDS = 40, 24
+
+HOST = r"""
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <thread>
+#include <vector>
+#define __global__
+#define __launch_bounds__(threads)
+typedef unsigned int u32;
+typedef unsigned long long u64;
+struct uint4 { u32 x, y, z, w; };
+struct ulonglong2 { std::atomic<u64> x, y; };
+struct Dim { int x; };
+struct Barrier {
+  std::mutex mutex;
+  std::condition_variable all;
+  int there = 0, turn = 0;
+  void wait(int threads) {
+    std::unique_lock<std::mutex> lock(mutex);
+    const int mine = turn;
+    if (++there == threads) {
+      there = 0, turn++;
+      all.notify_all();
+    } else {
+      all.wait(lock, [&] { return turn != mine; });
+    }
+  }
+};
+constexpr int BLOCKS = 2, THREADS = 3;
+static const Dim blockDim{THREADS}, gridDim{BLOCKS};
+static thread_local Dim blockIdx, threadIdx;
+static thread_local Barrier* barrier;
+static thread_local int lag;
+static void __syncthreads() { barrier->wait(THREADS); }
+static void pause_here() { if (lag) std::this_thread::sleep_for(std::chrono::microseconds(lag)); }
+static std::atomic<u32>& atomic(const u32* at) { return *(std::atomic<u32>*)at; }
+static void send_release(u32* flag, u32 epoch) {
+  atomic(flag).store(epoch, std::memory_order_release);
+}
+static void wait_acquire(const u32* flag, u32 epoch) {
+  while ((int)(atomic(flag).load(std::memory_order_acquire) - epoch) < 0) std::this_thread::yield();
+  pause_here();  // the other rank may run ahead now
+}
+static void send_packed(ulonglong2* at, u64 data, u32 epoch) {
+  at->x.store((data & 0xffffffffull) | (u64)epoch << 32, std::memory_order_relaxed);
+  at->y.store(data >> 32 | (u64)epoch << 32, std::memory_order_relaxed);
+}
+static u64 wait_packed(const ulonglong2* at, u32 epoch) {
+  pause_here();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (std::chrono::steady_clock::now() < until) {
+    const u64 low = at->x.load(std::memory_order_relaxed);
+    const u64 high = at->y.load(std::memory_order_relaxed);
+    if ((u32)(low >> 32) == epoch && (u32)(high >> 32) == epoch)
+      return (low & 0xffffffffull) | high << 32;
+    std::this_thread::yield();
+  }
+  return 0;  // it never came
+}
+static uint4 __ldcg(const uint4* at) { return *at; }
+static u64 sum_of(u64 a, u64 b) { return a + b; }
+static uint4 sum_of(uint4 a, uint4 b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }
+"""
+
+RUN = r"""
+static u32 word(int rank, int epoch, int i) { return (1u + rank) * 1000003u * epoch + 17u * i; }
+struct Memory {
+  std::vector<u32> mine, sum;
+  std::vector<u32> flags = std::vector<u32>(2 * BLOCKS), epochs = std::vector<u32>(BLOCKS);
+  std::vector<ulonglong2> inbox;  // large enough for either layout
+};
+static int play(int rank, Memory* ranks, int words, int epochs, int lagging) {
+  int wrong = 0;
+  Memory &own = ranks[rank], &other = ranks[1 - rank];
+  for (int epoch = 1; epoch <= epochs; epoch++) {
+    for (int i = 0; i < 4 * words; i++) own.mine[i] = word(rank, epoch, i), own.sum[i] = 0;
+    std::vector<Barrier> barriers(BLOCKS);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < BLOCKS * THREADS; t++)
+      threads.emplace_back([&, t] {
+        blockIdx.x = t / THREADS, threadIdx.x = t % THREADS, barrier = &barriers[t / THREADS];
+        lag = rank == 1 ? lagging : 0;
+        LAUNCH;
+      });
+    for (auto& thread : threads) thread.join();
+    for (int i = 0; i < 4 * words; i += STRIDE)
+      wrong += own.sum[i] != word(0, epoch, i) + word(1, epoch, i);
+  }
+  return wrong;
+}
+extern "C" int run(int words, int epochs, int lagging) {
+  Memory ranks[2];
+  for (auto& memory : ranks) {
+    memory.mine.resize(4 * words), memory.sum.resize(4 * words);
+    memory.inbox = std::vector<ulonglong2>(4 * words);
+  }
+  int wrong[2];
+  std::thread first([&] { wrong[0] = play(0, ranks, words, epochs, lagging); });
+  wrong[1] = play(1, ranks, words, epochs, lagging);
+  first.join();
+  return wrong[0] + wrong[1];
+}
+"""
+FLAGGED = (
+    "{name}_all_reduce((uint4*)own.mine.data(), (uint4*)own.sum.data(), (uint4*)other.inbox.data(),"
+    " (uint4*)own.inbox.data(), other.flags.data(), own.flags.data(), own.epochs.data(),"
+    " words{rank})"
+)
+PACKED = (
+    "packed_one_shot_all_reduce((u64*)own.mine.data(), (u64*)own.sum.data(), other.inbox.data(),"
+    " own.inbox.data(), own.epochs.data(), 2 * words)"
+)
+LAUNCHES = {
+    "one_shot": FLAGGED.format(name="one_shot", rank=""),
+    "two_shot": FLAGGED.format(name="two_shot", rank=", rank"),
+    "packed": PACKED,
+}
+
+Run = Callable[[int, int, int], int]
+
+
+def library(folder: Path, name: str, change: tuple[str, str] = ("", "")) -> Run:
+    """Return the kernel as a function; ``change``: what of its text is replaced by what."""
+    text = (KERNELS / f"{name}.cu").read_text(encoding="utf-8")
+    assert change[0] in text
+    text = text.replace('#include "peer.cuh"', "").replace(*change)
+    # The high half of a packed 8-byte sum gets the carry of the low half.
+    stride = 2 if name == "packed" else 1
+    macros = f"#define LAUNCH {LAUNCHES[name]}\n#define STRIDE {stride}\n"
+    play: Run = compiled(folder, HOST + text + macros + RUN, KERNELS).run
+    return play
+
+
+@pytest.mark.parametrize("lagging", [0, 200])
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_both_ranks_have_every_sum(tmp_path: Path, name: str, lagging: int) -> None:
+    assert library(tmp_path, name)(WORDS, EPOCHS, lagging) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [("one_shot", ("(epoch & 1)", "0")), ("two_shot", ("inbox[half + i]", "inbox[i]"))],
+    ids=["one slot", "both shots in one half"],
+)
+def test_a_lagging_rank_would_sum_what_comes_next(
+    tmp_path: Path, name: str, change: tuple[str, str]
+) -> None:
+    assert library(tmp_path, name, change)(WORDS, EPOCHS, 2000) > 0
+
+
+def test_the_count_of_an_epoch_comes_from_memory() -> None:
+    for name in ("one_shot", "two_shot", "packed", "add_norm"):
+        text = (KERNELS / f"{name}.cu").read_text(encoding="utf-8")
+        assert "epochs[blockIdx.x] + 1" in text
+        assert "epochs[blockIdx.x] = epoch" in text

@@ -1,0 +1,157 @@
+"""The worklog on planted measurements: all of it is told, and no sentence outlives its claim."""
+
+import dataclasses
+import re
+from typing import Any
+
+import pytest
+
+from harness.analysis.claims import judge
+from harness.analysis.metrics import Metrics
+from harness.evidence import provenance
+from harness.evidence.tables import Tables
+from harness.problem.model import Problem
+from harness.problem.plan import Cell, Selected, plan
+from harness.report.page import Page
+from harness.report.sections import SECTIONS
+from harness.report.worklog import render
+from tests.support import conclusions, reports
+from tests.support.small_evidence import Row, tables
+from tests.support.tensor_parallel import FOLDER
+
+ALONE_MS, REDUCES, FLOOR_US = 1.8, 16, 0.9
+EXPOSED_US = {
+    "nccl": 18.0,
+    "nccl-graph": 16.0,
+    "overlap": 20.0,
+    "one-shot": 4.5,
+    "two-shot": 6.5,
+    "packed": 2.6,
+    "fused": 1.0,
+}
+TEMPLATE = FOLDER / "worklog.md.j2"
+
+Series = dict[tuple[str, str], float]
+
+
+def step_ms(name: str) -> float:
+    return ALONE_MS + REDUCES * EXPOSED_US[name] / 1e3
+
+
+def measured(planned: Cell) -> tuple[Series, dict[str, float]]:
+    """Return samples by region and metric, and facts, of a cell as the scripts would."""
+    if planned.case == "sweep":
+        return swept(planned.params["sizes_kb"]), {}
+    if planned.case.startswith("in-turn"):
+        return taken_in_turn(), stated(planned.params["batch"])
+    ms = step_ms(planned.variant)
+    return {("step", "wall_time"): ms, ("step", "gpu_time"): ms}, {"error.step": 0.01}
+
+
+def linked() -> Series:
+    known = {"signal_us": 0.85, "fenced_us": 2.2, "gb_s": 380.0}
+    return {("link", name): value for name, value in known.items()}
+
+
+def taken_in_turn() -> Series:
+    found: Series = linked() | {("alone", "step_ms"): ALONE_MS}
+    for name, us in EXPOSED_US.items():
+        ms = step_ms(name)
+        found |= {
+            (name, "step_ms"): ms,
+            (name, "exposed_us"): us,
+            (name, "exposed_over_floor"): us / FLOOR_US,
+            (name, "exposed_share"): 100 * (ms - ALONE_MS) / ms,
+            (name, "of_nccl_graph"): ms / step_ms("nccl-graph"),
+        }
+    return found
+
+
+def stated(batch: int) -> dict[str, float]:
+    facts: dict[str, float] = {"all_reduces": REDUCES, "message_bytes": 16384 * batch}
+    facts |= {"floor_us": FLOOR_US, "straggler_share": 0.4, "clock_difference": 0.2}
+    for which in ("first", "second"):
+        facts |= {f"alone_ms.{which}": ALONE_MS, f"sm_mhz.{which}": 1755.0}
+    for name in EXPOSED_US:
+        facts |= {f"error_over_nccl.{name}": 1.0, f"differs_from_nccl.{name}": 0.0}
+    for kind in ("one-shot", "two-shot"):
+        facts |= {f"model_ms_4.{kind}": 1.9, f"model_ms_8.{kind}": 2.0}
+    return facts
+
+
+def swept(sizes_kb: list[int]) -> Series:
+    found = linked() | {("8kb-1mb", "best_of_nccl"): 0.4}
+    for kb in sizes_kb:
+        floor = FLOOR_US + kb * 1.024 / 380
+        values = {"floor_us": floor, "nccl_us": 12 + floor, "packed_us": 1.5 + 2 * floor}
+        values |= {"one_shot_us": 3 + floor, "two_shot_us": 5 + floor, "best_of_nccl": 0.4}
+        values["link_share"] = 85 if kb > 1 << 12 else 20
+        found |= {(f"{kb}kb", name): value for name, value in values.items()}
+    return found
+
+
+@pytest.fixture(scope="module")
+def evidence(problem: Problem) -> Tables:
+    found: dict[str, list[Row]] = {"cells": [], "samples": [], "facts": []}
+    for planned in plan(problem, Selected(rounds=2), "cuda"):
+        name = f"{planned.case}.{planned.variant}.{planned.capture}.r{planned.round}"
+        known = {key: getattr(planned, key) for key in ("variant", "case", "capture", "round")}
+        seen = {"sm_mhz": 1755.0, "sm_mhz_min": 1755.0, "sm_mhz_max": 1755.0}
+        well = {"status": "ok", "doubt": "", "retried": ""}
+        found["cells"].append({"cell": name, **known, **well, **seen})
+        if planned.capture != "timing":
+            continue
+        samples, facts = measured(planned)
+        found["facts"] += [{"cell": name, "name": key, "value": facts[key]} for key in facts]
+        for (region, metric), value in samples.items():
+            about = {"cell": name, "region": region, "metric": metric, "mark": ""}
+            near = [value * (1 + 1e-4 * (at % 3 - 1)) for at in range(20)]
+            found["samples"] += [
+                about | {"index": at, "value": each} for at, each in enumerate(near)
+            ]
+    return tables(**found)
+
+
+@pytest.fixture
+def page(problem: Problem, evidence: Tables) -> Page:
+    metrics = Metrics(problem, evidence)
+    judged = judge(problem, metrics, "cuda")
+    origin = provenance.load(reports.KEPT / "evidence")
+    return Page(problem, metrics, judged, origin, evidence)
+
+
+def test_everything_that_the_scripts_state_is_told(page: Page) -> None:
+    assert {one.claim.id: one.verdict for one in page.results} == {
+        claim.id: "reproduced" for claim in page.problem.claims
+    }
+    text = render(TEMPLATE, page)
+    missing = [line for line in text.splitlines() if "not measured" in line.lower()]
+    assert [line.partition(".")[0] for line in missing] == [
+        "**Modelled, not measured",
+        "*Cost of the captures: not measured on this target",  # no timeline was planted
+    ]
+
+
+def test_the_first_screen_is_short(page: Page) -> None:
+    first = render(TEMPLATE, page).split("\n## ")[0]
+    assert len(re.findall(r"\w[\w.,'-]*", first)) <= 420
+
+
+@pytest.mark.parametrize("verdict", ["refuted", "inconclusive", "not measured"])
+def test_no_sentence_concludes_what_its_claim_does_not_bear_out(
+    page: Page, verdict: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SECTIONS, "concludes", "tests.support.conclusions:recorded")
+    conclusions.RENDERED.clear()
+    render(TEMPLATE, page)
+    blocks = [block for block in conclusions.RENDERED if block.body]
+    assert {id_ for block in blocks for id_ in block.ids} < {one.claim.id for one in page.results}
+    for block in blocks:
+        for claim in block.ids:
+            flipped = [
+                dataclasses.replace(one, verdict=verdict) if one.claim.id == claim else one
+                for one in page.results
+            ]
+            text = render(TEMPLATE, dataclasses.replace(page, results=flipped, figures={}))
+            for other in blocks:
+                assert (other.body in text) == (claim not in other.ids), (claim, other.body)
