@@ -22,19 +22,19 @@ def _steps(tables: Tables) -> pl.DataFrame | None:
     name = region(tables)
     if name is None or tables["gpu_ops"].is_empty():
         return None
-    return timeline.step_activity(tables["gpu_ops"], tables["api_calls"], tables["ranges"], name)
+    return timeline.step_activity(tables["gpu_ops"], tables, name)
 
 
 def kernels_per_step(tables: Tables) -> float | None:
-    """GPU kernels launched in one step; None where steps differ in it."""
+    """GPU kernels launched in one step; None where steps differ in it or it is in doubt."""
     steps = _steps(tables)
-    if steps is None or steps["kernels"].n_unique() != 1:
+    if steps is None or steps["kernels"].n_unique() != 1 or steps["kernels"].has_nulls():
         return None
     return float(steps["kernels"][0])
 
 
 def gpu_busy_per_step(tables: Tables) -> float | None:
-    """Milliseconds of a step in which the GPU did anything; median over steps."""
+    """Milliseconds of a step in which the GPU did anything; median over the steps not in doubt."""
     steps = _steps(tables)
     busy = None if steps is None else steps["busy_ns"].median()
     return None if busy is None else float(busy) / 1e6  # type: ignore[arg-type]  # a number column

@@ -8,6 +8,7 @@ import re
 import polars as pl
 
 from harness.analysis.timeline import step_activity
+from harness.evidence.tables import Tables
 
 _ASSIGNED = re.compile(r"(?<== )\d+")
 _LAST = re.compile(r"(?<=[^\W\d])\d+$|(?<=[#_ :-])\d+$")
@@ -39,19 +40,18 @@ def with_series(ranges: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(pl.coalesce("series", "name").alias("name")).drop("series")
 
 
-def series_table(
-    gpu_ops: pl.DataFrame, api_calls: pl.DataFrame, ranges: pl.DataFrame
-) -> pl.DataFrame:
+def series_table(tables: Tables) -> pl.DataFrame:
     """Return one row a series: name, count, and per range of it the host's and the GPU's time.
 
     Columns: host_ns (median), busy_ns (median of the union of the GPU operations launched in a
     range), busy_min_ns, busy_max_ns, kernels (median). The longest in total of the host first.
     """
+    ranges = tables["ranges"]
     named = with_series(ranges)
     numbered = set(named["name"].drop_nulls()) - set(ranges["name"].drop_nulls().cast(pl.String))
     rows = []
     for name in sorted(numbered):
-        each = step_activity(gpu_ops, api_calls, named, name)
+        each = step_activity(tables["gpu_ops"], tables | {"ranges": named}, name)
         rows.append(
             each.select(
                 pl.lit(name).alias("name"),

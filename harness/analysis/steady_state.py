@@ -31,7 +31,7 @@ _SLOW_LAUNCH_NS = 1_000_000
 def windows(tables: Tables) -> pl.DataFrame:
     """Return the stretches that count: start_ns and end_ns, by start; none without GPU operations.
 
-    ``tables`` needs gpu_ops, api_calls and ranges.
+    ``tables`` needs gpu_ops, api_calls, ranges and autograd_threads.
     """
     ops = tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns"])
     if ops.is_empty():
@@ -53,7 +53,7 @@ def _steps(ops: pl.DataFrame, tables: Tables) -> pl.DataFrame:
     """Return each measured step from its first operation to the end of its last one."""
     end = pl.col("start_ns") + pl.col("duration_ns")
     parts = [
-        gpu_ops_in_ranges(ops, tables["api_calls"], tables["ranges"], name)
+        gpu_ops_in_ranges(ops, tables, name)
         .group_by("step")
         .agg(pl.col("start_ns").min(), end_ns=end.max())
         .select("start_ns", "end_ns")

@@ -24,7 +24,10 @@ class StepKernels(NamedTuple):
 
 
 def kernels(metrics: Metrics, variant: str, case: str) -> StepKernels | None:
-    """Return the kernels of the cheapest timeline that holds GPU work of the measured region."""
+    """Return the kernels of the cheapest timeline that holds GPU work of the measured region.
+
+    None without one; a timeline whose steps are in doubt does not count.
+    """
     for kind in filling("gpu_ops"):
         tables = metrics.capture_of(kind, variant, case)
         if tables is None or tables["gpu_ops"].is_empty():
@@ -32,10 +35,9 @@ def kernels(metrics: Metrics, variant: str, case: str) -> StepKernels | None:
         name = derived.region(tables)
         if name is None:
             continue
-        ops, calls, ranges = (tables[key] for key in ("gpu_ops", "api_calls", "ranges"))
-        inside = timeline.gpu_ops_in_ranges(ops, calls, ranges, name)
-        if not inside.is_empty():
-            steps = timeline.steps(ranges, name).height
+        inside = timeline.gpu_ops_in_ranges(tables["gpu_ops"], tables, name)
+        if not inside.is_empty() and not timeline.doubtful_steps(tables, name):
+            steps = timeline.steps(tables["ranges"], name).height
             return StepKernels(timeline.kernel_table(inside), steps, kind)
     return None
 

@@ -38,23 +38,24 @@ def of(metrics: Metrics, variant: str, case: str) -> StepTimeline | None:
 
 
 def _steps(tables: Tables, name: str, kind: str) -> list[StepTimeline]:
-    """Return the steps that launched GPU work, in order."""
+    """Return the steps that launched GPU work, in order, without those in doubt."""
     ranges = timeline.steps(tables["ranges"], name)
-    ops = timeline.gpu_ops_in_ranges(
-        tables["gpu_ops"], tables["api_calls"], tables["ranges"], name
-    ).drop_nulls(["start_ns", "duration_ns"])
+    ops = timeline.gpu_ops_in_ranges(tables["gpu_ops"], tables, name)
+    ops = ops.drop_nulls(["start_ns", "duration_ns"])
+    doubtful = timeline.doubtful_steps(tables, name)
     found = []
     for step in ranges.iter_rows(named=True):
         inside = ops.filter(pl.col("step") == step["step"])
-        if not inside.is_empty():
-            found.append(_step(inside, _calls(tables, step), step, kind))
+        if not inside.is_empty() and step["step"] not in doubtful:
+            found.append(_step(inside, _calls(tables, step, inside), step, kind))
     return found
 
 
-def _calls(tables: Tables, step: dict[str, int]) -> pl.DataFrame:
-    """Return the calls that the step's thread began in it."""
+def _calls(tables: Tables, step: dict[str, int], ops: pl.DataFrame) -> pl.DataFrame:
+    """Return the calls of the step's thread while it was open, and those that launched for it."""
+    launched = pl.col("correlation").is_in(ops["correlation"].unique().implode())
     return tables["api_calls"].filter(
-        pl.col("thread") == step["thread"],
+        (pl.col("thread") == step["thread"]) | launched,
         pl.col("start_ns").is_between(step["start_ns"], step["end_ns"], closed="left"),
         pl.col("duration_ns").is_not_null(),
     )

@@ -1,6 +1,6 @@
 """Where the GPU's time went: kernels, copies, idle time, and the work of each step.
 
-Pure functions of one capture's ``gpu_ops``, ``api_calls`` and ``ranges`` tables. Times are integer
+Pure functions of one capture's tables. Times are integer
 nanoseconds. GPU operations overlap (streams, copies, memsets), so time in which the GPU was busy is
 always the length of a union of intervals, never a sum of durations.
 """
@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from harness.analysis import copies, intervals
+from harness.analysis import copies, intervals, launches
+from harness.evidence.tables import Tables
 
 GAPS_KEPT = 5
 
@@ -194,42 +195,37 @@ def steps(ranges: pl.DataFrame, name: str) -> pl.DataFrame:
     )
 
 
-def gpu_ops_in_ranges(
-    gpu_ops: pl.DataFrame, api_calls: pl.DataFrame, ranges: pl.DataFrame, name: str
-) -> pl.DataFrame:
+def gpu_ops_in_ranges(gpu_ops: pl.DataFrame, host: Tables, name: str) -> pl.DataFrame:
     """Return the rows of ``gpu_ops`` that were launched inside ranges of ``name``, with ``step``.
 
-    An operation belongs to the step whose thread made the host call of the same correlation id
-    while the range was open. When it ran on the GPU does not matter: that is often after the range.
+    An operation belongs to the step for which the host call of the same correlation id was made
+    while the range was open: see :mod:`harness.analysis.launches`. When it ran on the GPU does not
+    matter: that is often after the range. ``host`` holds api_calls, ranges and autograd_threads.
     """
-    calls = (
-        api_calls.select("correlation", "thread", "start_ns")
-        .drop_nulls()
-        .sort("start_ns")
-        .join_asof(
-            steps(ranges, name),
-            on="start_ns",
-            by="thread",
-            strategy="backward",
-            check_sortedness=False,  # both sides were just sorted
-        )
-        .filter(pl.col("start_ns") < pl.col("end_ns"))
-        .unique("correlation", keep="first", maintain_order=True)
-    )
-    launched = calls.select("correlation", "step")
+    launched = _owners(host, name).calls
     return gpu_ops.join(launched, on="correlation", how="inner", maintain_order="left")
 
 
-def step_activity(
-    gpu_ops: pl.DataFrame, api_calls: pl.DataFrame, ranges: pl.DataFrame, name: str
-) -> pl.DataFrame:
+def doubtful_steps(host: Tables, name: str) -> tuple[int, ...]:
+    """Return the steps of which :func:`gpu_ops_in_ranges` may miss operations."""
+    return _owners(host, name).doubtful
+
+
+def _owners(host: Tables, name: str) -> launches.Owners:
+    steps_ = steps(host["ranges"], name)
+    return launches.owners(host["api_calls"], steps_, host["autograd_threads"])
+
+
+def step_activity(gpu_ops: pl.DataFrame, host: Tables, name: str) -> pl.DataFrame:
     """Return one row a step of ``name``: step, host_ns, kernels, graphs, busy_ns.
 
     ``host_ns`` is how long the range was open, ``busy_ns`` the union of the intervals of the GPU
-    operations launched in it, ``kernels`` and ``graphs`` their numbers, 0 where there were none.
+    operations launched in it, ``kernels`` and ``graphs`` their numbers, 0 where there were none and
+    null where that is in doubt.
     """
     start, end = pl.col("start_ns"), pl.col("end_ns")
-    launched = gpu_ops_in_ranges(gpu_ops, api_calls, ranges, name)
+    owners = _owners(host, name)
+    launched = gpu_ops.join(owners.calls, on="correlation", how="inner", maintain_order="left")
     numbers = launched.group_by("step").agg(
         (pl.col("kind") == "kernel").sum().cast(pl.Int64).alias("kernels"),
         (pl.col("kind") == "graph").sum().cast(pl.Int64).alias("graphs"),
@@ -237,12 +233,13 @@ def step_activity(
     ended = launched.with_columns((start + pl.col("duration_ns")).alias("end_ns"))
     stretches = intervals.union(ended, by="step")
     busy = stretches.group_by("step").agg((end - start).sum().alias("busy_ns"))
+    known = ~pl.col("step").is_in(list(owners.doubtful))
     return (
-        steps(ranges, name)
+        steps(host["ranges"], name)
         .select("step", (end - start).alias("host_ns"))
         .join(numbers, on="step", how="left", maintain_order="left")
         .join(busy, on="step", how="left", maintain_order="left")
-        .with_columns(pl.col("kernels", "graphs", "busy_ns").fill_null(0))
+        .with_columns(pl.when(known).then(pl.col("kernels", "graphs", "busy_ns").fill_null(0)))
     )
 
 

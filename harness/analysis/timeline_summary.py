@@ -51,12 +51,12 @@ _NOT_JOINED: dict[str, Rows | None] = {"idle": None, "calls": None, "series": No
 
 def _joined(tables: Tables) -> dict[str, Rows | None]:
     """Return what joins operations, calls and ranges."""
-    gpu_ops, api_calls, ranges = tables["gpu_ops"], tables["api_calls"], tables["ranges"]
+    gpu_ops, api_calls = tables["gpu_ops"], tables["api_calls"]
     pieces = host_state.idle_pieces(gpu_ops, api_calls)
     return {
         "idle": host_state.idle_table(pieces).to_dicts(),
         "calls": host_state.call_table(api_calls, pieces).to_dicts(),
-        "series": repeats.series_table(gpu_ops, api_calls, ranges).to_dicts(),
+        "series": repeats.series_table(tables).to_dicts(),
     }
 
 

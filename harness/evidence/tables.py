@@ -128,6 +128,9 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     },
     # NVTX ranges and torch's record_function annotations; duration null where one never ended.
     "ranges": {"name": "category", "start_ns": "int", "duration_ns": "int", "thread": "int"},
+    # Threads of torch's autograd engine, and threads of the same process for which they run the
+    # backward pass.
+    "autograd_threads": {"thread": "int", "serves": "int"},
     # torch operators by name: host time with children, GPU time of kernels launched directly.
     "operators": {"name": "str", "count": "int", "total_ns": "int", "device_ns": "int"},
     # What a GPU operation's launch stood in, by correlation: the innermost operator, the node of

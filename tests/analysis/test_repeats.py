@@ -33,9 +33,7 @@ def test_ranges_of_a_series_are_counted_and_timed_together() -> None:
     with program.marked("once1"):
         program.launch(10 * US)
     tables = program.tables()
-    (row,) = repeats.series_table(
-        tables["gpu_ops"], tables["api_calls"], tables["ranges"]
-    ).iter_rows(named=True)
+    (row,) = repeats.series_table(tables).iter_rows(named=True)
     assert (row["name"], row["count"], row["kernels"]) == ("stepN", 4, 2.0)
     assert (row["busy_min_ns"], row["busy_ns"], row["busy_max_ns"]) == (20_000, 21_500, 23_000)
     named = repeats.with_series(tables["ranges"])["name"].to_list()

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.analysis import timeline
-from harness.evidence.tables import empty, frame
+from harness.evidence.tables import Tables, empty, frame
 from tests.support.paths import DATA
 
 NSYS = DATA / "nsys"
@@ -135,7 +135,17 @@ def test_ranges_that_never_ended_are_counted_but_not_timed() -> None:
     assert timeline.range_table(ranges).rows() == [("a", 3, 9, 4.5, 1), ("b", 1, None, None, 1)]
 
 
-def two_steps() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+def host(calls: Any, ranges: Any, autograd: Any = ()) -> Any:
+    """Return the tables of what the host did; ``autograd``: pairs of a thread and one it serves."""
+    pairs = {"thread": [of for of, _ in autograd], "serves": [serves for _, serves in autograd]}
+    return {
+        "api_calls": frame("api_calls", calls),
+        "ranges": frame("ranges", ranges),
+        "autograd_threads": frame("autograd_threads", pairs),
+    }
+
+
+def two_steps() -> tuple[pl.DataFrame, Tables]:
     """Two steps on thread 1 whose kernels run after both; thread 2 launches meanwhile."""
     ranges = {
         "name": ["step", "step", "other", "step"],
@@ -159,7 +169,7 @@ def two_steps() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
         correlation=[11, 12, 21, 21, 22, 90, 91, 92],
         graph_node=[None, None, 1, 2, None, None, None, None],
     )
-    return ops, frame("api_calls", calls), frame("ranges", ranges)
+    return ops, host(calls, ranges)
 
 
 def test_gpu_work_belongs_to_the_step_that_launched_it() -> None:
@@ -179,10 +189,69 @@ def test_step_activity_by_hand() -> None:
 
 
 def test_a_step_without_gpu_work_is_a_step() -> None:
-    _, calls, ranges = two_steps()
-    rows = timeline.step_activity(empty("gpu_ops"), calls, ranges, "step")
+    _, made = two_steps()
+    rows = timeline.step_activity(empty("gpu_ops"), made, "step")
     assert rows["busy_ns"].to_list() == [0, 0]
-    assert timeline.step_activity(empty("gpu_ops"), calls, ranges, "absent").is_empty()
+    assert timeline.step_activity(empty("gpu_ops"), made, "absent").is_empty()
+
+
+def backward(thread: int = 1, other: int = 1, other_calls: Any = ()) -> tuple[Any, Any]:
+    """Return ops and calls: thread 1 launches at 10 and 80, autograd's thread 9 at 30 to 50.
+
+    ``thread``, ``other``: threads of ranges at 0 to 100 and 100 to 200; ``other_calls``: start,
+    duration and thread of further calls.
+    """
+    made = [(10, 5, 1), (30, 5, 9), (40, 5, 9), (50, 5, 9), (80, 5, 1), *other_calls]
+    calls = {
+        "start_ns": [start for start, _, _ in made],
+        "duration_ns": [duration for _, duration, _ in made],
+        "thread": [of for _, _, of in made],
+        "correlation": list(range(len(made))),
+    }
+    ranges = {"name": ["step"] * 2, "start_ns": [0, 100], "duration_ns": [100, 100]}
+    pairs = [(9, each) for each in sorted({thread, other})]
+    ops = gpu_ops(*[(1000 + at, 1) for at in range(len(made))], correlation=list(range(len(made))))
+    return ops, host(calls, ranges | {"thread": [thread, other]}, pairs)
+
+
+def test_what_autograd_launches_while_a_step_waits_is_the_step_s() -> None:
+    ops, made = backward(other_calls=[(130, 5, 9), (250, 5, 9), (60, 5, 8)])
+    found = timeline.gpu_ops_in_ranges(ops, made, "step")
+    of_step = list(zip(found["correlation"], found["step"], strict=True))
+    assert of_step == [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 1)]  # not 8's, none at 250
+    assert timeline.step_activity(ops, made, "step")["kernels"].to_list() == [5, 1]
+
+
+def test_threads_that_are_not_autograd_s_launch_for_themselves() -> None:
+    """Two workers in steps of their own, side by side, each of which launches while both do."""
+    calls = {
+        "start_ns": [10, 20, 30, 40, 50],
+        "duration_ns": [5] * 5,
+        "thread": [1, 2, 1, 2, 3],
+        "correlation": list(range(5)),
+    }
+    ranges = {"name": ["step"] * 2, "start_ns": [0, 5], "duration_ns": [100, 100]}
+    made = host(calls, ranges | {"thread": [1, 2]}, [(9, 1), (9, 2)])
+    ops = gpu_ops(*[(1000, 1)] * 5, correlation=list(range(5)))
+    found = timeline.gpu_ops_in_ranges(ops, made, "step")
+    assert dict(zip(found["correlation"], found["step"], strict=True)) == {0: 0, 1: 1, 2: 0, 3: 1}
+    assert timeline.doubtful_steps(made, "step") == ()
+
+
+def test_whose_backward_it_is_stays_open_while_two_steps_wait() -> None:
+    ops, made = backward(other=2)
+    made["ranges"] = made["ranges"].with_columns(pl.lit(0, pl.Int64).alias("start_ns"))
+    assert timeline.doubtful_steps(made, "step") == (0, 1)
+    assert timeline.gpu_ops_in_ranges(ops, made, "step")["correlation"].to_list() == [0, 4]
+    assert timeline.step_activity(ops, made, "step")["kernels"].to_list() == [None, None]
+
+
+def test_a_step_that_calls_cuda_does_not_wait_for_its_backward() -> None:
+    """Another thread's backward pass runs while this step launches and reads."""
+    ops, made = backward(other_calls=[(38, 20, 1), (39, 1, 1)])
+    assert timeline.doubtful_steps(made, "step") == (0,)
+    found = timeline.gpu_ops_in_ranges(ops, made, "step")
+    assert found["correlation"].to_list() == [0, 4, 5, 6]
 
 
 def test_nested_ranges_of_one_name_are_one_step_and_adjacent_ones_are_two() -> None:
@@ -210,9 +279,7 @@ def test_busy_time_of_each_step_is_its_union(launches: Any) -> None:
         *[(start, duration) for _, start, duration in launches],
         correlation=list(range(len(launches))),
     )
-    found = timeline.step_activity(
-        ops, frame("api_calls", calls), frame("ranges", ranges | {"thread": [0] * 4}), "s"
-    )
+    found = timeline.step_activity(ops, host(calls, ranges | {"thread": [0] * 4}), "s")
     moments: list[set[int]] = [set() for _ in range(4)]
     for step, start, duration in launches:
         moments[step].update(range(start, start + duration))

@@ -8,7 +8,8 @@ FORWARD, LOSS, BACKWARD, OPTIMIZER = "forward", "loss", "backward", "optimizer"
 GRAPH = "CUDA graph"
 """The phase of kernels that a graph replays: their launch says which graph, not which operator."""
 OUTSIDE = "outside"
-"""The phase of what an operator launched outside of modules and annotations, where others are."""
+"""The phase of what an operator launched outside of the program's modules and annotations, where
+others are inside."""
 UNATTRIBUTED = "unattributed"
 PHASES = (FORWARD, LOSS, BACKWARD, OPTIMIZER, GRAPH, OUTSIDE, UNATTRIBUTED)
 
@@ -16,6 +17,8 @@ _OPTIMIZER = re.compile(
     r"(?:^| / )(?:Optimizer\.\w+#|[# ]*optimi[sz]er[# ]*(?: / |$))", re.IGNORECASE
 )
 """torch's own annotations (torch/optim/optimizer.py), and a user's of that name."""
+_TORCHS_OWN = re.compile(r"(?:Optimizer\.\w+|enumerate\(DataLoader\))#[^/]*")
+"""Annotations that torch makes unasked: they say nothing of where the model is."""
 _LOSS = re.compile(r"(?:^| / )(?:[# ]*loss[# ]*(?: / |$)|\w*Loss_\d+)", re.IGNORECASE)
 _BACKWARD = re.compile(r"(?:^| / )[# ]*backward[# ]*(?: / |$)", re.IGNORECASE)
 _LOSS_OPERATOR = re.compile(r"_loss|cross_entropy|log_softmax")
@@ -32,7 +35,7 @@ def attributed(ops: pl.DataFrame, origins: pl.DataFrame) -> pl.DataFrame:
     """
     texts = origins.with_columns(pl.col("operator", "node", "scope").cast(pl.String))
     known = texts.unique("correlation", keep="first")
-    scoped = bool(known["scope"].drop_nulls().len())
+    scoped = any(not _TORCHS_OWN.fullmatch(each) for each in known["scope"].drop_nulls().unique())
     kinds = known.select("operator", "node", "scope").unique()
     phases = [_phase(*row, scoped=scoped) for row in kinds.iter_rows()]
     paths = [_path(*row) for row in kinds.iter_rows()]

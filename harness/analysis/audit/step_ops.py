@@ -35,7 +35,8 @@ def steps(tables: Tables) -> Steps:
 
     An operation belongs to the step during which a host call launched it, on whichever thread:
     autograd launches the backward pass from threads of its own. ``own_ns`` divides each instant
-    among the operations that run in it, so that these times add up to the time of a busy GPU.
+    among the operations that run in it, those of other steps too, so that these times add up to the
+    time of a busy GPU.
     """
     timed = tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns"])
     by_device = timed.group_by("device").agg(pl.col("duration_ns").sum())
@@ -54,11 +55,7 @@ def steps(tables: Tables) -> Steps:
     # Steps of the probe begin on an idle device: what the host does between them is no part of one.
     apart = marked and steady_state.is_marked(tables)
     until = spans["end_ns"] if apart else spans["start_ns"].shift(-1).fill_null(spans["end_ns"][-1])
-    pieces = [
-        _shared(part.sort("launched_ns", "start_ns", nulls_last=True))
-        for (_,), part in placed.partition_by("step", as_dict=True, maintain_order=True).items()
-    ]
-    ops = pl.concat(pieces).sort("step", maintain_order=True)
+    ops = _shared(placed).sort("step", "launched_ns", "start_ns", nulls_last=True)
     busy = ops.group_by("step").agg(pl.col("own_ns").sum()).sort("step")["own_ns"]
     lengths = (until - spans["start_ns"]).to_list()
     first = placed["start_ns"].min()

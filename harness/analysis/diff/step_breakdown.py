@@ -84,7 +84,8 @@ class Steps:
 def steps(tables: Tables, name: str | None = None) -> Steps:
     """Return the steps that ranges called ``name`` mark, or those that mark themselves as steps.
 
-    Marked so are ``step:…`` of this project and ``ProfilerStep#…`` of torch.
+    Marked so are ``step:…`` of this project and ``ProfilerStep#…`` of torch. Where they leave in
+    doubt which step launched what, all is one step.
     """
     ops, calls, ranges = (tables[key] for key in ("gpu_ops", "api_calls", "ranges"))
     ops = ops.drop_nulls(["start_ns", "duration_ns"])
@@ -93,7 +94,10 @@ def steps(tables: Tables, name: str | None = None) -> Steps:
     inside = ops.clear()
     if name:
         spans = timeline.steps(ranges, name).select("start_ns", "end_ns").rows()
-        inside = timeline.gpu_ops_in_ranges(ops, calls, ranges, name)
+        host = tables | {"ranges": ranges}
+        inside = timeline.gpu_ops_in_ranges(ops, host, name)
+        if timeline.doubtful_steps(host, name):
+            inside = inside.clear()
     if inside.is_empty():
         name, spans, inside = "", [], ops.with_columns(pl.lit(0, pl.Int64).alias("step"))
     windows, marked = _windows(spans, inside), 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.captures.formats.sqlite_combined import fetch_combined
 from harness.captures.formats.sqlite_file import SqliteFile, opened
+from harness.captures.nsys.autograd import autograd_threads
 from harness.captures.nsys.calls import CALLS, calls
 from harness.captures.nsys.devices import devices
 from harness.captures.nsys.names import COPY_KINDS, MEMORY_KINDS, named, shape
@@ -39,7 +40,7 @@ _REGISTERS = "registersPerThread"
 
 
 def read(path: Path, *, joins: bool = True) -> Tables:
-    """Return gpu_ops, devices, api_calls and ranges of an export.
+    """Return gpu_ops, devices, api_calls, ranges and autograd_threads of an export.
 
     Raises CaptureError for what is no whole export of nsys.
 
@@ -82,10 +83,12 @@ class _Export:
 
         parts = [self._kernels(), self._copies(), self._memsets(), self._graphs()]
         gpu_ops = pl.concat([empty("gpu_ops"), *parts])
+        named = ranges(self._file, self._names)
         tables = {
             "gpu_ops": gpu_ops,
             "devices": self._devices.table if self._linked else empty("devices"),
-            "ranges": ranges(self._file, self._names),
+            "ranges": named,
+            "autograd_threads": autograd_threads(self._file, self._names, named),
         }
         if self._joins or gpu_ops.is_empty():
             found = calls(self._file, self._names, by_process=self._by_process)

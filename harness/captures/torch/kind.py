@@ -22,7 +22,16 @@ KIND = Kind(
     leaves=(_TRACE,),
     artifact=_TRACE,
     read=Lazy("harness.captures.torch.read:read"),
-    fills=("gpu_ops", "devices", "api_calls", "ranges", "operators", "origins", "conditions"),
+    fills=(
+        "gpu_ops",
+        "devices",
+        "api_calls",
+        "ranges",
+        "operators",
+        "origins",
+        "autograd_threads",
+        "conditions",
+    ),
     check=Lazy("harness.captures.checks:declared_ranges"),
     conditions=Lazy("harness.captures.torch.conditions:conditions"),
     measures={

@@ -73,6 +73,11 @@ def origins(host: Host, launched: pl.DataFrame) -> pl.DataFrame:
     return frame("origins", {"correlation": rows["correlation"], **columns})
 
 
+def node_names(names: Strings) -> dict[int, str]:
+    """Return the names by which operators are calls of autograd's nodes, by their numbers."""
+    return {number: name for number, name in enumerate(names) if name.startswith(_NODE)}
+
+
 def _nodes(host: Host, scopes: pl.DataFrame) -> pl.DataFrame:
     """Return the calls of autograd's nodes as spans, with name and the scope it was made in.
 
@@ -80,8 +85,7 @@ def _nodes(host: Host, scopes: pl.DataFrame) -> pl.DataFrame:
     """
     short = {
         number: host.names.add(name.removeprefix(_NODE))
-        for number, name in enumerate(list(host.names))
-        if name.startswith(_NODE)
+        for number, name in node_names(host.names).items()
     }
     calls = host.operators.filter(pl.col("name").is_in(list(short)))
     made = _made(host, calls)

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from harness.captures.formats.json_stream import Piece
+from harness.captures.torch.autograd import autograd_threads
 from harness.captures.torch.batch import Batch, Vocabulary
 from harness.captures.torch.columns import SHORTER, InexactError, UnsoundError
 from harness.captures.torch.events import EXACT_DECODER, TABLES, Event, first_fault
@@ -96,6 +97,7 @@ class TableBuilder:
         host = Host(operators, modules, ranges, self._words.strings)
         return {name: self._frame(name, rows) for name, rows in tables.items()} | {
             "operators": named,
+            "autograd_threads": autograd_threads(host),
             "origins": origins(host, launched),
         }
 

@@ -4,8 +4,10 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from harness.analysis import intervals, timeline
 from harness.analysis.audit import conclude
 from harness.analysis.diagnose.families import Capture
 from harness.captures.torch.read import read
@@ -13,6 +15,8 @@ from harness.errors import EvidenceError, UsageError
 from harness.evidence import tables as evidence
 from tests.support.paths import ROOT
 from tests.support.training_trace import (
+    AUTOGRAD,
+    MAIN,
     Event,
     Kernel,
     Layer,
@@ -153,6 +157,41 @@ def test_recomputation_counts_where_its_own_thread_entered(tmp_path: Path) -> No
     found = times(audited(tmp_path, [*made, module | span]))
     assert ("backward", "Again_*") in found
     assert ("backward", "LayerNorm_*") not in found
+
+
+def test_a_step_s_kernels_are_those_of_its_backward_pass_too(tmp_path: Path) -> None:
+    made = captured(tmp_path, events(STEP)).tables
+    assert made["autograd_threads"].rows() == [(AUTOGRAD, MAIN)]
+    of_steps = {"ranges": made["ranges"].filter(pl.col("name") != "Optimizer.step#AdamW.step")}
+    named = of_steps["ranges"].with_columns(name=pl.lit("step:made").cast(pl.Categorical))
+    tables = made | {"ranges": named}
+    counted = timeline.step_activity(tables["gpu_ops"], tables, "step:made")
+    assert counted["kernels"].to_list() == [6, 6]
+    assert counted["busy_ns"].to_list() == [1000 * sum(EXPECTED.values())] * 2
+
+
+def test_a_thread_that_also_runs_forward_is_none_of_autograd_s(tmp_path: Path) -> None:
+    """Nodes of the CPU run on the thread that calls backward()."""
+    made = [each | {"tid": MAIN} if each["tid"] == AUTOGRAD else each for each in events(STEP)]
+    assert captured(tmp_path, made).tables["autograd_threads"].is_empty()
+
+
+def test_torch_s_annotation_of_the_optimizer_alone_puts_nothing_outside(tmp_path: Path) -> None:
+    made = [each for each in events(STEP) if each["cat"] != "python_function"]
+    assert audited(tmp_path, made).phases.keys() == {"forward", "backward", "optimizer"}
+
+
+def test_steps_that_run_side_by_side_share_the_time_of_a_busy_gpu(tmp_path: Path) -> None:
+    """The first step's copy is still running when the second step's kernels start."""
+    copy = replace(NORM, backward=[Kernel("norm_backward", 7), Kernel("copy", 150_000, stream=9)])
+    capture = captured(tmp_path, events(Step([LINEAR, copy])))
+    ran = capture.tables["gpu_ops"].select(
+        "start_ns", end_ns=pl.col("start_ns") + pl.col("duration_ns")
+    )
+    covered = intervals.length(intervals.union(ran))
+    audit = conclude.audit([capture])
+    assert audit.steps * audit.busy_ms == pytest.approx(covered / 1e6, abs=1e-5)
+    assert sum(audit.phases.values()) == pytest.approx(audit.busy_ms)
 
 
 def test_a_real_trace_of_two_streams_is_attributed_whole() -> None:

@@ -97,9 +97,7 @@ def test_launches_of_two_processes_with_the_same_ids_are_told_apart(tmp_path: Pa
     assert shared.n_unique() < shared.len()  # both processes count from one
     assert (tables["gpu_ops"]["correlation"] // (1 << 32)).n_unique() == 2
     assert tables["gpu_ops"]["correlation"].n_unique() == shared.len()
-    found = timeline.gpu_ops_in_ranges(
-        tables["gpu_ops"], tables["api_calls"], tables["ranges"], "step"
-    )
+    found = timeline.gpu_ops_in_ranges(tables["gpu_ops"], tables, "step")
     assert found["step"].to_list() == [0, 1, 2, 3, 4, 5]
     assert found["name"].cast(pl.String).str.contains("sum_functor").all()
 
@@ -107,7 +105,7 @@ def test_launches_of_two_processes_with_the_same_ids_are_told_apart(tmp_path: Pa
 def test_without_joins_the_rest_is_the_same(tmp_path: Path) -> None:
     path = unpacked("graph_node", tmp_path)
     whole, brief = nsys.read(path), nsys.read(path, joins=False)
-    assert set(brief) == {"gpu_ops", "devices", "ranges"}
+    assert set(brief) == {"gpu_ops", "devices", "ranges", "autograd_threads"}
     absent = ("correlation", "graph_node", "stream", "shared_bytes")
     for name in brief:
         left = whole[name].drop(absent, strict=False)
@@ -152,16 +150,30 @@ def test_a_column_that_shadows_the_row_number_loses_no_row(
 
 
 def test_a_graph_is_seen_by_node_or_as_one(tmp_path: Path) -> None:
-    nodes = read("graph_node", tmp_path)["gpu_ops"]
+    tables = read("graph_node", tmp_path)
+    nodes = tables["gpu_ops"]
     whole = read("graph_level", tmp_path)["gpu_ops"]
     assert nodes["graph_node"].drop_nulls().len() == nodes.height - 5  # five eager kernels
     assert whole.filter(pl.col("kind") == "graph").height == 5
-    found = timeline.gpu_ops_in_ranges(nodes, *_host(read("graph_node", tmp_path)), "replay")
+    found = timeline.gpu_ops_in_ranges(nodes, tables, "replay")
     assert found.group_by("step").len()["len"].n_unique() == 1
 
 
-def _host(tables: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
-    return tables["api_calls"], tables["ranges"]
+def test_autograd_s_threads_are_those_that_torch_names_so(tmp_path: Path) -> None:
+    whole = nsys.read(unpacked("streams", tmp_path))
+    assert whole["autograd_threads"].is_empty()
+    (main,) = whole["ranges"]["thread"].unique()
+    engine, of_another_process = main + 3, main + (1 << 24)
+    named = "INSERT INTO ThreadNames (nameId, priority, globalTid) VALUES"
+    path = altered(
+        tmp_path,
+        "INSERT INTO StringIds (id, value) VALUES (900001, 'pt_autograd_0'), (900002, 'pt_main')",
+        f"{named} (900001, 20, {engine}), (900002, 20, {main + 4})",
+        f"{named} (900001, 20, {of_another_process})",
+    )
+    assert nsys.read(path)["autograd_threads"].rows() == [(engine, main)]
+    path = altered(tmp_path, "DROP TABLE ThreadNames")
+    assert nsys.read(path)["autograd_threads"].is_empty()
 
 
 def altered(tmp_path: Path, *statements: str) -> Path:
