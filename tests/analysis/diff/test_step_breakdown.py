@@ -34,6 +34,7 @@ def capture(
         "gpu_ops": table("gpu_ops", (*timed, "correlation"), ops, kind="kernel", name="k"),
         "api_calls": table("api_calls", ("name", *timed, "correlation"), calls, thread=1),
         "ranges": table("ranges", ("name", *timed), ranges, thread=1),
+        "autograd_threads": table("autograd_threads", (), []),
     }
 
 
