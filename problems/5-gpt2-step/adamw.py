@@ -15,18 +15,22 @@ class MasterAdamW(torch.optim.Optimizer):
     """AdamW whose state holds each weight in float32."""
 
     def __init__(
-        self, weights: Iterable[nn.Parameter], lr: float, betas: tuple[float, float], decay: float
+        self,
+        weights: Iterable[nn.Parameter],
+        masters: Iterable[Tensor],
+        lr: float,
+        betas: tuple[float, float],
+        decay: float,
     ) -> None:
+        """Keep ``masters``, the weights in float32 before they were rounded."""
         super().__init__(weights, {"lr": lr, "betas": betas, "eps": 1e-8, "weight_decay": decay})
-        for group in self.param_groups:
-            for weight in group["params"]:
-                wide = {"dtype": torch.float32}
-                self.state[weight] = {
-                    "step": torch.zeros((), device=weight.device, **wide),
-                    "master": weight.detach().clone().to(torch.float32),
-                    "mean": torch.zeros_like(weight, **wide),
-                    "square": torch.zeros_like(weight, **wide),
-                }
+        for weight, master in zip(self.param_groups[0]["params"], masters, strict=True):
+            self.state[weight] = {
+                "step": torch.zeros((), device=weight.device, dtype=torch.float32),
+                "master": master,
+                "mean": torch.zeros_like(master),
+                "square": torch.zeros_like(master),
+            }
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # noqa: ARG002 - torch's signature

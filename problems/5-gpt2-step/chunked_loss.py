@@ -1,4 +1,4 @@
-"""Head and cross entropy a few rows at a time, so that the logits of a batch never exist at once.
+"""Head and cross entropy in one function, in chunks of rows if the logits shall not exist at once.
 
 The loss of a chunk of rows gives the gradient of its logits at once, in the logits' own memory; two
 products turn that into the gradients of hidden states and weight. So the backward pass is done in
@@ -6,39 +6,50 @@ the forward pass. Liger-Kernel (linkedin/Liger-Kernel) and Cut Cross-Entropy (Wi
 do the same with kernels of their own.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-CHUNKS = 4
+Multiply = Callable[[Tensor, Tensor], Tensor]
 
 
 class ChunkedLoss(torch.autograd.Function):
-    """The mean cross entropy of ``hidden @ weight.T`` against targets, without the whole logits."""
+    """The mean cross entropy of ``hidden @ weight.T`` against targets, by chunks of rows."""
 
     @staticmethod
-    def forward(ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
-        """hidden: [N, width], weight: [rows, width], targets: [N] int; returns the mean loss."""
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, chunks: int, multiply: Multiply
+    ) -> Tensor:
+        """hidden: [N, width], weight: [rows, width], targets: [N] int; returns the mean loss.
+
+        ``multiply`` is a matrix product, such as ``torch.mm``.
+        """
         total = hidden.shape[0]
         losses = torch.empty(total, dtype=torch.float32, device=hidden.device)
-        of_hidden, of_weight = torch.empty_like(hidden), torch.zeros_like(weight)
-        size = -(-total // CHUNKS)
+        of_hidden: list[Tensor] = []
+        of_weight: Tensor | None = None
+        size = -(-total // chunks)
         for start in range(0, total, size):
             rows = slice(start, start + size)
-            logits = hidden[rows] @ weight.t()
+            logits = multiply(hidden[rows], weight.t())
             to_gradient(logits, targets[rows], losses[rows], 1 / total)
-            torch.mm(logits, weight, out=of_hidden[rows])
-            of_weight.addmm_(logits.t(), hidden[rows])
-        ctx.save_for_backward(of_hidden, of_weight)
+            of_hidden.append(multiply(logits, weight))
+            if of_weight is None:
+                of_weight = multiply(logits.t(), hidden[rows])
+            else:
+                of_weight.addmm_(logits.t(), hidden[rows])
+        whole = of_hidden[0] if len(of_hidden) == 1 else torch.cat(of_hidden)
+        ctx.save_for_backward(whole, of_weight)
         return losses.mean()
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         """Scale the gradients that the forward pass found."""
         of_hidden, of_weight = ctx.saved_tensors
         factor = gradients[0].to(of_hidden.dtype)
-        return of_hidden * factor, of_weight * factor, None
+        return of_hidden * factor, of_weight * factor, None, None, None
 
 
 def to_gradient(logits: Tensor, targets: Tensor, losses: Tensor, scale: float) -> None:

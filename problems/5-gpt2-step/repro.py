@@ -40,12 +40,8 @@ def imports(params: dict[str, Any]) -> None:
 
 
 def step(cell: Cell, training: Training) -> None:
-    """Measure one step; unprofiled, compare its gradients with those of float32 arithmetic."""
+    """Measure one step."""
     state(cell, training)
-    if cell.capture == "timing":
-        with cell.phase("check"):
-            error = distance(training.gradients(), reference(training))
-        cell.fact("gradient_error", error)
     with cell.phase("compile"):
         training.step()
         training.settle()
@@ -60,10 +56,15 @@ def step(cell: Cell, training: Training) -> None:
 
 
 def curve(cell: Cell, training: Training) -> None:
-    """Train on real text and keep the loss of each step."""
+    """Compare gradients with those of float32, then train on real text and keep each loss."""
     losses = []
-    training.step()  # also compiles
-    training.settle()
+    with cell.phase("check"):
+        error = distance(training.gradients(), reference(training))
+    cell.fact("gradient_error", error)
+    with cell.phase("compile"):
+        training.step()
+        training.settle()
+        training.restart()
     with cell.phase("train"):
         for number in range(cell.params["train_steps"]):
             training.load(number)
@@ -81,6 +82,8 @@ def state(cell: Cell, training: Training) -> None:
     cell.fact("logits_bytes", 2 * batch * shape.context * shape.vocabulary, "B")
     cell.fact("step_flop", step_flop(shape, batch), "FLOP")
     cell.fact("compulsory_bytes", compulsory_bytes(shape, batch), "B")
+    if not PREDICTIONS.exists():  # the baseline is measured before them
+        return
     whole = PREDICTIONS.read_bytes()
     cell.fact("predictions_sha256", hashlib.sha256(whole).hexdigest())
     predicted = json.loads(whole)["fixes"].get(cell.variant)

@@ -24,9 +24,10 @@ class Training:
     """A model, its optimizer and a batch that stands in place; ``step`` is what is measured.
 
     Options: ``precision`` (autocast, or weights in bf16 with or without float32 masters), ``fused``
-    (one kernel updates), ``padded`` (vocabulary), ``compile``, ``chunked`` (loss), ``attention``,
-    ``graph`` (the whole step is one), ``in_backward`` (each weight is updated as its gradient is
-    known). All are off if absent.
+    (one kernel updates), ``padded`` (vocabulary), ``compile``, ``chunks`` (of rows, in which head
+    and loss are one function), ``attention`` (backend), ``kernels`` (problem 8's, for the head or
+    for linear layers, too), ``graph`` (the whole step is one), ``in_backward`` (each weight is
+    updated as its gradient is known). All are off if absent.
     """
 
     def __init__(self, params: dict[str, Any], device: str) -> None:
@@ -39,9 +40,17 @@ class Training:
         self.text = text.tokens()
         self.tokens, self.targets = self._batch(0)
         self.narrow = params["precision"] in ("masters", "bf16")
+        wide = [weight.detach() for weight in self.model.parameters()]
         if self.narrow:
             self.model.bfloat16()
-        self.optimizer = self._optimizer(params["precision"])
+        self.optimizer = self._optimizer(params["precision"], wide)
+        self._multiply = torch.mm
+        if "kernels" in params:
+            from products import hgemm, replace_linears
+
+            self._multiply = hgemm
+            if params["kernels"] == "linears":
+                replace_linears(self.model)
         self._whole, self._trunk = self._functions()
         self._hooked = False
         self._graph: torch.cuda.CUDAGraph | None = None
@@ -67,13 +76,13 @@ class Training:
     def loss(self) -> Tensor:
         """Return the mean loss of the batch in place."""
         with self._context():
-            if not self.options.get("chunked"):
+            chunks = self.options.get("chunks")
+            if chunks is None:
                 return self._whole(self.tokens, self.targets)
-            hidden = self._trunk(self.tokens)
+            hidden = self._trunk(self.tokens).flatten(0, 1)
             with named("loss"):
-                return ChunkedLoss.apply(
-                    hidden.flatten(0, 1), self.model.tokens.weight, self.targets.flatten()
-                )
+                weight, targets = self.model.tokens.weight, self.targets.flatten()
+                return ChunkedLoss.apply(hidden, weight, targets, chunks, self._multiply)
 
     def gradients(self) -> dict[str, Tensor]:
         """Return the gradients of the batch in place by name, in float32, without padding."""
@@ -95,6 +104,16 @@ class Training:
             self._hooked = True
         if self.options.get("graph"):
             self._record()
+
+    @torch.no_grad()
+    def restart(self) -> None:
+        """Put weights and the optimizer's state back to what they were before the first step."""
+        rows = self.model.tokens.weight.shape[0]
+        first = dict(build(self.shape, rows, self.device).named_parameters())
+        for name, weight in self.model.named_parameters():
+            weight.copy_(first[name])
+            for kind, kept in self.optimizer.state[weight].items():
+                kept.copy_(first[name]) if kind == "master" else kept.zero_()
 
     def _update(self, weight: nn.Parameter) -> None:
         with named("optimizer"):
@@ -119,10 +138,10 @@ class Training:
         both = text.batch(self.text, number, self.options["batch"], length)
         return both[0].to(self.device), both[1].to(self.device)
 
-    def _optimizer(self, precision: str) -> Any:
+    def _optimizer(self, precision: str, wide: list[Tensor]) -> Any:
         weights = self.model.parameters()
         if precision == "masters":
-            return MasterAdamW(weights, LR, BETAS, DECAY)
+            return MasterAdamW(weights, wide, LR, BETAS, DECAY)
         fused = {"fused": True} if self.options.get("fused") else {}
         return torch.optim.AdamW(weights, lr=LR, betas=BETAS, weight_decay=DECAY, **fused)
 
