@@ -9,10 +9,11 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from families import ALIGN_ROWS, LAYOUTS
-from ladder import FOLDER, HOPPER, BuildError, Built, Step, command, read_log
+from ladder import FOLDER, HOPPER, BuildError, Built, Step, build_rung, command, read_log
 from plans import Problem, plans
 from shape_sets import ODD, reported, tuning
 
@@ -29,8 +30,11 @@ def build(step: Step, element: str = "bf16", cache: Path = CACHE) -> Built:
     """Return the step's cubin, compiled unless cached.
 
     Raises ``BuildError`` if nvcc fails, if the kernel spills more than a few words, or if ptxas
-    warns that it ignores setmaxnreg or serialises wgmma (C7508 to C7514).
+    warns that it ignores setmaxnreg or serialises wgmma (C7508 to C7514). A step of problem 4 is
+    built by that problem's rules.
     """
+    if not (KERNELS / step.file).exists():
+        return build_rung(step, element, cache)
     name = f"{step.name}-{element}-{_digest(step)}"
     cubin, log = cache / f"{name}.cubin", cache / f"{name}.log"
     if not (cubin.exists() and log.exists()):
@@ -52,11 +56,16 @@ def build(step: Step, element: str = "bf16", cache: Path = CACHE) -> Built:
 
 
 def steps(layouts: list[str]) -> list[Step]:
-    """Return all that the plans of the sets' shapes and of the odd ones run."""
+    """Return all that the plans of the sets' shapes and of the odd ones run.
+
+    Problem 4's steps are compiled for dependent launches and without: in theirs that is a macro.
+    """
     shapes = [*tuning(), *reported(), *ODD]
     problems = [Problem(shape, layout) for layout in layouts for shape in shapes]
     found = {step.name: step for p in problems for plan in plans(p) for step in (plan.step(p),)}
-    return [ALIGN_ROWS, *(step for step in found.values() if (KERNELS / step.file).exists())]
+    own = [step for step in found.values() if (KERNELS / step.file).exists()]
+    rungs = [step for step in found.values() if step not in own]
+    return [ALIGN_ROWS, *own, *(replace(step, pdl=pdl) for step in rungs for pdl in (True, False))]
 
 
 def _digest(step: Step) -> str:

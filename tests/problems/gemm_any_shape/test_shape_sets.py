@@ -52,3 +52,14 @@ def test_alignment_is_that_of_the_rows(shapes: ModuleType) -> None:
     assert shapes.multiple_of((1, 512, 256)) == 256  # M has no part in it
     assert shapes.multiple_of((256, 512, 264)) == 8
     assert shapes.multiple_of((256, 512, 257)) == 1
+
+
+def test_a_part_of_the_problems_has_all_shapes_and_all_layouts(shapes: ModuleType) -> None:
+    every, layouts = shapes.reported(), ("nn", "nt", "tn", "tt")
+    problems = shapes.in_turn(every, layouts)
+    assert len(set(problems)) == len(problems) == len(every) * len(layouts)
+    first = problems[: len(every)]
+    assert [shape for shape, _ in first] == every
+    for multiple in shapes.MULTIPLES:  # no kind of shape in one layout only
+        kind = [layout for shape, layout in first if shapes.multiple_of(shape) == multiple]
+        assert all(kind.count(layout) > len(kind) / 8 for layout in layouts)
