@@ -50,7 +50,8 @@ def shapes(cell: Cell) -> None:
     with cell.exclusively():
         bandwidth = copy_bandwidth()
         session.time([*named, *of_set], params["layouts"])
-    rows = measured(session.rows("time"))
+    timed = [row for row in session.rows("time") if "finals" in row]
+    rows = measured(timed)
     if not rows:
         raise SystemExit("no shape was timed: see log.txt")
     keep(cell, rows, bandwidth)
@@ -58,7 +59,10 @@ def shapes(cell: Cell) -> None:
         for name, value in json.loads(VALIDATION.read_text(encoding="utf-8")).items():
             cell.fact(name, value, "shapes" if name.endswith("shapes") else "%")
     cell.fact("bandwidth", bandwidth * 1e6, "B/s")
-    cell.fact("not_reached", len(session.left), "shapes")
+    cell.fact("not_reached", len(session.left), "problems")
+    cell.fact("without_choice", len(timed) - len(rows), "problems")
+    wrong = [error for row in timed for error in row["errors"].values() if error["wrong"]]
+    cell.fact("wrong_plans", len(wrong), "products")
 
 
 def check(cell: Cell) -> None:

@@ -121,7 +121,8 @@ def keep(cell: Cell, regions: ModuleType, rows: list[dict[str, Any]]) -> None:
     """State what repro.py does; it imports torch, which has no place here."""
     regions.keep(cell, regions.measured(rows), 4.2e6)
     cell.fact("bandwidth", 4.2e12)
-    cell.fact("not_reached", 0)
+    for name in ("not_reached", "without_choice", "wrong_plans"):
+        cell.fact(name, 0)
     for name in ("regret", "worst", "regret_constants", "shapes"):
         cell.fact(f"left_out_{name}", 2.0)
 

@@ -1,0 +1,59 @@
+"""The contest gives both sides the same rounds, and the finals the batches that were asked for."""
+
+import sys
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+
+US = {"torch": 12.0, "lt0": 10.0, "lt1": 11.0, "lt2": 13.0, "lt3": 20.0}
+US |= {"choice": 9.0, "a": 8.0, "b": 15.0, "c": 16.0, "d": 17.0}
+
+
+class Batch:
+    """A contender that always takes the same time; notes how long its batches were."""
+
+    starts: ClassVar[dict[str, list[float]]] = {}
+
+    def __init__(self, run: str, sets: Any, stream: Any) -> None:
+        self._name, self._ms = run, 0.0
+        self.starts[run] = []
+
+    def lengthen(self, ms: float) -> None:
+        self._ms = ms
+
+    def start(self) -> None:
+        self.starts[self._name].append(self._ms)
+
+    def us(self) -> float:
+        return US[self._name]
+
+
+@pytest.fixture
+def pooled(module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    loaded = module("pooled")
+    cuda = SimpleNamespace(Stream=lambda: None, synchronize=lambda: None)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+    monkeypatch.setattr(loaded, "Batch", Batch)
+    monkeypatch.setattr(Batch, "starts", {})
+    return loaded
+
+
+@pytest.mark.parametrize("batch_ms", [0.4, 250.0])
+def test_both_sides_have_as_many_rounds_and_finals_as_long(
+    pooled: ModuleType, batch_ms: float
+) -> None:
+    library = {name: name for name in ("lt0", "lt1", "lt2", "lt3")}
+    ours = {name: name for name in ("choice", "a", "b", "c", "d")}
+    always = {"torch": "torch", "choice": "choice"}
+    told: list[str] = []
+    result = pooled.contest({"library": library, "ours": ours}, always, [], told.append, batch_ms)
+    assert result["screen"] == US
+    assert set(result["finals"]) == {"torch", "choice", "lt0", "lt1", "lt2", "a", "b"}
+    assert {len(us) for us in result["finals"].values()} == {pooled.FINAL_ROUNDS}
+    screened = [min(batch_ms, pooled.SCREEN_MS)] * pooled.SCREEN_ROUNDS
+    finals = [batch_ms] * pooled.FINAL_ROUNDS
+    for name, started in Batch.starts.items():
+        assert started == screened + finals * (name in result["finals"])
+    assert told[-2:] == ["the screen", "the finals"]
