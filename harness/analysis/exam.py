@@ -87,13 +87,22 @@ def degraded(problem: Problem, metrics: Metrics) -> dict[str, list[str]]:
     outcomes: dict[str, list[str]] = {}
     for case in problem.cases:
         whole = captures(problem, metrics, problem.baseline, case)
-        if not whole or _first(whole) != planted(problem, case):
+        known = planted(problem, case)
+        if not whole or _first(whole) != known:
             continue
-        for piece, removed in PIECES.items():
-            fewer = [replace(each, tables=removed(each.tables)) for each in whole]
-            if any(_differs(a.tables, b.tables) for a, b in zip(whole, fewer, strict=True)):
-                outcomes.setdefault(piece, []).append(_grade(_first(fewer), problem, case))
+        for piece, named in without_pieces(whole).items():
+            outcomes.setdefault(piece, []).append("right" if named == known else named)
     return outcomes
+
+
+def without_pieces(whole: Sequence[Capture]) -> dict[str, str]:
+    """Return what is named first without each of PIECES that the captures hold."""
+    named = {}
+    for piece, removed in PIECES.items():
+        fewer = [replace(each, tables=removed(each.tables)) for each in whole]
+        if any(_differs(a.tables, b.tables) for a, b in zip(whole, fewer, strict=True)):
+            named[piece] = _first(fewer)
+    return named
 
 
 def planted(problem: Problem, case: str) -> str | None:
@@ -181,12 +190,8 @@ def _gained(problem: Problem, metrics: Metrics, case: str) -> float | None:
     return 1 - healthy / sick if sick and healthy is not None else None
 
 
-def _first(whole: list[Capture]) -> str:
+def _first(whole: Sequence[Capture]) -> str:
     return conclude.diagnose(whole).findings[0].id
-
-
-def _grade(named: str, problem: Problem, case: str) -> str:
-    return "right" if named == planted(problem, case) else named
 
 
 def _differs(whole: Tables, fewer: Tables) -> bool:

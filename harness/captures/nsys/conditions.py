@@ -4,6 +4,7 @@
 ``PROCESS_0:CUDA_GRAPH_TRACE_OPTIONS:MODE``.
 """
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,8 @@ _APIS = {
 
 _GRAPHS = {"Graph": "CUDA graphs as a whole", "Node": "CUDA graphs by node"}
 # User Guide of Nsight Systems, `--cuda-graph-trace`: node-level tracing may cost much.
+_DIGITS = re.compile(r"(\d{3})(\d{2,3})(\d{2})?")
+"""A driver's version of digits alone, as nsys 2022 writes it on Linux, and nsys on Windows."""
 _SLOWER = "timing the nodes of CUDA graphs slows their replays"
 _NS_OF_MS = 1e6
 
@@ -51,7 +54,7 @@ def conditions(path: Path, tables: Tables) -> dict[str, str]:
         }
         known = {
             "GPU": ", ".join(_gpus(file, tables)),
-            "driver": system.get("NvDriverVersion", ""),
+            "driver": _driver(system.get("NvDriverVersion", "")),
             "CUDA": _cuda(system.get("CudaDriverVersion", "")),
             "profiler": f"Nsight Systems {version}" if version else "",
             "host": ", ".join(part for part in (cpu, cores, system.get("OsDescription")) if part),
@@ -92,6 +95,12 @@ def _gpus(file: SqliteFile, tables: Tables) -> list[str]:
 def _cuda(version: str) -> str:
     """Return the CUDA version as NVIDIA writes it: the driver counts 12040 for 12.4."""
     return f"{int(version) // 1000}.{int(version) % 1000 // 10}" if version.isdecimal() else ""
+
+
+def _driver(version: str) -> str:
+    """Return a driver's version with dots between its parts: 525.105.17 of 52510517."""
+    digits = _DIGITS.fullmatch(version)
+    return ".".join(part for part in digits.groups() if part) if digits else version
 
 
 def _graphs(file: SqliteFile, tables: Tables) -> str:

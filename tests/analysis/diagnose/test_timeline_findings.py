@@ -232,6 +232,19 @@ def test_copies_of_unknown_memory_are_not_explained() -> None:
     assert any("memory kinds" in each for each in first.next)
 
 
+def test_copies_that_no_kernels_could_hide_are_to_be_left_out() -> None:
+    """A matrix to the GPU and back for every small kernel: pinned, most of it would remain."""
+    program = Program()
+    for _ in range(20):
+        program.copy(512 << 20, 130 * MS, "Pageable")
+        program.launch(10 * MS)
+        program.copy(512 << 20, 130 * MS, "Pageable", "Device-to-Host")
+    first = diagnosed(program).findings[0]
+    assert first.id == "pageable-copy"
+    assert first.gain == first.share == pytest.approx(260 / 270, rel=0.01)
+    assert first.fix[0] == "keep the data on the device"
+
+
 def test_idle_time_until_managed_pages_move_asks_for_page_faults() -> None:
     """The host reads the result page by page after the kernel: no call moves them."""
     program = Program()

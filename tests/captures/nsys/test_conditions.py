@@ -66,6 +66,21 @@ def test_an_export_of_2022_holds_a_message_of_bytes_and_names_its_version_elsewh
     assert told(path)["host"] == "Intel(R) Xeon(R) Processor, 16 CPUs, Ubuntu 24.04.3 LTS"
 
 
+@pytest.mark.parametrize(
+    ("written", "version"),
+    [
+        ("52510517", "525.105.17"),
+        ("5157601", "515.76.01"),
+        ("58160", "581.60"),
+        ("580.159.04", "580.159.04"),
+        ("42", "42"),
+    ],
+)
+def test_a_drivers_version_has_dots(written: str, version: str, tmp_path: Path) -> None:
+    set_to = f"UPDATE TARGET_INFO_SYSTEM_ENV SET value = '{written}' WHERE name = 'NvDriverVersion'"
+    assert told(altered("streams", tmp_path, set_to))["driver"] == version
+
+
 def test_host_and_cuda_are_told_as_the_system_says(tmp_path: Path) -> None:
     set_to = "UPDATE TARGET_INFO_SYSTEM_ENV SET value = '{}' WHERE name = '{}'"
     path = altered("streams", tmp_path, set_to.format(12040, "CudaDriverVersion"))

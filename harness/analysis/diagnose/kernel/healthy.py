@@ -13,6 +13,7 @@ from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import lacking, residual, resources, shape, warps
 
 KIND = Kind(HEALTHY, "SM", "A part of the GPU limits the launch, and none of its work is wasted.")
+_NEXT = "capture the program's timeline with nsys: can this launch be fused, or left out?"
 
 
 def found(view: KernelView) -> Iterator[Finding]:
@@ -26,7 +27,8 @@ def found(view: KernelView) -> Iterator[Finding]:
     number = view.evidence(
         f"{top.name}, of its ceiling", top.use * 100, thresholds.AT_CEILING * 100
     )
-    yield view.finding(KIND, 0.0, number, share=1.0, confidence=min(1.0, 0.2 + top.use))
+    confidence = min(1.0, 0.2 + top.use)
+    yield view.finding(KIND, 0.0, number, share=1.0, confidence=confidence, capture_next=(_NEXT,))
 
 
 def _dispatching(view: KernelView) -> Iterator[Finding]:
@@ -43,4 +45,5 @@ def _dispatching(view: KernelView) -> Iterator[Finding]:
         view.evidence("issue slots", issued * 100, thresholds.WAITS * 100),
         share=1.0,
         confidence=0.6,
+        capture_next=(_NEXT,),
     )

@@ -4,9 +4,12 @@ The driver stages such a copy through its own pinned buffer, on the CPU, and the
 meanwhile (CUDA Runtime API, "API synchronization behavior"). It shows as copies of a memory kind
 "Pageable", larger than SMALL_BYTES, during which no kernel runs, and as idle time after them.
 Smaller copies cost their synchronisation: host-sync. Copies from pinned memory are serialised-copy.
+Where even pinned copies would last COPY_BOUND times as long as all kernels, the data have to stay
+on the device: that comes first among the fixes then, and gains the whole time.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from harness.analysis import copies, idle_causes
 from harness.analysis.diagnose import thresholds
@@ -35,7 +38,8 @@ def found(view: TimelineView) -> Iterator[Finding]:
     bytes_, total = (sum(int(part[c].sum()) for _, part in rows) for c in ("bytes", "duration_ns"))
     compute = sum(track.compute_ns for track in view.tracks)
     pinned = sum(int(part["bytes"].sum()) / track.pinned_rate * 1e9 for track, part in rows)
-    kept = max(pinned - compute, 0)
+    copy_bound = pinned > thresholds.COPY_BOUND * compute
+    kept = 0 if copy_bound else max(pinned - compute, 0)
     rate = min(track.pinned_rate for track, _ in rows)
     evidence = (
         view.percent("time in pageable copies alone", share, thresholds.MATTERS),
@@ -43,4 +47,6 @@ def found(view: TimelineView) -> Iterator[Finding]:
         view.number("their bytes", bytes_ / 1e6, "MB"),
     )
     gain = max(share - view.fraction(kept), 0)
-    yield KIND.finding(view.where, evidence, share=share, gain=gain, confidence=0.95)
+    finding = KIND.finding(view.where, evidence, share=share, gain=gain, confidence=0.95)
+    *others, stay = KIND.fix
+    yield replace(finding, fix=(stay, *others)) if copy_bound else finding
