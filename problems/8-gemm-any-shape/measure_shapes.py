@@ -170,7 +170,7 @@ class Session:
     def _worker(self, kind: str) -> Worker:
         options = self._options
         told = {"element": options.element, "cache": str(options.cache), "most": options.most}
-        told |= {"batch_ms": options.batch_ms}
+        told |= {"batch_ms": options.batch_ms, "triton": options.triton}
         told |= {"check": kind == "check", "avoided": sorted(self.avoided)}
         return Worker(told, self._out / "log.txt")
 
@@ -214,6 +214,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--batch-ms", type=float, default=BATCH_MS, help="12: burst; 250: sustained clocks"
     )
+    parser.add_argument("--triton", action="store_true", help="time the product in Triton, too")
     parser.add_argument("--jobs", type=int, default=6, help="workers that check at once")
     parser.add_argument("--silence-s", type=float, default=8.0, help="then a worker is ended")
     parser.add_argument("--cache", type=Path, default=CACHE)

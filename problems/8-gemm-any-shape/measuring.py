@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -35,8 +36,11 @@ def emit(row: dict[str, Any]) -> None:
 class Measuring:
     """Measures problems on torch's current device; one process measures many."""
 
-    def __init__(self, element: str, cache: Path, avoided: set[str]) -> None:
+    def __init__(
+        self, element: str, cache: Path, avoided: set[str], *, triton: bool = False
+    ) -> None:
         prepare()
+        self._triton = triton
         self._element, self._cache, self._avoided = element, cache, avoided
         self._library = Library(element, cache)
         self._waiting = Library(element, cache, pdl=False)
@@ -67,6 +71,8 @@ class Measuring:
         pool = Pool(self._element, problem)
         library = {f"lt{index}": pool.run(index) for index in pool.able(sets[0])}
         sides = {"library": library, "ours": ours}
+        if self._triton:
+            sides["triton"] = self._configurations(problem, reference)
         result = contest(sides, always, sets, lambda name: at(f"{place} - {name}"), batch_ms)
         result |= self._further(
             problem, result["finals"], {**always, **library, **ours}, plans, sets
@@ -96,6 +102,18 @@ class Measuring:
             if not errors[plan.name]["wrong"]:
                 ours[plan.name], plans[plan.name] = run, plan
         return ours, errors, plans
+
+    def _configurations(self, problem: Problem, reference: "Reference") -> dict[str, Run]:
+        """Return the configurations of the product in Triton whose result is right."""
+        from triton_matmul import CONFIGS, run
+
+        found = {}
+        for config in CONFIGS:
+            at(f"{describe(problem)} - {config.name}")
+            launch = run(config, partial(oriented, problem))
+            if not reference.of(launch)["wrong"]:
+                found[config.name] = launch
+        return found
 
     def _further(
         self,
@@ -196,7 +214,12 @@ def main() -> None:
     """Measure the problems named on standard input, one a line; what to avoid is an argument."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # harness.probe, of this checkout
     options = json.loads(sys.argv[1])
-    measuring = Measuring(options["element"], Path(options["cache"]), set(options["avoided"]))
+    measuring = Measuring(
+        options["element"],
+        Path(options["cache"]),
+        set(options["avoided"]),
+        triton=options["triton"],
+    )
     for line in sys.stdin:
         problem = understood(line.strip())
         if options["check"]:

@@ -14,7 +14,7 @@ from ladder import ELEMENT_BYTES
 from measuring import understood
 from plans import Plan, plans
 from shape_sets import multiple_of
-from summary import is_library, ours_us, regret
+from summary import is_library, is_triton, ours_us, regret
 
 Row = dict[str, Any]
 Series = list[float]
@@ -33,6 +33,7 @@ UNITS = {
     "regret": "%",
     "tflops": "TFLOP/s",
     "of_bandwidth": "%",
+    "over_triton": "%",
 }
 """The unit of each sampled metric."""
 KINDS: dict[str, Callable[[Plan], bool]] = {
@@ -82,7 +83,9 @@ def series(row: Row, bandwidth: float) -> dict[str, Series]:
     best = finals[ours_us(row)[1]]
     moved = ELEMENT_BYTES * (m * k + k * n + m * n)
     waiting, cold = row["waiting"], row["cold"]
-    return {
+    triton = [us for name, us in finals.items() if is_triton(name)]
+    beside = {"over_triton": _percent(min(triton, key=median), choice)} if triton else {}
+    return beside | {
         "choice": _percent(finals[library], choice),
         "best": _percent(finals[library], best),
         "cold": _percent(cold[library], cold[waiting["plan"]]),
@@ -110,7 +113,8 @@ def groups(rows: Sequence[Row]) -> dict[str, list[Row]]:
 def of_group(each: Sequence[dict[str, Series]]) -> dict[str, Series]:
     """Return a group's metrics by round: geometric means of ratios, the mean of regrets."""
     found = {}
-    for metric in ("choice", "best", "cold", "waiting", "of_bandwidth"):
+    ratios = ("choice", "best", "cold", "waiting", "of_bandwidth", "over_triton")
+    for metric in (name for name in ratios if all(name in metrics for metrics in each)):
         turns = zip(*(metrics[metric] for metrics in each), strict=True)
         found[metric] = [geometric_mean(turn) for turn in turns]
     turns = zip(*(metrics["regret"] for metrics in each), strict=True)

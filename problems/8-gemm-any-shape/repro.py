@@ -139,9 +139,11 @@ def copy_bandwidth() -> float:
 
 def _session(cell: Cell) -> Session:
     params = cell.params
-    options = {"out": cell.out, "jobs": CHECKERS, "silence_s": SILENCE_S, "cache": CACHE}
+    options = {"out": cell.out, "jobs": CHECKERS, "cache": CACHE}
+    options |= {"silence_s": params.get("silence_s", SILENCE_S)}
     options |= {"element": params["element"], "limit_s": params["limit_s"]}
     options |= {"most": params.get("most", 0), "batch_ms": params.get("batch_ms", 0.0)}
+    options |= {"triton": params.get("triton", False)}
     return Session(Namespace(**options))
 
 

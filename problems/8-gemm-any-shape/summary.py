@@ -19,12 +19,22 @@ def library_us(row: dict[str, Any], column: str = "finals") -> float:
 
 def ours_us(row: dict[str, Any]) -> tuple[float, str]:
     """Return the time of our fastest contender, and its name."""
-    return min((median(us), name) for name, us in row["finals"].items() if not is_library(name))
+    return min((median(us), name) for name, us in row["finals"].items() if is_ours(name))
 
 
 def is_library(name: str) -> bool:
     """Return whether a contender is torch.mm or a candidate of cuBLASLt."""
     return name == "torch" or name.startswith("lt")
+
+
+def is_ours(name: str) -> bool:
+    """Return whether a contender is a plan of the kernels here."""
+    return not is_library(name) and not is_triton(name)
+
+
+def is_triton(name: str) -> bool:
+    """Return whether a contender is a configuration of the matrix product in Triton."""
+    return name.startswith("triton_")
 
 
 def regret(row: dict[str, Any]) -> float | None:
@@ -36,7 +46,7 @@ def regret(row: dict[str, Any]) -> float | None:
 def summary(checks: list[dict[str, Any]], times: list[dict[str, Any]]) -> str:
     """Return a table of ratios by alignment, the worst shapes, and what was wrong."""
     lines = [f"{len(checks)} checks, {sum(bool(row.get('wrong')) for row in checks)} wrong"]
-    rows = [row for row in times if any(not is_library(name) for name in row.get("finals", {}))]
+    rows = [row for row in times if any(map(is_ours, row.get("finals", {})))]
     if not rows:
         return "\n".join([*lines, "nothing timed"])
     ratios = [(library_us(row) / ours_us(row)[0], row) for row in rows]
