@@ -6,8 +6,12 @@ Williams, Waterman and Patterson, "Roofline", CACM 52(4), 2009.
 from dataclasses import dataclass
 from operator import itemgetter
 
+import polars as pl
+
+from harness.analysis import counters, datasheets, flop
 from harness.analysis.datasheets import Peaks
-from harness.evidence.tables import Tables
+from harness.evidence.subject import Subject
+from harness.evidence.tables import Tables, empty
 
 
 @dataclass(frozen=True)
@@ -45,3 +49,96 @@ def roofs(ceilings: dict[str, float], sheet: Peaks | None, kind: str) -> list[Ro
     if sheet and rate:
         known.append(Roof("datasheet", sheet.dram_gb_s, rate))
     return known
+
+
+@dataclass(frozen=True)
+class Point:
+    """A kernel under the roofline: operations, bytes of device memory and time of its launches.
+
+    ``kind`` is the arithmetic of most of its operations, and ``flop`` counts that kind alone.
+    """
+
+    name: str
+    kind: str
+    launches: int
+    flop: float
+    moved_bytes: float
+    time_ns: float
+
+    @property
+    def intensity(self) -> float:
+        """Return the operations a byte of device memory."""
+        return self.flop / self.moved_bytes
+
+    @property
+    def tflop_s(self) -> float:
+        """Return the rate in TFLOP/s."""
+        return self.flop / self.time_ns / 1e3
+
+    def share(self, roof: Roof) -> tuple[float, str]:
+        """Return the fraction of a roof that was reached, and the limit there."""
+        least_ms, limit = roof.least_time(self.moved_bytes, self.flop)
+        return least_ms * 1e6 / self.time_ns, limit
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """The kernels of one capture that have a point, the roofs by kind, and why others have none.
+
+    ``missing``: a sentence by kernel's name.
+    """
+
+    points: tuple[Point, ...]
+    roofs: dict[str, list[Roof]]
+    missing: dict[str, str]
+
+
+def of_subject(subject: Subject) -> Roofline:
+    """Return the roofline of a subject's kernels; without a point if none was profiled."""
+    for kind, tables in subject.captures.items():
+        if "counters" in tables and tables["counters"].height:
+            return of_capture(tables, subject.conditions.get(kind, {}).get("GPU", ""))
+    return Roofline((), {}, {})
+
+
+def of_capture(tables: Tables, gpu: str = "") -> Roofline:
+    """Return the roofline of the kernels whose counters a capture holds, the longest first.
+
+    Operations are counted from executed instructions, bytes and times are Nsight Compute's.
+    ``gpu``: its name where the tables hold none.
+    """
+    launches = counters.per_kernel(tables.get("counters", empty("counters")))
+    done = flop.per_launch(tables.get("instructions", empty("instructions")))
+    points, missing = [], {}
+    for (name,), rows in launches.group_by("name", maintain_order=True):
+        point = _point(str(name), rows, done)
+        if isinstance(point, Point):
+            points.append(point)
+        else:
+            missing[str(name)] = point
+    points.sort(key=lambda point: -point.time_ns)
+    devices = tables.get("devices", empty("devices"))
+    sheet = datasheets.of(str(devices["name"][0]) if devices.height else gpu)
+    ceilings = best(tables) if "ceilings" in tables else {}
+    kinds = dict.fromkeys(point.kind for point in points)
+    known = {kind: roofs(ceilings, sheet, kind) for kind in kinds}
+    return Roofline(tuple(points), known, missing)
+
+
+def _point(name: str, rows: pl.DataFrame, done: dict[int, dict[str, float]]) -> Point | str:
+    """Return a kernel's point over all of its launches, or why it has none."""
+    kinds: dict[str, float] = {}
+    for launch in rows["launch"]:
+        if launch not in done:
+            return "No roofline point: how many operations it did was not recorded."
+        for kind, count in done[launch].items():
+            kinds[kind] = kinds.get(kind, 0.0) + count
+    if rows["dram_bytes"].null_count() or rows["time_ns"].null_count():
+        return "No roofline point: the bytes that it moved were not counted."
+    moved, time_ns = float(rows["dram_bytes"].sum()), float(rows["time_ns"].sum())
+    kind = max(kinds, key=lambda each: kinds[each], default="")
+    if not kind or not kinds[kind]:
+        return "No roofline point: it does no floating-point operation that is counted."
+    if not moved or not time_ns:
+        return "No roofline point: it moved no byte of device memory."
+    return Point(name, kind, rows.height, kinds[kind], moved, time_ns)

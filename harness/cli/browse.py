@@ -55,6 +55,11 @@ def _studies() -> "tuple[list[Page], list[str]]":
             studies.append(publish.page_of(problem_of_report(None, folder), folder))
         except HarnessError as error:
             errors.append(f"not shown: {folder}: {error}")
+            continue
+        try:
+            publish.draw(studies[-1])
+        except HarnessError as error:
+            errors.append(f"its figures stay pictures: {folder}: {error}")
     return studies, errors
 
 

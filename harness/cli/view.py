@@ -23,7 +23,8 @@ def view(
 ) -> None:
     """Write a page to look at captures in a browser.
 
-    One HTML file without a link to any other: it works offline, and can be mailed.
+    Of two subjects it shows what `harness diff` finds between their timelines. One HTML file
+    without a link to any other: it works offline, and can be mailed.
     """
     from harness import files
     from harness.cli import output as printed
@@ -31,7 +32,7 @@ def view(
     from harness.view import document
 
     shown = [_subject(door.opened(each)) for each in subjects]
-    page = document.page(shown, _difference(*shown) if len(shown) == 2 else "")
+    page = document.page(shown)
     files.write_text(output, page)
     printed.say(f"{output}: {len(page.encode()) / 1e3:.0f} kB, open it in a browser")
 
@@ -45,15 +46,3 @@ def _subject(opened: "Subject | CaptureFiles | Folder") -> "Subject":
         remedy = "name one of its cells: FOLDER:CASE.VARIANT"
         raise UsageError("a whole run or report", where=opened.label, remedy=remedy)
     return opened.subject() if isinstance(opened, CaptureFiles) else opened
-
-
-def _difference(first: "Subject", second: "Subject") -> str:
-    """Return the sentence on what changed, or on why the two cannot be compared."""
-    from harness.analysis.diff import compare
-    from harness.errors import HarnessError
-    from harness.report import difference
-
-    try:
-        return difference.headline(compare.compare(first, second))
-    except HarnessError as error:
-        return str(error)

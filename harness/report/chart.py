@@ -36,8 +36,18 @@ _OF_EVERY_OBJECT = frozenset({"constructor", "hasOwnProperty", "toString", "valu
 _BACKSLASH = "\N{REVERSE SOLIDUS OPERATOR}"
 """Drawn for a backslash: the library puts titles into expressions, where that would escape."""
 
+VEGA_LITE = "6.1"
+"""The version of Vega-Lite that figures are drawn by."""
+
 Rows = list[dict[str, Any]]
 """What a figure draws: plain values by field name."""
+
+
+class Figure(str):
+    """A figure as SVG text; ``specification`` is the Vega-Lite that it was drawn from."""
+
+    __slots__ = ("specification",)
+    specification: dict[str, Any]
 
 
 def rows_axis(order: list[str]) -> Any:
@@ -90,7 +100,7 @@ def halo_text(chart: Any, **mark: Any) -> Any:
     return border + chart.mark_text(**mark)
 
 
-def svg(chart: Any) -> str:
+def svg(chart: Any) -> Figure:
     """Return a chart in the colours of the worklogs as SVG text."""
     import vl_convert
 
@@ -112,9 +122,10 @@ def svg(chart: Any) -> str:
             labelColor=INK, labelFontSize=FONT, labelLimit=0, orient="bottom", columns=2
         )
     )
-    specification = themed.to_dict() | {"background": CARD, "padding": 10}
-    text: str = vl_convert.vegalite_to_svg(_plain(specification), vl_version="6.1")
-    return text
+    specification = _plain(themed.to_dict() | {"background": CARD, "padding": 10})
+    figure = Figure(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE))
+    figure.specification = specification
+    return figure
 
 
 def _plain(part: Any) -> Any:

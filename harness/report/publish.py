@@ -79,17 +79,21 @@ def render(problem: Problem, folder: Path) -> dict[str, str]:
     the text of each page by its path in ``folder``.
     """
     page = page_of(problem, folder)
-    run = page.provenance.run
-    with Templates() as templates:
-        if run.is_short or run.target.device == "cpu":
-            texts = {"README.md": templates.render(SHORT, page)}
-        else:
-            texts = _worklog(page, templates)
+    texts = draw(page)
     _write(folder / "figures", page.figures)
     _write(folder / PAGES, {Path(name).name: texts[name] for name in texts if "/" in name})
     files.write_text(folder / "README.md", texts["README.md"])
     card.write(page, folder)
     return texts
+
+
+def draw(page: Page) -> dict[str, str]:
+    """Fill the figures of a report's page; return the text of its worklog and pages, by path."""
+    run = page.provenance.run
+    with Templates() as templates:
+        if run.is_short or run.target.device == "cpu":
+            return {"README.md": templates.render(SHORT, page)}
+        return _worklog(page, templates)
 
 
 def _worklog(page: Page, templates: Templates) -> dict[str, str]:

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 from harness import files, process
 from harness.errors import ToolError
+from harness.site import figures
 from harness.site.terms import Places
 from harness.site.tree import Tree
+from harness.view import document
 
 _DEADLINE_S = 600
 _FILES = resources.files("harness.site")
@@ -43,7 +45,10 @@ def build(sources: Sources, site: Path) -> list[str]:
         files.atomic_folder(site) as building,
     ):
         docs, log = Path(scratch) / "docs", Path(scratch) / "log"
-        sources.tree.files |= _notices()
+        sources.tree.files |= _notices() | {
+            "assets/roofline.css": document.style("roofline"),
+            "assets/vega.js": figures.vega(),
+        }
         sources.tree.write(docs)
         config = Path(scratch) / "mkdocs.yml"
         config.write_text(_config(sources, docs, theme, building), encoding="utf-8")

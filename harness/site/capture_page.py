@@ -1,31 +1,45 @@
 """The page of a report's cells: the timeline of each, its captures, and what opens them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from harness.captures.registry import KINDS
-from harness.errors import UsageError
 from harness.evidence import capture_list
 from harness.evidence.capture_list import KeptCapture
-from harness.evidence.subject import Folder
-from harness.report.escape import Markdown, code, escape, link, listing, table
+from harness.report.escape import Markdown, link, listing, table
 from harness.report.numbers import size
 from harness.report.page import Page
-from harness.site.tree import WIDE, Tree, built_path
-from harness.view import document
+from harness.site.headed import head
+from harness.site.templates import rendered
+from harness.site.timelines import Cell, Timelines
+from harness.site.tree import Tree
 
 _NAME = "captures.md"
-_HEAD = (
-    f"{WIDE}# Captures and timelines\n\n"
+_TIMELINES = (
     "A timeline is a page of its own, made of the evidence as `harness view` makes it: it shows the"
     " measured steps to zoom into, findings, kernels and memory.\n\n"
 )
+_PAIRS = (
+    "Two variants on one time scale, with what changed between them as `harness diff` tells it. Of"
+    " any other two, or of two reports' GPUs, such a page is made by a command:\n\n"
+)
 
 
-def add(tree: Tree, study: Page, findings: Mapping[str, str]) -> str:
-    """Add a report's timelines, its captures and the page that lists them; return that page.
+@dataclass(frozen=True)
+class Capture:
+    """One row of the table of captures; ``opens``: programs, each with its command."""
 
-    ``findings`` are the pages of findings by id, to which timelines link.
-    """
+    name: str
+    cell: str
+    bytes: int
+    size: str
+    sha256: str
+    in_git: bool
+    opens: tuple[tuple[str, str], ...]
+
+
+def add(tree: Tree, study: Page, timelines: Timelines) -> str:
+    """Add a report's captures and the page that lists them and its timelines; return that page."""
     folder = study.folder.relative_to(tree.checkout).as_posix()
     kept = capture_list.read(study.folder / "evidence")
     captures = kept.captures if kept else ()
@@ -34,81 +48,83 @@ def add(tree: Tree, study: Page, findings: Mapping[str, str]) -> str:
             tree.files[f"{folder}/captures/{capture.name}"] = (
                 study.folder / "captures" / capture.name
             )
-    timelines = dict(_timelines(tree, study, folder, findings))
     page = f"{folder}/{_NAME}"
-    parts: list[str] = [_HEAD + _cells(study, timelines), "## Captures", _captures(captures)]
-    tree.made[page] = "\n\n".join([*parts, *_opening(captures)]) + "\n"
+    parts: list[str] = [
+        head(study, "Captures and timelines") + _TIMELINES + _cells(study, timelines),
+        *_pairs(study, timelines, folder),
+    ]
+    tree.made[page] = "\n\n".join([*parts, "## Captures", _captures(captures, folder)]) + "\n"
     return page
 
 
-def timeline(case: str, variant: str) -> str:
-    """Return where a cell's timeline stands, from the report's folder."""
-    return f"timelines/{case}.{variant}.html"
-
-
-def _timelines(
-    tree: Tree, study: Page, folder: str, findings: Mapping[str, str]
-) -> Iterator[tuple[tuple[str, str], str]]:
-    """Add the page of each profiled cell; yield case and variant, and the page's name.
-
-    A cell of more events than a page holds has none.
-    """
-    root = "../" * (folder.count("/") + 2)
-    links = {id_: root + built_path(page) for id_, page in findings.items()}
-    evidence = Folder(folder, study.tables, study.provenance)
-    for case, variant in evidence.cells:
-        kinds = evidence.captures(case, variant)
-        if all(KINDS[kind].unprofiled for kind in kinds):
-            continue
-        name = timeline(case, variant)
-        try:
-            tree.files[f"{folder}/{name}"] = document.page(
-                [evidence.subject(case, variant)], pages=links
-            )
-        except UsageError:
-            continue
-        yield (case, variant), name
-
-
-def _cells(study: Page, timelines: dict[tuple[str, str], str]) -> Markdown:
-    problem = study.problem
+def _cells(study: Page, timelines: Timelines) -> Markdown:
     rows: list[list[str]] = [
-        [
-            problem.cases[case].label if case in problem.cases else case,
-            problem.variants[variant].label if variant in problem.variants else variant,
-            Markdown(f"[{escape(case)}.{escape(variant)}]({link(name)})"),
-        ]
-        for (case, variant), name in timelines.items()
+        [*_labels(study, cell), Markdown(f"[timeline]({link(name)})")]
+        for cell, name in timelines.single.items()
     ]
-    return table(["case", "variant", "timeline"], rows, numeric_from=3, whole=True)
+    return table(["case", "variant", ""], rows, numeric_from=3, whole=True)
 
 
-def _captures(captures: tuple[KeptCapture, ...]) -> Markdown:
-    if not captures:
-        return Markdown("*This report keeps none.*")
+def _pairs(study: Page, timelines: Timelines, folder: str) -> Iterator[str]:
+    """Yield the timelines that stand side by side, and the command that makes any others."""
+    cells = list(timelines.single)
+    if len(cells) < 2:
+        return
+    a, b = next(iter(timelines.pairs), (cells[0], cells[1]))
+    names = [f"{folder}:{case}.{variant}" for case, variant in (a, b)]
+    command = listing([f"harness view {names[0]} {names[1]} -o both.html"], "sh")
+    yield f"## Side by side\n\n{_PAIRS}{command}"
     rows: list[list[str]] = [
-        [
-            Markdown(f"[{escape(each.name)}](captures/{link(each.name)})")
-            if each.in_git
-            else each.name,
-            size(each.bytes),
-            code(each.sha256[:16]),
-            each.cell,
-            "here" if each.in_git else code("harness captures fetch"),
-        ]
+        [_labels(study, a)[0], *(_labels(study, each)[1] for each in (a, b)), _link(name)]
+        for (a, b), name in timelines.pairs.items()
+    ]
+    if rows:
+        yield table(["case", "A", "B", ""], rows, numeric_from=4, whole=True)
+
+
+def _link(name: str) -> Markdown:
+    return Markdown(f"[side by side]({link(name)})")
+
+
+def _labels(study: Page, cell: Cell) -> tuple[str, str]:
+    """Return the labels of a cell's case and variant, as the manifest has them."""
+    case, variant = cell
+    cases, variants = study.problem.cases, study.problem.variants
+    return (
+        cases[case].label if case in cases else case,
+        variants[variant].label if variant in variants else variant,
+    )
+
+
+def _captures(captures: tuple[KeptCapture, ...], folder: str) -> str:
+    if not captures:
+        return "*This report keeps none.*"
+    rows = [
+        Capture(
+            name=each.name,
+            cell=each.cell,
+            bytes=each.bytes,
+            size=size(each.bytes),
+            sha256=each.sha256,
+            in_git=each.in_git,
+            opens=tuple(_opens(each, f"{folder}/captures/{each.name}")),
+        )
         for each in captures
     ]
-    head = ["file", "size", "sha256", "cell", "from"]
-    return table(head, rows, numeric_from=len(head), whole=True)
+    return rendered("captures.html.j2", captures=rows, folder=folder)
 
 
-def _opening(captures: tuple[KeptCapture, ...]) -> Iterator[str]:
-    """Yield the command that opens a capture of each kind, for each program that reads it."""
-    for kept in (kept for kind in KINDS.values() for kept in kind.kept):
-        named = next((each for each in captures if each.artifact == kept.name), None)
-        if named is None:
-            continue
-        file = f"captures/{named.name}"
-        for program, command in (*kept.opens, ("a timeline of its own", "harness view {file}")):
-            line = command.format(file=file, plain=file.removesuffix(".zst"))
-            yield f"`{kept.name}` in {program}:\n\n{listing([line], 'sh')}"
+def _opens(capture: KeptCapture, file: str) -> Iterator[tuple[str, str]]:
+    """Yield each program that reads a capture, with the command that opens it there.
+
+    A file that a problem asked to keep, and that no kind of capture knows, is unpacked.
+    """
+    known = [(kind, kept) for kind in KINDS.values() for kept in kind.kept]
+    known = [(kind, kept) for kind, kept in known if kept.name == capture.artifact]
+    for kind, kept in known:
+        for program, command in kept.opens:
+            yield program, command.format(file=file, plain=file.removesuffix(".zst"))
+        if kind.read:
+            yield "harness view", f"harness view {file}"
+    if not known and file.endswith(".zst"):
+        yield "zstd", f"zstd -dc {file}"

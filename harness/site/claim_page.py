@@ -11,8 +11,9 @@ from harness.report import verdicts
 from harness.report.page import Page
 from harness.site import claim_evidence, strips
 from harness.site.claim_evidence import Side, prose_html
+from harness.site.headed import head
 from harness.site.templates import rendered
-from harness.site.tree import WIDE, Tree
+from harness.site.tree import Tree
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -48,7 +49,7 @@ def add(tree: Tree, study: Page) -> str:
     claims = list(_claims(study, tree.pages[f"{folder}/README.md"]))
     made = rendered("claims.html.j2", claims=claims)
     page = f"{folder}/{NAME}"
-    tree.made[page] = f"{WIDE}# Claims and their evidence\n\n{made}\n"
+    tree.made[page] = f"{head(study, 'Claims and their evidence')}{made}\n"
     return page
 
 

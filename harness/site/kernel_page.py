@@ -5,15 +5,18 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from harness.analysis import summary
+from harness.analysis import roofline, summary
 from harness.analysis.kernels import short_name
+from harness.analysis.roofline import Roofline
 from harness.captures.registry import KINDS, by_cost
 from harness.evidence.subject import Folder, Subject
 from harness.report.numbers import number
 from harness.report.page import Page
-from harness.site import capture_page
+from harness.site import timelines
+from harness.site.headed import head
 from harness.site.templates import rendered
-from harness.site.tree import WIDE, Tree
+from harness.site.tree import Tree
+from harness.view import roofline_plot
 
 _COUNTERS = ("dram_pct", "sm_pct", "tensor_pct", "occupancy_pct")
 _NAME = "kernels.md"
@@ -39,34 +42,79 @@ class Kernel:
     short: str
     timeline: str
     numbers: tuple[Number, ...]
+    roof: "Roof"
+
+
+@dataclass(frozen=True)
+class Roof:
+    """What a kernel reached of its roof; ``point`` is the id of its point, "" without one.
+
+    ``told`` says where the point lies, or why there is none.
+    """
+
+    share: Number
+    point: str
+    told: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The roofline of one cell's kernels: id, title and SVG."""
+
+    id: str
+    title: str
+    svg: str
 
 
 def add(tree: Tree, study: Page) -> str:
     """Add the page of a report's kernels; return its path, "" if no capture holds any."""
-    kernels = list(_kernels(study))
+    cells = list(_cells(study))
+    kernels = [kernel for _, each in cells for kernel in each]
     if not kernels:
         return ""
+    figures = [figure for figure, _ in cells if figure.svg]
     page = f"{study.folder.relative_to(tree.checkout).as_posix()}/{_NAME}"
-    tree.made[page] = f"{WIDE}# Kernels\n\n{rendered('kernels.html.j2', kernels=kernels)}\n"
+    made = rendered("kernels.html.j2", kernels=kernels, figures=figures)
+    tree.made[page] = f"{head(study, 'Kernels')}{made}\n"
     return page
 
 
-def _kernels(study: Page) -> Iterator[Kernel]:
-    """Yield the kernels of every profiled cell, in the order of the cells."""
+def _cells(study: Page) -> Iterator[tuple[Figure, list[Kernel]]]:
+    """Yield the roofline and the kernels of every profiled cell, in the order of the cells."""
     evidence = Folder(str(study.folder), study.tables, study.provenance)
     for case, variant in evidence.cells:
         if all(KINDS[kind].unprofiled for kind in evidence.captures(case, variant)):
             continue
-        for row in _rows(evidence.subject(case, variant)):
-            name = str(row["name"])
-            yield Kernel(
-                case=case,
-                variant=variant,
-                name=name,
-                short=short_name(name),
-                timeline=f"{capture_page.timeline(case, variant)}#kernel={quote(name)}",
-                numbers=tuple(_numbers(row)),
-            )
+        subject = evidence.subject(case, variant)
+        found = roofline.of_subject(subject)
+        id_ = f"roofline-{case}.{variant}"
+        kernels = [
+            _kernel(case, variant, row, _roof(str(row["name"]), found, id_))
+            for row in _rows(subject)
+        ]
+        yield Figure(id_, f"{case}, {variant}", roofline_plot.svg(found, id_)), kernels
+
+
+def _kernel(case: str, variant: str, row: Row, roof: Roof) -> Kernel:
+    name = str(row["name"])
+    return Kernel(
+        case=case,
+        variant=variant,
+        name=name,
+        short=short_name(name),
+        timeline=f"{timelines.place(case, variant)}#kernel={quote(name)}",
+        numbers=tuple(_numbers(row)),
+        roof=roof,
+    )
+
+
+def _roof(name: str, found: Roofline, figure: str) -> Roof:
+    for place, point in enumerate(found.points):
+        if point.name == name:
+            roofs = found.roofs[point.kind]
+            share = _shown(100 * point.share(roofs[0])[0] if roofs else None)
+            return Roof(share, f"{figure}-{place}", roofline_plot.said(point, found))
+    return Roof(_shown(None), "", found.missing.get(name, "No hardware counters."))
 
 
 def _rows(subject: Subject) -> list[Row]:

@@ -5,13 +5,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from harness.evidence.subject import Folder
 from harness.plain import plain
 from harness.problem.model import Problem
 from harness.report import index
-from harness.report.escape import link
 from harness.report.page import Page
-from harness.site import capture_page, claim_page, finding_pages, kernel_page
+from harness.site import capture_page, claim_page, figures, finding_pages, kernel_page, timelines
 from harness.site.build import Navigation, Sources
 from harness.site.terms import terms
 from harness.site.tree import WIDE, Tree
@@ -23,11 +21,11 @@ _DOCUMENTS = (
 """Pages of docs/ for who reads worklogs."""
 _CLAIM = re.compile(r'(<a id="([\w.-]+)"></a>)(`[\w.-]+`)')
 """A claim's name in the table of a worklog; on the site it leads to the claim's evidence."""
-_FIGURE = re.compile(r"!\[(?P<alt>[^\]]*)\]\(figures/(?P<name>[\w.+-]+)\.svg\)")
 _HOME = (
     f"{WIDE}# Worklogs\n\n"
-    "One card a study, made on the GPU that its card names: its claims, the evidence of each, the"
-    " timelines and the captures.\n\n"
+    "Each study reproduces one slowdown on the GPU that its card names, measures it, and explains"
+    " it from the top of the stack down. Behind a worklog stand its claims with their samples, its"
+    " kernels with their counters, its timelines and its captures.\n\n"
 )
 
 
@@ -74,38 +72,20 @@ def _add_worklog(tree: Tree, study: Page) -> list[object]:
 
 def _behind(tree: Tree, study: Page, findings: Mapping[str, str]) -> list[object]:
     """Add what stands behind a worklog; return its part of the navigation."""
+    made = timelines.add(tree, study, findings)
     pages = {
         "Claims and their evidence": claim_page.add(tree, study),
         "Kernels": kernel_page.add(tree, study),
-        "Captures and timelines": capture_page.add(tree, study, findings),
+        "Captures and timelines": capture_page.add(tree, study, made),
     }
     pages = {title: page for title, page in pages.items() if page}
     worklog = _path(tree, study.folder / "README.md")
     links = " · ".join(f"[{title}]({Path(page).name})" for title, page in pages.items())
     heading, _, rest = tree.pages[worklog].partition("\n")
-    tree.pages[worklog] = f"{heading}\n\n{links}\n{_with_timelines(tree, study, rest)}"
-    return [{title: page} for title, page in pages.items()]
-
-
-def _with_timelines(tree: Tree, study: Page, worklog: str) -> str:
-    """Return a worklog that leads from each figure of a variant's timeline to the page of it.
-
-    A figure of a timeline is named after its case, and its description after its variants.
-    """
+    tree.pages[worklog] = f"{heading}\n\n{links}\n{timelines.linked(rest, made)}"
     folder = _path(tree, study.folder)
-    cells = Folder(folder, study.tables, study.provenance).cells
-    shown = [cell for cell in cells if f"{folder}/{capture_page.timeline(*cell)}" in tree.files]
-
-    def linked(figure: re.Match[str]) -> str:
-        words = re.split(r"[ ,]+", figure["alt"])
-        pages = [
-            f"[{case}.{variant}]({link(capture_page.timeline(case, variant))})"
-            for case, variant in shown
-            if variant in words and f"-{case}-" in figure["name"]
-        ]
-        return f"{figure[0]}\n\nTo zoom into: {', '.join(pages)}" if pages else figure[0]
-
-    return _FIGURE.sub(linked, worklog)
+    figures.add(tree, study, [path for path in tree.pages if path.startswith(f"{folder}/")])
+    return [{title: page} for title, page in pages.items()]
 
 
 def _in_order(page: Path) -> tuple[str, int]:

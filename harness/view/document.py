@@ -1,192 +1,109 @@
 """What the page of one or more subjects shows, as one document for its script."""
 
 import json
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-import polars as pl
-
-from harness.analysis import summary
-from harness.analysis.diagnose import conclude
-from harness.analysis.diagnose.families import Capture
-from harness.analysis.diagnose.finding import Finding
-from harness.analysis.kernels import short_name
-from harness.captures.registry import by_cost
-from harness.errors import UsageError
+from harness.analysis.roofline import Roofline
 from harness.evidence.subject import Subject
-from harness.evidence.tables import LARGE
-from harness.report import finding_text
-from harness.report.sections import memory_timeline
-from harness.view import lanes, packing
+from harness.view import difference, lanes, panel, roofline_plot
+from harness.view.panel import Panel
 
-MOST_EVENTS = 2_000_000
-"""Events of a page; 275 000 of a repetitive export take 1.2 MB, and 40 bytes each in a browser."""
-
+_SCRIPTS = (
+    *("elements", "view", "lanes", "drawing", "timeline", "table"),
+    *("panel", "difference", "main"),
+)
+"""The files of the page's script, in the order in which they define what the next ones use."""
 _COLOURS = (
     *("#d9822b", "#c9b458", "#b84a42", "#b0577d", "#8a6bbe"),
     *("#4c5c96", "#8a6242", "#6aaee0", "#c3c9cf", "#8c959f"),
 )
 """The colours of the causes of idle time, in the order of the legend."""
-_FINDINGS = 5
-_TABLES = {
-    "kernels": "Kernels",
-    "by_kernel": "Kernels by hardware counters",
-    "operators": "Operators",
-    "calls": "CUDA calls",
-    "idle": "Idle time by what the host did",
-    "copies": "Copies",
-    "pools": "Memory by pool",
-    "sites": "Memory by stack",
-}
-"""Lists of a summary that the page shows as tables, and their captions."""
-_NOT_SHOWN = frozenset({"cell", "stack"})
-_NO_BYTES = {"pools": frozenset({"pool", "segments", "reserved_bytes", "allocated_bytes"})}
-_NO_ROWS = pl.DataFrame()
 
 
-def page(
-    subjects: Sequence[Subject], difference: str = "", pages: Mapping[str, str] | None = None
+def page(subjects: Sequence[Subject]) -> str:
+    """Return a page of the subjects: see :func:`of_panels`."""
+    return of_panels([panel.of(subject) for subject in subjects])
+
+
+def of_panels(
+    panels: Sequence[Panel], pages: Mapping[str, str] | None = None, back: str = ""
 ) -> str:
-    """Return a page of the subjects, one under the other: HTML that needs no other file.
+    """Return a page of panels, one under the other: HTML that needs no other file.
 
-    ``difference`` is a sentence to stand above them, ``pages`` where findings are explained, by id:
-    relative addresses of a site that holds this page. Raises UsageError for more events than a
-    browser holds.
+    Between two of them stands what changed. ``pages`` are where findings are explained, by id, and
+    ``back`` the page that lists this one: relative addresses of a site that holds it.
     """
     import jinja2
 
-    files = resources.files("harness.view") / "page"
-    style, script, template = (
-        (files / name).read_text(encoding="utf-8")
-        for name in ("viewer.css", "viewer.js", "page.html.j2")
-    )
+    subjects = [each.subject for each in panels]
     document = {
         "causes": {
             cause: {"text": text, "colour": colour}
             for (cause, text), colour in zip(lanes.CAUSES.items(), _COLOURS, strict=True)
         },
-        "panels": [_panel(subject) for subject in subjects],
+        "panels": [
+            {"label": label, **each.shown, "roofline": _points(each.roofline, place)}
+            for place, (label, each) in enumerate(zip(_labels(subjects), panels, strict=True))
+        ],
+        "difference": difference.between(*subjects) if len(subjects) == 2 else None,
         "pages": dict(pages or {}),
     }
     return (
         jinja2.Environment(autoescape=True)
-        .from_string(template)
+        .from_string(_file("page.html.j2"))
         .render(
-            title=" and ".join(subject.label for subject in subjects),
-            difference=difference,
-            style=style,
-            script=script,
+            title=" and ".join(_names(subjects)),
+            place=_place(subjects),
+            back=back,
+            style=style("viewer") + style("roofline"),
+            script="\n".join(_file(f"{name}.js") for name in _SCRIPTS),
+            rooflines=[roofline_plot.svg(each.roofline) for each in panels],
             data=_script_safe(document),
         )
     )
 
 
+def style(name: str) -> str:
+    """Return a style sheet of the page."""
+    return _file(f"{name}.css")
+
+
+def _file(name: str) -> str:
+    return (resources.files("harness.view") / "page" / name).read_text(encoding="utf-8")
+
+
+def _place(subjects: Sequence[Subject]) -> str:
+    """Return the folder that all subjects are cells of, "" if they have none in common."""
+    folders = {subject.label.rpartition(":")[0] for subject in subjects}
+    return folders.pop() if len(folders) == 1 else ""
+
+
+def _names(subjects: Sequence[Subject]) -> list[str]:
+    """Return the subjects' labels, without the folder that they share."""
+    shared = _place(subjects)
+    return [subject.label.removeprefix(f"{shared}:" if shared else "") for subject in subjects]
+
+
+def _labels(subjects: Sequence[Subject]) -> list[str]:
+    """Return the subjects' labels; those of two begin with A and B, as their difference does."""
+    labels = _names(subjects)
+    if len(labels) != 2:
+        return labels
+    return [f"{side}: {label}" for side, label in zip("AB", labels, strict=True)]
+
+
+def _points(found: Roofline, place: int) -> dict[str, Any]:
+    """Return the figure of a panel, each kernel's place in it, and why the others have none."""
+    return {
+        "figure": f"roofline-{place}",
+        "points": {point.name: number for number, point in enumerate(found.points)},
+        "said": {point.name: roofline_plot.said(point, found) for point in found.points},
+        "missing": found.missing,
+    }
+
+
 def _script_safe(document: dict[str, Any]) -> str:
     """Return JSON that ends no script element, whatever texts it holds (HTML, "script data")."""
     return json.dumps(document, allow_nan=False).replace("<", "\\u003c")
-
-
-def _panel(subject: Subject) -> dict[str, Any]:
-    captures = {
-        kind: Capture(subject.label, tables, subject.conditions.get(kind, {}), kind)
-        for kind, tables in subject.captures.items()
-    }
-    summaries = {
-        kind: summary.by_kind(kind, capture.tables, subject.label)
-        for kind, capture in captures.items()
-    }
-    drawn = next((kind.name for kind in by_cost() if _has_operations(captures.get(kind.name))), "")
-    shown = {
-        kind: found
-        for kind, found in summaries.items()
-        if kind == drawn or not _has_operations(captures[kind])
-    }
-    rows = [row for found in shown.values() for row in found.get("kernels", [])]
-    return {
-        "label": subject.label,
-        "short": {row["name"]: short_name(row["name"]) for row in rows},
-        "conditions": captures[drawn].conditions if drawn else {},
-        "findings": _findings(list(captures.values())),
-        "timeline": _timeline(captures[drawn]) if drawn else None,
-        "memory": next(filter(None, map(_memory, captures.values())), None),
-        "tables": {
-            caption: [_row(row, bytes_but=_NO_BYTES.get(name)) for row in found[name]]
-            for found in shown.values()
-            for name, caption in _TABLES.items()
-            if found.get(name) and not (name == "kernels" and "by_kernel" in found)
-        },
-        "counters": {
-            row["name"]: _row(row) for found in shown.values() for row in found.get("by_kernel", [])
-        },
-    }
-
-
-def _memory(capture: Capture) -> str | None:
-    """Return the figure of the allocator's history, as the URL of an SVG."""
-    if "memory_timeline" not in capture.tables:
-        return None
-    figure = memory_timeline.draw_capture(capture.tables)
-    return figure and f"data:image/svg+xml;base64,{b64encode(figure.encode()).decode()}"
-
-
-def _has_operations(capture: Capture | None) -> bool:
-    return capture is not None and bool(capture.tables.get("gpu_ops", _NO_ROWS).height)
-
-
-def _row(row: dict[str, Any], bytes_but: frozenset[str] | None = None) -> dict[str, Any]:
-    """Return the parts of a summary's row that a table can show.
-
-    With ``bytes_but``, all columns but these are bytes, and their names say so.
-    """
-    return {
-        f"{name} bytes" if bytes_but and name not in bytes_but else name: value
-        for name, value in row.items()
-        if name not in _NOT_SHOWN and not isinstance(value, list | tuple | dict)
-    }
-
-
-def _findings(captures: list[Capture]) -> list[dict[str, Any]]:
-    most = max(each.tables.get("gpu_ops", _NO_ROWS).height for each in captures)
-    if most > LARGE:
-        return []
-    shown, _ = finding_text.mattering(conclude.diagnose(captures), _FINDINGS)
-    return [
-        {
-            "id": finding.id,
-            "title": finding.title,
-            "cost": finding_text.costs(finding) if finding.stake else "",
-            "evidence": [
-                finding_text.number_of(each)
-                for each in finding.evidence[: finding_text.EVIDENCE_SHOWN]
-            ],
-            "advice": [f"{name}: {'; '.join(texts)}" for name, texts in _advice(finding) if texts],
-        }
-        for finding in shown
-    ]
-
-
-def _advice(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    where = f"{finding.where}, {short_name(finding.kernel)}" if finding.kernel else finding.where
-    return ("where", (where,)), ("fix", finding.fix), ("next", finding.next)
-
-
-def _timeline(capture: Capture) -> dict[str, Any]:
-    timeline = lanes.timeline(capture)
-    if timeline.count > MOST_EVENTS:
-        raise UsageError(
-            f"{timeline.count:,} events, a page holds {MOST_EVENTS:,}",
-            where=capture.label,
-            remedy="record fewer steps",
-        )
-    packed = packing.packed(timeline)
-    packed["causes"] = sorted(
-        {
-            cause
-            for lane in timeline.lanes
-            if lane.what == lanes.IDLE
-            for cause in lane.events["kind"]
-        }
-    )
-    return packed

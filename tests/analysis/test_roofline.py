@@ -6,7 +6,12 @@ import pytest
 
 from harness.analysis import datasheets, roofline
 from harness.analysis.roofline import Roof
+from harness.evidence.subject import Subject
+from harness.evidence.tables import frame
+from harness.extract import door
+from tests.support.paths import ROOT
 
+REPORT = ROOT / "reports" / "4-custom-hgemm" / "nvidia-h200"
 ROOF = Roof("a roof", gb_s=2000.0, tflop_s=500.0)
 H200 = datasheets.of("NVIDIA H200")
 
@@ -43,3 +48,41 @@ def test_without_bandwidth_or_rate_there_is_no_measured_roof(ceilings: dict[str,
 def test_a_gpu_without_units_of_that_kind_has_no_datasheet_roof() -> None:
     assert H200
     assert roofline.roofs({}, replace(H200, fp8=None), "fp8") == []
+
+
+def test_a_kernel_of_a_report_lies_under_the_ceiling_measured_there() -> None:
+    subject = door.opened(f"{REPORT}:square-4096.torch")
+    assert isinstance(subject, Subject)
+    found = roofline.of_subject(subject)
+    (point,) = found.points
+    measured, sheet = found.roofs["bf16"]
+    assert (measured.name, sheet.name) == ("measured on this GPU", "datasheet")
+    assert point.tflop_s == pytest.approx(2 * 4096**3 / point.time_ns / 1e3)
+    share, limit = point.share(measured)
+    assert limit == "arithmetic"
+    assert share == pytest.approx(point.tflop_s / measured.tflop_s)
+    assert 0.5 < share < 1
+
+
+def test_a_kernel_without_operations_or_counts_says_why_it_has_no_point() -> None:
+    launches = [("copy", "MOV R1, R2", 4e6), ("sums", "FADD R1, R2, R3", None)]
+    named = {"launch": [0, 1], "name": [name for name, _, _ in launches]}
+    sass = {"sass": [word for _, word, _ in launches], "executed": [8, 8]}
+    counted = [
+        (launch, name, metric, unit, value)
+        for launch, (name, _, read) in enumerate(launches)
+        for metric, unit, value in (
+            ("gpu__time_duration.sum", "ns", 1000.0),
+            ("dram__bytes_read.sum", "byte", read),
+            ("dram__bytes_write.sum", "byte", 0.0),
+        )
+    ]
+    columns = dict(
+        zip(("launch", "name", "metric", "unit", "value"), zip(*counted, strict=True), strict=True)
+    )
+    tables = {"counters": frame("counters", columns)}
+    tables["instructions"] = frame("instructions", named | sass)
+    found = roofline.of_capture(tables)
+    assert found.points == ()
+    assert "no floating-point operation" in found.missing["copy"]
+    assert "the bytes that it moved were not counted" in found.missing["sums"]

@@ -1,5 +1,7 @@
 """`harness view`: what it writes, and what it refuses in one line."""
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +24,11 @@ def test_two_captures_are_on_one_page_below_what_changed(tmp_path: Path) -> None
     assert f"{page}: {page.stat().st_size / 1e3:.0f} kB" in done.stdout
     text = page.read_text()
     assert "graph_level.sqlite.zst</h1>" in text
-    assert text.count("<p>") == 1, "one sentence on the difference"
+    data = re.search(r'id="data">(.*?)</script>', text)
+    assert data
+    difference = json.loads(data[1])["difference"]
+    assert difference["headline"].endswith(".")
+    assert difference["rows"]
 
 
 @pytest.mark.parametrize(

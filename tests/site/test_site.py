@@ -148,10 +148,75 @@ def test_a_figure_of_timelines_leads_to_them(site: Site) -> None:
     page = site.open(f"{REPORT}/index.html")
     figure = "img[src='figures/timeline-stack-m1-f8-0.13.0-eager-bf16-eager.svg']"
     links = f"[...document.querySelector(\"{figure}\").closest('p').nextElementSibling.children]"
-    assert sorted(page.evaluate(f"{links}.map((link) => link.getAttribute('href'))")) == [
-        "timelines/stack-m1.bf16-eager.html",
+    assert page.evaluate(f"{links}.map((link) => link.getAttribute('href'))") == [
         "timelines/stack-m1.f8-0.13.0-eager.html",
+        "timelines/stack-m1.bf16-eager.html",
+        "timelines/stack-m1.f8-0.13.0-eager.and.bf16-eager.html",
     ]
+    page = site.open(f"{REPORT}/timelines/stack-m1.f8-0.13.0-eager.and.bf16-eager.html")
+    assert page.evaluate("document.querySelectorAll('canvas').length") == 2
+    assert page.evaluate("document.querySelectorAll('.difference tbody tr').length") > 3
+    back = page.evaluate("document.querySelector('.place a').href")
+    assert Path(unquote(urlsplit(back).path)) == site.folder / REPORT / "captures.html"
+
+
+def test_a_share_of_the_roof_leads_to_the_kernels_point(site: Site) -> None:
+    page = site.open(f"{REPORT}/kernels.html")
+    row = "[...document.querySelectorAll('.sortable tr')].find((row) => row.cells[9].dataset.value)"
+    name, link = page.evaluate(
+        f"(() => {{ const row = {row}; const link = row.lastElementChild.firstElementChild;"
+        " link.click(); return [row.cells[2].innerText, link.hash.slice(1)]; })()"
+    )
+    page.wait_for("document.querySelector('.roofline .point:target')?.closest('details').open")
+    told = page.evaluate("document.querySelector('.point:target title').textContent")
+    assert told.startswith(name[:12])
+    assert "(measured on this GPU)" in told
+    assert link.startswith("roofline-stack-m1.")
+    gone = "[...document.querySelectorAll('.sortable td:last-child')].filter((cell) => !cell.title)"
+    assert page.evaluate(f"{gone}.length") == 0, "a dash says why"
+
+
+def test_each_capture_tells_what_opens_it(site: Site) -> None:
+    page = site.open(f"{REPORT}/captures.html")
+    told = page.evaluate(
+        "Object.fromEntries([...document.querySelectorAll('.sortable tbody tr')].map((row) =>"
+        " [row.cells[0].textContent, [...row.querySelectorAll('pre')].map((each) =>"
+        " each.textContent)]))"
+    )
+    file = "stack-m1.bf16-eager.counters.ncu-rep"
+    path = f"{REPORT}/captures/{file}"
+    assert f"zstd -d {path}.zst && ncu-ui {path}" in told[f"{file}.zst"]
+    for name, commands in told.items():
+        assert commands, name
+        assert all(name.removesuffix(".zst") in command for command in commands), name
+
+
+def test_a_table_is_sorted_by_a_key(site: Site) -> None:
+    page = site.open(f"{REPORT}/claims.html")
+    page.evaluate("document.querySelector('.sortable th button').focus()")
+    for order in ("ascending", "descending"):
+        page.press("Enter")
+        names = column(page, 0)
+        assert names == sorted(names, reverse=order == "descending")
+        assert page.evaluate("document.querySelector('.sortable th').ariaSort") == order
+
+
+def test_a_page_prints_unfolded_light_and_without_navigation(site: Site) -> None:
+    scheme = {"name": "prefers-color-scheme", "value": "dark"}
+    site.page.send("Emulation.setEmulatedMedia", features=[scheme])
+    page = site.open("reports/3-cudagraph-memory/nvidia-h200/claims.html")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    ink = "getComputedStyle(document.querySelector('.md-typeset')).color"
+    assert page.evaluate(ground) != "rgb(255, 255, 255)"
+    with page.printed():
+        assert page.evaluate(ground) == "rgb(255, 255, 255)"
+        red, green, blue = page.evaluate(f"{ink}.match(/\\d+/g).slice(0, 3).map(Number)")
+        assert max(red, green, blue) < 80
+        for part in (".md-header", ".md-sidebar--primary", ".md-footer", ".tools"):
+            assert not page.evaluate(f"document.querySelector('{part}')?.checkVisibility()"), part
+        assert page.evaluate("document.querySelectorAll('details:not([open])').length") == 0
+    assert page.evaluate("document.querySelectorAll('details:not([open])').length") > 0
+    site.page.send("Emulation.setEmulatedMedia", features=[])
 
 
 def test_a_kernel_of_the_table_is_selected_on_its_timeline(site: Site) -> None:

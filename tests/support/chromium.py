@@ -17,6 +17,8 @@ _FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 
+_CODES = {"Tab": 9, "Enter": 13}
+"""Keys that do what they do to a focused element only with their number."""
 _WITH_PIPES = """
 import os, sys
 commands, answers = (os.dup2(int(number), 100 + int(number)) for number in sys.argv[1:3])
@@ -76,9 +78,22 @@ class Page:
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def press(self, key: str) -> None:
-        """Press and release a key that types a character."""
-        for kind in ("keyDown", "keyUp"):
-            self.send("Input.dispatchKeyEvent", type=kind, key=key)
+        """Press and release a key, by its name in JavaScript."""
+        how: dict[str, Any] = {"key": key}
+        if key in _CODES:
+            how |= {"code": key, "windowsVirtualKeyCode": _CODES[key]}
+        text = {"text": "\r"} if key == "Enter" else {}
+        self.send("Input.dispatchKeyEvent", type="keyDown", **how, **text)
+        self.send("Input.dispatchKeyEvent", type="keyUp", **how)
+
+    @contextmanager
+    def printed(self) -> Iterator[None]:
+        """Show the page as paper does until the end of ``with``; its scripts hear of both."""
+        self.send("Emulation.setEmulatedMedia", media="print")
+        self.evaluate("dispatchEvent(new Event('beforeprint'))")
+        yield
+        self.evaluate("dispatchEvent(new Event('afterprint'))")
+        self.send("Emulation.setEmulatedMedia", media="")
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Return the answer to a command; events that come before it are noted."""

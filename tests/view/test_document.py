@@ -13,7 +13,7 @@ from harness.analysis.diagnose.families import Capture
 from harness.errors import UsageError
 from harness.evidence.subject import Subject
 from harness.extract import door
-from harness.view import document, lanes, packing
+from harness.view import document, lanes, packing, panel
 from tests.support.paths import DATA
 from tests.support.programs import US, Program
 
@@ -82,16 +82,16 @@ def test_a_page_names_no_other_host() -> None:
 
 
 def test_more_events_than_a_browser_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document, "MOST_EVENTS", 19)
+    monkeypatch.setattr(panel, "MOST_EVENTS", 19)
     with pytest.raises(UsageError, match=r"29 events, a page holds 19 \(record fewer steps\)"):
         document.page([program()])
 
 
 def test_a_memory_snapshot_is_drawn_by_pool() -> None:
     subject = door.capture(DATA / "memory/stack_013_graphs.json.gz")
-    (panel,) = embedded(document.page([subject]))["panels"]
-    figure = base64.b64decode(panel["memory"].removeprefix("data:image/svg+xml;base64,")).decode()
+    (shown,) = embedded(document.page([subject]))["panels"]
+    figure = base64.b64decode(shown["memory"].removeprefix("data:image/svg+xml;base64,")).decode()
     assert "reserved: default" in figure
-    assert panel["timeline"] is None
-    (pool, *_) = panel["tables"]["Memory by pool"]
+    assert shown["timeline"] is None
+    (pool, *_) = shown["tables"]["Memory by pool"]
     assert pool["live bytes"] <= pool["allocated_bytes"] <= pool["reserved_bytes"]

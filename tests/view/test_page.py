@@ -107,6 +107,92 @@ def test_the_legend_names_the_causes_of_idle_time(page: chromium.Page) -> None:
     )
 
 
+def detail(page: chromium.Page) -> str:
+    text: str = page.evaluate("document.querySelector('.detail').innerText")
+    return text
+
+
+def ruler(page: chromium.Page) -> tuple[float, float]:
+    """Return the stretch of time that the timeline shows, by an event that keeps its place."""
+    page.evaluate("new Promise(requestAnimationFrame)")
+    shown: str = page.evaluate("document.querySelector('canvas').dataset.shown")
+    first, last = shown.split(" ")
+    return float(first), float(last)
+
+
+def test_the_timeline_is_moved_zoomed_and_selected_by_keys(page: chromium.Page) -> None:
+    page.evaluate("document.querySelector('canvas').focus()")
+    page.press("Escape")
+    page.press("0")
+    whole = ruler(page)
+    page.press("+")
+    zoomed = ruler(page)
+    assert zoomed[1] - zoomed[0] == pytest.approx(0.6 * (whole[1] - whole[0]))
+    page.press("ArrowRight")
+    moved = ruler(page)
+    assert moved[1] - moved[0] == pytest.approx(zoomed[1] - zoomed[0])
+    assert moved[0] > zoomed[0]
+    page.press("ArrowLeft")
+    page.press("-")
+    assert ruler(page) == pytest.approx(whole)
+    page.press("Enter")
+    kernel = detail(page).splitlines()[0]
+    assert kernel.startswith("kernel_")
+    page.press(".")
+    after = detail(page).splitlines()[0]
+    assert int(after[-1]) == (int(kernel[-1]) + 1) % 3, "kernels take turns"
+    page.press(",")
+    assert detail(page).splitlines()[0] == kernel
+    page.press("ArrowUp")
+    assert detail(page).startswith("idle: ")
+    page.press("ArrowDown")
+    assert detail(page).startswith("kernel_")
+    page.press("Escape")
+    assert "press Enter" in detail(page)
+
+
+def test_tab_goes_through_the_page_in_order_and_shows_where_it_is(page: chromium.Page) -> None:
+    page.evaluate("document.getElementById('search').focus()")
+    seen = []
+    for _ in range(12):
+        page.press("Tab")
+        seen.append(
+            page.evaluate(
+                "[document.activeElement.tagName.toLowerCase(),"
+                " getComputedStyle(document.activeElement).outlineStyle !== 'none']"
+            )
+        )
+    assert [name for name, _ in seen[:4]] == ["button"] * 4, "the zooms"
+    assert "canvas" in [name for name, _ in seen]
+    assert all(outlined for _, outlined in seen)
+
+
+def test_a_table_is_sorted_by_a_key(page: chromium.Page) -> None:
+    page.evaluate(f"{HEAD}.cells[0].firstChild.focus()")
+    for order in ("descending", "ascending"):
+        page.press("Enter")
+        assert page.evaluate(f"{HEAD}.cells[0].ariaSort") == order
+        names = named(page)
+        assert names == sorted(names, reverse=order == "descending")
+
+
+def test_on_paper_all_is_unfolded_and_light(page: chromium.Page) -> None:
+    dark = {"name": "prefers-color-scheme", "value": "dark"}
+    shown = "document.querySelector('.tools').checkVisibility()"
+    ground = "getComputedStyle(document.body).backgroundColor"
+    folded = "document.querySelectorAll('details:not([open])').length"
+    page.send("Emulation.setEmulatedMedia", features=[dark])
+    before = page.evaluate(folded)
+    assert before
+    assert page.evaluate(ground) != "rgb(255, 255, 255)"
+    with page.printed():
+        assert page.evaluate(ground) == "rgb(255, 255, 255)"
+        assert not page.evaluate(shown)
+        assert page.evaluate(folded) == 0
+    assert page.evaluate(folded) == before
+    assert page.evaluate(shown)
+
+
 @pytest.mark.parametrize("width", [380, 1600])
 @pytest.mark.parametrize("name", ["nsys/streams.sqlite.zst", "ncu/small.ncu-rep.zst"])
 def test_nothing_is_wider_than_the_window(tmp_path: Path, name: str, width: int) -> None:

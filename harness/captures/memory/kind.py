@@ -5,6 +5,12 @@ import re
 from harness.captures.kind import Format, Kept, Kind, Lazy
 
 _SNAPSHOT = "memory.json.gz"
+_OPENED = (
+    'python -c "import gzip, json, pickle, sys;'
+    " pickle.dump(json.load(gzip.open('{file}')), sys.stdout.buffer)\""
+    " | python -m torch.cuda._memory_viz trace_plot - -o memory.html"
+)
+"""The snapshot is kept as JSON, which anybody may read; torch's own page is made of a pickle."""
 
 KIND = Kind(
     name="memory",
@@ -40,5 +46,5 @@ KIND = Kind(
     compared_by="memory_pools",
     summarise=Lazy("harness.analysis.summary:memory_snapshot"),
     show=Lazy("harness.cli.shown.memory:show"),
-    kept=(Kept(_SNAPSHOT, rank=0),),
+    kept=(Kept(_SNAPSHOT, rank=0, opens=(("memory_viz of torch", _OPENED),)),),
 )

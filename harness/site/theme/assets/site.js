@@ -1,15 +1,18 @@
 // What the pages of the site do beyond the theme.
 "use strict";
 
-/** Show what is folded on paper, and fold it again. */
-function unfoldForPrint() {
-  let folded = [];
+/** On paper, show what is folded in light colours; afterwards, as it was. */
+function prepareForPrint() {
+  let folded = [], scheme = "";
   addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll("details:not([open])")];
     for (const each of folded) each.open = true;
+    scheme = document.body.dataset.mdColorScheme;
+    document.body.dataset.mdColorScheme = "default";
   });
   addEventListener("afterprint", () => {
     for (const each of folded) each.open = false;
+    document.body.dataset.mdColorScheme = scheme;
   });
 }
 
@@ -21,7 +24,7 @@ function openTarget() {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
-  unfoldForPrint();
+  prepareForPrint();
   openTarget();
   addEventListener("hashchange", openTarget);
   document.querySelector(".md-search")?.setAttribute("aria-label", "Search");

@@ -1,0 +1,157 @@
+"""What a page shows of one subject: its timeline, findings, tables and counters."""
+
+from base64 import b64encode
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from harness.analysis import roofline, summary
+from harness.analysis.diagnose import conclude
+from harness.analysis.diagnose.families import Capture
+from harness.analysis.diagnose.finding import Finding
+from harness.analysis.kernels import short_name
+from harness.analysis.roofline import Roofline
+from harness.captures.registry import by_cost
+from harness.errors import UsageError
+from harness.evidence.subject import Subject
+from harness.evidence.tables import LARGE
+from harness.report import finding_text
+from harness.report.sections import memory_timeline
+from harness.view import lanes, packing
+
+MOST_EVENTS = 2_000_000
+"""Events of a page; 275 000 of a repetitive export take 1.2 MB, and 40 bytes each in a browser."""
+
+_FINDINGS = 5
+_TABLES = {
+    "kernels": "Kernels",
+    "by_kernel": "Kernels by hardware counters",
+    "operators": "Operators",
+    "calls": "CUDA calls",
+    "idle": "Idle time by what the host did",
+    "copies": "Copies",
+    "pools": "Memory by pool",
+    "sites": "Memory by stack",
+}
+"""Lists of a summary that the page shows as tables, and their captions."""
+_NOT_SHOWN = frozenset({"cell", "stack"})
+_NO_BYTES = {"pools": frozenset({"pool", "segments", "reserved_bytes", "allocated_bytes"})}
+_NO_ROWS = pl.DataFrame()
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A subject as a page shows it: ``shown`` is what the page's script reads."""
+
+    subject: Subject
+    shown: dict[str, Any]
+    roofline: Roofline
+
+
+def of(subject: Subject) -> Panel:
+    """Return a subject's panel; UsageError for more events than a browser holds."""
+    return Panel(subject, _shown(subject), roofline.of_subject(subject))
+
+
+def _shown(subject: Subject) -> dict[str, Any]:
+    captures = {
+        kind: Capture(subject.label, tables, subject.conditions.get(kind, {}), kind)
+        for kind, tables in subject.captures.items()
+    }
+    summaries = {
+        kind: summary.by_kind(kind, capture.tables, subject.label)
+        for kind, capture in captures.items()
+    }
+    drawn = next((kind.name for kind in by_cost() if _has_operations(captures.get(kind.name))), "")
+    told = {
+        kind: found
+        for kind, found in summaries.items()
+        if kind == drawn or not _has_operations(captures[kind])
+    }
+    rows = [row for found in told.values() for row in found.get("kernels", [])]
+    return {
+        "short": {row["name"]: short_name(row["name"]) for row in rows},
+        "conditions": captures[drawn].conditions if drawn else {},
+        "findings": _findings(list(captures.values())),
+        "timeline": _timeline(captures[drawn]) if drawn else None,
+        "memory": next(filter(None, map(_memory, captures.values())), None),
+        "tables": {
+            caption: [_row(row, bytes_but=_NO_BYTES.get(name)) for row in found[name]]
+            for found in told.values()
+            for name, caption in _TABLES.items()
+            if found.get(name) and not (name == "kernels" and "by_kernel" in found)
+        },
+        "counters": {
+            row["name"]: _row(row) for found in told.values() for row in found.get("by_kernel", [])
+        },
+    }
+
+
+def _memory(capture: Capture) -> str | None:
+    """Return the figure of the allocator's history, as the URL of an SVG."""
+    if "memory_timeline" not in capture.tables:
+        return None
+    figure = memory_timeline.draw_capture(capture.tables)
+    return figure and f"data:image/svg+xml;base64,{b64encode(figure.encode()).decode()}"
+
+
+def _has_operations(capture: Capture | None) -> bool:
+    return capture is not None and bool(capture.tables.get("gpu_ops", _NO_ROWS).height)
+
+
+def _row(row: dict[str, Any], bytes_but: frozenset[str] | None = None) -> dict[str, Any]:
+    """Return the parts of a summary's row that a table can show.
+
+    With ``bytes_but``, all columns but these are bytes, and their names say so.
+    """
+    return {
+        f"{name} bytes" if bytes_but and name not in bytes_but else name: value
+        for name, value in row.items()
+        if name not in _NOT_SHOWN and not isinstance(value, list | tuple | dict)
+    }
+
+
+def _findings(captures: list[Capture]) -> list[dict[str, Any]]:
+    most = max(each.tables.get("gpu_ops", _NO_ROWS).height for each in captures)
+    if most > LARGE:
+        return []
+    shown, _ = finding_text.mattering(conclude.diagnose(captures), _FINDINGS)
+    return [
+        {
+            "id": finding.id,
+            "title": finding.title,
+            "cost": finding_text.costs(finding) if finding.stake else "",
+            "evidence": [
+                finding_text.number_of(each)
+                for each in finding.evidence[: finding_text.EVIDENCE_SHOWN]
+            ],
+            "advice": [f"{name}: {'; '.join(texts)}" for name, texts in _advice(finding) if texts],
+        }
+        for finding in shown
+    ]
+
+
+def _advice(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    where = f"{finding.where}, {short_name(finding.kernel)}" if finding.kernel else finding.where
+    return ("where", (where,)), ("fix", finding.fix), ("next", finding.next)
+
+
+def _timeline(capture: Capture) -> dict[str, Any]:
+    timeline = lanes.timeline(capture)
+    if timeline.count > MOST_EVENTS:
+        raise UsageError(
+            f"{timeline.count:,} events, a page holds {MOST_EVENTS:,}",
+            where=capture.label,
+            remedy="record fewer steps",
+        )
+    packed = packing.packed(timeline)
+    packed["causes"] = sorted(
+        {
+            cause
+            for lane in timeline.lanes
+            if lane.what == lanes.IDLE
+            for cause in lane.events["kind"]
+        }
+    )
+    return packed
