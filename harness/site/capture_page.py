@@ -17,7 +17,7 @@ from harness.site.tree import Tree
 _NAME = "captures.md"
 _TIMELINES = (
     "A timeline is a page of its own, made of the evidence as `harness view` makes it: it shows the"
-    " measured steps to zoom into, findings, kernels and memory.\n\n"
+    " measured steps to zoom into, findings, kernels with their counters, and memory.\n\n"
 )
 _PAIRS = (
     "Two variants on one time scale, with what changed between them as `harness diff` tells it. Of"
@@ -59,7 +59,7 @@ def add(tree: Tree, study: Page, timelines: Timelines) -> str:
 
 def _cells(study: Page, timelines: Timelines) -> Markdown:
     rows: list[list[str]] = [
-        [*_labels(study, cell), Markdown(f"[timeline]({link(name)})")]
+        [*_labels(study, cell), _link(_has(cell, timelines), name)]
         for cell, name in timelines.single.items()
     ]
     return table(["case", "variant", ""], rows, numeric_from=3, whole=True)
@@ -72,18 +72,27 @@ def _pairs(study: Page, timelines: Timelines, folder: str) -> Iterator[str]:
         return
     a, b = next(iter(timelines.pairs), (cells[0], cells[1]))
     names = [f"{folder}:{case}.{variant}" for case, variant in (a, b)]
-    command = listing([f"harness view {names[0]} {names[1]} -o both.html"], "sh")
+    command = listing([f"harness view {names[0]} \\", f"    {names[1]} -o both.html"], "sh")
     yield f"## Side by side\n\n{_PAIRS}{command}"
     rows: list[list[str]] = [
-        [_labels(study, a)[0], *(_labels(study, each)[1] for each in (a, b)), _link(name)]
+        [
+            _labels(study, a)[0],
+            *(_labels(study, each)[1] for each in (a, b)),
+            _link("side by side", name),
+        ]
         for (a, b), name in timelines.pairs.items()
     ]
     if rows:
         yield table(["case", "A", "B", ""], rows, numeric_from=4, whole=True)
 
 
-def _link(name: str) -> Markdown:
-    return Markdown(f"[side by side]({link(name)})")
+def _has(cell: Cell, timelines: Timelines) -> str:
+    """Return the name of a cell's page, by what that has."""
+    return "timeline" if cell in timelines.drawn else "counters or memory"
+
+
+def _link(text: str, name: str) -> Markdown:
+    return Markdown(f"[{text}]({link(name)})")
 
 
 def _labels(study: Page, cell: Cell) -> tuple[str, str]:

@@ -22,10 +22,14 @@ Cell = tuple[str, str]
 
 @dataclass(frozen=True)
 class Timelines:
-    """The pages of a report's timelines, from the report's folder: by cell, and by two cells."""
+    """The pages of a report's timelines, from the report's folder: by cell, and by two cells.
+
+    ``drawn``: the cells whose page has a timeline; the others have counters or memory alone.
+    """
 
     single: dict[Cell, str]
     pairs: dict[tuple[Cell, Cell], str]
+    drawn: frozenset[Cell]
 
 
 def place(case: str, variant: str) -> str:
@@ -55,7 +59,8 @@ def add(tree: Tree, study: Page, findings: Mapping[str, str]) -> Timelines:
         for shown in _drawn(tree.pages[f"{folder}/README.md"], tuple(single))
         for a, b in pairwise(shown)
     }
-    return Timelines(single, pairs)
+    drawn = frozenset(cell for cell, each in panels.items() if each.shown["timeline"])
+    return Timelines(single, pairs, drawn)
 
 
 def _panels(evidence: Folder) -> Iterator[tuple[Cell, Panel]]:

@@ -55,6 +55,7 @@ def test_sha256_are_those_of_the_files(study: Page) -> None:
 
 def test_the_page_opens_each_claim_once(study: Page) -> None:
     tree = Tree(study.folder.parents[1])
+    tree.pages[f"{study.folder.relative_to(tree.checkout)}/README.md"] = "# Worklog\n"
     page = claim_page.add(tree, study)
     text = tree.made[page]
     for result in study.results:

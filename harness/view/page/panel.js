@@ -62,6 +62,12 @@ function describe(timeline, panel, event) {
   return [el("div", {}, el("h3", {}, title), definitions(rows))];
 }
 
+/** Return what stands in place of a timeline: the counters of the longest kernel, where there are any. */
+function withoutTimeline(panel) {
+  const [longest] = Object.keys(panel.counters);
+  return longest ? ofKernel(panel, longest, []) : [el("p", {}, "No timeline: no capture here holds one.")];
+}
+
 /** Return a panel's parts: its timeline, null without one, what stands at `top` and the `rest`. */
 async function panelOf(view, panel) {
   const several = data.panels.length > 1;
@@ -83,7 +89,7 @@ async function panelOf(view, panel) {
     (timeline?.canvas ?? detail).scrollIntoView({ block: "nearest" });
   };
   top.append(detail);
-  if (!timeline) detail.replaceChildren(el("p", {}, "No timeline: no capture of this part holds one."));
+  if (!timeline) detail.replaceChildren(...withoutTimeline(panel));
   if (panel.memory) rest.append(el("img", { src: panel.memory, alt: "Reserved and allocated memory over the events of the allocator" }));
   for (const [place, [caption, rows]] of Object.entries(panel.tables).entries()) {
     const choose = caption.startsWith("Kernels") ? (row) => show(row.name) : null;
