@@ -108,7 +108,8 @@ OTHER_WORDS = {
     "probe/profiler_range.py": {"torch"},  # the package
     "report/sections/claims.py": {"torch"},  # the package
     "site/pages.py": {"memory"},  # the page of that name in docs/
-    "view/document.py": {"memory"},  # the part of the page that draws the allocator
+    "view/panel.py": {"memory"},  # the part of the page that draws the allocator
+    "view/roofline_plot.py": {"memory"},  # the limit of a kernel
 }
 """Files in which a kind's name is a word for something else."""
 LEVEL = {"memory"}  # in the diagnosis, a level of the stack and the findings on it
