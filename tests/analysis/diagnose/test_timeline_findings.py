@@ -262,6 +262,20 @@ def test_idle_time_until_managed_pages_move_asks_for_page_faults() -> None:
     assert told == pytest.approx(100 * 30 * 100 / (1000 + 30 * 120), rel=0.02)
 
 
+def test_a_program_that_still_reserves_memory_is_not_steady() -> None:
+    program = Program()
+    for _ in range(30):
+        program.launch(100 * US)
+        program.synchronise()
+        program.call("cudaMalloc", 1 * MS)
+    first = diagnosed(program).findings[0]
+    assert first.id == "abstain"
+    idle = {each.metric: each.value for each in first.evidence}
+    assert idle["idle while memory is reserved and kept"] == pytest.approx(90, abs=2)
+    assert first.share == pytest.approx(0.9, abs=0.02)
+    assert len(first.next) == 1
+
+
 def test_a_single_operation_is_no_gpu_that_does_not_compute() -> None:
     program = Program()
     program.launch(1 * MS)

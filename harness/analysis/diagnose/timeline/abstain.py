@@ -10,14 +10,26 @@ from dataclasses import replace
 from harness.analysis import copies, idle_causes
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import ABSTAIN, Finding, Kind
+from harness.analysis.diagnose.timeline import allocator_churn
 from harness.analysis.diagnose.timeline_view import TimelineView
 
 KIND = Kind(
     ABSTAIN, "timeline", "The GPU does not compute all the time, and the capture does not say why."
 )
 _KNOWN = (copies.PAGEABLE, copies.PINNED, copies.MANAGED)
+_LEAST = thresholds.MATTERS * 100
 _FRAGMENT = "The capture holds too few operations on the GPU to show what the program does."
 _STEADY = "capture several steps after the warm-up, each in a range of its own"
+
+
+def _reserving(view: TimelineView) -> float:
+    """Return the idle time in calls that reserve memory, again and again, where hardly any frees.
+
+    So a program grows to its working size; it is no churn and no steady state either.
+    """
+    if not view.repeats(idle_causes.ALLOCATE) or any(allocator_churn.found(view)):
+        return 0.0
+    return view.idle(idle_causes.ALLOCATE)
 
 
 def found(view: TimelineView) -> Iterator[Finding]:
@@ -43,11 +55,12 @@ def found(view: TimelineView) -> Iterator[Finding]:
             " --cuda-um-gpu-page-faults=true",
         ),
         (view.percent("idle for causes that happen once", view.once), _STEADY),
+        (view.percent("idle while memory is reserved and kept", _reserving(view)), _STEADY),
     ]
     doubts.sort(key=lambda doubt: -doubt[0].value)
     few = view.operations < thresholds.LEAST_OPERATIONS * view.unmarked
     number = view.number("operations on the GPU", view.operations, "", thresholds.LEAST_OPERATIONS)
-    large = [advice for each, advice in doubts if each.value >= thresholds.MATTERS * 100]
+    large = dict.fromkeys(advice for each, advice in doubts if each.value >= _LEAST)
     finding = KIND.finding(
         view.where,
         (
