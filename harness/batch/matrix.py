@@ -102,7 +102,8 @@ def load(path: Path) -> Matrix:
     try:
         return Matrix.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
-        raise UsageError(f"not readable: {error.strerror}", where=path) from None
+        remedy = "docs/clusters.md has an example"
+        raise UsageError(f"not readable: {error.strerror}", where=path, remedy=remedy) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"no TOML: {error}", where=path) from None
     except ValidationError as error:

@@ -15,6 +15,7 @@ from harness.cli.diagnose import diagnose
 from harness.cli.diff import diff
 from harness.cli.doctor import doctor
 from harness.cli.explain_claim import explain_claim
+from harness.cli.help import Command
 from harness.cli.import_captures import import_captures
 from harness.cli.inspect import inspect
 from harness.cli.join import join
@@ -69,4 +70,5 @@ def _name(command: CommandInfo) -> str:
 
 for group, prefix in ((app, ""), (captures, "captures ")):
     for command in group.registered_commands:
+        command.cls = Command
         command.epilog = examples.epilog(prefix + _name(command))

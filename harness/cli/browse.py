@@ -18,7 +18,9 @@ def browse(
             "--output", "-o", help="The folder to write, instead of serving.", metavar="FOLDER"
         ),
     ] = None,
-    port: Annotated[int, typer.Option("--port", help="The port on 127.0.0.1.", min=0)] = 8000,
+    port: Annotated[
+        int, typer.Option("--port", help="The port on 127.0.0.1.", min=0, max=65535)
+    ] = 8000,
 ) -> None:
     """Show the reports as a site.
 

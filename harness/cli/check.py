@@ -21,16 +21,24 @@ _WORSE, _NOT_WHOLE = 1, 3
 def check(
     problem: MaybeProblem = None,
     run: Annotated[
-        Path | None, typer.Option("--run", help="A run folder; the newest if absent.")
+        Path | None,
+        typer.Option("--run", metavar="FOLDER", help="A run folder; the newest if absent."),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option("--report", help="A report's folder; the published one if there is no run."),
+        typer.Option(
+            "--report",
+            metavar="FOLDER",
+            help="A report's folder; the published one if there is no run.",
+        ),
     ] = None,
     against: Annotated[
-        Path | None, typer.Option(help="Say what got worse since this run or report.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Say what got worse since this run or report."),
     ] = None,
-    junit: Annotated[Path | None, typer.Option(help="Also write JUnit XML here.")] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML here.")
+    ] = None,
     github: Annotated[
         bool, typer.Option("--github", help="Also print annotations for GitHub Actions.")
     ] = False,

@@ -18,13 +18,15 @@ def contribute(
         ),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option("--report", help="The folder of the report to pack.")
+        Path | None,
+        typer.Option("--report", metavar="FOLDER", help="The folder of the report to pack."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="The archive to write.")
     ] = None,
     word: Annotated[
-        list[str] | None, typer.Option("--word", help="Also leave this word out; may be repeated.")
+        list[str] | None,
+        typer.Option("--word", metavar="WORD", help="Also leave this word out; may be repeated."),
     ] = None,
     check: Annotated[
         Path | None, typer.Option("--check", help="Check this archive or report instead.")

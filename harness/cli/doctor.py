@@ -9,7 +9,10 @@ from harness.cli import engine_options
 
 def doctor(
     engine: Annotated[
-        str, typer.Option(help=f"Fail if this engine cannot work: {engine_options.NAMES}.")
+        str,
+        typer.Option(
+            metavar="ENGINE", help=f"Fail if this engine cannot work: {engine_options.NAMES}."
+        ),
     ] = "auto",
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:

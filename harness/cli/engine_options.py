@@ -13,18 +13,22 @@ if TYPE_CHECKING:
 NAMES = ", ".join(["auto", *ENGINES][:-1]) + f" or {list(ENGINES)[-1]}"
 """The names that ``--engine`` takes, for a help text."""
 
-Engine = Annotated[str, typer.Option(help=f"{NAMES}.")]
-Python = Annotated[Path | None, typer.Option(help="An interpreter that has torch.")]
+Engine = Annotated[str, typer.Option(metavar="ENGINE", help=f"{NAMES}.")]
+Python = Annotated[Path | None, typer.Option(metavar="FILE", help="An interpreter that has torch.")]
 Wheels = Annotated[
     Path | None,
     typer.Option(exists=True, file_okay=False, help="Install from this folder, offline."),
 ]
 BuildArguments = Annotated[
-    list[str] | None, typer.Option(help="NAME=VALUE for the base image's build.")
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="An argument of the base image's build."),
 ]
-Image = Annotated[str | None, typer.Option(help="Run in this image, and build none.")]
+Image = Annotated[
+    str | None, typer.Option(metavar="IMAGE", help="Run in this image, and build none.")
+]
 Mounts = Annotated[
-    list[Path] | None, typer.Option(help="Show this host folder to containers, read only.")
+    list[Path] | None,
+    typer.Option(metavar="FOLDER", help="Show this host folder to containers, read only."),
 ]
 
 

@@ -16,7 +16,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "harness run 1 --gpus 0,2            side by side on two GPUs",
         "harness run 1 --resume runs/1-torchao-float8/20261121-101500",
     ),
-    "matrix": ("harness matrix clusters/nightly.toml --dry-run",),
+    "matrix": ("harness matrix nightly.toml --dry-run     the file: docs/clusters.md",),
     "join": ("harness join runs/1-torchao-float8/FIRST runs/1-torchao-float8/SECOND",),
     "extract": ("harness extract 1",),
     "check": (

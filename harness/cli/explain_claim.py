@@ -23,11 +23,16 @@ def explain_claim(
     claim: Annotated[str, typer.Argument(help="The claim's id, as harness check prints it.")],
     problem: MaybeProblem = None,
     run: Annotated[
-        Path | None, typer.Option("--run", help="A run folder; the newest if absent.")
+        Path | None,
+        typer.Option("--run", metavar="FOLDER", help="A run folder; the newest if absent."),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option("--report", help="A report's folder; the published one if there is no run."),
+        typer.Option(
+            "--report",
+            metavar="FOLDER",
+            help="A report's folder; the published one if there is no run.",
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
@@ -56,8 +61,8 @@ def explain_claim(
         document = judgement.as_json(study, [result], scope)[0]
         output.as_json(document | _document(study, evidence, found, kept, result.claim.bound))
         return
-    for line in (*judgement.lines(study, result), f"judged: {evidence.label}"):
-        output.say(line)
+    judgement.tell(study, result)
+    output.say(f"judged: {evidence.label}")
     for each in found:
         output.say()
         for line in _lines(each, kept):

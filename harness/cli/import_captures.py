@@ -18,7 +18,10 @@ def import_captures(
         typer.Option("--range", help="The NVTX range or annotation that marks a step."),
     ] = None,
     run: Annotated[
-        Path | None, typer.Option("--run", help="Add them to this run, which was imported as well.")
+        Path | None,
+        typer.Option(
+            "--run", metavar="FOLDER", help="Add them to this run, which was imported as well."
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:

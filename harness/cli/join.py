@@ -7,7 +7,7 @@ import typer
 
 
 def join(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN…", help="Run folders.")],
+    runs: Annotated[list[Path], typer.Argument(help="Run folders, two or more.")],
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Join runs of one problem by several GPUs of one model.

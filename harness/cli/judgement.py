@@ -1,8 +1,6 @@
 """The verdicts on a problem's claims, printed; and those that this run could not give."""
 
-import shutil
-from collections.abc import Iterator
-from textwrap import shorten, wrap
+from textwrap import shorten
 
 from harness.analysis import claims, reliability
 from harness.analysis.claims import ClaimResult
@@ -16,7 +14,6 @@ from harness.report import verdicts
 LEFT_OUT = "not in the short run"
 _MOST_NAMES = 6
 _MOST_LETTERS = 100
-_WIDEST = 100
 _INDENT = "    "
 
 
@@ -33,41 +30,37 @@ def metrics(study: Problem, evidence: Folder) -> Metrics:
 
 
 def show(study: Problem, of: Scope, evidence: Folder) -> None:
-    """Print verdict, value, bound and statement of the claims to judge, and name the others."""
+    """Print each claim to judge, the names of the others, and how many were reproduced.
+
+    What was noticed while the cells measured comes first, as there may be much of it.
+    """
+    for note in reliability.notes(evidence.tables):
+        output.prose(f"noticed: {note}", _INDENT)
     for kind in ("bound", "advice"):
         for result in of.judged:
             if result.claim.kind == kind:
-                for line in lines(study, result):
-                    output.say(line)
+                tell(study, result)
     other = "GPU" if evidence.origin.run.target.device == "cpu" else "CPU"
     for title, results in ((f"needs a {other}", of.elsewhere), (LEFT_OUT, of.left_out)):
         if results:
-            output.say(f"{title}: {_some([result.claim.id for result in results])}")
-    for note in reliability.notes(evidence.tables):
-        output.say(f"noticed: {note}")
+            output.prose(f"{title}: {_some([result.claim.id for result in results])}", _INDENT)
+    output.say(verdicts.tally(verdicts.by_verdict(of.judged)))
 
 
-def lines(study: Problem, result: ClaimResult) -> Iterator[str]:
-    """Yield the lines on a claim: verdict and numbers, the statement, and why it is so."""
+def tell(study: Problem, result: ClaimResult) -> None:
+    """Print a claim: verdict and numbers, the statement, and why it is so."""
     claim, unit = result.claim, result.measured.unit
     bound = verdicts.limit(claim.bound, unit)
     promised = f"a gain {bound}" if isinstance(claim, Advice) else bound
     measured = "" if result.measured.value is None else f" {verdicts.value(result)},"
-    yield f"{result.verdict}: {claim.id}:{measured} claimed {promised}"
+    output.prose(f"{result.verdict}: {claim.id}:{measured} claimed {promised}", _INDENT)
     doubt = shorten(result.measured.doubt, _MOST_LETTERS, placeholder=" …")  # whole on the page
     instead = claim.otherwise if result.verdict == "refuted" else ""
     why = "; ".join(filter(None, [verdicts.why(study, result), doubt]))
-    width = min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST)
     for label, text in (("", claim.statement), ("in truth: ", instead), ("why: ", why)):
         if text:
-            yield from wrap(
-                f"{label}{' '.join(text.split())}",
-                width,
-                initial_indent=_INDENT,
-                subsequent_indent=_INDENT + " " * len(label),
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
+            said = f"{_INDENT}{label}{' '.join(text.split())}"
+            output.prose(said, _INDENT + " " * len(label))
 
 
 def _some(names: list[str]) -> str:

@@ -19,7 +19,7 @@ _SOME_FAILED = 4
 def matrix(
     file: Annotated[Path, typer.Argument(help="A TOML file: problems, on, software.")],
     resume: Annotated[
-        Path | None, typer.Option(help="Go on with this matrix: runs/matrix/….")
+        Path | None, typer.Option(metavar="FOLDER", help="Go on with this matrix: runs/matrix/….")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runs; start none.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 from typing import Literal
 
 from harness.cli import layout
@@ -23,6 +24,22 @@ def as_json(value: object) -> None:
 def say(line: str = "", *, to_stderr: bool = False) -> None:
     """Print one line."""
     print(plain(line), file=sys.stderr if to_stderr else sys.stdout)
+
+
+def prose(text: str, indent: str = "") -> None:
+    """Print a sentence on as many lines as it needs, broken between words only.
+
+    From the second line on, lines begin with ``indent``.
+    """
+    width = min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST)
+    for line in wrap(
+        text,
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ):
+        say(line)
 
 
 def table(
@@ -59,6 +76,8 @@ def table(
     console.print(drawn)
 
 
+_WIDEST = 100
+"""The longest line of prose, however wide the terminal is."""
 _BETWEEN = "   "
 """Between two columns."""
 

@@ -16,7 +16,7 @@ def show(asked: Session) -> None:
     """Print a row a case, variant and capture: how many cells it has, and the seconds of one."""
     expected = asked.durations()
     counts = Counter(key_of(cell) for cell in asked.to_run)
-    output.say(account.opening(asked, expected))
+    output.prose(account.opening(asked, expected))
     output.table(
         ("case", "variant", "capture", "cells", "each takes", "together"),
         [
@@ -25,7 +25,9 @@ def show(asked: Session) -> None:
         ],
     )
     if not expected:
-        output.say("how long a cell takes is known once it was run here, or on a GPU of this model")
+        output.prose(
+            "how long a cell takes is known once it was run here, or on a GPU of this model"
+        )
 
 
 def as_json(asked: Session) -> list[dict[str, Any]]:

@@ -13,11 +13,15 @@ if TYPE_CHECKING:
 _NOT_RENDERED = 2
 
 RunOption = Annotated[
-    Path | None, typer.Option("--run", help="A run folder; the newest if absent.")
+    Path | None, typer.Option("--run", metavar="FOLDER", help="A run folder; the newest if absent.")
 ]
 ReportOption = Annotated[
     Path | None,
-    typer.Option("--report", help="A report's folder; the published one if there is no run."),
+    typer.Option(
+        "--report",
+        metavar="FOLDER",
+        help="A report's folder; the published one if there is no run.",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 

@@ -10,24 +10,30 @@ Rounds = Annotated[
     int | None, typer.Option(help="Times that each timing cell runs, if not the problem's.")
 ]
 Part = Annotated[
-    str | None, typer.Option(help="Run one part of the plan: 0/8 is the first of at most 8.")
+    str | None,
+    typer.Option(metavar="I/N", help="Run one part of the plan: 0/8 is the first of at most 8."),
 ]
 Gpus = Annotated[
-    str | None, typer.Option(help="Run cells side by side on these GPUs, such as 0,2.")
+    str | None,
+    typer.Option(metavar="LIST", help="Run cells side by side on these GPUs, such as 0,2."),
 ]
 Jobs = Annotated[
     int | None,
     typer.Option(help="Cells that set up side by side; one measures. As the machine bears."),
 ]
 LockClocks = Annotated[
-    int | None, typer.Option(help="Hold the SM clock at so many MHz; undone at the end.", min=1)
+    int | None,
+    typer.Option(metavar="MHZ", help="Hold the SM clock at so many MHz; undone at the end.", min=1),
 ]
 Full = Annotated[
     bool, typer.Option("--full", help="Every cell, not only what headline claims need.")
 ]
-Resume = Annotated[Path | None, typer.Option(help="Go on with this run folder.")]
+Resume = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with this run folder.")]
 On = Annotated[
-    str | None, typer.Option(help="Run as jobs of this cluster: clusters/NAME.toml, or a path.")
+    str | None,
+    typer.Option(
+        metavar="CLUSTER", help="Run as jobs of this cluster: clusters/NAME.toml, or a path."
+    ),
 ]
 Cancel = Annotated[
     bool, typer.Option("--cancel", help="Ctrl-C cancels the cluster's jobs; else they go on.")

@@ -13,6 +13,7 @@ from harness.engines.options import Options
 from harness.errors import ToolError, UsageError
 from harness.machine.target import Target
 from harness.problem.model import Problem
+from harness.problem.names import nearest
 from harness.references import resolve
 
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
@@ -24,8 +25,9 @@ WorkOn = Callable[[str, Path], None]
 
 def known(wanted: str) -> None:
     """Raise UsageError for a name that is neither an engine's nor "auto"."""
-    if wanted not in ("auto", *ENGINES):
-        raise UsageError(f"no engine {wanted!r}", remedy=f"there are: auto, {', '.join(ENGINES)}")
+    names = ("auto", *ENGINES)
+    if wanted not in names:
+        raise UsageError(f"no engine {wanted!r}", remedy=nearest(wanted, names))
 
 
 def node_of(wanted: str, options: Options) -> Node:

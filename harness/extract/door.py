@@ -1,5 +1,6 @@
 """The one door: a run, a cell, a report, a capture file or a folder of files becomes a subject."""
 
+import difflib
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ def opened(text: str, *, brief: bool = False) -> Subject | CaptureFiles | Folder
     path, (folder, _, cell) = Path(text), text.rpartition(":")
     if not path.exists() and folder and Path(folder).is_dir():
         return whole(Path(folder), cell).named(cell)
+    if not path.exists():
+        raise CaptureError("no such file", where=text, remedy=_near(path))
     if not path.is_dir():
         return capture(path, brief=brief)
     from harness.store import run_folder
@@ -37,6 +40,17 @@ def opened(text: str, *, brief: bool = False) -> Subject | CaptureFiles | Folder
     if (path / run_folder.RECORD).is_file():
         return _cell(path, brief=brief)
     return _files(path, brief=brief)
+
+
+def _near(path: Path) -> str:
+    """Return a remedy for a path that leads nowhere: names beside it that are like its own."""
+    try:
+        beside = [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        return f"nor is there a folder {path.parent}"
+    near = difflib.get_close_matches(path.name, beside, n=2)
+    remedy = "name a capture file, a folder of them, a run or a report"
+    return f"did you mean {' or '.join(near)}?" if near else remedy
 
 
 def report(path: Path) -> Folder:

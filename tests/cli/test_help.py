@@ -1,0 +1,63 @@
+"""Every command's help on 80 columns, and messages on what cannot be used."""
+
+import re
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from harness.cli.app import app
+from harness.cli.examples import EXAMPLES
+from harness.errors import HarnessError
+from tests.support.paths import ROOT
+
+
+def harness(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments, env={"COLUMNS": "80"}, terminal_width=80)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_help_names_values_by_words_and_fits_80_columns(name: str) -> None:
+    shown = harness(*name.split(), "--help").stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert not re.search(r"<[a-z]|\[str|\[Path|\{", shown)
+    command: Any = typer.main.get_command(app)
+    for word in name.split():
+        command = command.commands[word]
+    usage = shown.partition("\n\n")[0]
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    for argument in arguments:
+        assert str(argument.name).upper() in usage or argument.metavar in usage
+
+
+def test_the_list_of_commands_says_each_in_one_line() -> None:
+    listed = harness("--help").stdout.partition("Commands:\n")[2].splitlines()
+    assert len(listed) == len({name.split()[0] for name in EXAMPLES})
+    assert all(line.endswith(".") and not line.endswith("...") for line in listed)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        (("inspect", "READM.md"), "READM.md: no such file (did you mean README.md"),
+        (("diagnose", "nowhere/x"), "nowhere/x: no such file (nor is there a folder nowhere)"),
+        (("view", "zzzzzz"), "name a capture file, a folder of them, a run or a report"),
+        (("doctor", "--engine", "podmen"), "no engine 'podmen' (did you mean podman?)"),
+        (("matrix", "none.toml"), "none.toml: not readable: No such file or directory (docs/"),
+        (("run", "1", "--variant", "bf16-eagr"), "did you mean bf16-eager"),
+    ],
+)
+def test_a_message_says_what_to_do(
+    arguments: tuple[str, ...], remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    error = harness(*arguments).exception
+    assert isinstance(error, HarnessError)
+    assert remedy in str(error)
+
+
+def test_a_port_beyond_the_last_is_refused_before_the_site_is_built() -> None:
+    done = harness("browse", "--port", "99999")
+    assert done.exit_code == 2
+    assert "65535" in done.output
