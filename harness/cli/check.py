@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.problem_argument import MaybeProblem
+from harness.cli.problem_argument import MaybeProblem, ReportFolder, RunFolder
 
 if TYPE_CHECKING:
     from harness.analysis.claims import ClaimResult
@@ -20,18 +20,8 @@ _WORSE, _NOT_WHOLE = 1, 3
 
 def check(
     problem: MaybeProblem = None,
-    run: Annotated[
-        Path | None,
-        typer.Option("--run", metavar="FOLDER", help="A run folder; the newest if absent."),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            "--report",
-            metavar="FOLDER",
-            help="A report's folder; the published one if there is no run.",
-        ),
-    ] = None,
+    run: RunFolder = None,
+    report: ReportFolder = None,
     against: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Say what got worse since this run or report."),

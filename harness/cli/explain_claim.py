@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli.problem_argument import MaybeProblem
+from harness.cli.problem_argument import MaybeProblem, ReportFolder, RunFolder
 
 if TYPE_CHECKING:
     from harness.analysis.origins import CellOrigin, MetricOrigin
@@ -22,18 +22,8 @@ if TYPE_CHECKING:
 def explain_claim(
     claim: Annotated[str, typer.Argument(help="The claim's id, as harness check prints it.")],
     problem: MaybeProblem = None,
-    run: Annotated[
-        Path | None,
-        typer.Option("--run", metavar="FOLDER", help="A run folder; the newest if absent."),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            "--report",
-            metavar="FOLDER",
-            help="A report's folder; the published one if there is no run.",
-        ),
-    ] = None,
+    run: RunFolder = None,
+    report: ReportFolder = None,
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Show what a claim rests on.

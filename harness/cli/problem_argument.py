@@ -1,5 +1,6 @@
-"""The argument that names a problem, and what a shell's completion offers for it."""
+"""The argument that names a problem, with its completion; options for its run or its report."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,5 +26,17 @@ MaybeProblem = Annotated[
     str | None,
     typer.Argument(
         help="Number, name or folder; the run's or report's if absent.", autocompletion=names
+    ),
+]
+RunFolder = Annotated[
+    Path | None,
+    typer.Option("--run", metavar="FOLDER", help="A run folder; the newest if absent."),
+]
+ReportFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        metavar="FOLDER",
+        help="A report's folder; the published one if there is no run.",
     ),
 ]

@@ -5,30 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.problem_argument import Problem, names
+from harness.cli.problem_argument import Problem, ReportFolder, RunFolder, names
 
 if TYPE_CHECKING:
     from harness.report.publish import Published
 
 _NOT_RENDERED = 2
 
-RunOption = Annotated[
-    Path | None, typer.Option("--run", metavar="FOLDER", help="A run folder; the newest if absent.")
-]
-ReportOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--report",
-        metavar="FOLDER",
-        help="A report's folder; the published one if there is no run.",
-    ),
-]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 
 
 def extract(
     problem: Problem,
-    run: RunOption = None,
+    run: RunFolder = None,
     json: JsonOption = False,
 ) -> None:
     """Turn a run's captures into evidence tables beside them."""
@@ -51,8 +40,8 @@ def report(
     problem: Annotated[
         str | None, typer.Argument(help="All committed reports if absent.", autocompletion=names)
     ] = None,
-    run: RunOption = None,
-    report: ReportOption = None,
+    run: RunFolder = None,
+    report: ReportFolder = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace a report that holds more than the run.")
     ] = False,

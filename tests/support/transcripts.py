@@ -1,6 +1,9 @@
-"""Transcripts of commands in a page: ``python -m tests.support.transcripts`` writes them anew."""
+"""Transcripts of commands in pages: ``python -m tests.support.transcripts`` writes them anew."""
 
 import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
 
 from typer.testing import CliRunner
 
@@ -9,7 +12,7 @@ from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "inspect.md"
 _BLOCK = re.compile(
-    r"^```console\n\$ harness (?P<command>.+)\n(?P<printed>[\s\S]*?)```$", re.MULTILINE
+    r"^```console\n\$ harness ?(?P<command>.*)\n(?P<printed>[\s\S]*?)```$", re.MULTILINE
 )
 
 
@@ -19,18 +22,31 @@ def blocks(page: str) -> dict[str, str]:
 
 
 def printed(command: str) -> str:
-    """Return what a command prints on 80 columns, without spaces at the ends of lines."""
-    result = CliRunner().invoke(app, command.split(), env={"COLUMNS": "80"}, catch_exceptions=False)
-    return re.sub(r" +$", "", result.stdout, flags=re.MULTILINE).rstrip("\n") + "\n"
+    """Return what a command prints on 80 columns, without spaces at the ends of lines.
+
+    Of ``COMMAND | head -N``, that is the first N lines.
+    """
+    words, _, most = command.partition(" | head -")
+    result = CliRunner().invoke(app, words.split(), env={"COLUMNS": "80"}, catch_exceptions=False)
+    text = re.sub(r" +$", "", result.stdout, flags=re.MULTILINE).rstrip("\n")
+    return "\n".join(text.split("\n")[: int(most) if most else None]) + "\n"
 
 
-def rewritten(page: str) -> str:
-    """Return a page with what its commands print now; run it in the checkout's root."""
-    return _BLOCK.sub(
-        lambda block: f"```console\n$ harness {block['command']}\n{printed(block['command'])}```",
-        page,
-    )
+def with_printed(page: str, of: Callable[[str], str]) -> str:
+    """Return a page with what its commands print, as ``of`` says."""
+
+    def block(match: re.Match[str]) -> str:
+        command = match["command"]
+        typed = f"$ harness {command}".rstrip()
+        return f"```console\n{typed}\n{of(command)}```"
+
+    return _BLOCK.sub(block, page)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(rewritten(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    from tests.support import visit
+
+    PAGE.write_text(with_printed(PAGE.read_text(encoding="utf-8"), printed), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        page = visit.rewritten(visit.PAGE.read_text(encoding="utf-8"), Path(folder).resolve())
+        visit.PAGE.write_text(page, encoding="utf-8")
