@@ -12,8 +12,8 @@ def audit(
     subjects: Annotated[
         list[str],
         typer.Argument(
-            help="A trace of torch.profiler, and a report of Nsight Compute of one step of the same"
-            " program; or FOLDER:CASE.VARIANT of a run or report."
+            help="A trace of torch.profiler, or an export of Nsight Systems, and a report of Nsight"
+            " Compute of one step of the same program; or FOLDER:CASE.VARIANT of a run or report."
         ),
     ],
     json: Annotated[bool, typer.Option("--json", help="Print every row as JSON.")] = False,

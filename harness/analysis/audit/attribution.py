@@ -17,8 +17,10 @@ _OPTIMIZER = re.compile(
     r"(?:^| / )(?:Optimizer\.\w+#|[# ]*optimi[sz]er[# ]*(?: / |$))", re.IGNORECASE
 )
 """torch's own annotations (torch/optim/optimizer.py), and a user's of that name."""
-_TORCHS_OWN = re.compile(r"(?:Optimizer\.\w+|enumerate\(DataLoader\))#[^/]*")
-"""Annotations that torch makes unasked: they say nothing of where the model is."""
+_UNASKED = re.compile(
+    r"(?:Optimizer\.\w+|enumerate\(DataLoader\))#[^/]*|(?:nccl|NCCL|cu[A-Z]+)\w*(?::.*)?(?: / .*)?"
+)
+"""Annotations that torch and libraries make unasked: they say nothing of where the model is."""
 _LOSS = re.compile(r"(?:^| / )(?:[# ]*loss[# ]*(?: / |$)|\w*Loss_\d+)", re.IGNORECASE)
 _BACKWARD = re.compile(r"(?:^| / )[# ]*backward[# ]*(?: / |$)", re.IGNORECASE)
 _LOSS_OPERATOR = re.compile(r"_loss|cross_entropy|log_softmax")
@@ -30,12 +32,15 @@ _NUMBER = re.compile(r"(?<=[._#])\d+(?=$|[._ /])")
 def attributed(ops: pl.DataFrame, origins: pl.DataFrame) -> pl.DataFrame:
     """Return operations with phase, path and operator, by what their launch stood in.
 
+    Where no launch has an operator, what is in no annotation is OUTSIDE.
     ``path``: the annotations and modules, layers' numbers as ``*``; without any, autograd's node or
     the operator. ``ops`` has correlation and in_graph.
     """
     texts = origins.with_columns(pl.col("operator", "node", "scope").cast(pl.String))
     known = texts.unique("correlation", keep="first")
-    scoped = any(not _TORCHS_OWN.fullmatch(each) for each in known["scope"].drop_nulls().unique())
+    scoped = known["operator"].is_null().all() or any(
+        not _UNASKED.fullmatch(each) for each in known["scope"].drop_nulls().unique()
+    )
     kinds = known.select("operator", "node", "scope").unique()
     phases = [_phase(*row, scoped=scoped) for row in kinds.iter_rows()]
     paths = [_path(*row) for row in kinds.iter_rows()]

@@ -2,11 +2,11 @@
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
-from harness.analysis.audit import attribution, counted, limits, rows, step_ops
+from harness.analysis.audit import attribution, by_ranges, counted, limits, rows, step_ops
 from harness.analysis.audit.attribution import UNATTRIBUTED
 from harness.analysis.audit.limits import Limits
 from harness.analysis.audit.rows import Row
@@ -78,19 +78,16 @@ class Audit:
 
 
 def audit(captures: Sequence[Capture]) -> Audit:
-    """Return the audit of one program's captures: a trace of torch.profiler, counters, times.
+    """Return the audit of one program's captures: a timeline, counters, times.
 
-    Raises UsageError where no capture says what launched the GPU's work.
+    A trace of torch.profiler tells operators and modules, another timeline the ranges around each
+    launch. Raises UsageError without a timeline.
     """
     telling = [each for each in captures if each.kind in filling("origins")]
     trace = _one(telling, "gpu_ops", "torch.profiler trace")
     if trace is None:
-        raise UsageError(
-            "no capture says which operators launched the GPU's work",
-            where=captures[0].label if captures else None,
-            remedy="name a trace of torch.profiler with CPU and CUDA activities",
-        )
-    if _is_older(trace):
+        trace = _by_ranges(captures)
+    elif _is_older(trace):
         raise UsageError(
             "this evidence does not hold what launched each operation",
             where=trace.label,
@@ -106,6 +103,20 @@ def audit(captures: Sequence[Capture]) -> Audit:
     ops = counted.with_counters(ops, (warm or trace).tables["counters"])
     ops = limits.with_use(ops.with_columns(flushed.alias("flushed_bytes")), known)
     return _concluded(captures, trace, found, ops, known)
+
+
+def _by_ranges(captures: Sequence[Capture]) -> Capture:
+    """Return the timeline that has ranges but no operators; UsageError without one."""
+    timelines = [each for each in captures if each.kind in filling("ranges")]
+    timeline = _one(timelines, "gpu_ops", "timeline")
+    if timeline is None:
+        raise UsageError(
+            "no capture says which operators launched the GPU's work",
+            where=captures[0].label if captures else None,
+            remedy="name a trace of torch.profiler with CPU and CUDA activities",
+        )
+    origins = by_ranges.origins(timeline.tables)
+    return replace(timeline, tables=timeline.tables | {"origins": origins})
 
 
 def _is_older(trace: Capture) -> bool:
@@ -176,7 +187,7 @@ def _concluded(
         compulsory_bytes=_fact(captures, "compulsory_bytes"),
         flop=_fact(captures, "step_flop"),
         floor_ms=_floor(table) if share else None,
-        unsaid=tuple(_unsaid(captures, found, phases, share, known)),
+        unsaid=tuple(_unsaid([trace, *captures], found, phases, share, known)),
     )
 
 
@@ -217,8 +228,14 @@ def _unsaid(
     share: float,
     known: Limits,
 ) -> "list[str]":
-    """Return what the captures cannot say, a sentence each."""
+    """Return what the captures, the timeline first, cannot say, a sentence each."""
     lacks = []
+    if captures[0].kind not in filling("origins"):
+        lacks.append(
+            "No operators and modules: paths are NVTX ranges, the backward pass is what autograd's"
+            " threads launched, and what is in no range is outside. A trace of torch.profiler says"
+            " more."
+        )
     if not found.marked:
         lacks.append("No range marks steps, so all that repeats counts as one step.")
     if found.before_ns:

@@ -13,6 +13,7 @@ from harness.analysis.diagnose.families import Capture
 from harness.captures.torch.read import read
 from harness.errors import EvidenceError, UsageError
 from harness.evidence import tables as evidence
+from harness.evidence.tables import Tables
 from tests.support.paths import ROOT
 from tests.support.training_trace import (
     AUTOGRAD,
@@ -200,6 +201,48 @@ def test_a_real_trace_of_two_streams_is_attributed_whole() -> None:
     audit = conclude.audit([Capture("streams", whole, {}, "torch")])
     assert audit.unattributed == 0
     assert sum(audit.phases.values()) == pytest.approx(audit.busy_ms, rel=1e-3)
+
+
+def ranged(tables: Tables) -> Capture:
+    """Return what Nsight Systems would know of a torch trace's program: calls and ranges."""
+    forgotten = {name: evidence.empty(name) for name in ("origins", "operators")}
+    return Capture("x.sqlite", tables | forgotten, {}, "nsys")
+
+
+def test_an_export_of_nsight_systems_is_attributed_by_its_ranges(tmp_path: Path) -> None:
+    made = events(STEP, steps=1)
+    modules = [each for each in made if each["cat"] == "python_function"]
+    made += [each | {"cat": "user_annotation", "name": each["name"][11:]} for each in modules]
+    made.append(modules[0] | {"cat": "user_annotation", "name": "model", "ts": 1, "dur": 60})
+    audit = conclude.audit([ranged(captured(tmp_path, made).tables)])
+    assert times(audit) == {
+        ("forward", "model / Linear_*"): 40,
+        ("forward", "model / LayerNorm_*"): 5,
+        ("backward", "model"): 57,
+        ("optimizer", "model / Optimizer.step#AdamW.step"): 10,
+    }
+    assert "No operators and modules" in audit.unsaid[0]
+    assert audit.unattributed == 0
+
+
+def test_a_range_that_torch_names_after_an_operator_is_one(tmp_path: Path) -> None:
+    tables = captured(tmp_path, events(STEP, steps=1)).tables
+    torchs_own = tables["operators"].select("name")
+    assert "aten::addmm" in torchs_own["name"].to_list()
+    launch = tables["api_calls"].sort("start_ns").row(0, named=True)
+    named = {"name": ["aten::addmm, seq = 7, op_id = 9"], "thread": [MAIN]}
+    named |= {"start_ns": [launch["start_ns"] - 1], "duration_ns": [3000]}
+    more = evidence.frame("ranges", named)
+    audit = conclude.audit([ranged(tables | {"ranges": pl.concat([tables["ranges"], more])})])
+    row = next(each for each in audit.rows if each.operator == "aten::addmm")
+    assert (row.phase, row.kernel, row.ms) == ("forward", "gemm", pytest.approx(0.04))
+
+
+def test_ranges_of_nothing_leave_all_outside(tmp_path: Path) -> None:
+    tables = captured(tmp_path, events(STEP)).tables
+    ranges = tables["ranges"].filter(pl.col("name").cast(pl.String).str.starts_with("Profiler"))
+    phases = conclude.audit([ranged(tables | {"ranges": ranges})]).phases
+    assert phases == {"backward": pytest.approx(0.057), "outside": pytest.approx(0.055)}
 
 
 def test_without_a_torch_trace_the_audit_says_what_it_needs() -> None:

@@ -1,0 +1,66 @@
+"""What launched each GPU operation where a capture has no operators: the ranges around it.
+
+Nsight Systems records host calls and NVTX ranges. A launch belongs to the ranges that were open on
+its thread; one of autograd's threads to those that were open on the thread it serves, which waits
+in ``backward()``. torch's own ranges (``torch.autograd.profiler.emit_nvtx``) name operators.
+"""
+
+import polars as pl
+
+from harness.analysis.diff.paths import with_paths
+from harness.evidence.tables import Tables, frame
+
+_BETWEEN = " / "
+_MARK = r"^(?:ProfilerStep#\d+|step:.*|phase:.*)$"
+"""Ranges that mark time, not a place in the program."""
+_OPERATOR = r", (?:seq|op_id) = \d+.*$"
+"""What emit_nvtx appends to an operator's name (torch/csrc/autograd/profiler_legacy.cpp)."""
+_BACKWARD = "autograd"
+"""The node of what autograd's threads launched: which one it was, no range says."""
+
+
+def origins(tables: Tables) -> pl.DataFrame:
+    """Return the evidence's table ``origins`` by ranges: a row a host call that launched work."""
+    calls = tables["api_calls"].drop_nulls(["correlation", "thread", "start_ns"])
+    launches = tables["gpu_ops"].select("correlation").drop_nulls().unique()
+    calls = calls.join(launches, on="correlation", how="semi").sort("start_ns")
+    calls = calls.unique("correlation", keep="first", maintain_order=True)
+    ranges = tables["ranges"].drop_nulls().cast({"name": pl.String})
+    operator = pl.col("name").str.contains(_OPERATOR)
+    named = ranges.filter(operator).with_columns(pl.col("name").str.replace(_OPERATOR, ""))
+    places = _whole(ranges.filter(~operator, ~pl.col("name").str.contains(_MARK)))
+    engine = tables["autograd_threads"]
+    found = with_paths(calls, calls, named).rename({"path": "operator"})
+    scopes = with_paths(calls, _callers(calls, engine), places).select("correlation", scope="path")
+    found = found.join(scopes, on="correlation", how="left", maintain_order="left")
+    backward = pl.col("thread").is_in(engine["thread"].unique().implode())
+    found = found.with_columns(node=pl.when(backward).then(pl.lit(_BACKWARD)))
+    columns = ("correlation", "operator", "node", "scope")
+    return frame("origins", {name: found[name] for name in columns})
+
+
+def _callers(calls: pl.DataFrame, engine: pl.DataFrame) -> pl.DataFrame:
+    """Return calls with the thread that waits for them, where autograd serves one alone."""
+    one = engine.group_by("thread").agg(pl.col("serves").first(), pl.len().alias("served"))
+    one = one.filter(pl.col("served") == 1).select("thread", "serves")
+    known = calls.join(one, on="thread", how="left", maintain_order="left")
+    return known.with_columns(thread=pl.coalesce("serves", "thread")).drop("serves")
+
+
+def _whole(ranges: pl.DataFrame) -> pl.DataFrame:
+    """Return ranges whose names are those of the ranges around them and their own."""
+    end = pl.col("start_ns") + pl.col("duration_ns")
+    rows = ranges.with_columns(end_ns=end).sort(
+        "thread", "start_ns", "end_ns", descending=[False, False, True]
+    )
+    names: list[str] = []
+    open_: list[tuple[int, int, str]] = []
+    for thread, start, end_ns, name in rows.select(
+        "thread", "start_ns", "end_ns", "name"
+    ).iter_rows():
+        while open_ and (open_[-1][0] != thread or open_[-1][1] <= start):
+            open_.pop()
+        whole = _BETWEEN.join((*(part for _, _, part in open_[-1:]), name))
+        open_.append((thread, end_ns, whole))
+        names.append(whole)
+    return rows.with_columns(name=pl.Series(names, dtype=pl.String)).drop("end_ns")
