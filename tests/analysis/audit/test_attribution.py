@@ -235,7 +235,8 @@ def test_a_range_that_torch_names_after_an_operator_is_one(tmp_path: Path) -> No
     more = evidence.frame("ranges", named)
     audit = conclude.audit([ranged(tables | {"ranges": pl.concat([tables["ranges"], more])})])
     row = next(each for each in audit.rows if each.operator == "aten::addmm")
-    assert (row.phase, row.kernel, row.ms) == ("forward", "gemm", pytest.approx(0.04))
+    assert (row.phase, row.kernel) == ("forward", "gemm")
+    assert row.ms == pytest.approx(0.04)
 
 
 def test_ranges_of_nothing_leave_all_outside(tmp_path: Path) -> None:
