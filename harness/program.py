@@ -165,6 +165,8 @@ class Program:
                         kept = kept[sink.write(kept) :]
                 except OSError as error:
                     self.trouble = error.strerror or str(error)
+                except ValueError:  # the sink was closed: `end` did not wait for us any longer
+                    return
 
 
 def _bound(pid: int, file_bytes: int) -> None:

@@ -1,5 +1,6 @@
 """The spawner: nothing survives a deadline, nothing blocks on a full pipe."""
 
+import io
 import resource
 import threading
 import time
@@ -9,6 +10,7 @@ import pytest
 
 from harness import process
 from harness.errors import StoreError, ToolError
+from harness.program import Program
 from tests.support.spawned import UNIQUE, alive, run
 
 
@@ -172,3 +174,12 @@ def test_output_that_is_no_text_is_read(tmp_path: Path) -> None:
     assert process.output(["printf", r"a\377b"]) == "a\N{REPLACEMENT CHARACTER}b"
     done = run(tmp_path, r"printf 'a\377b\n'; exit 1")
     assert done.detail == "a\N{REPLACEMENT CHARACTER}b"
+
+
+def test_output_after_its_place_was_closed_is_dropped(tmp_path: Path) -> None:
+    sink = io.BytesIO()
+    sink.close()
+    program = Program(["/bin/sh", "-c", "echo late"], tmp_path, {}, sink)
+    assert program.wait(time.monotonic() + 20) == "ok"
+    program.end()  # an error of the thread that copies would fail this test
+    assert not program.trouble

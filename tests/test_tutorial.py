@@ -14,6 +14,7 @@ from harness import lint
 from harness.lint.study import Study
 from harness.problem import manifest, new
 from tests.support.paths import ROOT
+from tests.support.turns import in_turn
 
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 PYTHON = next(ROOT.glob(".envs/torch-cpu-*/bin/python"), None)
@@ -74,13 +75,7 @@ def test_its_commands_run_one_after_another(tmp_path: Path) -> None:
         )
         if words[0] == "run":
             argv += ["--engine", "local", "--python", str(PYTHON)]
-        done = subprocess.run(
-            argv,
-            cwd=tmp_path,
-            env={**environment, "PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-        )
+        done = in_turn(argv, cwd=tmp_path, env={**environment, "PYTHONPATH": path})
         inconclusive = words[0] == "check" and done.returncode == 3
         assert done.returncode == 0 or inconclusive, f"{line}\n{done.stdout}{done.stderr}"
     page = tmp_path / "reports" / NAME / "cpu" / "README.md"
