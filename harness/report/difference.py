@@ -125,16 +125,19 @@ def memory(diff: MemoryDiff) -> list[Section]:
     tables: dict[str, list[list[str]]] = {}
     for phase in diff.phases:
         rows = _phase(diff, phase)
-        alike.setdefault(str(rows), []).append(phase or "no phase")
+        alike.setdefault(str(rows), []).append(phase)
         tables[str(rows)] = rows
     first = [Section("Memory by pool", head, pools)] if pools else []
     return first + [
-        Section(
-            f"Memory at the peak of {', '.join(alike[key])}", ["site", "A", "B", "change"], rows
-        )
+        Section(f"Memory at the peak{_of(alike[key])}", ["site", "A", "B", "change"], rows)
         for key, rows in tables.items()
         if rows
     ]
+
+
+def _of(phases: list[str]) -> str:
+    """Return which phases' peak it is; the history's where none is marked."""
+    return f" of {', '.join(phase or 'what is in no phase' for phase in phases)}" * any(phases)
 
 
 def _phase(diff: MemoryDiff, phase: str) -> list[list[str]]:

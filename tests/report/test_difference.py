@@ -127,3 +127,9 @@ def test_a_condition_of_several_captures_is_one_row() -> None:
     section = difference.sections(CellDiff(tuple(told), (), alike))[0]
     assert section.rows == [["nsys, torch", "torchao", "0.13", "0.18"]]
     assert section.lines == ["Alike: GPU."]
+
+
+def test_the_peak_of_a_history_without_phases_is_of_none() -> None:
+    assert difference._of([""]) == ""
+    assert difference._of(["step", "load"]) == " of step, load"
+    assert difference._of(["", "load"]) == " of what is in no phase, load"

@@ -1,7 +1,6 @@
 """Names of the code that asked for memory, from the stack that torch recorded for it."""
 
 import re
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,12 @@ _TORCH = re.compile(r"(^|/)(site-packages|dist-packages|pytorch|ao)/(torch|torch
 # Inductor names its generated files by a hash, which no other version of a file shares.
 _GENERATED = re.compile(r"/(\w\w)/c\1\w{49}\.py$")
 # In C++ a stack begins with how it was recorded, and with the allocator.
-_ALLOCATOR = re.compile(r"^torch::(unwind|CapturedTraceback)|CachingAllocator::|^c10::StorageImpl")
+_ALLOCATOR = re.compile(
+    r"^torch::(unwind|CapturedTraceback|cuda::.*gather)|CachingAllocator::|^c10::StorageImpl"
+)
+# What a program means by it: the backward pass of an operator, cuBLAS's workspace, an operator.
+_BACKWARD = re.compile(r"^(torch::autograd::generated::\w+::apply|at::cuda::getNewWorkspace)\b")
+_OPERATOR = re.compile(r"^at::_ops::\w+::call\b")
 _NO_STACK = "unknown (no stack recorded)"
 _MOST_FRAMES = 6
 _MOST_CHARACTERS = 1000  # of a stack's text
@@ -38,7 +42,8 @@ class Stacks:
     def site(self, frames: Any) -> str:
         """Return ``dir/file.py:line function`` of the innermost Python frame outside torch.
 
-        Without one the innermost frame outside the allocator; without a stack, words that say so.
+        Without one, as on the thread of a backward pass, the innermost backward function, operator
+        or frame outside the allocator; without a stack, words that say so.
         ``frames`` has to outlive this object. Raises CaptureError for a stack that is no JSON.
         """
         key = self._key(frames)
@@ -91,8 +96,11 @@ def _outside(stack: object) -> list[object]:
             break
     if outside:
         return outside
-    callers = (frame for frame in stack if not _ALLOCATOR.search(_part(frame, "name")))
-    return list(islice(callers, _MOST_FRAMES)) or stack[:_MOST_FRAMES]
+    names = [_part(frame, "name") for frame in stack]
+    for wanted in (_BACKWARD.search, _OPERATOR.search, lambda name: not _ALLOCATOR.search(name)):
+        if found := [frame for frame, name in zip(stack, names, strict=True) if wanted(name)]:
+            return found[:_MOST_FRAMES]
+    return stack[:_MOST_FRAMES]
 
 
 def _text(frames: list[object]) -> str:
@@ -100,10 +108,13 @@ def _text(frames: list[object]) -> str:
 
 
 def _named(frame: object) -> str:
+    name = _part(frame, "name")
+    if known := _BACKWARD.search(name) or _OPERATOR.search(name):
+        return known[0]  # such a frame's file is torch's, if it is known at all
     path = _part(frame, "filename")
     generated = _GENERATED.search(path)
     file = "Inductor's code" if generated else "/".join(path.rsplit("/", 2)[-2:])
-    text = f"{file}:{_part(frame, 'line')} {_part(frame, 'name')}"
+    text = f"{file}:{_part(frame, 'line')} {name}"
     return text.encode("utf-8", "replace").decode()
 
 

@@ -146,6 +146,25 @@ def test_events_without_time_alloc_or_free_are_kept(tmp_path: Path) -> None:
             ],
             "x.cpp:7 at::detail::empty_cuda()",
         ),
+        (
+            [
+                ("memory_snapshot.cpp", 0, "torch::cuda::(anonymous namespace)::gather_with_cpp()"),
+                ("??", 0, "at::detail::empty_cuda(c10::ArrayRef<long>)"),
+            ],
+            "??:0 at::detail::empty_cuda(c10::ArrayRef<long>)",
+        ),
+        (
+            [
+                ("??", 0, "at::detail::empty_cuda(c10::ArrayRef<long>)"),
+                ("??", 0, "at::_ops::bmm::call(at::Tensor const&, at::Tensor const&)"),
+                ("??", 0, "torch::autograd::generated::BmmBackward0::apply(std::vector<>&&)"),
+            ],
+            "torch::autograd::generated::BmmBackward0::apply",
+        ),
+        (
+            [("??", 0, "at::native::empty()"), ("??", 0, "at::_ops::bmm::call(at::Tensor const&)")],
+            "at::_ops::bmm::call",
+        ),
         ([(None, None, None)], "?:? ?"),
         ([(f"/i/ag/cag{'4' * 49}.py", 49, "part")], "Inductor's code:49 part"),
         ([(f"/i/xx/cag{'4' * 49}.py", 49, "part")], f"xx/cag{'4' * 49}.py:49 part"),
