@@ -88,8 +88,8 @@ def device_time(gpu_ops: pl.DataFrame) -> pl.DataFrame:
             intervals.length(intervals.union(part)) for part in by_work.values()
         )
         working = pl.concat([by_work[COMPUTE], by_work[COMMUNICATE]])
-        both = intervals.length(intervals.union(working))
-        busy = intervals.length(intervals.union(group))
+        both = intervals.length(intervals.union(working)) if communication else compute
+        busy = intervals.length(intervals.union(group)) if copied else both
         first, last = group.select(pl.col("start_ns").min(), pl.col("end_ns").max()).row(0)
         span = last - first
         row = (device, span, compute, both - compute, busy - both, span - busy)
