@@ -5,6 +5,7 @@ Both ranks run the same actions in the same order. ``do("step")`` returns once t
 
 import os
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import torch
@@ -15,12 +16,14 @@ from operations import Fused, Plain
 from peer import Arena
 from ranks import RANKS
 from sharding import SHAPES, hidden_states
-from stack import Stack
+from stack import Stack, reference
 from straggler import Straggler
 from sweep import Sweep
 from torch import Tensor
 from workloads.decoder import Shape
 
+_TIMEOUT = timedelta(seconds=60)
+"""How long a rank waits for the other one to come."""
 _WARM = 3
 """Steps before a capture: libraries allocate and choose in the first ones."""
 
@@ -36,16 +39,24 @@ class Rank:
         self.number, self.params, self.device = number, params, device
         if device == "cuda":
             torch.cuda.set_device(number)
+            torch.zeros(1, device="cuda")  # makes the context that the driver's calls need
         self.store = dist.FileStore(meeting, RANKS)
+        self.store.set_timeout(_TIMEOUT)
         place = torch.device(device, number) if device == "cuda" else None
         backend = "nccl" if place else "gloo"
         dist.init_process_group(
-            backend, store=self.store, rank=number, world_size=RANKS, device_id=place
+            backend,
+            store=self.store,
+            rank=number,
+            world_size=RANKS,
+            device_id=place,
+            timeout=_TIMEOUT,
         )
         self._arena: Arena | None = None
         self._stack: Stack | None = None
         self._steps: dict[str, Callable[[], Tensor]] = {}
         self._results: dict[str, Tensor] = {}
+        self._exact: Tensor | None = None
         self._links: Link | None = None
         self._sweeps: dict[int, Sweep] = {}
 
@@ -100,6 +111,12 @@ class Rank:
     def input(self, number: int) -> Tensor:
         """Return the input of that number, [batch, width]."""
         return hidden_states(self.shape, self.params["batch"], number, self.device)
+
+    def exact(self) -> Tensor:
+        """Return what the whole stack computes of input 0 in fp32; computed once."""
+        if self._exact is None:
+            self._exact = reference(self.shape, self.sizes, self.input(0), torch.float32)
+        return self._exact
 
     def load_input(self, number: int) -> None:
         """Put the input of that number where steps read it."""

@@ -99,6 +99,7 @@ class Second:
         self._process = subprocess.Popen(
             [sys.executable, str(SCRIPT), str(descriptor), json.dumps(self.given)],
             pass_fds=(descriptor,),
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
         os.close(descriptor)
 

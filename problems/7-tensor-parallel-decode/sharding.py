@@ -41,7 +41,7 @@ class Layer:
 
 def whole(shape: Shape, number: int, batch: int, context: int, device: str) -> Layer:
     """Return layer ``number``, random and the same in every process with that kind of device."""
-    generator = torch.Generator(device).manual_seed(_SEED + number)
+    generator = seeded(_SEED + number, device)
 
     def drawn(*sizes: int, std: float = _STD, mean: float = 0.0) -> Tensor:
         memory = torch.empty(sizes, dtype=torch.bfloat16, device=device)
@@ -82,6 +82,11 @@ def part(layer: Layer, shape: Shape, rank: int, ranks: int) -> Layer:
 
 def hidden_states(shape: Shape, batch: int, number: int, device: str) -> Tensor:
     """Return input ``number``, [batch, width], the same in every process."""
-    generator = torch.Generator(device).manual_seed(number)
+    generator = seeded(number, device)
     memory = torch.empty(batch, shape.width, dtype=torch.bfloat16, device=device)
     return memory.normal_(generator=generator)
+
+
+def seeded(seed: int, device: str) -> torch.Generator:
+    """Return a generator of the current device of that kind."""
+    return torch.Generator(torch.empty(0, device=device).device).manual_seed(seed)

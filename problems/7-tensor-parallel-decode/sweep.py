@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 import torch.distributed as dist
 from peer import Arena, PeerReduce
+from sharding import seeded
 from torch import Tensor
 
 KINDS = ("nccl", "one-shot", "two-shot", "packed")
@@ -70,5 +71,4 @@ class Sweep:
                     raise SumError(f"{message} are not the sum")
 
     def _drawn(self, seed: int) -> Tensor:
-        generator = torch.Generator("cuda").manual_seed(seed)
-        return torch.empty_like(self._x).normal_(generator=generator)
+        return torch.empty_like(self._x).normal_(generator=seeded(seed, "cuda"))
