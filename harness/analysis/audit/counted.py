@@ -13,23 +13,26 @@ from harness.analysis.kernels import bare
 
 COUNTERS = ("time_ns", "dram_read_bytes", "dram_write_bytes", "dram_pct", "sm_pct", "tensor_pct")
 _KEY = ("kernel_key", "grid", "block")
+_TENSOR_CYCLES = "sm__pipe_tensor_cycles_active.avg"
 _TENSOR_FLOP = r"^sm__ops_path_tensor_src_(?:bf16|fp16)(?:_\w+)?\.sum$"
 
 
 def with_counters(ops: pl.DataFrame, counters: pl.DataFrame) -> pl.DataFrame:
-    """Return operations with COUNTERS (ncu's time as ncu_time_ns) and tensor_flop.
+    """Return operations with COUNTERS (ncu's time as ncu_time_ns), tensor_flop and tensor_cycles.
 
-    What was not counted is null. ``tensor_flop``: operations of the tensor cores on 16-bit numbers.
+    What was not counted is null. ``tensor_flop``: operations of the tensor cores on 16-bit numbers;
+    ``tensor_cycles``: in which they were active, summed over those of a multiprocessor.
 
     ``ops`` are in launch order with step, name, grid and block.
     """
     launches = per_kernel(counters)
-    operations = _tensor_flop(counters)
-    launches = launches.join(operations, on="launch", how="left", maintain_order="left")
+    for tensor in (_tensor_flop(counters), _tensor_cycles(counters)):
+        launches = launches.join(tensor, on="launch", how="left", maintain_order="left")
     profiled = launches.with_columns(_keys(launches)).select(
         *_KEY,
         *COUNTERS,
         "tensor_flop",
+        "tensor_cycles",
         nth=pl.int_range(pl.len()).over(*_KEY),
         profiled=pl.len().over(*_KEY),
     )
@@ -52,6 +55,12 @@ def _tensor_flop(counters: pl.DataFrame) -> pl.DataFrame:
     metric = pl.col("metric").cast(pl.String)
     rows = counters.filter(metric.str.contains(_TENSOR_FLOP)).group_by("launch")
     return rows.agg(pl.col("value").sum().alias("tensor_flop"))
+
+
+def _tensor_cycles(counters: pl.DataFrame) -> pl.DataFrame:
+    """Return launch and tensor_cycles."""
+    rows = counters.filter(pl.col("metric").cast(pl.String) == _TENSOR_CYCLES)
+    return rows.group_by("launch").agg(pl.col("value").sum().alias("tensor_cycles"))
 
 
 def _keys(rows: pl.DataFrame) -> pl.Series:

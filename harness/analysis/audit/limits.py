@@ -17,6 +17,10 @@ _FEW = 0.75
 """Blocks a multiprocessor below which a launch leaves multiprocessors without work."""
 _USED = 0.1
 """The fraction of both peaks below which neither memory nor arithmetic explains a kernel's time."""
+_FLOP_A_CYCLE = {"9.0": 1024.0}
+"""Operations on 16-bit numbers of one tensor core in a cycle by compute capability, where kernels
+of known sizes bore it out: for wgmma, the counters of reports/4-custom-hgemm. By them mma.sync is
+active for half as long again, so its share of the peak is that much too high."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,8 @@ class Limits:
     """A GPU's peaks; None where they are not known.
 
     ``dram_gb_s`` is the datasheet's; ``dram_reached`` and ``tensor_reached`` are the fractions of
-    the datasheet's peaks that calibration reached on this GPU.
+    the datasheet's peaks that calibration reached on this GPU. ``flop_a_cycle``: 16-bit operations
+    of a tensor core in a cycle.
     """
 
     gpu: str = ""
@@ -33,6 +38,7 @@ class Limits:
     dram_reached: float | None = None
     tensor_reached: float | None = None
     bf16_tflop_s: float | None = None
+    flop_a_cycle: float | None = None
 
 
 def limits(tables: Tables, gpu: str) -> Limits:
@@ -53,6 +59,9 @@ def limits(tables: Tables, gpu: str) -> Limits:
         dram_reached=dram / sheet.dram_gb_s if dram else None,
         tensor_reached=bf16 / sheet.bf16 if bf16 and sheet.bf16 else None,
         bf16_tflop_s=sheet.bf16,
+        flop_a_cycle=_FLOP_A_CYCLE.get(str(devices["compute_capability"][0]))
+        if devices.height
+        else None,
     )
 
 
@@ -60,8 +69,10 @@ def with_use(ops: pl.DataFrame, known: Limits) -> pl.DataFrame:
     """Return operations with dram_used, tensor_used (fractions of peak), limit and blocks.
 
     DRAM: the bytes that ncu counted over the time on the timeline, in which caches are warm; ncu's
-    own rate where the peak is not known. Tensor cores: the operations that ncu counted over that
-    time, or the cycles in which it saw them active. Null where nothing was counted.
+    own rate where the peak is not known. Tensor cores: the operations over that time that ncu
+    counted, or that its active cycles stand for; else the share of cycles in which they were
+    active, which is of the clock at that time and so says more than the share of the peak. Null
+    where nothing was counted.
     """
     dims = pl.col("grid").cast(pl.String).str.split(",").list.eval(pl.element().cast(pl.Float64))
     moved = pl.col("dram_read_bytes") + pl.col("dram_write_bytes")
@@ -69,7 +80,11 @@ def with_use(ops: pl.DataFrame, known: Limits) -> pl.DataFrame:
     by_rate = pl.col("dram_pct") / 100 * replayed
     used = moved / pl.col("duration_ns") / known.dram_gb_s if known.dram_gb_s else by_rate
     by_cycles = pl.col("tensor_pct") / 100 * replayed
-    rate = pl.col("tensor_flop") / pl.col("duration_ns") / 1e3  # TFLOP/s
+    flop = pl.col("tensor_flop")
+    if known.flop_a_cycle and known.multiprocessors:
+        a_cycle = known.flop_a_cycle * known.multiprocessors
+        flop = pl.coalesce(flop, pl.col("tensor_cycles") * a_cycle)
+    rate = flop / pl.col("duration_ns") / 1e3  # TFLOP/s
     rows = ops.with_columns(
         dram_used=pl.coalesce(used, by_rate),
         tensor_used=pl.coalesce(rate / known.bf16_tflop_s, by_cycles)

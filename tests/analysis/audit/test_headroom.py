@@ -79,6 +79,27 @@ def test_a_kernel_saves_what_its_bytes_at_the_target_would(tmp_path: Path) -> No
     assert gemm.savings[1].ms == pytest.approx(0.100 * (1 - 70 / 85))
 
 
+def test_tensor_cycles_stand_for_operations_where_the_gpu_is_known(tmp_path: Path) -> None:
+    """problems/4-custom-hgemm's h2 at 4096³: 80 % of the cycles at 1.5 GHz are 65 % of the peak."""
+    flop, us, cycles = 2 * 4096**3, 215, 1_016_800.97
+    gemm = Kernel("h2", us)
+    step = Step([Layer("A_0", "aten::mm", "MmBackward0", [gemm])], optimizer=())
+    found = read(write(tmp_path / "trace.json", events(step)))
+    nothing = {name: evidence.empty(name) for name in evidence.SCHEMAS}
+    device = {"device": [0], "name": [GPU], "multiprocessors": [132], "compute_capability": ["9.0"]}
+    trace = nothing | found | {"devices": evidence.frame("devices", device)}
+    counted = counters([(gemm, 50e6, 30e6, 80.16)])
+    active = counted.filter(pl.col("unit").cast(pl.String) == "%").with_columns(
+        metric=pl.lit("sm__pipe_tensor_cycles_active.avg").cast(pl.Categorical), value=cycles
+    )
+    report = nothing | {"counters": pl.concat([counted, active])}
+    audit = conclude.audit(
+        [Capture("trace", trace, {}, "torch"), Capture("report", report, {}, "ncu")]
+    )
+    (row,) = audit.rows
+    assert row.tensor_used == pytest.approx(flop / (us * 1e-6) / (PEAK_TFLOP_S * 1e12), rel=1e-3)
+
+
 def test_of_a_short_kernel_nothing_is_claimed(tmp_path: Path) -> None:
     tiny = next(row for row in audited(tmp_path).rows if row.kernel == "tiny")
     assert (tiny.limit, tiny.savings) == ("latency", ())
