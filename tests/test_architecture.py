@@ -75,6 +75,7 @@ SHARED_BY_COMMANDS = {
         "account",
         "claim_outputs",
         "cluster",
+        "completion",
         "engine_options",
         "judgement",
         "layout",

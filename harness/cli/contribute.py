@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli.problem_argument import names
+from harness.cli import completion
 
 _FAULTS = 1
 
@@ -14,7 +14,8 @@ def contribute(
     problem: Annotated[
         str | None,
         typer.Argument(
-            help="Number, name or folder; the report's if absent.", autocompletion=names
+            help="Number, name or folder; the report's if absent.",
+            autocompletion=completion.problems,
         ),
     ] = None,
     report: Annotated[

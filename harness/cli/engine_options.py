@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.cli import completion
 from harness.engines import ENGINES
 
 if TYPE_CHECKING:
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 NAMES = ", ".join(["auto", *ENGINES][:-1]) + f" or {list(ENGINES)[-1]}"
 """The names that ``--engine`` takes, for a help text."""
 
-Engine = Annotated[str, typer.Option(metavar="ENGINE", help=f"{NAMES}.")]
+Engine = Annotated[
+    str, typer.Option(metavar="ENGINE", help=f"{NAMES}.", autocompletion=completion.engines)
+]
 Python = Annotated[Path | None, typer.Option(metavar="FILE", help="An interpreter that has torch.")]
 Wheels = Annotated[
     Path | None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from harness.cli import completion
 from harness.cli.problem_argument import MaybeProblem, ReportFolder, RunFolder
 
 if TYPE_CHECKING:
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 
 
 def explain_claim(
-    claim: Annotated[str, typer.Argument(help="The claim's id, as harness check prints it.")],
+    claim: Annotated[
+        str,
+        typer.Argument(
+            help="The claim's id, as harness check prints it.", autocompletion=completion.claims
+        ),
+    ],
     problem: MaybeProblem = None,
     run: RunFolder = None,
     report: ReportFolder = None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.problem_argument import names
+from harness.cli import completion
 
 if TYPE_CHECKING:
     from harness.lint.study import Remark
@@ -19,7 +19,8 @@ def lint(
     problem: Annotated[
         str | None,
         typer.Argument(
-            help="Number, name or folder; every problem if absent.", autocompletion=names
+            help="Number, name or folder; every problem if absent.",
+            autocompletion=completion.problems,
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli.problem_argument import Problem, ReportFolder, RunFolder, names
+from harness.cli import completion
+from harness.cli.problem_argument import Problem, ReportFolder, RunFolder
 
 if TYPE_CHECKING:
     from harness.report.publish import Published
@@ -38,7 +39,8 @@ def extract(
 
 def report(
     problem: Annotated[
-        str | None, typer.Argument(help="All committed reports if absent.", autocompletion=names)
+        str | None,
+        typer.Argument(help="All committed reports if absent.", autocompletion=completion.problems),
     ] = None,
     run: RunFolder = None,
     report: ReportFolder = None,

@@ -21,9 +21,9 @@ _SOME_FAILED = 4
 
 def run(
     problem: Problem,
-    variant: run_options.Names = None,
-    case: run_options.Names = None,
-    capture: run_options.Names = None,
+    variant: run_options.Variants = None,
+    case: run_options.Cases = None,
+    capture: run_options.Captures = None,
     rounds: run_options.Rounds = None,
     engine: engine_options.Engine = "auto",
     python: engine_options.Python = None,

@@ -5,7 +5,12 @@ from typing import Annotated
 
 import typer
 
-Names = Annotated[list[str] | None, typer.Option(help="Only this one; may be given again.")]
+from harness.cli import completion
+
+_ONLY = "Only this one; may be given again."
+Variants = Annotated[list[str] | None, typer.Option(help=_ONLY, autocompletion=completion.variants)]
+Cases = Annotated[list[str] | None, typer.Option(help=_ONLY, autocompletion=completion.cases)]
+Captures = Annotated[list[str] | None, typer.Option(help=_ONLY, autocompletion=completion.captures)]
 Rounds = Annotated[
     int | None, typer.Option(help="Times that each timing cell runs, if not the problem's.")
 ]
