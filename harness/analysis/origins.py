@@ -55,7 +55,7 @@ def origins(
     """Return each metric of a variant and case that decides a claim, once."""
     cells = {cell.cell: cell for cell in known.cells}
     found = []
-    for place in places(result):
+    for place in dict.fromkeys(_places(result)):
         name, variant, case = place
         definition = problem.metric(name)
         source = _source(definition)
@@ -88,12 +88,8 @@ def origins(
     return tuple(found)
 
 
-def places(result: ClaimResult) -> tuple[Place, ...]:
-    """Return each metric of a variant and case that a claim is decided by, once."""
-    return tuple(dict.fromkeys(_places(result)))
-
-
 def _places(result: ClaimResult) -> Iterator[Place]:
+    """Yield each metric of a variant and case that decides a claim."""
     claim = result.claim
     if isinstance(claim, Advice):
         for gain in result.gains:

@@ -1,7 +1,7 @@
 """What a claim rests on: samples, definitions, cells, and the sha256 of tables and captures."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from harness.analysis.claims import ClaimResult
 from harness.analysis.measured import Measured
+from harness.analysis.origins import CellOrigin, MetricOrigin, origins
 from harness.analysis.verdict import Ends, limits
-from harness.captures.registry import KINDS
 from harness.evidence import capture_list
-from harness.problem.claim_checks import complete
-from harness.problem.model import Advice, Metric
+from harness.problem.model import Metric
 from harness.report.numbers import in_full, measured, number, scaled, size
 from harness.report.page import Page
 from harness.site import strips
@@ -29,12 +28,7 @@ _SAID_BY = {
     "counter": "the counter {} of the step's longest kernel",
 }
 """What a metric is read off, by the key of the manifest that says so."""
-_TABLES = {"sample": ("samples",), "fact": ("facts",), "counter": ("counters",)}
-"""The tables that such a metric is read off; a measure may read any that its kind fills."""
 _NO_BOUND: Ends = (float("-inf"), float("inf"))
-
-Place = tuple[str, str, str]
-"""Metric, variant and case."""
 
 
 @dataclass(frozen=True)
@@ -67,54 +61,43 @@ class Evidence:
 
     def __init__(self, study: Page) -> None:
         self._study = study
-        self._cells = {cell.cell: cell for cell in study.provenance.cells}
 
     def sides(self, result: ClaimResult) -> tuple[Side, ...]:
         """Return each metric of a variant and case that decides a claim, once.
 
         Where it is the only one, its strip shows the claim's bound.
         """
-        places = list(dict.fromkeys(_places(result)))
-        bound = limits(result.claim.bound) if len(places) == 1 else _NO_BOUND
-        return tuple(self._side(place, bound) for place in places)
+        study = self._study
+        found = origins(study.problem, study.metrics, study.provenance, result)
+        bound = limits(result.claim.bound) if len(found) == 1 else _NO_BOUND
+        return tuple(self._side(origin, bound) for origin in found)
 
-    def _side(self, place: Place, bound: Ends) -> Side:
-        name, variant, case = place
-        problem = self._study.problem
-        metric = problem.metric(name)
-        value = self._study.metrics.get(*place)
-        values = self._study.metrics.samples(*place)
+    def _side(self, origin: MetricOrigin, bound: Ends) -> Side:
+        problem, metric, value = self._study.problem, origin.definition, origin.measured
+        variant, case = problem.variants[origin.variant], problem.cases[origin.case]
+        values = self._study.metrics.samples(origin.name, origin.variant, origin.case)
         rows = strips.by_process(values) if metric.sample else []
         return Side(
-            title=f"{metric.label}: {problem.variants[variant].label}, {problem.cases[case].label}",
-            said=_said(name, metric),
+            title=f"{metric.label}: {variant.label}, {case.label}",
+            said=_said(origin),
             value=shown(value),
             strip=strips.svg(rows, value.unit, [("median", value)], bound),
-            tables=tuple(self._tables(metric)),
-            cells=tuple(self._cell(cell, metric, values) for cell in value.cells),
+            tables=tuple(
+                (f"evidence/{name}.parquet", table.sha256) for name, table in origin.tables.items()
+            ),
+            cells=tuple(self._cell(cell, metric) for cell in origin.cells),
         )
 
-    def _tables(self, metric: Metric) -> Iterator[tuple[str, str]]:
-        """Yield the tables that a metric is read off, each with the sha256 of its file."""
-        source = next(key for key in _SAID_BY if getattr(metric, key))
-        for name in _TABLES.get(source, KINDS[metric.capture].fills):
-            known = self._study.provenance.tables.get(name)
-            if known:
-                yield f"evidence/{name}.parquet", known.sha256
-
-    def _cell(self, name: str, metric: Metric, values: Mapping[int, Sequence[float]]) -> Cell:
-        known = self._cells[name]
-        artifact = KINDS[metric.capture].artifact
-        left = known.artifacts.get(artifact) if artifact else None
-        of_round = values.get(int(name.rpartition(".r")[2]), [])
+    def _cell(self, origin: CellOrigin, metric: Metric) -> Cell:
+        known, artifact, left = origin.cell, origin.artifact, origin.recorded
         return Cell(
-            name=name,
-            values=_told(of_round, metric.unit),
+            name=known.cell,
+            values=_told(origin.values, metric.unit),
             gpu=known.gpu or "CPU",
             artifact=artifact if left and artifact else "",
             sha256=left.sha256 if left else "",
             bytes=size(left.bytes) if left else "",
-            kept=self._kept.get((name, artifact), "") if artifact else "",
+            kept=self._kept.get((known.cell, artifact), "") if artifact else "",
         )
 
     @cached_property
@@ -125,24 +108,11 @@ class Evidence:
         return {(each.cell, each.artifact): each.name for each in kept if each.in_git}
 
 
-def _places(result: ClaimResult) -> Iterator[Place]:
-    """Yield each metric of a variant and case that a claim is decided by."""
-    claim = result.claim
-    if isinstance(claim, Advice):
-        for gain in result.gains:
-            for variant in filter(None, (claim.take, claim.instead_of, gain.rival)):
-                yield claim.metric, variant, gain.case
-        return
-    for selection in filter(None, (claim.of, claim.over)):
-        variant, case, metric = complete(claim, selection)
-        yield metric, variant, case
-
-
-def _said(name: str, metric: Metric) -> "Markup":
+def _said(origin: MetricOrigin) -> "Markup":
     """Return a metric's definition in a sentence, with names between backticks."""
-    source = next(key for key in _SAID_BY if getattr(metric, key))
-    said = _SAID_BY[source].format(f"`{getattr(metric, source)}`")
-    parts = [f"`{name}` is {said}", f"of the `{metric.capture}` capture"]
+    metric = origin.definition
+    said = _SAID_BY[origin.source].format(f"`{getattr(metric, origin.source)}`")
+    parts = [f"`{origin.name}` is {said}", f"of the `{metric.capture}` capture"]
     parts += [f"in the region `{metric.region}`"] if metric.region else []
     parts += [f"divided by `{metric.per}`"] if metric.per else []
     return prose_html(" ".join(parts) + ".")
