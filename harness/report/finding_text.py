@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterator
 
+from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, MEMORY, Diagnosis, Evidence, Finding
 from harness.analysis.kernels import short_name
 from harness.analysis.units import size
@@ -37,7 +38,13 @@ def mattering(diagnosis: Diagnosis, most: int | None = None) -> tuple[list[Findi
 
 
 def _matters(finding: Finding) -> bool:
-    return finding.id in (HEALTHY, ABSTAIN) or finding.stake >= _SMALL
+    return finding.id in (HEALTHY, ABSTAIN) or finding.stake >= _SMALL or _is_bound(finding)
+
+
+def _is_bound(finding: Finding) -> bool:
+    """Return whether a finding names what limits kernels that waste nothing: then its fix helps."""
+    named = finding.kernel is not None and finding.id.endswith("-bound")
+    return named and finding.gain == 0 and (finding.share or 0.0) >= thresholds.MATTERS
 
 
 def _finding(finding: Finding, place: int) -> Iterator[str]:
@@ -46,8 +53,8 @@ def _finding(finding: Finding, place: int) -> Iterator[str]:
     yield from _wrapped(f"{finding.title} [{finding.id}]", head, indent)
     kernel = f", {short_name(finding.kernel)}" if finding.kernel else ""
     yield from _wrapped(f"{finding.level}: {finding.where}{kernel}", indent)
-    if finding.stake:
-        yield from _wrapped(costs(finding), indent)
+    if text := costs(finding):
+        yield from _wrapped(text, indent)
     for evidence in finding.evidence[:EVIDENCE_SHOWN]:
         yield from _wrapped(number_of(evidence), f"{indent}- ", f"{indent}  ")
     for what, texts in (("fix: ", finding.fix), ("next: ", finding.next)):
@@ -56,9 +63,16 @@ def _finding(finding: Finding, place: int) -> Iterator[str]:
 
 
 def costs(finding: Finding) -> str:
-    """Return the share that a finding explains and its gain, or the share left unexplained."""
+    """Return the share that a finding explains and its gain, or the share left unexplained.
+
+    Of a bound, the share of the time that runs at it; empty where nothing is at stake.
+    """
     share = None if finding.share is None else _percent(finding.share)
     whole = "peak of reserved bytes" if finding.level == MEMORY else "time"
+    if _is_bound(finding):
+        return f"{share} of the {whole} is spent at this limit"
+    if not finding.stake:
+        return ""
     if finding.id == ABSTAIN:
         return f"{share} of the {whole} is unexplained"
     explains = f"explains {share} of the {whole}" if share else ""

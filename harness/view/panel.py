@@ -121,7 +121,7 @@ def _findings(captures: list[Capture]) -> list[dict[str, Any]]:
         {
             "id": finding.id,
             "title": finding.title,
-            "cost": finding_text.costs(finding) if finding.stake else "",
+            "cost": finding_text.costs(finding),
             "evidence": [
                 finding_text.number_of(each)
                 for each in finding.evidence[: finding_text.EVIDENCE_SHOWN]

@@ -36,7 +36,7 @@ def diagnosis(page: Page, variant: VariantName, case: CaseName, most: int = _SHO
 def _lines(finding: Finding, place: int) -> list[str]:
     kernel = f", {short_name(finding.kernel)}" if finding.kernel else ""
     where = escape(f"{finding.level}: {finding.where}{kernel}")
-    stake = f"; {escape(costs(finding))}" if finding.stake else ""
+    stake = f"; {escape(text)}" if (text := costs(finding)) else ""
     head = f"{place}. {escape(finding.title)} **{escape(finding.id)}**, {where}{stake}."
     numbers = [f"   - {escape(number_of(each))}" for each in finding.evidence[:EVIDENCE_SHOWN]]
     following = [f"   - next: {escape(each)}" for each in finding.next]
