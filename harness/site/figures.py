@@ -65,7 +65,7 @@ def interactive(specification: dict[str, Any]) -> dict[str, Any]:
         zoomed = next((unit for unit in units if _continuous(unit)), None)
         for number, unit in enumerate(units):
             mark = unit["mark"] if isinstance(unit["mark"], dict) else {"type": unit["mark"]}
-            unit["mark"] = mark | ({"clip": True} if mark["type"] in _CLIPPED else {})
+            unit["mark"] = mark | {"clip": mark["type"] in _CLIPPED}
             # A layer beside one with a selection hears of the pointer only if it has its own.
             own: dict[str, Any] = {"name": f"part_{place}_{number}", "select": "point"}
             if unit is zoomed:

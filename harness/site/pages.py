@@ -9,7 +9,15 @@ from harness.plain import plain
 from harness.problem.model import Problem
 from harness.report import index
 from harness.report.page import Page
-from harness.site import capture_page, claim_page, figures, finding_pages, kernel_page, timelines
+from harness.site import (
+    capture_page,
+    claim_page,
+    diagrams,
+    figures,
+    finding_pages,
+    kernel_page,
+    timelines,
+)
 from harness.site.build import Navigation, Sources
 from harness.site.terms import terms
 from harness.site.tree import WIDE, Tree
@@ -105,7 +113,7 @@ def _home(tree: Tree, studies: Sequence[Page]) -> str:
 
 def _add_page(tree: Tree, file: Path) -> str:
     path = _path(tree, file)
-    tree.pages[path] = file.read_text(encoding="utf-8")
+    tree.pages[path] = diagrams.drawn(file.read_text(encoding="utf-8"))
     return path
 
 

@@ -45,7 +45,7 @@ def test_every_plot_can_be_zoomed_once_and_keeps_its_marks_inside() -> None:
     zooms = [each["select"]["encodings"] for each in params if each.get("bind") == "scales"]
     assert zooms == [["x", "y"]]
     marks = {layer["mark"]["type"]: layer["mark"].get("clip") for layer in layers}
-    assert marks == {"rule": None, "line": True, "point": True, "text": None}
+    assert marks == {"rule": False, "line": True, "point": True, "text": False}
     assert "params" not in str(drawn().specification)
 
 
@@ -106,6 +106,8 @@ def test_a_figure_is_drawn_anew_zoomed_and_put_back(page: chromium.Page) -> None
     page.wait_for(f"{DRAWN}?.hidden === false && !!{DRAWN}.querySelector('svg')")
     assert page.evaluate("document.querySelector('img').hidden")
     assert "<b>fast</b>" in shown(page)
+    clipped = "['line', 'text'].map((mark) => !!document.querySelector(`.mark-${mark}[clip-path]`))"
+    assert page.evaluate(clipped) == [True, False], "names stand outside of the plot"
     box = page.evaluate(
         f"(() => {{ const box = {DRAWN}.querySelector('.mark-symbol path').getBoundingClientRect();"
         " return [box.x + box.width / 2, box.y + box.height / 2]; })()"

@@ -39,7 +39,7 @@ class Page:
         self.complaints: list[str] = []
         self.requests: list[str] = []
 
-    def open(self, file: Path, width: int, height: int) -> None:
+    def open(self, file: Path, width: int, height: int, fragment: str = "") -> None:
         """Load a file, in place of the last, and wait until its script says that it is ready."""
         if self._session is None:
             target = self.send("Target.createTarget", url="about:blank")["targetId"]
@@ -48,7 +48,7 @@ class Page:
             for domain in ("Runtime", "Page", "Network", "Log"):
                 self.send(f"{domain}.enable")
         self.resize(width, height)
-        self.send("Page.navigate", url=file.as_uri())
+        self.send("Page.navigate", url=f"{file.as_uri()}#{fragment}" if fragment else file.as_uri())
         self.wait_for("document.documentElement?.dataset.ready")
 
     def wait_for(self, expression: str) -> Any:

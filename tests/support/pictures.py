@@ -1,6 +1,10 @@
-"""Pictures of the site for README.md, made again by: python -m tests.support.pictures"""
+"""Pictures of the site for README.md, made again by: python -m tests.support.pictures [SITE]
+
+SITE is a folder that `harness browse -o` wrote; without it the site is built first.
+"""
 
 import base64
+import sys
 import tempfile
 from pathlib import Path
 
@@ -13,28 +17,40 @@ _OPEN = (
     "(() => { const claim = document.getElementById('faster-than-tuned-bf16'); claim.open = true;"
     " claim.scrollIntoView(); scrollBy(0, -60); })()"
 )
+_KERNEL = "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_TNT"
+_IN_VIEW = "document.querySelector('canvas').scrollIntoView()"
 PICTURES = {
     "index": ("index.html", ""),
     "claim": (f"{REPORT}/claims.html", _OPEN),
-    "timeline": (f"{REPORT}/timelines/stack-m1.f8-0.13.0-eager.html", ""),
+    "timeline": (f"{REPORT}/timelines/stack-m1.f8-0.13.0-eager.html#kernel={_KERNEL}", _IN_VIEW),
+    "side-by-side": (f"{REPORT}/timelines/stack-m1.f8-0.13.0-eager.and.bf16-eager.html", ""),
 }
 """Name to a page of the site, and a script that brings it into view."""
-WIDTH, HEIGHT = 1200, 760
+WIDTH, HEIGHT = 1200, 840
+
+
+def take(site: Path) -> None:
+    """Write each picture of a built site."""
+    with chromium.opened(site / "index.html", WIDTH, HEIGHT) as page:
+        for name, (path, script) in PICTURES.items():
+            file, _, fragment = path.partition("#")
+            page.open(site / file, WIDTH, HEIGHT, fragment)
+            if script:
+                page.evaluate(script)
+            page.evaluate("new Promise((done) => setTimeout(done, 500))")
+            taken = page.send("Page.captureScreenshot", format="png")["data"]
+            (FOLDER / f"{name}.png").write_bytes(base64.b64decode(taken))
 
 
 def main() -> None:
-    """Build the site and write each picture."""
+    """Build the site if need be, and write each picture."""
+    if sys.argv[1:]:
+        take(Path(sys.argv[1]).resolve())
+        return
     with tempfile.TemporaryDirectory() as scratch:
         site = Path(scratch) / "site"
         sites.built(site)
-        with chromium.opened(site / "index.html", WIDTH, HEIGHT) as page:
-            for name, (path, script) in PICTURES.items():
-                page.open(site / path, WIDTH, HEIGHT)
-                if script:
-                    page.evaluate(script)
-                page.evaluate("new Promise((done) => setTimeout(done, 500))")
-                taken = page.send("Page.captureScreenshot", format="png")["data"]
-                (FOLDER / f"{name}.png").write_bytes(base64.b64decode(taken))
+        take(site)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-const SELECT = "Times of a step. Choose a kernel or a copy: both timelines select it and dim the rest, until Find is used.";
+const SELECT = "Times of a step. Choose a kernel or a copy: both timelines select it and dim the rest, until Find is used."
+  + " Drag a timeline to move, scroll to zoom, click on an event for its details.";
 
 /** Return what changed between two panels, a row a part; a click shows the part on both timelines. */
 function difference(view, sides) {

@@ -17,8 +17,8 @@ function findings(list) {
 }
 
 /** Return names and values as a list of definitions. */
-function definitions(rows) {
-  return el("dl", {}, ...rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+function definitions(rows, kind = "") {
+  return el("dl", { class: kind }, ...rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 }
 
 /** Return a kernel's point in the roofline of its panel, or a line on why it has none. */
@@ -36,7 +36,7 @@ function ofKernel(panel, name, rows) {
   const left = el("div", {}, el("h3", {}, name), definitions(rows));
   if (counted) {
     const counters = Object.entries(counted).filter(([key]) => key !== "name");
-    left.append(el("h4", {}, "Under Nsight Compute"), definitions(counters.map(([key, value]) => [heading(key), written(key, value)])));
+    left.append(el("h4", {}, "Under Nsight Compute"), definitions(counters.map(([key, value]) => [heading(key), written(key, value)]), "counters"));
     return [left, roofline(panel, name)];
   }
   left.append(el("p", { class: "none" }, Object.keys(panel.counters).length ? OTHER_COUNTERS : NO_COUNTERS));
@@ -45,7 +45,7 @@ function ofKernel(panel, name, rows) {
 
 /** Return what the page says of a selected event. */
 function describe(timeline, panel, event) {
-  if (event < 0) return [el("p", {}, HOW_TO)];
+  if (event < 0) return data.panels.length > 1 ? [] : [el("p", {}, HOW_TO)];
   const lane = timeline.laneOf(event);
   const kind = timeline.packed.texts[timeline.kind[event]];
   const rows = [["time", `${time(timeline.start[event])} to ${time(timeline.stop(event))}`], ["duration", time(timeline.duration[event])]];
