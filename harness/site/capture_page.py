@@ -68,20 +68,20 @@ def _cells(study: Page, timelines: Timelines) -> Markdown:
 def _pairs(study: Page, timelines: Timelines, folder: str) -> Iterator[str]:
     """Yield the timelines that stand side by side, and the command that makes any others."""
     cells = list(timelines.single)
-    if len(cells) < 2:
+    rows: list[list[str]] = [
+        [*_labels(study, a), _labels(study, b)[1], _link("side by side", name)]
+        for (a, b), name in timelines.pairs.items()
+    ]
+    rows += [
+        [*_labels(study, cell), f"the same on {target}", _link("side by side", name)]
+        for (cell, target), name in timelines.targets.items()
+    ]
+    if len(cells) < 2 and not rows:
         return
-    a, b = next(iter(timelines.pairs), (cells[0], cells[1]))
+    a, b = next(iter(timelines.pairs), (cells[0], cells[-1]))
     names = [f"{folder}:{case}.{variant}" for case, variant in (a, b)]
     command = listing([f"harness view {names[0]} \\", f"    {names[1]} -o both.html"], "sh")
     yield f"## Side by side\n\n{_PAIRS}{command}"
-    rows: list[list[str]] = [
-        [
-            _labels(study, a)[0],
-            *(_labels(study, each)[1] for each in (a, b)),
-            _link("side by side", name),
-        ]
-        for (a, b), name in timelines.pairs.items()
-    ]
     if rows:
         yield table(["case", "A", "B", ""], rows, numeric_from=4, whole=True)
 

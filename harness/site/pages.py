@@ -50,7 +50,9 @@ def sources(checkout: Path, studies: Sequence[Page], problems: Iterable[Problem]
     findings = finding_pages.add(tree, problems)
     navigation: Navigation = [{"Worklogs": "index.md"}]
     for study, worklog in zip(studies, worklogs, strict=True):
-        navigation.append({_title(study, studies): [*worklog, *_behind(tree, study, findings)]})
+        others = [other for other in _of_problem(study, studies) if other is not study]
+        behind = _behind(tree, study, findings, others)
+        navigation.append({_title(study, studies): [*worklog, *behind]})
     tree.pages["index.md"] = _home(tree, studies)
     reference: list[object] = [f"docs/{name}.md" for name in _DOCUMENTS]
     elsewhere = [page for page in findings.values() if not page.startswith("reports/")]
@@ -60,10 +62,15 @@ def sources(checkout: Path, studies: Sequence[Page], problems: Iterable[Problem]
     return Sources(tree, navigation, terms(tree, findings))
 
 
+def _of_problem(study: Page, studies: Sequence[Page]) -> list[Page]:
+    """Return all reports of a report's problem, each from a target of its own."""
+    return [other for other in studies if other.problem.folder == study.problem.folder]
+
+
 def _title(study: Page, studies: Sequence[Page]) -> str:
     """Return a report's name in the navigation, with its target if its problem has several."""
     title = f"{study.problem.number} · {study.problem.title}"
-    alone = sum(other.problem.folder == study.problem.folder for other in studies) == 1
+    alone = len(_of_problem(study, studies)) == 1
     return html.escape(plain(title if alone else f"{title} · {study.target.name}"))
 
 
@@ -78,9 +85,11 @@ def _add_worklog(tree: Tree, study: Page) -> list[object]:
     return [{"Worklog": worklog}, *([{"Pages": steps}] if steps else [])]
 
 
-def _behind(tree: Tree, study: Page, findings: Mapping[str, str]) -> list[object]:
+def _behind(
+    tree: Tree, study: Page, findings: Mapping[str, str], others: Sequence[Page]
+) -> list[object]:
     """Add what stands behind a worklog; return its part of the navigation."""
-    made = timelines.add(tree, study, findings)
+    made = timelines.add(tree, study, findings, others)
     pages = {
         "Claims and their evidence": claim_page.add(tree, study),
         "Kernels": kernel_page.add(tree, study),

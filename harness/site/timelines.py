@@ -1,7 +1,7 @@
 """The timelines of a report's cells, and of two of them side by side, as pages of the site."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -25,10 +25,12 @@ class Timelines:
     """The pages of a report's timelines, from the report's folder: by cell, and by two cells.
 
     ``drawn``: the cells whose page has a timeline; the others have counters or memory alone.
+    ``targets``: cells beside the same cell of another report of the study, with that one's target.
     """
 
     single: dict[Cell, str]
     pairs: dict[tuple[Cell, Cell], str]
+    targets: dict[tuple[Cell, str], str]
     drawn: frozenset[Cell]
 
 
@@ -37,14 +39,16 @@ def place(case: str, variant: str) -> str:
     return f"timelines/{case}.{variant}.html"
 
 
-def add(tree: Tree, study: Page, findings: Mapping[str, str]) -> Timelines:
+def add(
+    tree: Tree, study: Page, findings: Mapping[str, str], others: Sequence[Page] = ()
+) -> Timelines:
     """Add a report's timelines, and side by side those that a figure of the worklog shows together.
 
-    ``findings`` are the pages of findings by id, to which timelines link. A cell of more events
-    than a page holds has none, nor has one that was not profiled.
+    ``findings`` are the pages of findings by id, to which timelines link; ``others`` are reports of
+    the same study from other targets, whose cells stand beside these. A cell of more events than a
+    page holds has none, nor has one that was not profiled.
     """
     folder = study.folder.relative_to(tree.checkout).as_posix()
-    evidence = Folder(folder, study.tables, study.provenance)
     root = "../" * (folder.count("/") + 2)
     links = {id_: root + built_path(page) for id_, page in findings.items()}
 
@@ -52,7 +56,7 @@ def add(tree: Tree, study: Page, findings: Mapping[str, str]) -> Timelines:
         tree.files[f"{folder}/{name}"] = document.of_panels(panels, links, "../captures.html")
         return name
 
-    panels = dict(_panels(evidence))
+    panels = dict(_panels(tree, study))
     single = {cell: page(place(*cell), panel) for cell, panel in panels.items()}
     pairs = {
         (a, b): page(place(a[0], f"{a[1]}.and.{b[1]}"), panels[a], panels[b])
@@ -60,11 +64,21 @@ def add(tree: Tree, study: Page, findings: Mapping[str, str]) -> Timelines:
         for a, b in pairwise(shown)
     }
     drawn = frozenset(cell for cell, each in panels.items() if each.shown["timeline"])
-    return Timelines(single, pairs, drawn)
+    targets = {
+        (cell, other.folder.name): page(
+            place(cell[0], f"{cell[1]}.and.{other.folder.name}"), panels[cell], theirs
+        )
+        for other in others
+        for cell, theirs in _panels(tree, other)
+        if cell in drawn and theirs.shown["timeline"]
+    }
+    return Timelines(single, pairs, targets, drawn)
 
 
-def _panels(evidence: Folder) -> Iterator[tuple[Cell, Panel]]:
-    """Yield each profiled cell with its panel, if a page holds that."""
+def _panels(tree: Tree, study: Page) -> Iterator[tuple[Cell, Panel]]:
+    """Yield each profiled cell of a report with its panel, if a page holds that."""
+    folder = study.folder.relative_to(tree.checkout).as_posix()
+    evidence = Folder(folder, study.tables, study.provenance)
     for cell in evidence.cells:
         if all(KINDS[kind].unprofiled for kind in evidence.captures(*cell)):
             continue
