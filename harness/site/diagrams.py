@@ -47,19 +47,22 @@ def _item(row: Row) -> str:
 
 
 def _flowchart(lines: list[str]) -> list[Row] | None:
-    edges = [_EDGE.fullmatch(line) for line in lines]
+    found = [_EDGE.fullmatch(line) for line in lines]
+    edges = [edge for edge in found if edge]
+    if len(edges) < len(found):
+        return None
     labels: dict[str, str] = {}
-    for edge in filter(None, edges):
+    for edge in edges:
         for side in ("a", "b"):
             label = edge[f"{side}_store"] or edge[f"{side}_box"]
             labels.update({edge[side]: label} if label else {})
-    rows = []
-    for edge in edges:
-        if edge is None:
-            return None
-        ends = [labels.get(edge[side], edge[side]) for side in ("a", "b")]
-        rows.append((ends[0], edge["quoted"] or edge["bare"] or "", ends[1]))
-    return rows
+
+    def end(edge: re.Match[str], side: str) -> str:
+        return labels.get(edge[side], edge[side])
+
+    return [
+        (end(edge, "a"), edge["quoted"] or edge["bare"] or "", end(edge, "b")) for edge in edges
+    ]
 
 
 def _sequence(lines: list[str]) -> list[Row] | None:
