@@ -20,21 +20,29 @@ _OPEN = (
 _KERNEL = "nvjet_sm90_tst_64x8_64x16_2x1_v_bz_splitK_TNT"
 _IN_VIEW = "document.querySelector('canvas').scrollIntoView()"
 PICTURES = {
-    "index": ("index.html", ""),
-    "claim": (f"{REPORT}/claims.html", _OPEN),
-    "timeline": (f"{REPORT}/timelines/stack-m1.f8-0.13.0-eager.html#kernel={_KERNEL}", _IN_VIEW),
-    "side-by-side": (f"{REPORT}/timelines/stack-m1.f8-0.13.0-eager.and.bf16-eager.html", ""),
+    "index": ("index.html", "", 840),
+    "claim": (f"{REPORT}/claims.html", _OPEN, 840),
+    "timeline": (
+        f"{REPORT}/timelines/stack-m1.f8-0.13.0-eager.html#kernel={_KERNEL}",
+        _IN_VIEW,
+        620,
+    ),
+    "side-by-side": (
+        f"{REPORT}/timelines/stack-m1.f8-0.13.0-eager.and.bf16-eager.html",
+        "",
+        1010,
+    ),
 }
-"""Name to a page of the site, and a script that brings it into view."""
-WIDTH, HEIGHT = 1200, 840
+"""Name to a page of the site, a script that brings it into view, and the window's height."""
+WIDTH = 1200
 
 
 def take(site: Path) -> None:
     """Write each picture of a built site."""
-    with chromium.opened(site / "index.html", WIDTH, HEIGHT) as page:
-        for name, (path, script) in PICTURES.items():
+    with chromium.opened(site / "index.html", WIDTH) as page:
+        for name, (path, script, height) in PICTURES.items():
             file, _, fragment = path.partition("#")
-            page.open(site / file, WIDTH, HEIGHT, fragment)
+            page.open(site / file, WIDTH, height, fragment)
             if script:
                 page.evaluate(script)
             page.evaluate("new Promise((done) => setTimeout(done, 500))")

@@ -1,4 +1,4 @@
-const HEIGHTS = { range: 16, call: 14, idle: 10, stream: 22 };
+const HEIGHTS = { range: 16, call: 15, idle: 13, stream: 22 };
 const RULER = 26, GAP = 2;
 
 /** Return the numbers of a deflated base64 column as a typed array. */
