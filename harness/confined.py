@@ -92,7 +92,7 @@ def budget(path: Path) -> Budget:
 def call(
     reference: str, path: Path, folder: Path, arguments: Mapping[str, Any], allowed: Budget
 ) -> Any:
-    """Return what the function "module:function" returns, called with ``arguments`` as keywords.
+    """Return the value of the function "module:function", called with ``arguments`` as keywords.
 
     Arguments and result are JSON; files go through ``folder``, an empty one, which holds whatever
     the call leaves. Raises the HarnessError that the function raised, and CaptureError, which names

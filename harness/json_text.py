@@ -24,7 +24,7 @@ _MOST_LETTERS = 60
 _LEAST, _MOST = 1e-60, 1e60
 """Least and greatest magnitude of a number: sums, variances and ratios of them are finite."""
 _INTEGERS = range(-(1 << 63), 1 << 63)
-"""What a table's column holds."""
+"""The whole numbers that a table's column can hold."""
 
 
 def sealed(value: Mapping[str, object]) -> str:

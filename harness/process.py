@@ -113,7 +113,7 @@ def output(argv: Sequence[str], *, deadline_s: float = 20, cwd: Path | None = No
 def answer(
     argv: Sequence[str], *, deadline_s: float, cwd: Path, stop: threading.Event | None = None
 ) -> Answer:
-    """Return what a program prints, 16 MiB of each stream at most, and how it ends.
+    """Return a program's output, 16 MiB of each stream at most, and its end.
 
     Past ``deadline_s``, or when ``stop`` is set, it is ended with all that it started. Raises
     ToolError if it cannot start.

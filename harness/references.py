@@ -1,4 +1,4 @@
-"""What a registry names as "module:attribute": imported when it is asked for, not before."""
+"""Objects that a registry names as "module:attribute": imported on demand, not before."""
 
 import importlib
 from typing import Any

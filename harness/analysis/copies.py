@@ -11,7 +11,7 @@ import polars as pl
 from harness.analysis import intervals
 
 PAGEABLE, PINNED, DEVICE, MANAGED, UNKNOWN = "pageable", "pinned", "device", "managed", "unknown"
-"""What a copy's host side is; DEVICE: it has none."""
+"""The memory of a copy's host side; DEVICE: the copy has none."""
 
 _KINDS = re.compile(r"\b(\w+(?: Static)?) (?:->|to) (\w+(?: Static)?)\b")
 

@@ -1,4 +1,4 @@
-"""What a GPU can do at most, as its maker prints it: the rates a measured one is a share of.
+"""A GPU's peak rates, as its maker prints them: the rates a measured one is a share of.
 
 The figures, their sources and what they assume are in ``datasheets.toml`` beside this file.
 """

@@ -27,7 +27,7 @@ Reduced = Callable[[Tables], Tables]
 
 @dataclass(frozen=True)
 class Answer:
-    """What the diagnosis says of one case.
+    """The diagnosis of one case.
 
     ``named`` are the ids of the findings on the baseline, most important first, ``of_twin`` those
     on the twin. ``predicted`` is the most that removing the planted bottleneck can gain, by the

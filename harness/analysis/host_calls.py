@@ -32,7 +32,7 @@ _SUFFIX = re.compile(r"(_v\d+|_ptsz|_ptds|_spt)+$")
 
 
 def kind(name: str) -> str:
-    """Return what a call does: LAUNCH, SYNCHRONISE, COPY, ALLOCATE, LOAD or OTHER.
+    """Return the kind of a call: LAUNCH, SYNCHRONISE, COPY, ALLOCATE, LOAD or OTHER.
 
     The version that nsys appends to a name (``cudaMalloc_v3020``) does not matter.
     """

@@ -1,4 +1,4 @@
-"""What a CUDA kernel is, from its name: a family for tables and plots, and a name short enough.
+"""A CUDA kernel's kind, from its name: a family for tables and plots, and a name short enough.
 
 Names are as the profilers print them, demangled: nsys writes ``<(int)4>`` and ``<unnamed>``, torch
 ``<4>`` and ``(anonymous namespace)``. A mangled name works too, it only stays long.

@@ -55,7 +55,7 @@ def measured(timeline: pl.DataFrame) -> pl.DataFrame:
 
 
 def totals(timeline: pl.DataFrame) -> dict[str, int | None]:
-    """Return the peaks of the history, and what the measured steps asked of the driver.
+    """Return the peaks of the history, and the measured steps' requests to the driver.
 
     Keys: peak_allocated_bytes, peak_reserved_bytes and out_of_memory of the whole history; of the
     measured steps reserved and returned segments, as counts and bytes. None where not recorded.

@@ -21,7 +21,7 @@ from harness.analysis.timeline import gpu_ops_in_ranges
 from harness.evidence.tables import Tables
 
 STEP = "step:"
-"""What the names of the probe's ranges around measured steps begin with."""
+"""The prefix of the names of the probe's ranges around measured steps."""
 
 _REPEATED = 0.8
 _FEW = 0.05

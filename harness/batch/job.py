@@ -1,4 +1,4 @@
-"""What a job does on its node: a part of the plan, each cell brought into the shared run at once.
+"""A job's work on its node: a part of the plan, each cell brought into the shared run at once.
 
 The node works in a run of its own, on its own disk: there are locks, and its target, monitor,
 calibration and caches are the node's. What has landed is never run again, so a job that is

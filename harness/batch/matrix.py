@@ -58,7 +58,7 @@ class Software(Table):
 
 
 class Matrix(Table):
-    """What a matrix file says: problems, clusters by their profiles, and sets of software."""
+    """The contents of a matrix file: problems, clusters by their profiles, and sets of software."""
 
     problems: Annotated[list[int | str], Field(min_length=1)]
     on: Annotated[Many[str], Field(min_length=1)] = (HERE,)
@@ -151,7 +151,7 @@ class MatrixRun:
         self.errors: dict[str, str] = {}
 
     def execute(self, tell: Tell, notify: Callable[[str], None]) -> None:
-        """Run what is left of every combination; what fails is noted and the others go on."""
+        """Run the cells left of every combination; a failure is noted and the others go on."""
         followers = []
         for each in self._combinations:
             if isinstance(each.asked, session.Asked) and each.asked.profile.slurm:

@@ -1,4 +1,4 @@
-"""What a user says of a cluster: ``clusters/NAME.toml``."""
+"""A user's profile of a cluster: ``clusters/NAME.toml``."""
 
 import tomllib
 from pathlib import Path
@@ -46,7 +46,7 @@ class Slurm(Table):
 
 
 class Kubernetes(Table):
-    """What a Job's pods run in: an image, and a volume that holds the checkout.
+    """The surroundings of a Job's pods: an image, and a volume that holds the checkout.
 
     ``claim`` is the PersistentVolumeClaim's name, ``path`` the checkout's place in it.
     """

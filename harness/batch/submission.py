@@ -1,4 +1,4 @@
-"""What is handed to a batch system: a folder of the run with the cells of each part.
+"""A submission to a batch system: a folder of the run with the cells of each part.
 
 jobs/<number>/parts.json             the cells of each part, written before anything is submitted
 jobs/<number>/<part>.progress        lines that the part's jobs append: what runs, and how it ended
@@ -29,7 +29,7 @@ class Parts(Record):
 
 @dataclass(frozen=True)
 class Event:
-    """What a job said of a cell: "running", or its status with its reason, and its seconds."""
+    """A job's word on a cell: "running", or its status with its reason, and its seconds."""
 
     cell: str
     status: str

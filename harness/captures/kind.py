@@ -1,4 +1,4 @@
-"""What a kind of capture is, as data: one object names all that the harness knows of a profiler.
+"""A kind of capture, as data: one object names all that the harness knows of a profiler.
 
 Functions are named as "module:function" and imported at their first call. So every room may import
 a kind: it learns names from it, and loads no reader, no analysis and no library of tables.
@@ -71,7 +71,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Counts:
-    """What a capture has to hold: ``declared`` by the workload, ``counted`` by the profiler.
+    """The counts a capture has to hold: ``declared`` by the workload, ``counted`` by the profiler.
 
     Both map a name (a range's, or "kernels") to a number.
     """

@@ -27,14 +27,14 @@ _MOST_TEXT = 16 << 20
 
 @dataclass(frozen=True)
 class Capture:
-    """What a capture holds: the evidence tables that it fills, and how it says it was recorded."""
+    """A capture's contents: the evidence tables that it fills, and its recording's conditions."""
 
     tables: Tables
     conditions: dict[str, str]
 
 
 def read(kind: Kind, plain: Path, *, brief: bool = False, conditions: bool = True) -> Capture:
-    """Return what the capture that lies unpacked at ``plain`` holds.
+    """Return the contents of the capture that lies unpacked at ``plain``.
 
     ``brief`` may leave out of a large one what links host calls to the operations they launched.
     Without ``conditions`` it is not asked for them.

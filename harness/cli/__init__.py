@@ -64,7 +64,7 @@ def _command() -> int:
 
 
 def _not_installed(error: ModuleNotFoundError) -> str:
-    """Return what a command lacks; a module of the harness that is absent is a bug, and raised."""
+    """Return the line on a missing package; a missing module of the harness is a bug: raised."""
     package = (error.name or "").split(".")[0]
     if package in ("", "harness"):
         raise error

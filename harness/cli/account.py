@@ -1,4 +1,4 @@
-"""What a run says of itself: before it starts, when it is interrupted, and at its end."""
+"""A run's account of itself: before it starts, when it is interrupted, and at its end."""
 
 import os
 import shlex

@@ -64,7 +64,7 @@ app.add_typer(captures, name="captures")
 
 
 def _name(command: CommandInfo) -> str:
-    """Return what a command is called by."""
+    """Return a command's name on the command line."""
     return command.name or str(getattr(command.callback, "__name__", ""))
 
 

@@ -1,4 +1,4 @@
-"""What ``harness check`` and ``harness explain-claim`` print with ``--json``."""
+"""The documents of ``harness check`` and ``harness explain-claim`` with ``--json``."""
 
 from typing import Literal
 

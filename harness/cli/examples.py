@@ -1,4 +1,4 @@
-"""What the commands' help ends with: lines to type."""
+"""The lines to type with which the commands' help ends."""
 
 from collections.abc import Mapping
 

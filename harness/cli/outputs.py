@@ -1,4 +1,4 @@
-"""What the commands print with ``--json``, and how they exit; ``harness schema`` shows both.
+"""The commands' documents with ``--json``, and their exit codes; ``harness schema`` shows both.
 
 A document of a kind of capture has further keys, which are those of its kind.
 """
@@ -97,7 +97,7 @@ class Extracted(Exact):
 
 
 class Rendered(Exact):
-    """The worklogs that were written; what a partial report lacks; captures outside of git."""
+    """The worklogs that were written; the lacks of a partial report; captures outside of git."""
 
     worklogs: list[str]
     partial: str
@@ -226,7 +226,7 @@ class Packed(Exact):
 
 
 class Received(Exact):
-    """What is wrong with a report that came in (``--check``), and how its claims were judged."""
+    """The faults of a report that came in (``--check``), and the verdicts on its claims."""
 
     report: str
     verdicts: str
@@ -263,7 +263,7 @@ OUTPUTS: dict[str, Any] = {
     "captures push": Transferred,
     "captures fetch": Transferred,
 }
-"""What a command prints with ``--json``: its type, or "module:type" of one that needs readers."""
+"""Each command's document: its type, or "module:type" of a document that needs readers."""
 
 _EXITS = {
     0: "done",
@@ -288,7 +288,7 @@ _OWN_EXITS: dict[str, dict[int, str]] = {
 
 
 def schema_of(command: str) -> dict[str, Any]:
-    """Return the JSON schema of what a command prints, with its exit codes by number."""
+    """Return the JSON schema of a command's document, with its exit codes by number."""
     exits = {
         str(code): text for code, text in sorted((_EXITS | _OWN_EXITS.get(command, {})).items())
     }

@@ -47,7 +47,7 @@ class Private:
         return text
 
     def found(self, text: str) -> Iterator[str]:
-        """Yield what of a text names a machine or a person; a UUID may be a hash already."""
+        """Yield the words of a text that name a machine or person; a UUID may be hashed already."""
         patterns = [_HOME, *(re.compile(_whole(word)) for word in self.words)]
         for pattern in patterns:
             if match := pattern.search(text):

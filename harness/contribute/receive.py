@@ -36,7 +36,7 @@ _MADE = ("figures", publish.PAGES)
 
 @dataclass(frozen=True)
 class Received:
-    """A report as it came in: what is wrong with it, and how its claims were judged here."""
+    """A report as it came in: its faults, and the verdicts on its claims here."""
 
     folder: str
     faults: tuple[str, ...]
@@ -78,7 +78,7 @@ def _checked(folder: Path, problems: Path, name: str) -> Received:
 
 
 def _odd_files(folder: Path) -> Iterator[str]:
-    """Yield what a report does not hold: links, other files, too many, too much."""
+    """Yield the faults of a report's files: links, other files, too many, too much."""
     paths = [path for path in sorted(folder.rglob("*")) if path.is_symlink() or not path.is_dir()]
     if len(paths) > _MOST_FILES or sum(path.lstat().st_size for path in paths) > _MOST_BYTES:
         yield f"more than {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB"

@@ -28,7 +28,7 @@ MOST_TASKS = 32768
 
 _CDI = (Path("/etc/cdi"), Path("/var/run/cdi"))
 _END_S = 10.0
-"""What the engine has to end a container, in seconds."""
+"""The seconds in which the engine has to end a container."""
 
 _TROUBLES = (
     (

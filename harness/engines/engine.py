@@ -16,7 +16,7 @@ from harness.problem.model import Problem
 from harness.problem.plan import Cell
 
 MOST_OUTPUT_BYTES = 16 << 30
-"""What a cell may leave, in one file as in all of them."""
+"""The most bytes that a cell may leave, in one file as in all of them."""
 
 _COMPILE_THREADS = 4
 

@@ -34,7 +34,7 @@ def workload(cell: Cell, python: str) -> list[str]:
 
 
 def mounts(problem: Problem, scratch: Path) -> list[Mount]:
-    """Return what a cell's process reads of the host."""
+    """Return the host's files that a cell's process reads."""
     found = [
         Mount(CHECKOUT / "harness", f"{SOURCE}/harness"),
         Mount(problem.folder.resolve(), PROBLEM),

@@ -1,4 +1,4 @@
-"""What a container may see and do, as flags of the program that starts it."""
+"""A container's rights, as flags of the program that starts it."""
 
 import os
 import resource
@@ -59,7 +59,7 @@ def bounds(client: Client, target: Target) -> list[str]:
 
 
 def _writes() -> list[str]:
-    """Return the flags that bound what a container writes: a file's size, and no log of its own.
+    """Return the flags that bound a container's output: a file's size, and no log of its own.
 
     What its programs print is the cell's log already; an engine's copy of that has no bound.
     """

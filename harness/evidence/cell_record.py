@@ -95,7 +95,7 @@ class ProcessRecord(Record):
 
 
 class WorkloadRecord(Record):
-    """What the workload's process wrote (``workload.json``).
+    """The statements of the workload's process (``workload.json``).
 
     ``windows`` are the stretches of time in which it measured; ``process`` is when it did what.
     ``declared`` counts the ranges by name that a profiler's capture has to hold.

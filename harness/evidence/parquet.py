@@ -96,7 +96,7 @@ def _table(path: Path, columns: Columns, version: int) -> "pl.DataFrame":
 
 
 def _check(path: Path, columns: Columns, version: int) -> None:
-    """Compare what the file's footer says with what may be read; reads no values."""
+    """Compare the file's footer with the limits of reading; reads no values."""
     import polars as pl
 
     written = pl.read_parquet_metadata(path).get("evidence")

@@ -1,4 +1,4 @@
-"""The base of every record: how it is read from JSON, and what is said of one that is damaged."""
+"""The base of every record: its way from JSON, and the error where a record is damaged."""
 
 from collections.abc import Mapping
 from pathlib import Path

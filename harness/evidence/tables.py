@@ -19,10 +19,10 @@ VERSION = 2
 """Raised with every change that makes older evidence unreadable."""
 
 GRAPH_POOL = "graph pool"
-"""What the names of graphs' pools begin with."""
+"""The prefix of the names of graphs' pools."""
 
 FREED_POOL = "freed before the snapshot"
-"""What the pool is called of segments that stood neither at the snapshot nor at a mark."""
+"""The name of the pool of segments that stood neither at the snapshot nor at a mark."""
 
 LARGE = 200_000
 """GPU operations of one capture above which ``harness inspect`` leaves out what joins tables."""

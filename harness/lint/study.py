@@ -1,4 +1,4 @@
-"""What a review reads: the manifest with its lines, the templates, and the published reports."""
+"""The data of a review: the manifest with its lines, the templates, and the published reports."""
 
 from dataclasses import dataclass
 from functools import cached_property

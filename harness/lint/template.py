@@ -29,7 +29,7 @@ def printed(
 
 
 def _pieces(text: str, allowed: str, conditions: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield line and text of what a template prints outside of blocks with these conditions."""
+    """Yield line and text of a template's output outside of blocks with these conditions."""
     import jinja2
 
     left_out = [False]

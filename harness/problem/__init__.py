@@ -1,1 +1,1 @@
-"""What a problem asks for: its manifest as models, checked, and planned into cells."""
+"""A problem: its manifest as models, checked, and planned into cells."""

@@ -38,7 +38,7 @@ _QUOTE = "put it in quotes"
 
 
 class Mistakes:
-    """What is wrong by place, each told once: not again for what lies in a place, or around it."""
+    """Mistakes by place, each told once: not again for what lies in a place, or around it."""
 
     def __init__(self) -> None:
         self.by_place: dict[Place, str] = {}
@@ -57,7 +57,7 @@ class Mistakes:
 
 @dataclass
 class Located:
-    """What a file says: ``data``, the line and column of each place, and ``mistakes`` by place.
+    """A file's contents: ``data``, the line and column of each place, and ``mistakes`` by place.
 
     A value with a mistake is None in ``data``. Places that an alias or a merge repeats have the
     line and column of what they repeat.

@@ -1,4 +1,4 @@
-"""What a ``problem.yaml`` says, as models."""
+"""The contents of a ``problem.yaml``, as models."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -181,7 +181,7 @@ class Selection(_Model):
 
 
 class Bound(_Model):
-    """What the claim says the value is: exactly one of the three."""
+    """The range that the claim states for the value: exactly one of the three."""
 
     above: float | None = None
     below: float | None = None

@@ -60,7 +60,7 @@ def _with(use: Use, metrics: list[Metric]) -> Use:
 
 
 def _sides(claim: AnyClaim) -> list[Place]:
-    """Return what a claim compares."""
+    """Return the sides that a claim compares."""
     if isinstance(claim, Advice):
         sides = (claim.take, claim.instead_of)
         return [(claim.metric, variant, case) for case in claim.at for variant in sides]

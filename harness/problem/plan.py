@@ -1,4 +1,4 @@
-"""From a problem and what the user asked for to ordered cells; pure."""
+"""From a problem and a user's selection to ordered cells; pure."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from harness.problem.needs import Spot, Use, uses
 
 @dataclass(frozen=True)
 class Selected:
-    """What the command line picked; empty means all, no rounds those of the manifest.
+    """The command line's selection; empty means all, no rounds those of the manifest.
 
     ``short``: the short path, which is all if no claim is a headline. ``names``: cells by name.
     """

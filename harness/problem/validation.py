@@ -193,7 +193,7 @@ def _beyond(kind: str, value: Any, limit: float) -> str:
 
 
 def _wanted(error: ErrorDetails) -> str:
-    """Return what a value should have been, empty if an error is of another kind."""
+    """Return the noun for the right kind of value, empty if an error is of another kind."""
     if error["type"] == "literal_error":
         return str(error["ctx"]["expected"])
     noun = _WANTED.get(error["type"], "")

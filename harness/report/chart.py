@@ -1,4 +1,4 @@
-"""What the figures share: colours, sizes, the axis of labels, and the way from a chart to SVG.
+"""Parts of all figures: colours, sizes, the axis of labels, and the way from a chart to SVG.
 
 Figures are drawn without a browser, on a card of their own, so that they look the same on light and
 on dark pages.
@@ -40,7 +40,7 @@ VEGA_LITE = "6.1"
 """The version of Vega-Lite that figures are drawn by."""
 
 Rows = list[dict[str, Any]]
-"""What a figure draws: plain values by field name."""
+"""The data of a figure: plain values by field name."""
 
 
 class Figure(str):

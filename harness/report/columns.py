@@ -1,4 +1,4 @@
-"""What a table need not show: columns of one value, unmeasured cells, more columns than fit."""
+"""Parts a table need not show: columns of one value, unmeasured cells, more columns than fit."""
 
 from typing import NamedTuple
 

@@ -29,7 +29,7 @@ def loss(standing: Path, new: Path) -> str:
 
 
 def _whole(standing: Path, new: Path) -> str:
-    """Return what a short run lacks of a full one, whatever the cells of both."""
+    """Return the parts of a full run that a short one lacks, whatever the cells of both."""
     runs = [provenance.load(report / "evidence").run for report in (standing, new)]
     return (
         "the claims outside of the short path"

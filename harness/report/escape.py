@@ -26,7 +26,7 @@ _IN_PROSE = re.compile(
     r"|(?P<interval>\[[\d., \u2212-]+\](?=[^(\[:]))|" + _MARKS
 )
 _IN_PATH = "/+"
-"""What a link's path may hold besides letters, digits and ``_.-~``."""
+"""The characters of a link's path besides letters, digits and ``_.-~``."""
 
 
 class Markdown(str):
@@ -84,7 +84,7 @@ def link(path: str, fragment: str = "") -> str:
 
 
 def finalize(value: object) -> object:
-    """Escape what a template prints unless it is Markdown; for jinja2's ``finalize``."""
+    """Escape a template's output unless it is Markdown; for jinja2's ``finalize``."""
     return value if isinstance(value, Markdown) else escape(str(value))
 
 

@@ -23,13 +23,13 @@ from harness.problem.model import Problem
 from harness.store import capture_store, run_folder
 
 GIT_BYTES = 4_000_000
-"""What the captures of one report may take in git."""
+"""The most bytes that the captures of one report may take in git."""
 
 _OF_PROBLEM_RANK = 2
 """A problem's own artifacts come between the text captures and the binary ones."""
 
 _MOST_TEXT_BYTES = 16_000_000
-"""What is read of a kept text at most."""
+"""The most bytes of a kept text that are read."""
 
 _LINK = re.compile(r"captures/([\w.+-]*\w)", re.ASCII)
 

@@ -1,4 +1,4 @@
-"""What the sections of one worklog read, and the figures that they draw."""
+"""The data that the sections of one worklog read, and the figures that they draw."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

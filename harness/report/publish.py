@@ -112,7 +112,7 @@ def _worklog(page: Page, templates: Templates) -> dict[str, str]:
 
 
 def page_of(problem: Problem, folder: Path) -> Page:
-    """Return what a report's pages show: the evidence in ``folder``, with its claims judged."""
+    """Return the data of a report's pages: the evidence in ``folder``, with its claims judged."""
     report = door.report(folder)
     metrics = Metrics(problem, report.tables, report.origin.gpus)
     judged = claims.judge(problem, metrics, report.origin.run.target.device)

@@ -1,4 +1,4 @@
-"""Reads what a contributor wrote: a template, a part of it, a file of which a page shows lines."""
+"""Reads a contributor's texts: a template, a part of it, a file of which a page shows lines."""
 
 import os
 import stat

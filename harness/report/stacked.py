@@ -1,4 +1,4 @@
-"""Stacked bars: what a total consists of, a bar a row, each with a text beside its end."""
+"""Stacked bars: the parts of a total, a bar a row, each with a text beside its end."""
 
 from collections.abc import Mapping
 

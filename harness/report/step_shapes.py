@@ -1,4 +1,4 @@
-"""What the drawing of one step consists of: boxes, texts and lines, each with its place."""
+"""The shapes of the drawing of one step: boxes, texts and lines, each with its place."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Shapes:
-    """What a panel draws: boxes, texts and lines; x in µs, y in pixels from its top."""
+    """The shapes of a panel: boxes, texts and lines; x in µs, y in pixels from its top."""
 
     boxes: Rows
     texts: Rows

@@ -146,7 +146,7 @@ class _Conversation:
         return {"value": packed(value)}
 
     def _called(self, name: str, call: Message) -> Any:
-        """Return what a section makes of a call's arguments; UsageError if it cannot be called."""
+        """Return a section's text for a call's arguments; UsageError if it cannot be called."""
         if name not in SECTIONS:
             raise UsageError("no section of a worklog")
         self._calls += 1

@@ -1,4 +1,4 @@
-"""What a workload may leave: regular files with plain names, so many and so large, nothing else.
+"""Files a workload may leave: regular ones with plain names, so many and so large, nothing else.
 
 A workload is not trusted: it may leave links to files of the host, FIFOs that block whoever opens
 them, or more than the disk holds. So it writes into a folder of its own, below the cell's, which a
@@ -23,7 +23,7 @@ OUT = "out"
 """The folder that a workload writes, below its cell's."""
 
 LOG, EXPORT_LOG = "log.txt", "export.txt"
-"""What the workload's process and the profiler's exports print."""
+"""The logs of the workload's process and of the profiler's exports."""
 
 MOST_FILES = 4096
 TOLD = 3

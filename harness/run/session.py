@@ -25,7 +25,7 @@ from harness.store.run_folder import Run
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks of a run; ``session`` checks all of it.
+    """A user's request of a run; ``session`` checks all of it.
 
     ``problem`` is a number, a name or a folder. Without ``selected`` variants, cases or captures it
     is the short path, unless ``full`` asks for all or ``resume`` is a run folder, whose plan goes
@@ -165,7 +165,7 @@ class Session:
     def _ceilings(
         self, node: Node, name: str, notify: Callable[[str], None], work_on: choose.WorkOn
     ) -> Ceilings | None:
-        """Return what a node's GPU reaches at most, None where the run has no use for that."""
+        """Return the ceilings of a node's GPU, None where the run has no use for that."""
         if self.request.lock_mhz is not None:
             notify("no ceilings: they are measured at other clocks than those held now")
             return None

@@ -95,7 +95,7 @@ class Run:
                 self._token = None
 
     def remove_leftovers(self) -> None:
-        """Remove what a harness left half-written when it was killed.
+        """Remove the half-written files of a harness that was killed.
 
         The caller holds the run alone, so nobody works on it.
         """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _TIMES, _GPU_WORK, _COUNTERS, _MEMORY = "samples", "gpu_ops", "counters", "memory_pools"
 _ROWS = {_GPU_WORK: "GPU work", _COUNTERS: "profiled kernel"}
-"""Table to what a row of it is, in messages."""
+"""Table to the noun for one of its rows, in messages."""
 
 Both = tuple[Tables, Tables]
 Made = tuple[Mapping[str, str], Mapping[str, str]]

@@ -188,7 +188,7 @@ class SqliteFile:
 
 @contextmanager
 def opened(path: Path) -> Iterator[SqliteFile]:
-    """Open ``path`` for reading; CaptureError for what is no SQLite file, is damaged or locked."""
+    """Open ``path`` for reading; CaptureError if it is no SQLite file, is damaged or locked."""
     if not path.is_file():
         what = "not a regular file" if path.exists() else "no such file"
         raise CaptureError(what, where=path)

@@ -100,7 +100,7 @@ class Phase(msgspec.Struct):
 
 
 class Mark(msgspec.Struct):
-    """What the driver and the allocator said at the end of a phase; bytes.
+    """The driver's and the allocator's counts at the end of a phase; bytes.
 
     ``segments`` are those that stood then, without their blocks.
     """

@@ -1,4 +1,4 @@
-"""What a report of Nsight Compute says of the GPU, the versions and how it was profiled."""
+"""The conditions of a report of Nsight Compute: GPU, versions, and options of the profiler."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ _CAPABILITY = "device__attribute_compute_capability_"
 
 
 def conditions(path: Path, tables: Tables) -> dict[str, str]:
-    """Return what the session says, compute capability and number of SMs, where recorded.
+    """Return the session's conditions, compute capability and number of SMs, where recorded.
 
     Raises CaptureError for a file that is damaged or cut.
     """

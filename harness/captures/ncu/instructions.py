@@ -9,10 +9,10 @@ from typing import Any
 
 EXECUTED = "inst_executed"
 SAMPLES = "smsp__pcsamp_warps_issue_stalled_"
-"""What the names of the samples by stall reason begin with."""
+"""The prefix of the names of the samples by stall reason."""
 
 _NOT_ISSUED = "_not_issued"
-"""What the second count of each reason ends with: a subset of the first."""
+"""The suffix of the second count of each reason: a subset of the first."""
 
 
 def instructions(action: Any) -> list[tuple[str, str, int, int, int, str, int]]:

@@ -1,4 +1,4 @@
-"""What a run's evidence keeps of an ncu report: the metrics that pages and the diagnosis read.
+"""The kept part of an ncu report: the metrics that pages and the diagnosis read.
 
 A launch profiled with `--set full` has about 2 200 metrics; nine in ten are other roll-ups (.min,
 .max, .avg, per second) of a counter that is kept. The report itself, which a published report

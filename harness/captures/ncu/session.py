@@ -1,4 +1,4 @@
-"""What a report of Nsight Compute says of the session: the GPU, the versions, how it was profiled.
+"""The session as a report of Nsight Compute records it: the GPU, the versions, how it was profiled.
 
 Blocks carry SessionDetails: device attributes (field 6: index and name), resources (field 8: name
 and value, such as "CUDA Version") and ncu's own command line (field 11). An option that the command
@@ -14,7 +14,7 @@ from harness.captures.ncu import framing
 _DEVICES, _RESOURCES, _COMMAND_LINE = 6, 8, 11
 _PROFILER = "Nsight Compute Target"
 _DEFAULTS = {"clock-control": "base", "cache-control": "all", "replay-mode": "kernel"}
-"""Options that change what the counters say, and ncu's defaults."""
+"""Options that change the counters, and ncu's defaults."""
 
 
 def session(path: Path) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Columns of a table of rows: what of a row stands in a cell, and how it is printed."""
+"""Columns of a table of rows: the value of a row in a cell, and its print."""
 
 import shutil
 from collections.abc import Callable, Iterable, Sequence

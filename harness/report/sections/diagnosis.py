@@ -1,4 +1,4 @@
-"""What the diagnosis says of a variant's captures, as ``harness diagnose`` prints it."""
+"""The diagnosis of a variant's captures, as ``harness diagnose`` prints it."""
 
 from harness.analysis import exam
 from harness.analysis.diagnose import conclude

@@ -1,4 +1,4 @@
-"""What a report holds: for a page that is written without knowing its study."""
+"""The contents of a report: for a page that is written without knowing its study."""
 
 from harness.problem.model import Problem
 from harness.report.arguments import CaseName

@@ -10,7 +10,7 @@ from harness.report.page import Page, not_measured
 from harness.report.stacked import draw
 
 REST = "other"
-"""What the named parts leave of the total."""
+"""The name of the remainder that the named parts leave of the total."""
 
 
 def parts(

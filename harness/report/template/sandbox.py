@@ -1,4 +1,4 @@
-"""What a template can reach: plain data, its verbs, and lists of filters and methods.
+"""The names that a template can reach: plain data, its verbs, and lists of filters and methods.
 
 Whatever is not on a list is undefined. So a template has no way to a module, to a function's
 globals or to a file.
@@ -50,7 +50,7 @@ MOST_CHARACTERS = 4_000_000
 _MOST_EXPONENT = 1000
 
 Ask = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
-"""Returns what a verb answers to positional and named arguments."""
+"""Returns a verb's answer to positional and named arguments."""
 
 
 class Verb:
@@ -69,7 +69,7 @@ class Verb:
 
 
 class Verbs:
-    """What a template calls ``w``: verbs by name, and facts."""
+    """The object that a template calls ``w``: verbs by name, and facts."""
 
     def __init__(self, names: Iterable[str], facts: Mapping[str, object], ask: Ask) -> None:
         self.known = {**facts, **{name: Verb(name, ask) for name in names}}

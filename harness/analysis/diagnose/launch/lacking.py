@@ -1,4 +1,4 @@
-"""What a report lacks before causes can be ruled out, and what to capture for it.
+"""Data that a report lacks before causes can be ruled out, and the capture that has them.
 
 A cause that remains when others are ruled out, such as latency, and "healthy" are said only of a
 launch whose report could have shown the others. So a report with less evidence leads to less said,

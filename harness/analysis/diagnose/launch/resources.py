@@ -1,4 +1,4 @@
-"""What a launch used of each part of the GPU, as a fraction of what the part can reach.
+"""A launch's use of each part of the GPU, as a fraction of the part's ceiling.
 
 Nsight Compute states a part's use as percent of its peak over the elapsed cycles; where the report
 has not collected it, the use is computed from counts (:mod:`.computed`). The same parts are the

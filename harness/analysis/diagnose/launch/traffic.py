@@ -1,4 +1,4 @@
-"""A launch's memory traffic: what of it was asked for, and where it was found."""
+"""A launch's memory traffic: the bytes that it asked for, and the caches that held them."""
 
 from dataclasses import dataclass
 

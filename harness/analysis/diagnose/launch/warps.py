@@ -1,4 +1,4 @@
-"""What the warps of a launch waited for, and how many of their threads worked."""
+"""The stalls of a launch's warps, and the share of their threads that worked."""
 
 from harness.analysis.diagnose.launch.counted import Counted
 
