@@ -2,7 +2,8 @@
 //
 // A cluster of eight blocks holds a row of 8192 elements, four a thread, so that eight
 // multiprocessors send a row at once. Their sums of squares meet in shared memory, each block's in
-// all others', and are added in one order everywhere.
+// all others', and are added in one order everywhere. They go as st.async, which counts on an mbarrier
+// where it arrives: a cluster barrier with release would be a fence, and that waits for the link.
 #include "peer.cuh"
 
 #define PARTS 8
@@ -19,11 +20,53 @@ __device__ __forceinline__ float in_block(float value, float* scratch) {
   return total;
 }
 
-__device__ __forceinline__ void store_in_cluster(float* mine, u32 block, float value) {
-  u32 local, remote;
-  asm("{ .reg .u64 a; cvta.to.shared.u64 a, %1; cvt.u32.u64 %0, a; }" : "=r"(local) : "l"(mine));
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(local), "r"(block));
-  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(remote), "f"(value) : "memory");
+__device__ __forceinline__ u32 in_shared(const void* at) {
+  u32 address;
+  asm("{ .reg .u64 a; cvta.to.shared.u64 a, %1; cvt.u32.u64 %0, a; }" : "=r"(address) : "l"(at));
+  return address;
+}
+
+__device__ __forceinline__ u32 in_block_of_cluster(u32 address, u32 block) {
+  u32 remote;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(block));
+  return remote;
+}
+
+// One thread prepares the block's mbarrier; all blocks are told that they run and have one.
+__device__ __forceinline__ void expect_parts(u32 barrier) {
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
+                 "r"((u32)(PARTS * sizeof(float)))
+                 : "memory");
+  }
+  __syncwarp();
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+
+__device__ __forceinline__ void send_part(const float* place, u32 barrier, float value) {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+  if (threadIdx.x < PARTS)
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];" ::"r"(
+                     in_block_of_cluster(in_shared(place), threadIdx.x)),
+                 "f"(value), "r"(in_block_of_cluster(barrier, threadIdx.x))
+                 : "memory");
+}
+
+__device__ __forceinline__ void wait_for_parts(u32 barrier) {
+  u64 begun = 0;
+  for (u32 looks = 1;; looks++) {
+    u32 there;
+    asm volatile(
+        "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;"
+        " selp.u32 %0, 1, 0, p; }"
+        : "=r"(there)
+        : "r"(barrier)
+        : "memory");
+    if (there) return;
+    if (looks % LOOKS == 0) begun = expired(begun);
+  }
 }
 
 // partial: [chunks][rows][8192 / chunks]; residual: [rows][8192], updated; out: [rows][8192].
@@ -38,7 +81,9 @@ extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) __launch_bounds__(THREA
 #endif
     ) {
   __shared__ float warps[WARPS], parts[PARTS];
-  asm volatile("barrier.cluster.arrive.relaxed.aligned;");  // all blocks run, see below
+  __shared__ u64 arrivals;
+  const u32 barrier = in_shared(&arrivals);
+  expect_parts(barrier);
   const int row = blockIdx.x / PARTS, part = blockIdx.x % PARTS;
   const int column = part * THREADS + threadIdx.x, at = row * WORDS + column;
   const int width = WORDS / chunks;
@@ -62,11 +107,8 @@ extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) __launch_bounds__(THREA
   for (int i = 0; i < 4; i++) squares += values[i] * values[i];
   squares = in_block(squares, warps);
 
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-  if (threadIdx.x < PARTS) store_in_cluster(parts + part, threadIdx.x, squares);
-  __syncwarp();
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+  send_part(parts + part, barrier, squares);
+  wait_for_parts(barrier);
   squares = 0;
   for (int i = 0; i < PARTS; i++) squares += parts[i];
   const float factor = rsqrtf(squares / (4 * WORDS) + epsilon);

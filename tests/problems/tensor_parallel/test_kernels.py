@@ -4,6 +4,9 @@ What peer.cuh does by instructions of the GPU is done with C++'s atomics here; t
 of the kernels. Words are integers, so sums are exact.
 """
 
+import re
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -172,3 +175,19 @@ def test_the_count_of_an_epoch_comes_from_memory() -> None:
         text = (KERNELS / f"{name}.cu").read_text(encoding="utf-8")
         assert "epochs[blockIdx.x] + 1" in text
         assert "epochs[blockIdx.x] = epoch" in text
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on PATH")
+@pytest.mark.parametrize(
+    ("name", "macros"),
+    [*((path.stem, []) for path in sorted(KERNELS.glob("*.cu"))), ("add_norm", ["-DFUSED"])],
+    ids=lambda value: value if isinstance(value, str) else "".join(value) or "plain",
+)
+def test_no_kernel_spills(tmp_path: Path, name: str, macros: list[str]) -> None:
+    target = "-gencode=arch=compute_90,code=sm_90"
+    argv = ["nvcc", "-std=c++17", "-cubin", target, "-Xptxas=-v", *macros]
+    argv += ["-o", str(tmp_path / "made.cubin"), str(KERNELS / f"{name}.cu")]
+    done = subprocess.run(argv, check=True, timeout=120, capture_output=True, text=True)
+    told = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill", done.stdout + done.stderr)
+    assert told
+    assert {int(size) for pair in told for size in pair} == {0}

@@ -1,0 +1,177 @@
+"""Without a GPU: launches have the arguments that kernels take; cells state what they should."""
+
+import subprocess
+
+import pytest
+
+from tests.support.paths import ROOT
+from tests.support.tensor_parallel import FOLDER, PYTHON
+
+PLAYED = """
+import ctypes
+import re
+import torch
+import driver
+
+launched = {}
+
+def signature(file, name):
+    text = re.sub(r"//.*", "", (driver.KERNELS / f"{file}.cu").read_text())
+    text = re.sub(r"#ifdef FUSED\\n(.*?)#else\\n(.*?)#endif\\n", CHOSEN, text, flags=re.S)
+    found = re.search(rf"\\b{name}\\(([^)]*)\\)", text)[1]
+    return ["pointer" if "*" in one else one.split()[-2] for one in found.split(",")]
+
+CHOSEN = r"\\2"
+
+class Kernel:
+    def __init__(self, file, name, *defined):
+        global CHOSEN
+        CHOSEN = r"\\1" if defined else r"\\2"
+        self.name, self.takes = name, signature(file, name)
+    def __call__(self, grid, threads, arguments):
+        kinds = {int: "int", float: "float"}
+        given = [kinds.get(type(one), "pointer") for one in arguments]
+        assert given == self.takes, (self.name, given, self.takes)
+        assert all(isinstance(size, int) and size > 0 for size in (*grid, threads))
+        assert all(one.is_contiguous() for one in arguments if isinstance(one, torch.Tensor))
+        launched[self.name] = grid
+
+def on_cpu(make):
+    return lambda *sizes, **named: make(*sizes, **(named | {"device": "cpu"}))
+
+driver.Kernel = Kernel
+torch.zeros, torch.empty = on_cpu(torch.zeros), on_cpu(torch.empty)
+
+class Arena:
+    rank, used = 1, 0
+    def take(self, size):
+        from peer import Place
+        self.used += size
+        return Place(ctypes.c_void_p(1), ctypes.c_void_p(2))
+"""
+
+LAUNCHES = """
+import torch.nn.functional as F
+from exchange import made
+from link import Link
+from operations import NORM_WIDTH, Fused
+from peer import PeerReduce
+from sharding import Layer
+from straggler import Straggler
+
+operations = Fused()
+rows, heads, kv, head = 3, 32, 4, 128
+blank = lambda *sizes: torch.zeros(sizes, dtype=torch.bfloat16)
+cache = blank(rows, kv, 16, head)
+layer = Layer(*[blank(1)] * 6, cache, cache.clone())
+qkv = blank(rows, (heads + 2 * kv) * head)
+queries = operations.rope_store(qkv, layer, torch.zeros(64, 2), 15)
+assert queries.shape == (rows, kv, heads // kv, head)
+seen = F.scaled_dot_product_attention(queries, cache, cache).flatten(1)
+assert seen.shape == (rows, heads * head)
+assert launched["rope_store"] == (heads + 2 * kv, rows)
+assert operations.swiglu(blank(rows, 2 * 14336)).shape == (rows, 14336)
+local, weight = blank(rows, 64), blank(NORM_WIDTH, 64)
+for kind in ("alone", "one-shot", "two-shot", "packed", "fused"):
+    arena = Arena()
+    exchange = made(kind, operations, rows, NORM_WIDTH, lambda: arena)
+    normed = exchange(local, weight, blank(rows, NORM_WIDTH), blank(NORM_WIDTH))
+    assert normed.shape == (rows, NORM_WIDTH)
+assert launched["one_shot_all_reduce_add_norm"] == (8 * rows,) == launched["add_norm"]
+assert arena.used == 2 * 2 * rows * NORM_WIDTH * 2  # two slots, twice the bytes of bf16
+for size in (1 << 10, 16 << 20):
+    for kind in ("one-shot", "two-shot", "packed"):
+        PeerReduce(kind, size, Arena())(blank(size // 2))
+assert all(launched[name][0] <= 128 for name in launched if name.endswith("all_reduce"))
+link = Link(0, Arena())
+assert len(link._one_way(fenced=True)) == 20
+kinds = {"one_shot_all_reduce", "two_shot_all_reduce", "packed_one_shot_all_reduce", "swiglu"}
+assert kinds <= set(launched), launched
+"""
+
+IN_TURN = """
+import contextlib
+import in_turn
+from statistics import median
+
+EXPOSED = {"alone": 0.0, "nccl-graph": 0.2, "one-shot": 0.05, "two-shot": 0.06, "fused": 0.02}
+LINK = {"signal_us": [1.0], "fenced_us": [2.0], "gb_s": [400.0]}
+
+class Cell:
+    def __init__(self, **params):
+        self.params, self.facts, self.samples = params, {}, {}
+    def fact(self, name, value, unit=""):
+        self.facts[name] = value
+    def sample(self, region, metric, unit, values):
+        self.samples[region, metric] = values
+    @contextlib.contextmanager
+    def phase(self, name=""):
+        yield
+    exclusively = phase
+
+class First:
+    class shape:
+        width = 8192
+    def batched(self, size):
+        return 10
+
+class Pair:
+    first = First()
+    def __init__(self):
+        self.last = []
+    def both(self, action, *arguments):
+        if action == "measure_link":
+            return LINK
+        return [(1.0, 1700.0), (1.02, 1717.0)] if action == "time_alone" else None
+    def go(self, action, *arguments):
+        self.last = [action, *arguments]
+
+def timed(launch, count):
+    launch()
+    action, *about = pair.last
+    if action == "step":
+        return count * (2.0 + EXPOSED[about[0]])
+    size, kind = about
+    us = {"nccl": 20.0, "one-shot": 5.0, "two-shot": 6.0, "packed": 4.0}[kind] + size / 400e3
+    return 10 * count * us / 1e3
+
+in_turn.timed, in_turn.check, pair = timed, lambda *_: None, Pair()
+contenders = {name: [name, True] for name in EXPOSED}
+cell = Cell(layers=8, batch=1, turns=3, steps_a_turn=5, contenders=contenders)
+in_turn.steps(cell, pair)
+floor = 1.0 + 16384 / 400e3
+assert abs(cell.facts["floor_us"] - floor) < 1e-9
+assert abs(median(cell.samples["fused", "exposed_us"]) - 1e3 * 0.02 / 16) < 1e-9
+assert abs(median(cell.samples["fused", "exposed_over_floor"]) - 1.25 / floor) < 1e-9
+assert abs(median(cell.samples["nccl-graph", "exposed_share"]) - 100 * 0.2 / 2.2) < 1e-9
+assert len(cell.samples["alone", "step_ms"]) == 3
+assert ("alone", "exposed_us") not in cell.samples
+assert abs(cell.facts["straggler_share"] - 2) < 1e-9
+assert abs(cell.facts["clock_difference"] - 1) < 1e-9
+assert cell.facts["model_ms_8.one-shot"] > cell.facts["model_ms_4.one-shot"] > 2.05
+
+cell = Cell(turns=3, batches_a_turn=4, sizes_kb=[1, 8, 1024])
+in_turn.sweep(cell, pair)
+assert abs(median(cell.samples["8kb", "packed_us"]) - (4.0 + 8192 / 400e3)) < 1e-9
+assert cell.facts["best.1024kb"] == "packed"
+worst = (4.0 + (1 << 20) / 400e3) / (20.0 + (1 << 20) / 400e3)
+assert abs(median(cell.samples["8kb-1mb", "best_of_nccl"]) - worst) < 1e-9
+wire = 8192 / 400e3
+assert abs(median(cell.samples["8kb", "link_share"]) - 100 * wire / (4.0 + wire)) < 1e-9
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(PYTHON is None, reason="needs the CPU interpreter of the local engine (.envs)")
+@pytest.mark.parametrize("code", [PLAYED + LAUNCHES, IN_TURN], ids=["launches", "in turn"])
+def test_scripts_do_without_a_gpu_what_they_would_with_one(code: str) -> None:
+    done = subprocess.run(
+        [str(PYTHON), "-c", code],
+        cwd=FOLDER,
+        env={"PYTHONPATH": f"{ROOT}:{ROOT / 'problems'}:{FOLDER}", "PATH": "/usr/bin:/bin"},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
