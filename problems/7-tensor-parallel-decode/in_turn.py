@@ -33,10 +33,12 @@ def steps(cell: Any, pair: Pair) -> None:
         pair.both("load")
     contenders: dict[str, list[Any]] = cell.params["contenders"]
     with cell.phase("begin"):
+        pair.have_gpus_alone()
         for name, (kind, graph) in contenders.items():
             pair.both("begin", name, kind, graph)
         pair.both("load_input", 0)
     with cell.phase("check"):
+        pair.have_gpus_alone()
         for name in contenders:
             if name != ALONE:
                 check(cell, pair, name)
@@ -67,6 +69,7 @@ def steps(cell: Any, pair: Pair) -> None:
 def sweep(cell: Any, pair: Pair) -> None:
     """Time all-reduces of many sizes, each way in turn."""
     with cell.phase("begin"):
+        pair.have_gpus_alone()
         for kb in cell.params["sizes_kb"]:
             pair.both("sweep_begin", kb << 10)
     with cell.exclusively("link"):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import torch
 from rank import Rank
 from ranks import Second
 
@@ -14,6 +15,15 @@ class Pair:
         second.tell("start", device)
         self.first = Rank(0, device=device, **second.given)
         second.wait()
+
+    def have_gpus_alone(self) -> None:
+        """Keep other cells off the GPUs until the phase ends, before steps wait for each other.
+
+        Where processes take turns on a GPU, a kernel that waits for the other GPU wastes its turn.
+        An event that measures time is what tells the harness (docs/measurement.md).
+        """
+        if self.first.device == "cuda":
+            torch.cuda.Event(enable_timing=True)
 
     def go(self, action: str, *arguments: Any) -> Any:
         """Have both ranks do an action; return rank 0's result as soon as rank 0's host has it."""

@@ -47,10 +47,12 @@ def decode(cell: Cell, pair: Pair) -> None:
     with cell.phase("load"):
         pair.both("load")
     with cell.phase("begin"):
+        pair.have_gpus_alone()
         pair.both("begin", "step", cell.params["exchange"], cell.params["graph"])
         pair.both("load_input", 0)
     if cell.capture == "timing":
         with cell.phase("check"):
+            pair.have_gpus_alone()
             check(cell, pair, "step")
     cell.measure("step", lambda: pair.go("step", "step"))
     pair.both("meet")

@@ -55,7 +55,7 @@ class Sweep:
         self._replays[kind]()
 
     def check(self) -> None:
-        """Compare every way's sum with torch's, bit by bit, over new data in each round.
+        """Compare every way's sum with torch's, own ones bit by bit, over new data in each round.
 
         Old data that a replay finds in an inbox would show, as data differ from round to round.
         """
@@ -65,10 +65,17 @@ class Sweep:
             for kind, replay in self._replays.items():
                 self._x.copy_(parts[self._rank])
                 expected = total * 2 ** (self.count - 1) if kind == "nccl" else total
-                differing = int((replay().view(torch.int16) != expected.view(torch.int16)).sum())
-                if differing:
+                result = replay()
+                differing = int((result.view(torch.int16) != expected.view(torch.int16)).sum())
+                if differing and not (kind == "nccl" and _near(result, expected)):
                     message = f"{kind}, {self._size} bytes, round {number}: {differing} elements"
                     raise SumError(f"{message} are not the sum")
 
     def _drawn(self, seed: int) -> Tensor:
         return torch.empty_like(self._x).normal_(generator=seeded(seed, "cuda"))
+
+
+def _near(result: Tensor, expected: Tensor) -> bool:
+    """Return whether a sum differs from the expected one by a rounding at most."""
+    wide = expected.double()
+    return float((result.double() - wide).norm() / wide.norm()) < 2**-8
