@@ -48,6 +48,12 @@ def with_memory(gpu_ops: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def of_managed_pages(gpu_ops: pl.DataFrame) -> pl.Series:
+    """Return the numbers of the rows in gpu_ops that are moves of managed memory's pages."""
+    rows = with_memory(gpu_ops.with_row_index("row").cast({"row": pl.Int64}))
+    return rows.filter(pl.col("memory") == MANAGED)["row"]
+
+
 def table(gpu_ops: pl.DataFrame) -> pl.DataFrame:
     """Return one row a device, direction and memory kind of copies, the longest in total first.
 

@@ -8,8 +8,12 @@ operation was launched and had not started.
 
 import polars as pl
 
+from harness.analysis import copies
+
 IN_CALL, OUTSIDE, LAUNCHED, UNKNOWN = "in a call", "outside CUDA", "launched", "unknown"
 """States of the host: in a named call; in none; done with the launch; no launching call known."""
+PAGES = "pages"
+"""No call launches what comes next: pages of managed memory move when they are touched."""
 
 _GAP = ("gap", "device", "thread")
 
@@ -85,8 +89,10 @@ def idle_pieces(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
         launches(gpu_ops, api_calls), left_on="before", right_on="row", how="left"
     )
     nothing = (pl.lit(None, pl.String).alias("call"), pl.lit(None, pl.Int64).alias("between_ns"))
+    moves = pl.col("before").is_in(copies.of_managed_pages(gpu_ops).implode())
+    state = pl.when(moves).then(pl.lit(PAGES)).otherwise(pl.lit(UNKNOWN)).alias("state")
     unknown = gaps.filter(pl.col("thread").is_null()).select(
-        *_GAP, "start_ns", "end_ns", pl.lit(UNKNOWN).alias("state"), *nothing
+        *_GAP, "start_ns", "end_ns", state, *nothing
     )
     known = gaps.filter(pl.col("thread").is_not_null())
     launched = known.select(

@@ -26,17 +26,7 @@ DATA, COMPILE, ALLOCATE, SYNCHRONISE = "data", "compile", "allocate", "synchroni
 PAGEABLE, HOST, LAUNCH, BOUNDARY = "pageable", "host", "launch", "boundary"
 QUEUED, PAGES, UNKNOWN = "queued", "pages", "unknown"
 
-_AIDS = (
-    "named",
-    "kind",
-    "after",
-    "pageable",
-    "managed",
-    "began_ns",
-    "gap_ns",
-    "blocked_in",
-    "loads",
-)
+_AIDS = ("named", "kind", "after", "pageable", "began_ns", "gap_ns", "blocked_in", "loads")
 NAMED = (DATA, COMPILE, ALLOCATE, SYNCHRONISE, PAGEABLE, HOST, LAUNCH)
 """Causes that a finding can be made of."""
 
@@ -108,7 +98,9 @@ def _decided(known: pl.DataFrame, *, host_is_ahead: bool) -> pl.DataFrame:
         pl.when(queued | ((state == host_state.UNKNOWN) & launched), length <= BOUNDARY_NS)
         .then(pl.lit(BOUNDARY))
         .when(state == host_state.UNKNOWN)
-        .then(pl.when(pl.col("managed")).then(pl.lit(PAGES)).otherwise(pl.lit(UNKNOWN)))
+        .then(pl.lit(UNKNOWN))
+        .when(state == host_state.PAGES)
+        .then(pl.lit(PAGES))
         .when(queued)
         .then(pl.lit(QUEUED))
         .when(blocked == host_calls.ALLOCATE)
@@ -192,16 +184,9 @@ def _kinds(names: pl.Series) -> pl.DataFrame:
 
 
 def _with_copied(pieces: pl.DataFrame, gpu_ops: pl.DataFrame) -> pl.DataFrame:
-    """Return pieces with ``pageable``: whether their gap follows a large copy of such memory.
-
-    And ``managed``: whether the gap ends with pages of managed memory that move.
-    """
+    """Return pieces with ``pageable``: whether their gap follows a large copy of such memory."""
     rows = copies.with_memory(gpu_ops.with_row_index("row").cast({"row": pl.Int64}))
     large = (pl.col("memory") == copies.PAGEABLE) & (pl.col("bytes") > SMALL_BYTES)
     found = rows.filter(large).select(after="row", pageable=pl.lit(value=True))
-    pages = rows.filter(pl.col("memory") == copies.MANAGED)
-    pages = pages.select("device", end_ns="start_ns", managed=pl.lit(value=True)).unique()
-    joined = pieces.join(found, on="after", how="left", maintain_order="left").join(
-        pages, on=["device", "end_ns"], how="left", maintain_order="left"
-    )
-    return joined.with_columns(pl.col("pageable", "managed").fill_null(value=False))
+    joined = pieces.join(found, on="after", how="left", maintain_order="left")
+    return joined.with_columns(pl.col("pageable").fill_null(value=False))

@@ -125,3 +125,20 @@ def test_host_code_between_calls_is_measured_whole() -> None:
         (90, 95, host_state.IN_CALL, None),
         (95, 100, host_state.LAUNCHED, None),
     ]
+
+
+def test_pages_of_managed_memory_move_by_no_call() -> None:
+    """The first operation was launched, then one was not recorded, and one moves pages."""
+    moved = {"kind": "copy", "name": "[CUDA memcpy Unified Device-to-Host]", "device": 0}
+    gpu_ops = pl.concat(
+        [
+            operations([(0, 0, 10, 1), (0, 30, 10, 9)]),
+            rows("gpu_ops", [moved | {"start_ns": 60, "duration_ns": 5}]),
+        ]
+    )
+    api_calls = rows("api_calls", host_calls([(1, 0, 5, False)]))
+    pieces = host_state.idle_pieces(gpu_ops, api_calls)
+    assert pieces.select("start_ns", "end_ns", "state").rows() == [
+        (10, 30, host_state.UNKNOWN),
+        (40, 60, host_state.PAGES),
+    ]

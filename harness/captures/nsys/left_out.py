@@ -14,7 +14,10 @@ READ = (
 )
 # Names and properties, which are no recorded events.
 _NAMES = ("StringIds", "PROCESSES", "ProcessStreams", "ThreadNames", "DIAGNOSTIC_EVENT")
-_PROPERTIES = ("ANALYSIS_", "ENUM_", "META_DATA_", "NVTX_PAYLOAD_", "TARGET_INFO_", "sqlite_")
+_PROPERTIES = (
+    *("ANALYSIS_", "ENUM_", "META_DATA_", "EXPORT_META_DATA", "NVTX_PAYLOAD_", "TARGET_INFO_"),
+    "sqlite_",
+)
 
 
 def left_out(file: SqliteFile) -> str:

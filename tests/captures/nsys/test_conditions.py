@@ -63,6 +63,7 @@ def test_an_export_of_2022_holds_a_message_of_bytes_and_names_its_version_elsewh
         "INSERT INTO EXPORT_META_DATA VALUES ('EXPORT_PRODUCT_VERSION', '2022.2.1.31')",
     )
     assert told(path)["profiler"] == "Nsight Systems 2022.2.1.31"
+    assert "META_DATA" not in told(path)["not read"]
     assert told(path)["host"] == "Intel(R) Xeon(R) Processor, 16 CPUs, Ubuntu 24.04.3 LTS"
 
 
