@@ -100,8 +100,11 @@ def halo_text(chart: Any, **mark: Any) -> Any:
     return border + chart.mark_text(**mark)
 
 
-def svg(chart: Any) -> Figure:
-    """Return a chart in the colours of the worklogs as SVG text."""
+def svg(chart: Any, **datasets: Rows) -> Figure:
+    """Return a chart in the colours of the worklogs as SVG text.
+
+    ``datasets``: the rows that the chart names; Altair copies those within it at every step.
+    """
     import vl_convert
 
     themed = (
@@ -122,7 +125,8 @@ def svg(chart: Any) -> Figure:
             labelColor=INK, labelFontSize=FONT, labelLimit=0, orient="bottom", columns=2
         )
     )
-    specification = _plain(themed.to_dict() | {"background": CARD, "padding": 10})
+    held = {"datasets": datasets} if datasets else {}
+    specification = _plain(themed.to_dict() | {"background": CARD, "padding": 10} | held)
     figure = Figure(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE))
     figure.specification = specification
     return figure

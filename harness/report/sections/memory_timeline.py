@@ -124,7 +124,7 @@ def draw_pools(rows: Rows, allocated: Rows, marks: Rows, unit: Unit) -> str:
     import altair as alt
 
     line = (
-        alt.Chart(alt.Data(values=[row | {"series": "allocated"} for row in allocated]))
+        alt.Chart(alt.NamedData("allocated"))
         .mark_line(interpolate="step-after", strokeWidth=1.5)
         .encode(
             x="index:Q",
@@ -133,8 +133,10 @@ def draw_pools(rows: Rows, allocated: Rows, marks: Rows, unit: Unit) -> str:
         )
     )
     rule, text = _phases(marks, rows[-1]["index"])
-    layered = _areas(rows, unit) + line + rule + text
-    return svg(layered.properties(width=WIDTH, height=_HEIGHT))
+    areas, reserved = _areas(rows, unit)
+    layered = (areas + line + rule + text).properties(width=WIDTH, height=_HEIGHT)
+    levels = [row | {"series": "allocated"} for row in allocated]
+    return svg(layered, reserved=reserved, allocated=levels)
 
 
 def _events(rows: Rows) -> Any:
@@ -146,8 +148,8 @@ def _events(rows: Rows) -> Any:
     return alt.X("index:Q", title="event of torch's allocator", scale=scale, axis=axis)
 
 
-def _areas(rows: Rows, unit: Unit) -> Any:
-    """Return the stacked areas of the pools."""
+def _areas(rows: Rows, unit: Unit) -> tuple[Any, Rows]:
+    """Return the stacked areas of the pools, and the rows that they call "reserved"."""
     import altair as alt
 
     pools = list(dict.fromkeys(row["pool"] for row in rows))
@@ -159,8 +161,8 @@ def _areas(rows: Rows, unit: Unit) -> Any:
         for row in rows
         for layer in [pools.index(row["pool"])]
     ]
-    return (
-        alt.Chart(alt.Data(values=areas))
+    chart = (
+        alt.Chart(alt.NamedData("reserved"))
         .mark_area(interpolate="step-after", opacity=0.6)
         .encode(
             x=_events(rows),
@@ -169,6 +171,7 @@ def _areas(rows: Rows, unit: Unit) -> Any:
             order="layer:O",
         )
     )
+    return chart, areas
 
 
 def _phases(marks: Rows, last: int) -> tuple[Any, Any]:
