@@ -263,6 +263,7 @@ def test_a_word_of_the_glossary_tells_its_meaning(site: Site) -> None:
     [
         "index.html",
         *(f"{REPORT}/{name}.html" for name in ("index", "kernels", "captures")),
+        f"{REPORT}/timelines/stack-m1.f8-0.13.0-eager.and.bf16-eager.html",
         "reports/3-cudagraph-memory/nvidia-h200/claims.html",
         "docs/glossary.html",
     ],

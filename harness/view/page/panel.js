@@ -2,18 +2,17 @@ const HOW_TO = "Click on an event, or press Enter on the timeline; drag to move,
 const NO_COUNTERS = "No hardware counters: Nsight Compute recorded none of this variant and case.";
 const OTHER_COUNTERS = "No hardware counters: Nsight Compute recorded other kernels of this variant and case.";
 
-/** Return a finding's id, as a link to the page that explains it, if the site has one. */
-function named(id) {
-  const code = el("code", {}, id);
-  return data.pages[id] ? el("a", { href: data.pages[id] }, code) : code;
-}
-
 /** Return findings, a line each; the first one is open, with its evidence and what to do. */
 function findings(list) {
   return el("ol", { class: "findings" }, ...list.map((finding, place) => el("li", {}, el("details", place ? {} : { open: "" },
-    el("summary", {}, finding.title, " ", named(finding.id), ` ${finding.cost}`),
+    el("summary", {}, finding.title, " ", el("code", {}, finding.id), ` ${finding.cost}`),
     el("ul", {}, ...finding.evidence.map((line) => el("li", {}, line))),
-    ...finding.advice.map((line) => el("p", {}, line))))));
+    ...finding.advice.map((line) => el("p", {}, line)), ...explained(finding.id)))));
+}
+
+/** Return a link to the page that explains a finding, if the site has one. */
+function explained(id) {
+  return data.pages[id] ? [el("p", {}, el("a", { href: data.pages[id] }, `${id}: what it is, shown on a case`))] : [];
 }
 
 /** Return names and values as a list of definitions. */
@@ -93,7 +92,7 @@ async function panelOf(view, panel) {
   if (panel.memory) rest.append(el("img", { src: panel.memory, alt: "Reserved and allocated memory over the events of the allocator" }));
   for (const [place, [caption, rows]] of Object.entries(panel.tables).entries()) {
     const choose = caption.startsWith("Kernels") ? (row) => show(row.name) : null;
-    rest.append(folded(caption, rows, place === 0 && !several, { short: panel.short, choose }));
+    rest.append(folded(caption, rows, place === 0 && !several, { short: panel.short, choose, of: several ? panel.label : "" }));
   }
   const conditions = Object.entries(panel.conditions);
   if (conditions.length) rest.append(el("details", {}, el("summary", {}, "How it was recorded"), definitions(conditions)));

@@ -5,7 +5,7 @@ function ordered(one, other, down) {
 }
 
 /** Return a table that is sorted by a click on a column's head; `choose` gets the row clicked on, if it is `choosable`. */
-function table(caption, rows, { short, choose, choosable = () => true }) {
+function table(caption, rows, { short, choose, choosable = () => true, of = "" }) {
   const names = Object.keys(rows[0]).filter((name) => rows.some((row) => row[name] !== null));
   const numeric = (name) => rows.every((row) => row[name] === null || typeof row[name] === "number");
   const body = el("tbody");
@@ -32,7 +32,7 @@ function table(caption, rows, { short, choose, choosable = () => true }) {
     return cell;
   });
   fill(rows);
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": of ? `${caption} of ${of}` : caption },
     el("table", {}, el("thead", {}, el("tr", {}, ...head)), body));
 }
 
