@@ -113,8 +113,16 @@ def _memory_headline(diff: MemoryDiff) -> str:
     where = f"The peak of {phase}" if phase else "The peak"
     return (
         f"{where} goes from {a} to {b} ({by}); the largest change: {largest.site},"
-        f" {size(largest.delta, signed=True)}."
+        f" {size(largest.delta, signed=True)}.{_unseen(diff)}"
     )
+
+
+def _unseen(diff: MemoryDiff) -> str:
+    """Return what the histories do not tell of the peaks; empty where they tell all."""
+    if not any(diff.before):
+        return ""
+    a, b, _ = _sizes(diff.before)
+    return f" Allocated before the histories began, and not counted: {a} in A, {b} in B."
 
 
 def memory(diff: MemoryDiff) -> list[Section]:
@@ -149,7 +157,8 @@ def _phase(diff: MemoryDiff, phase: str) -> list[list[str]]:
     if rest:
         both = (sum(site.bytes[0] for site in rest), sum(site.bytes[1] for site in rest))
         rows.append([f"{len(rest)} other sites", *_sizes(both)])
-    return [*rows, ["all that was held at the peak", *_sizes(diff.peak(phase))]]
+    since = " of what the history saw" * any(diff.before)
+    return [*rows, [f"all that was held at the peak{since}", *_sizes(diff.peak(phase))]]
 
 
 def _sizes(both: tuple[int, int]) -> list[str]:

@@ -38,6 +38,7 @@ def test_names_from_captures_are_shown_as_they_are(name: str) -> None:
         "memory_sites": rows("memory_sites", sites),
         "memory_pools": rows("memory_pools", pools),
         "memory_pool_peaks": rows("memory_pool_peaks", filled),
+        "memory_by_pool": rows("memory_by_pool", []),
     }
     none = {key: table.clear() for key, table in held.items()}
     diff = CellDiff(
@@ -106,8 +107,10 @@ def test_memory_names_the_phase_that_grew_most_and_its_line() -> None:
             {"phase": name.partition("_")[0], "site": f"model.py:{name}", "peak_bytes": size}
             for name, size in sizes.items()
         ]
-        empty = {name: rows(name, []) for name in ("memory_pools", "memory_pool_peaks")}
-        return empty | {"memory_sites": rows("memory_sites", sites)}
+        others = ("memory_pools", "memory_pool_peaks", "memory_by_pool")
+        return {name: rows(name, []) for name in others} | {
+            "memory_sites": rows("memory_sites", sites)
+        }
 
     a = held(load_1=5_000_000, step_1=1_000_000, step_2=2_000_000)
     b = held(load_1=6_000_000, step_1=9_000_000, step_2=1_000_000)
@@ -117,6 +120,11 @@ def test_memory_names_the_phase_that_grew_most_and_its_line() -> None:
         " the largest change: model.py:step_1, +8 MB."
     )
     assert difference.sections(diff)[1].lead == difference.headline(diff)
+    started = [{"index": -1, "pool": "default", "allocated_bytes": 4_000_000}]
+    late = b | {"memory_by_pool": rows("memory_by_pool", started)}
+    told = CellDiff((), (), memory=memory.compare(a, late))
+    assert difference.headline(told).endswith("not counted: 0 B in A, 4 MB in B.")
+    assert "of what the history saw" in difference.sections(told)[1].rows[-1][0]
     same = CellDiff((), (), memory=memory.compare(a, a))
     assert difference.headline(same) == "No peak holds another number of bytes."
 

@@ -40,13 +40,17 @@ class Site:
 
 @dataclass(frozen=True)
 class MemoryDiff:
-    """Pools and sites on both sides; within a phase the sites' differences sum to the peak's."""
+    """Pools and sites on both sides; within a phase the sites' differences sum to the peak's.
+
+    ``before``: bytes, A and B, that were allocated before a history began, which are of no site.
+    """
 
     pools: tuple[Pool, ...]
     sites: tuple[Site, ...]
+    before: tuple[int, int] = (0, 0)
 
     def peak(self, phase: str) -> tuple[int, int]:
-        """Return the bytes asked for that were held at a phase's peak."""
+        """Return the bytes asked for that were held at a phase's peak, without those before."""
         sizes = [site.bytes for site in self.sites if site.phase == phase]
         return sum(a for a, _ in sizes), sum(b for _, b in sizes)
 
@@ -70,7 +74,7 @@ def compare(a: Tables, b: Tables) -> MemoryDiff:
     phases = list(dict.fromkeys(phase for side in sites for phase, _ in side))
     changes = [change for phase in phases for change in _phase(phase, *sites)]
     ranked = sorted(changes, key=lambda change: (phases.index(change.phase), -abs(change.delta)))
-    return MemoryDiff(tuple(both), tuple(ranked))
+    return MemoryDiff(tuple(both), tuple(ranked), (_before(a), _before(b)))
 
 
 Sites = dict[tuple[str, str], tuple[int, int]]
@@ -79,6 +83,11 @@ Sites = dict[tuple[str, str], tuple[int, int]]
 def _pools(tables: Tables) -> dict[str, tuple[int, int]]:
     rows = tables["memory_pools"].select("pool", "reserved_bytes", "allocated_bytes")
     return {pool: (reserved or 0, allocated or 0) for pool, reserved, allocated in rows.iter_rows()}
+
+
+def _before(tables: Tables) -> int:
+    start = tables["memory_by_pool"].filter(pl.col("index") < 0)
+    return int(start["allocated_bytes"].sum())
 
 
 def _sites(tables: Tables) -> Sites:

@@ -42,6 +42,7 @@ def capture(
         "memory_pool_peaks": rows(
             "memory_pool_peaks", [dict(zip(filling, values, strict=True)) for values in filled]
         ),
+        "memory_by_pool": rows("memory_by_pool", []),
     }
 
 
