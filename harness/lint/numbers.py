@@ -15,10 +15,17 @@ ALLOWED = "quoted:"
 
 
 def literal_number(study: Study) -> Iterator[Remark]:
-    """Yield a remark on each number with a unit of measurement in a template's own prose."""
+    """Yield a remark on each number with a unit of measurement in a template's own prose.
+
+    A number out of a claim's statement may be repeated: a run can refute it there.
+    """
+    claims = study.problem.claims
+    claimed = "\n".join(f"{claim.statement} {claim.otherwise}" for claim in claims)
     for path, text in study.texts.items():
         for line, sentence in printed(text, allowed=ALLOWED):
             for match in _MEASURED.finditer(re.sub(r"`[^`]*`", "", sentence)):
+                if match[0] in claimed:
+                    continue
                 what = f"{match[0]!r} is written by hand"
                 remedy = f"look it up with w.m, or quote it: {{# {ALLOWED} SOURCE #}}"
                 yield Remark("literal-number", path, line, what, remedy)

@@ -119,6 +119,16 @@ def test_an_advice_has_to_be_measured_at_both_ends(tmp_path: Path) -> None:
     assert of_manifest(tmp_path, both, "no-range") == []
 
 
+@pytest.mark.parametrize(
+    ("holds_for", "told"),
+    [("M = 1, 4096²", False), ("8B decoder, batch 1", False), ("M = 1 to 16", True),
+     ("at least 2 GPUs", True), ("kernels that wait for memory", True)],
+)  # fmt: skip
+def test_an_advice_for_one_point_needs_one_case(tmp_path: Path, holds_for: str, told: bool) -> None:
+    text = (THREE + ADVICE).replace("holds_for: small", f"holds_for: {holds_for!r}")
+    assert of_manifest(tmp_path, text, "no-range") == ["at: [small]"] * told
+
+
 def test_a_variant_has_to_be_one_change_away_from_another(tmp_path: Path) -> None:
     text = GOOD.replace("plain: {}", "plain: {}\n  other: {}")
     far = "  far: {label: Far, environment: other, options: {x: 1}}\ncases:"
@@ -139,6 +149,15 @@ def test_each_package_of_a_lock_is_pinned_and_hashed(tmp_path: Path) -> None:
     assert [(remark.path.name, remark.line, remark.what) for remark in told] == [
         ("packages.lock", 4, "second has no exact version"),
         ("packages.lock", 6, "third has no hash"),
+    ]
+
+
+def test_a_number_of_a_claim_may_be_repeated(tmp_path: Path) -> None:
+    statement = next(line for line in GOOD.splitlines() if "statement:" in line)
+    folder = written(tmp_path, GOOD.replace(statement, f"{statement.rstrip('.')} by 3 %."))
+    (folder / "worklog.md.j2").write_text("It gains 3 %, not 4 %.")
+    assert [remark.what for remark in remarks(folder, "literal-number")] == [
+        "'4 %' is written by hand"
     ]
 
 
