@@ -64,8 +64,13 @@ def svg(roofline: Roofline, prefix: str = "") -> str:
 
 
 def said(point: Point, roofline: Roofline) -> str:
-    """Return where a point lies, in words."""
+    """Return where a point lies, in words.
+
+    A tensor core multiplies whole tiles: where rows are fewer, padding counts as operations.
+    """
     place = f"{number(point.intensity)} FLOP/byte, {number(point.tflop_s)} TFLOP/s in {point.kind}"
+    if point.kind != "fp32":
+        place += ", padding of tiles included"
     roofs = roofline.roofs[point.kind]
     if not roofs:
         return f"{place}; no ceiling of {point.kind} is known for this GPU"
