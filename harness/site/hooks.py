@@ -10,9 +10,12 @@ from html.parser import HTMLParser
 from typing import Any
 
 _LEFT_ALONE = frozenset(
-    ("a", "button", "h1", "h2", "h3", "h4", "pre", "script", "style", "summary", "svg", "textarea")
+    {
+        *("a", "button", "h1", "h2", "h3", "h4", "pre", "script", "style", "summary", "svg"),
+        *("textarea", "th"),
+    }
 )
-"""Elements within which nothing is linked."""
+"""Elements within which nothing is linked; a table's heads become buttons that sort."""
 _VOID = frozenset(("area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"))
 
 Place = list[str]

@@ -49,6 +49,7 @@ def test_a_first_mention_is_linked(html: str, linked: str) -> None:
         "<h2>PDL</h2><pre><code>wall_time</code></pre><a href='x'>PDL</a>",
         "<p>&lt;b&gt; &#60;b&#62; &amp;amp; <!-- PDL --> <br/></p>",
         "<p><code>x PDL</code></p><svg><text>PDL</text></svg>",
+        "<table><thead><tr><th>PDL</th></tr></thead></table>",
     ],
 )
 def test_the_rest_is_as_it_was(html: str) -> None:
