@@ -228,7 +228,7 @@ def _unsaid(
     share: float,
     known: Limits,
 ) -> "list[str]":
-    """Return what the captures, the timeline first, cannot say, a sentence each."""
+    """Return a sentence on each thing that the captures lack, those of the timeline first."""
     lacks = []
     if captures[0].kind not in filling("origins"):
         lacks.append(

@@ -23,7 +23,7 @@ _BY_DEFAULT = (HEALTHY, ABSTAIN)
 
 
 def diagnose(captures: Sequence[Capture]) -> Diagnosis:
-    """Return what the captures of one program bear out, most important first.
+    """Return the findings that the captures of one program bear out, most important first.
 
     Findings of one launch count in the joint list by the launch's share of the subject's time, and
     those of one cause and kernel are one.
@@ -86,7 +86,7 @@ def _ranked(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _merged(defaults: Sequence[Finding]) -> list[Finding]:
-    """Return what is said by default, once for all launches of which the same is said."""
+    """Return the default findings, one for all launches whose finding is the same."""
     alike: dict[tuple[str, str], list[Finding]] = {}
     for each in defaults:
         alike.setdefault((each.id, each.title), []).append(each)

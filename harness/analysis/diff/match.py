@@ -40,8 +40,8 @@ def matches(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
 
     First equal names, then equal stems. The others are matched between the same neighbours: a
     kernel with a kernel that is launched as often or is of its family; one kernel with several that
-    are launched as often is split, the reverse merged. What is left of a telling family on both
-    sides stands for each other: another library's kernels for the same operators.
+    are launched as often is split, the reverse merged. The rest of a telling family on one side
+    stands for the rest on the other: another library's kernels for the same operators.
     """
     matched = [Match((kernel,), (candidate,)) for kernel, candidate in _equal(a, b)]
     matched += _by_stem(*_left(a, b, matched))

@@ -1,4 +1,4 @@
-"""What is left of a launch's time once the causes that have signs of their own are out."""
+"""The rest of a launch's time, without the causes that have signs of their own."""
 
 import importlib
 
