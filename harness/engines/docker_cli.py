@@ -37,7 +37,8 @@ _TROUBLES = (
         "join the group docker, or use rootless podman: --engine podman",
     ),
     (
-        r"Cannot connect to the Docker daemon|Is the docker daemon running|podman machine start",
+        r"Cannot connect to the Docker daemon|Is the docker daemon running"
+        r"|error during connect: \w+ \"|podman machine start",
         "the engine does not answer",
         "start it, for example: systemctl start docker",
     ),

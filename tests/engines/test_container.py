@@ -360,6 +360,11 @@ def test_a_build_argument_has_a_name_and_a_value(argument: str) -> None:
             "start",
         ),
         (
+            'docker: error during connect: Get "http://%2Fx%2Fsocket/v1.41/version": read unix '
+            "@->/x/socket: read: connection reset by peer",
+            "start",
+        ),
+        (
             'docker: Error response from daemon: could not select device driver "" with '
             "capabilities: [[gpu]].\nSee 'docker run --help'.",
             "NVIDIA Container Toolkit",
