@@ -32,21 +32,24 @@ _LOGITS = _TOKENS * _SHAPE.vocabulary
 _HEAD_FLOP = 3 * 2.0 * _LOGITS * _SHAPE.width
 _LINEAR_FLOP = 3 * 2.0 * _TOKENS * _SHAPE.layers * (1 + 4 + 4) * _SHAPE.width**2
 """Of the layers after attention, up and down; without that before attention, of 3 widths."""
-_ATTENTION_FLOP = 2.0 * _TOKENS * _SHAPE.context * _SHAPE.width * _SHAPE.layers
-"""Of the forward pass, with the causal half; the backward pass has two and a half times as many."""
-
 _HEAD, _HEAD_KERNELS = 0.72, 0.88
 """Shares of the ceiling for the head's products by torch.mm and by the kernels: an estimate, as its
 2.5 GB of logits are written while it multiplies."""
 _LINEAR, _LINEAR_KERNELS = 0.82, 0.95
 """The same for the layers' shapes, as reports/4-custom-hgemm measured them alone."""
-_CUDNN_FORWARD, _CUDNN_BACKWARD = 0.50, 0.45
+_CUDNN = 306 / 373
+"""Of FlashAttention-2's time, by their rates on an H100 for heads of 64 elements and 1k tokens:
+Shah et al. 2024, "FlashAttention-3", figure 5, forward pass."""
 _UPDATE_BYTES = 28
 """AdamW on a weight: gradient in bf16, master and moments in float32 read and written, weight."""
 _FUSED_WIDTHS = 16 + 34
 """Widths a token that a compiled block moves between its products. Forward: norms with residuals
 twice 4, GELU 8. Backward: norms twice 5, GELU 12, gradients of biases 6, of queries, keys and
 values 6."""
+_NARROWED_WIDTHS, _NARROWED_LOGITS = 2 * 4 + 2 * 6 + 2 * 4 + 2 * 6, 4 + 6
+"""Bytes fewer a token: of each width of a block, as norms (forward 4, backward 6), residuals (4)
+and the sums of their gradients (6) are in bf16 instead of float32; of each logit, as softmax (4)
+and its gradient (6) are. GELU, attention and gradients of biases are in bf16 already."""
 _GAP_MS = 0.001
 _LAUNCHES_LEFT = 450
 
@@ -97,12 +100,10 @@ def fixes(known: Baseline) -> dict[str, Fix]:
     aligned = known.computing(_HEAD_FLOP, _HEAD)
     casts = known.ms(lambda row: row["phase"] != "optimizer" and _is_copy(row))
     rest = known.ms(lambda row: row["phase"] != "optimizer" and _is_between(row))
-    halved = rest / 2
+    narrowed = known.moving(_NARROWED_WIDTHS * _SHAPE.layers * _STATES + _NARROWED_LOGITS * _LOGITS)
+    left = rest - narrowed
     fused = known.moving(2 * _FUSED_WIDTHS * _SHAPE.layers * _STATES + 4 * 2 * _LOGITS)
     attention = known.ms(_is_attention)
-    by_cudnn = known.computing(_ATTENTION_FLOP, _CUDNN_FORWARD) + known.computing(
-        2.5 * _ATTENTION_FLOP, _CUDNN_BACKWARD
-    )
     accumulated = known.moving(3 * 3 * 2 * _SHAPE.vocabulary * _SHAPE.width)
     return {
         "fused-adamw": (
@@ -115,13 +116,13 @@ def fixes(known: Baseline) -> dict[str, Fix]:
             f" they reach {_HEAD:.0%} of the ceiling",
         ),
         "masters": (
-            casts + rest - halved,
-            f"{casts:.2f} ms of casts go; the other {rest:.2f} ms between products move half the"
-            " bytes",
+            casts + narrowed,
+            f"{casts:.2f} ms of casts go; the other {rest:.2f} ms between products keep all but"
+            f" {narrowed:.2f} ms, which norms, residuals and softmax need for half of their bytes",
         ),
         "compiled": (
-            halved - fused,
-            f"of the {halved:.2f} ms that are left between products, the bytes of fused kernels and"
+            left - fused,
+            f"of the {left:.2f} ms that are left between products, the bytes of fused kernels and"
             " of a loss that passes over its logits four times remain",
         ),
         "chunked-loss": (
@@ -130,8 +131,8 @@ def fixes(known: Baseline) -> dict[str, Fix]:
             " is accumulated three times",
         ),
         "cudnn": (
-            max(0.0, attention - by_cudnn),
-            f"attention takes {attention:.2f} ms; cuDNN at 50 and 45 % of the ceiling",
+            attention * (1 - _CUDNN),
+            f"attention takes {attention:.2f} ms; cuDNN needs {_CUDNN:.0%} of that",
         ),
         "one-chunk": (accumulated, "the head's gradient is not accumulated"),
         "head": (
