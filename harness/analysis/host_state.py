@@ -186,13 +186,13 @@ def _touched(host: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
         .join(first, on="thread", how="left")
         .with_columns(pl.coalesce("low", "first").alias("low"))
     )
-    known = calls.select("at", "name", "between_ns", call_start="start_ns", call_end="end_ns")
-    return (
+    pairs = (
         spans.filter(pl.col("high") >= pl.col("low"))
         .with_columns(at=pl.int_ranges("low", pl.col("high") + 1))
         .explode("at")
-        .join(known, on="at", how="left")
     )
+    known = calls.select("name", "between_ns", call_start="start_ns", call_end="end_ns")
+    return pairs.hstack(known[pairs["at"]])
 
 
 def idle_table(pieces: pl.DataFrame) -> pl.DataFrame:

@@ -52,7 +52,8 @@ def kernel_table(gpu_ops: pl.DataFrame) -> pl.DataFrame:
     Columns: name, count, total_ns, median_ns (float), min_ns, max_ns, share (of the summed kernel
     time), grid, block and registers of the commonest launch shape, shapes (how many there are).
     """
-    kernels = gpu_ops.filter(pl.col("kind").is_in(["kernel", "graph"]))
+    columns = ("kind", "name", "duration_ns", "grid", "block", "registers")
+    kernels = gpu_ops.select(columns).filter(pl.col("kind").is_in(["kernel", "graph"]))
     duration = pl.col("duration_ns")
     times = kernels.group_by("name").agg(
         duration.len().cast(pl.Int64).alias("count"),
@@ -140,12 +141,13 @@ def _activity(timed: pl.DataFrame) -> Activity:
     if timed.is_empty():
         return Activity()
     end = pl.col("start_ns") + pl.col("duration_ns")
-    ops = timed.sort("start_ns").select("start_ns", "name", end_ns=end)
+    ops = intervals.by_start(timed).select("start_ns", "name", end_ns=end)
     ops = ops.with_columns(reach_ns=pl.col("end_ns").cum_max().shift(1))
     # What an interval shares with any earlier one ends where it ends or the farthest of them does.
     shared = ops.select("start_ns", end_ns=pl.min_horizontal("end_ns", "reach_ns")).slice(1)
+    shared = shared.filter(pl.col("end_ns") > pl.col("start_ns"))
     span = int(ops["end_ns"].max() - ops["start_ns"][0])
-    busy, overlap = (intervals.length(intervals.union(rows)) for rows in (ops, shared))
+    busy, overlap = (intervals.covered(rows) for rows in (ops, shared))
     return Activity(timed.height, span, busy, span - busy, overlap, _longest_gaps(ops))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from harness.analysis import communication, host_state, repeats
+from harness.analysis import communication, host_state, intervals, repeats
 from harness.analysis import timeline as analysis
 from harness.evidence.tables import LARGE, Tables
 
@@ -61,8 +61,11 @@ def _joined(tables: Tables) -> dict[str, Rows | None]:
 
 
 def _gpu(gpu_ops: pl.DataFrame) -> dict[str, Any]:
-    activity = analysis.activity(gpu_ops)
-    parts = {row["device"]: row for row in communication.device_time(gpu_ops).to_dicts()}
+    columns = ("device", "start_ns", "duration_ns", "kind", "name", "copy_kind")
+    timed = gpu_ops.select(columns).drop_nulls(["start_ns", "duration_ns"])
+    timed = intervals.by_start(timed)  # once for both
+    activity = analysis.activity(timed)
+    parts = {row["device"]: row for row in communication.device_time(timed).to_dicts()}
     devices = []
     for number, part in activity.devices.items():
         row = asdict(part)

@@ -63,13 +63,18 @@ def leave(folder: str, plain: str, reader: str, conditions: str) -> dict[str, ob
     for name, table in tables.items():
         _check_texts(name, table)
         # A column of nulls is as long as any other.
-        kept = [column for column in table if column.null_count() < table.height]
+        kept = [_shrunk(column) for column in table if column.null_count() < table.height]
         (table.select(kept) if kept else table).write_ipc(
             _file(Path(folder), name), record_batch_size=max(1, table.height)
         )
     all_tables = {name: tables.get(name, empty(name)) for name in SCHEMAS}
     told = Lazy[[Path, Tables], dict[str, str]](conditions)(path, all_tables) if conditions else {}
     return {"tables": list(tables), "conditions": told}
+
+
+def _shrunk(column: "pl.Series") -> "pl.Series":
+    """Return integers as the narrowest that hold them, which are sooner written."""
+    return column.shrink_dtype() if column.dtype.is_integer() else column
 
 
 def _check_texts(name: str, table: "pl.DataFrame") -> None:

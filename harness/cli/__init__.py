@@ -1,5 +1,6 @@
 """The commands, one file each: they parse, call and print; they decide nothing."""
 
+import gc
 import signal
 import sys
 from types import FrameType
@@ -20,6 +21,7 @@ def main() -> None:
         code = _INTERRUPTED
     if code == _INTERRUPTED:  # typer returns it for KeyboardInterrupt
         print("harness: interrupted", file=sys.stderr)
+    gc.freeze()  # nothing is freed: as it ends, Python would look through all objects for cycles
     raise SystemExit(code)
 
 

@@ -305,7 +305,9 @@ def frame(table: str, columns: Mapping[str, object]) -> "pl.DataFrame":
 
 def empty(table: str) -> "pl.DataFrame":
     """Return ``table`` with no rows."""
-    return frame(table, {name: [] for name in SCHEMAS[table]})
+    import polars as pl
+
+    return pl.DataFrame(schema={name: dtype(kind) for name, kind in SCHEMAS[table].items()})
 
 
 def unfilled(table: str) -> "pl.DataFrame":

@@ -35,6 +35,13 @@ def test_a_union_covers_each_nanosecond_once_in_separate_stretches(
 
 
 @given(INTERVALS)
+def test_what_is_covered_is_the_length_of_the_union(rows: list[tuple[int, int, int]]) -> None:
+    table = frame(rows)
+    for each in (table, intervals.by_start(table)):
+        assert intervals.covered(each) == len(covered(rows))
+
+
+@given(INTERVALS)
 def test_groups_are_kept_apart(rows: list[tuple[int, int, int]]) -> None:
     union = intervals.union(frame(rows), by="step")
     for step in range(3):

@@ -27,7 +27,7 @@ Columns = Mapping[str, str]
 """Column name to what it has to hold: ``INTEGER`` or ``TEXT``; either may be null."""
 
 _LONGEST_VALUE = 1 << 24  # a kernel name is long, a planted blob of a gigabyte is not one
-_BATCH_ROWS = 1 << 14
+_BATCH_ROWS = 1 << 12
 _NO_MEMORY = ("Cannot allocate memory", "out of memory")
 _PART_ROWS = 1 << 17  # worth a thread
 # Least bytes of a row (https://sqlite.org/fileformat2.html, 1.6 and 2.1): cell pointer 2, payload
