@@ -14,6 +14,8 @@ from harness.analysis.kernels import bare
 
 COMPUTE, COMMUNICATE, COPY = "compute", "communicate", "copy"
 
+_WORK = pl.Enum([COMPUTE, COMMUNICATE, COPY])
+
 _NAMES = ("kind", "name", "copy_kind")
 """Columns that say what an operation does."""
 
@@ -36,19 +38,36 @@ def timed_work(gpu_ops: pl.DataFrame) -> pl.DataFrame:
     """
     rows = gpu_ops.drop_nulls(["start_ns", "duration_ns"])
     rows = rows.with_columns(end_ns=pl.col("start_ns") + pl.col("duration_ns"))
-    return _with_work(rows).cast(dict.fromkeys(_NAMES, pl.String))
+    return _with_work(rows).cast(dict.fromkeys((*_NAMES, "work"), pl.String))
 
 
 def _with_work(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows with work and memory; joined by categories, as there are few names."""
-    known = rows.select(_NAMES).unique()
+    """Return rows with work and memory.
+
+    A kernel's name alone says what it does. The other rows, which are few beside the kernels, are
+    joined by their categories.
+    """
+    is_kernel = rows["kind"] == "kernel"
+    names = rows.filter(is_kernel)["name"].unique()
+    collective = pl.Series([name for name in names if communicates(name)], dtype=pl.Categorical)
+    of_kernel = pl.when(pl.col("name").is_in(collective.implode())).then(pl.lit(COMMUNICATE))
+    rows = rows.with_columns(work=of_kernel.otherwise(pl.lit(COMPUTE)).cast(_WORK))
+    others = rows.filter(~is_kernel)
+    known = others.select(_NAMES).unique()
     texts = known.cast(dict.fromkeys(_NAMES, pl.String)).rows()
     kinds = [_work(*row) for row in texts]
     memory = [copies.memory(n, d) if k == "copy" else None for k, n, d in texts]
     named = known.with_columns(
-        work=pl.Series(kinds, dtype=pl.String), memory=pl.Series(memory, dtype=pl.String)
+        work=pl.Series(kinds, dtype=_WORK), memory=pl.Series(memory, dtype=pl.String)
     )
-    return rows.join(named, on=_NAMES, how="left", nulls_equal=True, maintain_order="left")
+    *_, work, sides = others.select(_NAMES).join(
+        named, on=_NAMES, how="left", nulls_equal=True, maintain_order="left"
+    )
+    places = (~is_kernel).arg_true()
+    none = pl.Series([None], dtype=pl.String).new_from_index(0, rows.height)
+    return rows.with_columns(
+        work=rows["work"].scatter(places, work), memory=none.scatter(places, sides)
+    )
 
 
 def _work(kind: str, name: str, copy_kind: str | None) -> str:
@@ -69,9 +88,9 @@ def device_time(gpu_ops: pl.DataFrame) -> pl.DataFrame:
     copy_total_ns count also what overlaps.
     """
     end = pl.col("start_ns") + pl.col("duration_ns")
-    timed = gpu_ops.drop_nulls(["start_ns", "duration_ns"])
-    timed = timed.select("device", "start_ns", end.alias("end_ns"), *_NAMES)
-    rows = _with_work(timed).drop(*_NAMES)
+    timed = gpu_ops.select("device", "start_ns", end.alias("end_ns"), *_NAMES)
+    timed = timed.drop_nulls(["start_ns", "end_ns"])
+    rows = _with_work(intervals.by_start(timed)).select("device", "start_ns", "end_ns", "work")
     schema = dict.fromkeys(
         (
             *("device", "span_ns", "compute_ns", "communication_ns", "copy_ns", "idle_ns"),
@@ -80,16 +99,15 @@ def device_time(gpu_ops: pl.DataFrame) -> pl.DataFrame:
         pl.Int64,
     )
     parts = []
-    for (device,), group in rows.group_by("device", maintain_order=True):
+    for device in rows["device"].unique():
+        group = rows.filter(pl.col("device").eq_missing(device))
         by_work = {
             work: group.filter(pl.col("work") == work) for work in (COMPUTE, COMMUNICATE, COPY)
         }
-        compute, communication, copied = (
-            intervals.length(intervals.union(part)) for part in by_work.values()
-        )
-        working = pl.concat([by_work[COMPUTE], by_work[COMMUNICATE]])
-        both = intervals.length(intervals.union(working)) if communication else compute
-        busy = intervals.length(intervals.union(group)) if copied else both
+        compute, communication, copied = map(intervals.covered, by_work.values())
+        working = group.filter(pl.col("work") != COPY)
+        both = intervals.covered(working) if communication else compute
+        busy = intervals.covered(group) if copied else both
         first, last = group.select(pl.col("start_ns").min(), pl.col("end_ns").max()).row(0)
         span = last - first
         row = (device, span, compute, both - compute, busy - both, span - busy)

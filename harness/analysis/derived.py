@@ -56,6 +56,20 @@ def exposed_communication(tables: Tables) -> float | None:
     return None if alone is None or not steps else float(alone) / steps / 1e6  # type: ignore[arg-type]  # a number column
 
 
+def collective_wait(tables: Tables) -> float | None:
+    """Microseconds that a GPU waits in a collective for the last one to come.
+
+    The mean of the GPUs, and of all collectives the middle one, as a profiled step begins when each
+    rank's host launches it; None with fewer than two GPUs.
+    """
+    ranks = tables["gpu_ops"].partition_by("device", maintain_order=True)
+    if len(ranks) < 2:
+        return None
+    found = communication.collectives(ranks).group_by("number").agg(pl.col("waited_ns").mean())
+    middle = found["waited_ns"].median()
+    return None if middle is None else float(middle) / 1e3  # type: ignore[arg-type]  # a number column
+
+
 def dram_bytes(tables: Tables) -> float | None:
     """Bytes read from and written to device memory by the profiled step's kernels."""
     return _total(per_kernel(tables["counters"])["dram_bytes"])

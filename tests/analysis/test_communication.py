@@ -127,6 +127,20 @@ def test_what_a_rank_stays_longer_than_the_last_one_it_waited() -> None:
     assert communication.collectives([first, second[:1]]).is_empty()
 
 
+def test_the_wait_for_the_last_rank_is_that_of_the_middle_collective() -> None:
+    # The GPU that came first stays 2, 30 and 4 µs longer; in the first of a step, hosts differ.
+    lengths = [(7_000, 9_000), (36_000, 6_000), (6_500, 10_500)]
+    made = [
+        (NCCL, device, 100_000 * at, length)
+        for at, both in enumerate(lengths)
+        for device, length in enumerate(both)
+    ]
+    tables = {"gpu_ops": operations(made)}
+    assert derived.collective_wait(tables) == pytest.approx(4 / 2)
+    alone = [row for row in made if row[1] == 0]
+    assert derived.collective_wait({"gpu_ops": operations(alone)}) is None
+
+
 def test_exposed_communication_is_a_step_s_mean_over_the_devices() -> None:
     # Device 0 communicates alone for 40 and 20 ns, device 1 for 10: (60 + 10) / 2 over two steps.
     made = [(GEMM, 0, 0, 100), (NCCL, 0, 80, 60), (GEMM, 0, 200, 50), (NCCL, 0, 250, 20)]

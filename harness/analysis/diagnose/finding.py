@@ -62,12 +62,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class Kind:
-    """What all findings of one id have in common; ``title`` is one sentence."""
+    """What all findings of one id have in common; ``title`` is one sentence.
+
+    ``broader`` is the id of a finding that holds wherever this one does, and that is named where
+    the evidence that tells them apart is missing.
+    """
 
     id: str
     level: Level
     title: str
     fix: tuple[str, ...] = ()
+    broader: str = ""
 
     def finding(
         self,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis import communication, idle_causes
+from harness.analysis import communication, idle_causes, intervals
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.evidence.tables import SCHEMAS
@@ -13,10 +13,11 @@ from harness.evidence.tables import SCHEMAS
 
 @dataclass(frozen=True)
 class Waits:
-    """How long ranks waited in collectives, outside of compute; which track was last most often.
+    """How long ranks waited in collectives and computed nothing; which track was last most often.
 
     ``usual_ns`` is the part of ``total_ns`` that the others waited for that track, each time as
-    long as in the middle collective. ``last_share`` is the fraction of collectives in which it was
+    long as in the middle collective, and as far as their waits lie outside of compute: a wait
+    beside compute costs nothing. ``last_share`` is the fraction of collectives in which it was
     last, ``limit`` what chance does not reach. ``host_is_late``: one host thread launches for all
     ranks, and that track was idle for it as long as the others waited.
     """
@@ -39,8 +40,8 @@ def waits(tracks: Sequence[Track]) -> Waits | None:
         return None
     total = 0
     for number, track in enumerate(tracks):
-        waited = int(found.filter(pl.col("rank") == number)["waited_ns"].sum())
-        total += min(waited, track.communication_ns)
+        exposed = _outside_compute(found.filter(pl.col("rank") == number), track)
+        total += min(exposed, track.communication_ns)
     last = found.filter(pl.col("waited_ns") == pl.col("waited_ns").min().over("number"))
     counts = last.group_by("rank").len().sort("len", "rank", descending=[True, False])
     late, count = counts.row(0)
@@ -48,7 +49,7 @@ def waits(tracks: Sequence[Track]) -> Waits | None:
     mine = last.filter(pl.col("rank") == late)
     others = found.join(mine, on="number", how="semi").group_by("number")
     middle = others.agg(pl.col("waited_ns").sum())["waited_ns"].median()
-    usual = min(int(middle * count), total)
+    usual = min(int(middle * count * total / max(1, found["waited_ns"].sum())), total)
     return Waits(
         total_ns=total,
         usual_ns=usual,
@@ -57,6 +58,13 @@ def waits(tracks: Sequence[Track]) -> Waits | None:
         limit=_beyond_chance(len(tracks), collectives),
         host_is_late=_one_thread(tracks) and _idle_for_host(tracks[late]) >= usual,
     )
+
+
+def _outside_compute(collectives: pl.DataFrame, track: Track) -> int:
+    """Return how long the track's rank waited in collectives while none of its kernels computed."""
+    waits = collectives.select("start_ns", end_ns=pl.col("start_ns") + pl.col("waited_ns"))
+    computed = track.ops.filter(pl.col("work") == communication.COMPUTE)
+    return intervals.length(intervals.minus(waits, computed.select("start_ns", "end_ns")))
 
 
 def _beyond_chance(ranks: int, collectives: int) -> float:

@@ -50,6 +50,18 @@ def serialised(ops: pl.DataFrame, multiprocessors: int) -> Serialised:
     return Serialised(kernels, total, streams, max(min(streams, fitting), 1.0))
 
 
+def perhaps_serialised_ns(ops: pl.DataFrame, multiprocessors: int) -> int:
+    """Return how long kernels of unknown grids waited so, if those grids are small; as above."""
+    kernels = pl.col("kind") == "kernel"
+    if ops.filter(kernels & pl.col("grid").is_null())["stream"].n_unique() < 2:
+        return 0
+    smallest = pl.when(kernels & pl.col("grid").is_null()).then(pl.lit("1")).otherwise("grid")
+    supposed = ops.with_columns(grid=smallest.cast(pl.String))
+    found = serialised(supposed, multiprocessors)
+    known = serialised(ops, multiprocessors)
+    return found.total_ns - known.total_ns if found.kernels >= thresholds.REPEATED else 0
+
+
 def _turns(ops: pl.DataFrame, room: float) -> pl.DataFrame:
     """Return what streams run in turn, with the turn before as last_…; ``room``: of a small grid.
 

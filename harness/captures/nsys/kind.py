@@ -34,6 +34,7 @@ KIND = Kind(
         "gpu_busy_per_step": Lazy("harness.analysis.derived:gpu_busy_per_step"),
         "gpu_idle_share": Lazy("harness.analysis.derived:gpu_idle_share"),
         "exposed_communication": Lazy("harness.analysis.derived:exposed_communication"),
+        "collective_wait": Lazy("harness.analysis.derived:collective_wait"),
     },
     compared_by="gpu_ops",
     summarise=Lazy("harness.analysis.summary:nsys_export"),

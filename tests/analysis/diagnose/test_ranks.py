@@ -69,6 +69,32 @@ def test_a_rank_that_is_late_now_and_then_is_no_straggler(seldom: int, named: bo
     assert (straggler is not None and straggler.stake >= 0.05) == named
 
 
+def overlapped(late: int) -> tuple[Program, Program]:
+    """Return two ranks that sum one layer beside the next, to which the second comes later.
+
+    They sum that one on the stream that computes, and come to it together.
+    """
+    ranks = Program(), Program(device=1)
+    for _ in range(TURNS):
+        for rank, extra in zip(ranks, (0, late), strict=True):
+            rank.launch(1 * MS + extra)
+        begun = []
+        for rank in ranks:
+            rank.wait_for(rank.ends, stream=20)
+            begun.append(rank.ends + APART)
+        for rank, begin, less in zip(ranks, begun, (0, late), strict=True):
+            rank.launch(max(begun) - begin + 50 * US, COLLECTIVE, 20)
+            rank.launch(3 * MS - less)
+            rank.launch(500 * US, COLLECTIVE)
+    return ranks
+
+
+def test_a_wait_beside_compute_makes_no_straggler() -> None:
+    found = findings(*(rank.capture(str(at)) for at, rank in enumerate(overlapped(2 * MS))))
+    assert next(iter(found)) == "exposed-communication"
+    assert "straggler" not in found or found["straggler"].stake < 0.05
+
+
 def steps_that_communicate(*, exposed: bool) -> Program:
     program = Program()
     for _ in range(3):

@@ -221,6 +221,16 @@ def test_streams_that_take_turns_of_several_kernels_are_serialised() -> None:
     assert diagnosed(healthy).findings[0].id == "healthy"
 
 
+def test_streams_in_turn_whose_grids_are_unknown_are_not_called_healthy() -> None:
+    for sick, named in ((True, "abstain"), (False, "healthy")):
+        capture = ran(stream_serialised, sick=sick).capture()
+        no_grid = pl.lit(None, capture.tables["gpu_ops"]["grid"].dtype).alias("grid")
+        capture.tables["gpu_ops"] = capture.tables["gpu_ops"].with_columns(no_grid)
+        first = conclude.diagnose([capture]).findings[0]
+        assert first.id == named
+        assert any("grids" in each for each in first.next) == sick
+
+
 def test_copies_of_unknown_memory_are_not_explained() -> None:
     capture = ran(pageable_copy, sick=True).capture()
     plain = pl.lit("[CUDA memcpy Host-to-Device]").cast(pl.Categorical)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from harness.analysis import copies, idle_causes
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import ABSTAIN, Finding, Kind
-from harness.analysis.diagnose.timeline import allocator_churn
+from harness.analysis.diagnose.timeline import allocator_churn, stream_serialised
 from harness.analysis.diagnose.timeline_view import TimelineView
 
 KIND = Kind(
@@ -53,6 +53,10 @@ def found(view: TimelineView) -> Iterator[Finding]:
             view.percent("idle until pages of managed memory moved", view.idle(idle_causes.PAGES)),
             "capture page faults: nsys --cuda-um-cpu-page-faults=true"
             " --cuda-um-gpu-page-faults=true",
+        ),
+        (
+            view.percent("streams in turn, grids not recorded", stream_serialised.undecided(view)),
+            "capture the kernels' grids: nsys --trace=cuda, or torch.profiler",
         ),
         (view.percent("idle for causes that happen once", view.once), _STEADY),
         (view.percent("idle while memory is reserved and kept", _reserving(view)), _STEADY),

@@ -21,6 +21,7 @@ KIND = Kind(
         "prepare data ahead of time, or on the GPU",
         "keep workers between epochs (persistent_workers=True)",
     ),
+    broader="host-bound",
 )
 
 

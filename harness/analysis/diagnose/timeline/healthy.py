@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from harness.analysis import idle_causes
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import HEALTHY, Finding, Kind
+from harness.analysis.diagnose.timeline import stream_serialised
 from harness.analysis.diagnose.timeline_view import TimelineView
 
 KIND = Kind(
@@ -23,7 +24,8 @@ _NEXT = "harness diagnose on an Nsight Compute report of the kernels that take t
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield it if kernels and the moments between them fill enough of the time."""
     full = view.compute + view.idle(idle_causes.BOUNDARY) + view.outer_copies
-    if full < thresholds.BUSY or view.operations < thresholds.LEAST_OPERATIONS * view.unmarked:
+    few = view.operations < thresholds.LEAST_OPERATIONS * view.unmarked
+    if few or full < thresholds.BUSY or stream_serialised.undecided(view) >= thresholds.MATTERS:
         return
     evidence = (
         view.percent("time in which kernels run", view.compute, thresholds.BUSY),

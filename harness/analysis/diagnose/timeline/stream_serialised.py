@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
-from harness.analysis.diagnose.serialised_streams import serialised
+from harness.analysis.diagnose.serialised_streams import perhaps_serialised_ns, serialised
+from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
 
 KIND = Kind(
@@ -30,7 +31,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time of kernels that waited for another stream's small kernel."""
     for track in view.tracks:
         known = track.multiprocessors is not None
-        waited = serialised(track.ops, track.multiprocessors or thresholds.LEAST_MULTIPROCESSORS)
+        waited = serialised(track.ops, _room(track))
         if waited.kernels < thresholds.REPEATED:
             continue
         share = view.fraction(waited.total_ns)
@@ -43,3 +44,14 @@ def found(view: TimelineView) -> Iterator[Finding]:
         yield KIND.finding(
             track.where, evidence, share=share, gain=gain, confidence=0.8 if known else 0.6
         )
+
+
+def undecided(view: TimelineView) -> float:
+    """Return the fraction of the time for which the finding needs grids that are not recorded."""
+    return view.fraction(
+        sum(perhaps_serialised_ns(track.ops, _room(track)) for track in view.tracks)
+    )
+
+
+def _room(track: Track) -> int:
+    return track.multiprocessors or thresholds.LEAST_MULTIPROCESSORS
