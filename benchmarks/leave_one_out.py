@@ -102,7 +102,7 @@ def scaled(factors: Mapping[Name, float]) -> Iterator[None]:
     before = [getattr(module, name) for module, name in places]
     try:
         for (module, name), value, factor in zip(places, before, factors.values(), strict=True):
-            setattr(module, name, value * factor)
+            setattr(module, name, type(value)(value * factor))  # a number of things stays whole
         yield
     finally:
         for (module, name), value in zip(places, before, strict=True):
@@ -173,7 +173,7 @@ def _limit(specimen: Graded, name: Name, *, up: bool) -> float | None:
     """Return the last factor, from 1 on, at which a specimen is right; None if ``FAR`` is one."""
 
     def factor(step: int) -> float:
-        return FAR ** ((step if up else -step) / STEPS)
+        return math.pow(FAR, (step if up else -step) / STEPS)
 
     def right(step: int) -> bool:
         with scaled({name: factor(step)}):

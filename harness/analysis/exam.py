@@ -11,7 +11,7 @@ import polars as pl
 
 from harness.analysis import ncu_rules
 from harness.analysis.diagnose import conclude
-from harness.analysis.diagnose.families import Capture
+from harness.analysis.diagnose.families import Capture, kinds
 from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, Finding
 from harness.analysis.metrics import Metrics
 from harness.captures.registry import KINDS, unprofiled
@@ -20,6 +20,9 @@ from harness.problem.model import Advice, Problem
 
 PLANTED = "finding"
 """The parameter of a case that names what was planted."""
+
+RIGHT, BROADER = "right", "broader"
+"""What :func:`degraded` writes instead of the planted id, and of one that holds there, too."""
 
 _HISTORY = tuple(name for name in SCHEMAS if name.startswith("memory_") and name != "memory_pools")
 Reduced = Callable[[Tables], Tables]
@@ -82,7 +85,8 @@ def degraded(problem: Problem, metrics: Metrics) -> dict[str, list[str]]:
     """Return what is named first where evidence is missing: piece of evidence to ids.
 
     An id counts where the piece was there to be removed, and where the whole evidence named the
-    planted bottleneck first. The planted id is written as "right".
+    planted bottleneck first. The planted id is written as RIGHT, one that is true of each such
+    bottleneck and says less as BROADER.
     """
     outcomes: dict[str, list[str]] = {}
     for case in problem.cases:
@@ -91,8 +95,15 @@ def degraded(problem: Problem, metrics: Metrics) -> dict[str, list[str]]:
         if not whole or _first(whole) != known:
             continue
         for piece, named in without_pieces(whole).items():
-            outcomes.setdefault(piece, []).append("right" if named == known else named)
+            outcomes.setdefault(piece, []).append(outcome(named, known))
     return outcomes
+
+
+def outcome(named: str, known: str) -> str:
+    """Return RIGHT, BROADER, or the wrong id that is named in place of ``known``."""
+    if named == known:
+        return RIGHT
+    return BROADER if named == kinds()[known].broader else named
 
 
 def without_pieces(whole: Sequence[Capture]) -> dict[str, str]:

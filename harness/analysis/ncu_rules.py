@@ -60,6 +60,7 @@ NAMED = {
     "Uncoalesced Global Accesses": frozenset({"uncoalesced"}),
     "Uncoalesced Shared Accesses": frozenset({"bank-conflicts"}),
     "Wait Stalls": frozenset({"issue-bound", "latency-bound"}),
+    "Warpgroup Arrive Stalls": frozenset({"tensor-bound"}),
 }
 """Titles of rules to the ids of findings that they lead to; titles not listed lead to none."""
 

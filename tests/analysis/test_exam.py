@@ -55,6 +55,12 @@ def test_without_evidence_the_right_name_is_lost_and_counted(problem: Problem) -
     assert outcomes["what memory a copy reads"] == ["abstain"]  # the other case copies nothing
 
 
+def test_a_name_that_holds_and_says_less_is_counted_apart() -> None:
+    assert exam.outcome("host-bound", "data-starved") == exam.BROADER
+    assert exam.outcome("data-starved", "data-starved") == exam.RIGHT
+    assert exam.outcome("data-starved", "host-bound") == "data-starved"
+
+
 def test_only_a_named_bottleneck_is_a_false_alarm() -> None:
     assert Answer("c", "leak", ("leak",), ("launch-bound",)).false_alarm
     assert not Answer("c", "leak", ("leak",), ("healthy", "dram-bound")).false_alarm
@@ -103,7 +109,14 @@ def test_a_bound_predicts_no_gain_and_has_no_error() -> None:
 
 def test_the_page_says_what_is_named_without_each_piece(problem: Problem) -> None:
     rows = rows_of(section.exam_without(page(problem, captured(TOOK))))
-    assert rows[0] == ["without", "specimens", "still right", "abstained", "another name"]
+    assert rows[0] == [
+        "without",
+        "specimens",
+        "still right",
+        "abstained",
+        "broader name",
+        "another name",
+    ]
     assert [row[1] for row in rows[1:] if row[0] == "host calls"] == ["2"]
 
 

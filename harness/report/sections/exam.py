@@ -25,10 +25,10 @@ def exam(page: Page) -> Markdown:
         [
             prose(page.problem.cases[answer.case].label),
             escape(answer.planted),
-            _first(answer.named, right=answer.right),
+            _named(answer),
             _first(answer.of_twin, right=not answer.false_alarm),
             escape(answer.rule or _NONE),
-            _percent(answer.predicted),
+            _percent(None if answer.is_bound else answer.predicted),
             _percent(answer.gained),
         ]
         for answer in answers
@@ -45,11 +45,12 @@ def exam_without(page: Page) -> Markdown:
     rows = []
     for piece, named in outcomes.items():
         count = Counter(named)
-        wrong = {name: count[name] for name in count if name not in ("right", ABSTAIN)}
+        known = (grading.RIGHT, ABSTAIN, grading.BROADER)
+        wrong = {name: count[name] for name in count if name not in known}
         listed = ", ".join(f"{name} ({times})" for name, times in sorted(wrong.items()))
-        shown = [str(len(named)), str(count["right"]), str(count[ABSTAIN]), escape(listed or _NONE)]
+        shown = [str(len(named)), *(str(count[each]) for each in known), escape(listed or _NONE)]
         rows.append([escape(piece), *shown])
-    head = ["without", "specimens", "still right", "abstained", "another name"]
+    head = ["without", "specimens", "still right", "abstained", "broader name", "another name"]
     return table(head, rows, numeric_from=1, whole=True)
 
 
@@ -65,9 +66,15 @@ def _sentence(answers: list[Answer]) -> Markdown:
     ]
     gain = (
         f" Of {len(errors)} gains that the diagnosis predicts, half are within"
-        f" {100 * median(errors):.0f} % of what the twin gained; a bound of which it calls the"
-        " launch healthy predicts none."
+        f" {100 * median(errors):.0f} % of what the twin gained."
         if errors
+        else ""
+    )
+    bounds = sum(answer.is_bound for answer in answers)
+    gain += (
+        f" {bounds} launches are at a ceiling of the GPU: they are called healthy first, then bound"
+        " by it, and no gain is predicted, as the twin gains by needing less."
+        if bounds
         else ""
     )
     healthy = len(answers) - alarms - undecided
@@ -104,6 +111,12 @@ def _rules(answers: list[Answer]) -> Markdown:
         f" Of the {len(asked)} specimens that Nsight Compute's rules speak of, the rule with the"
         f" largest estimate leads to the planted bottleneck in {theirs}, the diagnosis in {ours}."
     )
+
+
+def _named(answer: Answer) -> Markdown:
+    if answer.is_bound and answer.right:
+        return escape(f"{HEALTHY}, then {answer.planted}")
+    return _first(answer.named, right=answer.right)
 
 
 def _first(named: tuple[str, ...], *, right: bool) -> Markdown:
