@@ -17,6 +17,7 @@ from harness.problem.plan import Cell
 from harness.run.attempt import Attempts, Leave
 from harness.run.pauses import Pauses
 from harness.run.queue import Queue, exporters
+from harness.run.retries import Retries
 from harness.store import run_folder, temporary
 
 Notify = Callable[[Cell, str, float], None]
@@ -36,6 +37,7 @@ class Execution:
     jobs: int = 1
     lock_mhz: int | None = None
     _attempts: Attempts = field(init=False)
+    _retries: Retries = field(init=False)
     _stop: threading.Event = field(init=False, default_factory=threading.Event)
 
     def execute(self, cells: list[Cell]) -> None:
@@ -46,8 +48,9 @@ class Execution:
         """
         with contextlib.ExitStack() as held:
             token = held.enter_context(self.run.alone())
-            ends = [record.started + record.wall_s for _, record in self.run.records()]
-            pauses = Pauses(max(ends, default=None))
+            records = [record for _, record in self.run.records()]
+            pauses = Pauses(max((one.started + one.wall_s for one in records), default=None))
+            self._retries = Retries(records)
             self._attempts = Attempts(self.engine, pauses, token, self._stop)
             cells = unfinished(self.run, cells)
             gpus = max((cell.gpus for cell in cells), default=1)
@@ -115,7 +118,7 @@ class Execution:
         self.notify(cell, record.status + reason, record.wall_s)
 
     def _publish(self, cell: Cell, leave: Leave) -> CellRecord:
-        """Run a cell, twice if its times are doubtful, and publish its folder whole."""
+        """Run a cell, twice if that may remove its doubts, and publish its folder whole."""
         scratch = self.run.folder / "scratch"
         with files.writing(scratch):
             scratch.mkdir(exist_ok=True)  # not its parents: somebody may have removed the run
@@ -129,7 +132,10 @@ class Execution:
             ):
                 record = self._attempts.record(cell, out, scratch, leave)
                 if record.doubts and not cell.paired:
-                    record = self._retried(cell, out, scratch, record)
+                    with self._retries.turn(record) as again:
+                        if again:
+                            record = self._retried(cell, out, scratch, record)
+                            self._retries.learn(record)
                 files.write_json(out / run_folder.RECORD, record.as_json())
         finally:
             for suffix in (".first", ".second"):

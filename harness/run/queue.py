@@ -28,7 +28,7 @@ class Queue:
     """Hands out cells in their order to threads, ``jobs`` at a time and as GPU memory bears.
 
     Cells that are ``alone`` come first, with nobody beside them. With ``caches`` the first cell of
-    a variant and case makes the caches that the others of that variant and case wait for.
+    a case that uses a variant's caches makes them, and the others of that case wait for it.
     """
 
     def __init__(self, cells: Sequence[Cell], jobs: int, target: Target, *, caches: bool) -> None:
@@ -99,4 +99,4 @@ def exporters(jobs: int) -> int:
 
 
 def _of(cell: Cell) -> tuple[str, str]:
-    return cell.variant, cell.case
+    return cell.caches or cell.variant, cell.case

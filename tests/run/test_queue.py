@@ -44,6 +44,17 @@ def test_rounds_of_a_variant_wait_for_the_first_that_fills_its_caches(
     assert started(queue) == ["fast 1"]
 
 
+def test_variants_of_one_compiled_code_wait_for_the_first_of_them(
+    cells: list[Cell], with_gpu: Target
+) -> None:
+    shared = [replace(cell, caches="slow") for cell in cells]
+    queue = Queue(shared, 4, with_gpu, caches=True)
+    first = queue.take()
+    assert first and (first.variant, queue.offer()) == ("slow", None)
+    queue.leave(first)
+    assert started(queue) == ["fast 0", "fast 1", "slow 1"]
+
+
 def test_without_caches_rounds_start_at_once_in_the_order_of_the_plan(
     cells: list[Cell], with_gpu: Target
 ) -> None:

@@ -68,6 +68,62 @@ def test_what_compares_within_itself_is_not_run_again(tmp_path: Path, with_gpu: 
     assert bench.engine.ran == ["slow"]
 
 
+def variants(tmp_path: Path, target: Target, *attempts: Samples) -> Bench:
+    """Return cells of two variants of one case, and what is seen in their attempts in order."""
+    bench = Bench(tmp_path, slow=WELL, fast=WELL, node=Watched(target, list(attempts)))
+    assert {cell.case for cell in bench.cells} == {bench.cells[0].case}
+    return bench
+
+
+def test_a_cap_that_stayed_in_one_cells_repetition_is_no_reason_to_repeat_the_next(
+    tmp_path: Path, with_gpu: Target
+) -> None:
+    bench = variants(tmp_path, with_gpu, CAPPED, CAPPED, CAPPED)
+    bench.execute()
+    assert bench.engine.ran == ["slow", "slow", "fast"]
+    records = {record.variant: record for _, record in bench.run.records()}
+    assert (records["slow"].doubts, records["slow"].retried) == (tuple(WHY), tuple(WHY))
+    assert (records["fast"].doubts, records["fast"].retried) == (tuple(WHY), ())
+
+
+def test_side_by_side_the_second_waits_for_what_comes_of_the_firsts_repetition(
+    tmp_path: Path, with_gpu: Target
+) -> None:
+    bench = variants(tmp_path, with_gpu, CAPPED, CAPPED, CAPPED)
+    bench.execute(jobs=2)
+    assert len(bench.engine.ran) == 3
+
+
+def test_a_run_that_goes_on_knows_which_cap_stayed(tmp_path: Path, with_gpu: Target) -> None:
+    bench = variants(tmp_path, with_gpu, CAPPED, CAPPED, CAPPED)
+    for cell in bench.cells:
+        bench.execution().execute([cell])
+    assert bench.engine.ran == ["slow", "slow", "fast"]
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        pytest.param([CAPPED, QUIET], [CAPPED, QUIET], id="a cap that went away"),
+        pytest.param([CAPPED] * 2, [samples(10, "thermal slowdown (hardware)")] * 2, id="heat"),
+        pytest.param(
+            [CAPPED] * 2,
+            [samples(10, "power cap", "thermal slowdown (hardware)"), CAPPED],
+            id="heat beside a cap",
+        ),
+        pytest.param(
+            [samples(10, "power brake")] * 2, [samples(10, "power brake")] * 2, id="another's doing"
+        ),
+    ],
+)
+def test_what_a_repetition_may_cure_is_repeated(
+    tmp_path: Path, with_gpu: Target, first: list[Samples], then: list[Samples]
+) -> None:
+    bench = variants(tmp_path, with_gpu, *first, *then)
+    bench.execute()
+    assert bench.engine.ran == ["slow", "slow", "fast", "fast"]
+
+
 @pytest.mark.parametrize(
     ("seen", "doubts"),
     [
