@@ -55,12 +55,12 @@ class Local(OnHost):
             files.filled_folder(folder, partial(_install, folder.name, commands, log))
 
     def command(self, cell: Cell, out: Path, scratch: Path) -> Command:
-        """Return the cell's process; its caches are its variant's, its scratch files its own."""
+        """Return the cell's process; its caches are its variants', its scratch files its own."""
         overlay = self.overlay(cell.environment)
         # As ``workloads``, the folder's name, whatever else lies beside it.
         shared = self._problem.shared.resolve().parent if self._problem.workloads else None
         folders = (CHECKOUT, shared, overlay, self.probe_overlay)
-        cache = scratch / "cache" / files.safe_name(cell.variant)
+        cache = scratch / "cache" / files.safe_name(cell.caches or cell.variant)
         env = {
             "HARNESS_CELL": cell_input(cell, self.node.target, str(out), str(scratch / "locks")),
             "PYTHONPATH": ":".join(str(path) for path in folders if path),

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from harness.captures.registry import KINDS, filling
 from harness.problem.claim_checks import claims
 from harness.problem.located_yaml import Mistake, Place, shown
-from harness.problem.model import DEVICES, MOST_ROUNDS, Metric, Problem, Settings
+from harness.problem.model import DEVICES, MOST_ROUNDS, Metric, Problem, Settings, Variant
 from harness.problem.names import SECTIONS, Names, twice
 from harness.problem.scripts import Scripts, is_file
 
@@ -111,6 +111,7 @@ def _variants(problem: Problem, names: Names) -> Iterator[Mistake]:
     for name, variant in problem.variants.items():
         for what in names.unknown("environments", variant.environment):
             yield ("variants", name, "environment"), what
+        yield from _caches(problem, names, name, variant)
     for what in names.unknown("variants", problem.baseline):
         yield ("baseline",), what
     first: dict[str, str] = {}
@@ -120,6 +121,20 @@ def _variants(problem: Problem, names: Names) -> Iterator[Mistake]:
             what = f"with {named!r} it has the same cells as {first[cell]}"
             yield ("cases", case), f"{what} (rename one of the four)"
         first[cell] = f"{case!r} with {named!r}"
+
+
+def _caches(problem: Problem, names: Names, name: str, variant: Variant) -> Iterator[Mistake]:
+    if variant.caches_of is None:
+        return
+    where = ("variants", name, "caches_of")
+    for what in names.unknown("variants", variant.caches_of):
+        yield where, what
+    maker = problem.variants.get(variant.caches_of)
+    if maker and (maker.caches_of or maker is variant):
+        yield where, f"{variant.caches_of!r} has no caches of its own (name one that has)"
+    elif maker and (maker.environment != variant.environment or maker.tunes or variant.tunes):
+        what = f"it and {variant.caches_of!r} differ in environment, or one of them tunes"
+        yield where, f"{what} (leave it out)"
 
 
 def _captures(problem: Problem, names: Names, scripts: Scripts) -> Iterator[Mistake]:

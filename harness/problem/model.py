@@ -67,6 +67,10 @@ class Variant(_Model):
     tunes: bool = Field(
         False, description="its first run has GPU and jobs to itself: see docs/measurement.md"
     )
+    caches_of: Name | None = Field(
+        None,
+        description="the variant whose compiled code it finds: both compile the same graphs",
+    )
 
 
 class Case(_Model):

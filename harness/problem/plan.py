@@ -36,6 +36,7 @@ class Cell:
     ``paired``: it compares within itself, so it is not tried again where the GPU was held back.
     ``gpus``: how many GPUs it uses; ``gpu_bytes``: the memory that it takes at most of each.
     ``loads_host``: it loads what GPUs of one host share, so no other GPU's cell runs beside it.
+    ``caches``: the variant under whose name the code lies that it compiles.
     """
 
     variant: str
@@ -53,6 +54,7 @@ class Cell:
     gpus: int = 1
     gpu_bytes: float = 0
     loads_host: bool = False
+    caches: str = ""
 
     @property
     def id(self) -> str:
@@ -233,6 +235,7 @@ def _cell(
         gpus=problem.cases[case].gpus,
         gpu_bytes=problem.cases[case].gpu_memory_gb * 1e9,
         loads_host=problem.cases[case].loads_host,
+        caches=problem.variants[variant].caches_of or variant,
     )
 
 

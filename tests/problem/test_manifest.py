@@ -43,6 +43,13 @@ def test_every_committed_manifest_is_read(path: Path) -> None:
     [
         ("baseline: slow", "baseline: none", "line 5: baseline: no variant 'none'"),
         ("environment: plain}\n  fast", "environment: bare}\n  fast", "no environment 'bare'"),
+        ("plain}\n  fast", "plain, caches_of: quick}\n  fast", "no variant 'quick'"),
+        ("plain}\n  fast", "plain, caches_of: slow}\n  fast", "'slow' has no caches of its own"),
+        (
+            "plain}\n  fast: {",
+            "plain, caches_of: fast}\n  fast: {tunes: true, ",
+            "or one of them tunes",
+        ),
         ("timing: {}", "timing: {setings: {}}", "line 12: captures.timing.setings: no such key"),
         ("timing: {}", "timing: {cells: {big: all}}", "no case 'big'"),
         ("timing: {}", "timing: {cells: {small: [quick]}}", "no variant 'quick'"),

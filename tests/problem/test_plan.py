@@ -87,6 +87,14 @@ def test_a_shared_workload_is_an_input_of_the_problems_that_use_it(tmp_path: Pat
     assert not set(ids["a = 1", True]) & set(ids["a = 2", True])
 
 
+def test_cells_know_whose_compiled_code_they_find(tmp_path: Path) -> None:
+    text = GOOD.replace(
+        "{label: Fast, environment: plain}", "{label: F, environment: plain, caches_of: slow}"
+    )
+    cells = plan(load(written(tmp_path, text)), Selected(), "cpu")
+    assert {cell.variant: cell.caches for cell in cells} == {"slow": "slow", "fast": "slow"}
+
+
 @pytest.mark.parametrize(("caches", "alone"), [(True, 1), (False, 3)])
 def test_of_what_tunes_only_the_first_cell_to_fill_the_caches_is_alone(
     tmp_path: Path, caches: bool, alone: int
