@@ -1,12 +1,13 @@
 """From a run's captures to evidence: every artifact checked, every count compared, then read."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import files
 from harness.captures import reading
-from harness.captures.kind import Counts
+from harness.captures.kind import Counts, Kind
 from harness.captures.registry import KINDS
 from harness.errors import CaptureError
 from harness.evidence import provenance
@@ -124,8 +125,7 @@ def _cell(path: Path, record: CellRecord) -> Tables:
     kind = KINDS.get(record.capture)
     if kind is None:
         raise CaptureError(f"this harness reads no capture {record.capture!r}", where=path)
-    leaves = kind.leaves if record.imported is None else filter(None, [kind.artifact])
-    for name in leaves:
+    for name in _to_verify(kind, path):
         run_folder.verified(path, record, name)
     if kind.read and kind.artifact:
         read = reading.read(kind, path / kind.artifact, conditions=False).tables
@@ -133,6 +133,18 @@ def _cell(path: Path, record: CellRecord) -> Tables:
             kind.check(Counts(workload.declared, record.counted), read, path / kind.artifact)
         tables |= kind.keep(read) if kind.keep else read
     return tables
+
+
+def _to_verify(kind: Kind, cell: Path) -> Iterator[str]:
+    """Yield the names of the files of a cell to hold against its record.
+
+    A file that is not read may be gone: a trace.nsys-rep is as large as the SQLite made of it.
+    """
+    if kind.artifact:
+        yield kind.artifact
+    for name in kind.leaves:
+        if name != kind.artifact and os.path.lexists(cell / name):
+            yield name
 
 
 def _rows(table: str, records: Sequence[Record]) -> "pl.DataFrame":

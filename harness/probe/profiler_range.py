@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ import torch
 from harness.probe.names import NVTX_DOMAIN
 
 TRACE = "trace.json.gz"
+
+_OTHERS_JOIN_S = 0.1
+"""A profiler begins in further processes of the workload some ms after this one's call returned."""
 
 
 @contextlib.contextmanager
@@ -51,6 +55,7 @@ def cuda_range() -> Iterator[None]:
     """Open the range of the CUDA profiler API that an outer profiler records."""
     torch.cuda.synchronize()
     torch.cuda.cudart().cudaProfilerStart()
+    time.sleep(_OTHERS_JOIN_S)
     try:
         yield
         torch.cuda.synchronize()

@@ -53,6 +53,18 @@ def test_a_whole_capture_becomes_tables_that_name_their_cell(
     assert list(tables) == list(evidence.SCHEMAS)
 
 
+def test_a_report_that_nothing_reads_may_be_gone_but_not_another(
+    run: run_folder.Run, export: Path, tmp_path: Path
+) -> None:
+    folder = nsys_cell(run, export, {"step": 3})
+    (folder / "trace.nsys-rep").write_bytes(b"another")
+    assert "trace.nsys-rep: changed" in status(run, tmp_path)[1]
+    (folder / "trace.nsys-rep").unlink()
+    assert status(run, tmp_path) == ("ok", "")
+    (folder / "trace.sqlite").unlink()
+    assert "trace.sqlite: the cell left no such file" in status(run, tmp_path)[1]
+
+
 def test_of_one_cell_no_other_is_read(
     run: run_folder.Run, export: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

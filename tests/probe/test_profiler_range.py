@@ -62,3 +62,23 @@ def test_a_package_without_a_version_attribute_has_that_of_its_first_distributio
     versions = packages()
     assert versions["nvtx"] == "0.2.14"
     assert versions["triton"] == "unknown"
+
+
+@pytest.mark.usefixtures("packages")
+def test_no_step_begins_before_a_profiler_records_the_workloads_other_processes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    module: Any = sys.modules["harness.probe.profiler_range"]
+    happened: list[str] = []
+    runtime: Any = ModuleType("cudart")
+    runtime.cudaProfilerStart = lambda: happened.append("start")
+    runtime.cudaProfilerStop = lambda: happened.append("stop")
+    cuda: Any = ModuleType("cuda")
+    cuda.synchronize = lambda: None
+    cuda.cudart = lambda: runtime
+    monkeypatch.setattr(module, "torch", cuda, raising=False)
+    cuda.cuda = cuda
+    monkeypatch.setattr(module.time, "sleep", lambda _: happened.append("wait"))
+    with module.cuda_range():
+        happened.append("step")
+    assert happened == ["start", "wait", "step", "stop"]
