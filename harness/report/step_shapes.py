@@ -26,6 +26,8 @@ _LIGHTER = (0.0, 0.3, 0.5, 0.62, 0.7, 0.76)
 """How much lighter each further kernel of a family is drawn than the first."""
 LINK = "#afb8c1"
 """The colour of the lines from launches to operations."""
+_LIGHTEST = 0.8
+"""How much lighter a pixel is drawn that is idle for nearly all of its time."""
 _WAIT, _LAUNCH, _OTHER = "#d8dee4", FAINT, LINK
 
 Window = tuple[float, float]
@@ -72,7 +74,7 @@ def shapes(label: str, step: "StepTimeline", ends: Window) -> Shapes:
         _box(_call_colour(row["name"]), row, ends, 0, _CALLS) | {"names": _call_names(row["name"])}
         for row in step.calls.iter_rows(named=True)
     ]
-    seen = [box for box in (*calls, *operations) if box["x2"] > box["x"]]
+    seen = _visible([*calls, *operations], per_us)
     inside = [text for box in seen if (text := _text_in(box, per_us))]
     rows = [("CUDA calls", _CALLS / 2)] + [
         (_stream_label(streams, row), top + _STREAM * (row + 0.5))
@@ -95,7 +97,14 @@ def shapes(label: str, step: "StepTimeline", ends: Window) -> Shapes:
 def _told(step: "StepTimeline") -> str:
     share = 100 * step.busy_ns / step.length_ns
     count = "1 operation" if len(step.ops) == 1 else f"{len(step.ops)} operations"
-    return f"GPU busy {share:.0f} % of {step.length_ns / 1e3:,.0f} µs under {step.kind}, {count}"
+    length = step.length_ns / 1e3
+    told = f"{length / 1e3:.4g} ms" if in_ms(length) else f"{length:,.0f} µs"
+    return f"GPU busy {share:.0f} % of {told} under {step.kind}, {count}"
+
+
+def in_ms(us: float) -> bool:
+    """Return whether a time is printed in ms, as its µs would take too many digits."""
+    return us >= 10_000
 
 
 def _keys(step: "StepTimeline") -> dict[str, Key]:
@@ -121,7 +130,9 @@ def _keys(step: "StepTimeline") -> dict[str, Key]:
         shade = seen[row["family"]] = seen.get(row["family"], -1) + 1
         colour = colours.lighter(palette[row["family"]], _LIGHTER[min(shade, len(_LIGHTER) - 1)])
         short = shown[row["name"]]
-        told = f"{row['count']} × {row['median'] / 1e3:.3g} µs, {row['family']}: {short}"
+        median = row["median"] / 1e3
+        each = f"{median / 1e3:.3g} ms" if median >= 1e3 else f"{median:.3g} µs"
+        told = f"{row['count']} × {each}, {row['family']}: {short}"
         mark = str(place + 1) if place < _MOST_KEYS else ""
         keys[row["name"]] = Key(mark, short, colour, told)
     return keys
@@ -194,6 +205,36 @@ def _box(
         "y2": top + height,
         "colour": colour,
     }
+
+
+def _visible(boxes: Rows, per_us: float) -> Rows:
+    """Return the boxes; those of less than a pixel's width as one a pixel of a row.
+
+    It has the colour of the operation that takes most of the pixel, the lighter the less of the
+    pixel is taken.
+    """
+    pixel = 1 / per_us
+    wide = [box for box in boxes if box["x2"] - box["x"] >= pixel]
+    pixels: dict[tuple[float, float, float], dict[str, float]] = {}
+    for box in boxes:
+        if 0 < box["x2"] - box["x"] < pixel:
+            taken = pixels.setdefault((box["x"] // pixel, box["y"], box["y2"]), {})
+            taken[box["colour"]] = taken.get(box["colour"], 0.0) + box["x2"] - box["x"]
+    return [*wide, *(_pixel(place, pixel, taken) for place, taken in pixels.items())]
+
+
+def _pixel(
+    place: tuple[float, float, float], pixel: float, taken: dict[str, float]
+) -> dict[str, Any]:
+    """Return the box of a pixel: its number in the row, the row's ends, its width in µs.
+
+    ``taken``: the time of each colour in the pixel, in µs.
+    """
+    at, top, bottom = place
+    idle = max(0.0, 1 - sum(taken.values()) / pixel)
+    colour = colours.lighter(max(taken, key=lambda each: taken[each]), _LIGHTEST * idle)
+    box = {"x": at * pixel, "x2": (at + 1) * pixel, "y": top, "y2": bottom}
+    return box | {"colour": colour, "edge": colour, "names": ()}
 
 
 def _text_in(box: dict[str, Any], per_us: float) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from harness.report.arguments import CaseName, VariantName
 from harness.report.chart import CARD, WIDTH, svg
 from harness.report.escape import Markdown
 from harness.report.page import Page
-from harness.report.step_shapes import LINK, Shapes, Window, shapes
+from harness.report.step_shapes import LINK, Shapes, Window, in_ms, shapes
 
 if TYPE_CHECKING:
     from harness.analysis.step_timeline import StepTimeline
@@ -55,13 +55,23 @@ def _panel(panel: Shapes, ends: Window) -> Any:
 
     time = alt.Scale(domain=list(ends), nice=False)
     down = alt.Scale(domain=[panel.height, 0], nice=False)
-    axis = alt.Axis(grid=True, tickCount=7, title="µs from the start of the step")
+    unit, of_us = ("ms", 1000) if in_ms(ends[1]) else ("µs", 1)
+    axis = alt.Axis(
+        grid=True,
+        tickCount=7,
+        title=f"{unit} from the start of the step",
+        labelExpr=f"format(datum.value / {of_us}, ',~g')",
+    )
     x = alt.X("x:Q", scale=time, axis=axis)
     y = alt.Y("y:Q", scale=down, axis=None)
     colour = alt.Color("colour:N", scale=None)
-    boxes = [{key: box[key] for key in ("x", "x2", "y", "y2", "colour")} for box in panel.boxes]
-    box = alt.Chart(alt.Data(values=boxes)).mark_rect(aria=False, stroke=CARD, strokeWidth=0.3)
-    layers = box.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour)
+    boxes = [
+        {key: box.get(key, CARD) for key in ("x", "x2", "y", "y2", "colour", "edge")}
+        for box in panel.boxes
+    ]
+    box = alt.Chart(alt.Data(values=boxes)).mark_rect(aria=False, strokeWidth=0.3)
+    edge = alt.Stroke("edge:N", scale=None)
+    layers = box.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, stroke=edge)
     if panel.links:
         line = alt.Chart(alt.Data(values=panel.links)).mark_rule(color=LINK, strokeWidth=1)
         layers = line.encode(x=x, x2="x2:Q", y=y, y2="y2:Q") + layers

@@ -45,6 +45,29 @@ def test_a_box_spans_its_operation_and_idle_time_stays_empty() -> None:
     assert [(box["x"], box["x2"]) for box in drawn] == [(10.1, 30.1), (45.1, 50.1)]
 
 
+def test_operations_thinner_than_a_pixel_are_drawn_a_pixel_each_by_the_time_they_take() -> None:
+    quarter, half = (
+        made(*[Op("k", 100, after=after) for _ in range(20_000)]) for after in (300, 100)
+    )
+    shown = []
+    for step in (quarter, half):
+        ends = (0.0, step.length_ns / 1e3)
+        pixel = ends[1] / chart.WIDTH
+        drawn = boxes(shapes("fast", step, ends), 0)
+        started = (step.ops["start_ns"] / 1e3 // pixel).unique().sort().to_list()
+        assert [round(box["x"] / pixel) for box in drawn] == started
+        assert all(box["x2"] - box["x"] == pytest.approx(pixel) for box in drawn)
+        shown.append(drawn[len(drawn) // 2]["colour"])
+    assert int(str(shown[0])[1:3], 16) > int(str(shown[1])[1:3], 16)  # the idler, the lighter
+
+
+def test_long_steps_are_told_in_ms() -> None:
+    panel = shapes("slow", made(Op("k", 30_000_000)), (0.0, 40_000.0))
+    texts = " ".join(text["text"] for text in panel.texts)
+    assert "of 30.01 ms" in texts
+    assert "1 × 30 ms" in texts
+
+
 def test_each_stream_has_a_row_until_there_are_too_many() -> None:
     ops = [Op(f"k{stream}", 1_000, stream=stream) for stream in range(9)]
     panel = shapes("fast", made(*ops), (0.0, 30.0))
