@@ -63,7 +63,10 @@ def write(folder: Path, sources: Mapping[str, str]) -> list[HarnessError]:
         place = report.relative_to(folder).as_posix()
         try:
             shown = card_of(report, place, sources.get(report.parent.name))
-            if shown and provenance.load(report / "evidence").run.target.device != "cpu":
+            origin = provenance.load(report / "evidence") if shown else None
+            if origin and origin.run.target.device != "cpu":
+                if origin.unfinished:
+                    shown += " · **unfinished: {} of {} cells were run**".format(*origin.unfinished)
                 several = gpus[report.parent.name] > 1
                 page = link(f"{report.parent.name}/README.md")
                 cards.append(f"{shown} · [GPU by GPU]({page})" if several else shown)

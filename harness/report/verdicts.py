@@ -77,14 +77,13 @@ def _clearance(value: Measured, bound: Bound) -> str:
         return ""
     asked = cleared(limits(bound))
     ci95, ci99 = judged_ends(value)
-    whole = (
-        "interval"
-        if value.clock_factor == 1
-        else "interval, widened for clocks or GPUs that differ"
-    )
     if asked[0] <= ci95[0] and ci95[1] <= asked[1]:
-        return f"the 99 % {whole}, {bounds(*ci99, value.unit)}, is not inside the bound"
-    return f"the rule asks for {bounds(*asked, value.unit)} with the whole {whole}"
+        whole = "99 % interval" + (", widened as clocks or GPUs differ" * (value.clock_factor != 1))
+        return f"the {whole}, {bounds(*ci99, value.unit)}, is not inside the bound"
+    why = f"the rule asks for {bounds(*asked, value.unit)} with the whole interval"
+    if value.clock_factor == 1:
+        return why
+    return f"{why}, widened for differing clocks or GPUs to {between(*ci95, value.unit)}"
 
 
 def _why_advice(problem: Problem, result: ClaimResult) -> str:

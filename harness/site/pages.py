@@ -24,7 +24,7 @@ from harness.site.tree import WIDE, Tree
 
 _DOCUMENTS = (
     *("glossary", "findings", "diagnosis", "differences", "measurement", "statistics"),
-    *("memory", "inspect", "foreign-captures"),
+    *("memory", "inspect", "foreign-captures", "other-tools"),
 )
 """Pages of docs/ for who reads worklogs."""
 _CLAIM = re.compile(r'(<a id="([\w.-]+)"></a>)(`[\w.-]+`)')

@@ -62,7 +62,8 @@ def test_what_is_linked_is_there_and_small_enough(folder: Path) -> None:
     import re
 
     for page in (folder / "README.md", *folder.glob("pages/*.md")):
-        for link in re.findall(r"\]\(([^)#][^)]*)\)", page.read_text()):
+        prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        for link in re.findall(r"\]\(([^)#][^)]*)\)", prose):
             target = page.parent / link.partition("#")[0]
             assert link.startswith("https://") or target.exists(), link
     size = sum(path.stat().st_size for path in (folder / "captures").glob("*"))
@@ -76,7 +77,7 @@ def test_what_is_linked_is_there_and_small_enough(folder: Path) -> None:
 def test_everything_that_a_report_holds_is_what_was_published(folder: Path) -> None:
     tables = evidence.load(folder / "evidence")
     vouched = provenance.load(folder / "evidence").tables
-    assert vouched.keys() == {name for name, table in tables.items() if table.height}
+    assert vouched.keys() >= {name for name, table in tables.items() if table.height}
     for capture in (folder / "captures").iterdir():
         capture_list.check(capture)
     assert card.read(folder)

@@ -231,7 +231,7 @@ def test_a_kernel_of_the_table_is_selected_on_its_timeline(site: Site) -> None:
 def test_each_finding_leads_to_a_page_that_shows_it(site: Site) -> None:
     page = site.open("docs/findings.html")
     links = page.evaluate(
-        "Object.fromEntries([...document.querySelectorAll('code a.term')]"
+        "Object.fromEntries([...document.querySelectorAll('code a.term, td a:has(code)')]"
         ".map((link) => [link.innerText, link.href]))"
     )
     assert kinds().keys() <= links.keys()

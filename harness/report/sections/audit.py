@@ -72,5 +72,10 @@ def ledger(
         rows.append([escape(page.problem.variants[entry.variant].label), *shown, error])
     head = ["fix", f"predicted, {unit}", f"saved, {unit}", "error of the prediction"]
     middle = ledgers.median_error(found)
-    said = "" if middle is None else f"\n\n*Median error of the predictions: {100 * middle:.0f} %.*"
-    return Markdown(f"{table(head, rows, whole=True)}{said}")
+    said = [] if middle is None else [f"Median error of the predictions: {100 * middle:.0f} %."]
+    both = [(entry.predicted, entry.saved) for entry in found if entry.saved is not None]
+    expected = sum(predicted or 0.0 for predicted, _ in both)
+    saved = sum(saved for _, saved in both)
+    of_unit = escape(unit)
+    said += [f"Together: {number(expected)} {of_unit} predicted, {number(saved)} {of_unit} saved."]
+    return Markdown(f"{table(head, rows, whole=True)}\n\n*{' '.join(said)}*")

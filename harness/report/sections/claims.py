@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from harness.analysis.claims import ClaimResult
 from harness.analysis.scope import scope
+from harness.problem import plan
 from harness.problem.model import Advice, Problem
 from harness.report import verdicts
 from harness.report.columns import DASH
@@ -27,7 +28,9 @@ def verdict_line(page: Page) -> Markdown:
     parts = [f"**{_summary(judged)} on {escape(page.target.name)}** ({counts})", *_software(page)]
     line = f"{', '.join(parts)}."
     if page.provenance.unfinished:
-        line += " **Unfinished: {} of {} cells.**".format(*page.provenance.unfinished)
+        ran, planned = page.provenance.unfinished
+        every = len(plan.plan(page.problem, plan.Selected(), page.target.device))
+        line += f" **Unfinished: {ran} of {planned} cells were run, and the study has {every}.**"
     return Markdown(line)
 
 

@@ -117,7 +117,9 @@ def test_an_unfinished_run_says_how_far_it_got(problem: Problem) -> None:
     shown = of_run(problem, 1.0, 1.0)
     assert "Unfinished" not in verdict_line(shown)
     half = shown.provenance.model_copy(update={"cells": shown.provenance.cells[:1]})
-    assert "**Unfinished: 1 of 4 cells.**" in verdict_line(replace(shown, provenance=half))
+    assert "**Unfinished: 1 of 4 cells were run, and the study has 10.**" in verdict_line(
+        replace(shown, provenance=half)
+    )
 
 
 def test_advice_of_a_short_run_is_a_table(tmp_path: Path) -> None:
