@@ -21,9 +21,10 @@ class MasterAdamW(torch.optim.Optimizer):
         lr: float,
         betas: tuple[float, float],
         decay: float,
+        eps: float,
     ) -> None:
         """Keep ``masters``, the weights in float32 before they were rounded."""
-        super().__init__(weights, {"lr": lr, "betas": betas, "eps": 1e-8, "weight_decay": decay})
+        super().__init__(weights, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": decay})
         for weight, master in zip(self.param_groups[0]["params"], masters, strict=True):
             self.state[weight] = {
                 "step": torch.zeros((), device=weight.device, dtype=torch.float32),
@@ -34,17 +35,21 @@ class MasterAdamW(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # noqa: ARG002 - torch's signature
-        """Update every weight."""
-        for group in self.param_groups:
-            for weight in group["params"]:
-                self.update(weight)
+        """Update every weight that has a gradient."""
+        weights = [weight for weight in self.param_groups[0]["params"] if weight.grad is not None]
+        torch._foreach_add_([self.state[weight]["step"] for weight in weights], 1)
+        for weight in weights:
+            self._apply(weight)
 
     @torch.no_grad()
     def update(self, weight: nn.Parameter) -> None:
-        """Update one weight by its gradient, if it has one."""
-        if weight.grad is not None:
-            apply = _on_gpu if weight.is_cuda else _on_cpu
-            apply(weight, weight.grad, self.state[weight], self.param_groups[0])
+        """Update one weight by its gradient."""
+        self.state[weight]["step"] += 1
+        self._apply(weight)
+
+    def _apply(self, weight: nn.Parameter) -> None:
+        apply = _on_gpu if weight.is_cuda else _on_cpu
+        apply(weight, weight.grad, self.state[weight], self.param_groups[0])
 
 
 def _on_gpu(weight: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Any) -> None:
@@ -55,7 +60,6 @@ def _on_gpu(weight: Tensor, gradient: Tensor, state: dict[str, Tensor], group: A
 
 def _on_cpu(weight: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Any) -> None:
     beta_1, beta_2 = group["betas"]
-    state["step"] += 1
     wide = gradient.float()
     state["mean"].lerp_(wide, 1 - beta_1)
     state["square"].lerp_(wide * wide, 1 - beta_2)

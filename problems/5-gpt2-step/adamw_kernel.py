@@ -46,7 +46,6 @@ def _kernel(  # noqa: ANN202
 
 def update(weight: Tensor, gradient: Tensor, state: dict[str, Tensor], group: Any) -> None:
     """Update a weight, its master and its moments, all of one shape, contiguous."""
-    state["step"] += 1
     beta_1, beta_2 = group["betas"]
     count = weight.numel()
     with torch.cuda.device(weight.device):

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from gpt2 import annotate
 from training import Training, distance, reference
+from turns import wall_ratios
 from work import compulsory_bytes, step_flop, weights
 
 from harness.probe.cell import Cell
@@ -35,24 +36,35 @@ def main() -> None:
 
 def imports(params: dict[str, Any]) -> None:
     """Import what a cell of these params needs."""
-    if params.get("compile"):
+    if params.get("compile") or params.get("against", {}).get("compile"):
         importlib.import_module("torch._inductor.compile_fx")
 
 
 def step(cell: Cell, training: Training) -> None:
-    """Measure one step."""
+    """Measure one step, unprofiled also in turns with the step that params hold it against."""
     state(cell, training)
     with cell.phase("compile"):
         training.step()
+        if cell.device == "cuda":
+            torch.cuda.reset_peak_memory_stats()  # a graph's memory counts as it is recorded
         training.settle()
         training.step()
-    if cell.capture == "torch" and not training.options.get("compile"):
-        annotate(training.model)
-    if cell.device == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-    cell.measure("step", training.step)
     if cell.device == "cuda":
         cell.fact("peak_allocated_bytes", torch.cuda.max_memory_allocated(), "B")
+    if cell.capture == "torch" and not training.options.get("compile"):
+        annotate(training.model)
+    if cell.capture != "timing":
+        cell.measure("step", training.step)
+        return
+    with cell.phase("against"):
+        same = {key: cell.params[key] for key in ("model", "batch")}
+        other = Training(same | cell.params["against"], cell.device)
+        other.step()
+    cell.measure("step", training.step)
+    with cell.exclusively("step"):
+        turns = cell.params["turns"]
+        ratios = wall_ratios(training.step, other.step, turns, cell.synchronize)
+    cell.sample("step", "wall_ratio", "×", ratios)
 
 
 def curve(cell: Cell, training: Training) -> None:
@@ -81,6 +93,7 @@ def state(cell: Cell, training: Training) -> None:
     cell.fact("tokens", batch * shape.context, "tokens")
     cell.fact("logits_bytes", 2 * batch * shape.context * shape.vocabulary, "B")
     cell.fact("step_flop", step_flop(shape, batch), "FLOP")
+    cell.fact("step_tflop", step_flop(shape, batch) / 1e12, "TFLOP")
     cell.fact("compulsory_bytes", compulsory_bytes(shape, batch), "B")
     if not PREDICTIONS.exists():  # the baseline is measured before them
         return

@@ -87,10 +87,13 @@ def test_a_fix_saves_what_its_part_takes_less_what_has_to_stay(problem: Problem)
     assert saved["fused-adamw"] == pytest.approx(5 - 28 * weights / 4e12 * 1e3)
     head_flop = 6 * 24 * 1024 * 50257 * 768
     assert saved["padded"] == pytest.approx(40 - head_flop / (0.72 * 800e12) * 1e3)
-    assert saved["masters"] == pytest.approx(6 + 20 / 2)
-    forward_flop = 12 * 2 * 2 * 24 * 1024 * 512 * 768
-    left = forward_flop / (0.5 * 800e12) + 2.5 * forward_flop / (0.45 * 800e12)
-    assert saved["cudnn"] == pytest.approx(7 - left * 1e3)
+    states, logits = 24 * 1024 * 768, 24 * 1024 * 50257
+    # Of float32's 8 bytes forward and 12 backward half go: two norms, two residuals, one softmax.
+    fewer = 12 * 2 * (4 + 6 + 4 + 6) * states + (4 + 6) * logits
+    assert saved["masters"] == pytest.approx(6 + fewer / 4e12 * 1e3)
+    between = 12 * 2 * 50 * states + 2 * 4 * logits
+    assert saved["compiled"] == pytest.approx(20 - (fewer + between) / 4e12 * 1e3)
+    assert saved["cudnn"] == pytest.approx(7 * (1 - 306 / 373))
     assert saved["head"] > 0
     assert saved["linears"] > 0
 
