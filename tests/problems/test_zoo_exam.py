@@ -41,7 +41,7 @@ def kept() -> Examined:
         answer = exam.graded(case, planted, [sick], [healthy])
         answers.append(replace(answer, gained=1 - fast / slow))
         named = exam.without_pieces([sick]).values()
-        degraded[case] = ["right" if each == planted else each for each in named]
+        degraded[case] = [exam.RIGHT if each == planted else each for each in named]
     return Examined(answers, degraded)
 
 
@@ -94,5 +94,5 @@ def test_foretold_gains_are_those_of_the_twins(which: str) -> None:
 def test_less_evidence_leads_to_no_other_name(which: str) -> None:
     named = {place: set(ids) for place, ids in examined(which).degraded.items()}
     assert named
-    wrong = {place: ids - {"right", ABSTAIN} for place, ids in named.items()}
+    wrong = {place: ids - {exam.RIGHT, exam.BROADER, ABSTAIN} for place, ids in named.items()}
     assert {place: ids for place, ids in wrong.items() if ids} == {}

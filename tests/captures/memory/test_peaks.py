@@ -1,5 +1,7 @@
 """What filled each pool at its peak: planted, real, and against an allocator that knows it."""
 
+import gzip
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -121,6 +123,16 @@ def test_rows_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         read(tmp_path, history, segment)
 
 
+def without_python(path: Path) -> int:
+    """Return the bytes that threads without Python allocated, such as autograd's for the GPU."""
+    if path not in JSONS:
+        return 0
+    held = json.loads(gzip.decompress(path.read_bytes()))
+    events = (event for trace in held["device_traces"] for event in trace)
+    stackless = (each for each in events if each["action"] == "alloc" and "stack" not in each)
+    return sum(-(-each["size"] // 512) * 512 for each in stackless)
+
+
 @pytest.mark.parametrize("path", [*PICKLES, *JSONS], ids=lambda path: path.name)
 def test_rows_of_real_captures_sum_to_the_peak_of_each_pool(path: Path) -> None:
     tables = tables_of(path)
@@ -133,7 +145,8 @@ def test_rows_of_real_captures_sum_to_the_peak_of_each_pool(path: Path) -> None:
     assert filled["bytes"].is_sorted(descending=True)
     if levels.filter(pl.col("index") < 0)["allocated_bytes"].sum() == 0:
         assert filled["count"].null_count() == 0
-        assert (filled["site"] != UNKNOWN).all()
+        unknown = filled.filter(pl.col("site") == UNKNOWN)["bytes"].sum()
+        assert unknown <= without_python(path)
 
 
 def filling(allocator: Allocator, lost: int) -> dict[tuple[str, str], tuple[int | None, int]]:
