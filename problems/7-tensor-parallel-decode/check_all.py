@@ -61,6 +61,7 @@ def main() -> None:
             for kb in SIZES_KB:
                 check_sums(pair, kb << 10)
         pair.end()
+        pair.join()
 
 
 def print_link(link: dict[str, list[float]]) -> None:

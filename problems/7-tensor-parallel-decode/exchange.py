@@ -10,12 +10,14 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F  # noqa: N812 - torch's own convention
 from driver import Kernel
-from operations import NORM_THREADS, PARTS, Plain, norm_arguments
+from operations import NORM_THREADS, NORM_WIDTH, PARTS, Plain, norm_arguments
 from peer import Arena, PeerReduce, epochs
 from torch import Tensor
 
 CHUNKS = 2
 """Pieces of a product whose sums overlap with the next piece."""
+PACKED_BYTES = 512 << 10
+"""Up to here twice the bytes cost less than a fence: one-shot and packed meet here in the sweep."""
 
 Exchange = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 """local [batch, inputs], weight [width, inputs], residual [batch, width], norm [width]."""
@@ -71,20 +73,30 @@ class Peer(Library):
 
 
 class PeerFused:
-    """All-reduce over peer memory, residual and norm in one kernel."""
+    """All-reduce over peer memory, residual and norm in one kernel.
+
+    Messages of more than ``PACKED_BYTES`` go as plain words behind flags, others as packed words.
+    """
 
     def __init__(self, rows: int, arena: Arena) -> None:
-        self._kernel = Kernel("add_norm", "one_shot_all_reduce_add_norm", "FUSED")
+        fenced = 2 * rows * NORM_WIDTH > PACKED_BYTES
+        macros = ("FUSED", "FENCED") if fenced else ("FUSED",)
+        self._kernel = Kernel("add_norm", "one_shot_all_reduce_add_norm", *macros)
         self._blocks = PARTS * rows
-        self._inbox = arena.take(2 * self._blocks * NORM_THREADS * 16)
+        self._inbox = arena.take(2 * self._blocks * NORM_THREADS * (8 if fenced else 16))
+        self._flags = arena.take(4 * self._blocks)
         self._epochs = epochs(self._blocks)
 
     def __call__(self, local: Tensor, weight: Tensor, residual: Tensor, norm: Tensor) -> Tensor:
         """Return the normed sum."""
+        return self.add_norm(F.linear(local, weight), residual, norm)
+
+    def add_norm(self, partial: Tensor, residual: Tensor, norm: Tensor) -> Tensor:
+        """Do as ``Plain.add_norm`` does, to the sum of both ranks' ``partial``."""
         out = torch.empty_like(residual)
-        first = norm_arguments(F.linear(local, weight), residual, norm, out)
-        inboxes = (self._inbox.theirs, self._inbox.mine, self._epochs)
-        self._kernel((self._blocks,), NORM_THREADS, (*first, *inboxes))
+        first = norm_arguments(partial, residual, norm, out)
+        places = (self._inbox.theirs, self._inbox.mine, self._flags.theirs, self._flags.mine)
+        self._kernel((self._blocks,), NORM_THREADS, (*first, *places, self._epochs))
         return out
 
 

@@ -77,14 +77,16 @@ def sweep(cell: Any, pair: Pair) -> None:
     worst: list[list[float]] = []
     for kb in cell.params["sizes_kb"]:
         region, size = f"{kb}kb", kb << 10
+        kinds = pair.first.sweep_kinds(size)
         with cell.exclusively(region):
-            us = turns(cell, {kind: partial(timed_sums, cell, pair, size, kind) for kind in KINDS})
+            us = turns(cell, {kind: partial(timed_sums, cell, pair, size, kind) for kind in kinds})
         floor_us = floor(size, link)
         cell.sample(region, "floor_us", "µs", [floor_us])
         for kind, values in us.items():
-            metric = kind.replace("-", "_")
-            cell.sample(region, f"{metric}_us", "µs", values)
-            cell.sample(region, f"{metric}_over_floor", "×", [value / floor_us for value in values])
+            cell.sample(region, f"{kind.replace('-', '_')}_us", "µs", values)
+        if "fused" in us:
+            added = [a - b for a, b in zip(us["fused"], us["add-norm"], strict=True)]
+            cell.sample(region, "fused_adds_us", "µs", added)
         best = min(KINDS[1:], key=lambda kind: median(us[kind]))
         of_nccl = ratios(us[best], us[NCCL])
         cell.fact(f"best.{region}", best)

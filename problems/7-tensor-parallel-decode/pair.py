@@ -41,4 +41,7 @@ class Pair:
         self.both("synchronize")
         self._second.end()
         self.first.close()
+
+    def join(self) -> None:
+        """Wait until rank 1's process has ended."""
         self._second.join()

@@ -5,6 +5,7 @@ Both ranks run the same actions in the same order. ``do("step")`` returns once t
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -160,6 +161,10 @@ class Rank:
         """Launch a batch of all-reduces."""
         self._sweeps[size].launch(kind)
 
+    def sweep_kinds(self, size: int) -> tuple[str, ...]:
+        """Return the ways that such batches go."""
+        return self._sweeps[size].kinds
+
     def batched(self, size: int) -> int:
         """Return how many all-reduces such a batch has."""
         return self._sweeps[size].count
@@ -172,7 +177,25 @@ class Rank:
         dist.destroy_process_group()
 
 
-def captured(step: Callable[[], Tensor]) -> Callable[[], Tensor]:
+@dataclass(frozen=True)
+class Replay:
+    """A step as a CUDA graph.
+
+    The graph knows tensors by address alone, so ``step`` is kept: without it an exchange's epochs
+    would be freed, overwritten by another tensor, and the next replay would wait for ever.
+    """
+
+    step: Callable[[], Tensor]
+    graph: torch.cuda.CUDAGraph
+    result: Tensor
+
+    def __call__(self) -> Tensor:
+        """Launch the graph; returns its output, which the next replay overwrites."""
+        self.graph.replay()
+        return self.result
+
+
+def captured(step: Callable[[], Tensor]) -> Replay:
     """Return the replay of a step as a CUDA graph; the step runs a few times before."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
@@ -185,9 +208,4 @@ def captured(step: Callable[[], Tensor]) -> Callable[[], Tensor]:
     # Other threads, such as the one that watches NCCL, may ask for their events meanwhile.
     with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         result = step()
-
-    def replay() -> Tensor:
-        graph.replay()
-        return result
-
-    return replay
+    return Replay(step, graph, result)

@@ -28,7 +28,8 @@ def main() -> None:
             pair = Pair(waiting.pop(), cell.device)
         run(cell, pair)
         pair.end()
-    cell.finish()
+        cell.finish()
+        pair.join()  # while its process ends, the next cell measures
 
 
 def run(cell: Cell, pair: Pair) -> None:

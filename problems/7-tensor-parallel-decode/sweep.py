@@ -4,11 +4,16 @@ from collections.abc import Callable
 
 import torch
 import torch.distributed as dist
+from exchange import PeerFused
+from operations import NORM_WIDTH, Fused
 from peer import Arena, PeerReduce
 from sharding import seeded
 from torch import Tensor
 
 KINDS = ("nccl", "one-shot", "two-shot", "packed")
+NORMS = ("add-norm", "fused")
+"""Residual and norm, without and with an all-reduce: where a message is rows that they take."""
+_MOST_ROWS = 64
 _BATCH_BYTES = 64 << 20
 _LEAST, _MOST = 4, 50
 _CHECKS = 4
@@ -31,38 +36,33 @@ class Sweep:
         self._size, self._rank = size, rank
         self._x = torch.zeros(size // 2, dtype=torch.bfloat16, device="cuda")
         self.count = min(max(_BATCH_BYTES // size, _LEAST), _MOST)
-        batches = {kind: self._peer_batch(PeerReduce(kind, size, arena)) for kind in KINDS[1:]}
-        batches["nccl"] = self._library_batch
-        self._replays = {kind: captured(batches[kind]) for kind in KINDS}
-
-    def _library_batch(self) -> Tensor:
-        """Sum in place, as torch.distributed does: after the first time both ranks double."""
-        total = self._x.clone()
-        for _ in range(self.count):
-            dist.all_reduce(total)
-        return total
-
-    def _peer_batch(self, reduce: PeerReduce) -> Callable[[], Tensor]:
-        def batch() -> Tensor:
-            for _ in range(self.count):
-                total = reduce(self._x)
-            return total
-
-        return batch
+        batches = {
+            kind: peer_batch(PeerReduce(kind, size, arena), self._x, self.count)
+            for kind in KINDS[1:]
+        }
+        batches["nccl"] = library_batch(self._x, self.count)
+        rows, rest = divmod(size, 2 * NORM_WIDTH)
+        self.kinds = KINDS if rest or not 1 <= rows <= _MOST_ROWS else KINDS + NORMS
+        if NORMS[0] in self.kinds:
+            partial = self._x.view(rows, NORM_WIDTH)
+            batches["add-norm"] = norm_batch(Fused().add_norm, partial, self.count)
+            batches["fused"] = norm_batch(PeerFused(rows, arena).add_norm, partial, self.count)
+        self._replays = {kind: captured(batches[kind]) for kind in self.kinds}
 
     def launch(self, kind: str) -> None:
         """Launch a batch of ``count`` all-reduces."""
         self._replays[kind]()
 
     def check(self) -> None:
-        """Compare every way's sum with torch's, own ones bit by bit, over new data in each round.
+        """Compare every sum of ``KINDS`` with torch's, own ones bit by bit.
 
-        Old data that a replay finds in an inbox would show, as data differ from round to round.
+        Data differ from round to round: old ones that a replay finds in an inbox would show.
         """
         for number in range(_CHECKS):
             parts = [self._drawn(2 * number + rank) for rank in range(2)]
             total = (parts[0].float() + parts[1].float()).bfloat16()
-            for kind, replay in self._replays.items():
+            for kind in KINDS:
+                replay = self._replays[kind]
                 self._x.copy_(parts[self._rank])
                 expected = total * 2 ** (self.count - 1) if kind == "nccl" else total
                 result = replay()
@@ -73,6 +73,47 @@ class Sweep:
 
     def _drawn(self, seed: int) -> Tensor:
         return torch.empty_like(self._x).normal_(generator=seeded(seed, "cuda"))
+
+
+# Batches are no methods: a graph that kept its sweep would outlive it until garbage is collected,
+# and NCCL's communicator waits for the graphs that hold it.
+
+
+def library_batch(x: Tensor, count: int) -> Callable[[], Tensor]:
+    """Return ``count`` sums in place, as torch.distributed does: each after the first doubles."""
+
+    def batch() -> Tensor:
+        total = x.clone()
+        for _ in range(count):
+            dist.all_reduce(total)
+        return total
+
+    return batch
+
+
+def peer_batch(reduce: PeerReduce, x: Tensor, count: int) -> Callable[[], Tensor]:
+    """Return ``count`` sums of ``x``; the last one is the result."""
+
+    def batch() -> Tensor:
+        for _ in range(count):
+            total = reduce(x)
+        return total
+
+    return batch
+
+
+def norm_batch(
+    add_norm: Callable[[Tensor, Tensor, Tensor], Tensor], partial: Tensor, count: int
+) -> Callable[[], Tensor]:
+    """Return ``count`` times residual and norm of ``partial``; the last result is the batch's."""
+    residual, weight = torch.zeros_like(partial), torch.ones_like(partial[0])
+
+    def batch() -> Tensor:
+        for _ in range(count):
+            normed = add_norm(partial, residual, weight)
+        return normed
+
+    return batch
 
 
 def _near(result: Tensor, expected: Tensor) -> bool:

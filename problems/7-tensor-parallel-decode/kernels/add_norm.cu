@@ -1,4 +1,5 @@
-// Add to the residual, then RMSNorm; with FUSED the sum over both ranks on top, in packed words.
+// Add to the residual, then RMSNorm; with FUSED the sum over both ranks on top, in packed words, with
+// FENCED, too, in plain words behind a flag a block: half the bytes, and a fence to wait for.
 //
 // A cluster of eight blocks holds a row of 8192 elements, four a thread, so that eight
 // multiprocessors send a row at once. Their sums of squares meet in shared memory, each block's in
@@ -69,12 +70,34 @@ __device__ __forceinline__ void wait_for_parts(u32 barrier) {
   }
 }
 
+#ifdef FENCED
+#define SEND(place, word, epoch) send_flagged((u64*)their_inbox + place, word, their_flags, epoch)
+#define RECEIVE(place, epoch) receive_flagged((const u64*)inbox + place, flags, epoch)
+#else
+#define SEND(place, word, epoch) send_packed(their_inbox + place, word, epoch)
+#define RECEIVE(place, epoch) wait_packed(inbox + place, epoch)
+#endif
+
+// All threads of a block call both; flags: one a block. The release waits until the words are there.
+__device__ __forceinline__ void send_flagged(u64* at, u64 word, u32* flags, u32 epoch) {
+  *at = word;
+  __syncthreads();
+  if (threadIdx.x == 0) send_release(flags + blockIdx.x, epoch);
+}
+
+__device__ __forceinline__ u64 receive_flagged(const u64* at, const u32* flags, u32 epoch) {
+  if (threadIdx.x == 0) wait_acquire(flags + blockIdx.x, epoch);
+  __syncthreads();
+  return __ldcg(at);
+}
+
 // partial: [chunks][rows][8192 / chunks]; residual: [rows][8192], updated; out: [rows][8192].
 extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) __launch_bounds__(THREADS)
 #ifdef FUSED
     one_shot_all_reduce_add_norm(
         const u64* partial, u64* residual, const u64* weight, u64* out, int rows, int chunks,
-        float epsilon, ulonglong2* their_inbox, const ulonglong2* inbox, u32* epochs
+        float epsilon, ulonglong2* their_inbox, const ulonglong2* inbox, u32* their_flags,
+        const u32* flags, u32* epochs
 #else
     add_norm(const u64* partial, u64* residual, const u64* weight, u64* out, int rows, int chunks,
              float epsilon
@@ -83,7 +106,6 @@ extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) __launch_bounds__(THREA
   __shared__ float warps[WARPS], parts[PARTS];
   __shared__ u64 arrivals;
   const u32 barrier = in_shared(&arrivals);
-  expect_parts(barrier);
   const int row = blockIdx.x / PARTS, part = blockIdx.x % PARTS;
   const int column = part * THREADS + threadIdx.x, at = row * WORDS + column;
   const int width = WORDS / chunks;
@@ -91,12 +113,15 @@ extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) __launch_bounds__(THREA
   u64 total = partial[(column / width) * rows * width + row * width + column % width];
 #ifdef FUSED
   const u32 epoch = epochs[blockIdx.x] + 1;
+#endif
+  expect_parts(barrier);  // while the loads are on their way
+#ifdef FUSED
   const size_t place = (size_t)(epoch & 1) * rows * WORDS + at;
-  send_packed(their_inbox + place, total, epoch);
+  SEND(place, total, epoch);
 #endif
   const u64 before = residual[at], scale = weight[column];
 #ifdef FUSED
-  total = sum_of(total, wait_packed(inbox + place, epoch));
+  total = sum_of(total, RECEIVE(place, epoch));
 #endif
   const u64 sum = sum_of(total, before);
   residual[at] = sum;

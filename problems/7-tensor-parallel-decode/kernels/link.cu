@@ -19,13 +19,15 @@ __device__ __forceinline__ void wait(const u32* flag, u32 epoch, int fenced) {
 }
 
 // One thread a rank. Rank 0 sends, rank 1 answers; ns[sample]: time of ``rounds`` there and back.
+// Each sample has a flag of its own, ``apart`` words from the one before.
 // With ``fenced`` each signal follows 16 bytes of data and is a release, as one_shot.cu sends.
 extern "C" __global__ void ping_pong(u32* their_flag, const u32* flag, uint4* their_data,
                                      u32* epochs, u64* ns, int rounds, int samples, int rank,
-                                     int fenced) {
+                                     int fenced, int apart) {
   u32 epoch = epochs[0];
   for (int sample = -1; sample < samples; sample++) {  // the first brings both together
     u64 begin, end;
+    their_flag += apart, flag += apart;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin)::"memory");
     for (int round = 0; round < rounds; round++) {
       epoch++;

@@ -64,6 +64,7 @@ with torch.inference_mode(), tempfile.TemporaryDirectory() as folder:
     taken = turns(Cell(), {name: (lambda: float(pair.go("step", "nccl").sum())) for name in "ab"})
     assert {name: len(values) for name, values in taken.items()} == {"a": 4, "b": 4}
     pair.end()
+    pair.join()
 """
 
 

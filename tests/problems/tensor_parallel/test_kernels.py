@@ -138,6 +138,27 @@ LAUNCHES = {
     "packed": PACKED,
 }
 
+FENCED = """
+#define __device__
+#define __forceinline__ static
+static u64 __ldcg(const u64* at) { return *at; }
+%s
+static void fenced(const u64* mine, u64* sum, u64* their_inbox, const u64* inbox, u32* their_flags,
+                   const u32* flags, u32* epochs) {
+  const u32 epoch = epochs[blockIdx.x] + 1;
+  const int at = blockIdx.x * THREADS + threadIdx.x;
+  const int place = (epoch & 1) * BLOCKS * THREADS + at;
+  send_flagged(their_inbox + place, mine[at], their_flags, epoch);
+  sum[at] = sum_of(mine[at], receive_flagged(inbox + place, flags, epoch));
+  if (threadIdx.x == 0) epochs[blockIdx.x] = epoch;
+}
+#define LAUNCH fenced((u64*)own.mine.data(), (u64*)own.sum.data(), (u64*)other.inbox.data(), \
+                      (u64*)own.inbox.data(), other.flags.data(), own.flags.data(), \\
+                      own.epochs.data())
+#define STRIDE 2
+"""
+"""What add_norm.cu does in a launch with FENCED: a word a thread, in the order of the kernel."""
+
 Run = Callable[[int, int, int], int]
 
 
@@ -157,6 +178,16 @@ def library(folder: Path, name: str, change: tuple[str, str] = ("", "")) -> Run:
 @pytest.mark.parametrize("name", LAUNCHES)
 def test_both_ranks_have_every_sum(tmp_path: Path, name: str, lagging: int) -> None:
     assert library(tmp_path, name)(WORDS, EPOCHS, lagging) == 0
+
+
+@pytest.mark.parametrize("lagging", [0, 200])
+def test_both_ranks_have_every_sum_of_the_fused_kernel(tmp_path: Path, lagging: int) -> None:
+    text = (KERNELS / "add_norm.cu").read_text(encoding="utf-8")
+    parts = re.findall(r"^__device__ [^\n]* (?:send|receive)_flagged\(.*?^}\n", text, re.S | re.M)
+    assert len(parts) == 2
+    assert text.index("SEND(place, total") < text.index("RECEIVE(place, epoch))")
+    play: Run = compiled(tmp_path, HOST + FENCED % "".join(parts) + RUN, KERNELS).run
+    assert play(3, EPOCHS, lagging) == 0
 
 
 @pytest.mark.parametrize(
@@ -180,7 +211,11 @@ def test_the_count_of_an_epoch_comes_from_memory() -> None:
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc on PATH")
 @pytest.mark.parametrize(
     ("name", "macros"),
-    [*((path.stem, []) for path in sorted(KERNELS.glob("*.cu"))), ("add_norm", ["-DFUSED"])],
+    [
+        *((path.stem, []) for path in sorted(KERNELS.glob("*.cu"))),
+        ("add_norm", ["-DFUSED"]),
+        ("add_norm", ["-DFUSED", "-DFENCED"]),
+    ],
     ids=lambda value: value if isinstance(value, str) else "".join(value) or "plain",
 )
 def test_no_kernel_spills(tmp_path: Path, name: str, macros: list[str]) -> None:

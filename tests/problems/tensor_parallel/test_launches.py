@@ -78,7 +78,11 @@ for kind in ("alone", "one-shot", "two-shot", "packed", "fused"):
     normed = exchange(local, weight, blank(rows, NORM_WIDTH), blank(NORM_WIDTH))
     assert normed.shape == (rows, NORM_WIDTH)
 assert launched["one_shot_all_reduce_add_norm"] == (8 * rows,) == launched["add_norm"]
-assert arena.used == 2 * 2 * rows * NORM_WIDTH * 2  # two slots, twice the bytes of bf16
+flags = 4 * 8 * rows
+assert arena.used == 2 * 2 * rows * NORM_WIDTH * 2 + flags  # two slots, twice the bytes of bf16
+arena = Arena()
+made("fused", operations, 64, NORM_WIDTH, lambda: arena)
+assert arena.used == 2 * 64 * NORM_WIDTH * 2 + 4 * 8 * 64  # plain words
 for size in (1 << 10, 16 << 20):
     for kind in ("one-shot", "two-shot", "packed"):
         PeerReduce(kind, size, Arena())(blank(size // 2))
@@ -92,6 +96,7 @@ assert kinds <= set(launched), launched
 IN_TURN = """
 import contextlib
 import in_turn
+import sweep
 from statistics import median
 
 EXPOSED = {"alone": 0.0, "nccl-graph": 0.2, "one-shot": 0.05, "two-shot": 0.06, "fused": 0.02}
@@ -114,6 +119,8 @@ class First:
         width = 8192
     def batched(self, size):
         return 10
+    def sweep_kinds(self, size):
+        return sweep.KINDS + (sweep.NORMS if size == 1 << 20 else ())
 
 class Pair:
     first = First()
@@ -134,7 +141,8 @@ def timed(launch, count):
     if action == "step":
         return count * (2.0 + EXPOSED[about[0]])
     size, kind = about
-    us = {"nccl": 20.0, "one-shot": 5.0, "two-shot": 6.0, "packed": 4.0}[kind] + size / 400e3
+    us = {"nccl": 20.0, "one-shot": 5.0, "two-shot": 6.0, "packed": 4.0, "fused": 3.0}
+    us = us.get(kind, 2.0) + size / 400e3
     return 10 * count * us / 1e3
 
 in_turn.timed, in_turn.check, pair = timed, lambda *_: None, Pair()
@@ -158,14 +166,60 @@ assert abs(median(cell.samples["8kb", "packed_us"]) - (4.0 + 8192 / 400e3)) < 1e
 assert cell.facts["best.1024kb"] == "packed"
 worst = (4.0 + (1 << 20) / 400e3) / (20.0 + (1 << 20) / 400e3)
 assert abs(median(cell.samples["8kb-1mb", "best_of_nccl"]) - worst) < 1e-9
+assert abs(median(cell.samples["1024kb", "fused_adds_us"]) - 1.0) < 1e-9
+assert ("8kb", "fused_us") not in cell.samples
 wire = 8192 / 400e3
 assert abs(median(cell.samples["8kb", "link_share"]) - 100 * wire / (4.0 + wire)) < 1e-9
+"""
+
+KEPT = """
+import contextlib
+import gc
+import weakref
+import torch
+import rank
+
+class Played:
+    def __getattr__(self, name):
+        return lambda *given: None
+
+for name in ("Stream", "current_stream", "CUDAGraph"):
+    setattr(torch.cuda, name, Played)
+torch.cuda.synchronize = lambda: None
+torch.cuda.stream = torch.cuda.graph = lambda *given, **named: contextlib.nullcontext()
+
+def exchanged():
+    epochs = torch.zeros(4)
+    def step():
+        return epochs + 1
+    return rank.captured(step), weakref.ref(epochs)
+
+replay, epochs = exchanged()
+gc.collect()
+assert replay().sum() == 4
+assert epochs() is not None  # the graph's kernels count there
+
+import sweep
+
+sweep.PeerReduce = lambda kind, size, arena: torch.clone
+sweep.dist.all_reduce = lambda total: None
+on_cpu, torch.zeros = torch.zeros, lambda *sizes, device=None, **named: on_cpu(*sizes, **named)
+sums = sweep.Sweep(1024, 0, None, rank.captured)
+for kind in sweep.KINDS:
+    sums.launch(kind)
+gc.collect()
+gc.disable()
+gone = weakref.ref(sums._replays["nccl"].graph), weakref.ref(sums._replays["packed"].graph)
+del sums
+assert not any(each() for each in gone)  # or the communicator that they hold waits for them
 """
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(PYTHON is None, reason="needs the CPU interpreter of the local engine (.envs)")
-@pytest.mark.parametrize("code", [PLAYED + LAUNCHES, IN_TURN], ids=["launches", "in turn"])
+@pytest.mark.parametrize(
+    "code", [PLAYED + LAUNCHES, IN_TURN, KEPT], ids=["launches", "in turn", "kept"]
+)
 def test_scripts_do_without_a_gpu_what_they_would_with_one(code: str) -> None:
     done = subprocess.run(
         [str(PYTHON), "-c", code],
