@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from families import ALIGN_ROWS, LAYOUTS
+from families import ADD_PARTS, ALIGN_ROWS, LAYOUTS
 from ladder import FOLDER, HOPPER, BuildError, Built, Step, build_rung, command, read_log
 from plans import Problem, plans
 from shape_sets import ODD, reported, tuning
@@ -65,7 +65,8 @@ def steps(layouts: list[str]) -> list[Step]:
     found = {step.name: step for p in problems for plan in plans(p) for step in (plan.step(p),)}
     own = [step for step in found.values() if (KERNELS / step.file).exists()]
     rungs = [step for step in found.values() if step not in own]
-    return [ALIGN_ROWS, *own, *(replace(step, pdl=pdl) for step in rungs for pdl in (True, False))]
+    climbed = [replace(step, pdl=pdl) for step in rungs for pdl in (True, False)]
+    return [ALIGN_ROWS, ADD_PARTS, *own, *climbed]
 
 
 def _digest(step: Step) -> str:

@@ -9,7 +9,7 @@ from itertools import compress
 
 from families import Slicing
 from ladder import BOX, ELEMENT_BYTES, SMS
-from plans import Plan, Problem, cluster_tiles, clusters_at_once
+from plans import Plan, Problem, as_read, cluster_tiles, clusters_at_once
 
 FMA_PER_CYCLE = 2048
 """Dense 16-bit multiply-adds per cycle of a multiprocessor's tensor cores."""
@@ -34,6 +34,7 @@ class Demand:
     thread; ``odd``: C is stored element by element; ``overlapped``: while another consumer works.
     ``sums``: fp32 bytes that the last sharer of a tile writes and reads; ``slices``, ``groups``:
     blocks and clusters that add up. ``memory``, ``copied``: bytes of A, B and C; of copies.
+    ``added``: of the parts that a kernel of its own adds.
     """
 
     sliced: bool
@@ -57,10 +58,12 @@ class Demand:
     groups: int
     memory: int
     copied: int
+    added: int
 
 
 def demand(plan: Plan, problem: Problem, sms: int = SMS) -> Demand:
     """Return what a plan asks of a GPU with ``sms`` multiprocessors."""
+    problem = as_read(problem)
     if isinstance(plan.config, Slicing):
         return _sliced(plan, plan.config, problem, sms)
     return _persistent(plan, problem, sms)
@@ -77,11 +80,14 @@ def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
     whole = -(-(tiles - plan.spread) // plan.units)
     part = plan.spread * steps / plan.units
     sharers = max(2.0, plan.units / plan.spread) if plan.spread else 0.0
+    tile_bytes = tile_m * tile_n * FLOAT_BYTES
+    added = plan.units * down * across * tile_bytes if plan.added else 0
+    sums = (1 + sharers * (not plan.added)) * tile_bytes if plan.spread else 0.0
     return Demand(
         sliced=False,
         waves=max(1.0, plan.units / (clusters_at_once(of, sms) * together)),
         steps=whole * steps + math.ceil(part),
-        shared_steps=math.ceil(part),
+        shared_steps=0 if plan.added else math.ceil(part),
         together=together,
         tensor=tile_m * tile_n * BOX / FMA_PER_CYCLE,
         operands=tile_m / BOX * (BOX + tile_n) * LINE / SHARED_BYTES_PER_CYCLE,
@@ -94,11 +100,12 @@ def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
         stored=tile_m * tile_n // (of.threads - 128) if of.threads > 128 else tile_n,
         odd=not problem.aligned[2],
         overlapped=of.ping_pong,
-        sums=(1 + sharers) * tile_m * tile_n * FLOAT_BYTES if plan.spread else 0.0,
+        sums=sums,
         slices=1,
         groups=1,
         memory=_memory(problem),
         copied=_copied(plan, problem),
+        added=added,
     )
 
 
@@ -135,6 +142,7 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:
         groups=plan.spread,
         memory=_memory(problem),
         copied=0,
+        added=0,
     )
 
 

@@ -1,4 +1,4 @@
-"""The configurations of the kernels for every shape and layout: stream_k, sliced, align_rows.
+"""The configurations of the kernels for every shape and layout.
 
 A layout names how A and B lie, in BLAS's letters: "nn" is A of M by K and B of K by N; "t" in the
 first place is A of K by M, in the second B of N by K, as ``nn.Linear`` keeps its weight.
@@ -13,7 +13,7 @@ LAYOUTS = ("nn", "nt", "tn", "tt")
 
 @dataclass(frozen=True)
 class Tiling:
-    """A configuration of stream_k; the macros are described in the kernel."""
+    """A configuration of stream_k, or of ping_pong; the macros are described in stream_k."""
 
     consumers: int
     consumer_m: int
@@ -22,11 +22,12 @@ class Tiling:
     cluster: tuple[int, int] = (1, 1)
     group: int = 8
     store_boxes: int = 2
+    ping_pong: bool = False
 
     @property
     def tile_m(self) -> int:
         """Rows of C in a tile."""
-        return 64 * self.consumers * self.consumer_m
+        return 64 * self.consumer_m * (1 if self.ping_pong else self.consumers)
 
     @property
     def tile(self) -> tuple[int, int, int]:
@@ -34,10 +35,16 @@ class Tiling:
         return self.tile_m, self.tile_n, BOX
 
     @property
+    def leaves_parts(self) -> bool:
+        """Whether it can leave the parts of shared tiles to add_parts: see stream_k."""
+        return not self.ping_pong and self.consumer_m * self.tile_n <= 256
+
+    @property
     def name(self) -> str:
-        """Tile, cluster, height of a group of clusters, stages."""
+        """Tile (p: of ping_pong), cluster, height of a group of clusters, stages."""
         down, across = self.cluster
-        return f"{self.tile_m}x{self.tile_n}_c{down}x{across}_g{self.group}_s{self.stages}"
+        tile = f"{'p' * self.ping_pong}{self.tile_m}x{self.tile_n}"
+        return f"{tile}_c{down}x{across}_g{self.group}_s{self.stages}"
 
 
 TILINGS = (
@@ -50,31 +57,43 @@ TILINGS = (
     Tiling(2, 2, 192, 3, (1, 1)),
     Tiling(2, 1, 192, 4, (1, 2), 16, 3),
     Tiling(2, 1, 192, 4, (1, 1), 16, 3),
+    Tiling(2, 1, 160, 5, (1, 2), 16, 1),
+    Tiling(2, 1, 160, 5, (1, 1), 16, 1),
     Tiling(2, 1, 128, 6, (2, 1)),
     Tiling(2, 1, 128, 6, (1, 1), 16),
     Tiling(2, 1, 64, 8, (1, 1), 16, 1),
     Tiling(1, 1, 256, 5, (1, 1), 16),
     Tiling(1, 1, 128, 8, (1, 1), 16),
+    Tiling(2, 2, 192, 5, (1, 1), 16, 1, ping_pong=True),
+    Tiling(2, 2, 192, 5, (1, 2), 16, 1, ping_pong=True),
+    Tiling(2, 2, 128, 6, (1, 1), 16, ping_pong=True),
+    Tiling(2, 2, 128, 6, (1, 2), 16, ping_pong=True),
 )
-"""What stream_k is built with."""
+"""What stream_k and ping_pong are built with."""
 
 NARROW = (8, 16, 32, 64, 128)
 """Columns of a tile of sliced: of C's rows, if they are few, or of its columns."""
 
 
 def stream_k(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
-    """Return stream_k for a layout; ``tma_store``: rows of C begin at multiples of 16 bytes."""
+    """Return stream_k or ping_pong for a layout.
+
+    ``tma_store``: rows of C begin at multiples of 16 bytes.
+    """
     a_mn, b_mn = layout[0] == "t", layout[1] == "n"
     down, across = tiling.cluster
     boxes = tiling.consumers * tiling.store_boxes
+    columns = -(-tiling.tile_n // BOX) * BOX if b_mn else tiling.tile_n  # in shared memory
     return Step(
         f"stream_{tiling.name}_{layout}" + "_odd" * (not tma_store),
-        "stream-K",
-        "What whole waves leave over is cut along K into equal parts.",
+        "ping-pong" if tiling.ping_pong else "stream-K",
+        "One consumer stores its tile while the other multiplies the next."
+        if tiling.ping_pong
+        else "What whole waves leave over is cut along K into equal parts.",
         HOPPER,
         (tiling.tile_m, tiling.tile_n, BOX),
         threads=128 * (1 + tiling.consumers),
-        shared_bytes=ring_bytes(tiling.tile_m, tiling.tile_n, tiling.stages, boxes)
+        shared_bytes=ring_bytes(tiling.tile_m, columns, tiling.stages, boxes)
         + 8 * tiling.consumers,
         stages=tiling.stages,
         cluster=tiling.cluster,
@@ -99,8 +118,9 @@ def stream_k(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
             "GROUP": tiling.group,
             "STORE_BOXES": tiling.store_boxes,
         },
-        source="stream_k",
+        source="ping_pong" if tiling.ping_pong else "stream_k",
         pdl=True,
+        ping_pong=tiling.ping_pong,
     )
 
 
@@ -182,3 +202,15 @@ ALIGN_ROWS = Step(
     pdl=True,
 )
 """The copy; its tile: 16-byte chunks of a thread, elements of a chunk."""
+
+ADD_PARTS = Step(
+    "add_parts",
+    "sum of parts",
+    "All multiprocessors add what the blocks that share tiles left.",
+    HOPPER,
+    (1, 4, 1),
+    threads=256,
+    align=1,
+    pdl=True,
+)
+"""The sum; its tile: elements of a thread."""

@@ -23,7 +23,7 @@ from demand import Demand, demand
 from least_squares import minimised
 from measuring import understood
 from model import Constants, us
-from nearest import Nearest, Residual, collected, way
+from nearest import Nearest, Residual, collected
 from plans import Plan, Problem, plans
 
 VALIDATION = Path(__file__).parent / "validation.json"
@@ -114,7 +114,7 @@ def missed(by: Constants, measured: Sequence[Sample]) -> Iterator[Residual]:
     for sample in measured:
         apart, _ = errors(by, sample)
         for plan, error in zip(sample.plans, apart, strict=True):
-            yield sample.problem, way(plan), error
+            yield sample.problem, plan, error
 
 
 def regrets(by: Constants, near: Nearest, measured: Sequence[Sample]) -> list[float]:
@@ -188,7 +188,6 @@ def main() -> int:
     if not measured:
         parser.error("no times there")
     begin = Constants()
-    print("regret before:        ", told(regrets(model.constants(), nearest.nearest(), measured)))
     by = fitted(measured, begin)
     alone, with_neighbours, how = cross_validated(measured, begin)
     near = collected(missed(by, measured), *how)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cubins import CACHE, build
-from families import ALIGN_ROWS, Tiling
+from families import ADD_PARTS, ALIGN_ROWS, Tiling
 from ladder import (
     BOX,
     DATA_TYPES,
@@ -28,9 +28,11 @@ from ladder import (
     kernel,
     load,
 )
-from plans import CHUNK, Plan, Problem
+from plans import CHUNK, Plan, Problem, as_read
 
 CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_*
+CAPTURE_MODE_RELAXED = 2  # CU_STREAM_CAPTURE_MODE_*
+STREAM_NON_BLOCKING = 1
 PITCH = 64
 """Copied rows begin at multiples of this many elements: 128 bytes, a line of L2."""
 COUNTERS = 1 << 16
@@ -96,6 +98,48 @@ def stored(tensor: Any) -> Matrix:
     return Matrix(tensor.data_ptr(), rows, columns, pitch)
 
 
+def enter_context(device: int) -> None:
+    """Make a device's primary context, torch's, current in a thread that has none.
+
+    The runtime does that when it first needs one, the driver's functions do not; autograd computes
+    gradients in threads of its own.
+    """
+    context, handle = ctypes.c_void_p(), ctypes.c_int()
+    call_driver("cuCtxGetCurrent", ctypes.byref(context))
+    if not context.value:
+        call_driver("cuDeviceGet", ctypes.byref(handle), device)
+        call_driver("cuDevicePrimaryCtxRetain", ctypes.byref(context), handle)
+        call_driver("cuCtxSetCurrent", context)
+
+
+class Workspace:
+    """At least ``count`` zeroed bytes from the driver, never freed: a CUDA graph may use them.
+
+    torch's allocator would take them from the graph's pool where one is being captured, and count
+    them as the graph's. Sizes are powers of two, so that all that a growing workspace left behind
+    is no more than the last.
+    """
+
+    def __init__(self, count: int) -> None:
+        size = ctypes.c_size_t(1 << (count - 1).bit_length())
+        address, stream = ctypes.c_uint64(), ctypes.c_void_p()
+        mode = ctypes.c_int(CAPTURE_MODE_RELAXED)
+        call_driver("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
+        try:
+            call_driver("cuMemAlloc_v2", ctypes.byref(address), size)
+            call_driver("cuStreamCreate", ctypes.byref(stream), STREAM_NON_BLOCKING)
+            call_driver("cuMemsetD8Async", address, 0, size, stream)
+            call_driver("cuStreamSynchronize", stream)
+            call_driver("cuStreamDestroy_v2", stream)
+        finally:
+            call_driver("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
+        self._address = address.value
+
+    def data_ptr(self) -> int:
+        """Return where it begins."""
+        return self._address
+
+
 def zeros(count: int) -> Any:
     """Return ``count`` zeroed bytes on torch's current device."""
     import torch
@@ -156,15 +200,21 @@ class Library:
 
     def bind(self, plan: Plan, problem: Problem, a: Any, b: Any, c: Any) -> list[Launch]:
         """Return the launches that compute ``c``; ``a`` and ``b`` as the layout says they lie."""
-        matrices = [stored(tensor) for tensor in (a, b)]
         if isinstance(plan.config, Step):
             return [self._rung(plan.config, a, b, c)]
+        read = as_read(problem)
+        lie = zip(map(stored, (a, b)), problem.layout, read.layout, strict=True)
+        matrices = [
+            matrix if was == now else Matrix(matrix.address, 1, matrix.rows, matrix.rows)
+            for matrix, was, now in lie
+        ]
         launches = []
         if any(plan.copied):
             launch, matrices = self._copies(plan.copied, matrices)
             launches.append(launch)
         make = self._stream if isinstance(plan.config, Tiling) else self._sliced
-        return [*launches, make(plan, problem, *matrices, stored(c))]
+        launches.append(make(plan, read, *matrices, stored(c)))
+        return [*launches, self._sum(plan, read, stored(c))] if plan.added else launches
 
     def run(self, plan: Plan, problem: Problem) -> Callable[[Any, Any, Any], None]:
         """Return the plan as a function of a, b and c, on torch's current stream."""
@@ -234,11 +284,28 @@ class Library:
             for matrix, rows in zip((a, b), step.box_rows, strict=False)
         ]
         maps.append(TensorMap(self._element, c, BOX) if c.aligned else maps[0])
-        pointers = [c.address, parts.data_ptr(), counters.data_ptr()]
+        counted = None if plan.added else counters.data_ptr()
+        pointers = [c.address, parts.data_ptr(), counted]
         numbers = map(ctypes.c_int, (*problem.shape, plan.spread))
         parameters, keep = arguments([*maps, *map(ctypes.c_void_p, pointers), *numbers])
         config = configured(step, plan.units * cluster, 0, pdl=self._pdl)
         return Launch(self._function(step), config, parameters, [*keep, parts, counters])
+
+    def _sum(self, plan: Plan, problem: Problem, c: Matrix) -> Launch:
+        """Return the launch that adds the parts which a product before it left."""
+        step, (m, n, _) = plan.step(problem), problem.shape
+        rows, columns = (
+            -(-size // (tile * across)) * tile * across
+            for size, tile, across in zip((m, n), step.tile[:2], step.cluster, strict=True)
+        )
+        count = plan.units // plan.spread
+        parts = self._workspace("parts", count * rows * columns * FLOAT_BYTES)
+        chunks = m * -(-n // ADD_PARTS.tile[1])
+        pointers = map(ctypes.c_void_p, (parts.data_ptr(), c.address))
+        numbers = map(ctypes.c_int, (m, n, rows, columns, count))
+        parameters, keep = arguments([*pointers, *numbers])
+        config = configured(ADD_PARTS, -(-chunks // ADD_PARTS.threads), 0, pdl=self._pdl)
+        return Launch(self._function(ADD_PARTS), config, parameters, [*keep, parts])
 
     def _sliced(self, plan: Plan, problem: Problem, a: Matrix, b: Matrix, c: Matrix) -> Launch:
         step = plan.step(problem)

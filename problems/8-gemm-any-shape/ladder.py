@@ -36,7 +36,6 @@ from launch import (
     load,
 )
 from launch import call as call_driver
-from sanitize import JOBS as SANITIZERS
 from sanitize import ONE, SUMMARIES, Finding
 from sanitize import read as read_finding
 from step import BOX, ELEMENT_BYTES, HOPPER, MAX_SHARED, SMS, Step, ring_bytes
@@ -62,7 +61,6 @@ __all__ = [
     "PROGRAMMATIC_SERIALIZATION",
     "PROMOTE_256B",
     "REDUCE_IN_PLACE_OR_FP32",
-    "SANITIZERS",
     "SMS",
     "SUMMARIES",
     "SWIZZLE_128B",

@@ -2,7 +2,7 @@
 
     python measure_shapes.py --out results --limit-s 140                  # check, then time
     python measure_shapes.py --out results --limit-s 60 --only check
-    python measure_shapes.py --out results --set tuning --layouts nn nt tn tt
+    python measure_shapes.py --out results --only time --alone --set tuning --layouts nn nt tn tt
 
 Workers do the work, one problem at a time, and say before each kernel what they run. A worker that
 falls silent or ends is replaced, and what it ran last is left out from then on. Every row is
@@ -29,11 +29,13 @@ from families import LAYOUTS
 from ladder import ELEMENTS, Shape
 from measuring import WATCHED, describe, understood
 from plans import Problem
-from pooled import BATCH_MS
+from pooled import BATCH_MS, FINAL_ROUNDS
 from shape_sets import ODD, SEED, SETS, in_turn
 from summary import summary
 
 HERE = Path(__file__).resolve().parent
+LOG = "workers.txt"
+"""What the workers print otherwise; the harness keeps a cell's log.txt itself."""
 NAMED = 12
 """Problems that were not reached and are named."""
 START_S = 90.0
@@ -170,9 +172,10 @@ class Session:
     def _worker(self, kind: str) -> Worker:
         options = self._options
         told = {"element": options.element, "cache": str(options.cache), "most": options.most}
-        told |= {"batch_ms": options.batch_ms, "triton": options.triton}
+        told |= {"batch_ms": options.batch_ms, "finals": options.finals}
+        told |= {"triton": options.triton, "alone": options.alone}
         told |= {"check": kind == "check", "avoided": sorted(self.avoided)}
-        return Worker(told, self._out / "log.txt")
+        return Worker(told, self._out / LOG)
 
     def _keep(self, kind: str, problem: Problem, rows: list[dict[str, Any]]) -> None:
         with self._lock, (self._out / f"{kind}.jsonl").open("a", encoding="utf-8") as file:
@@ -207,14 +210,25 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", choices=("check", "time"), help="default: both")
     parser.add_argument("--set", choices=SETS, default="reported")
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--shapes", nargs="*", default=[], help="MxNxK instead of a set")
+    parser.add_argument(
+        "--shapes",
+        nargs="*",
+        default=[],
+        help="MxNxK: to time instead of a set, to check beside the odd ones",
+    )
     parser.add_argument("--layouts", nargs="*", choices=LAYOUTS, default=["nn"])
     parser.add_argument("--element", choices=ELEMENTS, default="bf16")
     parser.add_argument("--most", type=int, default=14, help="plans timed for a shape")
     parser.add_argument(
         "--batch-ms", type=float, default=BATCH_MS, help="12: burst; 250: sustained clocks"
     )
+    parser.add_argument("--finals", type=int, default=FINAL_ROUNDS, help="rounds of the finals")
     parser.add_argument("--triton", action="store_true", help="time the product in Triton, too")
+    parser.add_argument(
+        "--alone",
+        action="store_true",
+        help="time the kernels alone and unchecked, which is what fit.py needs",
+    )
     parser.add_argument("--jobs", type=int, default=6, help="workers that check at once")
     parser.add_argument("--silence-s", type=float, default=8.0, help="then a worker is ended")
     parser.add_argument("--cache", type=Path, default=CACHE)
@@ -226,13 +240,13 @@ def main() -> int:
     options = arguments()
     session = Session(options)
     begin = time.monotonic()
+    named = [understood(text).shape for text in options.shapes]
     if options.only != "time":
-        odd = [Problem(shape, layout) for layout in options.layouts for shape in ODD]
+        odd = [Problem(*each) for each in in_turn((*ODD, *named), options.layouts)]
         done = session.done("check")
         session.check([problem for problem in odd if describe(problem) not in done])
         print(f"checked in {time.monotonic() - begin:.0f} s", flush=True)
     if options.only != "check":
-        named = [understood(text).shape for text in options.shapes]
         session.time(named or SETS[options.set](options.seed), options.layouts)
         print(f"not reached: {len(session.left)} {' '.join(session.left[:NAMED])}")
     print(

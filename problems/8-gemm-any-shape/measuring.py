@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -33,6 +34,19 @@ def emit(row: dict[str, Any]) -> None:
     print("ROW " + json.dumps(row), flush=True)
 
 
+class Phases:
+    """The seconds that each part of a problem's measurement took, which a row states."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+        self.spent: dict[str, float] = {}
+
+    def end(self, name: str) -> None:
+        """Note what ended here and began with the last, or with the problem."""
+        now = time.monotonic()
+        self.spent[name], self._since = round(now - self._since, 3), now
+
+
 class Measuring:
     """Measures problems on torch's current device; one process measures many."""
 
@@ -57,11 +71,12 @@ class Measuring:
             run = self._library.run(plan, problem)
             emit({"kind": "check", "plan": name, "step": step} | reference.of(run))
 
-    def time(self, problem: Problem, most: int, batch_ms: float) -> None:
+    def time(self, problem: Problem, most: int, batch_ms: float, rounds: int) -> None:
         """Time a problem's contenders and emit a row; what is wrong is left out of the contest."""
-        place = describe(problem)
+        place, phases = describe(problem), Phases()
         reference = Reference(self._pool, problem)
         ours, errors, plans = self._right(problem, reference, most)
+        phases.end("check")
         sets = self._pool.sets(problem)
         always: dict[str, Run] = {"torch": torch_product(problem)}
         chosen = choose(problem)
@@ -70,18 +85,53 @@ class Measuring:
         at(f"{place} library heuristic")
         pool = Pool(self._element, problem)
         library = {f"lt{index}": pool.run(index) for index in pool.able(sets[0])}
+        phases.end("candidates")
         sides = {"library": library, "ours": ours}
         if self._triton:
             sides["triton"] = self._configurations(problem, reference)
-        result = contest(sides, always, sets, lambda name: at(f"{place} - {name}"), batch_ms)
+
+        def tell(name: str) -> None:
+            at(f"{place} - {name}")
+
+        result = contest(sides, always, sets, tell, batch_ms, rounds)
+        phases.end("contest")
         result |= self._further(
             problem, result["finals"], {**always, **library, **ours}, plans, sets
         )
+        phases.end("columns")
         emit(
             {"kind": "time", "shape": problem.shape, "layout": problem.layout}
             | {"element": self._element, "choice": chosen.name, "errors": errors, "sets": len(sets)}
             | {"batch_ms": batch_ms}
-            | {"candidates": len(library), "plans": len(ours)}
+            | {"candidates": len(library), "plans": len(ours), "spent_s": phases.spent}
+            | result
+        )
+
+    def alone(self, problem: Problem, most: int, batch_ms: float, rounds: int) -> None:
+        """Time a problem's plans without a library and unchecked, and emit a row for fit.py."""
+        place, phases = describe(problem), Phases()
+        ranking = ranked(problem)
+        steps = {plan.name: plan.step(problem).name for plan in ranking[:most]}
+        ours = {
+            plan.name: self._library.run(plan, problem)
+            for plan in ranking[:most]
+            if steps[plan.name] not in self._avoided
+        }
+        sets = self._pool.sets(problem)
+        result = contest(
+            {"ours": ours},
+            {},
+            sets,
+            lambda name: at(f"{place} {steps.get(name, '-')} {name}"),
+            batch_ms,
+            rounds,
+        )
+        phases.end("contest")
+        emit(
+            {"kind": "time", "shape": problem.shape, "layout": problem.layout}
+            | {"element": self._element, "choice": ranking[0].name, "errors": {}}
+            | {"sets": len(sets), "batch_ms": batch_ms, "candidates": 0, "plans": len(ours)}
+            | {"spent_s": phases.spent}
             | result
         )
 
@@ -225,7 +275,8 @@ def main() -> None:
         if options["check"]:
             measuring.check(problem)
         else:
-            measuring.time(problem, options["most"], options["batch_ms"])
+            take = measuring.alone if options["alone"] else measuring.time
+            take(problem, options["most"], options["batch_ms"], options["finals"])
         at("the next problem")
 
 

@@ -5,6 +5,7 @@ taken from the nearest shapes that were measured (``nearest.py``).
 """
 
 import json
+import math
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -32,8 +33,9 @@ class Constants:
     ``apart``: a step of units at different K, in ordinary steps. ``tile``, ``store``: of a tile's
     end, and of an accumulator in it; ``odd``: of storing an element alone. ``turn``: of what is
     left of a tile's end while another consumer works. ``handover``: of a shared tile, beside its
-    bytes. ``slices``, ``group``: of adding up in a cluster, among clusters. ``dram``, ``copy``:
-    bytes per µs. ``copy_start``: of a launch of the copy.
+    bytes. ``sliced``: a step of sliced, in steps of stream_k. ``slices``, ``group``: of adding up
+    in a cluster, by each doubling of its blocks; among clusters. ``dram``, ``copy``: bytes per µs.
+    ``copy_start``: of a launch of the copy, or of the sum of parts.
     """
 
     mhz: float = 1650.0
@@ -50,7 +52,8 @@ class Constants:
     odd: float = 12.0
     turn: float = 0.5
     handover: float = 3000.0
-    slices: float = 2000.0
+    sliced: float = 1.2
+    slices: float = 1000.0
     group: float = 3000.0
     dram: float = 4.0e6
     copy: float = 3.8e6
@@ -91,8 +94,10 @@ def predicted(plan: Plan, problem: Problem, by: Constants, near: Nearest, sms: i
 def us(of: Demand, by: Constants) -> float:
     """Predict a time in µs from counts alone."""
     compute = _cycles(of, by) / by.mhz
-    copying = (of.copied / by.copy + by.copy_start / by.mhz) if of.copied else 0.0
-    return by.start / by.mhz + _largest(compute, of.memory / by.dram) + copying
+    beside = sum(
+        count / by.copy + by.copy_start / by.mhz for count in (of.copied, of.added) if count
+    )
+    return by.start / by.mhz + _largest(compute, of.memory / by.dram) + beside
 
 
 def _cycles(of: Demand, by: Constants) -> float:
@@ -106,13 +111,15 @@ def _cycles(of: Demand, by: Constants) -> float:
         by.latency / of.stages,
         of.realigned * by.realign * of.together,
     )
+    if of.sliced and not of.realigned:
+        step *= by.sliced
     end = by.tile + of.stored * (by.store + by.odd * of.odd)
     between = (of.ends - 1) * end * (by.turn if of.overlapped else 1.0)
     adding = of.sums / by.sm
     if of.shared_steps:
         adding += by.handover
     if of.slices > 1:
-        adding += by.slices
+        adding += by.slices * math.log2(of.slices)
     if of.groups > 1:
         adding += by.group
     computed = (of.steps + of.shared_steps * (by.apart - 1)) * step

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from general import Library
+from general import Library, Workspace, enter_context
 from ladder import MAX_BOUND, Launch
 from model import choose
 from plans import CHUNK, Plan, Problem, plans
@@ -37,6 +37,7 @@ class Multiplier:
         """Compute ``c = a @ b``; ``order`` knows how A and B lie, C's rows are contiguous."""
         import torch
 
+        enter_context(torch.cuda.current_device())
         stream = torch.cuda.current_stream().cuda_stream
         address = a.data_ptr(), b.data_ptr(), c.data_ptr()
         key = (stream, *address, a.shape, b.shape, a.stride(), b.stride(), c.stride())
@@ -59,8 +60,13 @@ class Multiplier:
     def _bind(self, stream: int, a: Any, b: Any, c: Any) -> list[Launch]:
         library = self._libraries.get(stream)
         if library is None:
-            library = Library(self._element, self._cache, pdl=self._pdl, functions=self._functions)
-            self._libraries[stream] = library
+            library = self._libraries[stream] = Library(
+                self._element,
+                self._cache,
+                pdl=self._pdl,
+                functions=self._functions,
+                allocate=Workspace,
+            )
         layout = order(a) + order(b)
         kept = [
             operand.t() if letter == "t" else operand
@@ -87,8 +93,13 @@ def tuned(gpu: str) -> dict[str, str]:
 
 
 def order(matrix: Any) -> str:
-    """Return "n" for a matrix whose rows are contiguous, "t" for its transpose, "" for neither."""
+    """Return "n" for a matrix whose rows are contiguous, "t" for its transpose, "" for neither.
+
+    A column of contiguous elements is the transpose of a row, which TMA reads.
+    """
     (rows, columns), (down, across) = matrix.shape, matrix.stride()
+    if columns == 1 and down == 1 and rows > 1:
+        return "t"
     if across == 1 or columns == 1:
         return "n" if rows == 1 or down >= columns else ""
     return "t" if (down == 1 or rows == 1) and across >= rows else ""

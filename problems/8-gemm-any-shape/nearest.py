@@ -1,4 +1,4 @@
-"""What the model missed at the nearest measured shapes, by kernel and way of cutting K.
+"""What the model missed at the nearest measured shapes and cuts of K, by kernel.
 
 A residual is the logarithm of measured over predicted time, less the mean over all plans of the
 problem: what all plans of a shape have in common, such as the clock, does not change a choice.
@@ -12,33 +12,42 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from families import Tiling
+from families import Slicing
 from ladder import Step
-from plans import Plan, Problem
+from plans import Plan, Problem, as_read
 
 MEASURED = Path(__file__).parent / "nearest.json"
 
 Point = tuple[float, ...]
-Residual = tuple[Problem, str, float]
-"""A problem, a way of computing it, and by what logarithm the model missed."""
+Residual = tuple[Problem, Plan, float]
+"""A problem, a plan of it, and by what logarithm the model missed."""
+STREAMED = 1.6
+"""Parts of a tile whose K is cut wherever a unit's range ends."""
+UNTIMED = 2.0
+"""How much faster a kernel has to be by prediction, if others were timed and it was not."""
 
 
 def way(plan: Plan) -> str:
-    """Return the kernel and how it cuts K: plans of one way share what the model misses."""
-    if isinstance(plan.config, Step):
-        return plan.config.name
-    if isinstance(plan.config, Tiling):
-        cut = "whole" if not plan.spread else "split" if plan.units > plan.spread else "stream"
-        return f"{plan.config.name}/{cut}"
-    return f"{plan.config.name}/{plan.units}" + "+" * (plan.spread > 1)
+    """Return the kernel, and whether another adds its parts: such plans miss alike."""
+    return plan.config.name + "+" * plan.added
 
 
-def point(problem: Problem) -> Point:
-    """Return where a problem lies: logarithms of its sizes, what is aligned, its layout."""
+def parts(plan: Plan) -> float:
+    """Return into how many parts a plan cuts the K of the tiles that it shares."""
+    if isinstance(plan.config, Step) or not plan.spread:
+        return 1.0
+    if isinstance(plan.config, Slicing):
+        return plan.units * plan.spread
+    return plan.units / plan.spread if plan.units > plan.spread else STREAMED
+
+
+def point(problem: Problem, plan: Plan) -> Point:
+    """Return where a plan lies: logarithms of sizes and parts, what is aligned, the layout."""
+    problem = as_read(problem)
     m, n, k = (math.log2(size) for size in problem.shape)
-    apart = [float(not aligned) for aligned in problem.aligned]
-    order = [float(letter == "t") for letter in problem.layout]
-    return m, n, 0.7 * k, *(2.0 * each for each in apart), *(0.7 * each for each in order)
+    apart = [2.0 * (not aligned) for aligned in problem.aligned]
+    order = [0.7 * (letter == "t") for letter in problem.layout]
+    return m, n, 0.7 * k, *apart, *order, math.log2(parts(plan))
 
 
 @dataclass(frozen=True)
@@ -56,9 +65,9 @@ class Nearest:
         """Return by what to multiply the model's time of a plan."""
         known = self.ways.get(way(plan))
         if not known:
-            return 1.0
+            return UNTIMED if self.ways else 1.0
         mean = sum(value for _, value in known) / (len(known) + self.doubt)
-        here = point(problem)
+        here = point(problem, plan)
         total = weights = 0.0
         for there, value in known:
             weight = math.exp(-(math.dist(here, there) ** 2) / (2 * self.reach**2))
@@ -70,8 +79,8 @@ class Nearest:
 def collected(residuals: Iterable[Residual], reach: float, doubt: float) -> Nearest:
     """Return residuals by way."""
     ways: dict[str, list[tuple[Point, float]]] = defaultdict(list)
-    for problem, name, value in residuals:
-        ways[name].append((point(problem), value))
+    for problem, plan, value in residuals:
+        ways[way(plan)].append((point(problem, plan), value))
     return Nearest(dict(ways), reach, doubt)
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from families import LAYOUTS, TILINGS, Slicing, Tiling, narrow_sizes, sliced, stream_k
 from ladder import BOX, CANDIDATES, SMS, Shape, Step
@@ -15,6 +15,8 @@ LEAST_STEPS = 2
 """Steps of K that a part of a tile has at least."""
 MOST_SLICES = 8
 """The largest cluster that every device launches."""
+SMALLEST = 64 * 128
+"""Elements of the smallest tile: few others start as fast where C is smaller still."""
 BLOCKS_AT_ONCE = 2
 """Blocks of sliced for each multiprocessor beyond which it is not cut further."""
 
@@ -45,12 +47,27 @@ class Problem:
 
     @property
     def aligned(self) -> tuple[bool, bool, bool]:
-        """Whether TMA reads A, reads B, writes C as they lie."""
+        """Whether TMA reads A, reads B, writes C as they lie.
+
+        A single row is read whatever its length; TMA writes 16 bytes at once, past the end of one.
+        """
         a, b, c = (
             based and (rows == 1 or columns % CHUNK == 0)
             for based, (rows, columns) in zip(self.based, self.stored, strict=True)
         )
-        return a, b, c
+        return a, b, c and self.shape[1] % CHUNK == 0
+
+
+def as_read(problem: Problem) -> Problem:
+    """Return the problem as the kernels read it: a column of contiguous elements is a row.
+
+    A of one row lies the same in both orders, as does B of one column; TMA reads a row.
+    """
+    m, n, _ = problem.shape
+    first, second = problem.layout
+    if not problem.packed:
+        return problem
+    return replace(problem, layout=("n" if m == 1 else first) + ("t" if n == 1 else second))
 
 
 @dataclass(frozen=True)
@@ -59,14 +76,15 @@ class Plan:
 
     ``spread``: stream_k's tiles (of a cluster) whose K is spread over all ``units``; sliced's
     clusters for each tile. ``units``: stream_k's clusters; the blocks of sliced's cluster.
-    ``copied``: whether A and B are copied to rows that TMA reads. A step of the ladder cuts
-    nothing.
+    ``copied``: whether A and B are copied to rows that TMA reads. ``added``: whether a kernel of
+    its own adds stream_k's parts. A step of the ladder cuts nothing.
     """
 
     config: Tiling | Slicing | Step
     spread: int
     units: int
     copied: tuple[bool, bool] = (False, False)
+    added: bool = False
 
     @property
     def name(self) -> str:
@@ -75,10 +93,12 @@ class Plan:
             return self.config.name
         kind = "stream" if isinstance(self.config, Tiling) else "sliced"
         copies = "".join(name for name, copy in zip("ab", self.copied, strict=True) if copy)
-        return f"{kind}_{self.config.name}/{self.spread}/{self.units}" + f"+{copies}" * bool(copies)
+        cut = f"{self.spread}/{self.units}" + "r" * self.added
+        return f"{kind}_{self.config.name}/{cut}" + f"+{copies}" * bool(copies)
 
     def step(self, problem: Problem) -> Step:
         """Return what to build."""
+        problem = as_read(problem)
         if isinstance(self.config, Step):
             return self.config
         if isinstance(self.config, Tiling):
@@ -101,12 +121,13 @@ def cluster_tiles(step: Tiling | Step, shape: Shape) -> int:
 
 def plans(problem: Problem, sms: int = SMS) -> list[Plan]:
     """Return every plan for a problem."""
+    problem = as_read(problem)
     return [*_streams(problem, sms), *_slices(problem, sms), *_rungs(problem, sms)]
 
 
 def _rungs(problem: Problem, sms: int) -> Iterator[Plan]:
     """Yield the ladder's persistent kernels, for the layout and rows that they take."""
-    if problem.layout != "nn" or not (problem.packed and all(problem.aligned)):
+    if not _climbs(problem):
         return
     m, n, k = problem.shape
     for step in CANDIDATES.values():
@@ -114,25 +135,35 @@ def _rungs(problem: Problem, sms: int) -> Iterator[Plan]:
             yield Plan(step, 0, step.grid(m, n, sms)[0] // math.prod(step.cluster))
 
 
+def _climbs(problem: Problem) -> bool:
+    """Return whether the ladder's kernels take the layout and rows; some of them are ping-pong."""
+    return problem.layout == "nn" and problem.packed and all(problem.aligned)
+
+
 def _streams(problem: Problem, sms: int) -> Iterator[Plan]:
     steps = -(-problem.shape[2] // BOX)
     a, b, _ = problem.aligned
     for tiling in TILINGS:
-        if not _fits(tiling, problem.shape):
+        if not _fits(tiling, problem.shape) or (tiling.ping_pong and _climbs(problem)):
             continue
         tiles, at_once = cluster_tiles(tiling, problem.shape), clusters_at_once(tiling, sms)
         waves = -(-tiles // at_once)
         yield Plan(tiling, 0, -(-tiles // waves), (not a, not b))
+        if tiling.ping_pong:
+            continue
         for spread, units in _cuts(tiles, at_once, steps):
             yield Plan(tiling, spread, units, (not a, not b))
+        most = min(at_once // tiles, steps // LEAST_STEPS) if tiling.leaves_parts else 0
+        for count in sorted({most, most // 2} - {0, 1}):
+            yield Plan(tiling, tiles, tiles * count, (not a, not b), added=True)
 
 
 def _fits(tiling: Tiling, shape: Shape) -> bool:
-    """Return whether a cluster's tile is less than twice as large as C in both directions."""
+    """Return whether a cluster's tile is less than twice as large as C both ways, or small."""
     down, across = tiling.cluster
-    return tiling.tile_m * down < 2 * max(shape[0], BOX) and tiling.tile_n * across < 2 * max(
-        shape[1], BOX
-    )
+    rows, columns = tiling.tile_m * down, tiling.tile_n * across
+    fits = rows < 2 * max(shape[0], BOX) and columns < 2 * max(shape[1], BOX)
+    return fits or rows * columns == SMALLEST
 
 
 def _cuts(tiles: int, at_once: int, steps: int) -> Iterator[tuple[int, int]]:

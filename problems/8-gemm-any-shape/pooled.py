@@ -16,6 +16,9 @@ from pool import Operands
 SCREEN_ROUNDS, FINAL_ROUNDS, COLD_ROUNDS = 3, 16, 9
 FINALISTS = 3
 """Contenders of each side that reach the finals."""
+SLOW = 2.0
+"""Times the fastest first batch of its side beyond which a contender is out, by its first batch and
+one more, if the first was longer than a batch has to be: of short ones the start would count."""
 BATCH_MS = 0.4
 SCREEN_MS = 12.0
 """The longest batches of the screen; the finals' can be longer, up to sustained clocks."""
@@ -45,10 +48,16 @@ class Batch:
                 run(*operands)
             self._graph.capture_end()
 
-    def lengthen(self, ms: float) -> None:
-        """Replay the graph as often as it takes to last so long, by one replay's time."""
+    def lengthen(self, ms: float) -> float | None:
+        """Replay the graph as often as it takes to last so long, by one replay's time.
+
+        Returns that in µs a launch if one replay lasts longer, else None.
+        """
         self.start()
-        self._replays = max(1, round(ms * 1e3 / (self.us() * self._launches)))
+        us = self.us()
+        wanted = ms * 1e3 / (us * self._launches)
+        self._replays = max(1, round(wanted))
+        return us if wanted < 1 else None
 
     def start(self) -> None:
         """Launch the batch between two events; returns at once."""
@@ -74,14 +83,27 @@ class Contest:
         self._stream = torch.cuda.Stream()
         torch.cuda.synchronize()
         self._batches: dict[str, Batch] = {}
-        self.us: dict[str, list[float]] = {}
+        self.first: dict[str, float | None] = {}
+        """Of each contender the time of its first batch, in µs a launch, if that was long."""
 
     def add(self, name: str, run: Run) -> None:
         """Capture a contender's batch, and lengthen it to the length of all."""
         batch = Batch(run, self._sets, self._stream)
-        batch.lengthen(self._ms)
+        self.first[name] = batch.lengthen(self._ms)
         self._batches[name] = batch
-        self.us[name] = []
+
+    def slow(self, names: Sequence[str]) -> dict[str, float]:
+        """Return which of a side's contenders are out after two batches, and the shorter's time.
+
+        A single one can be long because something else ran.
+        """
+        known = {name: us for name in names if (us := self.first[name])}
+        limit = SLOW * min(known.values(), default=0.0)
+        out = {}
+        for name in (name for name, us in known.items() if us > limit):
+            self._batches[name].start()
+            out[name] = min(known[name], self._batches[name].us())
+        return {name: us for name, us in out.items() if us > limit}
 
     def lengthen(self, names: Sequence[str], ms: float) -> None:
         """Make batches as long as the finals need, if they are shorter."""
@@ -131,11 +153,12 @@ def contest(
     sets: Sequence[Operands],
     at: Callable[[str], None],
     batch_ms: float = BATCH_MS,
+    rounds: int = FINAL_ROUNDS,
 ) -> dict[str, Any]:
     """Return the screen's medians and the finals' times of two or more sides.
 
     ``always``: contenders that reach the finals whatever the screen says. ``at`` is told each
-    contender before it first runs.
+    contender before it first runs. ``rounds``: of the finals.
     """
     match = Contest(sets, min(batch_ms, SCREEN_MS))
     for name, run in {
@@ -144,13 +167,22 @@ def contest(
     }.items():
         at(name)
         match.add(name, run)
-    names = list(match.us)
+    out = {
+        name: us
+        for side in sides.values()
+        for name, us in match.slow(list(side)).items()
+        if name not in always
+    }
+    names = [name for name in match.first if name not in out]
     at("the screen")
     screened = match.rounds(names, SCREEN_ROUNDS)
     chosen = dict.fromkeys(always)
     for side in sides.values():
-        chosen |= dict.fromkeys(finalists(screened, list(side)))
-    at("the finals")
+        chosen |= dict.fromkeys(finalists(screened, [name for name in side if name not in out]))
     match.lengthen(list(chosen), batch_ms)
-    finals = match.rounds(list(chosen), FINAL_ROUNDS)
-    return {"screen": {name: median(us) for name, us in screened.items()}, "finals": finals}
+    finals: dict[str, list[float]] = {name: [] for name in chosen}
+    for number in range(rounds):
+        at(f"round {number} of the finals")
+        for name, us in match.rounds(list(chosen), 1).items():
+            finals[name] += us
+    return {"screen": out | {name: median(us) for name, us in screened.items()}, "finals": finals}

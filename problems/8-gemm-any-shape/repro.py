@@ -15,17 +15,18 @@ import torch
 from cubins import CACHE
 from fit import VALIDATION
 from gemm import hgemm
-from measure_shapes import Session
+from measure_shapes import LOG, Session
 from measuring import describe, oriented, understood
 from plans import Problem
 from pool import OperandPool
+from pooled import FINAL_ROUNDS
 from regions import keep, measured
 from shape_sets import ODD, SETS
 
 from harness.probe.cell import Cell
 
 SILENCE_S = 8.0
-CHECKERS = 6
+CHECKERS = 8
 COPIED_BYTES = 2 << 30
 
 
@@ -46,14 +47,14 @@ def shapes(cell: Cell) -> None:
     params = cell.params
     named = [understood(text).shape for text in params.get("shapes", [])]
     of_set = SETS[params["set"]](params["seed"]) if "set" in params else []
-    session = _session(cell)
     with cell.exclusively():
         bandwidth = copy_bandwidth()
+        session = _session(cell)
         session.time([*named, *of_set], params["layouts"])
     timed = [row for row in session.rows("time") if "finals" in row]
     rows = measured(timed)
     if not rows:
-        raise SystemExit("no shape was timed: see log.txt")
+        raise SystemExit(f"no shape was timed: see {LOG}")
     keep(cell, rows, bandwidth)
     if VALIDATION.exists():  # what fit.py found on the tuning set
         for name, value in json.loads(VALIDATION.read_text(encoding="utf-8")).items():
@@ -67,9 +68,9 @@ def shapes(cell: Cell) -> None:
 
 def check(cell: Cell) -> None:
     """Check every plan of the odd shapes in every layout."""
-    session = _session(cell)
     problems = [Problem(shape, layout) for layout in cell.params["layouts"] for shape in ODD]
     with cell.exclusively():
+        session = _session(cell)
         session.check(problems)
     rows = session.rows("check")
     reached = {row["problem"] for row in rows}
@@ -138,12 +139,14 @@ def copy_bandwidth() -> float:
 
 
 def _session(cell: Cell) -> Session:
+    """Return a session whose time begins now: not while another cell measures."""
     params = cell.params
     options = {"out": cell.out, "jobs": CHECKERS, "cache": CACHE}
     options |= {"silence_s": params.get("silence_s", SILENCE_S)}
     options |= {"element": params["element"], "limit_s": params["limit_s"]}
     options |= {"most": params.get("most", 0), "batch_ms": params.get("batch_ms", 0.0)}
-    options |= {"triton": params.get("triton", False)}
+    options |= {"finals": params.get("finals", FINAL_ROUNDS)}
+    options |= {"triton": params.get("triton", False), "alone": False}
     return Session(Namespace(**options))
 
 

@@ -10,6 +10,7 @@ racecheck ends with an internal error.
 
 import argparse
 import ctypes
+import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +24,6 @@ from general import Library
 from ladder import (
     ELEMENT_BYTES,
     ONE,
-    SANITIZERS,
     SUMMARIES,
     Finding,
     call_driver,
@@ -36,6 +36,8 @@ from plans import Plan, Problem
 
 HERE = Path(__file__).resolve()
 LIMIT_S = 60.0
+JOBS = min(12, os.cpu_count() or 1)
+"""Processes side by side: most of their time goes into loading."""
 SHAPES = (
     "1x8x64 1x513x200 3x17x65 7x129x200 8x1024x512 16x257x1030 33x100x999 64x64x64 65x127x300"
     " 100x300x1000 128x256x512 129x129x417 257x776x264 300x5x500 500x7x300 392x24x328 520x264x136"
@@ -72,9 +74,9 @@ def zeros(count: int) -> Any:
 
 def chosen(problem: Problem) -> list[Plan]:
     """Return the first plan of each kind in the model's order."""
-    kinds: dict[tuple[bool, bool], Plan] = {}
+    kinds: dict[tuple[bool, ...], Plan] = {}
     for plan in ranked(problem):
-        kinds.setdefault((isinstance(plan.config, Tiling), plan.spread > 0), plan)
+        kinds.setdefault((isinstance(plan.config, Tiling), plan.spread > 0, plan.added), plan)
     return list(kinds.values())
 
 
@@ -106,7 +108,7 @@ def findings(element: str, layouts: list[str], cache: Path, limit_s: float) -> l
             return Finding(describe(pair[0]), pair[1], None, "not run: the time is over")
         return sanitized(*pair, element, cache)
 
-    with ThreadPoolExecutor(SANITIZERS) as pool:
+    with ThreadPoolExecutor(JOBS) as pool:
         return list(pool.map(finding, product(problems, SUMMARIES)))
 
 

@@ -46,9 +46,13 @@ def regret(row: dict[str, Any]) -> float | None:
 def summary(checks: list[dict[str, Any]], times: list[dict[str, Any]]) -> str:
     """Return a table of ratios by alignment, the worst shapes, and what was wrong."""
     lines = [f"{len(checks)} checks, {sum(bool(row.get('wrong')) for row in checks)} wrong"]
-    rows = [row for row in times if any(map(is_ours, row.get("finals", {})))]
+    rows = [
+        row
+        for row in times
+        if all(any(map(side, row.get("finals", {}))) for side in (is_ours, is_library))
+    ]
     if not rows:
-        return "\n".join([*lines, "nothing timed"])
+        return "\n".join([*lines, f"{len(times)} timed, none against the library"])
     ratios = [(library_us(row) / ours_us(row)[0], row) for row in rows]
     for multiple in (*MULTIPLES, 0):
         part = [r for r, row in ratios if multiple in (0, multiple_of(tuple(row["shape"])))]

@@ -3,7 +3,7 @@
 // Waves: 4608 x 4608 has 324 clusters of 128 x 512 for 66 pairs of multiprocessors, 4.9 waves. What is left over after whole waves
 // is cut along K into equal ranges (work.cuh). The units that share a tile write their sums to a workspace, in fp32; the last to
 // arrive, by an atomic counter, adds all of them, always in the same order, and stores the tile. Nobody waits for anybody. The
-// same kernel is split-K where all tiles are shared by several units.
+// same kernel is split-K where all tiles are shared by several units. Without counters it leaves the sums to add_parts.
 //
 //   A_MN, B_MN     1: the operand lies with rows of k (A transposed; B as in NN). 0: its rows run along k
 //   TMA_STORE      1: rows of C begin at multiples of 16 bytes. 0: C is stored from shared memory, element by element
@@ -12,59 +12,25 @@
 //
 // Protocol: h7's. `empty` of a block counts the consumers of all blocks that its loads reach: those above or below it and those
 // beside it, and itself.
-#include "wgmma.cuh"
+#include "tiles.cuh"
 #include "work.cuh"
 
 constexpr int CONSUMER_ROWS = 64 * CONSUMER_M, TILE_M = CONSUMERS * CONSUMER_ROWS;
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N, PEERS = CLUSTER_M + CLUSTER_N - 1, THREADS = 128 * (1 + CONSUMERS);
-constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * TILE_N * 2, STAGE_BYTES = A_BYTES + B_BYTES;
-constexpr int A_PART = TILE_M / CLUSTER_N, B_PART = TILE_N / CLUSTER_M; // rows or columns that one block of the cluster loads
-constexpr int BOXES = CONSUMER_M * TILE_N / 64;                         // of a consumer's part of C
+constexpr int ACROSS = ceil_div(TILE_N, 64), B_COLUMNS = B_MN ? ACROSS * 64 : TILE_N; // boxes of 64 columns: the last may be cut
+constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * B_COLUMNS * 2, STAGE_BYTES = A_BYTES + B_BYTES;
+constexpr int A_PART = TILE_M / CLUSTER_N, B_PART = B_COLUMNS / CLUSTER_M; // rows or columns that one block of the cluster loads
+constexpr int BOXES = CONSUMER_M * ACROSS;                                 // of a consumer's part of C
 constexpr int COUNT = TILE_N / 2;                                       // accumulators of a thread for 64 rows
 constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16) + CONSUMERS * (STORE_BOXES * BOX_BYTES + 8);
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
-static_assert(TILE_N % 64 == 0 && TILE_N <= 256 && (CONSUMERS == 1 || CONSUMERS == 2) && CLUSTER_M <= 2 && CLUSTER_N <= 2);
+static_assert(TILE_N % 32 == 0 && TILE_N <= 256 && (CONSUMERS == 1 || CONSUMERS == 2) && CLUSTER_M <= 2 && CLUSTER_N <= 2);
 static_assert(!A_MN || A_PART % 64 == 0, "M-major A is loaded in boxes of 64 columns");
 static_assert(!B_MN || B_PART % 64 == 0, "N-major B is loaded in boxes of 64 columns");
 static_assert(A_PART % 8 == 0 && A_PART <= 256 && B_PART % 8 == 0 && B_PART <= 256, "a box begins with a swizzle atom");
 static_assert(BOXES % STORE_BOXES == 0 && STAGES >= 2 && SHARED_BYTES <= 232448);
+constexpr bool LEAVES_PARTS = CONSUMER_M * COUNT <= 128; // with more accumulators the addresses spill
 constexpr bool MOVE_REGISTERS = CONSUMERS == 2; // 224 + 224 + 56 = 3 * 168
-
-struct Place {
-  int row, column; // of a block's tile, in elements
-};
-__device__ __forceinline__ Place place(int tile, int m, int n, uint32_t rank) {
-  const Tile t = grouped_tile(tile, ceil_div(m, TILE_M * CLUSTER_M), ceil_div(n, TILE_N * CLUSTER_N), GROUP);
-  const int below = rank % CLUSTER_M, beside = rank / CLUSTER_M;
-  return Place{(t.row * CLUSTER_M + below) * TILE_M, (t.column * CLUSTER_N + beside) * TILE_N};
-}
-// A part of an operand's stage, to all blocks in `blocks`. `along`: its first row of A or column of B.
-template <int MN, int PART>
-__device__ __forceinline__ void load_part(uint32_t to, const CUtensorMap* map, uint32_t barrier, int along, int k0,
-                                          uint16_t blocks, bool shared) {
-#pragma unroll
-  for (int i = 0; i < (MN ? PART / 64 : 1); ++i) {
-    const int x = MN ? along + i * 64 : k0, y = MN ? k0 : along;
-    if (shared) tma_load_multicast(to + i * BOX_BYTES, map, barrier, x, y, blocks);
-    else tma_load(to + i * BOX_BYTES, map, barrier, x, y);
-  }
-}
-// Columns of C from a box, where its rows do not begin at multiples of 16 bytes: a warp stores 32 consecutive elements.
-__device__ __forceinline__ void copy_box(uint32_t box, element* c, int row, int column, int m, int n) {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
-#pragma unroll 4
-  for (int i = 0; i < 16; ++i) {
-    const int y = warp * 16 + i;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int x = half * 32 + lane;
-      uint16_t bits;
-      asm volatile("ld.shared.u16 %0, [%1];" : "=h"(bits) : "r"(box + swizzle_128(y, x / 8) + x % 8 * 2) : "memory");
-      if (row + y < m && column + x < n)
-        reinterpret_cast<uint16_t*>(c)[static_cast<size_t>(row + y) * n + column + x] = bits;
-    }
-  }
-}
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
     stream_k(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
@@ -106,7 +72,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
       wait_for_previous();
       Walk walk(tiles, spread, steps, unit, units);
       for (Piece piece = walk.next(); piece.end > 0; piece = walk.next()) {
-        const Place at = place(piece.tile, m, n, rank);
+        const Place at = place<TILE_M>(piece.tile, m, n, rank);
         for (int step = piece.begin; step < piece.end; ++step) {
           const int k0 = (backwards ? piece.end - 1 - (step - piece.begin) : step) * TILE_K;
           const uint32_t a = ring + stage * STAGE_BYTES + bytes_to<A_MN>(part_a);
@@ -158,6 +124,19 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
       if (piece.end - piece.begin < steps) { // a shared tile
         const int tile = piece.tile - (tiles - spread);
         const Sharers sharers = sharers_of(spread, steps, tile, units);
+        if (LEAVES_PARTS && counters == nullptr) {
+          const int rows = ceil_div(m, TILE_M * CLUSTER_M) * TILE_M * CLUSTER_M;
+          const int columns = ceil_div(n, TILE_N * CLUSTER_N) * TILE_N * CLUSTER_N;
+          const Place at = place<TILE_M>(piece.tile, m, n, rank);
+          float* to = parts + apart_index(unit - sharers.first, at.row + consumer * CONSUMER_ROWS, at.column, rows, columns);
+#pragma unroll
+          for (int j = 0; j < CONSUMER_M; ++j)
+#pragma unroll
+            for (int i = 0; i < COUNT; i += 2)
+              __stcg(reinterpret_cast<float2*>(to + (j * 64 + sum_row(thread, i)) * columns + sum_column(thread, i)),
+                     make_float2(sums[j][i], sums[j][i + 1]));
+          continue;
+        }
         const auto part_of = [&](int owner) {
           const int slot = slot_of(spread, steps, tile, owner, units);
           return reinterpret_cast<float4*>(parts) +
@@ -198,22 +177,23 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         }
       }
 
-      const Place at = place(piece.tile, m, n, rank);
+      const Place at = place<TILE_M>(piece.tile, m, n, rank);
 #pragma unroll
       for (int i = 0; i < BOXES; ++i) {
-        const int j = i / (TILE_N / 64), across = i % (TILE_N / 64);
+        const int j = i / ACROSS, across = i % ACROSS;
+        const bool half = TILE_N - across * 64 < 64; // TMA would write the neighbour's columns with it
         const uint32_t box = boxes + (consumer * STORE_BOXES + i % STORE_BOXES) * BOX_BYTES;
         const int x = at.column + across * 64, y = at.row + consumer * CONSUMER_ROWS + j * 64;
         if (TMA_STORE && leader) tma_store_wait_read<STORE_BOXES - 1>();
         warpgroup_sync(warpgroup);
-        store_box(sums[j], across * 32, box);
+        if (half) store_half_box(sums[j], across * 32, box);
+        else store_box(sums[j], across * 32, box);
         if constexpr (TMA_STORE) async_proxy_fence();
         warpgroup_sync(warpgroup);
-        if constexpr (!TMA_STORE) copy_box(box, c, y, x, m, n);
-        else if (leader) {
-          tma_store(&map_c, box, x, y);
-          tma_store_commit();
-        }
+        if (half) copy_box<1>(box, c, y, x, m, n);
+        else if constexpr (!TMA_STORE) copy_box<2>(box, c, y, x, m, n);
+        else if (leader) tma_store(&map_c, box, x, y);
+        if (TMA_STORE && leader) tma_store_commit(); // a group for each box, if an empty one
       }
     }
     if (TMA_STORE && leader) tma_store_wait_read<0>();

@@ -36,6 +36,13 @@ __device__ __forceinline__ void wgmma_of(float (&d)[64], uint64_t a, uint64_t b,
                : OPERANDS);
 }
 template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[80], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("160", NAMES_0 "," NAMES_1 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79",
+                        "%80", "%81", "%82", "%83", "%84")
+               : REGISTERS_32(d, 0), REGISTERS_32(d, 32), REGISTERS_8(d, 64), REGISTERS_8(d, 72)
+               : OPERANDS);
+}
+template <int MN_A, int MN_B>
 __device__ __forceinline__ void wgmma_of(float (&d)[96], uint64_t a, uint64_t b, int accumulate) {
   asm volatile(WGMMA_OF("192", NAMES_0 "," NAMES_1 "," NAMES_2, "%96", "%97", "%98", "%99", "%100")
                : REGISTERS_32(d, 0), REGISTERS_32(d, 32), REGISTERS_32(d, 64)

@@ -50,6 +50,16 @@ ANYWHERE constexpr int64_t part_index(int unit, int slot, int cluster, int rank,
 ANYWHERE constexpr int counter_index(int tile, int cluster, int rank, int consumers, int consumer) {
   return (tile * cluster + rank) * consumers + consumer;
 }
+
+// Where K is cut into equal numbers of parts of all tiles, the sums can also lie as whole matrices, one for each part, with
+// rows and columns for whole tiles: another kernel adds them, with all multiprocessors (add_parts.cu).
+ANYWHERE constexpr int64_t apart_index(int part, int row, int column, int rows, int columns) {
+  return (static_cast<int64_t>(part) * rows + row) * columns + column;
+}
+// Which row of a warpgroup's 64, and which column, a thread's accumulators i and i + 1 are of, i even (hopper.cuh).
+ANYWHERE constexpr int sum_row(int thread, int i) { return thread / 32 * 16 + thread % 32 / 4 + (i & 2) * 4; }
+ANYWHERE constexpr int sum_column(int thread, int i) { return i / 4 * 8 + thread % 4 * 2; }
+
 // Whether an arrival, which found `before` others, is the last: it adds the parts up, and sets the counter back to 0.
 ANYWHERE constexpr bool last_to_arrive(int before, Sharers sharers) { return before == sharers.count - 1; }
 

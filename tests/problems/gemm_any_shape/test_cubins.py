@@ -21,4 +21,4 @@ def test_all_that_plans_run_is_built_once(module: Callable[[str], ModuleType]) -
                     assert (step.name, False) in known
                     assert step.defines()["PDL"] == 1
     assert rungs > 10
-    assert cubins.ALIGN_ROWS in built
+    assert {cubins.ALIGN_ROWS.name, cubins.ADD_PARTS.name} <= {step.name for step in built}

@@ -94,13 +94,10 @@ def test_regret_is_the_choice_over_the_best(
     order = sorted(
         module("plans").plans(problem), key=lambda p: module("model").us(demand(p, problem), by)
     )
-    pair = order[:2]
+    pair = [order[0], next(plan for plan in order if plan.config != order[0].config)]
     sample = fit.Sample(problem, pair, [demand(plan, problem) for plan in pair], [15.0, 10.0])
     assert fit.regrets(by, none, [sample]) == [0.5]
-    known = fit.collected(
-        [(problem, fit.way(pair[0]), 0.4), (problem, fit.way(pair[1]), -0.4)], 1, 0.1
-    )
-    assert fit.way(pair[0]) != fit.way(pair[1])
+    known = fit.collected([(problem, pair[0], 0.4), (problem, pair[1], -0.4)], 1, 0.1)
     assert fit.regrets(by, known, [sample]) == [0.0]
 
 
@@ -111,7 +108,7 @@ def test_what_is_saved_is_read(
     monkeypatch.setattr(nearest, "MEASURED", tmp_path / "nearest.json")
     near, far = plans.Problem((16, 4096, 4096)), plans.Problem((4096, 16, 64))
     plan = plans.plans(near)[0]
-    made = nearest.collected([(near, nearest.way(plan), 0.5), (far, nearest.way(plan), -0.5)], 1, 1)
+    made = nearest.collected([(near, plan, 0.5), (far, plan, -0.5)], 1, 1)
     nearest.save(made)
     nearest.nearest.cache_clear()
     read = nearest.nearest()
@@ -120,6 +117,22 @@ def test_what_is_saved_is_read(
     assert read.factor(plan, near) == pytest.approx(made.factor(plan, near))
     assert read.factor(plan, near) > 1 > read.factor(plan, far)
     assert nearest.Nearest({}).factor(plan, near) == 1.0
+    other = next(each for each in plans.plans(near) if nearest.way(each) != nearest.way(plan))
+    assert made.factor(other, near) > 1  # a kernel that was never timed
+
+
+def test_cuts_of_k_are_apart(module: Callable[[str], ModuleType]) -> None:
+    """What the model missed of a tile in four parts says little of the same tile whole."""
+    nearest, plans = module("nearest"), module("plans")
+    problem = plans.Problem((256, 256, 8192), "nt")
+    found = {nearest.parts(plan) for plan in plans.plans(problem)}
+    assert {1.0, 8.0} < found
+    whole, cut = (
+        next(plan for plan in plans.plans(problem) if nearest.parts(plan) == many)
+        for many in (1.0, 8.0)
+    )
+    assert nearest.point(problem, whole)[:-1] == nearest.point(problem, cut)[:-1]
+    assert nearest.point(problem, cut)[-1] == 3.0
 
 
 def test_least_squares_solves_a_curve_that_is_not_a_line(

@@ -38,6 +38,8 @@ def test_a_cluster_has_three_dimensions(
     ("kernel", "types"),
     [
         ("stream_k", ["CUtensorMap"] * 3 + ["element*", "float*", "int*"] + ["int"] * 4),
+        ("ping_pong", ["CUtensorMap"] * 3 + ["element*", "float*", "int*"] + ["int"] * 4),
+        ("add_parts", ["float*", "element*"] + ["int"] * 5),
         (
             "sliced",
             ["CUtensorMap"] * 2
@@ -74,3 +76,92 @@ def test_rows_of_a_single_row_matrix_need_no_alignment(general: ModuleType) -> N
     assert general.Matrix(256, 1, 9, 9).aligned
     assert not general.Matrix(256, 2, 9, 9).aligned
     assert not general.Matrix(258, 2, 16, 16).aligned
+
+
+@pytest.mark.parametrize("current", [None, 7])
+def test_a_thread_without_a_context_gets_the_primary_one(
+    general: ModuleType, monkeypatch: pytest.MonkeyPatch, current: int | None
+) -> None:
+    """Autograd's threads begin without one, and a tensor map cannot be encoded there."""
+    calls = []
+
+    def driver(name: str, *arguments: object) -> None:
+        calls.append(name)
+        if name == "cuCtxGetCurrent":
+            arguments[0]._obj.value = current  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(general, "call_driver", driver)
+    general.enter_context(0)
+    entered = ["cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent"]
+    assert calls == ["cuCtxGetCurrent", *([] if current else entered)]
+
+
+def test_a_workspace_is_zeroed_beside_a_capture(
+    general: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A captured stream forbids allocations, and nothing may be recorded into its graph."""
+    calls, mode = [], 0  # global, as torch.cuda.graph captures
+
+    def driver(name: str, *arguments: object) -> None:
+        nonlocal mode
+        calls.append(name)
+        if name == "cuThreadExchangeStreamCaptureMode":
+            exchanged = arguments[0]._obj  # type: ignore[attr-defined]
+            mode, exchanged.value = exchanged.value, mode
+        elif name == "cuMemAlloc_v2":
+            assert mode == general.CAPTURE_MODE_RELAXED
+            assert arguments[1].value == 128  # type: ignore[attr-defined]
+            arguments[0]._obj.value = 4096  # type: ignore[attr-defined]
+        elif name == "cuMemsetD8Async":
+            assert [each.value for each in (arguments[0], arguments[2])] == [4096, 128]  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(general, "call_driver", driver)
+    assert general.Workspace(100).data_ptr() == 4096
+    assert mode == 0
+    assert calls.index("cuMemsetD8Async") < calls.index("cuStreamSynchronize")
+
+
+def test_what_adds_parts_reads_what_was_left(
+    general: ModuleType, module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(general, "call_driver", lambda *_: None)
+    monkeypatch.setattr(general.Library, "_function", lambda *_: ctypes.c_void_p(1))
+    allocated: list[int] = []
+
+    class Memory:
+        def __init__(self, count: int) -> None:
+            allocated.append(count)
+
+        def data_ptr(self) -> int:
+            return 4096
+
+    class Operand:
+        def __init__(self, rows: int, columns: int) -> None:
+            self.shape = rows, columns
+
+        def data_ptr(self) -> int:
+            return 256
+
+        def stride(self, _: int) -> int:
+            return self.shape[1]
+
+    plans = module("plans")
+    problem = plans.Problem((200, 300, 4096), "nt")
+    plan = next(
+        plan
+        for plan in plans.plans(problem)
+        if plan.added and plan.config.name.startswith("128x128_c2x1")
+    )
+    library = general.Library("bf16", allocate=Memory)
+    left, added = library.bind(plan, problem, *(Operand(*size) for size in problem.stored))
+    count = plan.units // plan.spread
+
+    def integers(launch: object, first: int, many: int) -> list[int]:
+        pointers = launch.parameters  # type: ignore[attr-defined]
+        return [ctypes.c_int.from_address(pointers[first + at]).value for at in range(many)]
+
+    assert ctypes.c_void_p.from_address(left.parameters[5]).value is None  # no counters
+    assert integers(left, 6, 4) == [200, 300, 4096, plan.spread]
+    assert integers(added, 2, 5) == [200, 300, 256, 384, count]
+    assert max(allocated) >= 4 * 256 * 384 * count
+    assert added.config.grid[0] * 256 >= 200 * 75

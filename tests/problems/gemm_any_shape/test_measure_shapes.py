@@ -4,9 +4,12 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
+
+from harness.run.output import Output
 
 WORKER = """
 import json, sys, time
@@ -59,9 +62,58 @@ def test_what_hangs_or_dies_is_left_out_and_the_rest_is_measured(
     assert [row["problem"] for row in rows] == ["1x1x64:nn", "8x8x64:nn", "16x16x64:nn"]
 
 
+def test_the_harness_takes_every_file_that_it_leaves(
+    measure: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A file of a name that the harness keeps for itself fails the cell that measured all."""
+    monkeypatch.setattr(measure, "ODD", [(1, 1, 64), (8, 8, 64)])
+    (tmp_path / "cell").mkdir()
+    output = Output(tmp_path / "cell")
+    start(measure, monkeypatch, output.folder)
+    left = {path.name for path in output.folder.iterdir()}
+    assert left == {"check.jsonl", "avoided.txt", measure.LOG}
+    assert output.irregular() == ""
+
+
 def test_the_limit_ends_it(
     measure: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(measure, "ODD", [(1, 1, 64)])
     start(measure, monkeypatch, tmp_path / "out", "--limit-s", "0")
     assert not (tmp_path / "out" / "check.jsonl").exists()
+
+
+def test_plans_alone_give_what_the_fit_reads(
+    module: Callable[[str], ModuleType],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    measuring, plans = module("measuring"), module("plans")
+    told: list[str] = []
+
+    def contest(sides: Any, _always: Any, _sets: Any, at: Any, *_: float) -> dict[str, Any]:
+        (ours,) = sides.values()
+        for name in ours:
+            at(name)
+        at("the screen")
+        screen = {name: 10.0 + place for place, name in enumerate(ours)}
+        return {"screen": screen, "finals": {name: [us] for name, us in list(screen.items())[:3]}}
+
+    monkeypatch.setattr(measuring, "contest", contest)
+    monkeypatch.setattr(measuring, "at", told.append)
+    monkeypatch.setattr(measuring, "prepare", lambda: None)
+    library = SimpleNamespace(run=lambda plan, _: plan.name)
+    monkeypatch.setattr(measuring, "Library", lambda *_, **__: library)
+    pool = SimpleNamespace(sets=lambda _: [1, 2])
+    monkeypatch.setattr(measuring, "OperandPool", lambda *_: pool)
+    problem = plans.Problem((264, 520, 1032), "tn")
+    every = module("model").ranked(problem)
+    avoided = {every[1].step(problem).name}
+    measuring.Measuring("bf16", Path("none"), avoided).alone(problem, 128, 0.4, 16)
+    row = {"problem": "264x520x1032:tn"} | json.loads(capsys.readouterr().out.removeprefix("ROW "))
+    (sample,) = module("fit").samples([row])
+    left = [plan for plan in every if plan.step(problem).name not in avoided]
+    assert {plan.name for plan in sample.plans} == {plan.name for plan in left}
+    assert row["choice"] == every[0].name
+    assert told[0] == f"264x520x1032:tn {every[0].step(problem).name} {every[0].name}"
+    assert "1 timed, none against the library" in module("summary").summary([], [row])

@@ -31,7 +31,8 @@ def multiplier(module: Callable[[str], ModuleType]) -> ModuleType:
         ((5, 4), (1, 5), "t"),
         ((5, 4), (1, 8), "t"),
         ((1, 5), (5, 1), "n"),
-        ((5, 1), (1, 1), "n"),
+        ((5, 1), (1, 1), "t"),  # a column of contiguous elements is read as a row
+        ((5, 1), (4, 1), "n"),
         ((8, 4), (8, 2), ""),  # every second column
         ((4, 4), (0, 0), ""),  # one number, expanded
         ((4, 4), (0, 1), ""),  # one row, expanded: it would be read as overlapping rows

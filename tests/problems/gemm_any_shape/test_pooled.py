@@ -15,13 +15,15 @@ class Batch:
     """A contender that always takes the same time; notes how long its batches were."""
 
     starts: ClassVar[dict[str, list[float]]] = {}
+    long: ClassVar[set[str]] = set()
 
     def __init__(self, run: str, sets: Any, stream: Any) -> None:
         self._name, self._ms = run, 0.0
         self.starts[run] = []
 
-    def lengthen(self, ms: float) -> None:
+    def lengthen(self, ms: float) -> float | None:
         self._ms = ms
+        return US[self._name] if self._name in self.long else None
 
     def start(self) -> None:
         self.starts[self._name].append(self._ms)
@@ -48,7 +50,8 @@ def test_both_sides_have_as_many_rounds_and_finals_as_long(
     ours = {name: name for name in ("choice", "a", "b", "c", "d")}
     always = {"torch": "torch", "choice": "choice"}
     told: list[str] = []
-    result = pooled.contest({"library": library, "ours": ours}, always, [], told.append, batch_ms)
+    sides = {"library": library, "ours": ours}
+    result = pooled.contest(sides, always, [], told.append, batch_ms)
     assert result["screen"] == US
     assert set(result["finals"]) == {"torch", "choice", "lt0", "lt1", "lt2", "a", "b"}
     assert {len(us) for us in result["finals"].values()} == {pooled.FINAL_ROUNDS}
@@ -56,4 +59,32 @@ def test_both_sides_have_as_many_rounds_and_finals_as_long(
     finals = [batch_ms] * pooled.FINAL_ROUNDS
     for name, started in Batch.starts.items():
         assert started == screened + finals * (name in result["finals"])
-    assert told[-2:] == ["the screen", "the finals"]
+    rounds = [f"round {number} of the finals" for number in range(pooled.FINAL_ROUNDS)]
+    assert told[-1 - pooled.FINAL_ROUNDS :] == ["the screen", *rounds]
+
+
+def test_who_is_twice_as_slow_as_its_side_in_two_long_batches_is_out(
+    pooled: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Batch, "long", {"torch", "lt0", "lt3", "a", "b", "d"})
+    monkeypatch.setitem(US, "lt3", 20.1)
+    monkeypatch.setitem(US, "torch", 30.0)
+    monkeypatch.setitem(US, "c", 99.0)
+    sides = {"library": {"lt0": "lt0", "lt3": "lt3"}, "ours": {n: n for n in ("a", "b", "c", "d")}}
+    result = pooled.contest(sides, {"torch": "torch"}, [], lambda _: None)
+    ran = {name for name, started in Batch.starts.items() if len(started) > 1}
+    assert ran == {"torch", "lt0", "a", "b", "c"}
+    assert len(Batch.starts["lt3"]) == len(Batch.starts["d"]) == 1
+    assert result["screen"] == {name: US[name] for name in ("torch", "lt0", "lt3", *"abcd")}
+
+
+def test_one_long_batch_leaves_nobody_out(
+    pooled: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Something else may have run meanwhile."""
+    monkeypatch.setattr(Batch, "long", {"a", "b"})
+    monkeypatch.setattr(Batch, "lengthen", lambda self, _: {"a": 8.0, "b": 400.0}.get(self._name))
+    contest = pooled.Contest([])
+    for name in ("a", "b"):
+        contest.add(name, name)
+    assert contest.slow(["a", "b"]) == {}

@@ -59,6 +59,36 @@ int c_tiles_amiss(int tiles, int spread, int steps, int units) {
   for (int tile = 0; tile < tiles; ++tile) amiss += reached[tile] != steps || ends[tile] != steps;
   return amiss;
 }
+// How often each element of each part is written where all tiles are cut into equal parts, by every
+// thread of every unit, and how many pieces lie in another part than the one of their K. A unit is
+// a block of one consumer; its tile has tile_m rows.
+int c_left(int down, int across, int tile_m, int tile_n, int steps, int count, int* to) {
+  const int tiles = down * across, units = tiles * count;
+  const int rows = down * tile_m, columns = across * tile_n;
+  int amiss = 0;
+  for (int unit = 0; unit < units; ++unit) {
+    Walk walk(tiles, tiles, steps, unit, units);
+    for (Piece piece = walk.next(); piece.end > 0; piece = walk.next()) {
+      const Sharers sharers = sharers_of(tiles, steps, piece.tile, units);
+      const Tile at = grouped_tile(piece.tile, down, across, 8);
+      const int part = unit - sharers.first;
+      amiss += sharers.count != count || part < 0 || part >= count;
+      amiss += piece.begin != steps * part / count;
+      const int row = at.row * tile_m, column = at.column * tile_n;
+      int* base = to + apart_index(part, row, column, rows, columns);
+      for (int thread = 0; thread < 128; ++thread)
+        for (int j = 0; j < tile_m / 64; ++j)
+          for (int i = 0; i < tile_n / 2; i += 2) {
+            const int below = j * 64 + sum_row(thread, i);
+            int* two = base + below * columns + sum_column(thread, i);
+            ++two[0], ++two[1];
+          }
+    }
+  }
+  return amiss;
+}
+int c_sum_row(int thread, int i) { return sum_row(thread, i); }
+int c_sum_column(int thread, int i) { return sum_column(thread, i); }
 }
 """
 
@@ -107,6 +137,28 @@ def test_every_step_is_computed_once_and_sharers_agree(
     for tile, owners in partial.items():
         first = work.c_first_sharer(spread, steps, tile, units)
         assert owners == list(range(first, first + work.c_sharers(spread, steps, tile, units)))
+
+
+@pytest.mark.parametrize("steps", [16, 21, 212])
+@pytest.mark.parametrize("count", [2, 3, 8])
+@pytest.mark.parametrize("tile", [(64, 128), (128, 160), (256, 64)])
+def test_parts_that_another_kernel_adds_are_whole(
+    work: ctypes.CDLL, tile: tuple[int, int], count: int, steps: int
+) -> None:
+    """Every element of every part is written once, in the part of its range of K."""
+    down, across = 3, 2
+    size = count * down * tile[0] * across * tile[1]
+    written = (ctypes.c_int * size)()
+    assert work.c_left(down, across, *tile, steps, count, written) == 0
+    assert set(written) == {1}
+
+
+def test_accumulators_lie_where_the_store_of_problem_4_says(work: ctypes.CDLL) -> None:
+    """hopper.cuh: d[4j..4j+3] of lane l are of columns 8j + 2(l % 4) and the next, two rows."""
+    for thread, i in product(range(128), range(0, 128, 2)):
+        lane, warp = thread % 32, thread // 32
+        assert work.c_sum_row(thread, i) == 16 * warp + lane // 4 + 8 * (i % 4 // 2)
+        assert work.c_sum_column(thread, i) == 8 * (i // 4) + 2 * (lane % 4)
 
 
 def test_units_get_equal_work(work: ctypes.CDLL) -> None:

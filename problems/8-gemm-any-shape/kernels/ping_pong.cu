@@ -1,0 +1,138 @@
+// h8's ping-pong consumers for either order of A and of B: one consumer stores its tile while the other multiplies the next.
+// For many tiles with short K, where the ends of tiles count.
+//
+// Arguments and macros are stream_k's; a consumer computes whole tiles of 64 * CONSUMER_M rows, and no tile's K is spread.
+//
+// Protocol: h8's.
+#include "tiles.cuh"
+
+constexpr int TILE_M = 64 * CONSUMER_M, CLUSTER = CLUSTER_M * CLUSTER_N, THREADS = 128 * (1 + CONSUMERS);
+constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * TILE_N * 2, STAGE_BYTES = A_BYTES + B_BYTES;
+constexpr int A_PART = TILE_M / CLUSTER_N, B_PART = TILE_N / CLUSTER_M; // rows or columns that one block of the cluster loads
+constexpr int BOXES = CONSUMER_M * TILE_N / 64;                         // of a tile of C
+constexpr int COUNT = TILE_N / 2;                                       // accumulators of a thread for 64 rows
+constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16) + CONSUMERS * (STORE_BOXES * BOX_BYTES + 8);
+LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
+static_assert(CONSUMERS == 2 && TILE_N % 64 == 0 && TILE_N <= 256);
+static_assert(CONSUMER_M * TILE_N <= 384, "a consumer's sums have to fit in its registers");
+static_assert(CLUSTER == 1 || CLUSTER == 2, "in larger clusters all blocks would not be peers");
+static_assert(!A_MN || A_PART % 64 == 0, "M-major A is loaded in boxes of 64 columns");
+static_assert(!B_MN || B_PART % 64 == 0, "N-major B is loaded in boxes of 64 columns");
+static_assert(A_PART % 8 == 0 && A_PART <= 256 && B_PART % 8 == 0 && B_PART <= 256, "a box begins with a swizzle atom");
+static_assert(BOXES % STORE_BOXES == 0 && STAGES >= 2 && SHARED_BYTES <= 232448);
+
+extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
+    ping_pong(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
+              const __grid_constant__ CUtensorMap map_c, element* c, float* parts, int* counters, int m, int n, int k,
+              int spread) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const uint32_t ring = shared_address(memory);
+  const uint32_t boxes = ring + STAGES * STAGE_BYTES;
+  const uint32_t full = boxes + CONSUMERS * STORE_BOXES * BOX_BYTES, empty = full + STAGES * 8, turn = empty + STAGES * 8;
+  const int tiles = ceil_div(m, TILE_M * CLUSTER_M) * ceil_div(n, TILE_N * CLUSTER_N); // of the cluster
+  const int unit = blockIdx.x / CLUSTER, units = gridDim.x / CLUSTER;
+  const uint32_t rank = CLUSTER > 1 ? cluster_rank() : 0;
+  const int steps = ceil_div(k, TILE_K);
+  const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
+
+  let_next_start();
+  if (threadIdx.x == 0) {
+    prefetch_map(&map_a);
+    prefetch_map(&map_b);
+    for (int i = 0; i < STAGES; ++i) {
+      barrier_init(full + 8 * i, 1);
+      barrier_init(empty + 8 * i, CLUSTER);
+    }
+    for (int i = 0; i < CONSUMERS; ++i) barrier_init(turn + 8 * i, 1);
+    barrier_init_fence();
+  }
+  if constexpr (CLUSTER > 1) cluster_sync();
+  else __syncthreads();
+
+  int stage = 0;
+  uint32_t phase = 0;
+  if (warpgroup == 0) { // producer
+    registers_give<40>();
+    if (threadIdx.x == 0) {
+      const int part_a = CLUSTER_N > 1 ? rank * A_PART : 0, part_b = CLUSTER_M > 1 ? rank * B_PART : 0;
+      bool backwards = false;
+      wait_for_previous();
+      for (int tile = unit; tile < tiles; tile += units) {
+        const Place at = place<TILE_M>(tile, m, n, rank);
+        for (int step = 0; step < steps; ++step) {
+          const int k0 = (backwards ? steps - 1 - step : step) * TILE_K;
+          const uint32_t a = ring + stage * STAGE_BYTES + bytes_to<A_MN>(part_a);
+          const uint32_t b = ring + stage * STAGE_BYTES + A_BYTES + bytes_to<B_MN>(part_b);
+          barrier_wait(empty + 8 * stage, phase ^ 1);
+          barrier_expect(full + 8 * stage, STAGE_BYTES);
+          load_part<A_MN, A_PART>(a, &map_a, full + 8 * stage, at.row + part_a, k0, 3, CLUSTER_N > 1);
+          load_part<B_MN, B_PART>(b, &map_b, full + 8 * stage, at.column + part_b, k0, 3, CLUSTER_M > 1);
+          if (++stage == STAGES) stage = 0, phase ^= 1;
+        }
+        backwards = !backwards;
+      }
+    }
+  } else { // consumers
+    registers_take<232>();
+    const int consumer = warpgroup - 1, thread = threadIdx.x % 128;
+    const bool leader = thread == 0;
+    const bool releases = thread < CLUSTER; // a thread for each block
+    const auto release = [&](int which) {
+      if constexpr (CLUSTER > 1) barrier_arrive_at(empty + 8 * which, thread);
+      else barrier_arrive(empty + 8 * which);
+    };
+    const auto pass_over = [&] { // skip the stages of a tile
+      stage += steps % STAGES;
+      phase ^= steps / STAGES & 1;
+      if (stage >= STAGES) stage -= STAGES, phase ^= 1;
+    };
+    uint32_t others = consumer ^ 1; // parity of the number of tiles that the other must have begun: 0 for the first of consumer 0
+    if (consumer > 0) pass_over();
+    for (int tile = unit + consumer * units; tile < tiles; tile += CONSUMERS * units) {
+      float sums[CONSUMER_M][COUNT];
+      int previous = 0;
+      barrier_wait(turn + 8 * consumer, others);
+      others ^= 1;
+      for (int step = 0; step < steps; ++step) {
+        const uint32_t a = ring + stage * STAGE_BYTES, b = a + A_BYTES;
+        barrier_wait(full + 8 * stage, phase);
+        wgmma_fence();
+#pragma unroll
+        for (int i = 0; i < TILE_K / 16; ++i)
+#pragma unroll
+          for (int j = 0; j < CONSUMER_M; ++j)
+            wgmma_of<A_MN, B_MN>(sums[j], descriptor_of<A_MN>(a + bytes_to<A_MN>(j * 64), i), descriptor_of<B_MN>(b, i), step + i > 0);
+        wgmma_commit();
+        wgmma_wait<1>();
+        if (step > 0 && releases) release(previous);
+        previous = stage;
+        if (++stage == STAGES) stage = 0, phase ^= 1;
+      }
+      if (leader) barrier_arrive(turn + 8 * (consumer ^ 1));
+      wgmma_wait<0>();
+      if (releases) release(previous);
+      pass_over();
+#pragma unroll
+      for (int j = 0; j < CONSUMER_M; ++j) accumulators_ready(sums[j]);
+      const Place at = place<TILE_M>(tile, m, n, rank);
+#pragma unroll
+      for (int i = 0; i < BOXES; ++i) {
+        const int j = i / (TILE_N / 64), across = i % (TILE_N / 64);
+        const uint32_t box = boxes + (consumer * STORE_BOXES + i % STORE_BOXES) * BOX_BYTES;
+        const int x = at.column + across * 64, y = at.row + j * 64;
+        if (TMA_STORE && leader) tma_store_wait_read<STORE_BOXES - 1>();
+        warpgroup_sync(warpgroup);
+        store_box(sums[j], across * 32, box);
+        if constexpr (TMA_STORE) async_proxy_fence();
+        warpgroup_sync(warpgroup);
+        if constexpr (!TMA_STORE) copy_box<2>(box, c, y, x, m, n);
+        else if (leader) {
+          tma_store(&map_c, box, x, y);
+          tma_store_commit();
+        }
+      }
+    }
+    if (TMA_STORE && leader) tma_store_wait_read<0>();
+  }
+  if constexpr (CLUSTER > 1) cluster_sync();
+}
