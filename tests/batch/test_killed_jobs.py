@@ -84,10 +84,11 @@ def killed_once(asked: session.Asked, folder: Path, after_s: float) -> int:
 @pytest.mark.slow
 def test_no_cell_is_lost_or_done_twice(asked: session.Asked, tmp_path: Path) -> None:
     draw = random.Random(24)
+    delays = [0.0, *(draw.uniform(0.0, 4.0) for _ in range(KILLED - 1))]
     with ThreadPoolExecutor(4) as pool:
         jobs = [
-            pool.submit(killed_once, asked, tmp_path / f"{number}", draw.uniform(0.0, 4.0))
-            for number in range(KILLED)
+            pool.submit(killed_once, asked, tmp_path / f"{number}", after_s)
+            for number, after_s in enumerate(delays)
         ]
         had_landed = Counter(job.result() for job in jobs)
     # The kills were spread: before the first cell, between cells, and after the last.

@@ -277,4 +277,6 @@ def test_this_machine_s_names_are_known(monkeypatch: pytest.MonkeyPatch) -> None
 def test_every_committed_report_could_be_contributed(report: Path) -> None:
     from tests.support.paths import ROOT
 
-    assert receive.check(report, ROOT / "problems").faults == ()
+    # A study may show what it has of a run that is to be finished; its page and its card say so.
+    faults = receive.check(report, ROOT / "problems").faults
+    assert [fault for fault in faults if not fault.startswith("unfinished: ")] == []

@@ -90,7 +90,11 @@ class House:
 
     def start_harness(self, *arguments: str) -> "subprocess.Popen[str]":
         """Start a command of the harness in the house."""
-        argv = [*self.before, self.python, "-m", "harness", *arguments]
+        heard = (
+            "env",
+            "--default-signal=INT",
+        )  # also where CI is a background job, which ignores it
+        argv = [*self.before, *heard, self.python, "-m", "harness", *arguments]
         more = filter(None, [os.environ.get("PYTHONPATH"), self.packages])
         found = os.pathsep.join([str(ROOT), *more])
         env = os.environ | {VARIABLE: str(self.folder), "PYTHONPATH": found}
