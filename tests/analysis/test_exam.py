@@ -1,6 +1,9 @@
 """The exam of the diagnosis: what counts as right, as a false alarm, and as a gain."""
 
+import itertools
+import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,7 +11,9 @@ from harness.analysis import exam
 from harness.analysis.exam import Answer
 from harness.analysis.metrics import Metrics
 from harness.problem.model import Problem
+from harness.report.chart import FONT, GAP
 from harness.report.sections import exam as section
+from harness.report.sections import exam_gains
 from tests.support.exams import CASES, captured, zoo
 from tests.support.pages import page, rows_of
 
@@ -78,7 +83,7 @@ def test_the_page_counts_and_shows_each_specimen(problem: Problem) -> None:
     shown = section.exam(page(problem, captured(TOOK)))
     assert "names the planted bottleneck first in **2 of 3** specimens" in shown
     assert "a bottleneck in **0** of their healthy twins" in shown
-    rows = rows_of(shown)
+    rows = rows_of(section.exam_table(page(problem, captured(TOOK))))
     assert rows[1][:4] == ["waits", "host-sync", "host-sync", "healthy"]
     assert rows[3][2] == "**pageable-copy**"
     assert rows[3][4:] == ["–", "–", "25 %"]
@@ -98,6 +103,42 @@ def test_a_margin_is_the_distance_to_the_nearest_threshold(problem: Problem) -> 
     shown = section._margins([near, far, missed])
     assert "lie 62 % or more" in shown
     assert "near, 25 %" in shown
+
+
+def test_the_figure_has_a_point_a_right_answer_with_both_gains() -> None:
+    named = ("leak",)
+    near = Answer("near", "leak", named, ("healthy",), predicted=0.5, gained=0.42)
+    far = Answer("far", "host-bound", ("host-bound",), ("healthy",), predicted=0.75, gained=0.5)
+    missed = Answer("missed", "leak", ("abstain",), ("healthy",), predicted=0.5, gained=0.5)
+    unpriced = Answer("unpriced", "leak", named, ("healthy",), gained=0.5)
+    bound = Answer("bound", "dram-bound", ("healthy", "dram-bound"), ("healthy",), 0.0, 0.7)
+    rows = exam_gains.rows([near, far, missed, unpriced, bound])
+    assert [(row["predicted"], row["name"]) for row in rows] == [(50, ""), (75, "host-bound")]
+    assert [row["kind"] for row in rows] == ["memory", "time, between kernels"]
+    drawn = exam_gains.draw(rows)
+    assert drawn is not None
+    assert ">host-bound<" in drawn
+    assert exam_gains.draw([]) is None
+
+
+def test_names_in_the_figure_keep_clear_of_points_and_of_each_other() -> None:
+    source = random.Random(0)
+    points: list[dict[str, Any]] = [
+        {"predicted": source.uniform(20, 90), "gained": source.uniform(20, 90), "name": "leak"}
+        for _ in range(12)
+    ]
+    boxes = []
+    for label in exam_gains._labels(points):
+        x, y = exam_gains._pixels(label)
+        length = exam_gains._CHARACTER * 4
+        left = x + GAP if label["align"] == "left" else x - GAP - length
+        middle = y + label["down"]
+        boxes.append((left, middle - FONT / 2, left + length, middle + FONT / 2))
+        assert (label["align"] == "left") == (label["gained"] < label["predicted"])
+    assert len(boxes) == 12
+    assert not any(exam_gains._overlap(*pair) for pair in itertools.combinations(boxes, 2))
+    dots = [(x, y, x, y) for x, y in map(exam_gains._pixels, points)]
+    assert not any(exam_gains._overlap(box, dot) for box in boxes for dot in dots)
 
 
 def test_a_bound_predicts_no_gain_and_has_no_error() -> None:

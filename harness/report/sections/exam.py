@@ -17,7 +17,16 @@ _NONE = "–"
 
 
 def exam(page: Page) -> Markdown:
-    """Return how many planted bottlenecks are named, and a row a specimen."""
+    """Return how many planted bottlenecks are named, and by what margin."""
+    answers = grading.answers(page.problem, page.metrics)
+    if not answers:
+        return not_measured("The exam")
+    further = f"{_margins(answers)}{_rules(answers)}".strip()
+    return Markdown("\n\n".join(filter(None, [_sentence(answers), further])))
+
+
+def exam_table(page: Page) -> Markdown:
+    """Return a row a specimen: what was planted and named, what was predicted and gained."""
     answers = grading.answers(page.problem, page.metrics)
     if not answers:
         return not_measured("The exam")
@@ -33,8 +42,7 @@ def exam(page: Page) -> Markdown:
         ]
         for answer in answers
     ]
-    grid = table(_HEAD, rows, numeric_from=5, whole=True)
-    return Markdown(f"{_sentence(answers)}{_margins(answers)}{_rules(answers)}\n\n{grid}")
+    return table(_HEAD, rows, numeric_from=5, whole=True)
 
 
 def exam_without(page: Page) -> Markdown:
