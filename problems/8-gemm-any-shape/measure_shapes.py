@@ -31,7 +31,7 @@ from measuring import WATCHED, describe, understood
 from plans import Problem
 from pooled import BATCH_MS, FINAL_ROUNDS
 from shape_sets import ODD, SEED, SETS, in_turn
-from summary import summary
+from summary import BESIDE, summary
 
 HERE = Path(__file__).resolve().parent
 LOG = "workers.txt"
@@ -173,7 +173,7 @@ class Session:
         options = self._options
         told = {"element": options.element, "cache": str(options.cache), "most": options.most}
         told |= {"batch_ms": options.batch_ms, "finals": options.finals}
-        told |= {"triton": options.triton, "alone": options.alone}
+        told |= {"beside": options.beside, "alone": options.alone}
         told |= {"check": kind == "check", "avoided": sorted(self.avoided)}
         return Worker(told, self._out / LOG)
 
@@ -223,7 +223,9 @@ def arguments() -> argparse.Namespace:
         "--batch-ms", type=float, default=BATCH_MS, help="12: burst; 250: sustained clocks"
     )
     parser.add_argument("--finals", type=int, default=FINAL_ROUNDS, help="rounds of the finals")
-    parser.add_argument("--triton", action="store_true", help="time the product in Triton, too")
+    parser.add_argument(
+        "--beside", nargs="*", choices=BESIDE, default=[], help="whose products to time, too"
+    )
     parser.add_argument(
         "--alone",
         action="store_true",

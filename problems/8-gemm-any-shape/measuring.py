@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -51,10 +52,10 @@ class Measuring:
     """Measures problems on torch's current device; one process measures many."""
 
     def __init__(
-        self, element: str, cache: Path, avoided: set[str], *, triton: bool = False
+        self, element: str, cache: Path, avoided: set[str], beside: Sequence[str] = ()
     ) -> None:
         prepare()
-        self._triton = triton
+        self._beside = beside
         self._element, self._cache, self._avoided = element, cache, avoided
         self._library = Library(element, cache)
         self._waiting = Library(element, cache, pdl=False)
@@ -87,8 +88,8 @@ class Measuring:
         library = {f"lt{index}": pool.run(index) for index in pool.able(sets[0])}
         phases.end("candidates")
         sides = {"library": library, "ours": ours}
-        if self._triton:
-            sides["triton"] = self._configurations(problem, reference)
+        for side in self._beside:
+            sides[side] = self._right_of(side, problem, reference)
 
         def tell(name: str) -> None:
             at(f"{place} - {name}")
@@ -153,17 +154,23 @@ class Measuring:
                 ours[plan.name], plans[plan.name] = run, plan
         return ours, errors, plans
 
-    def _configurations(self, problem: Problem, reference: "Reference") -> dict[str, Run]:
-        """Return the configurations of the product in Triton whose result is right."""
-        from triton_matmul import CONFIGS, run
-
+    def _right_of(self, side: str, problem: Problem, reference: "Reference") -> dict[str, Run]:
+        """Return the contenders of a further side whose result is right."""
         found = {}
-        for config in CONFIGS:
-            at(f"{describe(problem)} - {config.name}")
-            launch = run(config, partial(oriented, problem))
-            if not reference.of(launch)["wrong"]:
-                found[config.name] = launch
+        for name, run in self._contenders(side, problem).items():
+            at(f"{describe(problem)} - {name}")
+            if not reference.of(run)["wrong"]:
+                found[name] = run
         return found
+
+    def _contenders(self, side: str, problem: Problem) -> dict[str, Run]:
+        if side == "cutlass":
+            import cutlass_matmul
+
+            return cutlass_matmul.runs(problem, self._element, self._cache)
+        import triton_matmul
+
+        return triton_matmul.runs(partial(oriented, problem))
 
     def _further(
         self,
@@ -268,7 +275,7 @@ def main() -> None:
         options["element"],
         Path(options["cache"]),
         set(options["avoided"]),
-        triton=options["triton"],
+        options["beside"],
     )
     for line in sys.stdin:
         problem = understood(line.strip())

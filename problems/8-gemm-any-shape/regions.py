@@ -14,7 +14,7 @@ from ladder import ELEMENT_BYTES
 from measuring import understood
 from plans import Plan, plans
 from shape_sets import multiple_of
-from summary import is_library, is_triton, ours_us, regret
+from summary import BESIDE, is_library, ours_us, regret, side_beside
 
 Row = dict[str, Any]
 Series = list[float]
@@ -34,6 +34,7 @@ UNITS = {
     "tflops": "TFLOP/s",
     "of_bandwidth": "%",
     "over_triton": "%",
+    "over_cutlass": "%",
 }
 """The unit of each sampled metric."""
 KINDS: dict[str, Callable[[Plan], bool]] = {
@@ -83,9 +84,14 @@ def series(row: Row, bandwidth: float) -> dict[str, Series]:
     best = finals[ours_us(row)[1]]
     moved = ELEMENT_BYTES * (m * k + k * n + m * n)
     waiting, cold = row["waiting"], row["cold"]
-    triton = [us for name, us in finals.items() if is_triton(name)]
-    beside = {"over_triton": _percent(min(triton, key=median), choice)} if triton else {}
-    return beside | {
+    others = {
+        side: [us for name, us in finals.items() if side_beside(name) == side] for side in BESIDE
+    }
+    return {
+        f"over_{side}": _percent(min(times, key=median), choice)
+        for side, times in others.items()
+        if times
+    } | {
         "choice": _percent(finals[library], choice),
         "best": _percent(finals[library], best),
         "cold": _percent(cold[library], cold[waiting["plan"]]),
@@ -113,7 +119,8 @@ def groups(rows: Sequence[Row]) -> dict[str, list[Row]]:
 def of_group(each: Sequence[dict[str, Series]]) -> dict[str, Series]:
     """Return a group's metrics by round: geometric means of ratios, the mean of regrets."""
     found = {}
-    ratios = ("choice", "best", "cold", "waiting", "of_bandwidth", "over_triton")
+    beside = (f"over_{side}" for side in BESIDE)
+    ratios = ("choice", "best", "cold", "waiting", "of_bandwidth", *beside)
     for metric in (name for name in ratios if all(name in metrics for metrics in each)):
         turns = zip(*(metrics[metric] for metrics in each), strict=True)
         found[metric] = [geometric_mean(turn) for turn in turns]

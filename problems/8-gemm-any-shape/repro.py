@@ -10,6 +10,7 @@ import math
 from argparse import Namespace
 
 import check_operator
+import cutlass_matmul
 import sanitize_shapes
 import torch
 from cubins import CACHE
@@ -47,6 +48,8 @@ def shapes(cell: Cell) -> None:
     params = cell.params
     named = [understood(text).shape for text in params.get("shapes", [])]
     of_set = SETS[params["set"]](params["seed"]) if "set" in params else []
+    if "cutlass" in params.get("beside", []):
+        cutlass_matmul.build_all(params["layouts"], params["element"])
     with cell.exclusively():
         bandwidth = copy_bandwidth()
         session = _session(cell)
@@ -146,7 +149,7 @@ def _session(cell: Cell) -> Session:
     options |= {"element": params["element"], "limit_s": params["limit_s"]}
     options |= {"most": params.get("most", 0), "batch_ms": params.get("batch_ms", 0.0)}
     options |= {"finals": params.get("finals", FINAL_ROUNDS)}
-    options |= {"triton": params.get("triton", False), "alone": False}
+    options |= {"beside": params.get("beside", []), "alone": False}
     return Session(Namespace(**options))
 
 

@@ -10,6 +10,8 @@ from typing import Any
 from shape_sets import MULTIPLES, multiple_of
 
 WORST = 24
+BESIDE = ("triton", "cutlass")
+"""Further sides of the contest; the names of their contenders begin so."""
 
 
 def library_us(row: dict[str, Any], column: str = "finals") -> float:
@@ -29,12 +31,13 @@ def is_library(name: str) -> bool:
 
 def is_ours(name: str) -> bool:
     """Return whether a contender is a plan of the kernels here."""
-    return not is_library(name) and not is_triton(name)
+    return not is_library(name) and side_beside(name) is None
 
 
-def is_triton(name: str) -> bool:
-    """Return whether a contender is a configuration of the matrix product in Triton."""
-    return name.startswith("triton_")
+def side_beside(name: str) -> str | None:
+    """Return the further side that a contender belongs to, None if it is of the two."""
+    side = name.partition("_")[0]
+    return side if side in BESIDE else None
 
 
 def regret(row: dict[str, Any]) -> float | None:

@@ -88,8 +88,16 @@ def product(  # noqa: ANN201
     tl.store(c_at, total.to(c.dtype.element_ty), mask=y_in & x_in)
 
 
-def run(config: Config, oriented: Callable[[Any, Any], tuple[Any, Any]]) -> Callable[..., None]:
-    """Return a configuration as a function of a, b and c; ``oriented``: as M by K and K by N."""
+Oriented = Callable[[Any, Any], tuple[Any, Any]]
+"""A and B as they lie, as M by K and K by N."""
+
+
+def runs(oriented: Oriented) -> dict[str, Callable[..., None]]:
+    """Return each configuration as a function of a, b and c, by name."""
+    return {config.name: _run(config, oriented) for config in CONFIGS}
+
+
+def _run(config: Config, oriented: Oriented) -> Callable[..., None]:
 
     def launch(a: Any, b: Any, c: Any) -> None:
         left, right = oriented(a, b)

@@ -52,7 +52,7 @@ def timed(module: Callable[[str], ModuleType], params: dict[str, Any]) -> list[d
     sets, plans, source = module("shape_sets"), module("plans"), random.Random(0)
     shapes = [tuple(map(int, text.split("x"))) for text in params.get("shapes", [])]
     shapes += sets.reported()[::9] if "set" in params else []
-    rows, triton = [], params.get("triton", False)
+    rows, sides = [], params.get("beside", [])
     for at, shape in enumerate(shapes):
         layout = params["layouts"][at % len(params["layouts"])]
         found = plans.plans(plans.Problem(shape, layout))
@@ -65,6 +65,7 @@ def timed(module: Callable[[str], ModuleType], params: dict[str, Any]) -> list[d
             one.name: 1.0 if any(one.copied) else 1.15 if parts(one) > 1 else 1.3 for one in found
         }
         choice = min(slower, key=lambda name: slower[name])
+        aligned = all(size % 8 == 0 for size in shape)
         us /= slower[choice]
         screen = {name: us * factor for name, factor in slower.items()}
         us *= slower[choice]
@@ -81,7 +82,8 @@ def timed(module: Callable[[str], ModuleType], params: dict[str, Any]) -> list[d
                 "screen": screen | {"torch": us * 1.2, "lt1": us * 1.1},
                 "finals": {"torch": times(1.2, 16), choice: times(1, 16), "lt1": times(1.1, 16)}
                 | {name: times(1.001, 16) for name in others[-1:]}
-                | ({"triton_a": times(1.3, 16), "triton_b": times(1.2, 16)} if triton else {}),
+                | {f"{side}_a": times(1.3, 16) for side in sides if side == "triton" or aligned}
+                | {f"{side}_b": times(1.2, 16) for side in sides if side == "triton" or aligned},
                 "library": "lt1",
                 "cold": {"lt1": times(1.1, 9), choice: times(1, 9)},
                 "waiting": {"plan": choice, "us": times(1.05, 16), "library": times(1.1, 16)},
@@ -220,8 +222,10 @@ def test_ratios_are_those_of_the_rows(module: Callable[[str], ModuleType]) -> No
         assert median(metrics["cold"]) == pytest.approx(110, rel=0.01)
         assert median(metrics["waiting"]) == pytest.approx(110 / 1.05, rel=0.01)
     assert "over_triton" not in regions.of_group(each)
-    (beside,) = timed(module, {"shapes": ["64x64x64"], "layouts": ["nn"], "triton": True})
-    assert median(regions.series(beside, 1.0)["over_triton"]) == pytest.approx(120, rel=0.01)
+    assert "over_cutlass" not in regions.of_group(each)
+    params = {"shapes": ["64x64x64", "63x63x63"], "layouts": ["nn"], "beside": ["triton"]}
+    for row in timed(module, params):
+        assert median(regions.series(row, 1.0)["over_triton"]) == pytest.approx(120, rel=0.01)
     groups = regions.groups(rows)
     assert len(groups["all"]) == len(rows)
     assert sum(len(groups[name]) for name in ("NN", "NT", "TN", "TT")) == len(rows)
