@@ -16,7 +16,7 @@ _CAPTION = (
     " the specimen's time or memory. On the dashed line both are equal. Points that are off by"
     f" {100 * _OFF:.0f} % of it or more are named."
 )
-_KINDS = ("time, in a kernel", "time, between kernels", "memory")
+_KINDS = ("time, in a kernel", "time, between kernels", MEMORY)
 _BETWEEN = ("multi-GPU", "timeline")
 """The levels of findings that a timeline shows; the others of time are seen in a kernel."""
 _Box = tuple[float, float, float, float]
@@ -55,7 +55,7 @@ def rows(answers: list[exam.Answer]) -> Rows:
 
 def _kind(planted: str) -> str:
     level = kinds()[planted].level
-    return _KINDS[2] if level == MEMORY else _KINDS[1] if level in _BETWEEN else _KINDS[0]
+    return MEMORY if level == MEMORY else _KINDS[1] if level in _BETWEEN else _KINDS[0]
 
 
 def draw(points: Rows) -> str | None:
