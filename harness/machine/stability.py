@@ -5,6 +5,9 @@ from statistics import median
 
 from harness.machine.monitor import GpuSample, Windows, summary
 
+OF_THE_LOAD = ("power cap", "sm clock drifted")
+"""How the doubts begin that a load may bring about by itself."""
+
 _SLOWDOWNS = {
     "hardware slowdown",
     "thermal slowdown (software)",

@@ -8,9 +8,7 @@ import threading
 from collections.abc import Collection, Iterable, Iterator
 
 from harness.evidence.cell_record import CellRecord
-
-_OF_THE_LOAD = ("power cap", "sm clock drifted")
-"""Doubts that a load may bring about by itself, by how they begin: see machine.stability."""
+from harness.machine.stability import OF_THE_LOAD
 
 
 class Retries:
@@ -42,5 +40,5 @@ class Retries:
 
 def _of_the_load(doubts: Collection[str]) -> set[str]:
     """Return the kinds of doubts if all are of the load, else nothing."""
-    kinds = {kind for doubt in doubts for kind in _OF_THE_LOAD if doubt.startswith(kind)}
-    return kinds if all(doubt.startswith(_OF_THE_LOAD) for doubt in doubts) else set()
+    kinds = {kind for doubt in doubts for kind in OF_THE_LOAD if doubt.startswith(kind)}
+    return kinds if all(doubt.startswith(OF_THE_LOAD) for doubt in doubts) else set()

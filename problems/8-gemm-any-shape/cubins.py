@@ -4,10 +4,12 @@
 """
 
 import argparse
+import contextlib
 import hashlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -38,21 +40,35 @@ def build(step: Step, element: str = "bf16", cache: Path = CACHE) -> Built:
     name = f"{step.name}-{element}-{_digest(step)}"
     cubin, log = cache / f"{name}.cubin", cache / f"{name}.log"
     if not (cubin.exists() and log.exists()):
-        cache.mkdir(parents=True, exist_ok=True)
-        unfinished = cache / f"{name}.{os.getpid()}.unfinished"
-        argv = command(step, element, HOPPER, unfinished)
-        argv[1:] = ["-I", str(SHARED), *argv[1:-1], str(KERNELS / step.file)]
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-        if done.returncode:
-            unfinished.unlink(missing_ok=True)
-            raise BuildError(f"{step.name} ({element}): nvcc failed\n{done.stdout}{done.stderr}")
-        log.write_text(done.stdout + done.stderr, encoding="utf-8")
-        unfinished.replace(cubin)
+        with compiling(cubin) as unfinished:
+            argv = command(step, element, HOPPER, unfinished)
+            argv[1:] = ["-I", str(SHARED), *argv[1:-1], str(KERNELS / step.file)]
+            log.write_text(compiled(argv, f"{step.name} ({element})"), encoding="utf-8")
     built = read_log(step.name, element, cubin, log.read_text(encoding="utf-8"))
     serialised = any("C75" in warning for warning in built.warnings)
     if built.spill_bytes > MOST_SPILLED or serialised:
         raise BuildError(f"{step.name} ({element}): spills or warnings\n" + log.read_text())
     return built
+
+
+@contextlib.contextmanager
+def compiling(target: Path) -> Iterator[Path]:
+    """Yield a path that becomes ``target`` at the end, and is removed where the block raises."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = target.parent / f"{target.stem}.{os.getpid()}.unfinished"
+    try:
+        yield unfinished
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def compiled(argv: list[str], what: str) -> str:
+    """Run nvcc and return what it printed; ``BuildError`` if it fails."""
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    if done.returncode:
+        raise BuildError(f"{what}: nvcc failed\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
 
 
 def steps(layouts: list[str]) -> list[Step]:

@@ -10,7 +10,6 @@ import ctypes
 import hashlib
 import importlib.util
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cubins import CACHE
+from cubins import CACHE, compiled, compiling
 from families import LAYOUTS
 from ladder import BuildError
 from plans import Problem
@@ -29,7 +28,6 @@ ELEMENTS = {"bf16": "bfloat16_t", "fp16": "half_t"}
 ORDERS = {"n": "RowMajor", "t": "ColumnMajor"}
 SWIZZLES = (1, 8)
 """Tiles that follow each other along the shorter side, at most, before the longer one goes on."""
-TIMEOUT_S = 600
 
 
 @dataclass(frozen=True)
@@ -77,16 +75,10 @@ def build(config: Config, layout: str, element: str, folder: Path = CACHE) -> Pa
     library = folder / f"{config.name}-{layout}-{element}-{_digest(macros)}.so"
     if library.exists():
         return library
-    folder.mkdir(parents=True, exist_ok=True)
-    unfinished = folder / f"{library.name}.{os.getpid()}.unfinished"
-    argv = ["nvcc", "-std=c++17", "-O3", "-arch=sm_90a", "--expt-relaxed-constexpr"]
-    argv += ["-Xcompiler", "-fPIC", "-shared", "-I", str(headers()), *macros]
-    argv += ["-o", str(unfinished), str(SOURCE)]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    if done.returncode:
-        unfinished.unlink(missing_ok=True)
-        raise BuildError(f"{config.name} ({layout}): nvcc failed\n{done.stdout}{done.stderr}")
-    unfinished.replace(library)
+    with compiling(library) as unfinished:
+        argv = ["nvcc", "-std=c++17", "-O3", "-arch=sm_90a", "--expt-relaxed-constexpr"]
+        argv += ["-Xcompiler", "-fPIC", "-shared", "-I", str(headers()), *macros]
+        compiled([*argv, "-o", str(unfinished), str(SOURCE)], f"{config.name} ({layout})")
     return library
 
 

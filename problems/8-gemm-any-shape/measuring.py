@@ -100,13 +100,8 @@ class Measuring:
             problem, result["finals"], {**always, **library, **ours}, plans, sets
         )
         phases.end("columns")
-        emit(
-            {"kind": "time", "shape": problem.shape, "layout": problem.layout}
-            | {"element": self._element, "choice": chosen.name, "errors": errors, "sets": len(sets)}
-            | {"batch_ms": batch_ms}
-            | {"candidates": len(library), "plans": len(ours), "spent_s": phases.spent}
-            | result
-        )
+        result |= {"choice": chosen.name, "errors": errors, "candidates": len(library)}
+        self._emit(problem, batch_ms, len(sets), len(ours), phases, result)
 
     def alone(self, problem: Problem, most: int, batch_ms: float, rounds: int) -> None:
         """Time a problem's plans without a library and unchecked, and emit a row for fit.py."""
@@ -128,10 +123,22 @@ class Measuring:
             rounds,
         )
         phases.end("contest")
+        result |= {"choice": ranking[0].name, "errors": {}, "candidates": 0}
+        self._emit(problem, batch_ms, len(sets), len(ours), phases, result)
+
+    def _emit(
+        self,
+        problem: Problem,
+        batch_ms: float,
+        sets: int,
+        plans: int,
+        phases: Phases,
+        result: dict[str, Any],
+    ) -> None:
+        """Emit the row of a timed problem."""
         emit(
             {"kind": "time", "shape": problem.shape, "layout": problem.layout}
-            | {"element": self._element, "choice": ranking[0].name, "errors": {}}
-            | {"sets": len(sets), "batch_ms": batch_ms, "candidates": 0, "plans": len(ours)}
+            | {"element": self._element, "sets": sets, "batch_ms": batch_ms, "plans": plans}
             | {"spent_s": phases.spent}
             | result
         )

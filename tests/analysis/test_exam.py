@@ -83,7 +83,7 @@ def test_the_page_counts_and_shows_each_specimen(problem: Problem) -> None:
     shown = section.exam(page(problem, captured(TOOK)))
     assert "names the planted bottleneck first in **2 of 3** specimens" in shown
     assert "a bottleneck in **0** of their healthy twins" in shown
-    rows = rows_of(section.exam_table(page(problem, captured(TOOK))))
+    rows = rows_of(shown)
     assert rows[1][:4] == ["waits", "host-sync", "host-sync", "healthy"]
     assert rows[3][2] == "**pageable-copy**"
     assert rows[3][4:] == ["–", "–", "25 %"]

@@ -45,8 +45,6 @@ SECTIONS = {
     "waterfall": "harness.report.sections.waterfall:waterfall",
     "changed": "harness.report.sections.changed:changed",
     "exam": "harness.report.sections.exam:exam",
-    "exam_table": "harness.report.sections.exam:exam_table",
-    "exam_gains": "harness.report.sections.exam_gains:exam_gains",
     "exam_without": "harness.report.sections.exam:exam_without",
     "diagnosis": "harness.report.sections.diagnosis:diagnosis",
     "findings": "harness.report.sections.findings:findings",

@@ -8,28 +8,30 @@ from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY
 from harness.analysis.exam import Answer
 from harness.report.escape import Markdown, escape, prose, table
 from harness.report.page import Page, not_measured
+from harness.report.sections.details import details
+from harness.report.sections.exam_gains import exam_gains
 
 _HEAD = [
     *("specimen", "planted", "named first", "twin, named first", "highest rule of Nsight Compute"),
     *("gain predicted", "twin gained"),
 ]
+_FOLDED = "Every specimen: what was planted, what was named, what it gained"
 _NONE = "–"
 
 
 def exam(page: Page) -> Markdown:
-    """Return how many planted bottlenecks are named, and by what margin."""
+    """Return how many planted bottlenecks are named, their gains, and a row a specimen."""
     answers = grading.answers(page.problem, page.metrics)
     if not answers:
         return not_measured("The exam")
     further = f"{_margins(answers)}{_rules(answers)}".strip()
-    return Markdown("\n\n".join(filter(None, [_sentence(answers), further])))
+    figure = exam_gains(page, answers)
+    grid = details(page, _FOLDED, lambda: _table(page, answers))
+    parts = filter(None, [_sentence(answers), further, figure, grid])
+    return Markdown("\n\n".join(parts).rstrip())
 
 
-def exam_table(page: Page) -> Markdown:
-    """Return a row a specimen: what was planted and named, what was predicted and gained."""
-    answers = grading.answers(page.problem, page.metrics)
-    if not answers:
-        return not_measured("The exam")
+def _table(page: Page, answers: list[Answer]) -> Markdown:
     rows = [
         [
             prose(page.problem.cases[answer.case].label),

@@ -25,10 +25,10 @@ _CHARACTER = 0.55 * FONT
 """Pixels of a character's width, about."""
 
 
-def exam_gains(page: Page) -> Markdown:
+def exam_gains(page: Page, answers: list[exam.Answer]) -> Markdown:
     """Draw the predicted gain of each right answer and the gain of the twin, in percent."""
-    figure = draw(rows(exam.answers(page.problem, page.metrics)))
-    return page.figure("exam-gains", "gain predicted and gain of the twin", figure, _CAPTION)
+    title = "gain predicted and gain of the twin"
+    return page.figure("exam-gains", title, draw(rows(answers)), _CAPTION)
 
 
 def rows(answers: list[exam.Answer]) -> Rows:

@@ -16,9 +16,6 @@ LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
 static_assert(CONSUMERS == 2 && TILE_N % 64 == 0 && TILE_N <= 256);
 static_assert(CONSUMER_M * TILE_N <= 384, "a consumer's sums have to fit in its registers");
 static_assert(CLUSTER == 1 || CLUSTER == 2, "in larger clusters all blocks would not be peers");
-static_assert(!A_MN || A_PART % 64 == 0, "M-major A is loaded in boxes of 64 columns");
-static_assert(!B_MN || B_PART % 64 == 0, "N-major B is loaded in boxes of 64 columns");
-static_assert(A_PART % 8 == 0 && A_PART <= 256 && B_PART % 8 == 0 && B_PART <= 256, "a box begins with a swizzle atom");
 static_assert(BOXES % STORE_BOXES == 0 && STAGES >= 2 && SHARED_BYTES <= 232448);
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
@@ -37,12 +34,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
 
   let_next_start();
   if (threadIdx.x == 0) {
-    prefetch_map(&map_a);
-    prefetch_map(&map_b);
-    for (int i = 0; i < STAGES; ++i) {
-      barrier_init(full + 8 * i, 1);
-      barrier_init(empty + 8 * i, CLUSTER);
-    }
+    prepare_ring(&map_a, &map_b, full, empty, CLUSTER);
     for (int i = 0; i < CONSUMERS; ++i) barrier_init(turn + 8 * i, 1);
     barrier_init_fence();
   }

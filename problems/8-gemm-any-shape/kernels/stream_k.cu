@@ -25,9 +25,6 @@ constexpr int COUNT = TILE_N / 2;                                       // accum
 constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16) + CONSUMERS * (STORE_BOXES * BOX_BYTES + 8);
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
 static_assert(TILE_N % 32 == 0 && TILE_N <= 256 && (CONSUMERS == 1 || CONSUMERS == 2) && CLUSTER_M <= 2 && CLUSTER_N <= 2);
-static_assert(!A_MN || A_PART % 64 == 0, "M-major A is loaded in boxes of 64 columns");
-static_assert(!B_MN || B_PART % 64 == 0, "N-major B is loaded in boxes of 64 columns");
-static_assert(A_PART % 8 == 0 && A_PART <= 256 && B_PART % 8 == 0 && B_PART <= 256, "a box begins with a swizzle atom");
 static_assert(BOXES % STORE_BOXES == 0 && STAGES >= 2 && SHARED_BYTES <= 232448);
 constexpr bool LEAVES_PARTS = CONSUMER_M * COUNT <= 128; // with more accumulators the addresses spill
 constexpr bool MOVE_REGISTERS = CONSUMERS == 2; // 224 + 224 + 56 = 3 * 168
@@ -49,12 +46,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
 
   let_next_start();
   if (threadIdx.x == 0) {
-    prefetch_map(&map_a);
-    prefetch_map(&map_b);
-    for (int i = 0; i < STAGES; ++i) {
-      barrier_init(full + 8 * i, 1);
-      barrier_init(empty + 8 * i, CONSUMERS * PEERS);
-    }
+    prepare_ring(&map_a, &map_b, full, empty, CONSUMERS * PEERS);
     barrier_init_fence();
   }
   if constexpr (CLUSTER > 1) cluster_sync();

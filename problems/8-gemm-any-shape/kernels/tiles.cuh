@@ -1,4 +1,5 @@
-// What stream_k and ping_pong share: where a block's tile lies, how parts of a stage are loaded, how C is stored without TMA.
+// What stream_k and ping_pong share: where a block's tile lies, how the ring begins, how parts of a stage are loaded, how C is
+// stored without TMA.
 #pragma once
 #include "wgmma.cuh"
 
@@ -10,10 +11,22 @@ template <int TILE_M> __device__ __forceinline__ Place place(int tile, int m, in
   const int below = rank % CLUSTER_M, beside = rank / CLUSTER_M;
   return Place{(t.row * CLUSTER_M + below) * TILE_M, (t.column * CLUSTER_N + beside) * TILE_N};
 }
+// One thread: fetches both maps, sets the barriers of the ring. `releases`: arrivals that empty a stage.
+__device__ __forceinline__ void prepare_ring(const CUtensorMap* a, const CUtensorMap* b, uint32_t full, uint32_t empty,
+                                             int releases) {
+  prefetch_map(a);
+  prefetch_map(b);
+  for (int i = 0; i < STAGES; ++i) {
+    barrier_init(full + 8 * i, 1);
+    barrier_init(empty + 8 * i, releases);
+  }
+}
 // A part of an operand's stage, to all blocks in `blocks`. `along`: its first row of A or column of B.
 template <int MN, int PART>
 __device__ __forceinline__ void load_part(uint32_t to, const CUtensorMap* map, uint32_t barrier, int along, int k0,
                                           uint16_t blocks, bool shared) {
+  static_assert(!MN || PART % 64 == 0, "rows of k are loaded in boxes of 64 columns");
+  static_assert(PART % 8 == 0 && PART <= 256, "a box begins with a swizzle atom");
 #pragma unroll
   for (int i = 0; i < (MN ? PART / 64 : 1); ++i) {
     const int x = MN ? along + i * 64 : k0, y = MN ? k0 : along;
