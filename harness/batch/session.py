@@ -11,6 +11,7 @@ from harness.batch.follow import Follower
 from harness.batch.job import Part
 from harness.batch.profile import Profile, Slurm
 from harness.batch.submission import Submission, submissions
+from harness.batch.uninterrupted import uninterrupted
 from harness.engines import choose
 from harness.errors import ToolError, UsageError
 from harness.evidence.provenance import Arguments, Target
@@ -132,8 +133,9 @@ class Batch:
             )
             for number, part in enumerate(parts)
         ]
-        jobs = slurm.submit(self.options, submission, carried, alone=alone)
-        self.followed.append(submission)
+        with uninterrupted():  # after sbatch returns, submitit writes what the jobs wait for
+            jobs = slurm.submit(self.options, submission, carried, alone=alone)
+            self.followed.append(submission)
         return jobs
 
     def follow(self, notify: Notify) -> None:
