@@ -1,42 +1,62 @@
-"""Fit the model to measured times: ``python fit.py tuning/time.jsonl``.
+"""Fit the model to measured times: ``python fit.py time.jsonl``, with ``env/fit.lock`` installed.
 
-It writes ``constants.json`` and ``nearest.json``, which the dispatcher reads, and prints, and keeps
-in ``validation.json``, what choosing by them costs: on the problems that were fitted, and on
-problems whose shape was left out of the fit (cross-validation), which is what a user's shape is.
-Fit to the tuning set; the reported set is for judging.
+It writes ``constants.json`` and ``trees.json``, which the dispatcher reads, ``tuning.jsonl.xz``,
+the times that both were fitted to and that it takes as well, and prints, and keeps in
+``validation.json``, what choosing costs on shapes that were left out of the fit (cross-validation),
+which is what a user's shape is. Shapes of the reported set are left out: they are for judging.
 """
 
 import argparse
 import json
+import lzma
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import model
-import nearest
+import trees
 from demand import Demand, demand
-from least_squares import minimised
-from measuring import understood
+from features import features
+from measuring import describe, understood
 from model import Constants, us
-from nearest import Nearest, Residual, collected
 from plans import Plan, Problem, plans
+from shape_sets import reported
+from trees import Tree, factor
 
-VALIDATION = Path(__file__).parent / "validation.json"
+HERE = Path(__file__).parent
+VALIDATION, KEPT = HERE / "validation.json", HERE / "tuning.jsonl.xz"
 FOLDS = 5
+FASTEST = 8
+"""Plans of a problem, the fastest, whose times the constants are fitted to."""
 COMMON = 0.3
 """Weight of an error that all plans of a problem share, which changes no choice."""
 TRUST = 0.02
 """Weight of a constant's distance from where the fit began, in factors of e."""
-REACHES, DOUBTS = (0.5, 1.0, 2.0), (0.3, 1.0, 3.0)
-"""What is tried for ``Nearest``."""
+ENOUGH = 1e-4
+"""A relative gain below which the search for constants ends."""
 FIXED = ("mhz",)
 """Constants that others stand in for: a clock is a scale of all cycles."""
 FITTED = tuple(field.name for field in fields(Constants) if field.name not in FIXED)
+ROUNDS = 300
+GROWING = {
+    "learning_rate": 0.05,
+    "num_leaves": 63,
+    "min_data_in_leaf": 8,
+    "bagging_fraction": 0.8,
+    "bagging_freq": 1,
+    "feature_fraction": 0.5,
+    "seed": 0,
+    "deterministic": True,
+    "verbose": -1,
+}
+"""LightGBM's trees and parameters. Half or twice of each changes the regret by less than one fold's
+differs from another's."""
+DIGITS = 7
+"""Significant digits of a threshold: more than those of any feature it has to tell apart."""
 
 
 @dataclass(frozen=True)
@@ -58,21 +78,37 @@ class Sample:
         raw = [(best / time) ** 2 for time in self.times]
         return [weight / sum(raw) for weight in raw]
 
+    @property
+    def fastest(self) -> "Sample":
+        """Return the sample with its fastest plans alone."""
+        order = sorted(range(len(self.times)), key=lambda place: self.times[place])[:FASTEST]
+        columns = self.plans, self.demands, self.times
+        kept = ([values[place] for place in order] for values in columns)
+        return Sample(self.problem, *kept)
 
-def samples(rows: Sequence[dict[str, Any]]) -> list[Sample]:
-    """Return what was measured of each problem: the finals' medians, else the screen's."""
-    found = []
+
+def times(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Return the µs of each problem's contenders: the finals' medians, else the screen's."""
+    judged = set(reported())
+    found = {}
     for row in rows:
-        if "screen" not in row:
-            continue
-        problem = understood(row["problem"])
-        times = row["screen"] | {name: median(each) for name, each in row["finals"].items()}
-        measured = [plan for plan in plans(problem) if plan.name in times]
-        if measured:
-            demands = [demand(plan, problem) for plan in measured]
-            found.append(
-                Sample(problem, measured, demands, [times[plan.name] for plan in measured])
-            )
+        if "times" in row:
+            found[row["problem"]] = row["times"]
+        elif "screen" in row and understood(row["problem"]).shape not in judged:
+            finals = {name: median(each) for name, each in row["finals"].items()}
+            found[row["problem"]] = row["screen"] | finals
+    return found
+
+
+def samples(measured: dict[str, dict[str, float]]) -> list[Sample]:
+    """Return the plans of each problem that were measured."""
+    found = []
+    for name, timed in measured.items():
+        problem = understood(name)
+        known = [plan for plan in plans(problem) if plan.name in timed]
+        if known:
+            demands = [demand(plan, problem) for plan in known]
+            found.append(Sample(problem, known, demands, [timed[plan.name] for plan in known]))
     return found
 
 
@@ -90,6 +126,8 @@ def fitted(measured: Sequence[Sample], begin: Constants) -> Constants:
 
     What counts is the error beside the mean of a problem's plans: it alone changes a choice.
     """
+    from scipy.optimize import least_squares
+
     roots = [[math.sqrt(weight) for weight in sample.weights] for sample in measured]
 
     def constants(logarithms: Sequence[float]) -> Constants:
@@ -106,28 +144,60 @@ def fitted(measured: Sequence[Sample], begin: Constants) -> Constants:
         return found + [trust * (a - b) for a, b in zip(logarithms, first, strict=True)]
 
     first = [math.log(getattr(begin, name)) for name in FITTED]
-    return constants(minimised(residuals, first))
+    return constants(least_squares(residuals, first, ftol=ENOUGH).x.tolist())
 
 
-def missed(by: Constants, measured: Sequence[Sample]) -> Iterator[Residual]:
-    """Yield what the model missed of each plan."""
-    for sample in measured:
-        apart, _ = errors(by, sample)
-        for plan, error in zip(sample.plans, apart, strict=True):
-            yield sample.problem, plan, error
+def seen(by: Constants, sample: Sample) -> list[list[float]]:
+    """Return the features of a problem's plans."""
+    return [
+        features(plan, sample.problem, of, us(of, by))
+        for plan, of in zip(sample.plans, sample.demands, strict=True)
+    ]
 
 
-def regrets(by: Constants, near: Nearest, measured: Sequence[Sample]) -> list[float]:
+def grown(by: Constants, measured: Sequence[Sample]) -> list[Tree]:
+    """Return trees that predict the logarithm by which the constants miss each plan's time."""
+    import lightgbm
+    import numpy
+
+    rows = [row for sample in measured for row in seen(by, sample)]
+    missed = [error for sample in measured for error in errors(by, sample)[0]]
+    weights = [(min(sample.times) / time) ** 4 for sample in measured for time in sample.times]
+    data = lightgbm.Dataset(numpy.array(rows), missed, weight=weights)
+    dump = lightgbm.train(GROWING, data, ROUNDS).dump_model()
+    return [_tree(each["tree_structure"]) for each in dump["tree_info"]]
+
+
+def _tree(structure: dict[str, Any]) -> Tree:
+    """Return a tree of LightGBM's dump."""
+    tree = Tree([], [], [], [], [])
+
+    def place(node: dict[str, Any]) -> int:
+        if "leaf_value" in node:
+            tree.values.append(round(node["leaf_value"], 6))
+            return -len(tree.values)
+        index = len(tree.feature)
+        tree.feature.append(node["split_feature"])
+        tree.threshold.append(float(f"{node['threshold']:.{DIGITS}g}"))
+        tree.left.append(0)
+        tree.right.append(0)
+        tree.left[index], tree.right[index] = place(node["left_child"]), place(node["right_child"])
+        return index
+
+    place(structure)
+    return tree
+
+
+def regrets(by: Constants, forest: Sequence[Tree], measured: Sequence[Sample]) -> list[float]:
     """Return for each problem how much slower the predicted best is than the measured best."""
     values = []
     for sample in measured:
-        times = {
-            plan.name: us(of, by) * near.factor(plan, sample.problem)
-            for plan, of in zip(sample.plans, sample.demands, strict=True)
-        }
-        names = [plan.name for plan in sample.plans]
-        chosen = sample.times[names.index(min(times, key=lambda name: times[name]))]
-        values.append(chosen / min(sample.times) - 1)
+        predicted = [
+            us(of, by) * factor(forest, row)
+            for of, row in zip(sample.demands, seen(by, sample), strict=True)
+        ]
+        chosen = min(range(len(predicted)), key=lambda place: predicted[place])
+        values.append(sample.times[chosen] / min(sample.times) - 1)
     return values
 
 
@@ -142,31 +212,25 @@ def folds(measured: Sequence[Sample]) -> Iterator[tuple[list[Sample], list[Sampl
 
 def cross_validated(
     measured: Sequence[Sample], begin: Constants
-) -> tuple[list[float], list[float], tuple[float, float]]:
-    """Return regrets of shapes left out, without and with neighbours, and the best of these.
-
-    The last: the ``reach`` and ``doubt`` of least mean regret.
-    """
+) -> tuple[list[float], list[float]]:
+    """Return regrets of shapes left out of the fit, by the constants alone and with trees."""
     alone: list[float] = []
-    tried: dict[tuple[float, float], list[float]] = {}
+    corrected: list[float] = []
     for kept, out in folds(measured):
-        by = fitted(kept, begin)
-        residuals = list(missed(by, kept))
-        alone += regrets(by, Nearest({}), out)
-        for how in product(REACHES, DOUBTS):
-            tried.setdefault(how, []).extend(regrets(by, collected(residuals, *how), out))
-    best = min(tried, key=lambda how: sum(tried[how]))
-    return alone, tried[best], best
+        by = fitted([sample.fastest for sample in kept], begin)
+        alone += regrets(by, [], out)
+        corrected += regrets(by, grown(by, kept), out)
+    return alone, corrected
 
 
 def validation(
-    measured: Sequence[Sample], alone: Sequence[float], near: Sequence[float]
+    measured: Sequence[Sample], alone: Sequence[float], corrected: Sequence[float]
 ) -> dict[str, float]:
     """Return what the report states of shapes that were left out of the fit; regrets in %."""
     return {
         "left_out_shapes": len({sample.problem.shape for sample in measured}),
-        "left_out_regret": 100 * sum(near) / len(near),
-        "left_out_worst": 100 * max(near),
+        "left_out_regret": 100 * sum(corrected) / len(corrected),
+        "left_out_worst": 100 * max(corrected),
         "left_out_regret_constants": 100 * sum(alone) / len(alone),
     }
 
@@ -177,31 +241,45 @@ def told(values: Sequence[float]) -> str:
     return f"mean {mean:.3f}, worst {max(values):.3f}, above 0.08: {over} of {len(values)}"
 
 
+def read(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a file, which may be compressed."""
+    whole = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
+    return [json.loads(line) for line in whole.splitlines()]
+
+
+def keep(measured: Sequence[Sample]) -> None:
+    """Write what was fitted to."""
+    lines = []
+    for sample in measured:
+        by_plan = {
+            plan.name: round(us, 3) for plan, us in zip(sample.plans, sample.times, strict=True)
+        }
+        lines.append(json.dumps({"problem": describe(sample.problem), "times": by_plan}))
+    KEPT.write_bytes(lzma.compress("\n".join(lines).encode()))
+
+
 def main() -> int:
     """Fit, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", nargs="+", type=Path, help="time.jsonl of measure_shapes.py")
     parser.add_argument("--dry", action="store_true", help="print and write nothing")
     options = parser.parse_args()
-    lines = [line for path in options.rows for line in path.read_text("utf-8").splitlines()]
-    measured = samples([json.loads(line) for line in lines])
+    measured = samples(times(row for path in options.rows for row in read(path)))
     if not measured:
         parser.error("no times there")
     begin = Constants()
-    by = fitted(measured, begin)
-    alone, with_neighbours, how = cross_validated(measured, begin)
-    near = collected(missed(by, measured), *how)
-    print("fitted, constants:    ", told(regrets(by, Nearest({}), measured)))
-    print("left out, constants:  ", told(alone))
-    print("left out, neighbours: ", told(with_neighbours), f"(reach {how[0]}, doubt {how[1]})")
-    off = [abs(error) for _, _, error in missed(by, measured)]
-    print(f"plans of a problem: off by {median(off):.3f} in the median, {len(off)} times")
+    by = fitted([sample.fastest for sample in measured], begin)
+    forest = grown(by, measured)
+    alone, corrected = cross_validated(measured, begin)
+    print("left out, constants:       ", told(alone))
+    print("left out, trees beside:    ", told(corrected))
     for name, value in asdict(by).items():
         print(f"  {name:12} {value:12.4g}  from {getattr(begin, name):.4g}")
     if not options.dry:
         model.save(by)
-        nearest.save(near)
-        text = json.dumps(validation(measured, alone, with_neighbours), indent=1)
+        trees.save(forest)
+        keep(measured)
+        text = json.dumps(validation(measured, alone, corrected), indent=1)
         VALIDATION.write_text(text + "\n", encoding="utf-8")
     return 0
 

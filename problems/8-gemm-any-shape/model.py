@@ -1,19 +1,21 @@
 """Predict a plan's time from what it asks of the GPU, and choose without measuring.
 
-The constants are fitted to the tuning set (``fit.py``). What they cannot explain of a kernel is
-taken from the nearest shapes that were measured (``nearest.py``).
+The constants are fitted to the tuning set (``fit.py``). What they cannot explain is learned from
+the same times by trees (``trees.py``).
 """
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
 
 from demand import LINE, Demand, demand
+from features import features
 from ladder import SMS
-from nearest import Nearest, nearest
 from plans import Plan, Problem, plans
+from trees import Tree, factor, trees
 
 FITTED = Path(__file__).parent / "constants.json"
 SHARPNESS = 6.0
@@ -82,13 +84,17 @@ def choose(problem: Problem, sms: int = SMS) -> Plan:
 
 def ranked(problem: Problem, sms: int = SMS) -> list[Plan]:
     """Return all plans, the fastest by prediction first."""
-    by, near = constants(), nearest()
-    return sorted(plans(problem, sms), key=lambda plan: predicted(plan, problem, by, near, sms))
+    by, forest = constants(), trees()
+    return sorted(plans(problem, sms), key=lambda plan: predicted(plan, problem, by, forest, sms))
 
 
-def predicted(plan: Plan, problem: Problem, by: Constants, near: Nearest, sms: int = SMS) -> float:
-    """Predict a plan's time in µs, corrected by what was measured of its kernel nearby."""
-    return us(demand(plan, problem, sms), by) * near.factor(plan, problem)
+def predicted(
+    plan: Plan, problem: Problem, by: Constants, forest: Sequence[Tree], sms: int = SMS
+) -> float:
+    """Predict a plan's time in µs, up to a factor that all plans of a problem share."""
+    of = demand(plan, problem, sms)
+    counted = us(of, by)
+    return counted * factor(forest, features(plan, problem, of, counted))
 
 
 def us(of: Demand, by: Constants) -> float:

@@ -1,8 +1,12 @@
-"""Fitting finds the constants and the habits of kernels behind times that were made from both."""
+"""The fit finds the constants and the habits of kernels behind times that were made from both."""
 
 import json
+import lzma
 import math
+import os
 import random
+import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +14,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
+from tests.support.hgemm import ANY_SHAPE
 
 SHAPES = [(16, 4096, 4096), (512, 512, 4096), (1024, 1024, 1024), (2000, 3000, 1000), (300, 7, 999)]
 
@@ -19,6 +25,26 @@ def fit(module: Callable[[str], ModuleType]) -> ModuleType:
     return module("fit")
 
 
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A copy of the problem, and of the one it builds on: fitting writes beside itself."""
+    for folder in (ANY_SHAPE, ANY_SHAPE.parent / "4-custom-hgemm"):
+        ignored = shutil.ignore_patterns(".cubins", "__pycache__", "*.json", "*.xz")
+        shutil.copytree(folder, tmp_path / folder.name, ignore=ignored)
+    shutil.copy(ANY_SHAPE.parent / "4-custom-hgemm/choices.json", tmp_path / "4-custom-hgemm")
+    return tmp_path / ANY_SHAPE.name
+
+
+def run(folder: Path, *argv: str) -> str:
+    """Run the Python that has LightGBM in the problem's folder; return what it printed."""
+    if "WORKLOGS_TEST_PYTHONS" not in os.environ:
+        pytest.skip("WORKLOGS_TEST_PYTHONS is not set: see .ci/pythons")
+    python = Path(os.environ["WORKLOGS_TEST_PYTHONS"]) / "fit/bin/python"
+    done = subprocess.run([python, *argv], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def rows(
     module: Callable[[str], ModuleType], by: Any, shapes: list[tuple[int, int, int]], habit: float
 ) -> list[dict[str, Any]]:
@@ -26,7 +52,7 @@ def rows(
 
     ``habit``: the deviation of the factor by which each kernel is slower or faster than that.
     """
-    plans, model, way = module("plans"), module("model"), module("nearest").way
+    plans, model = module("plans"), module("model")
     demand, source = module("demand").demand, random.Random(0)
     habits: dict[str, float] = {}
     written = []
@@ -34,7 +60,7 @@ def rows(
         problem = plans.Problem(shape, ("nn", "nt", "tn", "tt")[index % 4])
         times = {}
         for plan in plans.plans(problem):
-            own = habits.setdefault(way(plan), source.gauss(0, habit))
+            own = habits.setdefault(plan.config.name, source.gauss(0, habit))
             noise = source.gauss(0, 0.005) if habit else 0.0
             times[plan.name] = model.us(demand(plan, problem), by) * math.exp(own + noise)
         best = min(times, key=lambda name: times[name])
@@ -48,30 +74,64 @@ def rows(
     return written
 
 
-def test_the_fit_finds_the_constants(fit: ModuleType, module: Callable[[str], ModuleType]) -> None:
-    start = module("model").Constants()
-    truth = replace(start, tensor=1.4, realign=9.0, l2=30.0, dram=3.5e6)
-    shapes = [*SHAPES, (4096, 4096, 4096), (4097, 4104, 4104), (16, 4097, 4099), (64, 50304, 768)]
-    measured = fit.samples(rows(module, truth, shapes, 0.0))
-    assert len(measured) == len(shapes)
-    found = fit.fitted(measured, start)
-    for name in ("tensor", "realign", "l2"):
-        assert getattr(found, name) == pytest.approx(getattr(truth, name), rel=0.15), name
-    none = fit.Nearest({})
-    assert max(fit.regrets(found, none, measured)) < 0.03
-    assert fit.regrets(truth, none, measured) == [0.0] * len(shapes)
+def written(path: Path, found: list[dict[str, Any]]) -> str:
+    path.write_text("\n".join(json.dumps(row) for row in found), encoding="utf-8")
+    return str(path)
 
 
-def test_neighbours_teach_a_kernels_habit_to_shapes_that_were_left_out(
-    fit: ModuleType, module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.slow
+def test_the_fit_finds_the_constants(
+    copied: Path, module: Callable[[str], ModuleType], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(fit, "fitted", lambda _, begin: begin)  # the constants are the truth
-    truth = module("model").Constants()
-    shapes = module("shape_sets").tuning()[:30]
-    measured = fit.samples(rows(module, truth, shapes, 0.1))
-    alone, near, _ = fit.cross_validated(measured, truth)
-    assert len(alone) == len(near) == len(shapes)
-    assert sum(near) < 0.4 * sum(alone)
+    truth = replace(module("model").Constants(), tensor=1.4, realign=9.0, l2=30.0, dram=3.5e6)
+    shapes = [*SHAPES, (4096, 4096, 4096), (4097, 4104, 4104), (16, 4097, 4099), (64, 50000, 768)]
+    judged = module("shape_sets").reported()[0]
+    found = rows(module, truth, [*shapes, judged], 0.0)
+    run(copied, "fit.py", written(tmp_path / "time.jsonl", found))
+    constants = json.loads((copied / "constants.json").read_text())
+    for name in ("tensor", "realign", "l2"):
+        assert constants[name] == pytest.approx(getattr(truth, name), rel=0.15), name
+    kept = lzma.decompress((copied / "tuning.jsonl.xz").read_bytes()).splitlines()
+    assert [json.loads(line)["problem"] for line in kept] == [row["problem"] for row in found[:-1]]
+    again = run(copied, "fit.py", "--dry", "tuning.jsonl.xz")
+    assert f"{constants['l2']:12.4g}" in again
+
+
+@pytest.mark.slow
+def test_trees_teach_a_kernels_habit_to_shapes_that_were_left_out(
+    copied: Path, module: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
+    found = rows(module, module("model").Constants(), module("shape_sets").tuning()[:40], 0.2)
+    run(copied, "fit.py", written(tmp_path / "time.jsonl", found))
+    stated = json.loads((copied / "validation.json").read_text())
+    assert stated["left_out_shapes"] == 40
+    assert stated["left_out_regret"] < 0.5 * stated["left_out_regret_constants"]
+    problem = "16x4096x4096"
+    chosen = f"""
+import model, plans
+print(model.choose(plans.Problem((16, 4096, 4096), {found[6]["problem"][-2:]!r})).name)
+"""
+    assert found[6]["problem"].startswith(problem)
+    times = found[6]["screen"]
+    name = run(copied, "-c", chosen).strip()
+    assert times[name] < 1.1 * min(time for plan, time in times.items() if plan != "torch")
+
+
+def test_a_tree_is_read_as_lightgbm_reads_it(copied: Path) -> None:
+    compared = """
+import fit, lightgbm, numpy
+source = numpy.random.default_rng(0)
+seen = source.normal(size=(2000, 6)).round(2)
+aim = numpy.sin(3 * seen[:, 0]) + seen[:, 1] * (seen[:, 2] > 0.5)
+data = lightgbm.Dataset(seen, aim, weight=numpy.ones(len(seen)))
+forest = lightgbm.train(fit.GROWING, data, fit.ROUNDS)
+trees = [fit._tree(each["tree_structure"]) for each in forest.dump_model()["tree_info"]]
+theirs = forest.predict(seen)
+off = [sum(t.value(row) for t in trees) - value for row, value in zip(seen.tolist(), theirs)]
+print(max(map(abs, off)), numpy.abs(theirs - aim).mean())
+"""
+    largest, missed = map(float, run(copied, "-c", compared).split())
+    assert largest < 1e-3 < missed < 0.2
 
 
 def test_a_shape_is_left_out_in_all_its_layouts(
@@ -90,59 +150,65 @@ def test_regret_is_the_choice_over_the_best(
     fit: ModuleType, module: Callable[[str], ModuleType]
 ) -> None:
     problem = module("plans").Problem((16, 4096, 4096))
-    by, none, demand = module("model").Constants(), fit.Nearest({}), module("demand").demand
+    by, demand = module("model").Constants(), module("demand").demand
     order = sorted(
         module("plans").plans(problem), key=lambda p: module("model").us(demand(p, problem), by)
     )
     pair = [order[0], next(plan for plan in order if plan.config != order[0].config)]
     sample = fit.Sample(problem, pair, [demand(plan, problem) for plan in pair], [15.0, 10.0])
-    assert fit.regrets(by, none, [sample]) == [0.5]
-    known = fit.collected([(problem, pair[0], 0.4), (problem, pair[1], -0.4)], 1, 0.1)
-    assert fit.regrets(by, known, [sample]) == [0.0]
+    assert fit.regrets(by, [], [sample]) == [0.5]
+    first, second = (row[0] for row in fit.seen(by, sample))  # log_us
+    assert first < second
+    slower = module("trees").Tree([0], [(first + second) / 2], [-1], [-2], [9.0, 0.0])
+    assert fit.regrets(by, [slower], [sample]) == [0.0]
 
 
-def test_what_is_saved_is_read(
+def test_a_branch_is_taken_up_to_its_threshold(module: Callable[[str], ModuleType]) -> None:
+    trees = module("trees")
+    tree = trees.Tree([1, 0], [2.0, 5.0], [1, -1], [-3, -2], [0.1, 0.2, 0.3])
+    assert tree.value([5.0, 2.0]) == 0.1
+    assert tree.value([5.5, 2.0]) == 0.2
+    assert tree.value([0.0, 2.1]) == 0.3
+    stump = trees.Tree([], [], [], [], [0.5])
+    assert trees.factor([tree, stump], [5.0, 2.0]) == pytest.approx(math.exp(0.6))
+    assert trees.factor([], [5.0, 2.0]) == 1.0
+
+
+def test_trees_are_read_with_the_features_they_were_grown_on(
     module: Callable[[str], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nearest, plans = module("nearest"), module("plans")
-    monkeypatch.setattr(nearest, "MEASURED", tmp_path / "nearest.json")
-    near, far = plans.Problem((16, 4096, 4096)), plans.Problem((4096, 16, 64))
-    plan = plans.plans(near)[0]
-    made = nearest.collected([(near, plan, 0.5), (far, plan, -0.5)], 1, 1)
-    nearest.save(made)
-    nearest.nearest.cache_clear()
-    read = nearest.nearest()
-    nearest.nearest.cache_clear()
-    assert json.loads((tmp_path / "nearest.json").read_text())["points"]
-    assert read.factor(plan, near) == pytest.approx(made.factor(plan, near))
-    assert read.factor(plan, near) > 1 > read.factor(plan, far)
-    assert nearest.Nearest({}).factor(plan, near) == 1.0
-    other = next(each for each in plans.plans(near) if nearest.way(each) != nearest.way(plan))
-    assert made.factor(other, near) > 1  # a kernel that was never timed
+    trees = module("trees")
+    monkeypatch.setattr(trees, "GROWN", tmp_path / "trees.json")
+    read = trees.trees.__wrapped__
+    assert read() == []
+    tree = trees.Tree([1], [2.0], [-1], [-2], [0.1, 0.2])
+    trees.save([tree])
+    assert read() == [tree]
+    monkeypatch.setattr(trees, "NAMES", ("another",))
+    with pytest.raises(ValueError, match=r"trees\.json was grown on other features: run fit\.py"):
+        read()
 
 
-def test_cuts_of_k_are_apart(module: Callable[[str], ModuleType]) -> None:
-    """What the model missed of a tile in four parts says little of the same tile whole."""
-    nearest, plans = module("nearest"), module("plans")
-    problem = plans.Problem((256, 256, 8192), "nt")
-    found = {nearest.parts(plan) for plan in plans.plans(problem)}
-    assert {1.0, 8.0} < found
-    whole, cut = (
-        next(plan for plan in plans.plans(problem) if nearest.parts(plan) == many)
-        for many in (1.0, 8.0)
-    )
-    assert nearest.point(problem, whole)[:-1] == nearest.point(problem, cut)[:-1]
-    assert nearest.point(problem, cut)[-1] == 3.0
+def test_every_feature_has_a_name(module: Callable[[str], ModuleType]) -> None:
+    plans, names = module("plans"), module("features").NAMES
+    demand, features = module("demand").demand, module("features").features
+    problem = plans.Problem((2, 4096, 999), "nt")
+    for plan in plans.plans(problem):
+        of = demand(plan, problem)
+        seen = dict(zip(names, features(plan, problem, of, 1.0), strict=True))
+        assert (seen["log_us"], seen["log_m"], seen["k_rest"]) == (0.0, 1.0, 39.0)
+        assert (seen["a_aligned"], seen["c_aligned"], seen["b_transposed"]) == (0.0, 1.0, 1.0)
+        assert seen["steps"] == of.steps
+        assert seen["tiling"] + seen["slicing"] == 1.0
 
 
-def test_least_squares_solves_a_curve_that_is_not_a_line(
-    module: Callable[[str], ModuleType],
+def test_the_committed_choice_rests_on_the_committed_times(
+    module: Callable[[str], ModuleType], fit: ModuleType
 ) -> None:
-    least = module("least_squares")
-    points = [0.1 * index for index in range(30)]
-
-    def residuals(at: list[float]) -> list[float]:
-        return [at[0] * math.exp(-at[1] * x) - 3 * math.exp(-0.7 * x) for x in points]
-
-    assert least.minimised(residuals, [1.0, 0.1]) == pytest.approx([3.0, 0.7], rel=1e-3)
-    assert least.solved([[0.0, 2.0], [4.0, 1.0]], [2.0, 9.0]) == pytest.approx([2.0, 1.0])
+    """Of the shapes that it was fitted to, the dispatcher names a plan near the fastest."""
+    measured = fit.samples(fit.times(fit.read(fit.KEPT)[::10]))
+    model, trees = module("model"), module("trees")
+    lost = fit.regrets(model.constants(), trees.trees(), measured)
+    assert len(lost) > 50
+    assert sum(lost) / len(lost) < 0.03
+    assert not {sample.problem.shape for sample in measured} & set(module("shape_sets").reported())

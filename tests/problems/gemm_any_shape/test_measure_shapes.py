@@ -111,7 +111,7 @@ def test_plans_alone_give_what_the_fit_reads(
     avoided = {every[1].step(problem).name}
     measuring.Measuring("bf16", Path("none"), avoided).alone(problem, 128, 0.4, 16)
     row = {"problem": "264x520x1032:tn"} | json.loads(capsys.readouterr().out.removeprefix("ROW "))
-    (sample,) = module("fit").samples([row])
+    (sample,) = module("fit").samples(module("fit").times([row]))
     left = [plan for plan in every if plan.step(problem).name not in avoided]
     assert {plan.name for plan in sample.plans} == {plan.name for plan in left}
     assert row["choice"] == every[0].name
