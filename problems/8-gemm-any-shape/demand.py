@@ -4,10 +4,10 @@
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 
-from families import Slicing
+from families import Slicing, Tiling
 from ladder import BOX, ELEMENT_BYTES, SMS
 from plans import Plan, Problem, as_read, cluster_tiles, clusters_at_once
 
@@ -66,7 +66,10 @@ def demand(plan: Plan, problem: Problem, sms: int = SMS) -> Demand:
     problem = as_read(problem)
     if isinstance(plan.config, Slicing):
         return _sliced(plan, plan.config, problem, sms)
-    return _persistent(plan, problem, sms)
+    counted = _persistent(plan, problem, sms)
+    if isinstance(plan.config, Tiling) and plan.config.kernel == "split_k":
+        return _split(plan, plan.config, counted)
+    return counted
 
 
 def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
@@ -107,6 +110,13 @@ def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
         copied=_copied(plan, problem),
         added=added,
     )
+
+
+def _split(plan: Plan, tiling: Tiling, counted: Demand) -> Demand:
+    """Return the counts of split_k: its blocks hand over through shared memory, not a workspace."""
+    tile_bytes = tiling.tile_m * tiling.tile_n * FLOAT_BYTES
+    slices = plan.units // plan.spread
+    return replace(counted, shared_steps=0, odd=False, sums=2.0 * tile_bytes, slices=slices)
 
 
 def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:

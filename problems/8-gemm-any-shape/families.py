@@ -13,7 +13,10 @@ LAYOUTS = ("nn", "nt", "tn", "tt")
 
 @dataclass(frozen=True)
 class Tiling:
-    """A configuration of stream_k, or of ping_pong; the macros are described in stream_k."""
+    """A configuration of stream_k, ping_pong or split_k; the macros are described in stream_k.
+
+    ``cluster``: blocks that share loads. ``store_boxes``: split_k stores from registers.
+    """
 
     consumers: int
     consumer_m: int
@@ -22,12 +25,12 @@ class Tiling:
     cluster: tuple[int, int] = (1, 1)
     group: int = 8
     store_boxes: int = 2
-    ping_pong: bool = False
+    kernel: str = "stream_k"
 
     @property
     def tile_m(self) -> int:
         """Rows of C in a tile."""
-        return 64 * self.consumer_m * (1 if self.ping_pong else self.consumers)
+        return 64 * self.consumer_m * (1 if self.kernel == "ping_pong" else self.consumers)
 
     @property
     def tile(self) -> tuple[int, int, int]:
@@ -37,13 +40,13 @@ class Tiling:
     @property
     def leaves_parts(self) -> bool:
         """Whether it can leave the parts of shared tiles to add_parts: see stream_k."""
-        return not self.ping_pong and self.consumer_m * self.tile_n <= 256
+        return self.kernel == "stream_k" and self.consumer_m * self.tile_n <= 256
 
     @property
     def name(self) -> str:
         """Tile (p: of ping_pong), cluster, height of a group of clusters, stages."""
         down, across = self.cluster
-        tile = f"{'p' * self.ping_pong}{self.tile_m}x{self.tile_n}"
+        tile = f"{'p' * (self.kernel == 'ping_pong')}{self.tile_m}x{self.tile_n}"
         return f"{tile}_c{down}x{across}_g{self.group}_s{self.stages}"
 
 
@@ -62,65 +65,97 @@ TILINGS = (
     Tiling(2, 1, 128, 6, (2, 1)),
     Tiling(2, 1, 128, 6, (1, 1), 16),
     Tiling(2, 1, 64, 8, (1, 1), 16, 1),
+    Tiling(2, 1, 224, 4, (2, 1), 16, 1),
+    Tiling(2, 2, 160, 3, (2, 1), 8, 1),
+    Tiling(3, 1, 192, 4, (1, 1), 16, 1),
+    Tiling(3, 1, 96, 5, (1, 1), 16, 1),
+    Tiling(2, 1, 96, 6, (1, 2), 16, 1),
+    Tiling(2, 1, 32, 8, (1, 1), 16, 1),
     Tiling(1, 1, 256, 5, (1, 1), 16),
     Tiling(1, 1, 128, 8, (1, 1), 16),
-    Tiling(2, 2, 192, 5, (1, 1), 16, 1, ping_pong=True),
-    Tiling(2, 2, 192, 5, (1, 2), 16, 1, ping_pong=True),
-    Tiling(2, 2, 128, 6, (1, 1), 16, ping_pong=True),
-    Tiling(2, 2, 128, 6, (1, 2), 16, ping_pong=True),
+    Tiling(1, 1, 96, 8, (1, 1), 16, 1),
+    Tiling(1, 1, 64, 8, (1, 1), 16, 1),
+    Tiling(1, 1, 32, 8, (1, 1), 16, 1),
+    Tiling(2, 2, 192, 5, (1, 1), 16, 1, kernel="ping_pong"),
+    Tiling(2, 2, 192, 5, (1, 2), 16, 1, kernel="ping_pong"),
+    Tiling(2, 2, 128, 6, (1, 1), 16, kernel="ping_pong"),
+    Tiling(2, 2, 128, 6, (1, 2), 16, kernel="ping_pong"),
 )
 """What stream_k and ping_pong are built with."""
+SPLITS = tuple(
+    Tiling(*sizes, (1, 1), 16, 0, "split_k")
+    for sizes in (
+        *((3, 1, 192, 4), (3, 1, 128, 5)),
+        *((2, 2, 128, 4), (2, 1, 256, 4), (2, 1, 192, 5), (2, 1, 160, 5)),
+        *((2, 1, 128, 7), (2, 1, 96, 7), (2, 1, 64, 8), (2, 1, 32, 8)),
+        *((1, 1, 256, 5), (1, 1, 128, 8), (1, 1, 64, 8), (1, 1, 32, 8)),
+    )
+)
+"""What split_k is built with."""
 
 NARROW = (8, 16, 32, 64, 128)
 """Columns of a tile of sliced: of C's rows, if they are few, or of its columns."""
 
 
-def stream_k(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
-    """Return stream_k or ping_pong for a layout.
+TOLD = {
+    "stream_k": ("stream-K", "What whole waves leave over is cut along K into equal parts."),
+    "ping_pong": (
+        "ping-pong",
+        "One consumer stores its tile while the other multiplies the next.",
+    ),
+    "split_k": (
+        "split-K",
+        "A cluster's blocks take a part of K each and add through shared memory.",
+    ),
+}
+"""A title and a sentence for each kernel of ``Tiling``."""
 
-    ``tma_store``: rows of C begin at multiples of 16 bytes.
+
+def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
+    """Return stream_k, ping_pong or split_k for a layout.
+
+    ``tma_store``: rows of C begin at multiples of 16 bytes; split_k is the same for others.
     """
     a_mn, b_mn = layout[0] == "t", layout[1] == "n"
     down, across = tiling.cluster
     boxes = tiling.consumers * tiling.store_boxes
     columns = -(-tiling.tile_n // BOX) * BOX if b_mn else tiling.tile_n  # in shared memory
+    split = tiling.kernel == "split_k"
+    name = f"{'split' if split else 'stream'}_{tiling.name}_{layout}"
+    macros = {
+        "A_MN": int(a_mn),
+        "B_MN": int(b_mn),
+        "CONSUMERS": tiling.consumers,
+        "CONSUMER_M": tiling.consumer_m,
+        "TILE_N": tiling.tile_n,
+        "STAGES": tiling.stages,
+        "CLUSTER_M": down,
+        "CLUSTER_N": across,
+        "GROUP": tiling.group,
+    }
+    stores = {} if split else {"TMA_STORE": int(tma_store), "STORE_BOXES": tiling.store_boxes}
     return Step(
-        f"stream_{tiling.name}_{layout}" + "_odd" * (not tma_store),
-        "ping-pong" if tiling.ping_pong else "stream-K",
-        "One consumer stores its tile while the other multiplies the next."
-        if tiling.ping_pong
-        else "What whole waves leave over is cut along K into equal parts.",
+        name if split or tma_store else f"{name}_odd",
+        *TOLD[tiling.kernel],
         HOPPER,
         (tiling.tile_m, tiling.tile_n, BOX),
         threads=128 * (1 + tiling.consumers),
         shared_bytes=ring_bytes(tiling.tile_m, columns, tiling.stages, boxes)
-        + 8 * tiling.consumers,
+        + 8 * tiling.consumers * (not split),
         stages=tiling.stages,
         cluster=tiling.cluster,
-        persistent=True,
-        maps="abc",
+        persistent=not split,
+        maps="ab" if split else "abc",
         box_rows=(
             BOX if a_mn else tiling.tile_m // across,
             BOX if b_mn else tiling.tile_n // down,
             BOX,
         ),
         align=1,
-        macros={
-            "A_MN": int(a_mn),
-            "B_MN": int(b_mn),
-            "TMA_STORE": int(tma_store),
-            "CONSUMERS": tiling.consumers,
-            "CONSUMER_M": tiling.consumer_m,
-            "TILE_N": tiling.tile_n,
-            "STAGES": tiling.stages,
-            "CLUSTER_M": down,
-            "CLUSTER_N": across,
-            "GROUP": tiling.group,
-            "STORE_BOXES": tiling.store_boxes,
-        },
-        source="ping_pong" if tiling.ping_pong else "stream_k",
+        macros=macros | stores,
+        source=tiling.kernel,
         pdl=True,
-        ping_pong=tiling.ping_pong,
+        ping_pong=tiling.kernel == "ping_pong",
     )
 
 

@@ -25,7 +25,7 @@ from measuring import describe, understood
 from model import Constants, us
 from plans import Plan, Problem, plans
 from shape_sets import reported
-from trees import Tree, factor
+from trees import Forest, Tree
 
 HERE = Path(__file__).parent
 VALIDATION, KEPT = HERE / "validation.json", HERE / "tuning.jsonl.xz"
@@ -155,7 +155,7 @@ def seen(by: Constants, sample: Sample) -> list[list[float]]:
     ]
 
 
-def grown(by: Constants, measured: Sequence[Sample]) -> list[Tree]:
+def grown(by: Constants, measured: Sequence[Sample]) -> Forest:
     """Return trees that predict the logarithm by which the constants miss each plan's time."""
     import lightgbm
     import numpy
@@ -165,7 +165,9 @@ def grown(by: Constants, measured: Sequence[Sample]) -> list[Tree]:
     weights = [(min(sample.times) / time) ** 4 for sample in measured for time in sample.times]
     data = lightgbm.Dataset(numpy.array(rows), missed, weight=weights)
     dump = lightgbm.train(GROWING, data, ROUNDS).dump_model()
-    return [_tree(each["tree_structure"]) for each in dump["tree_info"]]
+    kernels = {plan.kernel for sample in measured for plan in sample.plans}
+    grown_trees = [_tree(each["tree_structure"]) for each in dump["tree_info"]]
+    return Forest(grown_trees, frozenset(kernels))
 
 
 def _tree(structure: dict[str, Any]) -> Tree:
@@ -188,14 +190,12 @@ def _tree(structure: dict[str, Any]) -> Tree:
     return tree
 
 
-def regrets(by: Constants, forest: Sequence[Tree], measured: Sequence[Sample]) -> list[float]:
+def regrets(by: Constants, forest: Forest, measured: Sequence[Sample]) -> list[float]:
     """Return for each problem how much slower the predicted best is than the measured best."""
     values = []
     for sample in measured:
-        predicted = [
-            us(of, by) * factor(forest, row)
-            for of, row in zip(sample.demands, seen(by, sample), strict=True)
-        ]
+        rows = zip(sample.plans, sample.demands, seen(by, sample), strict=True)
+        predicted = [us(of, by) * forest.factor(plan.kernel, row) for plan, of, row in rows]
         chosen = min(range(len(predicted)), key=lambda place: predicted[place])
         values.append(sample.times[chosen] / min(sample.times) - 1)
     return values
@@ -218,7 +218,7 @@ def cross_validated(
     corrected: list[float] = []
     for kept, out in folds(measured):
         by = fitted([sample.fastest for sample in kept], begin)
-        alone += regrets(by, [], out)
+        alone += regrets(by, Forest(), out)
         corrected += regrets(by, grown(by, kept), out)
     return alone, corrected
 

@@ -212,7 +212,9 @@ class Library:
         if any(plan.copied):
             launch, matrices = self._copies(plan.copied, matrices)
             launches.append(launch)
-        make = self._stream if isinstance(plan.config, Tiling) else self._sliced
+        make = self._sliced
+        if isinstance(plan.config, Tiling):
+            make = self._split if plan.config.kernel == "split_k" else self._stream
         launches.append(make(plan, read, *matrices, stored(c)))
         return [*launches, self._sum(plan, read, stored(c))] if plan.added else launches
 
@@ -290,6 +292,17 @@ class Library:
         parameters, keep = arguments([*maps, *map(ctypes.c_void_p, pointers), *numbers])
         config = configured(step, plan.units * cluster, 0, pdl=self._pdl)
         return Launch(self._function(step), config, parameters, [*keep, parts, counters])
+
+    def _split(self, plan: Plan, problem: Problem, a: Matrix, b: Matrix, c: Matrix) -> Launch:
+        step = plan.step(problem)
+        maps = [
+            TensorMap(self._element, matrix, rows)
+            for matrix, rows in zip((a, b), step.box_rows, strict=False)
+        ]
+        numbers = map(ctypes.c_int, problem.shape)
+        parameters, keep = arguments([*maps, ctypes.c_void_p(c.address), *numbers])
+        config = configured(step, plan.units, plan.units // plan.spread, pdl=self._pdl)
+        return Launch(self._function(step), config, parameters, keep)
 
     def _sum(self, plan: Plan, problem: Problem, c: Matrix) -> Launch:
         """Return the launch that adds the parts which a product before it left."""

@@ -6,7 +6,6 @@ the same times by trees (``trees.py``).
 
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -15,7 +14,7 @@ from demand import LINE, Demand, demand
 from features import features
 from ladder import SMS
 from plans import Plan, Problem, plans
-from trees import Tree, factor, trees
+from trees import Forest, forest
 
 FITTED = Path(__file__).parent / "constants.json"
 SHARPNESS = 6.0
@@ -84,17 +83,15 @@ def choose(problem: Problem, sms: int = SMS) -> Plan:
 
 def ranked(problem: Problem, sms: int = SMS) -> list[Plan]:
     """Return all plans, the fastest by prediction first."""
-    by, forest = constants(), trees()
-    return sorted(plans(problem, sms), key=lambda plan: predicted(plan, problem, by, forest, sms))
+    by, grown = constants(), forest()
+    return sorted(plans(problem, sms), key=lambda plan: predicted(plan, problem, by, grown, sms))
 
 
-def predicted(
-    plan: Plan, problem: Problem, by: Constants, forest: Sequence[Tree], sms: int = SMS
-) -> float:
+def predicted(plan: Plan, problem: Problem, by: Constants, grown: Forest, sms: int = SMS) -> float:
     """Predict a plan's time in µs, up to a factor that all plans of a problem share."""
     of = demand(plan, problem, sms)
     counted = us(of, by)
-    return counted * factor(forest, features(plan, problem, of, counted))
+    return counted * grown.factor(plan.kernel, features(plan, problem, of, counted))
 
 
 def us(of: Demand, by: Constants) -> float:

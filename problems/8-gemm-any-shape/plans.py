@@ -4,13 +4,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from families import LAYOUTS, TILINGS, Slicing, Tiling, narrow_sizes, sliced, stream_k
+from families import LAYOUTS, SPLITS, TILINGS, Slicing, Tiling, narrow_sizes, sliced, tiled
 from ladder import BOX, CANDIDATES, SMS, Shape, Step
 
 CHUNK = 8
 """Elements of 16 bytes, which rows that TMA reads or writes have to be a multiple of."""
 PAIRS_OF_PAIRS = 32
-"""Clusters of four that surely run at once: a GPC of 18 multiprocessors holds four of them."""
+"""Clusters of four that surely run at once: a GPC of 18 multiprocessors holds four of them, or two
+of eight."""
 LEAST_STEPS = 2
 """Steps of K that a part of a tile has at least."""
 MOST_SLICES = 8
@@ -74,10 +75,10 @@ def as_read(problem: Problem) -> Problem:
 class Plan:
     """A kernel's configuration, into how many parts it cuts K, and what is copied before it.
 
-    ``spread``: stream_k's tiles (of a cluster) whose K is spread over all ``units``; sliced's
-    clusters for each tile. ``units``: stream_k's clusters; the blocks of sliced's cluster.
-    ``copied``: whether A and B are copied to rows that TMA reads. ``added``: whether a kernel of
-    its own adds stream_k's parts. A step of the ladder cuts nothing.
+    ``spread``: stream_k's tiles (of a cluster) whose K is spread over all ``units``, all tiles of
+    split_k; sliced's clusters for each tile. ``units``: stream_k's clusters; all blocks of split_k;
+    the blocks of sliced's cluster. ``copied``: whether A and B are copied to rows that TMA reads.
+    ``added``: whether a kernel of its own adds stream_k's parts. A step of the ladder cuts nothing.
     """
 
     config: Tiling | Slicing | Step
@@ -90,11 +91,20 @@ class Plan:
     def name(self) -> str:
         """A unique name."""
         if isinstance(self.config, Step):
-            return self.config.name
-        kind = "stream" if isinstance(self.config, Tiling) else "sliced"
+            return self.kernel
         copies = "".join(name for name, copy in zip("ab", self.copied, strict=True) if copy)
         cut = f"{self.spread}/{self.units}" + "r" * self.added
-        return f"{kind}_{self.config.name}/{cut}" + f"+{copies}" * bool(copies)
+        return f"{self.kernel}/{cut}" + f"+{copies}" * bool(copies)
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name, in whatever layout."""
+        if isinstance(self.config, Step):
+            return self.config.name
+        if isinstance(self.config, Slicing):
+            return f"sliced_{self.config.name}"
+        kind = "split" if self.config.kernel == "split_k" else "stream"
+        return f"{kind}_{self.config.name}"
 
     def step(self, problem: Problem) -> Step:
         """Return what to build."""
@@ -102,14 +112,13 @@ class Plan:
         if isinstance(self.config, Step):
             return self.config
         if isinstance(self.config, Tiling):
-            return stream_k(self.config, problem.layout, tma_store=problem.aligned[2])
+            return tiled(self.config, problem.layout, tma_store=problem.aligned[2])
         return sliced(self.config, problem.layout)
 
 
 def clusters_at_once(step: Tiling | Step, sms: int = SMS) -> int:
     """Return how many clusters run at the same time, with a block on each multiprocessor."""
-    size = math.prod(step.cluster)
-    return min(sms // size, PAIRS_OF_PAIRS) if size > 2 else sms // size
+    return _clusters_of(math.prod(step.cluster), sms)
 
 
 def cluster_tiles(step: Tiling | Step, shape: Shape) -> int:
@@ -122,7 +131,8 @@ def cluster_tiles(step: Tiling | Step, shape: Shape) -> int:
 def plans(problem: Problem, sms: int = SMS) -> list[Plan]:
     """Return every plan for a problem."""
     problem = as_read(problem)
-    return [*_streams(problem, sms), *_slices(problem, sms), *_rungs(problem, sms)]
+    streams, splits = _streams(problem, sms), _splits(problem, sms)
+    return [*streams, *splits, *_slices(problem, sms), *_rungs(problem, sms)]
 
 
 def _rungs(problem: Problem, sms: int) -> Iterator[Plan]:
@@ -144,18 +154,36 @@ def _streams(problem: Problem, sms: int) -> Iterator[Plan]:
     steps = -(-problem.shape[2] // BOX)
     a, b, _ = problem.aligned
     for tiling in TILINGS:
-        if not _fits(tiling, problem.shape) or (tiling.ping_pong and _climbs(problem)):
+        if not _fits(tiling, problem.shape) or (tiling.kernel == "ping_pong" and _climbs(problem)):
             continue
         tiles, at_once = cluster_tiles(tiling, problem.shape), clusters_at_once(tiling, sms)
         waves = -(-tiles // at_once)
         yield Plan(tiling, 0, -(-tiles // waves), (not a, not b))
-        if tiling.ping_pong:
+        if tiling.kernel == "ping_pong":
             continue
         for spread, units in _cuts(tiles, at_once, steps):
             yield Plan(tiling, spread, units, (not a, not b))
         most = min(at_once // tiles, steps // LEAST_STEPS) if tiling.leaves_parts else 0
         for count in sorted({most, most // 2} - {0, 1}):
             yield Plan(tiling, tiles, tiles * count, (not a, not b), added=True)
+
+
+def _splits(problem: Problem, sms: int) -> Iterator[Plan]:
+    """Yield split_k's plans: all clusters run at once, and each block has a few steps."""
+    steps = -(-problem.shape[2] // BOX)
+    a, b, _ = problem.aligned
+    for tiling in (each for each in SPLITS if _fits(each, problem.shape)):
+        tiles, blocks = cluster_tiles(tiling, problem.shape), 2
+        while blocks <= min(MOST_SLICES, steps // LEAST_STEPS):
+            if tiles > _clusters_of(blocks, sms):
+                break
+            yield Plan(tiling, tiles, tiles * blocks, (not a, not b))
+            blocks *= 2
+
+
+def _clusters_of(blocks: int, sms: int) -> int:
+    """Return how many clusters of so many blocks surely run at the same time."""
+    return sms // blocks if blocks <= 2 else PAIRS_OF_PAIRS * 4 // blocks
 
 
 def _fits(tiling: Tiling, shape: Shape) -> bool:

@@ -40,14 +40,15 @@ UNITS = {
 KINDS: dict[str, Callable[[Plan], bool]] = {
     "cut": lambda plan: parts(plan) > 1,
     "copied": lambda plan: any(plan.copied),
-    "sliced": lambda plan: plan.name.startswith("sliced"),
+    "split": lambda plan: plan.kernel.startswith("split"),
+    "sliced": lambda plan: plan.kernel.startswith("sliced"),
 }
 """Kinds of plans whose gain over all others is stated."""
 
 
 def parts(plan: Plan) -> int:
     """Return into how many parts K is cut, for stream-K 2."""
-    if plan.name.startswith("sliced"):
+    if plan.kernel.startswith("sliced"):
         return plan.units * plan.spread
     return 2 if plan.spread else 1
 

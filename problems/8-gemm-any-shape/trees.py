@@ -13,6 +13,8 @@ from pathlib import Path
 from features import NAMES
 
 GROWN = Path(__file__).parent / "trees.json"
+UNTIMED = 10.0
+"""By how much a kernel has to be predicted faster, if others were timed and it was not."""
 
 
 @dataclass(frozen=True)
@@ -37,26 +39,39 @@ class Tree:
         return self.values[-1 - node]
 
 
-def factor(trees: Sequence[Tree], seen: Sequence[float]) -> float:
-    """Return by what to multiply the time that the counts predict; 1 without trees."""
-    return math.exp(sum(tree.value(seen) for tree in trees))
+@dataclass(frozen=True)
+class Forest:
+    """The trees, and the kernels of the plans that they were grown on, as ``Plan.kernel`` names."""
+
+    trees: Sequence[Tree] = ()
+    kernels: frozenset[str] = frozenset()
+
+    def factor(self, kernel: str, seen: Sequence[float]) -> float:
+        """Return by what to multiply the time that the counts predict; 1 without trees."""
+        if self.kernels and kernel not in self.kernels:
+            return UNTIMED
+        return math.exp(sum(tree.value(seen) for tree in self.trees))
 
 
 @cache
-def trees() -> list[Tree]:
-    """Return the trees that were saved; none if there are none.
+def forest() -> Forest:
+    """Return the forest that was saved; an empty one if there is none.
 
-    Raises ValueError if they were grown on other features.
+    Raises ValueError if it was grown on other features.
     """
     if not GROWN.exists():
-        return []
+        return Forest()
     saved = json.loads(GROWN.read_text(encoding="utf-8"))
     if tuple(saved["features"]) != NAMES:
         raise ValueError(f"{GROWN} was grown on other features: run fit.py")
-    return [Tree(*tree) for tree in saved["trees"]]
+    return Forest([Tree(*tree) for tree in saved["trees"]], frozenset(saved["kernels"]))
 
 
-def save(grown: Sequence[Tree]) -> None:
-    """Write what ``trees`` then returns."""
-    saved = {"features": NAMES, "trees": [astuple(tree) for tree in grown]}
+def save(grown: Forest) -> None:
+    """Write what ``forest`` then returns."""
+    saved = {
+        "features": NAMES,
+        "kernels": sorted(grown.kernels),
+        "trees": [astuple(tree) for tree in grown.trees],
+    }
     GROWN.write_text(json.dumps(saved, separators=(",", ":")) + "\n", encoding="utf-8")

@@ -14,6 +14,7 @@
 // Protocol: h3's within a block; `full` also takes an arrival of each loading thread where an operand does not come by TMA. Then
 // all write their sums to their own shared memory, cluster_sync, and block r adds and stores the r-th part of the tile's rows of D.
 // The second cluster_sync keeps every block there until its sums have been read.
+#include "cluster.cuh"
 #include "realign.cuh"
 #include "wgmma.cuh"
 
@@ -67,22 +68,9 @@ __device__ __forceinline__ void load_boxes(uint32_t to, const CUtensorMap* map, 
   for (int i = 0; i < (MN ? SPAN / 64 : 1); ++i)
     tma_load(to + i * BOX_BYTES, map, barrier, MN ? along0 + i * 64 : k0, MN ? k0 : along0);
 }
-__device__ __forceinline__ float peek(uint32_t address, uint32_t block) {
-  float v;
-  asm volatile("{ .reg .b32 remote; mapa.shared::cluster.u32 remote, %1, %2;\nld.shared::cluster.f32 %0, [remote]; }"
-               : "=f"(v)
-               : "r"(address), "r"(block)
-               : "memory");
-  return v;
-}
 __device__ __forceinline__ void put(uint32_t sums, int row, int column, float v) {
   const int place = D_TRANSPOSED ? column * PITCH + row : row * PITCH + column;
   asm volatile("st.shared.f32 [%0], %1;" ::"r"(sums + place * 4), "f"(v) : "memory");
-}
-__device__ __forceinline__ uint32_t cluster_size() {
-  uint32_t size;
-  asm volatile("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(size));
-  return size;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)

@@ -24,10 +24,9 @@ constexpr int BOXES = CONSUMER_M * ACROSS;                                 // of
 constexpr int COUNT = TILE_N / 2;                                       // accumulators of a thread for 64 rows
 constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16) + CONSUMERS * (STORE_BOXES * BOX_BYTES + 8);
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
-static_assert(TILE_N % 32 == 0 && TILE_N <= 256 && (CONSUMERS == 1 || CONSUMERS == 2) && CLUSTER_M <= 2 && CLUSTER_N <= 2);
+static_assert(TILE_N % 32 == 0 && TILE_N <= 256 && CONSUMERS <= 3 && CLUSTER_M <= 2 && CLUSTER_N <= 2);
 static_assert(BOXES % STORE_BOXES == 0 && STAGES >= 2 && SHARED_BYTES <= 232448);
 constexpr bool LEAVES_PARTS = CONSUMER_M * COUNT <= 128; // with more accumulators the addresses spill
-constexpr bool MOVE_REGISTERS = CONSUMERS == 2; // 224 + 224 + 56 = 3 * 168
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
     stream_k(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
@@ -55,7 +54,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
   int stage = 0;
   uint32_t phase = 0;
   if (warpgroup == 0) { // producer
-    if constexpr (MOVE_REGISTERS) registers_give<56>();
+    if constexpr (MOVE_REGISTERS) registers_give<LOADER_REGISTERS>();
     if (threadIdx.x == 0) {
       const int part_a = beside * A_PART, part_b = below * B_PART;
       const uint16_t share_a = CLUSTER_N > 1 ? (1u << below) * (1u + (1u << CLUSTER_M)) : 1u; // ranks of the same row, of the same column
@@ -79,7 +78,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
       }
     }
   } else { // consumers
-    if constexpr (MOVE_REGISTERS) registers_take<224>();
+    if constexpr (MOVE_REGISTERS) registers_take<REGISTERS>();
     const int consumer = warpgroup - 1, thread = threadIdx.x % 128;
     const bool leader = thread == 0;
     const bool releases = thread < CLUSTER && (thread % CLUSTER_M == below || thread / CLUSTER_M == beside);

@@ -3,6 +3,10 @@
 #pragma once
 #include "wgmma.cuh"
 
+// What the producer gives to the consumers: 56 + 2 * 224 = 3 * 168, and 32 + 3 * 160 = 4 * 128, as many as a thread begins with.
+constexpr bool MOVE_REGISTERS = CONSUMERS > 1;
+constexpr int LOADER_REGISTERS = CONSUMERS == 2 ? 56 : 32, REGISTERS = CONSUMERS == 2 ? 224 : 160;
+
 struct Place {
   int row, column; // of a block's tile, in elements
 };

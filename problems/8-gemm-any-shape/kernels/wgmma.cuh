@@ -30,6 +30,13 @@ __device__ __forceinline__ void wgmma_of(float (&d)[32], uint64_t a, uint64_t b,
   asm volatile(WGMMA_OF("64", NAMES_0, "%32", "%33", "%34", "%35", "%36") : REGISTERS_32(d, 0) : OPERANDS);
 }
 template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[48], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("96", NAMES_0 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47",
+                        "%48", "%49", "%50", "%51", "%52")
+               : REGISTERS_32(d, 0), REGISTERS_8(d, 32), REGISTERS_8(d, 40)
+               : OPERANDS);
+}
+template <int MN_A, int MN_B>
 __device__ __forceinline__ void wgmma_of(float (&d)[64], uint64_t a, uint64_t b, int accumulate) {
   asm volatile(WGMMA_OF("128", NAMES_0 "," NAMES_1, "%64", "%65", "%66", "%67", "%68")
                : REGISTERS_32(d, 0), REGISTERS_32(d, 32)
@@ -46,6 +53,13 @@ template <int MN_A, int MN_B>
 __device__ __forceinline__ void wgmma_of(float (&d)[96], uint64_t a, uint64_t b, int accumulate) {
   asm volatile(WGMMA_OF("192", NAMES_0 "," NAMES_1 "," NAMES_2, "%96", "%97", "%98", "%99", "%100")
                : REGISTERS_32(d, 0), REGISTERS_32(d, 32), REGISTERS_32(d, 64)
+               : OPERANDS);
+}
+template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[112], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("224", NAMES_0 "," NAMES_1 "," NAMES_2 ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111",
+                        "%112", "%113", "%114", "%115", "%116")
+               : REGISTERS_32(d, 0), REGISTERS_32(d, 32), REGISTERS_32(d, 64), REGISTERS_8(d, 96), REGISTERS_8(d, 104)
                : OPERANDS);
 }
 template <int MN_A, int MN_B>

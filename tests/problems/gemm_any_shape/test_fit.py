@@ -60,7 +60,7 @@ def rows(
         problem = plans.Problem(shape, ("nn", "nt", "tn", "tt")[index % 4])
         times = {}
         for plan in plans.plans(problem):
-            own = habits.setdefault(plan.config.name, source.gauss(0, habit))
+            own = habits.setdefault(plan.kernel, source.gauss(0, habit))
             noise = source.gauss(0, 0.005) if habit else 0.0
             times[plan.name] = model.us(demand(plan, problem), by) * math.exp(own + noise)
         best = min(times, key=lambda name: times[name])
@@ -156,11 +156,14 @@ def test_regret_is_the_choice_over_the_best(
     )
     pair = [order[0], next(plan for plan in order if plan.config != order[0].config)]
     sample = fit.Sample(problem, pair, [demand(plan, problem) for plan in pair], [15.0, 10.0])
-    assert fit.regrets(by, [], [sample]) == [0.5]
+    trees = module("trees")
+    assert fit.regrets(by, trees.Forest(), [sample]) == [0.5]
     first, second = (row[0] for row in fit.seen(by, sample))  # log_us
     assert first < second
-    slower = module("trees").Tree([0], [(first + second) / 2], [-1], [-2], [9.0, 0.0])
-    assert fit.regrets(by, [slower], [sample]) == [0.0]
+    slower = trees.Tree([0], [(first + second) / 2], [-1], [-2], [9.0, 0.0])
+    assert fit.regrets(by, trees.Forest([slower]), [sample]) == [0.0]
+    timed = trees.Forest([], frozenset({pair[1].kernel}))
+    assert fit.regrets(by, timed, [sample]) == [0.0]  # the other was never measured
 
 
 def test_a_branch_is_taken_up_to_its_threshold(module: Callable[[str], ModuleType]) -> None:
@@ -170,8 +173,10 @@ def test_a_branch_is_taken_up_to_its_threshold(module: Callable[[str], ModuleTyp
     assert tree.value([5.5, 2.0]) == 0.2
     assert tree.value([0.0, 2.1]) == 0.3
     stump = trees.Tree([], [], [], [], [0.5])
-    assert trees.factor([tree, stump], [5.0, 2.0]) == pytest.approx(math.exp(0.6))
-    assert trees.factor([], [5.0, 2.0]) == 1.0
+    forest = trees.Forest([tree, stump], frozenset({"sliced_m16_tt"}))
+    assert forest.factor("sliced_m16_tt", [5.0, 2.0]) == pytest.approx(math.exp(0.6))
+    assert forest.factor("sliced_m32_tt", [5.0, 2.0]) == trees.UNTIMED
+    assert trees.Forest().factor("sliced_m32_tt", [5.0, 2.0]) == 1.0
 
 
 def test_trees_are_read_with_the_features_they_were_grown_on(
@@ -179,11 +184,13 @@ def test_trees_are_read_with_the_features_they_were_grown_on(
 ) -> None:
     trees = module("trees")
     monkeypatch.setattr(trees, "GROWN", tmp_path / "trees.json")
-    read = trees.trees.__wrapped__
-    assert read() == []
-    tree = trees.Tree([1], [2.0], [-1], [-2], [0.1, 0.2])
-    trees.save([tree])
-    assert read() == [tree]
+    read = trees.forest.__wrapped__
+    assert read() == trees.Forest()
+    grown = trees.Forest(
+        [trees.Tree([1], [2.0], [-1], [-2], [0.1, 0.2])], frozenset({"sliced_m16_tt"})
+    )
+    trees.save(grown)
+    assert read() == grown
     monkeypatch.setattr(trees, "NAMES", ("another",))
     with pytest.raises(ValueError, match=r"trees\.json was grown on other features: run fit\.py"):
         read()
@@ -208,7 +215,7 @@ def test_the_committed_choice_rests_on_the_committed_times(
     """Of the shapes that it was fitted to, the dispatcher names a plan near the fastest."""
     measured = fit.samples(fit.times(fit.read(fit.KEPT)[::10]))
     model, trees = module("model"), module("trees")
-    lost = fit.regrets(model.constants(), trees.trees(), measured)
+    lost = fit.regrets(model.constants(), trees.forest(), measured)
     assert len(lost) > 50
     assert sum(lost) / len(lost) < 0.03
     assert not {sample.problem.shape for sample in measured} & set(module("shape_sets").reported())

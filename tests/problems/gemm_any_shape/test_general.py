@@ -24,6 +24,25 @@ def attributes(config: object) -> list[tuple[int, ...]]:
     return [struct.unpack("<18I", ctypes.string_at(begin + i * size, size)) for i in range(count)]
 
 
+class Operand:
+    """What a plan is bound to, in place of a tensor."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self.shape = rows, columns
+
+    def data_ptr(self) -> int:
+        return 256
+
+    def stride(self, _: int) -> int:
+        return self.shape[1]
+
+
+def integers(launch: object, first: int, many: int) -> list[int]:
+    """Return a launch's integer arguments from its ``first`` on."""
+    pointers = launch.parameters  # type: ignore[attr-defined]
+    return [ctypes.c_int.from_address(pointers[first + at]).value for at in range(many)]
+
+
 def test_a_cluster_has_three_dimensions(
     general: ModuleType, module: Callable[[str], ModuleType]
 ) -> None:
@@ -39,6 +58,7 @@ def test_a_cluster_has_three_dimensions(
     [
         ("stream_k", ["CUtensorMap"] * 3 + ["element*", "float*", "int*"] + ["int"] * 4),
         ("ping_pong", ["CUtensorMap"] * 3 + ["element*", "float*", "int*"] + ["int"] * 4),
+        ("split_k", ["CUtensorMap"] * 2 + ["element*"] + ["int"] * 3),
         ("add_parts", ["float*", "element*"] + ["int"] * 5),
         (
             "sliced",
@@ -135,16 +155,6 @@ def test_what_adds_parts_reads_what_was_left(
         def data_ptr(self) -> int:
             return 4096
 
-    class Operand:
-        def __init__(self, rows: int, columns: int) -> None:
-            self.shape = rows, columns
-
-        def data_ptr(self) -> int:
-            return 256
-
-        def stride(self, _: int) -> int:
-            return self.shape[1]
-
     plans = module("plans")
     problem = plans.Problem((200, 300, 4096), "nt")
     plan = next(
@@ -156,12 +166,26 @@ def test_what_adds_parts_reads_what_was_left(
     left, added = library.bind(plan, problem, *(Operand(*size) for size in problem.stored))
     count = plan.units // plan.spread
 
-    def integers(launch: object, first: int, many: int) -> list[int]:
-        pointers = launch.parameters  # type: ignore[attr-defined]
-        return [ctypes.c_int.from_address(pointers[first + at]).value for at in range(many)]
-
     assert ctypes.c_void_p.from_address(left.parameters[5]).value is None  # no counters
     assert integers(left, 6, 4) == [200, 300, 4096, plan.spread]
     assert integers(added, 2, 5) == [200, 300, 256, 384, count]
     assert max(allocated) >= 4 * 256 * 384 * count
     assert added.config.grid[0] * 256 >= 200 * 75
+
+
+def test_a_split_tile_is_launched_as_a_cluster(
+    general: ModuleType, module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(general, "call_driver", lambda *_: None)
+    monkeypatch.setattr(general.Library, "_function", lambda *_: ctypes.c_void_p(1))
+    plans = module("plans")
+    problem = plans.Problem((200, 300, 4096), "nt")
+    plan = next(
+        p for p in plans.plans(problem) if p.name.startswith("split_128x128") and p.units == 24
+    )
+    operands = (Operand(*size) for size in problem.stored)
+    (launch,) = general.Library("bf16", allocate=lambda _: None).bind(plan, problem, *operands)
+    assert plan.spread == 6
+    assert launch.config.grid[0] == 24
+    assert [each[:3] for each in attributes(launch.config)] == [(6, 0, 1), (4, 0, 4)]
+    assert integers(launch, 3, 3) == [200, 300, 4096]

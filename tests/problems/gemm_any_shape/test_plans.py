@@ -68,6 +68,9 @@ def test_tma_reads_only_rows_at_multiples_of_16_bytes(
             assert a
             assert b
             assert c
+        elif step.source == "split_k":
+            assert plan.copied == (not a, not b)
+            assert "TMA_STORE" not in step.macros
         elif step.maps == "abc":
             assert plan.copied == (not a, not b)
             assert step.macros["TMA_STORE"] == c
@@ -157,7 +160,32 @@ def test_parts_for_another_kernel_are_as_many_for_every_tile(plans: ModuleType) 
             assert step.macros["CONSUMER_M"] * step.macros["TILE_N"] <= 256  # LEAVES_PARTS
 
 
+@pytest.mark.parametrize(("shape", "layout"), CASES)
+def test_split_tiles_fit_the_device_at_once(
+    plans: ModuleType, shape: tuple[int, int, int], layout: str
+) -> None:
+    """A second wave of clusters would cost more than the cut gains; no block may have no step."""
+    problem = plans.Problem(shape, layout)
+    for plan in plans.plans(problem):
+        step = plan.step(problem)
+        if step.source == "split_k":
+            parts = plan.units // plan.spread
+            assert plan.spread * parts == plan.units <= 132
+            assert parts in (2, 4, 8)
+            assert -(-shape[2] // 64) >= 2 * parts
+            pitch = 4 * (step.tile[1] + 8)
+            assert step.tile[0] * pitch <= step.shared_bytes  # the sums take the stages' place
+            assert step.tile[0] % parts == 0
+
+
+def test_a_product_of_few_tiles_can_be_split(plans: ModuleType) -> None:
+    few = [plan.name for plan in plans.plans(plans.Problem((512, 2304, 6912), "tt"))]
+    assert {"split_128x256_c1x1_g16_s4/36/72", "split_256x128_c1x1_g16_s4/36/72"} <= set(few)
+    many = plans.plans(plans.Problem((8192, 8192, 8192), "tt"))
+    assert not any(plan.name.startswith("split") for plan in many)
+
+
 def test_the_smallest_tile_is_always_there(plans: ModuleType) -> None:
     for shape in ((1, 1, 64), (40, 64, 88)):
         found = [plan.name for plan in plans.plans(plans.Problem(shape, "tn"))]
-        assert any(name.startswith("stream_64x128") for name in found)
+        assert any(name.startswith("stream_64x32") for name in found)

@@ -1,0 +1,121 @@
+// A GEMM for few tiles: a tile per cluster, whose blocks take an equal part of K each and add up through each other's shared memory,
+// as in h10, but with stream_k's tiles, in either order of A and of B, and in as many parts as the launch says (the cluster's size).
+//
+// stream_k cuts K, too, but its units hand over their sums through L2: 96 units of 128 x 192 write and read 19 MB. Here a block keeps
+// its sums where the ring was. After cluster_sync it adds and stores an equal part of the tile's rows, reading the other blocks'.
+//
+//   A_MN, B_MN, CONSUMERS, CONSUMER_M, TILE_N, STAGES, GROUP   as in stream_k; clusters share no loads
+//
+// Protocol: h3's within a block. The last cluster_sync keeps every block there until its sums have been read.
+#include "chunk.cuh"
+#include "cluster.cuh"
+#include "tiles.cuh"
+#include "work.cuh"
+
+constexpr int CONSUMER_ROWS = 64 * CONSUMER_M, TILE_M = CONSUMERS * CONSUMER_ROWS;
+constexpr int ADDING = 128 * CONSUMERS, THREADS = 128 + ADDING;
+constexpr int B_COLUMNS = B_MN ? ceil_div(TILE_N, 64) * 64 : TILE_N; // boxes of 64 columns: the last may be cut
+constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * B_COLUMNS * 2, STAGE_BYTES = A_BYTES + B_BYTES;
+constexpr int COUNT = TILE_N / 2;   // accumulators of a thread for 64 rows
+constexpr int PITCH = TILE_N + 8;   // fp32 of a row of sums: pairs of eight rows lie in different banks
+constexpr int CHUNKS = TILE_N / CHUNK, BATCH = 4;
+constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16);
+LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
+static_assert(TILE_N % 32 == 0 && TILE_N <= 256 && CONSUMERS <= 3 && CLUSTER_M == 1 && CLUSTER_N == 1);
+static_assert(STAGES >= 2 && SHARED_BYTES <= 232448);
+static_assert(TILE_M * PITCH * 4 <= STAGES * STAGE_BYTES, "the sums take the stages' place");
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    split_k(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b, element* c, int m, int n, int k) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const uint32_t ring = shared_address(memory);
+  const uint32_t full = ring + STAGES * STAGE_BYTES, empty = full + STAGES * 8;
+  const int parts = cluster_size(), rank = cluster_rank(), steps = ceil_div(k, TILE_K);
+  const int begin = steps * rank / parts, end = steps * (rank + 1) / parts;
+  const Place at = place<TILE_M>(blockIdx.x / parts, m, n, 0);
+  const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
+
+  let_next_start();
+  if (threadIdx.x == 0) {
+    prepare_ring(&map_a, &map_b, full, empty, CONSUMERS);
+    barrier_init_fence();
+  }
+  __syncthreads();
+
+  int stage = 0;
+  uint32_t phase = 0;
+  if (warpgroup == 0) { // producer
+    if constexpr (MOVE_REGISTERS) registers_give<LOADER_REGISTERS>();
+    if (threadIdx.x == 0) {
+      wait_for_previous();
+      for (int step = begin; step < end; ++step) {
+        const uint32_t a = ring + stage * STAGE_BYTES;
+        barrier_wait(empty + 8 * stage, phase ^ 1);
+        barrier_expect(full + 8 * stage, STAGE_BYTES);
+        load_part<A_MN, TILE_M>(a, &map_a, full + 8 * stage, at.row, step * TILE_K, 1, false);
+        load_part<B_MN, B_COLUMNS>(a + A_BYTES, &map_b, full + 8 * stage, at.column, step * TILE_K, 1, false);
+        if (++stage == STAGES) stage = 0, phase ^= 1;
+      }
+    }
+    cluster_sync();
+    cluster_sync();
+  } else { // consumers
+    if constexpr (MOVE_REGISTERS) registers_take<REGISTERS>();
+    const int consumer = warpgroup - 1, thread = threadIdx.x % 128;
+    float sums[CONSUMER_M][COUNT];
+    int previous = 0;
+    for (int step = begin; step < end; ++step) {
+      const uint32_t a = ring + stage * STAGE_BYTES + bytes_to<A_MN>(consumer * CONSUMER_ROWS);
+      const uint32_t b = ring + stage * STAGE_BYTES + A_BYTES;
+      barrier_wait(full + 8 * stage, phase);
+      wgmma_fence();
+#pragma unroll
+      for (int i = 0; i < TILE_K / 16; ++i)
+#pragma unroll
+        for (int j = 0; j < CONSUMER_M; ++j)
+          wgmma_of<A_MN, B_MN>(sums[j], descriptor_of<A_MN>(a + bytes_to<A_MN>(j * 64), i), descriptor_of<B_MN>(b, i),
+                               step - begin + i > 0);
+      wgmma_commit();
+      wgmma_wait<1>();
+      if (thread == 0 && step > begin) barrier_arrive(empty + 8 * previous);
+      previous = stage;
+      if (++stage == STAGES) stage = 0, phase ^= 1;
+    }
+    wgmma_wait<0>();
+#pragma unroll
+    for (int j = 0; j < CONSUMER_M; ++j) accumulators_ready(sums[j]);
+    asm volatile("bar.sync 1, %0;" ::"n"(ADDING) : "memory"); // all consumers have multiplied their last stage
+#pragma unroll
+    for (int j = 0; j < CONSUMER_M; ++j)
+#pragma unroll
+      for (int i = 0; i < COUNT; i += 2) {
+        const int y = consumer * CONSUMER_ROWS + j * 64 + sum_row(thread, i);
+        asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(ring + (y * PITCH + sum_column(thread, i)) * 4), "f"(sums[j][i]),
+                     "f"(sums[j][i + 1])
+                     : "memory");
+      }
+    cluster_sync();
+
+    // This block's rows, a chunk a thread at a time, added in the order of blocks: the same sum in every run.
+    const int first = TILE_M * rank / parts, count = (TILE_M * (rank + 1) / parts - first) * CHUNKS;
+    for (int base = threadIdx.x - 128; base < count; base += ADDING * BATCH) {
+      float4 added[BATCH] = {};
+      for (int block = 0; block < parts; ++block) {
+        float4 v[BATCH];
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i) {
+          const int chunk = min(base + i * ADDING, count - 1);
+          v[i] = peek_four(ring + ((first + chunk / CHUNKS) * PITCH + chunk % CHUNKS * CHUNK) * 4, block);
+        }
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i) add(added[i], v[i]);
+      }
+#pragma unroll
+      for (int i = 0; i < BATCH; ++i) {
+        const int chunk = base + i * ADDING, y = at.row + first + chunk / CHUNKS, x = at.column + chunk % CHUNKS * CHUNK;
+        if (chunk < count && y < m && x < n) store_chunk(added[i], c, y, x, n);
+      }
+    }
+    cluster_sync();
+  }
+}
