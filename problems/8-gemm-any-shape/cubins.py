@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from families import ADD_PARTS, ALIGN_ROWS, LAYOUTS
+from families import ADD_PARTS, ALIGN_ROWS, LAYOUTS, TRANSPOSE
 from ladder import FOLDER, HOPPER, BuildError, Built, Step, build_rung, command, read_log
 from plans import Problem, plans
 from shape_sets import ODD, reported, tuning
@@ -82,7 +82,7 @@ def steps(layouts: list[str]) -> list[Step]:
     own = [step for step in found.values() if (KERNELS / step.file).exists()]
     rungs = [step for step in found.values() if step not in own]
     climbed = [replace(step, pdl=pdl) for step in rungs for pdl in (True, False)]
-    return [ALIGN_ROWS, ADD_PARTS, *own, *climbed]
+    return [ALIGN_ROWS, TRANSPOSE, ADD_PARTS, *own, *climbed]
 
 
 def _digest(step: Step) -> str:

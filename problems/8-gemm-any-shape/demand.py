@@ -123,7 +123,8 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:
     m, n, k = problem.shape
     wide, few = (n, m) if slicing.few_rows else (m, n)
     crossing = _crossing(plan, problem)
-    crosses = crossing[::-1] if slicing.few_rows else crossing
+    wide_crosses, few_crosses = crossing[::-1] if slicing.few_rows else crossing
+    crosses = wide_crosses, few_crosses and not slicing.transposed
     blocks = -(-wide // 128) * -(-few // slicing.narrow) * plan.units * plan.spread
     stage_bytes = (128 + slicing.narrow) * LINE
     by_tma = slicing.x_tma, slicing.y_tma
@@ -151,7 +152,7 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:
         slices=plan.units,
         groups=plan.spread,
         memory=_memory(problem),
-        copied=0,
+        copied=2 * ELEMENT_BYTES * few * k * slicing.transposed,
         added=0,
     )
 

@@ -4,7 +4,7 @@ A layout names how A and B lie, in BLAS's letters: "nn" is A of M by K and B of 
 first place is A of K by M, in the second B of N by K, as ``nn.Linear`` keeps its weight.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ladder import BOX, ELEMENT_BYTES, HOPPER, MAX_SHARED, Step, ring_bytes
 
@@ -163,13 +163,15 @@ def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
 class Slicing:
     """A configuration of sliced. ``few_rows``: C's rows are the narrow side, else its columns.
 
-    ``x_tma``, ``y_tma``: whether the wide and the narrow operand come by TMA.
+    ``x_tma``, ``y_tma``: whether the wide and the narrow operand come by TMA. ``transposed``: the
+    narrow one has rows of k, and a transposed copy is read in its place.
     """
 
     few_rows: bool
     narrow: int
     x_tma: bool
     y_tma: bool
+    transposed: bool = False
 
     @property
     def stages(self) -> int:
@@ -180,8 +182,9 @@ class Slicing:
 
     @property
     def name(self) -> str:
-        """The narrow side's place and size, and which operands come by TMA."""
+        """The narrow side's place and size, which operands come by TMA (c: a transposed copy)."""
         loads = "".join("t" if tma else "r" for tma in (self.x_tma, self.y_tma))
+        loads = loads[0] + "c" if self.transposed else loads
         return f"{'m' if self.few_rows else 'n'}{self.narrow}_{loads}"
 
 
@@ -190,6 +193,9 @@ def sliced(slicing: Slicing, layout: str) -> Step:
 
     With few rows of C, the wide operand is the transposed B and the narrow one the transposed A.
     """
+    if slicing.transposed:
+        turned = "n" + layout[1] if slicing.few_rows else layout[0] + "t"
+        return sliced(replace(slicing, transposed=False), turned)
     a_mn, b_mn = layout[0] == "t", layout[1] == "n"
     x_mn, y_mn = (b_mn, a_mn) if slicing.few_rows else (a_mn, b_mn)
     loaders = 1 if slicing.x_tma and slicing.y_tma else 2
@@ -220,9 +226,8 @@ def sliced(slicing: Slicing, layout: str) -> Step:
     )
 
 
-def narrow_sizes(layout: str, *, few_rows: bool) -> tuple[int, ...]:
+def narrow_sizes(*, rows_of_k: bool) -> tuple[int, ...]:
     """Return the sizes of sliced's narrow side: at least 64 where that operand has rows of k."""
-    rows_of_k = layout[0] == "t" if few_rows else layout[1] == "n"
     return tuple(size for size in NARROW if size >= BOX or not rows_of_k)
 
 
@@ -237,6 +242,18 @@ ALIGN_ROWS = Step(
     pdl=True,
 )
 """The copy; its tile: 16-byte chunks of a thread, elements of a chunk."""
+
+TRANSPOSE = Step(
+    "transpose",
+    "transposed copy",
+    "TMA reads rows of a few elements slowly.",
+    HOPPER,
+    (BOX, BOX, 1),
+    threads=256,
+    align=1,
+    pdl=True,
+)
+"""The transposed copy; its tile: rows of a block, columns at most."""
 
 ADD_PARTS = Step(
     "add_parts",

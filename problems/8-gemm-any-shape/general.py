@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cubins import CACHE, build
-from families import ADD_PARTS, ALIGN_ROWS, Tiling
+from families import ADD_PARTS, ALIGN_ROWS, TRANSPOSE, Slicing, Tiling
 from ladder import (
     BOX,
     DATA_TYPES,
@@ -212,6 +212,10 @@ class Library:
         if any(plan.copied):
             launch, matrices = self._copies(plan.copied, matrices)
             launches.append(launch)
+        if isinstance(plan.config, Slicing) and plan.config.transposed:
+            narrow = 0 if plan.config.few_rows else 1
+            launch, matrices[narrow] = self._transposed("ab"[narrow], matrices[narrow])
+            launches.append(launch)
         make = self._sliced
         if isinstance(plan.config, Tiling):
             make = self._split if plan.config.kernel == "split_k" else self._stream
@@ -274,6 +278,19 @@ class Library:
         parameters, kept = arguments([copies[0], copies[-1], ctypes.c_int(blocks[0])])
         config = configured(ALIGN_ROWS, sum(blocks), 0, pdl=self._pdl)
         return Launch(self._function(ALIGN_ROWS), config, parameters, [*kept, *keep]), results
+
+    def _transposed(self, name: str, matrix: Matrix) -> tuple[Launch, Matrix]:
+        """Return the launch that copies a matrix transposed, and how the copy lies."""
+        pitch = -(-matrix.rows // PITCH) * PITCH
+        memory = self._workspace(name, matrix.columns * pitch * ELEMENT_BYTES)
+        addresses = map(ctypes.c_void_p, (matrix.address, memory.data_ptr()))
+        pitches = map(ctypes.c_int64, (matrix.pitch, pitch))
+        sizes = map(ctypes.c_int, (matrix.rows, matrix.columns))
+        parameters, keep = arguments([*addresses, *pitches, *sizes])
+        blocks = -(-matrix.rows // TRANSPOSE.tile[0])
+        config = configured(TRANSPOSE, blocks, 0, pdl=self._pdl)
+        launch = Launch(self._function(TRANSPOSE), config, parameters, [*keep, memory])
+        return launch, Matrix(memory.data_ptr(), matrix.columns, matrix.rows, pitch)
 
     def _stream(self, plan: Plan, problem: Problem, a: Matrix, b: Matrix, c: Matrix) -> Launch:
         step = plan.step(problem)

@@ -216,13 +216,16 @@ def _slices(problem: Problem, sms: int) -> Iterator[Plan]:
         wide, few = (n, m) if few_rows else (m, n)
         if few > 4 * wide:
             continue
-        sizes = narrow_sizes(problem.layout, few_rows=few_rows)
-        narrow = next((size for size in sizes if size >= few), sizes[-1])
-        for size in sorted({narrow, min(narrow, BOX)} & set(sizes)):
-            tma = (b, a) if few_rows else (a, b)
-            tiles = -(-wide // 128) * -(-few // size)
-            for groups, slices in _slice_counts(tiles, steps, sms):
-                yield Plan(Slicing(few_rows, size, *tma), groups, slices)
+        x_tma, y_tma = (b, a) if few_rows else (a, b)
+        rows_of_k = problem.layout[0] == "t" if few_rows else problem.layout[1] == "n"
+        for transposed in (False, True) if rows_of_k and few <= BOX else (False,):
+            sizes = narrow_sizes(rows_of_k=rows_of_k and not transposed)
+            narrow = next((size for size in sizes if size >= few), sizes[-1])
+            for size in sorted({narrow, min(narrow, BOX)} & set(sizes)):
+                slicing = Slicing(few_rows, size, x_tma, y_tma or transposed, transposed)
+                tiles = -(-wide // 128) * -(-few // size)
+                for groups, slices in _slice_counts(tiles, steps, sms):
+                    yield Plan(slicing, groups, slices)
 
 
 def _slice_counts(tiles: int, steps: int, sms: int) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import geometric_mean, median, quantiles
 from typing import Any
 
-from families import LAYOUTS
+from families import LAYOUTS, Slicing
 from ladder import ELEMENT_BYTES
 from measuring import understood
 from plans import Plan, plans
@@ -42,6 +42,7 @@ KINDS: dict[str, Callable[[Plan], bool]] = {
     "copied": lambda plan: any(plan.copied),
     "split": lambda plan: plan.kernel.startswith("split"),
     "sliced": lambda plan: plan.kernel.startswith("sliced"),
+    "transposed": lambda plan: isinstance(plan.config, Slicing) and plan.config.transposed,
 }
 """Kinds of plans whose gain over all others is stated."""
 

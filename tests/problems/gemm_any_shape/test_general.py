@@ -4,7 +4,7 @@ import ctypes
 import re
 import struct
 from collections.abc import Callable
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -59,6 +59,7 @@ def test_a_cluster_has_three_dimensions(
         ("stream_k", ["CUtensorMap"] * 3 + ["element*", "float*", "int*"] + ["int"] * 4),
         ("ping_pong", ["CUtensorMap"] * 3 + ["element*", "float*", "int*"] + ["int"] * 4),
         ("split_k", ["CUtensorMap"] * 2 + ["element*"] + ["int"] * 3),
+        ("transpose", ["element*"] * 2 + ["int64_t"] * 2 + ["int"] * 2),
         ("add_parts", ["float*", "element*"] + ["int"] * 5),
         (
             "sliced",
@@ -189,3 +190,40 @@ def test_a_split_tile_is_launched_as_a_cluster(
     assert launch.config.grid[0] == 24
     assert [each[:3] for each in attributes(launch.config)] == [(6, 0, 1), (4, 0, 4)]
     assert integers(launch, 3, 3) == [200, 300, 4096]
+
+
+def test_a_narrow_operand_is_read_from_its_transposed_copy(
+    general: ModuleType, module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded: list[tuple[object, int]] = []
+    begin = general.TensorMap.__init__
+
+    def kept(self: object, element: str, matrix: object, box_rows: int) -> None:
+        encoded.append((matrix, box_rows))
+        begin(self, element, matrix, box_rows)
+
+    monkeypatch.setattr(general, "call_driver", lambda *_: None)
+    monkeypatch.setattr(general.TensorMap, "__init__", kept)
+    monkeypatch.setattr(general.Library, "_function", lambda *_: ctypes.c_void_p(1))
+    plans = module("plans")
+    problem = plans.Problem((9, 512, 1000), "tn")  # A lies as 1000 rows of 9
+    plan = next(p for p in plans.plans(problem) if p.kernel == "sliced_m16_tc" and p.units == 2)
+    sizes: list[int] = []
+
+    def allocate(count: int) -> SimpleNamespace:
+        sizes.append(count)
+        return SimpleNamespace(data_ptr=lambda: 8192)
+
+    library = general.Library("bf16", allocate=allocate)
+    operands = (Operand(*size) for size in problem.stored)
+    copy, product = library.bind(plan, problem, *operands)
+    assert copy.config.grid[0] == 16
+    assert integers(copy, 4, 2) == [1000, 9]
+    assert ctypes.c_int64.from_address(copy.parameters[3]).value == 1024
+    assert max(sizes) >= 9 * 1024 * 2
+    assert encoded == [
+        (general.Matrix(256, 1000, 512, 512), 64),  # B's rows of k
+        (general.Matrix(8192, 9, 1000, 1024), 16),
+    ]
+    assert plan.step(problem).name == "sliced_m16_tt_nn"
+    assert product.config.grid[0] == 8

@@ -76,6 +76,7 @@ def test_tma_reads_only_rows_at_multiples_of_16_bytes(
             assert step.macros["TMA_STORE"] == c
         else:
             x, y = (b, a) if step.macros["D_TRANSPOSED"] else (a, b)
+            y = y or plan.config.transposed
             assert (step.macros["X_TMA"], step.macros["Y_TMA"]) == (x, y)
 
 
@@ -183,6 +184,23 @@ def test_a_product_of_few_tiles_can_be_split(plans: ModuleType) -> None:
     assert {"split_128x256_c1x1_g16_s4/36/72", "split_256x128_c1x1_g16_s4/36/72"} <= set(few)
     many = plans.plans(plans.Problem((8192, 8192, 8192), "tt"))
     assert not any(plan.name.startswith("split") for plan in many)
+
+
+@pytest.mark.parametrize(
+    ("shape", "layout", "transposed"),
+    [
+        ((8, 4096, 4096), "tn", {"sliced_m8_tc"}),
+        ((8, 4096, 4096), "nn", set()),
+        ((4096, 12, 4096), "nn", {"sliced_n16_tc"}),
+        ((4096, 12, 4096), "nt", set()),
+        ((200, 4096, 4096), "tn", set()),
+    ],
+)
+def test_a_narrow_operand_with_rows_of_k_can_be_transposed_first(
+    plans: ModuleType, shape: tuple[int, int, int], layout: str, transposed: set[str]
+) -> None:
+    found = plans.plans(plans.Problem(shape, layout))
+    assert {plan.kernel for plan in found if plan.kernel.endswith("c")} == transposed
 
 
 def test_the_smallest_tile_is_always_there(plans: ModuleType) -> None:
