@@ -207,3 +207,13 @@ def test_the_smallest_tile_is_always_there(plans: ModuleType) -> None:
     for shape in ((1, 1, 64), (40, 64, 88)):
         found = [plan.name for plan in plans.plans(plans.Problem(shape, "tn"))]
         assert any(name.startswith("stream_64x32") for name in found)
+
+
+def test_blocks_of_a_cluster_load_whole_boxes(module: Callable[[str], ModuleType]) -> None:
+    """An operand with rows of k lies in boxes of 64 columns, of which a block loads some."""
+    families = module("families")
+    for tiling in (*families.TILINGS, *families.SPLITS):
+        down, across = tiling.cluster
+        assert tiling.tile_m // across % 64 == 0, tiling.name
+        assert -(-tiling.tile_n // 64) * 64 // down % 64 == 0, tiling.name
+        assert tiling.tile_n // down % 8 == 0, tiling.name
