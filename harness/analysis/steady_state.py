@@ -109,17 +109,10 @@ def _warms_up(calls: pl.DataFrame) -> bool:
 
 def inside(rows: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
     """Return the rows (start_ns) that start in one of the sorted, disjoint stretches."""
-    placed = (
-        rows.with_row_index("_row")
-        .sort("start_ns")
-        .join_asof(
-            stretches.select("start_ns", pl.col("end_ns").alias("_until"), _from="start_ns"),
-            on="start_ns",
-            check_sortedness=False,
-        )
-    )
-    within = placed.filter(pl.col("start_ns") < pl.col("_until")).sort("_row")
-    return within.drop("_row", "_until", "_from")
+    begun = stretches["start_ns"].search_sorted(rows["start_ns"], side="right")
+    none = pl.Series([None], dtype=pl.Int64)
+    until = pl.concat([none, stretches["end_ns"]]).gather(begun)
+    return rows.filter(rows["start_ns"] < until)
 
 
 def spans(ops: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
