@@ -123,37 +123,15 @@ def _state(name: str) -> pl.Expr:
 
 def _host_pieces(host: pl.DataFrame, calls: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the parts of gaps (_GAP, start_ns, end_ns) in calls and outside; some are empty."""
-    in_calls = _touched(host, calls).select(
+    rows = _touched(host, calls).select(
         *_GAP,
         pl.max_horizontal("start_ns", "call_start").alias("start_ns"),
         pl.min_horizontal("end_ns", "call_end").alias("end_ns"),
-        pl.col("name").alias("call"),
+        "call",
         "between_ns",
         begin="start_ns",
     )
-    in_calls = in_calls.filter(pl.col("end_ns") >= pl.col("start_ns"))
-    # Where an operation starts before its own launch, its gap ends between two calls.
-    following = calls.select("thread", "between_ns", at_ns="start_ns").sort("at_ns")
-    ends = (
-        host.sort("end_ns")
-        .join_asof(
-            following,
-            left_on="end_ns",
-            right_on="at_ns",
-            by="thread",
-            strategy="forward",
-            check_sortedness=False,
-        )
-        .select(
-            *_GAP,
-            pl.col("end_ns").alias("start_ns"),
-            "end_ns",
-            _NO_CALL,
-            "between_ns",
-            begin="start_ns",
-        )
-    )
-    rows = intervals.ordered(pl.concat([in_calls, ends]), "gap", "start_ns", "end_ns")
+    rows = rows.filter(pl.col("end_ns") >= pl.col("start_ns"))
     same = pl.col("gap") == pl.col("gap").shift(1)
     last = pl.when(same).then(pl.col("end_ns").shift(1)).otherwise(pl.col("begin"))
     outside = rows.select(
@@ -176,32 +154,39 @@ def _host_pieces(host: pl.DataFrame, calls: pl.DataFrame) -> tuple[pl.DataFrame,
 
 
 def _touched(host: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
-    """Return each gap with each call of its thread that it may overlap: one row a pair."""
-    calls = calls.with_row_index("at").cast({"at": pl.Int64})
-    first = calls.group_by("thread").agg(pl.col("at").min().alias("first"))
-    starts = calls.select("thread", "at", at_ns="start_ns").sort("at_ns")
+    """Return each gap with each call of its thread that it may overlap, by gap: one row a pair.
+
+    The last row of a gap is its end, which has the next call's between_ns: where an operation
+    starts before its own launch, its gap ends between two calls.
+    """
+    numbered = calls.with_row_index("at").cast({"at": pl.Int64})
+    first = numbered.group_by("thread").agg(pl.col("at").min().alias("first"))
+    starts = numbered.select("thread", "at", at_ns="start_ns")
+    starts = intervals.ordered(starts, "at_ns")
 
     def last_before(column: str, name: str) -> pl.DataFrame:
         return (
-            host.select("gap", "thread", at_ns=column)
-            .sort("at_ns")
+            intervals.ordered(host.select("gap", "thread", at_ns=column), "at_ns")
             .join_asof(starts, on="at_ns", by="thread", check_sortedness=False)
             .select("gap", pl.col("at").alias(name))
         )
 
-    spans = (
-        host.join(last_before("start_ns", "low"), on="gap")
-        .join(last_before("end_ns", "high"), on="gap")
-        .join(first, on="thread", how="left")
-        .with_columns(pl.coalesce("low", "first").alias("low"))
-    )
+    low, high = pl.coalesce("low", "first"), pl.coalesce("high", pl.col("first") - 1)
     pairs = (
-        spans.filter(pl.col("high") >= pl.col("low"))
-        .with_columns(at=pl.int_ranges("low", pl.col("high") + 1))
+        host.join(last_before("start_ns", "low"), on="gap", maintain_order="left")
+        .join(last_before("end_ns", "high"), on="gap", maintain_order="left")
+        .join(first, on="thread", how="left", maintain_order="left")
+        .select(*_GAP, "start_ns", "end_ns", last=high, at=pl.int_ranges(low, high + 2))
         .explode("at")
     )
-    known = calls.select("name", "between_ns", call_start="start_ns", call_end="end_ns")
-    return pairs.hstack(known[pairs["at"]])
+    known = pl.concat([calls, calls.clear(1)])  # as after the last call there is none
+    found = known.select("between_ns", call="name", begin="start_ns", end="end_ns")
+    is_call = pl.col("at") <= pl.col("last")
+    return pairs.hstack(found[pairs["at"]]).with_columns(
+        call=pl.when(is_call).then("call"),
+        call_start=pl.when(is_call).then("begin").otherwise("end_ns"),
+        call_end=pl.when(is_call).then("end").otherwise("end_ns"),
+    )
 
 
 def idle_table(pieces: pl.DataFrame) -> pl.DataFrame:
