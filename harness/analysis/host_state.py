@@ -18,7 +18,6 @@ PAGES = "pages"
 _STATE = pl.Enum([IN_CALL, OUTSIDE, LAUNCHED, UNKNOWN, PAGES])
 _NO_CALL = pl.lit(None, pl.Categorical).alias("call")
 _NOT_BETWEEN = pl.lit(None, pl.Int64).alias("between_ns")
-_GAP = ("gap", "device", "thread")
 
 
 def idle_gaps(gpu_ops: pl.DataFrame) -> pl.DataFrame:
@@ -84,9 +83,10 @@ def launches(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
 def idle_pieces(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
     """Return the idle time of each device, cut where the launching thread's state changed.
 
-    Columns: gap, device, thread, start_ns, end_ns, state, call (the outermost call's name, null
-    outside), between_ns: of a piece outside CUDA, the whole time between the two calls around it
-    (null before a thread's first call); after: as of idle_gaps. The pieces of a gap sum to it.
+    Columns: gap, start_ns, end_ns, state, call (the outermost call's name, null outside);
+    between_ns: of a piece outside CUDA, the whole time between the two calls around it (null before
+    a thread's first call); device, thread and, as of idle_gaps, after. The pieces of a gap sum to
+    it.
     """
     gaps = idle_gaps(gpu_ops).join(
         launches(gpu_ops, api_calls),
@@ -98,23 +98,24 @@ def idle_pieces(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
     moves = pl.col("before").is_in(copies.of_managed_pages(gpu_ops).implode())
     state = pl.when(moves).then(_state(PAGES)).otherwise(_state(UNKNOWN)).alias("state")
     unknown = gaps.filter(pl.col("thread").is_null()).select(
-        *_GAP, "start_ns", "end_ns", state, _NO_CALL, _NOT_BETWEEN
+        "gap", "start_ns", "end_ns", state, _NO_CALL, _NOT_BETWEEN
     )
     known = gaps.filter(pl.col("thread").is_not_null())
     launched = known.select(
-        *_GAP,
+        "gap",
         pl.max_horizontal("start_ns", "call_end").alias("start_ns"),
         "end_ns",
         _state(LAUNCHED),
         _NO_CALL,
         _NOT_BETWEEN,
     )
-    host = known.select(*_GAP, "start_ns", pl.min_horizontal("end_ns", "call_end").alias("end_ns"))
+    until = pl.min_horizontal("end_ns", "call_end").alias("end_ns")
+    host = known.select("gap", "thread", "start_ns", until)
     host = host.filter(pl.col("end_ns") > pl.col("start_ns"))
     parts = (unknown, launched, *_host_pieces(host, outermost(api_calls)))
     lasting = [part.filter(pl.col("end_ns") > pl.col("start_ns")) for part in parts]
     pieces = intervals.ordered(pl.concat(lasting), "gap", "start_ns")
-    return pieces.with_columns(gaps["after"].gather(pieces["gap"]))
+    return pieces.hstack(gaps.select("device", "thread", "after")[pieces["gap"]])
 
 
 def _state(name: str) -> pl.Expr:
@@ -122,9 +123,9 @@ def _state(name: str) -> pl.Expr:
 
 
 def _host_pieces(host: pl.DataFrame, calls: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the parts of gaps (_GAP, start_ns, end_ns) in calls and outside; some are empty."""
+    """Return the parts of gaps in calls and outside, some of them empty, without the thread."""
     rows = _touched(host, calls).select(
-        *_GAP,
+        "gap",
         pl.max_horizontal("start_ns", "call_start").alias("start_ns"),
         pl.min_horizontal("end_ns", "call_end").alias("end_ns"),
         "call",
@@ -135,7 +136,7 @@ def _host_pieces(host: pl.DataFrame, calls: pl.DataFrame) -> tuple[pl.DataFrame,
     same = pl.col("gap") == pl.col("gap").shift(1)
     last = pl.when(same).then(pl.col("end_ns").shift(1)).otherwise(pl.col("begin"))
     outside = rows.select(
-        *_GAP,
+        "gap",
         last.alias("start_ns"),
         pl.col("start_ns").alias("end_ns"),
         _state(OUTSIDE),
@@ -143,7 +144,7 @@ def _host_pieces(host: pl.DataFrame, calls: pl.DataFrame) -> tuple[pl.DataFrame,
         "between_ns",
     )
     inside = rows.select(
-        *_GAP,
+        "gap",
         "start_ns",
         "end_ns",
         _state(IN_CALL),
@@ -176,7 +177,7 @@ def _touched(host: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
         host.join(last_before("start_ns", "low"), on="gap", maintain_order="left")
         .join(last_before("end_ns", "high"), on="gap", maintain_order="left")
         .join(first, on="thread", how="left", maintain_order="left")
-        .select(*_GAP, "start_ns", "end_ns", last=high, at=pl.int_ranges(low, high + 2))
+        .select("gap", "start_ns", "end_ns", last=high, at=pl.int_ranges(low, high + 2))
         .explode("at")
     )
     known = pl.concat([calls, calls.clear(1)])  # as after the last call there is none
