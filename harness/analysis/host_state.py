@@ -112,9 +112,9 @@ def idle_pieces(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
     until = pl.min_horizontal("end_ns", "call_end").alias("end_ns")
     host = known.select("gap", "thread", "start_ns", until)
     host = host.filter(pl.col("end_ns") > pl.col("start_ns"))
-    parts = (unknown, launched, *_host_pieces(host, outermost(api_calls)))
-    lasting = [part.filter(pl.col("end_ns") > pl.col("start_ns")) for part in parts]
-    pieces = intervals.ordered(pl.concat(lasting), "gap", "start_ns")
+    parts = pl.concat([unknown, launched, *_host_pieces(host, outermost(api_calls))])
+    pieces = parts.filter(pl.col("end_ns") > pl.col("start_ns"))
+    pieces = intervals.ordered(pieces, "gap", "start_ns")
     return pieces.hstack(gaps.select("device", "thread", "after")[pieces["gap"]])
 
 

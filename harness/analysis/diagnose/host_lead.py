@@ -102,7 +102,7 @@ def with_lost_lead(idle: pl.DataFrame, calls: pl.DataFrame, waits: pl.DataFrame)
         blamed=pl.col("kind").replace_strict(_BLOCKS, return_dtype=idle_causes.CAUSES),
         at_ns="end_ns",
     ).sort("at_ns")
-    pieces = idle.with_row_index("piece")
+    pieces = idle.select("thread", "start_ns", "end_ns", "cause").with_row_index("piece")
     caused = pieces.filter(pl.col("cause").is_in([*_BY_HOST, *_BLOCKS.values()]))
     known = (
         intervals.ordered(caused, "start_ns")
@@ -119,10 +119,7 @@ def with_lost_lead(idle: pl.DataFrame, calls: pl.DataFrame, waits: pl.DataFrame)
     lost = intervals.ordered(known, "event").filter(
         pl.col("cause").is_in(_BY_HOST) & (spent <= pl.col("lead_ns"))
     )
-    blamed = pieces.join(
-        lost.select("piece", "blamed"), on="piece", how="left", maintain_order="left"
-    )
-    return blamed.with_columns(cause=pl.coalesce("blamed", "cause")).select(idle.columns)
+    return idle.with_columns(idle["cause"].scatter(lost["piece"], lost["blamed"]))
 
 
 def _blocking(calls: pl.DataFrame) -> pl.DataFrame:
