@@ -90,7 +90,9 @@ def device_time(gpu_ops: pl.DataFrame) -> pl.DataFrame:
     end = pl.col("start_ns") + pl.col("duration_ns")
     timed = gpu_ops.select("device", "start_ns", end.alias("end_ns"), *_NAMES)
     timed = timed.drop_nulls(["start_ns", "end_ns"])
-    rows = _with_work(intervals.by_start(timed)).select("device", "start_ns", "end_ns", "work")
+    rows = _with_work(intervals.ordered(timed, "start_ns")).select(
+        "device", "start_ns", "end_ns", "work"
+    )
     schema = dict.fromkeys(
         (
             *("device", "span_ns", "compute_ns", "communication_ns", "copy_ns", "idle_ns"),

@@ -62,12 +62,17 @@ def table(gpu_ops: pl.DataFrame) -> pl.DataFrame:
     """
     ended = pl.col("start_ns") + pl.col("duration_ns")
     rows = with_memory(gpu_ops).with_columns(end_ns=ended)
-    work = gpu_ops.filter(pl.col("kind").is_in(["kernel", "graph"])).with_columns(end_ns=ended)
+    work = gpu_ops.select("device", "kind", "start_ns", end_ns=ended).filter(
+        pl.col("kind").is_in(["kernel", "graph"]),
+        pl.col("end_ns") > pl.lit(rows["start_ns"].min(), pl.Int64),
+        pl.col("start_ns") < pl.lit(rows["end_ns"].max(), pl.Int64),
+    )
+    busy = {device: intervals.union(each) for (device,), each in work.group_by("device")}
     keys = ["device", "copy_kind", "memory"]
     parts = []
     for key, group in rows.group_by(keys, maintain_order=True):
-        busy = work.filter(pl.col("device").eq_missing(key[0]))
-        alone = intervals.length(intervals.minus(group, busy))
+        timed = group.select("start_ns", "end_ns").drop_nulls()
+        alone = intervals.uncovered(timed, busy.get(key[0], timed.clear()))
         parts.append(
             group.group_by(keys).agg(
                 pl.len().cast(pl.Int64).alias("count"),

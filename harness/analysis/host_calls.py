@@ -2,12 +2,16 @@
 
 import re
 
+import polars as pl
+
 LAUNCH = "launch"
 SYNCHRONISE = "synchronise"
 COPY = "copy"
 ALLOCATE = "allocate"
 LOAD = "load"
 OTHER = "other"
+
+KINDS = pl.Enum([LAUNCH, SYNCHRONISE, COPY, ALLOCATE, LOAD, OTHER])
 
 _KINDS = (
     # cudaLaunchKernelExC, cuLaunchKernelEx, cudaGraphLaunch, hipExtModuleLaunchKernel
@@ -38,3 +42,10 @@ def kind(name: str) -> str:
     """
     plain = _SUFFIX.sub("", name)
     return next((known for known, pattern in _KINDS if pattern.search(plain)), OTHER)
+
+
+def kinds(names: pl.Series) -> pl.Series:
+    """Return the kind of each call by its name, null where the name is."""
+    known = names.drop_nulls().unique()
+    found = pl.Series([kind(name) for name in known.cast(pl.String)], dtype=KINDS)
+    return names.replace_strict(known, found, default=None, return_dtype=KINDS).alias("kind")

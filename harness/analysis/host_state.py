@@ -8,14 +8,16 @@ operation was launched and had not started.
 
 import polars as pl
 
-from harness.analysis import copies
+from harness.analysis import copies, intervals
 
 IN_CALL, OUTSIDE, LAUNCHED, UNKNOWN = "in a call", "outside CUDA", "launched", "unknown"
 """States of the host: in a named call; in none; done with the launch; no launching call known."""
 PAGES = "pages"
 """No call launches what comes next: pages of managed memory move when they are touched."""
 
-_GAP = ("gap", "device", "thread")
+_STATE = pl.Enum([IN_CALL, OUTSIDE, LAUNCHED, UNKNOWN, PAGES])
+_NO_CALL = pl.lit(None, pl.Categorical).alias("call")
+_NOT_BETWEEN = pl.lit(None, pl.Int64).alias("between_ns")
 
 
 def idle_gaps(gpu_ops: pl.DataFrame) -> pl.DataFrame:
@@ -29,8 +31,8 @@ def idle_gaps(gpu_ops: pl.DataFrame) -> pl.DataFrame:
         gpu_ops.with_row_index("row")
         .drop_nulls(["start_ns", "duration_ns"])
         .select(pl.col("row").cast(pl.Int64), "device", "start_ns", end_ns=end)
-        .sort("device", "start_ns", "end_ns")
     )
+    rows = intervals.ordered(rows, "device", "start_ns", "end_ns")
     reach = pl.col("end_ns").cum_max().over("device")
     last = pl.when(pl.col("end_ns") == reach).then(pl.col("row")).forward_fill().over("device")
     rows = rows.with_columns(reach=reach, last=last).with_columns(
@@ -70,8 +72,8 @@ def launches(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
         api_calls.drop_nulls(["correlation", "start_ns", "duration_ns", "thread"])
         .join(rows.select("correlation"), on="correlation", how="semi")
         .select("correlation", "thread", call_start=start, call_end=start + pl.col("duration_ns"))
-        .sort("correlation", "call_start")
     )
+    calls = intervals.ordered(calls, "correlation", "call_start")
     # Of calls within calls, the first is the outermost.
     first = (pl.col("correlation") != pl.col("correlation").shift(1)).fill_null(value=True)
     joined = rows.join(calls.filter(first), on="correlation", how="inner", maintain_order="left")
@@ -81,118 +83,111 @@ def launches(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
 def idle_pieces(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
     """Return the idle time of each device, cut where the launching thread's state changed.
 
-    Columns: gap, device, thread, start_ns, end_ns, state, call (the outermost call's name, null
-    outside), between_ns: of a piece outside CUDA, the whole time between the two calls around it
-    (null before a thread's first call); after: as of idle_gaps. The pieces of a gap sum to it.
+    Columns: gap, start_ns, end_ns, state, call (the outermost call's name, null outside);
+    between_ns: of a piece outside CUDA, the whole time between the two calls around it (null before
+    a thread's first call); device, thread and, as of idle_gaps, after. The pieces of a gap sum to
+    it.
     """
     gaps = idle_gaps(gpu_ops).join(
-        launches(gpu_ops, api_calls), left_on="before", right_on="row", how="left"
+        launches(gpu_ops, api_calls),
+        left_on="before",
+        right_on="row",
+        how="left",
+        maintain_order="left",
     )
-    nothing = (pl.lit(None, pl.String).alias("call"), pl.lit(None, pl.Int64).alias("between_ns"))
     moves = pl.col("before").is_in(copies.of_managed_pages(gpu_ops).implode())
-    state = pl.when(moves).then(pl.lit(PAGES)).otherwise(pl.lit(UNKNOWN)).alias("state")
+    state = pl.when(moves).then(_state(PAGES)).otherwise(_state(UNKNOWN)).alias("state")
     unknown = gaps.filter(pl.col("thread").is_null()).select(
-        *_GAP, "start_ns", "end_ns", state, *nothing
+        "gap", "start_ns", "end_ns", state, _NO_CALL, _NOT_BETWEEN
     )
     known = gaps.filter(pl.col("thread").is_not_null())
     launched = known.select(
-        *_GAP,
+        "gap",
         pl.max_horizontal("start_ns", "call_end").alias("start_ns"),
         "end_ns",
-        pl.lit(LAUNCHED).alias("state"),
-        *nothing,
+        _state(LAUNCHED),
+        _NO_CALL,
+        _NOT_BETWEEN,
     )
-    host = known.select(*_GAP, "start_ns", pl.min_horizontal("end_ns", "call_end").alias("end_ns"))
+    until = pl.min_horizontal("end_ns", "call_end").alias("end_ns")
+    host = known.select("gap", "thread", "start_ns", until)
     host = host.filter(pl.col("end_ns") > pl.col("start_ns"))
-    pieces = pl.concat([unknown, launched, _host_pieces(host, outermost(api_calls))])
-    return (
-        pieces.filter(pl.col("end_ns") > pl.col("start_ns"))
-        .sort("gap", "start_ns")
-        .join(gaps.select("gap", "after"), on="gap", how="left", maintain_order="left")
-    )
+    parts = pl.concat([unknown, launched, *_host_pieces(host, outermost(api_calls))])
+    pieces = parts.filter(pl.col("end_ns") > pl.col("start_ns"))
+    pieces = intervals.ordered(pieces, "gap", "start_ns")
+    return pieces.hstack(gaps.select("device", "thread", "after")[pieces["gap"]])
 
 
-def _host_pieces(host: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
-    """Return the parts of gaps (_GAP, start_ns, end_ns) in calls and outside; some are empty."""
-    in_calls = _touched(host, calls).select(
-        *_GAP,
+def _state(name: str) -> pl.Expr:
+    return pl.lit(name, _STATE).alias("state")
+
+
+def _host_pieces(host: pl.DataFrame, calls: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the parts of gaps in calls and outside, some of them empty, without the thread."""
+    rows = _touched(host, calls).select(
+        "gap",
         pl.max_horizontal("start_ns", "call_start").alias("start_ns"),
         pl.min_horizontal("end_ns", "call_end").alias("end_ns"),
-        pl.col("name").cast(pl.String).alias("call"),
+        "call",
         "between_ns",
         begin="start_ns",
     )
-    in_calls = in_calls.filter(pl.col("end_ns") >= pl.col("start_ns"))
-    # Where an operation starts before its own launch, its gap ends between two calls.
-    following = calls.select("thread", "between_ns", at_ns="start_ns").sort("at_ns")
-    ends = (
-        host.sort("end_ns")
-        .join_asof(
-            following,
-            left_on="end_ns",
-            right_on="at_ns",
-            by="thread",
-            strategy="forward",
-            check_sortedness=False,
-        )
-        .select(
-            *_GAP,
-            pl.col("end_ns").alias("start_ns"),
-            "end_ns",
-            pl.lit(None, pl.String).alias("call"),
-            "between_ns",
-            begin="start_ns",
-        )
-    )
-    rows = pl.concat([in_calls, ends]).sort("gap", "start_ns", "end_ns")
+    rows = rows.filter(pl.col("end_ns") >= pl.col("start_ns"))
     same = pl.col("gap") == pl.col("gap").shift(1)
     last = pl.when(same).then(pl.col("end_ns").shift(1)).otherwise(pl.col("begin"))
     outside = rows.select(
-        *_GAP,
+        "gap",
         last.alias("start_ns"),
         pl.col("start_ns").alias("end_ns"),
-        pl.lit(OUTSIDE).alias("state"),
-        pl.lit(None, pl.String).alias("call"),
+        _state(OUTSIDE),
+        _NO_CALL,
         "between_ns",
     )
     inside = rows.select(
-        *_GAP,
+        "gap",
         "start_ns",
         "end_ns",
-        pl.lit(IN_CALL).alias("state"),
+        _state(IN_CALL),
         "call",
-        pl.lit(None, pl.Int64).alias("between_ns"),
+        _NOT_BETWEEN,
     )
-    return pl.concat([inside, outside])
+    return inside, outside
 
 
 def _touched(host: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
-    """Return each gap with each call of its thread that it may overlap: one row a pair."""
-    calls = calls.sort("thread", "start_ns").with_row_index("at").cast({"at": pl.Int64})
-    first = calls.group_by("thread").agg(pl.col("at").min().alias("first"))
-    starts = calls.select("thread", "at", at_ns="start_ns").sort("at_ns")
+    """Return each gap with each call of its thread that it may overlap, by gap: one row a pair.
+
+    The last row of a gap is its end, which has the next call's between_ns: where an operation
+    starts before its own launch, its gap ends between two calls.
+    """
+    numbered = calls.with_row_index("at").cast({"at": pl.Int64})
+    first = numbered.group_by("thread").agg(pl.col("at").min().alias("first"))
+    starts = numbered.select("thread", "at", at_ns="start_ns")
+    starts = intervals.ordered(starts, "at_ns")
 
     def last_before(column: str, name: str) -> pl.DataFrame:
         return (
-            host.select("gap", "thread", at_ns=column)
-            .sort("at_ns")
+            intervals.ordered(host.select("gap", "thread", at_ns=column), "at_ns")
             .join_asof(starts, on="at_ns", by="thread", check_sortedness=False)
             .select("gap", pl.col("at").alias(name))
         )
 
-    spans = (
-        host.join(last_before("start_ns", "low"), on="gap")
-        .join(last_before("end_ns", "high"), on="gap")
-        .join(first, on="thread", how="left")
-        .with_columns(pl.coalesce("low", "first").alias("low"))
-    )
+    low, high = pl.coalesce("low", "first"), pl.coalesce("high", pl.col("first") - 1)
     pairs = (
-        spans.filter(pl.col("high") >= pl.col("low"))
-        .with_columns(at=pl.int_ranges("low", pl.col("high") + 1))
+        host.join(last_before("start_ns", "low"), on="gap", maintain_order="left")
+        .join(last_before("end_ns", "high"), on="gap", maintain_order="left")
+        .join(first, on="thread", how="left", maintain_order="left")
+        .select("gap", "start_ns", "end_ns", last=high, at=pl.int_ranges(low, high + 2))
         .explode("at")
     )
-    known = calls.select("name", "between_ns", call_start="start_ns", call_end="end_ns")
-    return pairs.hstack(known[pairs["at"]])
+    known = pl.concat([calls, calls.clear(1)])  # as after the last call there is none
+    found = known.select("between_ns", call="name", begin="start_ns", end="end_ns")
+    is_call = pl.col("at") <= pl.col("last")
+    return pairs.hstack(found[pairs["at"]]).with_columns(
+        call=pl.when(is_call).then("call"),
+        call_start=pl.when(is_call).then("begin").otherwise("end_ns"),
+        call_end=pl.when(is_call).then("end").otherwise("end_ns"),
+    )
 
 
 def idle_table(pieces: pl.DataFrame) -> pl.DataFrame:
@@ -203,26 +198,28 @@ def idle_table(pieces: pl.DataFrame) -> pl.DataFrame:
             pl.len().cast(pl.Int64).alias("count"),
             (pl.col("end_ns") - pl.col("start_ns")).sum().alias("total_ns"),
         )
+        .cast({"state": pl.String, "call": pl.String})
         .sort("total_ns", "device", "state", "call", descending=[True, False, False, False])
     )
 
 
-def call_table(api_calls: pl.DataFrame, pieces: pl.DataFrame) -> pl.DataFrame:
+def call_table(api_calls: pl.DataFrame, idle: pl.DataFrame) -> pl.DataFrame:
     """Return host calls by name: count, total_ns, median_ns, idle_ns; the longest in total first.
 
-    ``idle_ns`` is the part of total_ns in which a device was idle and waited for this very thread;
-    calls within calls count in total_ns and not in idle_ns.
+    ``idle`` is of idle_table. ``idle_ns`` is the part of total_ns in which a device was idle and
+    waited for this very thread; calls within calls count in total_ns and not in idle_ns.
     """
-    idle = pieces.filter(pl.col("state") == IN_CALL).group_by("call")
-    idle_ns = idle.agg((pl.col("end_ns") - pl.col("start_ns")).sum().alias("idle_ns"))
+    in_calls = idle.filter(pl.col("state") == IN_CALL)
+    idle_ns = in_calls.group_by("call").agg(pl.col("total_ns").sum().alias("idle_ns"))
     duration = pl.col("duration_ns")
     return (
-        api_calls.group_by(pl.col("name").cast(pl.String))
+        api_calls.group_by("name")
         .agg(
             pl.len().cast(pl.Int64).alias("count"),
             duration.sum().alias("total_ns"),
             duration.median().alias("median_ns"),
         )
+        .with_columns(pl.col("name").cast(pl.String))
         .join(idle_ns, left_on="name", right_on="call", how="left")
         .with_columns(pl.col("idle_ns").fill_null(0))
         .sort("total_ns", "name", descending=[True, False])

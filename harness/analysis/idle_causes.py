@@ -26,6 +26,10 @@ DATA, COMPILE, ALLOCATE, SYNCHRONISE = "data", "compile", "allocate", "synchroni
 PAGEABLE, HOST, LAUNCH, BOUNDARY = "pageable", "host", "launch", "boundary"
 QUEUED, PAGES, UNKNOWN = "queued", "pages", "unknown"
 
+CAUSES = pl.Enum(
+    [DATA, COMPILE, ALLOCATE, SYNCHRONISE, PAGEABLE, HOST, LAUNCH, BOUNDARY, QUEUED, PAGES, UNKNOWN]
+)
+
 _AIDS = ("named", "kind", "after", "pageable", "began_ns", "gap_ns", "blocked_in", "loads")
 NAMED = (DATA, COMPILE, ALLOCATE, SYNCHRONISE, PAGEABLE, HOST, LAUNCH)
 """Causes that a finding can be made of."""
@@ -73,8 +77,7 @@ def with_causes(
     time than the device, so that only blocking keeps it from running ahead.
     """
     named = _in_ranges(_in_ranges(pieces, ranges, _DATA, DATA), ranges, _COMPILE, COMPILE)
-    known = named.join(_kinds(pieces["call"]), on="call", how="left", nulls_equal=True)
-    known = _with_copied(known, gpu_ops).sort("gap", "start_ns")
+    known = _with_copied(named.with_columns(host_calls.kinds(named["call"])), gpu_ops)
     return _decided(known, host_is_ahead=host_is_ahead).drop(*_AIDS)
 
 
@@ -93,39 +96,39 @@ def _decided(known: pl.DataFrame, *, host_is_ahead: bool) -> pl.DataFrame:
     queued = (state == host_state.LAUNCHED) & (early | (length > LATENCY_NS))
     host_ns = pl.when(long).then(length).otherwise(0)
     mostly_host = host_ns.sum().over("gap") * 2 > pl.col("gap_ns")
-    after_wait = pl.when(pl.col("pageable")).then(pl.lit(PAGEABLE)).otherwise(pl.lit(SYNCHRONISE))
+    after_wait = pl.when("pageable").then(_cause(PAGEABLE)).otherwise(_cause(SYNCHRONISE))
     short = (
         pl.when(queued | ((state == host_state.UNKNOWN) & launched), length <= BOUNDARY_NS)
-        .then(pl.lit(BOUNDARY))
+        .then(_cause(BOUNDARY))
         .when(state == host_state.UNKNOWN)
-        .then(pl.lit(UNKNOWN))
+        .then(_cause(UNKNOWN))
         .when(state == host_state.PAGES)
-        .then(pl.lit(PAGES))
+        .then(_cause(PAGES))
         .when(queued)
-        .then(pl.lit(QUEUED))
+        .then(_cause(QUEUED))
         .when(blocked == host_calls.ALLOCATE)
-        .then(pl.lit(ALLOCATE))
+        .then(_cause(ALLOCATE))
         .when(waits)
         .then(after_wait)
         .when(blocked == host_calls.LOAD)
-        .then(pl.lit(COMPILE))
+        .then(_cause(COMPILE))
         .when(mostly_host)
-        .then(pl.lit(HOST))
-        .otherwise(pl.lit(LAUNCH))
+        .then(_cause(HOST))
+        .otherwise(_cause(LAUNCH))
     )
     cause = (
         pl.when(pl.col("named").is_not_null())
         .then(pl.col("named"))
         .when(kind == host_calls.ALLOCATE)
-        .then(pl.lit(ALLOCATE))
+        .then(_cause(ALLOCATE))
         .when(kind == host_calls.LOAD)
-        .then(pl.lit(COMPILE))
+        .then(_cause(COMPILE))
         .when(kind == host_calls.SYNCHRONISE)
         .then(after_wait)
         .when(long & pl.col("loads"))
-        .then(pl.lit(COMPILE))
+        .then(_cause(COMPILE))
         .when(long & ~(dry & pl.lit(host_is_ahead)))
-        .then(pl.lit(HOST))
+        .then(_cause(HOST))
         .otherwise(short)
     )
     return known.with_columns(cause=cause)
@@ -149,7 +152,7 @@ def _in_ranges(
 ) -> pl.DataFrame:
     """Return the pieces, cut where ranges of such names begin and end; ``named`` inside of them."""
     if "named" not in pieces.columns:
-        pieces = pieces.with_columns(named=pl.lit(None, pl.String))
+        pieces = pieces.with_columns(named=pl.lit(None, CAUSES))
     names = ranges["name"].drop_nulls().unique().cast(pl.String)
     wanted = [each for each in names if pattern.search(each)]
     end = pl.col("start_ns") + pl.col("duration_ns")
@@ -166,7 +169,7 @@ def _in_ranges(
     ).with_columns(
         start_ns=pl.max_horizontal("start_ns", "low"),
         end_ns=pl.min_horizontal("end_ns", "high"),
-        named=pl.coalesce("named", pl.lit(name)),
+        named=pl.coalesce("named", _cause(name)),
     )
     cut = rows.join(inside, on="piece", how="semi")
     outside = intervals.minus(cut, inside, by="piece").join(
@@ -174,19 +177,16 @@ def _in_ranges(
     )
     whole = rows.join(inside, on="piece", how="anti")
     parts = [part.select(pieces.columns) for part in (inside, outside, whole)]
-    return pl.concat(parts).sort("gap", "start_ns")
+    return intervals.ordered(pl.concat(parts), "gap", "start_ns")
 
 
-def _kinds(names: pl.Series) -> pl.DataFrame:
-    known = names.drop_nulls().unique()
-    kinds = pl.Series([host_calls.kind(name) for name in known], dtype=pl.String)
-    return pl.DataFrame({"call": known, "kind": kinds}, schema_overrides={"call": pl.String})
+def _cause(name: str) -> pl.Expr:
+    return pl.lit(name, CAUSES)
 
 
 def _with_copied(pieces: pl.DataFrame, gpu_ops: pl.DataFrame) -> pl.DataFrame:
     """Return pieces with ``pageable``: whether their gap follows a large copy of such memory."""
     rows = copies.with_memory(gpu_ops.with_row_index("row").cast({"row": pl.Int64}))
     large = (pl.col("memory") == copies.PAGEABLE) & (pl.col("bytes") > SMALL_BYTES)
-    found = rows.filter(large).select(after="row", pageable=pl.lit(value=True))
-    joined = pieces.join(found, on="after", how="left", maintain_order="left")
-    return joined.with_columns(pl.col("pageable").fill_null(value=False))
+    found = rows.filter(large)["row"]
+    return pieces.with_columns(pageable=pl.col("after").is_in(found.implode()))

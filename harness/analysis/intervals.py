@@ -14,7 +14,7 @@ def union(intervals: pl.DataFrame, by: str | None = None) -> pl.DataFrame:
         pl.col("end_ns") > pl.col("start_ns")
     )
     # How far the intervals up to each row reach: a gap follows where the next one starts later.
-    rows = rows.sort(*keys, "start_ns").with_columns(_within(pl.col("end_ns").cum_max(), by))
+    rows = ordered(rows, *keys, "start_ns").with_columns(_within(pl.col("end_ns").cum_max(), by))
     opens = pl.col("start_ns") > _within(pl.col("end_ns").shift(1), by)
     rows = rows.with_columns(opens.fill_null(value=True).alias("opens"))
     closes = rows.select(_within(pl.col("opens").shift(-1), by).fill_null(value=True)).to_series()
@@ -49,33 +49,40 @@ def _where(
                     pl.lit(sign * other).alias("cover"),
                 )
             )
-    depths = (
-        pl.concat(ends)
-        .group_by(*keys, "at")
-        .agg(pl.col("inside", "cover").sum())
-        .sort(*keys, "at")
-        .select(
-            *keys,
-            pl.col("at").alias("start_ns"),
-            _within(pl.col("at").shift(-1), by).alias("end_ns"),
-            _within(pl.col("inside").cum_sum(), by),
-            _within(pl.col("cover").cum_sum(), by),
-        )
+    # Of several ends at one moment each but the last opens a stretch of no length: no part of it.
+    depths = ordered(pl.concat(ends), *keys, "at").select(
+        *keys,
+        pl.col("at").alias("start_ns"),
+        _within(pl.col("at").shift(-1), by).alias("end_ns"),
+        _within(pl.col("inside").cum_sum(), by),
+        _within(pl.col("cover").cum_sum(), by),
     )
     wanted = (pl.col("inside") > 0) & ((pl.col("cover") > 0) == covered)
     return union(depths.filter(wanted, pl.col("end_ns").is_not_null()), by)
 
 
-def by_start(intervals: pl.DataFrame) -> pl.DataFrame:
-    """Return intervals by their start_ns; those that lie so already are not sorted again."""
-    return intervals if intervals["start_ns"].is_sorted() else intervals.sort("start_ns")
+def ordered(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """Return rows sorted by columns of integers; equal ones stay in their order.
+
+    One column after another, the first key last: a sort by several takes many times as long, and
+    most rows lie in the order of some of them already.
+    """
+    for key in reversed(keys):
+        rows = rows if rows[key].is_sorted() else rows.sort(key, maintain_order=True)
+    return rows.with_columns(pl.col(keys[0]).set_sorted())  # which speeds up grouping by it
 
 
 def covered(intervals: pl.DataFrame) -> int:
     """Return the time in ns that intervals without nulls cover: the length of their union."""
     start, end = pl.col("start_ns"), pl.col("end_ns")
     alone = end - pl.max_horizontal(start, end.cum_max().shift(1))
-    return int(by_start(intervals).select(alone.clip(0).sum()).item())
+    return int(ordered(intervals, "start_ns").select(alone.clip(0).sum()).item())
+
+
+def uncovered(first: pl.DataFrame, second: pl.DataFrame) -> int:
+    """Return the time in ns that intervals of ``first`` cover and none of ``second`` does."""
+    both = pl.concat([rows.select("start_ns", "end_ns") for rows in (first, second)])
+    return covered(both) - covered(second)
 
 
 def length(intervals: pl.DataFrame) -> int:

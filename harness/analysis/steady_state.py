@@ -16,7 +16,7 @@ before it is no part of what repeats, either: the profiler or the program was st
 
 import polars as pl
 
-from harness.analysis import host_calls
+from harness.analysis import host_calls, intervals
 from harness.analysis.timeline import gpu_ops_in_ranges
 from harness.evidence.tables import Tables
 
@@ -64,7 +64,8 @@ def _steps(ops: pl.DataFrame, tables: Tables) -> pl.DataFrame:
 
 
 def _after_warm_up(ops: pl.DataFrame, tables: Tables) -> pl.DataFrame:
-    ordered = _after_pause(ops.sort("start_ns"))
+    timed = intervals.ordered(ops.select("name", "start_ns", "duration_ns"), "start_ns")
+    ordered = _after_pause(timed)
     ordered = ordered[_first_repeated(ordered, tables["api_calls"]) :]
     end = pl.col("start_ns") + pl.col("duration_ns")
     return ordered.select(pl.col("start_ns").first(), end_ns=end.max())
@@ -109,23 +110,17 @@ def _warms_up(calls: pl.DataFrame) -> bool:
 
 def inside(rows: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
     """Return the rows (start_ns) that start in one of the sorted, disjoint stretches."""
-    placed = (
-        rows.with_row_index("_row")
-        .sort("start_ns")
-        .join_asof(
-            stretches.select("start_ns", pl.col("end_ns").alias("_until"), _from="start_ns"),
-            on="start_ns",
-            check_sortedness=False,
-        )
-    )
-    within = placed.filter(pl.col("start_ns") < pl.col("_until")).sort("_row")
-    return within.drop("_row", "_until", "_from")
+    begun = stretches["start_ns"].search_sorted(rows["start_ns"], side="right")
+    none = pl.Series([None], dtype=pl.Int64)
+    until = pl.concat([none, stretches["end_ns"]]).gather(begun)
+    within = rows["start_ns"] < until
+    return rows if within.all(ignore_nulls=False) else rows.filter(within)
 
 
 def spans(ops: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
     """Return what operations span of each stretch: start_ns and end_ns, by start."""
-    ended = ops.with_columns(end_ns=pl.col("start_ns") + pl.col("duration_ns")).sort("start_ns")
-    placed = ended.join_asof(
+    ended = ops.select("start_ns", end_ns=pl.col("start_ns") + pl.col("duration_ns"))
+    placed = intervals.ordered(ended, "start_ns").join_asof(
         stretches.select("start_ns", stretch="start_ns"), on="start_ns", check_sortedness=False
     )
     found = placed.group_by("stretch").agg(pl.col("start_ns").min(), pl.col("end_ns").max())

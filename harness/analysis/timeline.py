@@ -141,7 +141,7 @@ def _activity(timed: pl.DataFrame) -> Activity:
     if timed.is_empty():
         return Activity()
     end = pl.col("start_ns") + pl.col("duration_ns")
-    ops = intervals.by_start(timed).select("start_ns", "name", end_ns=end)
+    ops = intervals.ordered(timed, "start_ns").select("start_ns", "name", end_ns=end)
     ops = ops.with_columns(reach_ns=pl.col("end_ns").cum_max().shift(1))
     # What an interval shares with any earlier one ends where it ends or the farthest of them does.
     shared = ops.select("start_ns", end_ns=pl.min_horizontal("end_ns", "reach_ns")).slice(1)

@@ -52,10 +52,10 @@ _NOT_JOINED: dict[str, Rows | None] = {"idle": None, "calls": None, "series": No
 def _joined(tables: Tables) -> dict[str, Rows | None]:
     """Return what joins operations, calls and ranges."""
     gpu_ops, api_calls = tables["gpu_ops"], tables["api_calls"]
-    pieces = host_state.idle_pieces(gpu_ops, api_calls)
+    idle = host_state.idle_table(host_state.idle_pieces(gpu_ops, api_calls))
     return {
-        "idle": host_state.idle_table(pieces).to_dicts(),
-        "calls": host_state.call_table(api_calls, pieces).to_dicts(),
+        "idle": idle.to_dicts(),
+        "calls": host_state.call_table(api_calls, idle).to_dicts(),
         "series": repeats.series_table(tables).to_dicts(),
     }
 
@@ -63,7 +63,7 @@ def _joined(tables: Tables) -> dict[str, Rows | None]:
 def _gpu(gpu_ops: pl.DataFrame) -> dict[str, Any]:
     columns = ("device", "start_ns", "duration_ns", "kind", "name", "copy_kind")
     timed = gpu_ops.select(columns).drop_nulls(["start_ns", "duration_ns"])
-    timed = intervals.by_start(timed)  # once for both
+    timed = intervals.ordered(timed, "start_ns")  # once for both
     activity = analysis.activity(timed)
     parts = {row["device"]: row for row in communication.device_time(timed).to_dicts()}
     devices = []

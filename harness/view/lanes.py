@@ -80,7 +80,9 @@ def timeline(capture: Capture) -> Timeline:
         for track in tracks[:1]
         for start, end in track.stretches.select("start_ns", "end_ns").iter_rows()
     ]
-    idle = {track.device: track.idle for track in tracks}
+    idle = {
+        track.device: track.idle.cast({"cause": pl.String, "call": pl.String}) for track in tracks
+    }
     lanes = (*_host(tables), *_devices(tables, idle))
     return Timeline(tuple(lane for lane in lanes if lane.events.height), tuple(steady))
 

@@ -95,7 +95,7 @@ def test_each_idle_nanosecond_has_the_state_of_the_thread_that_launches_next(
     idle = host_state.idle_gaps(gpu_ops).select(pl.col("end_ns") - pl.col("start_ns")).sum().item()
     assert (pieces["end_ns"] - pieces["start_ns"]).sum() == idle
     in_calls = sum(ns for (_, state, _), ns in found.items() if state == host_state.IN_CALL)
-    assert host_state.call_table(api_calls, pieces)["idle_ns"].sum() == in_calls
+    assert host_state.call_table(api_calls, table)["idle_ns"].sum() == in_calls
 
 
 @given(OPS, CALLS)

@@ -37,7 +37,7 @@ def test_a_union_covers_each_nanosecond_once_in_separate_stretches(
 @given(INTERVALS)
 def test_what_is_covered_is_the_length_of_the_union(rows: list[tuple[int, int, int]]) -> None:
     table = frame(rows)
-    for each in (table, intervals.by_start(table)):
+    for each in (table, intervals.ordered(table, "start_ns")):
         assert intervals.covered(each) == len(covered(rows))
 
 
@@ -69,3 +69,4 @@ def test_common_and_minus_split_the_first_by_the_second(
     whole = covered(first), covered(second)
     assert intervals.length(intervals.common(*sides)) == len(whole[0] & whole[1])
     assert intervals.length(intervals.minus(*sides)) == len(whole[0] - whole[1])
+    assert intervals.uncovered(*sides) == len(whole[0] - whole[1])

@@ -8,7 +8,7 @@ host goes on to the next step.
 
 import polars as pl
 
-from harness.analysis import host_calls, idle_causes, steady_state
+from harness.analysis import host_calls, idle_causes, intervals, steady_state
 from harness.analysis.diagnose import thresholds
 from harness.evidence.tables import Tables
 
@@ -31,7 +31,9 @@ def recorded_waits(tables: Tables, stretches: pl.DataFrame) -> pl.DataFrame:
     steps = tables["ranges"].filter(names.str.starts_with(steady_state.STEP))
     if steps.is_empty() or stretches.is_empty():
         return pl.DataFrame(schema=_WAIT)
-    calls = _blocking(tables["api_calls"]).filter(pl.col("kind") == host_calls.SYNCHRONISE)
+    api_calls = tables["api_calls"]
+    known = api_calls.with_columns(host_calls.kinds(api_calls["name"]))
+    calls = _blocking(known).filter(pl.col("kind") == host_calls.SYNCHRONISE)
     until = (pl.col("start_ns") + pl.col("duration_ns")).alias("until")
     steps = steps.select("start_ns", until, range="start_ns").sort("start_ns")
     last = (
@@ -97,12 +99,13 @@ def with_lost_lead(idle: pl.DataFrame, calls: pl.DataFrame, waits: pl.DataFrame)
     events = blocks.select(
         "thread",
         lead_ns=pl.min_horizontal("duration_ns", usual),
-        blamed=pl.col("kind").replace_strict(_BLOCKS, return_dtype=pl.String),
+        blamed=pl.col("kind").replace_strict(_BLOCKS, return_dtype=idle_causes.CAUSES),
         at_ns="end_ns",
     ).sort("at_ns")
+    pieces = idle.select("thread", "start_ns", "end_ns", "cause").with_row_index("piece")
+    caused = pieces.filter(pl.col("cause").is_in([*_BY_HOST, *_BLOCKS.values()]))
     known = (
-        idle.with_row_index("piece")
-        .sort("start_ns")
+        intervals.ordered(caused, "start_ns")
         .join_asof(
             events.with_row_index("event"),
             left_on="start_ns",
@@ -110,24 +113,22 @@ def with_lost_lead(idle: pl.DataFrame, calls: pl.DataFrame, waits: pl.DataFrame)
             by="thread",
             check_sortedness=False,
         )
+        .drop_nulls("event")
     )
-    caused = pl.col("cause").is_in([*_BY_HOST, *_BLOCKS.values()])
-    spent = pl.when(caused).then(_LENGTH).otherwise(0).cum_sum().over("event")
-    lost = pl.col("cause").is_in(_BY_HOST) & (spent <= pl.col("lead_ns"))
-    named = known.with_columns(cause=pl.when(lost).then("blamed").otherwise("cause"))
-    return named.sort("piece").select(idle.columns)
+    spent = _LENGTH.cum_sum().over("event")
+    lost = intervals.ordered(known, "event").filter(
+        pl.col("cause").is_in(_BY_HOST) & (spent <= pl.col("lead_ns"))
+    )
+    return idle.with_columns(idle["cause"].scatter(lost["piece"], lost["blamed"]))
 
 
 def _blocking(calls: pl.DataFrame) -> pl.DataFrame:
-    """Return the calls that block the host: thread, start_ns, duration_ns, end_ns, kind."""
-    timed = calls.drop_nulls(["start_ns", "duration_ns", "thread"])
-    names = timed["name"].cast(pl.String)
-    kinds = {name: host_calls.kind(name) for name in names.drop_nulls().unique()}
-    rows = timed.select(
+    """Return the calls, with ``kind``, that block the host, and their end_ns."""
+    blocking = calls.filter(pl.col("kind").is_in(list(_BLOCKS)))
+    return blocking.drop_nulls(["start_ns", "duration_ns", "thread"]).select(
         "thread",
         "start_ns",
         "duration_ns",
         (pl.col("start_ns") + pl.col("duration_ns")).alias("end_ns"),
-        names.replace_strict(kinds, default=None, return_dtype=pl.String).alias("kind"),
+        "kind",
     )
-    return rows.filter(pl.col("kind").is_in(list(_BLOCKS)))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis import communication, idle_causes
+from harness.analysis import communication, idle_causes, intervals
 from harness.analysis.diagnose import thresholds
 
 
@@ -67,8 +67,9 @@ def _turns(ops: pl.DataFrame, room: float) -> pl.DataFrame:
 
     ``kernels``, ``small_ns`` and ``blocks`` are of small kernels; ``computes``: it does no more.
     """
-    rows = ops.sort("start_ns").with_columns(
-        size=blocks(),
+    sizes = ops.select("grid").unique().with_columns(size=blocks())
+    sized = ops.join(sizes, on="grid", how="left", nulls_equal=True, maintain_order="left")
+    rows = intervals.ordered(sized, "start_ns").with_columns(
         reach=pl.col("end_ns").cum_max().shift(1),
         free_ns=pl.col("end_ns").cum_max().shift(1).over("stream"),
         turn=pl.col("stream").rle_id(),

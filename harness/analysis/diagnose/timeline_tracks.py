@@ -63,7 +63,20 @@ class Track:
 
     def idle_ns(self, cause: str) -> int:
         """Return how long the device was idle for that cause."""
-        return intervals.length(self.idle.filter(pl.col("cause") == cause))
+        return int(self.gaps_ns(cause).sum())
+
+    def gaps_ns(self, cause: str) -> pl.Series:
+        """Return of each gap that has idle time of a cause how long that is."""
+        return self._gaps_ns.get(cause, pl.Series(dtype=pl.Int64))
+
+    @cached_property
+    def _gaps_ns(self) -> dict[str, pl.Series]:
+        length = (pl.col("end_ns") - pl.col("start_ns")).alias("length_ns")
+        pieces = self.idle.select("cause", "gap", length)
+        return {
+            cause: rows.group_by("gap").agg(pl.col("length_ns").sum())["length_ns"]
+            for (cause,), rows in pieces.group_by("cause")
+        }
 
     def large_copies(self, kinds: Sequence[str]) -> pl.DataFrame:
         """Return the copies of such host memory that cost more than their call."""
@@ -81,10 +94,10 @@ class Track:
         if rows.is_empty():
             return 0
         others = self.large_copies(besides).select("start_ns", "end_ns")
-        alone = intervals.minus(rows, pl.concat([self._kernels, others]))
-        if within and self._kernels.height:
-            alone = intervals.common(alone, self._hideable)
-        return intervals.length(alone)
+        work = pl.concat([self._kernels, others])
+        if not within or self._kernels.is_empty():
+            return intervals.uncovered(rows, work)
+        return intervals.length(intervals.common(intervals.minus(rows, work), self._hideable))
 
     @cached_property
     def _kernels(self) -> pl.DataFrame:
@@ -180,11 +193,8 @@ def _with_queue(ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
 
 def _with_kinds(tables: dict[str, pl.DataFrame], stretches: pl.DataFrame) -> pl.DataFrame:
     timed = tables["api_calls"].drop_nulls(["start_ns", "duration_ns"])
-    calls = steady_state.inside(timed, stretches).cast({"name": pl.String})
-    names = calls["name"].drop_nulls().unique()
-    kinds = pl.Series([host_calls.kind(name) for name in names], dtype=pl.String)
-    named = pl.DataFrame({"name": names, "kind": kinds}, schema_overrides={"name": pl.String})
-    return calls.join(named, on="name", how="left", maintain_order="left")
+    calls = steady_state.inside(timed, stretches)
+    return calls.with_columns(host_calls.kinds(calls["name"]))
 
 
 def _blocked(calls: pl.DataFrame) -> int:

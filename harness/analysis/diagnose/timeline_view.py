@@ -48,15 +48,10 @@ class TimelineView:
 
     def repeats(self, cause: str) -> bool:
         """Return whether a cause explains several gaps, and its longest not nearly all of it."""
-        length = pl.col("end_ns") - pl.col("start_ns")
-        gaps = [
-            track.idle.filter(pl.col("cause") == cause).group_by("gap").agg(length.sum())["end_ns"]
-            for track in self.tracks
-        ]
-        lengths = pl.concat(gaps)
+        lengths = pl.concat([track.gaps_ns(cause) for track in self.tracks])
         if len(lengths) < max(thresholds.REPEATED, self.steps):
             return False
-        return bool(max(lengths) <= sum(lengths) * thresholds.ONE_GAP)
+        return bool(lengths.max() <= lengths.sum() * thresholds.ONE_GAP)  # type: ignore[operator]
 
     @property
     def outer_copies(self) -> float:
@@ -109,9 +104,7 @@ class TimelineView:
 
     def count(self, cause: str) -> int:
         """Return how many gaps hold idle time of a cause."""
-        return sum(
-            track.idle.filter(pl.col("cause") == cause)["gap"].n_unique() for track in self.tracks
-        )
+        return sum(len(track.gaps_ns(cause)) for track in self.tracks)
 
     def number(
         self, metric: str, value: float, unit: str = "", threshold: float | None = None

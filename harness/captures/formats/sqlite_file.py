@@ -67,14 +67,15 @@ class SqliteFile:
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
         return [name for (name,) in self._connection.execute(query)]
 
-    def count(self, table: str, most: int | None = None) -> int:
-        """Return how many rows ``table`` has, or ``most`` where there are more.
+    def holds_more(self, table: str, rows: int) -> bool:
+        """Return whether ``table`` has more rows than that."""
+        further = f"SELECT 1 FROM {_quoted(table)} NOT INDEXED LIMIT 1 OFFSET {rows}"  # noqa: S608
+        return self._connection.execute(further).fetchone() is not None
 
-        Raises CaptureError for more than the file has room for.
-        """
+    def count(self, table: str) -> int:
+        """Return how many rows ``table`` has; CaptureError for more than the file has room for."""
         room = self._most_rows(columns=1)
-        limit = room + 1 if most is None else most
-        rows = f"SELECT 1 FROM {_quoted(table)} NOT INDEXED LIMIT {limit}"  # noqa: S608
+        rows = f"SELECT 1 FROM {_quoted(table)} NOT INDEXED LIMIT {room + 1}"  # noqa: S608
         count = int(self._connection.execute(f"SELECT count(*) FROM ({rows})").fetchone()[0])  # noqa: S608
         if count > room:
             raise self._damaged(table, "it has more rows than the file has room for")

@@ -61,7 +61,7 @@ def read(path: Path, *, joins: bool = True) -> Tables:
 def read_brief(path: Path) -> Tables:
     """Return the tables of ``read``; of a LARGE one without the links from calls to operations."""
     with opened(path) as file:
-        joins = not file.columns(_KERNELS) or file.count(_KERNELS, LARGE + 1) <= LARGE
+        joins = not file.columns(_KERNELS) or not file.holds_more(_KERNELS, LARGE)
     return read(path, joins=joins)
 
 

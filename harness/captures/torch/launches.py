@@ -15,12 +15,13 @@ def launches(calls: pl.DataFrame, gpu: pl.DataFrame) -> pl.DataFrame:
     when it began. ``calls`` has start_ns, thread and correlation, ``gpu`` duration_ns and
     correlation.
     """
+    work = gpu.select("correlation", "duration_ns")
     first = (  # of one correlation the first comes last, where join_asof takes it
         calls.drop_nulls(["correlation", "thread"])
+        .join(work, on="correlation", how="semi", maintain_order="left")
         .reverse()
         .sort("correlation", "start_ns", descending=[False, True], maintain_order=True)
     )
-    work = gpu.select("correlation", "duration_ns")
     return (
         work.drop_nulls("correlation")
         .sort("correlation")

@@ -31,7 +31,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the idle time in calls that reserve or free, and after them."""
     share = view.idle(idle_causes.ALLOCATE)
     calls = view.called(host_calls.ALLOCATE)
-    frees = calls.filter(pl.col("name").str.contains(_FREES)).height
+    frees = calls.filter(pl.col("name").cast(pl.String).str.contains(_FREES)).height
     reserved = calls.height - frees
     if not view.repeats(idle_causes.ALLOCATE) or min(frees, reserved) < thresholds.REPEATED:
         return
