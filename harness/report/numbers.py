@@ -120,6 +120,9 @@ def scaled(value: float, unit: str) -> tuple[float, str]:
     """Return the unit in which to print ``value``, after the number of ``unit`` that it equals."""
     if unit == "B":
         return byte_unit(value)
+    if unit == "B/s":
+        scale, symbol = byte_unit(value)
+        return scale, f"{symbol}/s"
     if unit == "ms" and 0 < abs(value) < 1:
         return 1e-3, "µs"
     if unit == "Hz":

@@ -22,6 +22,7 @@ def printed(unit: str, value: float, low: float, high: float, samples: int = 5) 
         ("ms", 0.1113, "111 µs"),
         ("ms", 1.489, "1.49 ms"),
         ("ms", 0.0, "0 ms"),
+        ("B/s", 4.2571e12, "4257 GB/s"),
         ("Hz", 1.5849e9, "1585 MHz"),
         ("×", 1.0286, "1.03×"),
         ("%", 99.9243, "99.9%"),
