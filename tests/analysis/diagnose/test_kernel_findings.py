@@ -267,3 +267,20 @@ def test_what_an_abstaining_diagnosis_asks_for_is_what_is_missing() -> None:
     (first, *_) = concluded(launch(part(DRAM, 88), {}, without=frozenset({TOUCHED})))
     assert first.id == "abstain"
     assert first.next == ("capture --section SourceCounters",)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_what_is_known_of_busy_cycles_alone_is_told_and_names_nothing(known: bool) -> None:
+    """SMs of which nobody knows how long they were busy may have stood idle most of the time."""
+    tensor = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_"
+    cycles = frozenset({"sm__cycles_active.avg", "sm__cycles_active.max"})
+    without = frozenset({f"{tensor}elapsed"}) | (frozenset() if known else cycles)
+    first, *others = concluded(launch({f"{tensor}active": 91.0}, without=without))
+    if known:
+        assert "tensor-bound" in {first.id, *(each.id for each in others)}
+        return
+    assert first.id == "abstain"
+    told = {number.metric: number.value for number in first.evidence}
+    assert told["tensor pipe, of the cycles in which SMs were busy"] == 91.0
+    assert any(each.startswith("capture --metrics sm__cycles_active.avg") for each in first.next)
+    assert not {each.id for each in others} & {"tensor-bound", "healthy"}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from harness.analysis.diagnose.finding import ABSTAIN, Finding, Kind
 from harness.analysis.diagnose.kernel_view import TIME, KernelView
-from harness.analysis.diagnose.launch import residual, shape
+from harness.analysis.diagnose.launch import residual, resources, shape
 from harness.analysis.diagnose.launch.lacking import lacking
 
 KIND = Kind(ABSTAIN, "SM", "The evidence does not say what limits this.")
@@ -22,11 +22,14 @@ def found(view: KernelView) -> Iterator[Finding]:
     if view.get(TIME) and shape.brief(view):
         needed = _BRIEF
     top = view.top
-    evidence = (view.evidence(f"busiest part: {top.name}", top.use * 100),) if top else ()
+    evidence = [view.evidence(f"busiest part: {top.name}", top.use * 100)] if top else []
+    if busy := resources.while_busy(view):
+        name, percent = busy
+        evidence.append(view.evidence(f"{name}, of the cycles in which SMs were busy", percent))
     where = f"launch {view.launch}"
     yield KIND.finding(
         where,
-        evidence,
+        tuple(evidence),
         share=residual.unexplained(view) if needed and top else None,
         confidence=0.0,
         kernel=view.name,

@@ -69,6 +69,22 @@ def used(view: Counted) -> dict[str, Resource]:
     return parts
 
 
+def while_busy(view: Counted) -> tuple[str, float] | None:
+    """Return the part with the highest percent of its peak while an SM was busy, and that percent.
+
+    Only of parts whose use is not known: the report does not say how long the SMs were busy.
+    """
+    if shape.activity(view) is not None:
+        return None
+    percents = {
+        name: percent
+        for name in _PARTS.keys() - used(view).keys()
+        for percent in (view.get(*(stem + _ACTIVE for stem in _PARTS[name])),)
+        if percent is not None
+    }
+    return max(percents.items(), key=lambda item: item[1], default=None)
+
+
 def _collected(view: Counted, name: str) -> tuple[str, float] | None:
     """Return the metric with the highest use, and that use in percent of the peak."""
     stems = _PARTS[name]
