@@ -76,29 +76,30 @@ def while_busy(view: Counted) -> tuple[str, float] | None:
     """
     if shape.activity(view) is not None:
         return None
-    percents = {
-        name: percent
-        for name in _PARTS.keys() - used(view).keys()
-        for percent in (view.get(*(stem + _ACTIVE for stem in _PARTS[name])),)
-        if percent is not None
-    }
-    return max(percents.items(), key=lambda item: item[1], default=None)
+    unknown = _PARTS.keys() - used(view).keys()
+    percents = {name: _percents(view, name, _ACTIVE).values() for name in unknown}
+    highest = {name: max(known) for name, known in percents.items() if known}
+    return max(highest.items(), key=lambda item: item[1], default=None)
 
 
 def _collected(view: Counted, name: str) -> tuple[str, float] | None:
     """Return the metric with the highest use, and that use in percent of the peak."""
-    stems = _PARTS[name]
-    elapsed = {stem + _ELAPSED: view.get(stem + _ELAPSED) for stem in stems}
-    known = {metric: value for metric, value in elapsed.items() if value is not None}
+    known = _percents(view, name, _ELAPSED)
     if known.keys() == {_READS_OF_L2 + _ELAPSED}:
         return None
     if not known:
         busy = shape.activity(view)
         if busy is None:
             return None
-        active = {stem + _ACTIVE: view.get(stem + _ACTIVE) for stem in stems}
-        known = {metric: value * busy for metric, value in active.items() if value is not None}
+        active = _percents(view, name, _ACTIVE)
+        known = {metric: value * busy for metric, value in active.items()}
     return max(known.items(), key=lambda item: item[1], default=None)
+
+
+def _percents(view: Counted, name: str, rollup: str) -> dict[str, float]:
+    """Return the metrics of a part that the report holds in this roll-up."""
+    collected = {stem + rollup: view.get(stem + rollup) for stem in _PARTS[name]}
+    return {metric: value for metric, value in collected.items() if value is not None}
 
 
 def _from_counts(view: Counted, name: str) -> tuple[str, float] | None:
