@@ -76,10 +76,12 @@ def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
     """Return the counts of stream_k, or of a kernel of the ladder."""
     of = plan.step(problem)
     tile_m, tile_n, steps = of.tile[0], of.tile[1], -(-problem.shape[2] // BOX)
+    shape = plan.computed(problem).shape
+    crossing = _crossing(plan, problem)
     down, across = of.cluster
     together = of.blocks_per_sm
     rows = tile_m / across, tile_n / down
-    tiles = cluster_tiles(of, problem.shape)
+    tiles = cluster_tiles(of, shape)
     whole = -(-(tiles - plan.spread) // plan.units)
     part = plan.spread * steps / plan.units
     sharers = max(2.0, plan.units / plan.spread) if plan.spread else 0.0
@@ -95,7 +97,7 @@ def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
         tensor=tile_m * tile_n * BOX / FMA_PER_CYCLE,
         operands=tile_m / BOX * (BOX + tile_n) * LINE / SHARED_BYTES_PER_CYCLE,
         lines=sum(rows),
-        crossing=sum(compress(rows, _crossing(plan, problem))),
+        crossing=sum(compress(rows, crossing[::-1] if plan.swapped else crossing)),
         stages=of.stages,
         realigned=0.0,
         active=min(sms, plan.units * down * across),

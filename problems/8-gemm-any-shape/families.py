@@ -16,6 +16,8 @@ class Tiling:
     """A configuration of stream_k, ping_pong or split_k; the macros are described in stream_k.
 
     ``cluster``: blocks that share loads. ``store_boxes``: split_k stores from registers.
+    ``swapped``: split_k computes C's transpose, with A and B in each other's place, and transposes
+    it while it stores.
     """
 
     consumers: int
@@ -26,6 +28,7 @@ class Tiling:
     group: int = 8
     store_boxes: int = 2
     kernel: str = "stream_k"
+    swapped: bool = False
 
     @property
     def tile_m(self) -> int:
@@ -44,9 +47,10 @@ class Tiling:
 
     @property
     def name(self) -> str:
-        """Tile (p: of ping_pong), cluster, height of a group of clusters, stages."""
+        """Tile (p: of ping_pong, x: swapped), cluster, height of a group of clusters, stages."""
         down, across = self.cluster
-        tile = f"{'p' * (self.kernel == 'ping_pong')}{self.tile_m}x{self.tile_n}"
+        kind = "p" * (self.kernel == "ping_pong") + "x" * self.swapped
+        tile = f"{kind}{self.tile_m}x{self.tile_n}"
         return f"{tile}_c{down}x{across}_g{self.group}_s{self.stages}"
 
 
@@ -88,7 +92,14 @@ SPLITS = tuple(
         *((3, 1, 192, 4), (3, 1, 128, 5)),
         *((2, 2, 128, 4), (2, 1, 256, 4), (2, 1, 192, 5), (2, 1, 160, 5)),
         *((2, 1, 128, 7), (2, 1, 96, 7), (2, 1, 64, 8), (2, 1, 32, 8)),
-        *((1, 1, 256, 5), (1, 1, 128, 8), (1, 1, 64, 8), (1, 1, 32, 8)),
+        *((1, 1, 256, 5), (1, 1, 192, 7), (1, 1, 160, 7), (1, 1, 128, 8)),
+        *((1, 1, 96, 8), (1, 1, 64, 8), (1, 1, 32, 8)),
+    )
+) + tuple(
+    Tiling(*sizes, (1, 1), 16, 0, "split_k", swapped=True)
+    for sizes in (
+        *((3, 1, 96, 5), (2, 2, 96, 4), (2, 1, 224, 4), (2, 1, 160, 5), (2, 1, 96, 7)),
+        *((2, 1, 64, 8), (1, 1, 160, 7), (1, 1, 96, 8)),
     )
 )
 """What split_k is built with."""
@@ -114,6 +125,7 @@ TOLD = {
 def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
     """Return stream_k, ping_pong or split_k for a layout.
 
+    ``layout``: of the operands as the kernel takes them, in each other's place if it is swapped.
     ``tma_store``: rows of C begin at multiples of 16 bytes; split_k is the same for others.
     """
     a_mn, b_mn = layout[0] == "t", layout[1] == "n"
@@ -133,7 +145,9 @@ def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
         "CLUSTER_N": across,
         "GROUP": tiling.group,
     }
-    stores = {} if split else {"TMA_STORE": int(tma_store), "STORE_BOXES": tiling.store_boxes}
+    stores = {"TMA_STORE": int(tma_store), "STORE_BOXES": tiling.store_boxes}
+    if split:
+        stores = {"C_TRANSPOSED": int(tiling.swapped)}
     return Step(
         name if split or tma_store else f"{name}_odd",
         *TOLD[tiling.kernel],

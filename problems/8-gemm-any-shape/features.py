@@ -6,7 +6,7 @@ from dataclasses import astuple, fields
 from demand import Demand
 from families import Slicing, Tiling
 from ladder import BOX
-from plans import Plan, Problem, as_read
+from plans import Plan, Problem
 
 NAMES = (
     *("log_us", "log_m", "log_n", "log_k", "m_rest", "n_rest", "k_rest"),
@@ -19,7 +19,7 @@ NAMES = (
 
 def features(plan: Plan, problem: Problem, of: Demand, us: float) -> list[float]:
     """Return the numbers that ``NAMES`` names; ``us``: the time in µs that the counts predict."""
-    read = as_read(problem)
+    read = plan.computed(problem)
     m, n, k = read.shape
     step = plan.step(problem)
     rows, columns = step.tile[:2]

@@ -312,11 +312,12 @@ class Library:
 
     def _split(self, plan: Plan, problem: Problem, a: Matrix, b: Matrix, c: Matrix) -> Launch:
         step = plan.step(problem)
+        operands = (b, a) if plan.swapped else (a, b)
         maps = [
             TensorMap(self._element, matrix, rows)
-            for matrix, rows in zip((a, b), step.box_rows, strict=False)
+            for matrix, rows in zip(operands, step.box_rows, strict=False)
         ]
-        numbers = map(ctypes.c_int, problem.shape)
+        numbers = map(ctypes.c_int, plan.computed(problem).shape)
         parameters, keep = arguments([*maps, ctypes.c_void_p(c.address), *numbers])
         config = configured(step, plan.units, plan.units // plan.spread, pdl=self._pdl)
         return Launch(self._function(step), config, parameters, keep)

@@ -9,9 +9,9 @@ from ladder import BOX, CANDIDATES, SMS, Shape, Step
 
 CHUNK = 8
 """Elements of 16 bytes, which rows that TMA reads or writes have to be a multiple of."""
-PAIRS_OF_PAIRS = 32
-"""Clusters of four that surely run at once: a GPC of 18 multiprocessors holds four of them, or two
-of eight."""
+GPC = 16
+"""Multiprocessors that a graphics processing cluster (GPC) has at least. A cluster of blocks lies
+within one."""
 LEAST_STEPS = 2
 """Steps of K that a part of a tile has at least."""
 MOST_SLICES = 8
@@ -71,6 +71,14 @@ def as_read(problem: Problem) -> Problem:
     return replace(problem, layout=("n" if m == 1 else first) + ("t" if n == 1 else second))
 
 
+def exchanged(problem: Problem) -> Problem:
+    """Return the problem of C's transpose, the product of both transposes: no byte moves."""
+    m, n, k = problem.shape
+    layout = "".join("t" if order == "n" else "n" for order in reversed(problem.layout))
+    a, b, c = problem.based
+    return replace(problem, shape=(n, m, k), layout=layout, based=(b, a, c))
+
+
 @dataclass(frozen=True)
 class Plan:
     """A kernel's configuration, into how many parts it cuts K, and what is copied before it.
@@ -108,17 +116,27 @@ class Plan:
 
     def step(self, problem: Problem) -> Step:
         """Return what to build."""
-        problem = as_read(problem)
+        problem = self.computed(problem)
         if isinstance(self.config, Step):
             return self.config
         if isinstance(self.config, Tiling):
             return tiled(self.config, problem.layout, tma_store=problem.aligned[2])
         return sliced(self.config, problem.layout)
 
+    @property
+    def swapped(self) -> bool:
+        """Whether it computes C's transpose."""
+        return isinstance(self.config, Tiling) and self.config.swapped
+
+    def computed(self, problem: Problem) -> Problem:
+        """Return the problem as the kernel takes it: ``as_read``, or that of C's transpose."""
+        read = as_read(problem)
+        return exchanged(read) if self.swapped else read
+
 
 def clusters_at_once(step: Tiling | Step, sms: int = SMS) -> int:
     """Return how many clusters run at the same time, with a block on each multiprocessor."""
-    return _clusters_of(math.prod(step.cluster), sms)
+    return clusters_of(math.prod(step.cluster), sms)
 
 
 def cluster_tiles(step: Tiling | Step, shape: Shape) -> int:
@@ -169,21 +187,33 @@ def _streams(problem: Problem, sms: int) -> Iterator[Plan]:
 
 
 def _splits(problem: Problem, sms: int) -> Iterator[Plan]:
-    """Yield split_k's plans: all clusters run at once, and each block has a few steps."""
+    """Yield split_k's plans: all clusters run at once, and each block has a few steps.
+
+    A tile is cut into as many parts as run at once, or into a smaller power of two of them. Swapped
+    tiles may also stay whole, as stream_k's do, where they occupy half of the multiprocessors. They
+    are for more than a few rows, which sliced takes.
+    """
     steps = -(-problem.shape[2] // BOX)
     a, b, _ = problem.aligned
-    for tiling in (each for each in SPLITS if _fits(each, problem.shape)):
-        tiles, blocks = cluster_tiles(tiling, problem.shape), 2
-        while blocks <= min(MOST_SLICES, steps // LEAST_STEPS):
-            if tiles > _clusters_of(blocks, sms):
-                break
-            yield Plan(tiling, tiles, tiles * blocks, (not a, not b))
-            blocks *= 2
+    for tiling in SPLITS:
+        shape = exchanged(problem).shape if tiling.swapped else problem.shape
+        if not _fits(tiling, shape) or (tiling.swapped and problem.shape[0] <= BOX):
+            continue
+        tiles = cluster_tiles(tiling, shape)
+        counts = [
+            blocks
+            for blocks in range(1 if tiling.swapped else 2, MOST_SLICES + 1)
+            if blocks <= max(1, steps // LEAST_STEPS) and tiles <= clusters_of(blocks, sms)
+        ]
+        for blocks in counts:
+            few = tiling.swapped and 2 * tiles * blocks < sms
+            if blocks == counts[-1] or not (blocks & (blocks - 1) or few):
+                yield Plan(tiling, tiles, tiles * blocks, (not a, not b))
 
 
-def _clusters_of(blocks: int, sms: int) -> int:
-    """Return how many clusters of so many blocks surely run at the same time."""
-    return sms // blocks if blocks <= 2 else PAIRS_OF_PAIRS * 4 // blocks
+def clusters_of(blocks: int, sms: int) -> int:
+    """Return how many clusters of so many blocks surely run at once, a block a multiprocessor."""
+    return sms // blocks if blocks <= 2 else sms // GPC * (GPC // blocks)
 
 
 def _fits(tiling: Tiling, shape: Shape) -> bool:

@@ -5,6 +5,8 @@
 // its sums where the ring was. After cluster_sync it adds and stores an equal part of the tile's rows, reading the other blocks'.
 //
 //   A_MN, B_MN, CONSUMERS, CONSUMER_M, TILE_N, STAGES, GROUP   as in stream_k; clusters share no loads
+//   C_TRANSPOSED   1: element (row, column) is stored at (column, row) of a matrix whose rows have m elements: with A and B in each
+//                  other's place a tile is TILE_N rows of C by TILE_M columns, which suits other sizes
 //
 // Protocol: h3's within a block. The last cluster_sync keeps every block there until its sums have been read.
 #include "chunk.cuh"
@@ -17,13 +19,21 @@ constexpr int ADDING = 128 * CONSUMERS, THREADS = 128 + ADDING;
 constexpr int B_COLUMNS = B_MN ? ceil_div(TILE_N, 64) * 64 : TILE_N; // boxes of 64 columns: the last may be cut
 constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * B_COLUMNS * 2, STAGE_BYTES = A_BYTES + B_BYTES;
 constexpr int COUNT = TILE_N / 2;   // accumulators of a thread for 64 rows
-constexpr int PITCH = TILE_N + 8;   // fp32 of a row of sums: pairs of eight rows lie in different banks
-constexpr int CHUNKS = TILE_N / CHUNK, BATCH = 4;
+constexpr int ROWS = C_TRANSPOSED ? TILE_N : TILE_M, COLUMNS = C_TRANSPOSED ? TILE_M : TILE_N; // of the sums, as they are stored
+constexpr int PITCH = COLUMNS + (C_TRANSPOSED ? 4 : 8); // fp32 of a row of sums: what a warp writes at once lies in different banks
+constexpr int CHUNKS = COLUMNS / CHUNK, BATCH = 4;
 constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16);
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
 static_assert(TILE_N % 32 == 0 && TILE_N <= 256 && CONSUMERS <= 3 && CLUSTER_M == 1 && CLUSTER_N == 1);
 static_assert(STAGES >= 2 && SHARED_BYTES <= 232448);
-static_assert(TILE_M * PITCH * 4 <= STAGES * STAGE_BYTES, "the sums take the stages' place");
+static_assert(ROWS * PITCH * 4 <= STAGES * STAGE_BYTES, "the sums take the stages' place");
+
+__device__ __forceinline__ void put(uint32_t to, float v) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(v) : "memory");
+}
+__device__ __forceinline__ void put_two(uint32_t to, float v, float next) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(v), "f"(next) : "memory");
+}
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     split_k(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b, element* c, int m, int n, int k) {
@@ -89,15 +99,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     for (int j = 0; j < CONSUMER_M; ++j)
 #pragma unroll
       for (int i = 0; i < COUNT; i += 2) {
-        const int y = consumer * CONSUMER_ROWS + j * 64 + sum_row(thread, i);
-        asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(ring + (y * PITCH + sum_column(thread, i)) * 4), "f"(sums[j][i]),
-                     "f"(sums[j][i + 1])
-                     : "memory");
+        const int y = consumer * CONSUMER_ROWS + j * 64 + sum_row(thread, i), x = sum_column(thread, i);
+        if constexpr (C_TRANSPOSED) {
+          put(ring + (x * PITCH + y) * 4, sums[j][i]);
+          put(ring + ((x + 1) * PITCH + y) * 4, sums[j][i + 1]);
+        } else {
+          put_two(ring + (y * PITCH + x) * 4, sums[j][i], sums[j][i + 1]);
+        }
       }
     cluster_sync();
 
     // This block's rows, a chunk a thread at a time, added in the order of blocks: the same sum in every run.
-    const int first = TILE_M * rank / parts, count = (TILE_M * (rank + 1) / parts - first) * CHUNKS;
+    const int first = ROWS * rank / parts, count = (ROWS * (rank + 1) / parts - first) * CHUNKS;
+    const int row = C_TRANSPOSED ? at.column : at.row, column = C_TRANSPOSED ? at.row : at.column;
+    const int rows = C_TRANSPOSED ? n : m, columns = C_TRANSPOSED ? m : n; // of C
     for (int base = threadIdx.x - 128; base < count; base += ADDING * BATCH) {
       float4 added[BATCH] = {};
       for (int block = 0; block < parts; ++block) {
@@ -112,8 +127,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       }
 #pragma unroll
       for (int i = 0; i < BATCH; ++i) {
-        const int chunk = base + i * ADDING, y = at.row + first + chunk / CHUNKS, x = at.column + chunk % CHUNKS * CHUNK;
-        if (chunk < count && y < m && x < n) store_chunk(added[i], c, y, x, n);
+        const int chunk = base + i * ADDING, y = row + first + chunk / CHUNKS, x = column + chunk % CHUNKS * CHUNK;
+        if (chunk < count && y < rows && x < columns) store_chunk(added[i], c, y, x, columns);
       }
     }
     cluster_sync();

@@ -200,13 +200,33 @@ def test_every_feature_has_a_name(module: Callable[[str], ModuleType]) -> None:
     plans, names = module("plans"), module("features").NAMES
     demand, features = module("demand").demand, module("features").features
     problem = plans.Problem((2, 4096, 999), "nt")
-    for plan in plans.plans(problem):
+    found = plans.plans(problem)
+    assert not any(plan.swapped for plan in found)
+    for plan in found:
         of = demand(plan, problem)
         seen = dict(zip(names, features(plan, problem, of, 1.0), strict=True))
         assert (seen["log_us"], seen["log_m"], seen["k_rest"]) == (0.0, 1.0, 39.0)
         assert (seen["a_aligned"], seen["c_aligned"], seen["b_transposed"]) == (0.0, 1.0, 1.0)
         assert seen["steps"] == of.steps
         assert seen["tiling"] + seen["slicing"] == 1.0
+
+
+def test_features_of_a_swapped_plan_are_those_of_the_transpose(
+    module: Callable[[str], ModuleType],
+) -> None:
+    plans, names = module("plans"), module("features").NAMES
+    demand, features = module("demand").demand, module("features").features
+    problem = plans.Problem((320, 2048, 999), "nn")
+    (plan,) = [
+        plan for plan in plans.plans(problem) if plan.name == "split_x128x160_c1x1_g16_s5/32/128+a"
+    ]
+    of = demand(plan, problem)
+    seen = dict(zip(names, features(plan, problem, of, 1.0), strict=True))
+    assert (seen["log_m"], seen["m_filled"], seen["n_filled"]) == (11.0, 1.0, 1.0)
+    assert (seen["a_transposed"], seen["b_transposed"]) == (1.0, 1.0)
+    assert (seen["a_aligned"], seen["b_aligned"]) == (1.0, 0.0)
+    assert (of.lines, of.crossing, of.steps) == (128 + 160, 0, 4)
+    assert of.copied == 2 * 2 * 320 * 999
 
 
 def test_the_committed_choice_rests_on_the_committed_times(

@@ -172,18 +172,38 @@ def test_split_tiles_fit_the_device_at_once(
         if step.source == "split_k":
             parts = plan.units // plan.spread
             assert plan.spread * parts == plan.units <= 132
-            assert parts in (2, 4, 8)
-            assert -(-shape[2] // 64) >= 2 * parts
-            pitch = 4 * (step.tile[1] + 8)
-            assert step.tile[0] * pitch <= step.shared_bytes  # the sums take the stages' place
-            assert step.tile[0] % parts == 0
+            assert 2 - plan.swapped <= parts <= 8
+            assert plan.spread <= 132 // parts
+            assert plan.spread <= 8 * (16 // parts) or parts <= 2  # 8 GPCs of 16 at least
+            assert parts == 1 or -(-shape[2] // 64) >= 2 * parts
+            rows, columns = step.tile[1::-1] if plan.swapped else step.tile[:2]
+            pitch = 4 * (columns + (4 if plan.swapped else 8))
+            assert rows * pitch <= step.shared_bytes  # the sums take the stages' place
 
 
 def test_a_product_of_few_tiles_can_be_split(plans: ModuleType) -> None:
     few = [plan.name for plan in plans.plans(plans.Problem((512, 2304, 6912), "tt"))]
     assert {"split_128x256_c1x1_g16_s4/36/72", "split_256x128_c1x1_g16_s4/36/72"} <= set(few)
+    thirds = [plan.name for plan in plans.plans(plans.Problem((768, 768, 9984), "nt"))]
+    assert {"split_128x128_c1x1_g16_s7/36/108", "split_128x192_c1x1_g16_s5/24/120"} <= set(thirds)
     many = plans.plans(plans.Problem((8192, 8192, 8192), "tt"))
     assert not any(plan.name.startswith("split") for plan in many)
+
+
+@pytest.mark.parametrize(
+    ("layout", "taken"), [("nn", "tt"), ("nt", "nt"), ("tn", "tn"), ("tt", "nn")]
+)
+def test_a_swapped_plan_computes_the_transpose(plans: ModuleType, layout: str, taken: str) -> None:
+    """C^T = B^T A^T: sizes and layouts change places."""
+    problem = plans.Problem((176, 3024, 8744), layout)
+    swapped = [plan for plan in plans.plans(problem) if plan.swapped]
+    assert {plan.name for plan in swapped} >= {"split_x192x96_c1x1_g16_s5/32/128"}
+    for plan in swapped:
+        assert plan.computed(problem) == plans.Problem((3024, 176, 8744), taken)
+        step = plan.step(problem)
+        assert step.name.endswith(taken)
+        assert step.macros["C_TRANSPOSED"] == 1
+        assert (step.macros["A_MN"], step.macros["B_MN"]) == (taken[0] == "t", taken[1] == "n")
 
 
 @pytest.mark.parametrize(
