@@ -32,6 +32,10 @@ class Monitor:
         """Return the energy that the board has taken since the driver was loaded."""
         return self._read("nvmlDeviceGetTotalEnergyConsumption", ctypes.c_ulonglong()) / 1e3
 
+    def limit(self) -> float:
+        """Return the power in W that the board is held to."""
+        return self._read("nvmlDeviceGetEnforcedPowerLimit", ctypes.c_uint()) / 1e3
+
     def watch(self, done: Callable[[], bool]) -> tuple[float, float]:
         """Return mean clock in MHz and mean power in W until ``done``.
 

@@ -22,9 +22,15 @@ class MasterAdamW(torch.optim.Optimizer):
         betas: tuple[float, float],
         decay: float,
         eps: float,
+        warmup_steps: int,
     ) -> None:
-        """Keep ``masters``, the weights in float32 before they were rounded."""
-        super().__init__(weights, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": decay})
+        """Keep ``masters``, the weights in float32 before they were rounded.
+
+        The learning rate grows to ``lr`` over the warm-up's steps. It follows from the number of
+        the step, which lies in device memory, so that it also grows in a CUDA graph.
+        """
+        options = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": decay}
+        super().__init__(weights, options | {"warmup_steps": warmup_steps})
         for weight, master in zip(self.param_groups[0]["params"], masters, strict=True):
             self.state[weight] = {
                 "step": torch.zeros((), device=weight.device, dtype=torch.float32),
@@ -65,5 +71,6 @@ def _on_cpu(weight: Tensor, gradient: Tensor, state: dict[str, Tensor], group: A
     state["square"].lerp_(wide * wide, 1 - beta_2)
     mean = state["mean"] / (1 - beta_1 ** state["step"])
     root = (state["square"] / (1 - beta_2 ** state["step"])).sqrt() + group["eps"]
-    state["master"].mul_(1 - group["lr"] * group["weight_decay"]).sub_(group["lr"] * mean / root)
+    lr = group["lr"] * (state["step"] / group["warmup_steps"]).clamp(max=1)
+    state["master"].mul_(1 - lr * group["weight_decay"]).sub_(lr * mean / root)
     weight.copy_(state["master"])

@@ -18,7 +18,8 @@ def _kernel(  # noqa: ANN202
     mean,  # noqa: ANN001
     square,  # noqa: ANN001
     step,  # noqa: ANN001
-    lr,  # noqa: ANN001
+    highest_lr,  # noqa: ANN001
+    warmup_steps,  # noqa: ANN001
     beta_1,  # noqa: ANN001
     beta_2,  # noqa: ANN001
     eps,  # noqa: ANN001
@@ -29,6 +30,7 @@ def _kernel(  # noqa: ANN202
     at = tl.program_id(0).to(tl.int64) * block + tl.arange(0, block)
     inside = at < count
     done = tl.load(step)
+    lr = highest_lr * tl.minimum(done / warmup_steps, 1.0)
     g = tl.load(gradient + at, mask=inside, other=0.0).to(tl.float32)
     m = tl.load(mean + at, mask=inside, other=0.0)
     v = tl.load(square + at, mask=inside, other=0.0)
@@ -57,6 +59,7 @@ def update(weight: Tensor, gradient: Tensor, state: dict[str, Tensor], group: An
             state["square"],
             state["step"],
             group["lr"],
+            float(group["warmup_steps"]),
             beta_1,
             beta_2,
             group["eps"],

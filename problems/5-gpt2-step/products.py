@@ -42,16 +42,20 @@ class _Product(torch.autograd.Function):
 
 
 class Linear(nn.Module):
-    """``nn.Linear`` by the kernels; a compiler adds the bias in what comes next."""
+    """``nn.Linear`` by the kernels; a compiler adds the bias in what comes next.
+
+    ``biased``: False if what comes next adds the bias by itself.
+    """
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
         self.weight, self.bias = linear.weight, linear.bias
+        self.biased = True
 
     def forward(self, x: Tensor) -> Tensor:
         """Take and return [..., features]."""
-        y = _Product.apply(x.flatten(0, -2), self.weight)
-        return y.unflatten(0, x.shape[:-1]) + self.bias
+        y = _Product.apply(x.flatten(0, -2), self.weight).unflatten(0, x.shape[:-1])
+        return y + self.bias if self.biased else y
 
 
 def replace_linears(model: GPT2) -> None:

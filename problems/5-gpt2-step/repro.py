@@ -6,10 +6,12 @@ Run by ``harness run 5``; ``--dry-run`` prints the command and environment of ea
 import hashlib
 import importlib
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import torch
+from energy import watched
 from gpt2 import annotate
 from training import Training, distance, reference
 from turns import wall_ratios
@@ -64,7 +66,12 @@ def step(cell: Cell, training: Training) -> None:
     with cell.exclusively("step"):
         turns = cell.params["turns"]
         ratios = wall_ratios(training.step, other.step, turns, cell.synchronize)
+        clock, power, energy = watched(training.step, cell.synchronize)
     cell.sample("step", "wall_ratio", "×", ratios)
+    known = ("clock", "MHz", clock), ("power_share", "%", 100 * power), ("energy", "J", energy)
+    for metric, unit, value in known:
+        if math.isfinite(value):
+            cell.sample("step", metric, unit, [value])
 
 
 def curve(cell: Cell, training: Training) -> None:

@@ -28,8 +28,9 @@ class Training:
     Options: ``precision`` (autocast, or weights in bf16 with or without float32 masters), ``fused``
     (one kernel updates), ``padded`` (vocabulary), ``compile``, ``chunks`` (of rows, in which head
     and loss are one function), ``attention`` (backend), ``kernels`` (problem 8's, for the head or
-    for linear layers, too), ``graph`` (the whole step is one), ``in_backward`` (each weight is
-    updated as its gradient is known). All are off if absent.
+    for linear layers, too), ``gelu`` (with its bias by own kernels), ``graph`` (the whole step is
+    one), ``in_backward`` (each weight is updated as its gradient is known), ``warmup_steps`` (in
+    which the learning rate grows). All are off if absent.
     """
 
     def __init__(self, params: dict[str, Any], device: str) -> None:
@@ -46,6 +47,7 @@ class Training:
         if self.narrow:
             self.model.bfloat16()
         self.optimizer = self._optimizer(params["precision"], wide)
+        self._schedule = self._warmup()
         self._multiply = torch.mm
         if "kernels" in params:
             from products import hgemm, replace_linears
@@ -53,6 +55,10 @@ class Training:
             self._multiply = hgemm
             if params["kernels"] == "linears":
                 replace_linears(self.model)
+        if params.get("gelu"):
+            from bias_gelu import fuse
+
+            fuse(self.model)
         self._whole, self._trunk = self._functions()
         self._hooked = False
         self._graph: torch.cuda.CUDAGraph | None = None
@@ -73,6 +79,8 @@ class Training:
         if not self._hooked:
             self.optimizer.step()
             self.optimizer.zero_grad(set_to_none=True)
+            if self._schedule is not None:
+                self._schedule.step()
         return loss.detach()
 
     def loss(self) -> Tensor:
@@ -116,6 +124,7 @@ class Training:
             weight.copy_(first[name])
             for kind, kept in self.optimizer.state[weight].items():
                 kept.copy_(first[name]) if kind == "master" else kept.zero_()
+        self._schedule = self._warmup()
 
     def _update(self, weight: nn.Parameter) -> None:
         with named("optimizer"):
@@ -147,9 +156,21 @@ class Training:
     def _optimizer(self, precision: str, wide: list[Tensor]) -> Any:
         weights = self.model.parameters()
         if precision == "masters":
-            return MasterAdamW(weights, wide, LR, BETAS, DECAY, EPS)
+            warmup_steps = self.options.get("warmup_steps", 1)
+            return MasterAdamW(weights, wide, LR, BETAS, DECAY, EPS, warmup_steps)
         fused = {"fused": True} if self.options.get("fused") else {}
         return torch.optim.AdamW(weights, LR, BETAS, EPS, weight_decay=DECAY, **fused)
+
+    def _warmup(self) -> torch.optim.lr_scheduler.LambdaLR | None:
+        """Return the schedule of torch's optimizer; MasterAdamW keeps its own."""
+        count = self.options.get("warmup_steps", 1)
+        if count == 1 or isinstance(self.optimizer, MasterAdamW):
+            return None
+        group = self.optimizer.param_groups[0]
+        group["lr"] = group["initial_lr"] = LR
+        return torch.optim.lr_scheduler.LambdaLR(
+            self.optimizer, lambda done: min(1.0, (done + 1) / count)
+        )
 
     def _functions(self) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
         if not self.options.get("compile"):
