@@ -50,6 +50,9 @@ _NARROWED_WIDTHS, _NARROWED_LOGITS = 2 * 4 + 2 * 6 + 2 * 4 + 2 * 6, 4 + 6
 """Bytes fewer a token: of each width of a block, as norms (forward 4, backward 6), residuals (4)
 and the sums of their gradients (6) are in bf16 instead of float32; of each logit, as softmax (4)
 and its gradient (6) are. GELU, attention and gradients of biases are in bf16 already."""
+_READ_AGAIN = 2 + 2
+"""Bytes for each element of GELU's input: of that and of its output's gradient, which a kernel of
+its own reads to add up the bias's gradient."""
 _GAP_MS = 0.001
 _LAUNCHES_LEFT = 450
 
@@ -143,6 +146,10 @@ def fixes(known: Baseline) -> dict[str, Fix]:
             known.computing(_LINEAR_FLOP, _LINEAR) - known.computing(_LINEAR_FLOP, _LINEAR_KERNELS),
             f"three layers of a block at {_LINEAR_KERNELS:.0%} of the ceiling instead of"
             f" {_LINEAR:.0%}",
+        ),
+        "gelu": (
+            known.moving(_READ_AGAIN * _SHAPE.layers * 4 * _STATES),
+            "GELU's input and its output's gradient are not read a second time for the bias's",
         ),
         "graph": (_LAUNCHES_LEFT * _GAP_MS, "450 gaps between kernels of 1 µs each"),
         "in-backward": (0.0, "the same bytes at another time: it saves memory, not time"),

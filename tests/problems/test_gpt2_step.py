@@ -18,7 +18,7 @@ FOLDER = ROOT / "problems" / "5-gpt2-step"
 PYTHON = next(ROOT.glob(".envs/torch-cpu-*/bin/python"), None)
 LEDGER = (
     *("fused-adamw", "padded", "masters", "compiled", "chunked-loss", "cudnn", "one-chunk"),
-    *("head", "linears", "graph"),
+    *("head", "linears", "gelu", "graph"),
 )
 
 
@@ -94,6 +94,7 @@ def test_a_fix_saves_what_its_part_takes_less_what_has_to_stay(problem: Problem)
     between = 12 * 2 * 50 * states + 2 * 4 * logits
     assert saved["compiled"] == pytest.approx(20 - (fewer + between) / 4e12 * 1e3)
     assert saved["cudnn"] == pytest.approx(7 * (1 - 306 / 373))
+    assert saved["gelu"] == pytest.approx(12 * 4 * 4 * states / 4e12 * 1e3)
     assert saved["head"] > 0
     assert saved["linears"] > 0
 
@@ -119,7 +120,7 @@ import torch
 from training import Training, distance, reference
 
 torch.set_num_threads(1)  # the sizes are tiny
-BASE = {"model": "gpt2-tiny", "batch": 4, "precision": "autocast"}
+BASE = {"model": "gpt2-tiny", "batch": 4, "precision": "autocast", "warmup_steps": 5}
 VARIANTS = {
     "eager": {},
     "fused": {"fused": True},
@@ -130,6 +131,8 @@ VARIANTS = {
     "one-chunk": {"padded": True, "precision": "masters", "chunks": 1},
     "head": {"padded": True, "precision": "masters", "chunks": 1, "kernels": "head"},
     "linears": {"padded": True, "precision": "masters", "chunks": 1, "kernels": "linears"},
+    "gelu": {"padded": True, "precision": "masters", "chunks": 1, "kernels": "linears",
+             "gelu": True},
 }
 losses, errors = {}, {}
 for name, options in VARIANTS.items():
@@ -147,7 +150,7 @@ for name, options in VARIANTS.items():
 assert errors["eager"] < 0.01, errors
 assert all(error < 0.05 for error in errors.values()), errors
 for one, other in (("eager", "fused"), ("padded", "masters"), ("masters", "chunked"),
-                   ("chunked", "one-chunk"), ("head", "linears")):
+                   ("chunked", "one-chunk"), ("head", "linears"), ("linears", "gelu")):
     apart = max(abs(a - b) for a, b in zip(losses[one], losses[other]))
     assert apart < 0.05, (one, other, apart)
 assert losses["chunked"] == losses["in-backward"]
