@@ -1,4 +1,9 @@
-"""The cross entropy's kernel: a row of logits becomes its gradient in place, read twice."""
+"""The cross entropy's kernel: a row of logits becomes its gradient in place, read twice.
+
+Each of a program's elements keeps a maximum and a sum of its own (Milakov and Gimelshein 2018,
+"Online normalizer calculation for softmax"), so threads wait for each other once a row. The caches
+are told what is read again: the row, from its first reading to its second.
+"""
 
 import torch
 import triton
@@ -14,23 +19,33 @@ def _kernel(logits, targets, losses, scale, stride, columns, block: tl.constexpr
     row = tl.program_id(0).to(tl.int64)
     base = logits + row * stride
     target = tl.load(targets + row)
-    most = float("-inf")
-    total = 0.0
-    for start in range(0, columns, block):
-        at = start + tl.arange(0, block)
-        x = tl.load(base + at, mask=at < columns, other=float("-inf")).to(tl.float32)
-        higher = tl.maximum(most, tl.max(x, axis=0))
-        total = total * tl.exp(most - higher) + tl.sum(tl.exp(x - higher), axis=0)
-        most = higher
-    log_sum = most + tl.log(total)
     own = tl.load(base + target).to(tl.float32)
+    most = tl.full((block,), float("-inf"), tl.float32)
+    total = tl.zeros((block,), tl.float32)
+    for start in range(0, columns, 2 * block):
+        at = start + tl.arange(0, block)
+        x = _row(base, at, columns, "evict_last")
+        z = _row(base, at + block, columns, "evict_last")
+        higher = tl.maximum(most, tl.maximum(x, z))
+        total = total * tl.exp(most - higher) + tl.exp(x - higher) + tl.exp(z - higher)
+        most = higher
+    highest = tl.max(most, axis=0)
+    log_sum = highest + tl.log(tl.sum(total * tl.exp(most - highest), axis=0))
     tl.store(losses + row, log_sum - own)
     tl.debug_barrier()  # all have read the target's logit before it is overwritten
     for start in range(0, columns, block):
         at = start + tl.arange(0, block)
-        x = tl.load(base + at, mask=at < columns, other=float("-inf")).to(tl.float32)
+        x = _row(base, at, columns, "evict_first")
         gradient = (tl.exp(x - log_sum) - tl.where(at == target, 1.0, 0.0)) * scale
-        tl.store(base + at, gradient.to(logits.dtype.element_ty), mask=at < columns)
+        to = gradient.to(logits.dtype.element_ty)
+        tl.store(base + at, to, mask=at < columns, cache_modifier=".cs")
+
+
+@triton.jit
+def _row(base, at, columns, kept: tl.constexpr):  # noqa: ANN001, ANN202
+    """Return elements of a row in float32; ``kept``: how long caches shall keep them."""
+    inside = at < columns
+    return tl.load(base + at, mask=inside, other=float("-inf"), eviction_policy=kept).to(tl.float32)
 
 
 def to_gradient(logits: Tensor, targets: Tensor, losses: Tensor, scale: float) -> None:
