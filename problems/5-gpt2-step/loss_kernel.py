@@ -12,6 +12,8 @@ from torch import Tensor
 
 _BLOCK = 4096
 _WARPS = 16
+_LOWEST = tl.constexpr(-1e30)
+"""Below any logit, and finite: two infinities have no difference."""
 
 
 @triton.jit
@@ -20,7 +22,7 @@ def _kernel(logits, targets, losses, scale, stride, columns, block: tl.constexpr
     base = logits + row * stride
     target = tl.load(targets + row)
     own = tl.load(base + target).to(tl.float32)
-    most = tl.full((block,), float("-inf"), tl.float32)
+    most = tl.full((block,), _LOWEST, tl.float32)
     total = tl.zeros((block,), tl.float32)
     for start in range(0, columns, 2 * block):
         at = start + tl.arange(0, block)
