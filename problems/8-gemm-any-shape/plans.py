@@ -37,8 +37,13 @@ DOTS_FEW = 64
 DOTS_TINY = 1 << 15
 DOTS_STREAM = 4 << 20
 """Elements of a wide operand from which on its bandwidth decides, not the latency of a load."""
+DOTS_SMALL = 1 << 18
+"""Elements of a wide operand below which a few warps hold all that is in flight."""
 DOTS_STEP = 32
 """K of a step of a warp of dots."""
+DOTS_OCCUPIED, DOTS_UNROLLED, DOTS_TALL = (16, 4), (16, 8), 32
+"""Rows and loads of dots: many warps on a multiprocessor, or few turns of each; and the rows of a
+warp that reads the narrow operand less often."""
 BLOCKS_AT_ONCE = 2
 """Blocks of sliced for each multiprocessor beyond which it is not cut further."""
 
@@ -285,7 +290,9 @@ def _dots(problem: Problem, sms: int) -> Iterator[Plan]:
             rows, loads = size
             if rows_of_k != (rows >= BOX) or (rows > BOX and wide <= BOX):
                 continue
-            if not rows_of_k and (size == (32, 8) if not long else size == (16, 8)):
+            if (size == DOTS_UNROLLED and long) or (rows == DOTS_TALL and not long):
+                continue
+            if size == DOTS_OCCUPIED and wide * k < DOTS_SMALL:
                 continue
             dots = Dots(few_rows, rows, loads)
             tiles = -(-wide // rows) * -(-few // DOTS_COLUMNS)
@@ -298,8 +305,8 @@ def _dots_parts(
 ) -> Iterator[tuple[int, int]]:
     """Yield over how many warps of a block, and blocks of a cluster, to spread K.
 
-    About as many parts as fill the GPU; half as many, which adds less; or, of much work, more, so
-    that blocks end one after the other.
+    About as many parts as fill the GPU, and fewer, of which less is added. Of much work also more,
+    so that blocks end one after the other.
     """
     blocks, _ = DOTS_SIZES[size]
     rows_of_k = size[0] >= BOX
@@ -307,9 +314,12 @@ def _dots_parts(
     most = _power(k / (2 * DOTS_STEP if rows_of_k else DOTS_STEP))
     most = min(most, MOST_SLICES if rows_of_k else DOTS_WARPS * MOST_SLICES)
     filling = min(most, _power(at_once / tiles))
-    for parts in sorted({filling, max(1, filling // 2), min(most, 4 * filling) if long else 1}):
-        if parts == 1 < filling // 2:
-            continue
+    counts = {filling, filling // 2, min(most, 4 * filling) if long else filling // 4}
+    if size == DOTS_OCCUPIED and not long:
+        counts = {filling}
+    elif rows_of_k and size[0] > BOX:
+        counts = {filling, filling // 2}
+    for parts in sorted(counts - {0}):
         ways = DOTS_WARPS if rows_of_k else min(parts, DOTS_WARPS)
         yield ways, parts if rows_of_k else parts // ways
 

@@ -197,7 +197,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int at = first + ((warp >> power) * ROWS + row_along(i, lane)) * apart;
     inside[i] = at < w;
     lines[i] = x + at * pitch_x;
+    asm volatile("" : "+l"(lines[i])); // as below: else the compiler computes these anew in every turn
   }
+  asm volatile("" : "+l"(narrow.data));
   for (int base = share_of(steps, rank, slices) + (warp & (ways - 1)); base < last; base += ways * UNROLL) {
     const int end = base + (UNROLL - 1) * ways;
     if ((base > 0 || shift == 0) && end < last && (end + 1) * STEP_ALONG - shift <= k)
@@ -255,5 +257,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     store(i, sum);
   }
   // Until all sums have been read. Not .release, which waits until C is written: nobody in the cluster reads it.
+  __syncwarp();
   asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }

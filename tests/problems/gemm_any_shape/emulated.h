@@ -98,6 +98,7 @@ inline void wait(Barrier& barrier, int size) {
 }
 inline int warp_number() { return now / 32; }
 inline void __syncthreads() { wait(blocks[fibers[now].rank], 256); }
+inline void __syncwarp() {}
 inline void cluster_sync() { wait(whole, 256 * cluster); }
 inline int __shfl_sync(unsigned, int value, int) { return value; } // of numbers that a warp shares
 inline uint32_t cluster_size() { return cluster; }
