@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, replace
 from itertools import compress
 
-from families import Slicing, Tiling
+from families import DOTS_WARPS, Dots, Slicing, Tiling
 from ladder import BOX, ELEMENT_BYTES, SMS
 from plans import Plan, Problem, as_read, cluster_tiles, clusters_at_once
 
@@ -17,6 +17,8 @@ SHARED_BYTES_PER_CYCLE = 128
 """Bytes per cycle that wgmma reads from a multiprocessor's shared memory."""
 LINE = 128
 """Bytes of a line of L2: a row of a TMA box, where rows begin at multiples of it."""
+LOAD_BYTES = 16
+"""Bytes that a thread of dots loads at once."""
 SHARED_OF_SM = 233_472
 FLOAT_BYTES = 4
 
@@ -66,6 +68,8 @@ def demand(plan: Plan, problem: Problem, sms: int = SMS) -> Demand:
     problem = as_read(problem)
     if isinstance(plan.config, Slicing):
         return _sliced(plan, plan.config, problem, sms)
+    if isinstance(plan.config, Dots):
+        return _dotted(plan, plan.config, problem, sms)
     counted = _persistent(plan, problem, sms)
     if isinstance(plan.config, Tiling) and plan.config.kernel == "split_k":
         return _split(plan, plan.config, counted)
@@ -155,6 +159,43 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:
         groups=plan.spread,
         memory=_memory(problem),
         copied=2 * ELEMENT_BYTES * few * k * slicing.transposed,
+        added=0,
+    )
+
+
+def _dotted(plan: Plan, dots: Dots, problem: Problem, sms: int) -> Demand:
+    """Return the counts of dots, in steps of 64 k of a block; its loads are those of all warps."""
+    m, n, k = problem.shape
+    of = plan.step(problem)
+    wide, few = (n, m) if dots.few_rows else (m, n)
+    crosses = _crossing(plan, problem)[:: -1 if dots.few_rows else 1]
+    height = dots.rows * DOTS_WARPS // plan.spread
+    blocks = -(-wide // height) * -(-few // of.tile[1]) * plan.units
+    together = min(of.blocks_per_sm, -(-blocks // sms))
+    rows = height, min(few, of.tile[1])
+    step_bytes = height * LINE
+    return Demand(
+        sliced=True,
+        waves=max(1.0, blocks / (sms * together)),
+        steps=math.ceil(-(-k // BOX) / plan.units),
+        shared_steps=0,
+        together=together,
+        tensor=2 * height * of.tile[1] * BOX / FMA_PER_CYCLE,
+        operands=0.0,
+        lines=sum(rows),
+        crossing=sum(compress(rows, crosses)),
+        stages=max(1, of.threads * dots.loads * LOAD_BYTES // step_bytes),
+        realigned=0.0,
+        active=min(sms, blocks),
+        ends=1,
+        stored=max(1, height * of.tile[1] // of.threads),
+        odd=True,
+        overlapped=False,
+        sums=2.0 * DOTS_WARPS * dots.rows * of.tile[1] * FLOAT_BYTES,
+        slices=plan.units,
+        groups=1,
+        memory=_memory(problem),
+        copied=0,
         added=0,
     )
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cubins import CACHE, build
-from families import ADD_PARTS, ALIGN_ROWS, TRANSPOSE, Slicing, Tiling
+from families import ADD_PARTS, ALIGN_ROWS, DOTS_WARPS, TRANSPOSE, Dots, Slicing, Tiling
 from ladder import (
     BOX,
     DATA_TYPES,
@@ -216,7 +216,7 @@ class Library:
             narrow = 0 if plan.config.few_rows else 1
             launch, matrices[narrow] = self._transposed("ab"[narrow], matrices[narrow])
             launches.append(launch)
-        make = self._sliced
+        make = self._dotted if isinstance(plan.config, Dots) else self._sliced
         if isinstance(plan.config, Tiling):
             make = self._split if plan.config.kernel == "split_k" else self._stream
         launches.append(make(plan, read, *matrices, stored(c)))
@@ -360,3 +360,30 @@ class Library:
         blocks = tiles * plan.spread * plan.units
         config = configured(step, blocks, plan.units, pdl=self._pdl)
         return Launch(self._function(step), config, parameters, [*keep, parts, counters])
+
+    def _dotted(self, plan: Plan, problem: Problem, a: Matrix, b: Matrix, c: Matrix) -> Launch:
+        step, (m, n, k) = plan.step(problem), problem.shape
+        few_rows = isinstance(plan.config, Dots) and plan.config.few_rows
+        x, y, wide, narrow = (b, a, n, m) if few_rows else (a, b, m, n)
+        tiles = dots_tiles(x, wide, step, plan.spread)
+        strides = (1, c.pitch) if few_rows else (c.pitch, 1)
+        values = [*map(ctypes.c_void_p, [x.address, y.address, c.address])]
+        values += map(ctypes.c_int64, (x.pitch, y.pitch, *strides))
+        parameters, keep = arguments([*values, *map(ctypes.c_int, (wide, narrow, k, plan.spread))])
+        cluster = plan.units if plan.units > 1 else 0
+        config = configured(step, tiles * plan.units, cluster, pdl=self._pdl)
+        config.grid[1] = -(-narrow // step.tile[1])
+        return Launch(self._function(step), config, parameters, keep)
+
+
+def dots_tiles(x: Matrix, wide: int, step: Step, ways: int) -> int:
+    """Return how many blocks of dots cover the wide operand's rows, as dots.cuh counts them.
+
+    Lines whose numbers differ by a multiple of the period begin at the same place within 16 bytes.
+    """
+    period = CHUNK // math.gcd(x.pitch, CHUNK)
+    if not step.macros["X_MN"]:
+        rows = period * step.tile[0] * DOTS_WARPS // ways
+        return period * -(-wide // rows)
+    even = period == 1 and x.address % (CHUNK * ELEMENT_BYTES) == 0
+    return -(-wide // (step.tile[0] if even else step.tile[0] - CHUNK))

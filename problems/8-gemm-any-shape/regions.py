@@ -49,7 +49,7 @@ KINDS: dict[str, Callable[[Plan], bool]] = {
 
 def parts(plan: Plan) -> int:
     """Return into how many parts K is cut, for stream-K 2."""
-    if plan.kernel.startswith("sliced"):
+    if plan.kernel.startswith(("sliced", "dots")):
         return plan.units * plan.spread
     return 2 if plan.spread else 1
 

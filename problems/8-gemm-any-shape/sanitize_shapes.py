@@ -3,9 +3,9 @@
     python sanitize_shapes.py --limit-s 120
 
 Each process is one tool on one shape: it computes the product by the plans that the model ranks
-first among stream_k's with a spread, stream_k's without one, and sliced's. Whether products are
-right is checked elsewhere; here the matrices are constant and torch is not loaded, in whose process
-racecheck ends with an internal error.
+first among stream_k's with a spread, stream_k's without one, sliced's, and dots'. Whether products
+are right is checked elsewhere; here the matrices are constant and torch is not loaded, in whose
+process racecheck ends with an internal error.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from cubins import CACHE
-from families import LAYOUTS, Tiling
+from families import LAYOUTS
 from general import Library
 from ladder import (
     ELEMENT_BYTES,
@@ -74,9 +74,9 @@ def zeros(count: int) -> Any:
 
 def chosen(problem: Problem) -> list[Plan]:
     """Return the first plan of each kind in the model's order."""
-    kinds: dict[tuple[bool, ...], Plan] = {}
+    kinds: dict[tuple[type, bool, bool], Plan] = {}
     for plan in ranked(problem):
-        kinds.setdefault((isinstance(plan.config, Tiling), plan.spread > 0, plan.added), plan)
+        kinds.setdefault((type(plan.config), plan.spread > 0, plan.added), plan)
     return list(kinds.values())
 
 

@@ -46,10 +46,14 @@ SEEN: tuple[Shape, ...] = (
 """Shapes that were looked at while the kernels were written: tuned on, never reported."""
 
 ODD: tuple[Shape, ...] = (
+    (1, 1, 1),
+    (3, 5, 7),
     (1, 1, 64),
     (1, 8, 64),
     (3, 17, 65),
     (7, 129, 200),
+    (2, 50304, 77),
+    (8, 4097, 1030),
     (8, 4096, 512),
     (16, 4097, 4099),
     (33, 1000, 999),

@@ -59,6 +59,7 @@ def test_a_cluster_has_three_dimensions(
         ("stream_k", ["CUtensorMap"] * 3 + ["element*", "float*", "int*"] + ["int"] * 4),
         ("ping_pong", ["CUtensorMap"] * 3 + ["element*", "float*", "int*"] + ["int"] * 4),
         ("split_k", ["CUtensorMap"] * 2 + ["element*"] + ["int"] * 3),
+        ("dots", ["element*"] * 3 + ["int64_t"] * 4 + ["int"] * 4),
         ("transpose", ["element*"] * 2 + ["int64_t"] * 2 + ["int"] * 2),
         ("add_parts", ["float*", "element*"] + ["int"] * 5),
         (
@@ -227,3 +228,54 @@ def test_a_narrow_operand_is_read_from_its_transposed_copy(
     ]
     assert plan.step(problem).name == "sliced_m16_tt_nn"
     assert product.config.grid[0] == 8
+
+
+@pytest.mark.parametrize(
+    ("shape", "layout", "few_rows", "strides", "sizes"),
+    [
+        ((5, 6070, 23350), "nt", True, [23350, 23350, 1, 6070], [6070, 5, 23350]),
+        ((5825, 8, 230), "nn", False, [230, 8, 8, 1], [5825, 8, 230]),
+        ((60, 484, 108), "nt", True, [108, 108, 1, 484], [484, 60, 108]),
+    ],
+)
+def test_dots_are_launched_for_the_wide_side(
+    general: ModuleType,
+    module: Callable[[str], ModuleType],
+    monkeypatch: pytest.MonkeyPatch,
+    shape: tuple[int, int, int],
+    layout: str,
+    few_rows: bool,
+    strides: list[int],
+    sizes: list[int],
+) -> None:
+    monkeypatch.setattr(general, "call_driver", lambda *_: None)
+    monkeypatch.setattr(general.Library, "_function", lambda *_: ctypes.c_void_p(1))
+    plans = module("plans")
+    problem = plans.Problem(shape, layout)
+    for plan in (p for p in plans.plans(problem) if p.kernel.startswith("dots")):
+        assert plan.config.few_rows == few_rows
+        operands = [Operand(*size) for size in (*problem.stored[:2], shape[:2])]
+        (launch,) = general.Library("bf16", allocate=lambda _: None).bind(plan, problem, *operands)
+        assert [
+            ctypes.c_int64.from_address(launch.parameters[3 + at]).value for at in range(4)
+        ] == strides
+        assert integers(launch, 7, 4) == [*sizes, plan.spread]
+        assert launch.config.grid[0] % plan.units == 0
+        assert launch.config.grid[1] == -(-sizes[1] // 8)
+        clusters = [each[2] for each in attributes(launch.config) if each[0] == 4]
+        assert clusters == ([plan.units] if plan.units > 1 else [])
+
+
+def test_rows_of_dots_are_dealt_by_where_they_begin(
+    general: ModuleType, module: Callable[[str], ModuleType]
+) -> None:
+    families = module("families")
+    along = families.dotted(families.Dots(few_rows=True, rows=16, loads=4), "nt")
+    across = families.dotted(families.Dots(few_rows=True, rows=64, loads=8), "nn")
+    matrix = general.Matrix
+    assert general.dots_tiles(matrix(256, 100, 64, 64), 100, along, 8) == 7
+    assert general.dots_tiles(matrix(256, 100, 63, 63), 100, along, 8) == 8  # 13 of each period
+    assert general.dots_tiles(matrix(256, 100, 68, 68), 100, along, 2) == 2
+    assert general.dots_tiles(matrix(256, 100, 128, 128), 128, across, 8) == 2
+    assert general.dots_tiles(matrix(258, 100, 128, 128), 128, across, 8) == 3
+    assert general.dots_tiles(matrix(256, 100, 129, 129), 129, across, 8) == 3

@@ -74,7 +74,7 @@ def test_tma_reads_only_rows_at_multiples_of_16_bytes(
         elif step.maps == "abc":
             assert plan.copied == (not a, not b)
             assert step.macros["TMA_STORE"] == c
-        else:
+        elif step.source != "dots":  # which takes rows as they lie
             x, y = (b, a) if step.macros["D_TRANSPOSED"] else (a, b)
             y = y or plan.config.transposed
             assert (step.macros["X_TMA"], step.macros["Y_TMA"]) == (x, y)
@@ -237,3 +237,37 @@ def test_blocks_of_a_cluster_load_whole_boxes(module: Callable[[str], ModuleType
         assert tiling.tile_m // across % 64 == 0, tiling.name
         assert -(-tiling.tile_n // 64) * 64 // down % 64 == 0, tiling.name
         assert tiling.tile_n // down % 8 == 0, tiling.name
+
+
+@pytest.mark.parametrize("layout", ["nn", "nt", "tn", "tt"])
+@pytest.mark.parametrize(
+    ("shape", "sides"),
+    [
+        ((1, 1, 1), "mn"),
+        ((3, 5, 7), "mn"),
+        ((5, 6070, 23350), "m"),
+        ((5825, 8, 230), "n"),
+        ((8, 4096, 512), "m"),
+        ((9, 4097, 512), ""),
+        ((60, 484, 108), "m"),
+        ((16, 16, 14464), "mn"),
+        ((65, 80, 64), ""),
+        ((4096, 4096, 64), ""),
+    ],
+)
+def test_dots_are_for_few_rows_or_columns_and_a_tiny_c(
+    plans: ModuleType, shape: tuple[int, int, int], sides: str, layout: str
+) -> None:
+    problem = plans.Problem(shape, layout)
+    found = [plan for plan in plans.plans(problem) if plan.kernel.startswith("dots")]
+    assert {plan.kernel.removeprefix("dots_")[0] for plan in found} == set(sides)
+    assert len(found) <= 6
+    for plan in found:
+        step = plan.step(problem)
+        rows_of_k = bool(step.macros["X_MN"])
+        read = plans.as_read(problem).layout
+        assert rows_of_k == (read[1] == "n" if plan.config.few_rows else read[0] == "t")
+        assert rows_of_k == (step.tile[0] >= 64)
+        assert plan.spread in ((8,) if rows_of_k else (1, 2, 4, 8))
+        assert plan.units in (1, 2, 4, 8)
+        assert plan.units == 1 or plan.spread == 8  # a cluster's block keeps one warp's rows
