@@ -80,20 +80,31 @@ extern "C" size_t workspace_bytes(int m, int n, int k, int swizzle) {
   return Gemm::get_workspace_size(arguments(nullptr, nullptr, nullptr, m, n, k, swizzle));
 }
 
+struct Product {
+  Gemm gemm;
+  Gemm::Arguments told;
+  void* workspace;
+};
+
 // Returns a product bound to its operands and a workspace of its own; null if CUTLASS refuses it.
-extern "C" Gemm* bind_product(const void* a, const void* b, void* c, int m, int n, int k, int swizzle,
+extern "C" Product* bind_product(const void* a, const void* b, void* c, int m, int n, int k, int swizzle,
                       void* workspace, cudaStream_t stream) {
   const Gemm::Arguments told = arguments(a, b, c, m, n, k, swizzle);
-  auto* gemm = new Gemm;
+  auto* product = new Product{Gemm{}, told, workspace};
   if (Gemm::can_implement(told) == cutlass::Status::kSuccess &&
-      gemm->initialize(told, workspace, stream) == cutlass::Status::kSuccess) {
-    return gemm;
+      product->gemm.initialize(told, workspace, stream) == cutlass::Status::kSuccess) {
+    return product;
   }
-  delete gemm;
+  delete product;
   return nullptr;
 }
 
 // Launches a bound product, as a dependent launch if it can be; returns 0, or CUTLASS's status.
-extern "C" int run_product(Gemm* gemm, cudaStream_t stream) {
-  return static_cast<int>(gemm->run(stream, nullptr, kDependent));
+// Stream-K's barriers have to be zero before each launch, and a launch leaves them otherwise.
+extern "C" int run_product(Product* product, cudaStream_t stream) {
+  if (Gemm::get_workspace_size(product->told) > 0) {
+    const auto status = Kernel::initialize_workspace(product->told, product->workspace, stream);
+    if (status != cutlass::Status::kSuccess) return static_cast<int>(status);
+  }
+  return static_cast<int>(product->gemm.run(stream, nullptr, kDependent));
 }

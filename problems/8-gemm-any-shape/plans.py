@@ -223,13 +223,13 @@ def _splits(problem: Problem, sms: int) -> Iterator[Plan]:
 
     A tile is cut into as many parts as run at once, or into a smaller power of two of them. Swapped
     tiles may also stay whole, as stream_k's do, where they occupy half of the multiprocessors. They
-    are for more than a few rows, which sliced takes.
+    are for more than a few rows and columns, which sliced takes.
     """
     steps = -(-problem.shape[2] // BOX)
     a, b, _ = problem.aligned
     for tiling in SPLITS:
         shape = exchanged(problem).shape if tiling.swapped else problem.shape
-        if not _fits(tiling, shape) or (tiling.swapped and problem.shape[0] <= BOX):
+        if not _fits(tiling, shape) or (tiling.swapped and min(problem.shape[:2]) <= BOX):
             continue
         tiles = cluster_tiles(tiling, shape)
         counts = [

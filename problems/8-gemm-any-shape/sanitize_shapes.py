@@ -26,6 +26,7 @@ from ladder import (
     ONE,
     SUMMARIES,
     Finding,
+    Step,
     call_driver,
     ended,
     read_finding,
@@ -73,10 +74,12 @@ def zeros(count: int) -> Any:
 
 
 def chosen(problem: Problem) -> list[Plan]:
-    """Return the first plan of each kind in the model's order."""
-    kinds: dict[tuple[type, bool, bool], Plan] = {}
+    """Return the first plan of each kind in the model's order; problem 4 sanitizes the ladder's."""
+    kinds: dict[tuple[str, bool, bool, bool], Plan] = {}
     for plan in ranked(problem):
-        kinds.setdefault((type(plan.config), plan.spread > 0, plan.added), plan)
+        if not isinstance(plan.config, Step):
+            kind = plan.step(problem).source, plan.swapped, plan.spread > 0, plan.added
+            kinds.setdefault(kind, plan)
     return list(kinds.values())
 
 
