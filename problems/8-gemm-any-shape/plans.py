@@ -221,9 +221,8 @@ def _streams(problem: Problem, sms: int) -> Iterator[Plan]:
 def _splits(problem: Problem, sms: int) -> Iterator[Plan]:
     """Yield split_k's plans: all clusters run at once, and each block has a few steps.
 
-    A tile is cut into as many parts as run at once, or into a smaller power of two of them. Swapped
-    tiles may also stay whole, as stream_k's do, where they occupy half of the multiprocessors. They
-    are for more than a few rows and columns, which sliced takes.
+    Swapped tiles may also stay whole, as stream_k's do. They have to occupy half of the
+    multiprocessors, and are for more than a few rows and columns, which sliced takes.
     """
     steps = -(-problem.shape[2] // BOX)
     a, b, _ = problem.aligned
@@ -231,16 +230,13 @@ def _splits(problem: Problem, sms: int) -> Iterator[Plan]:
         shape = exchanged(problem).shape if tiling.swapped else problem.shape
         if not _fits(tiling, shape) or (tiling.swapped and min(problem.shape[:2]) <= BOX):
             continue
-        tiles = cluster_tiles(tiling, shape)
-        counts = [
-            blocks
-            for blocks in range(1 if tiling.swapped else 2, MOST_SLICES + 1)
-            if blocks <= max(1, steps // LEAST_STEPS) and tiles <= clusters_of(blocks, sms)
-        ]
-        for blocks in counts:
-            few = tiling.swapped and 2 * tiles * blocks < sms
-            if blocks == counts[-1] or not (blocks & (blocks - 1) or few):
+        tiles, blocks = cluster_tiles(tiling, shape), 1 if tiling.swapped else 2
+        while blocks <= max(1, min(MOST_SLICES, steps // LEAST_STEPS)):
+            if tiles > clusters_of(blocks, sms):
+                break
+            if not tiling.swapped or 2 * tiles * blocks >= sms:
                 yield Plan(tiling, tiles, tiles * blocks, (not a, not b))
+            blocks *= 2
 
 
 def clusters_of(blocks: int, sms: int) -> int:

@@ -172,7 +172,7 @@ def test_split_tiles_fit_the_device_at_once(
         if step.source == "split_k":
             parts = plan.units // plan.spread
             assert plan.spread * parts == plan.units <= 132
-            assert 2 - plan.swapped <= parts <= 8
+            assert parts in ((1, 2, 4, 8) if plan.swapped else (2, 4, 8))
             assert plan.spread <= 132 // parts
             assert plan.spread <= 8 * (16 // parts) or parts <= 2  # 8 GPCs of 16 at least
             assert parts == 1 or -(-shape[2] // 64) >= 2 * parts
@@ -184,8 +184,6 @@ def test_split_tiles_fit_the_device_at_once(
 def test_a_product_of_few_tiles_can_be_split(plans: ModuleType) -> None:
     few = [plan.name for plan in plans.plans(plans.Problem((512, 2304, 6912), "tt"))]
     assert {"split_128x256_c1x1_g16_s4/36/72", "split_256x128_c1x1_g16_s4/36/72"} <= set(few)
-    thirds = [plan.name for plan in plans.plans(plans.Problem((768, 768, 9984), "nt"))]
-    assert {"split_128x128_c1x1_g16_s7/36/108", "split_128x192_c1x1_g16_s5/24/120"} <= set(thirds)
     many = plans.plans(plans.Problem((8192, 8192, 8192), "tt"))
     assert not any(plan.name.startswith("split") for plan in many)
 
