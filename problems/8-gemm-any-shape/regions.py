@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import geometric_mean, median, quantiles
 from typing import Any
 
+from copies import Copies
 from families import LAYOUTS, Slicing
 from ladder import ELEMENT_BYTES
 from measuring import understood
@@ -33,6 +34,7 @@ UNITS = {
     "regret": "%",
     "tflops": "TFLOP/s",
     "of_bandwidth": "%",
+    "of_copy": "%",
     "over_triton": "%",
     "over_cutlass": "%",
 }
@@ -42,6 +44,8 @@ KINDS: dict[str, Callable[[Plan], bool]] = {
     "copied": lambda plan: any(plan.copied),
     "split": lambda plan: plan.kernel.startswith("split"),
     "sliced": lambda plan: plan.kernel.startswith("sliced"),
+    "dots": lambda plan: plan.kernel.startswith("dots"),
+    "swapped": lambda plan: plan.swapped,
     "transposed": lambda plan: isinstance(plan.config, Slicing) and plan.config.transposed,
 }
 """Kinds of plans whose gain over all others is stated."""
@@ -49,14 +53,16 @@ KINDS: dict[str, Callable[[Plan], bool]] = {
 
 def parts(plan: Plan) -> int:
     """Return into how many parts K is cut, for stream-K 2."""
-    if plan.kernel.startswith(("sliced", "dots")):
+    if plan.kernel.startswith("sliced"):
         return plan.units * plan.spread
+    if plan.kernel.startswith("dots"):
+        return plan.units
     return 2 if plan.spread else 1
 
 
-def keep(cell: Any, rows: Sequence[Row], bandwidth: float) -> None:
-    """State samples and facts of all rows; ``bandwidth``: of a copy, in bytes per µs."""
-    each = {row["problem"]: series(row, bandwidth) for row in rows}
+def keep(cell: Any, rows: Sequence[Row], copies: Copies) -> None:
+    """State samples and facts of all rows; ``copies``: what a pass through memory takes."""
+    each = {row["problem"]: series(row, copies) for row in rows}
     found = {"worst decile": worst_decile(list(each.values()))}
     for name, members in groups(rows).items():
         found[name] = of_group([each[row["problem"]] for row in members])
@@ -78,8 +84,8 @@ def measured(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def series(row: Row, bandwidth: float) -> dict[str, Series]:
-    """Return a problem's metrics, a value a round; ``bandwidth``: measured, in bytes per µs."""
+def series(row: Row, copies: Copies) -> dict[str, Series]:
+    """Return a problem's metrics, a value a round; ``copies``: what a pass through memory takes."""
     m, n, k = row["shape"]
     finals, library = row["finals"], row["library"]
     choice = finals[row["choice"]]
@@ -100,7 +106,8 @@ def series(row: Row, bandwidth: float) -> dict[str, Series]:
         "waiting": _percent(waiting["library"], waiting["us"]),
         "regret": [100 * (ours - least) / least for ours, least in zip(choice, best, strict=True)],
         "tflops": [2e-6 * m * n * k / us for us in choice],
-        "of_bandwidth": [100 * moved / bandwidth / us for us in choice],
+        "of_bandwidth": [100 * moved / copies.bandwidth / us for us in choice],
+        "of_copy": [100 * copies.us(moved) / us for us in choice],
     }
 
 
@@ -122,7 +129,7 @@ def of_group(each: Sequence[dict[str, Series]]) -> dict[str, Series]:
     """Return a group's metrics by round: geometric means of ratios, the mean of regrets."""
     found = {}
     beside = (f"over_{side}" for side in BESIDE)
-    ratios = ("choice", "best", "cold", "waiting", "of_bandwidth", *beside)
+    ratios = ("choice", "best", "cold", "waiting", "of_bandwidth", "of_copy", *beside)
     for metric in (name for name in ratios if all(name in metrics for metrics in each)):
         turns = zip(*(metrics[metric] for metrics in each), strict=True)
         found[metric] = [geometric_mean(turn) for turn in turns]

@@ -10,6 +10,7 @@ import math
 from argparse import Namespace
 
 import check_operator
+import copies
 import cutlass_matmul
 import sanitize_shapes
 import torch
@@ -28,7 +29,6 @@ from harness.probe.cell import Cell
 
 SILENCE_S = 8.0
 CHECKERS = 8
-COPIED_BYTES = 2 << 30
 
 
 def main() -> None:
@@ -51,18 +51,18 @@ def shapes(cell: Cell) -> None:
     if "cutlass" in params.get("beside", []):
         cutlass_matmul.build_all(params["layouts"], params["element"])
     with cell.exclusively():
-        bandwidth = copy_bandwidth()
+        copied = copies.measure()
         session = _session(cell)
         session.time([*named, *of_set], params["layouts"])
     timed = [row for row in session.rows("time") if "finals" in row]
     rows = measured(timed)
     if not rows:
         raise SystemExit(f"no shape was timed: see {LOG}")
-    keep(cell, rows, bandwidth)
+    keep(cell, rows, copied)
     if VALIDATION.exists():  # what fit.py found on the tuning set
         for name, value in json.loads(VALIDATION.read_text(encoding="utf-8")).items():
             cell.fact(name, value, "shapes" if name.endswith("shapes") else "%")
-    cell.fact("bandwidth", bandwidth * 1e6, "B/s")
+    cell.fact("bandwidth", copied.bandwidth * 1e6, "B/s")
     cell.fact("not_reached", len(session.left), "problems")
     cell.fact("without_choice", len(timed) - len(rows), "problems")
     wrong = [error for row in timed for error in row["errors"].values() if error["wrong"]]
@@ -124,21 +124,6 @@ def one(cell: Cell) -> None:
     m, n, k = problem.shape
     cell.fact("io_bytes", 2 * (m * k + k * n + m * n), "B")
     cell.measure("product", lambda: product(left, right))
-
-
-def copy_bandwidth() -> float:
-    """Return the bytes per µs that a large copy reads and writes, the best of several."""
-    source = torch.empty(COPIED_BYTES, dtype=torch.uint8, device="cuda")
-    target = torch.empty_like(source)
-    best = 0.0
-    for _ in range(9):
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        target.copy_(source)
-        end.record()
-        end.synchronize()
-        best = max(best, 2 * COPIED_BYTES / (begin.elapsed_time(end) * 1e3))
-    return best
 
 
 def _session(cell: Cell) -> Session:

@@ -44,7 +44,7 @@ def test_the_limit_begins_with_the_turn(
         order.append("not alone")
 
     monkeypatch.setattr(repro, "Session", Session)
-    monkeypatch.setattr(repro, "copy_bandwidth", lambda: 1.0)
+    monkeypatch.setattr(repro.copies, "measure", lambda: repro.copies.Copies({1: 1.0, 2: 2.0}))
     params = {"element": "bf16", "layouts": ["nn"], "limit_s": 7, "shapes": ["8x8x64"]}
     cell = SimpleNamespace(
         params=params, out=tmp_path, exclusively=exclusively, fact=lambda *_: None

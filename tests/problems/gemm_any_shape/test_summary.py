@@ -46,3 +46,13 @@ def test_shapes_are_grouped_by_alignment_and_the_worst_comes_first(summary: Modu
     assert "2 checks, 1 wrong" in text
     assert "multiple of 8       2 shapes" in text
     assert text.index("8x24x8") < text.index("8x264x8") < text.index("8x256x512")
+
+
+def test_a_copys_time_lies_between_those_of_its_neighbours_in_size(
+    module: Callable[[str], ModuleType],
+) -> None:
+    copies = module("copies").Copies({1 << 20: 2.0, 1 << 24: 8.0, 1 << 28: 64.0})
+    assert copies.us(1 << 24) == pytest.approx(8)
+    assert copies.us(1 << 22) == pytest.approx(4)  # half way, in logarithms
+    assert copies.us(1 << 30) == pytest.approx(64 * 8**0.5)  # beyond: as the last two grow
+    assert copies.bandwidth == (1 << 28) / 64
