@@ -111,7 +111,7 @@ def _undecided(page: Page, results: Sequence[ClaimResult]) -> Markdown:
 
 
 def _left_out(problem: Problem, results: Sequence[ClaimResult]) -> Markdown:
-    """Return the line of variants that were no alternatives, with the reasons."""
+    """Return the line of variants that were no alternatives, by the reason that they share."""
     reasons = {
         name: reason
         for result in results
@@ -120,10 +120,13 @@ def _left_out(problem: Problem, results: Sequence[ClaimResult]) -> Markdown:
     }
     if not reasons:
         return Markdown("")
+    labels: dict[str, list[str]] = {}
+    for name, why in reasons.items():
+        labels.setdefault(why, []).append(escape(problem.variants[name].label))
     parts = (
-        f"{escape(problem.variants[name].label)} ({prose(why)})" for name, why in reasons.items()
+        f"{prose(why[:1].upper() + why[1:])}: {'; '.join(alike)}." for why, alike in labels.items()
     )
-    return Markdown(f"*No alternatives: {'; '.join(parts)}.*")
+    return Markdown(f"*No alternatives. {' '.join(parts)}*")
 
 
 def _unmeasured(results: Sequence[ClaimResult]) -> Markdown:

@@ -36,7 +36,16 @@ def test_advice_says_what_it_gains_where_and_for_what(study: Problem) -> None:
         "more memory",
         "[reproduced](#take-fast)",
     ]
-    assert "*No alternatives: Other (its accuracy is lower).*" in shown
+    assert "*No alternatives. Its accuracy is lower: Other.*" in shown
+
+
+def test_variants_that_are_left_out_for_one_reason_stand_together(study: Problem) -> None:
+    apart = study.variants["other"].model_copy(update={"label": "Apart"})
+    more = {name: apart.model_copy(update={"label": name}) for name in ("b", "c")}
+    study = study.model_copy(update={"variants": study.variants | more})
+    why = {"other": "it needs root", "b": "it is slower", "c": "it needs root"}
+    shown = advice.advice(judged(changed(study, but=why), CLEAR))
+    assert "*No alternatives. It needs root: Other; c. It is slower: b.*" in shown
 
 
 def test_advice_that_is_refuted_is_no_advice_and_its_claim_says_what_is_better(
