@@ -7,7 +7,8 @@ import math
 from dataclasses import dataclass, replace
 from itertools import compress
 
-from families import DOTS_WARPS, Dots, Slicing, Tiling
+from dots import BLOCK_WARPS, Dots
+from families import Slicing, Tiling
 from ladder import BOX, ELEMENT_BYTES, SMS
 from plans import Plan, Problem, as_read, cluster_tiles, clusters_at_once
 
@@ -169,7 +170,7 @@ def _dotted(plan: Plan, dots: Dots, problem: Problem, sms: int) -> Demand:
     of = plan.step(problem)
     wide, few = (n, m) if dots.few_rows else (m, n)
     crosses = _crossing(plan, problem)[:: -1 if dots.few_rows else 1]
-    height = dots.rows * DOTS_WARPS // plan.spread
+    height = dots.rows * BLOCK_WARPS // plan.spread
     blocks = -(-wide // height) * -(-few // of.tile[1]) * plan.units
     together = min(of.blocks_per_sm, -(-blocks // sms))
     rows = height, min(few, of.tile[1])
@@ -191,7 +192,7 @@ def _dotted(plan: Plan, dots: Dots, problem: Problem, sms: int) -> Demand:
         stored=max(1, height * of.tile[1] // of.threads),
         odd=True,
         overlapped=False,
-        sums=2.0 * DOTS_WARPS * dots.rows * of.tile[1] * FLOAT_BYTES,
+        sums=2.0 * BLOCK_WARPS * dots.rows * of.tile[1] * FLOAT_BYTES,
         slices=plan.units,
         groups=1,
         memory=_memory(problem),

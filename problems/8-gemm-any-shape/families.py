@@ -100,6 +100,8 @@ SPLITS = tuple(
 )
 """What split_k is built with."""
 
+MOST_SLICES = 8
+"""The largest cluster that every device launches."""
 NARROW = (8, 16, 32, 64, 128)
 """Columns of a tile of sliced: of C's rows, if they are few, or of its columns."""
 
@@ -239,70 +241,6 @@ def sliced(slicing: Slicing, layout: str) -> Step:
 def narrow_sizes(*, rows_of_k: bool) -> tuple[int, ...]:
     """Return the sizes of sliced's narrow side: at least 64 where that operand has rows of k."""
     return tuple(size for size in NARROW if size >= BOX or not rows_of_k)
-
-
-@dataclass(frozen=True)
-class Dots:
-    """A configuration of dots. ``few_rows``: C's rows are the narrow side, else its columns.
-
-    ``rows``: of the wide operand that a warp multiplies. ``loads``: of 16 bytes that a thread has
-    in flight.
-    """
-
-    few_rows: bool
-    rows: int
-    loads: int
-
-    @property
-    def name(self) -> str:
-        """The narrow side's place, rows of a warp, loads in flight."""
-        return f"{'m' if self.few_rows else 'n'}{self.rows}_l{self.loads}"
-
-    def rows_of_k(self, layout: str) -> tuple[bool, bool]:
-        """Return whether the wide and the narrow operand have rows of k."""
-        a, b = layout[0] == "t", layout[1] == "n"
-        return (b, a) if self.few_rows else (a, b)
-
-
-DOTS_WARPS = 8
-DOTS_COLUMNS = 8
-"""Columns of a tile of dots, of which mma.sync takes 8."""
-DOTS_SIZES = {
-    (16, 4): (4, 3),
-    (16, 8): (2, 2),
-    (32, 8): (2, 2),
-    (64, 8): (3, 3),
-    (128, 8): (2, 2),
-}
-"""Blocks of dots on a multiprocessor, as many as its registers allow, by rows and loads: where the
-narrow operand's columns run along k, and where it has rows of k. From 64 rows on the wide operand
-has rows of k."""
-
-
-def dotted(dots: Dots, layout: str) -> Step:
-    """Return dots for a layout; it is the same for few rows and few columns."""
-    x_mn, y_mn = dots.rows_of_k(layout)
-    blocks = DOTS_SIZES[dots.rows, dots.loads][y_mn]
-    lie = "".join("r" if rows_of_k else "k" for rows_of_k in (x_mn, y_mn))
-    return Step(
-        f"dots_{dots.rows}_l{dots.loads}_{lie}",
-        "dot products",
-        "A wide operand streams through registers once: no stages to fill, no copies.",
-        HOPPER,
-        (dots.rows, DOTS_COLUMNS, BOX),
-        threads=32 * DOTS_WARPS,
-        blocks_per_sm=blocks,
-        align=1,
-        macros={
-            "X_MN": int(x_mn),
-            "Y_MN": int(y_mn),
-            "ROWS": dots.rows,
-            "LOADS": dots.loads,
-            "BLOCKS": blocks,
-        },
-        source="dots",
-        pdl=True,
-    )
 
 
 ALIGN_ROWS = Step(

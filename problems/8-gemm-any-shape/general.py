@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from cubins import CACHE, build
-from families import ADD_PARTS, ALIGN_ROWS, DOTS_WARPS, TRANSPOSE, Dots, Slicing, Tiling
+from dots import BLOCK_WARPS, Dots
+from families import ADD_PARTS, ALIGN_ROWS, TRANSPOSE, Slicing, Tiling
 from ladder import (
     BOX,
     DATA_TYPES,
@@ -383,7 +384,7 @@ def dots_tiles(x: Matrix, wide: int, step: Step, ways: int) -> int:
     """
     period = CHUNK // math.gcd(x.pitch, CHUNK)
     if not step.macros["X_MN"]:
-        rows = period * step.tile[0] * DOTS_WARPS // ways
+        rows = period * step.tile[0] * BLOCK_WARPS // ways
         return period * -(-wide // rows)
     even = period == 1 and x.address % (CHUNK * ELEMENT_BYTES) == 0
     return -(-wide // (step.tile[0] if even else step.tile[0] - CHUNK))

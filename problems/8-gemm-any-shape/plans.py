@@ -4,17 +4,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from dots import Dots, dotted, spreads
 from families import (
-    DOTS_COLUMNS,
-    DOTS_SIZES,
-    DOTS_WARPS,
     LAYOUTS,
+    MOST_SLICES,
     SPLITS,
     TILINGS,
-    Dots,
     Slicing,
     Tiling,
-    dotted,
     narrow_sizes,
     sliced,
     tiled,
@@ -26,26 +23,12 @@ CHUNK = 8
 GPC = 16
 """Multiprocessors that a graphics processing cluster (GPC) has at least. A cluster of blocks lies
 within one."""
-LEAST_STEPS = 2
-"""Steps of K that a part of a tile has at least."""
-MOST_SLICES = 8
-"""The largest cluster that every device launches."""
-SMALLEST = 64 * 128
-"""Elements of the smallest tile: few others start as fast where C is smaller still."""
-DOTS_FEW = 64
-"""Rows or columns that dots computes of a C of at most ``DOTS_TINY`` elements."""
-DOTS_TINY = 1 << 15
-DOTS_STREAM = 4 << 20
-"""Elements of a wide operand from which on its bandwidth decides, not the latency of a load."""
-DOTS_SMALL = 1 << 18
-"""Elements of a wide operand below which a few warps hold all that is in flight."""
-DOTS_STEP = 32
-"""K of a step of a warp of dots."""
-DOTS_OCCUPIED, DOTS_UNROLLED, DOTS_TALL = (16, 4), (16, 8), 32
-"""Rows and loads of dots: many warps on a multiprocessor, or few turns of each; and the rows of a
-warp that reads the narrow operand less often."""
 BLOCKS_AT_ONCE = 2
 """Blocks of sliced for each multiprocessor beyond which it is not cut further."""
+LEAST_STEPS = 2
+"""Steps of K that a part of a tile has at least."""
+SMALLEST = 64 * 128
+"""Elements of the smallest tile: few others start as fast where C is smaller still."""
 
 
 @dataclass(frozen=True)
@@ -181,8 +164,8 @@ def plans(problem: Problem, sms: int = SMS) -> list[Plan]:
     """Return every plan for a problem."""
     problem = as_read(problem)
     streams, splits = _streams(problem, sms), _splits(problem, sms)
-    slices, rungs = _slices(problem, sms), _rungs(problem, sms)
-    return [*streams, *splits, *_dots(problem, sms), *slices, *rungs]
+    dots = (Plan(*cut) for cut in spreads(problem.shape, problem.layout, sms))
+    return [*streams, *splits, *dots, *_slices(problem, sms), *_rungs(problem, sms)]
 
 
 def _rungs(problem: Problem, sms: int) -> Iterator[Plan]:
@@ -300,56 +283,3 @@ def _slice_counts(tiles: int, steps: int, sms: int) -> Iterator[tuple[int, int]]
     most = steps // (MOST_SLICES * LEAST_STEPS)
     counts = {min(most, sms * blocks // (tiles * MOST_SLICES)) for blocks in (1, BLOCKS_AT_ONCE)}
     yield from ((groups, MOST_SLICES) for groups in sorted(counts) if groups > 1)
-
-
-def _dots(problem: Problem, sms: int) -> Iterator[Plan]:
-    """Yield dots' plans, for few rows or columns and for a tiny C."""
-    m, n, k = problem.shape
-    for few_rows in (True, False):
-        wide, few = (n, m) if few_rows else (m, n)
-        tiny = few <= min(wide, DOTS_FEW) and m * n <= DOTS_TINY
-        if few > DOTS_COLUMNS and not tiny:
-            continue
-        rows_of_k, _ = Dots(few_rows, 0, 0).rows_of_k(problem.layout)
-        long = wide * k >= DOTS_STREAM
-        for size in DOTS_SIZES:
-            rows, loads = size
-            if rows_of_k != (rows >= BOX) or (rows > BOX and wide <= BOX):
-                continue
-            if (size == DOTS_UNROLLED and long) or (rows == DOTS_TALL and not long):
-                continue
-            if size == DOTS_OCCUPIED and wide * k < DOTS_SMALL:
-                continue
-            dots = Dots(few_rows, rows, loads)
-            tiles = -(-wide // rows) * -(-few // DOTS_COLUMNS)
-            for ways, slices in _dots_parts(tiles, size, k, long=long, sms=sms):
-                yield Plan(dots, ways, slices)
-
-
-def _dots_parts(
-    tiles: int, size: tuple[int, int], k: int, *, long: bool, sms: int
-) -> Iterator[tuple[int, int]]:
-    """Yield over how many warps of a block, and blocks of a cluster, to spread K.
-
-    About as many parts as fill the GPU, and fewer, of which less is added. Of much work also more,
-    so that blocks end one after the other.
-    """
-    blocks, _ = DOTS_SIZES[size]
-    rows_of_k = size[0] >= BOX
-    at_once = sms * blocks * (1 if rows_of_k else DOTS_WARPS)
-    most = _power(k / (2 * DOTS_STEP if rows_of_k else DOTS_STEP))
-    most = min(most, MOST_SLICES if rows_of_k else DOTS_WARPS * MOST_SLICES)
-    filling = min(most, _power(at_once / tiles))
-    counts = {filling, filling // 2, min(most, 4 * filling) if long else filling // 4}
-    if size == DOTS_OCCUPIED and not long:
-        counts = {filling}
-    elif rows_of_k and size[0] > BOX:
-        counts = {filling, filling // 2}
-    for parts in sorted(counts - {0}):
-        ways = DOTS_WARPS if rows_of_k else min(parts, DOTS_WARPS)
-        yield ways, parts if rows_of_k else parts // ways
-
-
-def _power(number: float) -> int:
-    """Return the smallest power of two that is not below a number, at least 1."""
-    return 1 << max(0, math.ceil(math.log2(number)))

@@ -139,10 +139,10 @@ VARIANTS = [
 def test_products_are_right_and_nothing_outside_is_touched(
     folder: Path, module: Callable[[str], ModuleType], rows: int, loads: int, y_mn: int
 ) -> None:
-    families, general, ladder = module("families"), module("general"), module("ladder")
+    dots, general, ladder = module("dots"), module("general"), module("ladder")
     x_mn = rows >= 64
     layout = ("t" if x_mn else "n") + ("n" if y_mn else "t")
-    step = families.dotted(families.Dots(few_rows=False, rows=rows, loads=loads), layout)
+    step = dots.dotted(dots.Dots(few_rows=False, rows=rows, loads=loads), layout)
     text = f'#include "emulated.cuh"\n{emulated("dots.cu")}{ARGUMENTS}'
     text += "constexpr int SHARED_FLOATS = WARPS * PITCH + ROWS * TILE_N;\n" + RUN
     library = compiled(folder, text, folder, **step.macros)

@@ -269,9 +269,9 @@ def test_dots_are_launched_for_the_wide_side(
 def test_rows_of_dots_are_dealt_by_where_they_begin(
     general: ModuleType, module: Callable[[str], ModuleType]
 ) -> None:
-    families = module("families")
-    along = families.dotted(families.Dots(few_rows=True, rows=16, loads=4), "nt")
-    across = families.dotted(families.Dots(few_rows=True, rows=64, loads=8), "nn")
+    dots = module("dots")
+    along = dots.dotted(dots.Dots(few_rows=True, rows=16, loads=4), "nt")
+    across = dots.dotted(dots.Dots(few_rows=True, rows=64, loads=8), "nn")
     matrix = general.Matrix
     assert general.dots_tiles(matrix(256, 100, 64, 64), 100, along, 8) == 7
     assert general.dots_tiles(matrix(256, 100, 63, 63), 100, along, 8) == 8  # 13 of each period
