@@ -39,8 +39,9 @@ class Doubts:
             if not metric.sample:
                 continue  # counts and sizes do not depend on clocks
             why, factor = self._of_cells(metric.capture, variant, case, metric.region)
-            if not why or (metric.paired and factor < math.inf):
-                continue  # a paired metric compares times of one clock
+            unmoved = metric.paired or metric.gpu_state
+            if not why or (unmoved and factor < math.inf):
+                continue  # a paired metric compares times of one clock; a state is what it tells
             reasons.append(f"{variant}: {why}")
             factors.append(factor)
         why, factor = self._of_gpus(sides, rounds)

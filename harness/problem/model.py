@@ -164,6 +164,10 @@ class Metric(_Model):
     paired: bool = Field(
         default=False, description="each sample compares what one process measured in turn"
     )
+    gpu_state: bool = Field(
+        default=False,
+        description="the metric is the GPU's clock or power, so a power cap is what it tells",
+    )
     better: Literal["lower", "higher"] = "lower"
 
     @model_validator(mode="after")

@@ -188,8 +188,11 @@ def test_a_clock_in_doubt_decides_what_it_cannot_account_for(
     assert (result.verdict, bool(result.measured.doubt)) == (verdict, True)
 
 
-def test_a_ratio_that_one_process_measured_in_turn_bears_any_clock(example: Problem) -> None:
-    example.metrics["time"] = example.metrics["time"].model_copy(update={"paired": True})
+@pytest.mark.parametrize("why_none", ["paired", "gpu_state"])
+def test_a_ratio_of_one_process_and_the_gpus_state_bear_any_clock(
+    example: Problem, why_none: str
+) -> None:
+    example.metrics["time"] = example.metrics["time"].model_copy(update={why_none: True})
     evidence = tables(FAR_APART)
     ends = {"sm_mhz_min": 900.0, "sm_mhz_max": 1980.0}
     evidence["cells"] = evidence["cells"].with_columns(
