@@ -150,7 +150,7 @@ class Plan:
 
 def clusters_at_once(step: Tiling | Step, sms: int = SMS) -> int:
     """Return how many clusters run at the same time, with a block on each multiprocessor."""
-    return clusters_of(math.prod(step.cluster), sms)
+    return _clusters_of(math.prod(step.cluster), sms)
 
 
 def cluster_tiles(step: Tiling | Step, shape: Shape) -> int:
@@ -215,14 +215,14 @@ def _splits(problem: Problem, sms: int) -> Iterator[Plan]:
             continue
         tiles, blocks = cluster_tiles(tiling, shape), 1 if tiling.swapped else 2
         while blocks <= max(1, min(MOST_SLICES, steps // LEAST_STEPS)):
-            if tiles > clusters_of(blocks, sms):
+            if tiles > _clusters_of(blocks, sms):
                 break
             if not tiling.swapped or 2 * tiles * blocks >= sms:
                 yield Plan(tiling, tiles, tiles * blocks, (not a, not b))
             blocks *= 2
 
 
-def clusters_of(blocks: int, sms: int) -> int:
+def _clusters_of(blocks: int, sms: int) -> int:
     """Return how many clusters of so many blocks surely run at once, a block a multiprocessor."""
     return sms // blocks if blocks <= 2 else sms // GPC * (GPC // blocks)
 

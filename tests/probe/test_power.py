@@ -46,6 +46,11 @@ class Played:
         value._obj.value = int(600e3 * self._at.now)
         return self.energy_status
 
+    def nvmlDeviceGetEnforcedPowerLimit(self, device: Any, value: Any) -> int:  # noqa: N802
+        assert device.value == HANDLE
+        value._obj.value = 700_000  # mW
+        return 0
+
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
@@ -108,6 +113,11 @@ def test_a_short_batch_has_a_clock_only(clock: SimpleNamespace) -> None:
     assert math.isnan(watt)
 
 
+@pytest.mark.usefixtures("nvml")
+def test_the_limit_is_in_watts() -> None:
+    assert power.Monitor().limit() == 700
+
+
 def test_without_the_library_nothing_is_known(
     clock: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,7 +125,7 @@ def test_without_the_library_nothing_is_known(
         raise OSError("cannot open shared object file")
 
     monkeypatch.setattr(ctypes, "CDLL", missing)
-    assert all(map(math.isnan, watched(clock)))
+    assert all(map(math.isnan, (*watched(clock), power.Monitor().limit())))
 
 
 def test_a_driver_that_does_not_start_is_not_asked(clock: SimpleNamespace, nvml: Played) -> None:

@@ -5,7 +5,8 @@ import itertools
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from types import ModuleType
 
 import pytest
@@ -28,7 +29,7 @@ def _scripts() -> Iterator[None]:
     sys.path.insert(0, str(FOLDER))
     yield
     sys.path.remove(str(FOLDER))
-    for name in ("shapes", "work", "predict"):
+    for name in ("shapes", "work", "predict", "energy"):
         sys.modules.pop(name, None)
 
 
@@ -104,6 +105,34 @@ def test_predictions_need_the_ceilings_of_this_gpu() -> None:
     audit["limits"]["dram_reached"] = None  # type: ignore[index]  # a dictionary
     with pytest.raises(ValueError, match="no measured ceilings"):
         module("predict").Baseline.of(audit)
+
+
+def test_the_energy_of_a_step_is_its_power_times_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    energy = module("energy")
+    calls: list[str] = []
+
+    class Monitor:
+        """A GPU that is allowed 700 W and takes 350 W while it is watched."""
+
+        def watch(self, done: Callable[[], bool]) -> tuple[float, float]:
+            while not done():
+                time.sleep(0.001)
+            return 1500.0, 350.0
+
+        def limit(self) -> float:
+            return 700.0
+
+    def step() -> None:
+        calls.append("step")
+        time.sleep(0.01)
+
+    monkeypatch.setattr(energy, "Monitor", Monitor)
+    monkeypatch.setattr(energy, "_SECONDS", 0.2)
+    clock, share, joules = energy.watched(step, lambda: calls.append("synchronize"))
+    assert (clock, share) == (1500.0, 0.5)
+    assert joules >= 350 * 0.01  # a step sleeps for 10 ms at least
+    assert calls[:3] == ["step", "step", "synchronize"]
+    assert calls.count("step") == 2 * calls.count("synchronize")
 
 
 def test_the_text_is_plain_and_says_its_source() -> None:
