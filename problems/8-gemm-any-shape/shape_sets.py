@@ -87,7 +87,7 @@ GPT2 = ((2304, 768), (768, 768), (3072, 768), (768, 3072), (50304, 768))
 
 
 def drawn(source: random.Random, count: int) -> list[Shape]:
-    """Return ``count`` different shapes of the issue's distribution, an equal share a multiple."""
+    """Return ``count`` different shapes, an equal share of each of ``MULTIPLES``."""
     shapes: dict[Shape, None] = {}
     while len(shapes) < count:
         multiple = MULTIPLES[len(shapes) % len(MULTIPLES)]
