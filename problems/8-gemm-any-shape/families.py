@@ -16,8 +16,8 @@ class Tiling:
     """A configuration of stream_k, ping_pong or split_k; the macros are described in stream_k.
 
     ``cluster``: blocks that share loads. ``store_boxes``: split_k stores from registers.
-    ``swapped``: split_k computes C's transpose, with A and B in each other's place, and transposes
-    it while it stores.
+    ``swapped``: C's transpose is computed, with A and B in each other's place, and transposed while
+    it is stored.
     """
 
     consumers: int
@@ -43,7 +43,18 @@ class Tiling:
     @property
     def leaves_parts(self) -> bool:
         """Whether it can leave the parts of shared tiles to add_parts: see stream_k."""
-        return self.kernel == "stream_k" and self.consumer_m * self.tile_n <= 256
+        few = self.consumer_m * self.tile_n <= 256
+        return self.kernel == "stream_k" and few and not (self.swapped or self.fine)
+
+    @property
+    def fine(self) -> bool:
+        """Whether a tile's columns are no multiple of 32: B's rows run along k, TMA stores C."""
+        return self.tile_n % 32 != 0
+
+    @property
+    def stored_columns(self) -> int:
+        """Columns of a tile that a box of C holds."""
+        return self.tile_n // 2 if self.fine or (self.swapped and self.tile_n % BOX) else BOX
 
     @property
     def name(self) -> str:
@@ -84,6 +95,26 @@ TILINGS = (
     Tiling(2, 2, 192, 5, (1, 2), 16, 1, kernel="ping_pong"),
     Tiling(2, 2, 128, 6, (1, 1), 16, kernel="ping_pong"),
     Tiling(2, 2, 128, 6, (1, 2), 16, kernel="ping_pong"),
+    *(
+        Tiling(*sizes, 16, 1, swapped=swapped)
+        for swapped in (False, True)
+        for sizes in (
+            *((1, 1, 80, 10, (1, 1)), (1, 1, 80, 10, (2, 2))),
+            *((1, 1, 144, 7, (1, 1)), (1, 1, 144, 7, (2, 1))),
+            *((2, 1, 80, 8, (1, 1)), (2, 1, 80, 8, (1, 2))),
+            *((2, 1, 112, 7, (1, 1)), (2, 1, 112, 7, (1, 2))),
+            *((2, 1, 144, 6, (1, 2)), (2, 1, 176, 5, (1, 2)), (2, 1, 208, 4, (1, 2))),
+            *((2, 2, 80, 5, (1, 2)), (2, 2, 112, 4, (1, 2)), (2, 2, 144, 4, (1, 2))),
+            *((3, 1, 112, 5, (1, 1)), (3, 1, 112, 5, (2, 1))),
+        )
+    ),
+    *(
+        Tiling(*sizes, 16, 1, swapped=True)
+        for sizes in (
+            *((3, 1, 64, 6, (1, 1)), (3, 1, 64, 6, (2, 1)), (3, 1, 96, 5, (2, 1))),
+            *((2, 1, 64, 8, (1, 2)), (2, 1, 96, 6, (1, 2)), (2, 1, 160, 5, (1, 2))),
+        )
+    ),
 )
 """What stream_k and ping_pong are built with."""
 SPLITS = tuple(
@@ -128,7 +159,7 @@ def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
     """
     a_mn, b_mn = layout[0] == "t", layout[1] == "n"
     down, across = tiling.cluster
-    boxes = tiling.consumers * tiling.store_boxes
+    box_bytes = BOX * tiling.stored_columns * ELEMENT_BYTES
     columns = -(-tiling.tile_n // BOX) * BOX if b_mn else tiling.tile_n  # in shared memory
     split = tiling.kernel == "split_k"
     name = f"{'split' if split else 'stream'}_{tiling.name}_{layout}"
@@ -143,25 +174,26 @@ def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
         "CLUSTER_N": across,
         "GROUP": tiling.group,
     }
-    stores = {"TMA_STORE": int(tma_store), "STORE_BOXES": tiling.store_boxes}
-    if split:
-        stores = {"C_TRANSPOSED": int(tiling.swapped)}
+    stores = {"C_TRANSPOSED": int(tiling.swapped)}
+    if not split:
+        stores |= {"TMA_STORE": int(tma_store), "STORE_BOXES": tiling.store_boxes}
+        stores |= {"STORE_COLUMNS": tiling.stored_columns}
     return Step(
         name if split or tma_store else f"{name}_odd",
         *TOLD[tiling.kernel],
         HOPPER,
         (tiling.tile_m, tiling.tile_n, BOX),
         threads=128 * (1 + tiling.consumers),
-        shared_bytes=ring_bytes(tiling.tile_m, columns, tiling.stages, boxes)
-        + 8 * tiling.consumers * (not split),
+        shared_bytes=ring_bytes(tiling.tile_m, columns, tiling.stages)
+        + tiling.consumers * (tiling.store_boxes * box_bytes + 8) * (not split),
         stages=tiling.stages,
         cluster=tiling.cluster,
         persistent=not split,
         maps="ab" if split else "abc",
         box_rows=(
-            BOX if a_mn else tiling.tile_m // across,
-            BOX if b_mn else tiling.tile_n // down,
-            BOX,
+            _box_rows(a_mn, tiling.tile_m, across),
+            _box_rows(b_mn, columns, down),
+            tiling.stored_columns if tiling.swapped else BOX,
         ),
         align=1,
         macros=macros | stores,
@@ -169,6 +201,13 @@ def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
         pdl=True,
         ping_pong=tiling.kernel == "ping_pong",
     )
+
+
+def _box_rows(rows_of_k: bool, span: int, parts: int) -> int:  # noqa: FBT001 - one of three sizes
+    """Return the rows of a box where ``parts`` blocks share an operand: see Part in tiles.cuh."""
+    if not rows_of_k:
+        return span // parts
+    return BOX if span // parts % BOX == 0 else BOX // parts
 
 
 @dataclass(frozen=True)

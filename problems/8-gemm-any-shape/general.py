@@ -56,9 +56,12 @@ class Matrix:
 
 
 class TensorMap:
-    """The TMA descriptor of a matrix, with boxes of ``box_rows`` by 64 elements."""
+    """The TMA descriptor of a matrix, with boxes of ``box_rows`` by 64 elements.
 
-    def __init__(self, element: str, matrix: Matrix, box_rows: int) -> None:
+    A box of other ``columns`` is not swizzled.
+    """
+
+    def __init__(self, element: str, matrix: Matrix, box_rows: int, columns: int = BOX) -> None:
         self._memory = (ctypes.c_byte * (128 + 64))()
         self.address = -(-ctypes.addressof(self._memory) // 64) * 64  # it has to be aligned
         pitch = -(-matrix.pitch // CHUNK) * CHUNK  # of a single row the pitch is never used
@@ -70,10 +73,10 @@ class TensorMap:
             ctypes.c_void_p(matrix.address),
             (ctypes.c_uint64 * 2)(matrix.columns, matrix.rows),
             (ctypes.c_uint64 * 1)(pitch * ELEMENT_BYTES),
-            (ctypes.c_uint32 * 2)(BOX, box_rows),
+            (ctypes.c_uint32 * 2)(columns, box_rows),
             (ctypes.c_uint32 * 2)(1, 1),
             0,  # no interleave
-            SWIZZLE_128B,
+            SWIZZLE_128B if columns == BOX else 0,
             PROMOTE_256B,
             0,  # what lies outside reads as zero
         )
@@ -299,14 +302,18 @@ class Library:
         tile_bytes = cluster * step.tile[0] * step.tile[1] * FLOAT_BYTES
         parts = self._workspace("parts", 2 * plan.units * tile_bytes if plan.spread else 1)
         counters = self._workspace("counters", COUNTERS)
+        operands = (b, a) if plan.swapped else (a, b)
+        *rows, stored_rows = step.box_rows
         maps = [
-            TensorMap(self._element, matrix, rows)
-            for matrix, rows in zip((a, b), step.box_rows, strict=False)
+            TensorMap(self._element, matrix, count)
+            for matrix, count in zip(operands, rows, strict=True)
         ]
-        maps.append(TensorMap(self._element, c, BOX) if c.aligned else maps[0])
+        stored_columns = BOX if plan.swapped else step.macros["STORE_COLUMNS"]
+        stores = (TensorMap(self._element, c, stored_rows, stored_columns),) if c.aligned else maps
+        maps.append(stores[0])
         counted = None if plan.added else counters.data_ptr()
         pointers = [c.address, parts.data_ptr(), counted]
-        numbers = map(ctypes.c_int, (*problem.shape, plan.spread))
+        numbers = map(ctypes.c_int, (*plan.computed(problem).shape, plan.spread))
         parameters, keep = arguments([*maps, *map(ctypes.c_void_p, pointers), *numbers])
         config = configured(step, plan.units * cluster, 0, pdl=self._pdl)
         return Launch(self._function(step), config, parameters, [*keep, parts, counters])

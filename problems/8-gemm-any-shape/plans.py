@@ -27,6 +27,8 @@ BLOCKS_AT_ONCE = 2
 """Blocks of sliced for each multiprocessor beyond which it is not cut further."""
 LEAST_STEPS = 2
 """Steps of K that a part of a tile has at least."""
+FILLED = 0.6
+"""The least share of its waves' tiles that C covers, for tiles that are to fit it closely."""
 SMALLEST = 64 * 128
 """Elements of the smallest tile: few others start as fast where C is smaller still."""
 
@@ -132,7 +134,8 @@ class Plan:
         if isinstance(self.config, Step):
             return self.config
         if isinstance(self.config, Tiling):
-            return tiled(self.config, problem.layout, tma_store=problem.aligned[2])
+            tma_store = self.swapped or problem.aligned[2]
+            return tiled(self.config, problem.layout, tma_store=tma_store)
         if isinstance(self.config, Dots):
             return dotted(self.config, problem.layout)
         return sliced(self.config, problem.layout)
@@ -187,18 +190,36 @@ def _streams(problem: Problem, sms: int) -> Iterator[Plan]:
     steps = -(-problem.shape[2] // BOX)
     a, b, _ = problem.aligned
     for tiling in TILINGS:
-        if not _fits(tiling, problem.shape) or (tiling.kernel == "ping_pong" and _climbs(problem)):
+        if tiling.kernel == "ping_pong" and _climbs(problem):
             continue
-        tiles, at_once = cluster_tiles(tiling, problem.shape), clusters_at_once(tiling, sms)
+        computed = exchanged(problem) if tiling.swapped else problem
+        if not _fits(tiling, computed.shape):
+            continue
+        tiles, at_once = cluster_tiles(tiling, computed.shape), clusters_at_once(tiling, sms)
         waves = -(-tiles // at_once)
+        few = tiling.fine or tiling.swapped
+        if few and not _few_waves(tiling, problem, computed.layout, waves * at_once):
+            continue
         yield Plan(tiling, 0, -(-tiles // waves), (not a, not b))
-        if tiling.kernel == "ping_pong":
+        if tiling.kernel == "ping_pong" or (few and tiles < at_once):
             continue
         for spread, units in _cuts(tiles, at_once, steps):
             yield Plan(tiling, spread, units, (not a, not b))
         most = min(at_once // tiles, steps // LEAST_STEPS) if tiling.leaves_parts else 0
         for count in sorted({most, most // 2} - {0, 1}):
             yield Plan(tiling, tiles, tiles * count, (not a, not b), added=True)
+
+
+def _few_waves(tiling: Tiling, problem: Problem, layout: str, places: int) -> bool:
+    """Return whether a tile that is fine or swapped can be computed, and fills its waves.
+
+    ``layout``: of the operands as the kernel takes them. ``places``: for tiles of a cluster in as
+    many waves as C takes. TMA has to store C, and to read a fine B along k.
+    """
+    m, n, _ = problem.shape
+    area = math.prod((tiling.tile_m, tiling.tile_n, *tiling.cluster))
+    can = problem.aligned[2] and not (tiling.fine and layout[1] == "n")
+    return can and m * n >= FILLED * places * area
 
 
 def _splits(problem: Problem, sms: int) -> Iterator[Plan]:

@@ -10,7 +10,7 @@ from statistics import geometric_mean, median, quantiles
 from typing import Any
 
 from copies import Copies
-from families import LAYOUTS, Slicing
+from families import LAYOUTS, Slicing, Tiling
 from ladder import ELEMENT_BYTES
 from measuring import understood
 from plans import Plan, plans
@@ -46,6 +46,7 @@ KINDS: dict[str, Callable[[Plan], bool]] = {
     "sliced": lambda plan: plan.kernel.startswith("sliced"),
     "dots": lambda plan: plan.kernel.startswith("dots"),
     "swapped": lambda plan: plan.swapped,
+    "fine": lambda plan: isinstance(plan.config, Tiling) and plan.config.fine,
     "transposed": lambda plan: isinstance(plan.config, Slicing) and plan.config.transposed,
 }
 """Kinds of plans whose gain over all others is stated."""

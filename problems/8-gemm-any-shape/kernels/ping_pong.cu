@@ -8,9 +8,8 @@
 
 constexpr int TILE_M = 64 * CONSUMER_M, CLUSTER = CLUSTER_M * CLUSTER_N, THREADS = 128 * (1 + CONSUMERS);
 constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * TILE_N * 2, STAGE_BYTES = A_BYTES + B_BYTES;
-constexpr int A_PART = TILE_M / CLUSTER_N, B_PART = TILE_N / CLUSTER_M; // rows or columns that one block of the cluster loads
-constexpr int BOXES = CONSUMER_M * TILE_N / 64;                         // of a tile of C
-constexpr int COUNT = TILE_N / 2;                                       // accumulators of a thread for 64 rows
+constexpr int BOXES = CONSUMER_M * TILE_N / 64; // of a tile of C
+constexpr int COUNT = TILE_N / 2;               // accumulators of a thread for 64 rows
 constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16) + CONSUMERS * (STORE_BOXES * BOX_BYTES + 8);
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
 static_assert(CONSUMERS == 2 && TILE_N % 64 == 0 && TILE_N <= 256);
@@ -46,19 +45,17 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
   if (warpgroup == 0) { // producer
     registers_give<40>();
     if (threadIdx.x == 0) {
-      const int part_a = CLUSTER_N > 1 ? rank * A_PART : 0, part_b = CLUSTER_M > 1 ? rank * B_PART : 0;
       bool backwards = false;
       wait_for_previous();
       for (int tile = unit; tile < tiles; tile += units) {
         const Place at = place<TILE_M>(tile, m, n, rank);
         for (int step = 0; step < steps; ++step) {
           const int k0 = (backwards ? steps - 1 - step : step) * TILE_K;
-          const uint32_t a = ring + stage * STAGE_BYTES + bytes_to<A_MN>(part_a);
-          const uint32_t b = ring + stage * STAGE_BYTES + A_BYTES + bytes_to<B_MN>(part_b);
+          const uint32_t a = ring + stage * STAGE_BYTES, b = a + A_BYTES;
           barrier_wait(empty + 8 * stage, phase ^ 1);
           barrier_expect(full + 8 * stage, STAGE_BYTES);
-          load_part<A_MN, A_PART>(a, &map_a, full + 8 * stage, at.row + part_a, k0, 3, CLUSTER_N > 1);
-          load_part<B_MN, B_PART>(b, &map_b, full + 8 * stage, at.column + part_b, k0, 3, CLUSTER_M > 1);
+          load_part<A_MN, TILE_M, CLUSTER_N>(a, &map_a, full + 8 * stage, at.row, k0, rank, 3);
+          load_part<B_MN, TILE_N, CLUSTER_M>(b, &map_b, full + 8 * stage, at.column, k0, rank, 3);
           if (++stage == STAGES) stage = 0, phase ^= 1;
         }
         backwards = !backwards;

@@ -62,8 +62,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         const uint32_t a = ring + stage * STAGE_BYTES;
         barrier_wait(empty + 8 * stage, phase ^ 1);
         barrier_expect(full + 8 * stage, STAGE_BYTES);
-        load_part<A_MN, TILE_M>(a, &map_a, full + 8 * stage, at.row, step * TILE_K, 1, false);
-        load_part<B_MN, B_COLUMNS>(a + A_BYTES, &map_b, full + 8 * stage, at.column, step * TILE_K, 1, false);
+        load_part<A_MN, TILE_M, 1>(a, &map_a, full + 8 * stage, at.row, step * TILE_K, 0, 1);
+        load_part<B_MN, B_COLUMNS, 1>(a + A_BYTES, &map_b, full + 8 * stage, at.column, step * TILE_K, 0, 1);
         if (++stage == STAGES) stage = 0, phase ^= 1;
       }
     }

@@ -7,6 +7,8 @@
 //
 //   A_MN, B_MN     1: the operand lies with rows of k (A transposed; B as in NN). 0: its rows run along k
 //   TMA_STORE      1: rows of C begin at multiples of 16 bytes. 0: C is stored from shared memory, element by element
+//   STORE_COLUMNS  columns of a tile in a box that TMA stores. 64, or, in tiles of 80, 112, 144, 176 or 208 columns, the half of them
+//   C_TRANSPOSED   1: as in split_k; needs TMA_STORE. A box is STORE_COLUMNS rows of C by 64 columns
 //   CLUSTER_M, CLUSTER_N   up to 2 x 2: blocks one above the other share B, blocks side by side share A
 //   CONSUMERS, CONSUMER_M, TILE_N, STAGES, GROUP, STORE_BOXES   as in h7
 //
@@ -17,16 +19,17 @@
 
 constexpr int CONSUMER_ROWS = 64 * CONSUMER_M, TILE_M = CONSUMERS * CONSUMER_ROWS;
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N, PEERS = CLUSTER_M + CLUSTER_N - 1, THREADS = 128 * (1 + CONSUMERS);
-constexpr int ACROSS = ceil_div(TILE_N, 64), B_COLUMNS = B_MN ? ACROSS * 64 : TILE_N; // boxes of 64 columns: the last may be cut
+constexpr int B_COLUMNS = B_MN ? ceil_div(TILE_N, 64) * 64 : TILE_N; // boxes of 64 columns: the last may be cut
 constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * B_COLUMNS * 2, STAGE_BYTES = A_BYTES + B_BYTES;
-constexpr int A_PART = TILE_M / CLUSTER_N, B_PART = B_COLUMNS / CLUSTER_M; // rows or columns that one block of the cluster loads
-constexpr int BOXES = CONSUMER_M * ACROSS;                                 // of a consumer's part of C
-constexpr int COUNT = TILE_N / 2;                                       // accumulators of a thread for 64 rows
-constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16) + CONSUMERS * (STORE_BOXES * BOX_BYTES + 8);
+constexpr int ACROSS = ceil_div(TILE_N, STORE_COLUMNS), BOXES = CONSUMER_M * ACROSS; // of a consumer's part of C
+constexpr int STORED_BYTES = 64 * STORE_COLUMNS * 2;                                 // of a box
+constexpr int COUNT = TILE_N / 2;                                                    // accumulators of a thread for 64 rows
+constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16) + CONSUMERS * (STORE_BOXES * STORED_BYTES + 8);
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
-static_assert(TILE_N % 32 == 0 && TILE_N <= 256 && CONSUMERS <= 3 && CLUSTER_M <= 2 && CLUSTER_N <= 2);
+static_assert(TILE_N % 16 == 0 && TILE_N <= 256 && CONSUMERS <= 3 && CLUSTER_M <= 2 && CLUSTER_N <= 2);
+static_assert(TMA_STORE || (TILE_N % 32 == 0 && !C_TRANSPOSED));
 static_assert(BOXES % STORE_BOXES == 0 && STAGES >= 2 && SHARED_BYTES <= 232448);
-constexpr bool LEAVES_PARTS = CONSUMER_M * COUNT <= 128; // with more accumulators the addresses spill
+constexpr bool LEAVES_PARTS = !C_TRANSPOSED && CONSUMER_M * COUNT <= 128; // with more accumulators the addresses spill
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
     stream_k(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
@@ -35,7 +38,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
   extern __shared__ __align__(1024) unsigned char memory[];
   const uint32_t ring = shared_address(memory);
   const uint32_t boxes = ring + STAGES * STAGE_BYTES;
-  const uint32_t full = boxes + CONSUMERS * STORE_BOXES * BOX_BYTES, empty = full + STAGES * 8, verdicts = empty + STAGES * 8;
+  const uint32_t full = boxes + CONSUMERS * STORE_BOXES * STORED_BYTES, empty = full + STAGES * 8, verdicts = empty + STAGES * 8;
   const int tiles = ceil_div(m, TILE_M * CLUSTER_M) * ceil_div(n, TILE_N * CLUSTER_N); // of the cluster
   const int unit = blockIdx.x / CLUSTER, units = gridDim.x / CLUSTER;
   const uint32_t rank = CLUSTER > 1 ? cluster_rank() : 0;
@@ -56,7 +59,6 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
   if (warpgroup == 0) { // producer
     if constexpr (MOVE_REGISTERS) registers_give<LOADER_REGISTERS>();
     if (threadIdx.x == 0) {
-      const int part_a = beside * A_PART, part_b = below * B_PART;
       const uint16_t share_a = CLUSTER_N > 1 ? (1u << below) * (1u + (1u << CLUSTER_M)) : 1u; // ranks of the same row, of the same column
       const uint16_t share_b = CLUSTER_M > 1 ? 3u << (CLUSTER_M * beside) : 1u;
       bool backwards = false;
@@ -66,12 +68,11 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         const Place at = place<TILE_M>(piece.tile, m, n, rank);
         for (int step = piece.begin; step < piece.end; ++step) {
           const int k0 = (backwards ? piece.end - 1 - (step - piece.begin) : step) * TILE_K;
-          const uint32_t a = ring + stage * STAGE_BYTES + bytes_to<A_MN>(part_a);
-          const uint32_t b = ring + stage * STAGE_BYTES + A_BYTES + bytes_to<B_MN>(part_b);
+          const uint32_t a = ring + stage * STAGE_BYTES, b = a + A_BYTES;
           barrier_wait(empty + 8 * stage, phase ^ 1);
           barrier_expect(full + 8 * stage, STAGE_BYTES);
-          load_part<A_MN, A_PART>(a, &map_a, full + 8 * stage, at.row + part_a, k0, share_a, CLUSTER_N > 1);
-          load_part<B_MN, B_PART>(b, &map_b, full + 8 * stage, at.column + part_b, k0, share_b, CLUSTER_M > 1);
+          load_part<A_MN, TILE_M, CLUSTER_N>(a, &map_a, full + 8 * stage, at.row, k0, beside, share_a);
+          load_part<B_MN, B_COLUMNS, CLUSTER_M>(b, &map_b, full + 8 * stage, at.column, k0, below, share_b);
           if (++stage == STAGES) stage = 0, phase ^= 1;
         }
         backwards = !backwards;
@@ -172,18 +173,20 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
 #pragma unroll
       for (int i = 0; i < BOXES; ++i) {
         const int j = i / ACROSS, across = i % ACROSS;
-        const bool half = TILE_N - across * 64 < 64; // TMA would write the neighbour's columns with it
-        const uint32_t box = boxes + (consumer * STORE_BOXES + i % STORE_BOXES) * BOX_BYTES;
-        const int x = at.column + across * 64, y = at.row + consumer * CONSUMER_ROWS + j * 64;
+        const bool half = !C_TRANSPOSED && TILE_N - across * STORE_COLUMNS < STORE_COLUMNS; // TMA would write the neighbour's columns
+        const uint32_t box = boxes + (consumer * STORE_BOXES + i % STORE_BOXES) * STORED_BYTES;
+        const int x = at.column + across * STORE_COLUMNS, y = at.row + consumer * CONSUMER_ROWS + j * 64, first = across * STORE_COLUMNS / 2;
         if (TMA_STORE && leader) tma_store_wait_read<STORE_BOXES - 1>();
         warpgroup_sync(warpgroup);
-        if (half) store_half_box(sums[j], across * 32, box);
-        else store_box(sums[j], across * 32, box);
+        if constexpr (C_TRANSPOSED) store_transposed<STORE_COLUMNS>(sums[j], first, box);
+        else if constexpr (STORE_COLUMNS != 64) store_plain<STORE_COLUMNS>(sums[j], first, box);
+        else if (half) store_half_box(sums[j], first, box);
+        else store_box(sums[j], first, box);
         if constexpr (TMA_STORE) async_proxy_fence();
         warpgroup_sync(warpgroup);
         if (half) copy_box<1>(box, c, y, x, m, n);
         else if constexpr (!TMA_STORE) copy_box<2>(box, c, y, x, m, n);
-        else if (leader) tma_store(&map_c, box, x, y);
+        else if (leader) tma_store(&map_c, box, C_TRANSPOSED ? y : x, C_TRANSPOSED ? x : y);
         if (TMA_STORE && leader) tma_store_commit(); // a group for each box, if an empty one
       }
     }

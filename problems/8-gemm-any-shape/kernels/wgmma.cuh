@@ -30,6 +30,13 @@ __device__ __forceinline__ void wgmma_of(float (&d)[32], uint64_t a, uint64_t b,
   asm volatile(WGMMA_OF("64", NAMES_0, "%32", "%33", "%34", "%35", "%36") : REGISTERS_32(d, 0) : OPERANDS);
 }
 template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[40], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("80", NAMES_0 ",%32,%33,%34,%35,%36,%37,%38,%39",
+                        "%40", "%41", "%42", "%43", "%44")
+               : REGISTERS_32(d, 0), REGISTERS_8(d, 32)
+               : OPERANDS);
+}
+template <int MN_A, int MN_B>
 __device__ __forceinline__ void wgmma_of(float (&d)[48], uint64_t a, uint64_t b, int accumulate) {
   asm volatile(WGMMA_OF("96", NAMES_0 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47",
                         "%48", "%49", "%50", "%51", "%52")
@@ -37,9 +44,23 @@ __device__ __forceinline__ void wgmma_of(float (&d)[48], uint64_t a, uint64_t b,
                : OPERANDS);
 }
 template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[56], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("112", NAMES_0 ",%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%50,%51,%52,%53,%54,%55",
+                        "%56", "%57", "%58", "%59", "%60")
+               : REGISTERS_32(d, 0), REGISTERS_8(d, 32), REGISTERS_8(d, 40), REGISTERS_8(d, 48)
+               : OPERANDS);
+}
+template <int MN_A, int MN_B>
 __device__ __forceinline__ void wgmma_of(float (&d)[64], uint64_t a, uint64_t b, int accumulate) {
   asm volatile(WGMMA_OF("128", NAMES_0 "," NAMES_1, "%64", "%65", "%66", "%67", "%68")
                : REGISTERS_32(d, 0), REGISTERS_32(d, 32)
+               : OPERANDS);
+}
+template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[72], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("144", NAMES_0 "," NAMES_1 ",%64,%65,%66,%67,%68,%69,%70,%71",
+                        "%72", "%73", "%74", "%75", "%76")
+               : REGISTERS_32(d, 0), REGISTERS_32(d, 32), REGISTERS_8(d, 64)
                : OPERANDS);
 }
 template <int MN_A, int MN_B>
@@ -50,9 +71,23 @@ __device__ __forceinline__ void wgmma_of(float (&d)[80], uint64_t a, uint64_t b,
                : OPERANDS);
 }
 template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[88], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("176", NAMES_0 "," NAMES_1 ",%64,%65,%66,%67,%68,%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87",
+                        "%88", "%89", "%90", "%91", "%92")
+               : REGISTERS_32(d, 0), REGISTERS_32(d, 32), REGISTERS_8(d, 64), REGISTERS_8(d, 72), REGISTERS_8(d, 80)
+               : OPERANDS);
+}
+template <int MN_A, int MN_B>
 __device__ __forceinline__ void wgmma_of(float (&d)[96], uint64_t a, uint64_t b, int accumulate) {
   asm volatile(WGMMA_OF("192", NAMES_0 "," NAMES_1 "," NAMES_2, "%96", "%97", "%98", "%99", "%100")
                : REGISTERS_32(d, 0), REGISTERS_32(d, 32), REGISTERS_32(d, 64)
+               : OPERANDS);
+}
+template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[104], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("208", NAMES_0 "," NAMES_1 "," NAMES_2 ",%96,%97,%98,%99,%100,%101,%102,%103",
+                        "%104", "%105", "%106", "%107", "%108")
+               : REGISTERS_32(d, 0), REGISTERS_32(d, 32), REGISTERS_32(d, 64), REGISTERS_8(d, 96)
                : OPERANDS);
 }
 template <int MN_A, int MN_B>

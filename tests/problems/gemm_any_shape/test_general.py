@@ -199,7 +199,8 @@ def test_a_narrow_operand_is_read_from_its_transposed_copy(
     encoded: list[tuple[object, int]] = []
     begin = general.TensorMap.__init__
 
-    def kept(self: object, element: str, matrix: object, box_rows: int) -> None:
+    def kept(self: object, element: str, matrix: object, box_rows: int, columns: int = 64) -> None:
+        assert columns == 64
         encoded.append((matrix, box_rows))
         begin(self, element, matrix, box_rows)
 
@@ -228,6 +229,69 @@ def test_a_narrow_operand_is_read_from_its_transposed_copy(
     ]
     assert plan.step(problem).name == "sliced_m16_tt_nn"
     assert product.config.grid[0] == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "layout", "boxes", "sizes"),
+    [
+        # Of the operands as they lie: rows, columns, box. Last of C.
+        (
+            "x128x80_c1x2",
+            "nn",
+            [(7936, 512, 64, 64), (2560, 7936, 80, 64), (2560, 512, 40, 64)],
+            [512, 2560, 7936],
+        ),
+        (
+            "x128x160_c1x2",
+            "tn",
+            [(7936, 512, 64, 64), (7936, 2560, 64, 64), (2560, 512, 80, 64)],
+            [512, 2560, 7936],
+        ),
+        (
+            "128x80_c1x2",
+            "nt",
+            [(2560, 7936, 64, 64), (512, 7936, 80, 64), (2560, 512, 64, 40)],
+            [2560, 512, 7936],
+        ),
+        (
+            "192x112_c2x1",
+            "tt",
+            [(7936, 2560, 64, 64), (512, 7936, 56, 64), (2560, 512, 64, 56)],
+            [2560, 512, 7936],
+        ),
+    ],
+)
+def test_fine_and_swapped_tiles_are_read_and_stored_in_boxes(
+    general: ModuleType,
+    module: Callable[[str], ModuleType],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    layout: str,
+    boxes: list[tuple[int, int, int, int]],
+    sizes: list[int],
+) -> None:
+    """Swapped, the kernel's A is B, and a box of C has rows as many as the tile's half columns."""
+    encoded: list[tuple[int, ...]] = []
+
+    def driver(call: str, *arguments: object) -> None:
+        if call == "cuTensorMapEncodeTiled":
+            columns, rows = arguments[4]  # type: ignore[misc]
+            box_columns, box_rows = arguments[6]  # type: ignore[misc]
+            assert (arguments[9] == 0) == (box_columns != 64)  # swizzled rows are 128 bytes
+            encoded.append((rows, columns, box_rows, box_columns))
+
+    monkeypatch.setattr(general, "call_driver", driver)
+    monkeypatch.setattr(general.Library, "_function", lambda *_: ctypes.c_void_p(1))
+    plans = module("plans")
+    problem = plans.Problem((2560, 512, 7936), layout)
+    (tiling,) = (each for each in module("families").TILINGS if each.name.startswith(f"{name}_"))
+    plan = plans.Plan(tiling, 0, 32)
+    operands = [Operand(*size) for size in problem.stored]
+    memory = SimpleNamespace(data_ptr=lambda: 4096)
+    library = general.Library("bf16", allocate=lambda _: memory)
+    (launch,) = library.bind(plan, problem, *operands)
+    assert encoded == boxes
+    assert integers(launch, 6, 3) == sizes
 
 
 @pytest.mark.parametrize(

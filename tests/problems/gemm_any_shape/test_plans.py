@@ -100,12 +100,12 @@ def test_tma_writes_no_row_that_ends_within_16_bytes(plans: ModuleType) -> None:
     assert not plans.Problem((1, 4097, 64)).aligned[2]
 
 
-def test_the_model_prefers_slices_for_few_rows_and_large_tiles_for_many(
+def test_the_model_cuts_k_for_few_rows_and_prefers_large_tiles_for_many(
     module: Callable[[str], ModuleType], plans: ModuleType
 ) -> None:
     choose = module("model").choose
     few = choose(plans.Problem((16, 4096, 4096)))
-    assert few.name.startswith("sliced")
+    assert few.name.startswith(("sliced", "split"))
     assert few.units > 1
     problem = plans.Problem((8192, 8192, 8192))
     tile_m, tile_n, _ = choose(problem).step(problem).tile
@@ -227,14 +227,51 @@ def test_the_smallest_tile_is_always_there(plans: ModuleType) -> None:
         assert any(name.startswith("stream_64x32") for name in found)
 
 
-def test_blocks_of_a_cluster_load_whole_boxes(module: Callable[[str], ModuleType]) -> None:
-    """An operand with rows of k lies in boxes of 64 columns, of which a block loads some."""
+def test_blocks_of_a_cluster_load_a_stage_in_whole_boxes(
+    module: Callable[[str], ModuleType],
+) -> None:
+    """Rows of k lie in boxes of 64 columns; blocks share them by boxes, or by halves of k."""
     families = module("families")
     for tiling in (*families.TILINGS, *families.SPLITS):
         down, across = tiling.cluster
-        assert tiling.tile_m // across % 64 == 0, tiling.name
-        assert -(-tiling.tile_n // 64) * 64 // down % 64 == 0, tiling.name
-        assert tiling.tile_n // down % 8 == 0, tiling.name
+        for layout in families.LAYOUTS:
+            if tiling.fine and layout[1] == "n":
+                continue
+            step = families.tiled(tiling, layout, tma_store=True)
+            operands = (
+                (step.macros["A_MN"], tiling.tile_m, across, step.box_rows[0]),
+                (step.macros["B_MN"], tiling.tile_n, down, step.box_rows[1]),
+            )
+            for rows_of_k, span, parts, box_rows in operands:
+                assert box_rows % 8 == 0, step.name  # a box begins with a swizzle atom
+                if not rows_of_k:
+                    assert box_rows * parts == span <= 256 * parts, step.name
+                    continue
+                boxes = -(-span // 64)
+                assert box_rows == (64 if boxes % parts == 0 else 64 // parts), step.name
+
+
+def test_fine_and_swapped_tiles_are_for_what_they_can_compute(plans: ModuleType) -> None:
+    """TMA stores C, reads a fine B along k; the tiles cover most of what runs at once."""
+    found = {
+        layout: [
+            plan
+            for plan in plans.plans(plans.Problem((2560, 512, 7936), layout))
+            if plan.step(plans.Problem((2560, 512, 7936), layout)).source == "stream_k"
+            and (plan.config.fine or plan.swapped)
+        ]
+        for layout in ("nn", "nt", "tn", "tt")
+    }
+    fine = {layout: {p.swapped for p in few if p.config.fine} for layout, few in found.items()}
+    assert fine == {"nn": {True}, "nt": {False, True}, "tn": set(), "tt": {False}}
+    assert "stream_x128x80_c1x2_g16_s8/0/64" in {plan.name for plan in found["nn"]}
+    for plan in itertools.chain(*found.values()):
+        cluster = plan.config.cluster[0] * plan.config.cluster[1]
+        area = plan.config.tile_m * plan.config.tile_n * cluster
+        waves = -(-plan.units // plans.clusters_at_once(plan.config))
+        assert 2560 * 512 >= 0.6 * waves * plans.clusters_at_once(plan.config) * area
+    odd = plans.plans(plans.Problem((2560, 513, 7936)))
+    assert not any(plan.swapped and plan.kernel.startswith("stream") for plan in odd)
 
 
 @pytest.mark.parametrize("layout", ["nn", "nt", "tn", "tt"])
