@@ -277,9 +277,13 @@ def sliced(slicing: Slicing, layout: str) -> Step:
     )
 
 
-def narrow_sizes(*, rows_of_k: bool) -> tuple[int, ...]:
-    """Return the sizes of sliced's narrow side: at least 64 where that operand has rows of k."""
-    return tuple(size for size in NARROW if size >= BOX or not rows_of_k)
+def narrow_sizes(*, rows_of_k: bool, tma: bool) -> tuple[int, ...]:
+    """Return the sizes of sliced's narrow side: where that operand has rows of k, at least 64.
+
+    By TMA at least 16, in a box as narrow.
+    """
+    least = (NARROW[1] if tma else BOX) if rows_of_k else NARROW[0]
+    return tuple(size for size in NARROW if size >= least)
 
 
 ALIGN_ROWS = Step(

@@ -34,6 +34,7 @@ from plans import CHUNK, Plan, Problem, as_read
 CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_*
 CAPTURE_MODE_RELAXED = 2  # CU_STREAM_CAPTURE_MODE_*
 STREAM_NON_BLOCKING = 1
+SWIZZLES = {16: 1, 32: 2, 64: SWIZZLE_128B}  # CU_TENSOR_MAP_SWIZZLE_32B, _64B
 PITCH = 64
 """Copied rows begin at multiples of this many elements: 128 bytes, a line of L2."""
 COUNTERS = 1 << 16
@@ -58,7 +59,7 @@ class Matrix:
 class TensorMap:
     """The TMA descriptor of a matrix, with boxes of ``box_rows`` by 64 elements.
 
-    A box of other ``columns`` is not swizzled.
+    A box of 16, 32 or 64 columns is swizzled by as many bytes as its rows have; others are not.
     """
 
     def __init__(self, element: str, matrix: Matrix, box_rows: int, columns: int = BOX) -> None:
@@ -76,7 +77,7 @@ class TensorMap:
             (ctypes.c_uint32 * 2)(columns, box_rows),
             (ctypes.c_uint32 * 2)(1, 1),
             0,  # no interleave
-            SWIZZLE_128B if columns == BOX else 0,
+            SWIZZLES.get(columns, 0),
             PROMOTE_256B,
             0,  # what lies outside reads as zero
         )
@@ -351,9 +352,11 @@ class Library:
         m, n, k = problem.shape
         few_rows = bool(step.macros["D_TRANSPOSED"])
         x, y, wide, narrow = (b, a, n, m) if few_rows else (a, b, m, n)
+        y_columns = min(step.tile[1], BOX) if step.macros["Y_MN"] else BOX
+        boxes = zip((x, y), step.box_rows, (BOX, y_columns), "xy", strict=False)
         maps = [
-            TensorMap(self._element, matrix, rows) if letter in step.maps else None
-            for matrix, rows, letter in zip((x, y), step.box_rows, "xy", strict=False)
+            TensorMap(self._element, matrix, rows, columns) if letter in step.maps else None
+            for matrix, rows, columns, letter in boxes
         ]
         unused = next((encoded for encoded in maps if encoded), (ctypes.c_byte * 128)())
         tiles = -(-wide // step.tile[0]) * -(-narrow // step.tile[1])

@@ -281,7 +281,7 @@ def _slices(problem: Problem, sms: int) -> Iterator[Plan]:
         x_tma, y_tma = (b, a) if few_rows else (a, b)
         rows_of_k = problem.layout[0] == "t" if few_rows else problem.layout[1] == "n"
         for transposed in (False, True) if rows_of_k and few <= BOX else (False,):
-            sizes = narrow_sizes(rows_of_k=rows_of_k and not transposed)
+            sizes = narrow_sizes(rows_of_k=rows_of_k and not transposed, tma=y_tma)
             narrow = next((size for size in sizes if size >= few), sizes[-1])
             for size in sorted({narrow, min(narrow, BOX)} & set(sizes)):
                 slicing = Slicing(few_rows, size, x_tma, y_tma or transposed, transposed)

@@ -10,16 +10,23 @@ ELEMENT = 2
 BANKS = 32
 
 
-def swizzled(address: int) -> int:
-    """Return where the 128-byte swizzle puts a byte: bits 4-6 XOR bits 7-9 of its address."""
-    return address ^ ((address >> 7 & 7) << 4)
+SWIZZLED = {1: 128, 2: 64, 3: 32}
+"""Bytes of the swizzle by the mode in a descriptor."""
 
 
-def tma_box(base: int, rows: int, columns: int) -> dict[tuple[int, int], int]:
-    """Return the address of each (row, column) after a TMA load of a box with SWIZZLE_128B."""
-    assert columns * ELEMENT <= 128
+def swizzled(address: int, size: int = 128) -> int:
+    """Return where a swizzle of 128, 64 or 32 bytes puts a byte.
+
+    Bits 4-6 XOR bits 7-9 of its address; of 64 bytes only the lower two of them, of 32 the lowest.
+    """
+    return address ^ ((address >> 7 & (size // 16 - 1)) << 4)
+
+
+def tma_box(base: int, rows: int, columns: int, size: int = 128) -> dict[tuple[int, int], int]:
+    """Return the address of each (row, column) after a TMA load of a box, in a swizzle."""
+    assert columns * ELEMENT <= size
     return {
-        (row, column): swizzled(base + row * columns * ELEMENT + column * ELEMENT)
+        (row, column): swizzled(base + row * columns * ELEMENT + column * ELEMENT, size)
         for row in range(rows)
         for column in range(columns)
     }
@@ -53,13 +60,20 @@ def wgmma_k_major(descriptor: int, rows: int) -> dict[tuple[int, int], int]:
 def wgmma_mn_major(descriptor: int, columns: int) -> dict[tuple[int, int], int]:
     """Return the address from which one wgmma reads each (k, column) of an MN-major operand.
 
-    Canonical layout ((T,8,m),(8,k)):((1,T,LBO),(8T,SBO)).
+    Canonical layout ((T,8,m),(8,k)):((1,T,LBO),(8T,SBO)); 4 or 2 in place of 8 T in the swizzles of
+    64 or 32 bytes.
     """
     start, leading, stride, mode = fields(descriptor)
-    assert mode == 1
+    size = SWIZZLED[mode]
+    wide = size // ELEMENT
     return {
         (k, column): swizzled(
-            start + column % 64 * ELEMENT + column // 64 * leading + k % 8 * 128 + k // 8 * stride
+            start
+            + column % wide * ELEMENT
+            + column // wide * leading
+            + k % 8 * size
+            + k // 8 * stride,
+            size,
         )
         for k in range(16)
         for column in range(columns)

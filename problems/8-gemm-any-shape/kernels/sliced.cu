@@ -14,6 +14,7 @@
 // Protocol: h3's within a block; `full` also takes an arrival of each loading thread where an operand does not come by TMA. Then
 // all write their sums to their own shared memory, cluster_sync, and block r adds and stores the r-th part of the tile's rows of D.
 // The second cluster_sync keeps every block there until its sums have been read.
+#include "boxes.cuh"
 #include "cluster.cuh"
 #include "realign.cuh"
 #include "wgmma.cuh"
@@ -26,7 +27,8 @@ constexpr int PITCH = D_TRANSPOSED ? TILE_M + 4 : TILE_N + 8; // fp32 of a row o
 constexpr int SUM_BYTES = (D_TRANSPOSED ? TILE_N : TILE_M) * PITCH * 4;
 constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16);
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
-static_assert(TILE_N <= 128 && (!Y_MN || TILE_N % 64 == 0), "N-major Y lies in boxes of 64 columns");
+constexpr bool NARROW_BOX = Y_MN && TILE_N < 64;
+static_assert(TILE_N <= 128 && (!NARROW_BOX || (Y_TMA && TILE_N >= 16)), "others of rows of k lie in boxes of 64 columns");
 static_assert(SUM_BYTES <= STAGES * STAGE_BYTES, "the sums take the stages' place");
 static_assert(Y_BYTES % 1024 == 0 && STAGES >= 2 && SHARED_BYTES <= 232448);
 static_assert(!ALL_TMA || LOADERS == 1);
@@ -65,8 +67,12 @@ template <int MN, int SPAN> __device__ __forceinline__ void load_any(uint32_t to
 template <int MN, int SPAN>
 __device__ __forceinline__ void load_boxes(uint32_t to, const CUtensorMap* map, uint32_t barrier, int along0, int k0) {
 #pragma unroll
-  for (int i = 0; i < (MN ? SPAN / 64 : 1); ++i)
+  for (int i = 0; i < (MN && SPAN > 64 ? SPAN / 64 : 1); ++i)
     tma_load(to + i * BOX_BYTES, map, barrier, MN ? along0 + i * 64 : k0, MN ? k0 : along0);
+}
+__device__ __forceinline__ uint64_t y_descriptor(uint32_t tile, int k) {
+  if constexpr (NARROW_BOX) return narrow_descriptor<TILE_N>(tile, k);
+  else return descriptor_of<Y_MN>(tile, k);
 }
 __device__ __forceinline__ void put(uint32_t sums, int row, int column, float v) {
   const int place = D_TRANSPOSED ? column * PITCH + row : row * PITCH + column;
@@ -130,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       wgmma_fence();
 #pragma unroll
       for (int i = 0; i < TILE_K / 16; ++i)
-        wgmma_of<X_MN, Y_MN>(sums, descriptor_of<X_MN>(tile_x, i), descriptor_of<Y_MN>(tile_y, i), 1);
+        wgmma_of<X_MN, Y_MN>(sums, descriptor_of<X_MN>(tile_x, i), y_descriptor(tile_y, i), 1);
       wgmma_commit();
       wgmma_wait<1>();
       if (threadIdx.x % 128 == 0 && step > begin) barrier_arrive(empty + 8 * ((step - begin - 1) % STAGES));

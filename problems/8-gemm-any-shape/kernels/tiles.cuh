@@ -1,6 +1,7 @@
 // What stream_k and ping_pong share: where a block's tile lies, how the ring begins, how parts of a stage are loaded, how C is
 // stored without TMA.
 #pragma once
+#include "boxes.cuh"
 #include "wgmma.cuh"
 
 // What the producer gives to the consumers: 56 + 2 * 224 = 3 * 168, and 32 + 3 * 160 = 4 * 128, as many as a thread begins with.
@@ -25,14 +26,6 @@ __device__ __forceinline__ void prepare_ring(const CUtensorMap* a, const CUtenso
     barrier_init(empty + 8 * i, releases);
   }
 }
-// How two blocks of a cluster share an operand's stage of SPAN rows of A or columns of B: each loads one of PARTS parts of them. Rows
-// of k, which lie in boxes of 64 columns, are shared box by box, or, where their number is odd, by halves of k.
-template <int MN, int SPAN, int PARTS> struct Part {
-  static constexpr bool OF_K = MN && SPAN / PARTS % 64 != 0;
-  static constexpr int WIDE = OF_K ? SPAN : SPAN / PARTS, DEEP = OF_K ? TILE_K / PARTS : TILE_K;
-  static_assert(!MN || WIDE % 64 == 0, "rows of k are loaded in boxes of 64 columns");
-  static_assert(WIDE % 8 == 0 && DEEP % 8 == 0 && (MN || WIDE <= 256), "a box begins with a swizzle atom");
-};
 // Part `which` of an operand's stage, to all blocks in `blocks`. `along`: the stage's first row of A or column of B.
 template <int MN, int SPAN, int PARTS>
 __device__ __forceinline__ void load_part(uint32_t to, const CUtensorMap* map, uint32_t barrier, int along, int k0, int which,
@@ -47,26 +40,22 @@ __device__ __forceinline__ void load_part(uint32_t to, const CUtensorMap* map, u
     else tma_load(box, map, barrier, x, y);
   }
 }
-// The sums of 64 rows by WIDE columns, from accumulator `first` on, as rows of WIDE elements without gap or swizzle: an odd number of
-// 16-byte chunks, so that eight rows lie in different banks.
+// The sums of 64 rows by WIDE columns, from accumulator `first` on, into a box of rows of WIDE elements.
 template <int WIDE, int COUNT> __device__ __forceinline__ void store_plain(const float (&d)[COUNT], int first, uint32_t box) {
-  static_assert(WIDE % 16 == 8);
-  const int row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 16;
 #pragma unroll
   for (int j = 0; j < WIDE / 8; ++j) {
     const float* v = d + first + 4 * j;
-    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1,%2};" ::"r"(box + (row * (WIDE / 8) + j) * 16),
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1,%2};" ::"r"(box + plain_offset<WIDE>(threadIdx.x % 128, j)),
                  "r"(pack(v[0], v[1])), "r"(pack(v[2], v[3]))
                  : "memory");
   }
 }
 // The same transposed: WIDE rows of 64 elements, in the 128-byte swizzle.
 template <int WIDE, int COUNT> __device__ __forceinline__ void store_transposed(const float (&d)[COUNT], int first, uint32_t box) {
-  const int across = threadIdx.x % 128 / 32 * 2 + threadIdx.x % 16 / 8;
 #pragma unroll
   for (int j = 0; j < WIDE / 8; ++j) {
     const float* v = d + first + 4 * j;
-    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1,%2};" ::"r"(box + swizzle_128(j * 8 + threadIdx.x % 8, across)),
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1,%2};" ::"r"(box + transposed_offset(threadIdx.x % 128, j)),
                  "r"(pack(v[0], v[1])), "r"(pack(v[2], v[3]))
                  : "memory");
   }

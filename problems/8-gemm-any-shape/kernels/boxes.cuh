@@ -1,0 +1,33 @@
+// Where boxes other than 64 by 64 lie in shared memory. Pure integer arithmetic without CUDA, as in layout.cuh: a test compiles it for
+// the CPU and follows every element.
+#pragma once
+#include "layout.cuh"
+
+// The descriptor of 16 of a stage's 64 k, of an MN-major operand of only 16 or 32 columns: a box of rows as short, in the swizzle of as
+// many bytes (bits 62-63: 3 is 32 bytes, 2 is 64). From eight rows of k to the next eight are 8 times those bytes; LBO is not used.
+template <int COLUMNS> ANYWHERE constexpr uint64_t narrow_descriptor(uint32_t tile, int k) {
+  static_assert(COLUMNS == 16 || COLUMNS == 32);
+  const uint32_t low = ((tile & 0x3FFFF) >> 4) + 2 * COLUMNS * k, high = COLUMNS | (COLUMNS == 16 ? 3u : 2u) << 30;
+  return static_cast<uint64_t>(high) << 32 | low;
+}
+
+// Where a thread of a warpgroup points stmatrix (x2: of lanes 0-15), to put columns 8j..8j+7 of the accumulators into a box of 64 rows
+// of WIDE elements without swizzle: an odd number of 16-byte chunks, so that eight rows lie in different banks.
+template <int WIDE> ANYWHERE constexpr int plain_offset(int thread, int j) {
+  static_assert(WIDE % 16 == 8);
+  return ((thread / 32 * 16 + thread % 16) * (WIDE / 8) + j) * 16;
+}
+// The same for the transpose, in a swizzled box of rows of 64: lanes 0-7 the 8 columns' rows for 8 rows of accumulators, lanes 8-15
+// for the next 8.
+ANYWHERE constexpr int transposed_offset(int thread, int j) {
+  return swizzle_128(j * 8 + thread % 8, thread / 32 * 2 + thread % 16 / 8);
+}
+
+// How two blocks of a cluster share an operand's stage of SPAN rows of A or columns of B: each loads one of PARTS parts of them. Rows
+// of k, which lie in boxes of 64 columns, are shared box by box, or, where their number is odd, by halves of k.
+template <int MN, int SPAN, int PARTS> struct Part {
+  static constexpr bool OF_K = MN && SPAN / PARTS % 64 != 0;
+  static constexpr int WIDE = OF_K ? SPAN : SPAN / PARTS, DEEP = OF_K ? 64 / PARTS : 64;
+  static_assert(!MN || WIDE % 64 == 0, "rows of k are loaded in boxes of 64 columns");
+  static_assert(WIDE % 8 == 0 && DEEP % 8 == 0 && (MN || WIDE <= 256), "a box begins with a swizzle atom");
+};

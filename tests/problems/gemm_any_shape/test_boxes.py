@@ -1,0 +1,114 @@
+"""Boxes other than 64 by 64: wgmma reads where TMA writes, the epilogue writes where TMA reads.
+
+kernels/boxes.cuh, compiled for the CPU, against the hardware's rules in tests/support/smem.py.
+"""
+
+import ctypes
+
+import pytest
+
+from tests.support import smem
+from tests.support.hgemm import ANY_SHAPE, FOLDER, compiled
+
+BASE = 0x8400
+EXPORTS = """
+#include "boxes.cuh"
+extern "C" {
+uint64_t c_narrow_16(uint32_t tile, int k) { return narrow_descriptor<16>(tile, k); }
+uint64_t c_narrow_32(uint32_t tile, int k) { return narrow_descriptor<32>(tile, k); }
+int c_transposed(int thread, int j) { return transposed_offset(thread, j); }
+int c_plain_40(int thread, int j) { return plain_offset<40>(thread, j); }
+int c_plain_56(int thread, int j) { return plain_offset<56>(thread, j); }
+int c_plain_72(int thread, int j) { return plain_offset<72>(thread, j); }
+int c_plain_88(int thread, int j) { return plain_offset<88>(thread, j); }
+int c_plain_104(int thread, int j) { return plain_offset<104>(thread, j); }
+int c_wide_96() { return Part<1, 192, 2>::WIDE; }
+int c_deep_96() { return Part<1, 192, 2>::DEEP; }
+int c_wide_64() { return Part<1, 128, 2>::WIDE; }
+int c_deep_64() { return Part<1, 128, 2>::DEEP; }
+int c_wide_k() { return Part<0, 112, 2>::WIDE; }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def boxes(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    folder = tmp_path_factory.mktemp("boxes")
+    for place in (FOLDER / "kernels/layout.cuh", ANY_SHAPE / "kernels/boxes.cuh"):
+        (folder / place.name).write_text(place.read_text(encoding="utf-8"))
+    loaded = compiled(folder, EXPORTS, folder)
+    loaded.c_narrow_16.restype = loaded.c_narrow_32.restype = ctypes.c_uint64
+    return loaded
+
+
+@pytest.mark.parametrize("columns", [16, 32])
+def test_wgmma_reads_narrow_rows_of_k_where_tma_wrote_them(
+    boxes: ctypes.CDLL, columns: int
+) -> None:
+    written = smem.tma_box(BASE, 64, columns, 2 * columns)
+    seen = set()
+    for k in range(4):
+        descriptor = getattr(boxes, f"c_narrow_{columns}")(BASE, k)
+        assert smem.SWIZZLED[descriptor >> 62] == 2 * columns
+        for (inner, column), address in smem.wgmma_mn_major(descriptor, columns).items():
+            assert address == written[16 * k + inner, column]
+            seen.add(address)
+    assert seen == set(range(BASE, BASE + 64 * columns * 2, 2))
+
+
+@pytest.mark.parametrize("wide", [40, 56, 72, 88, 104])
+def test_sums_reach_a_plain_box_without_meeting_in_a_bank(boxes: ctypes.CDLL, wide: int) -> None:
+    """TMA stores a box without swizzle as rows one after the other."""
+    offset = getattr(boxes, f"c_plain_{wide}")
+    arrived = {}
+    for warp in range(4):
+        for j in range(wide // 8):
+            offsets = [offset(32 * warp + lane, j) for lane in range(16)]
+            assert [smem.turns(eight) for eight in smem.eighths(offsets)] == [1, 1]
+            for element, (matrix, row, column) in _stored(warp, j).items():
+                arrived[element] = offsets[8 * matrix + row] + 2 * column
+    assert arrived == {
+        (row, column): (row * wide + column) * 2 for row in range(64) for column in range(wide)
+    }
+
+
+@pytest.mark.parametrize("rows", [40, 64, 104])
+def test_sums_reach_a_swizzled_box_transposed(boxes: ctypes.CDLL, rows: int) -> None:
+    """A row of the box is a column of the accumulators; no two rows of a matrix share a bank."""
+    wanted = smem.tma_box(0, rows, 64)
+    arrived = {}
+    for warp in range(4):
+        for j in range(rows // 8):
+            offsets = [boxes.c_transposed(32 * warp + lane, j) for lane in range(16)]
+            assert [smem.turns(eight) for eight in smem.eighths(offsets)] == [1, 1]
+            for (row, column), (matrix, within, across) in _stored(warp, j).items():
+                # .trans: the matrix's columns become its rows
+                arrived[column, row] = offsets[8 * matrix + across] + 2 * within
+    assert arrived == wanted
+
+
+def _stored(warp: int, j: int) -> dict[tuple[int, int], tuple[int, int, int]]:
+    """Return where stmatrix x2 takes each accumulator: matrix, row and column in it.
+
+    Lane l holds two elements of row l / 4 of each: registers 4j, 4j + 1 of the first matrix, the
+    next two of the second.
+    """
+    return {
+        smem.accumulator(32 * warp + lane, 4 * j + 2 * matrix + half): (
+            matrix,
+            lane // 4,
+            lane % 4 * 2 + half,
+        )
+        for lane in range(32)
+        for matrix in range(2)
+        for half in range(2)
+    }
+
+
+def test_blocks_share_rows_of_k_by_boxes_or_by_halves_of_k(boxes: ctypes.CDLL) -> None:
+    assert (boxes.c_wide_64(), boxes.c_deep_64()) == (64, 64)
+    assert (boxes.c_wide_96(), boxes.c_deep_96()) == (192, 32)
+    assert boxes.c_wide_k() == 56
+    whole = smem.tma_box(BASE, 64, 64)
+    half = smem.tma_box(BASE + 32 * 128, 32, 64)  # the second half of k of a box
+    assert all(whole[row + 32, column] == address for (row, column), address in half.items())
