@@ -113,8 +113,10 @@ TILINGS = (
         for sizes in (
             *((3, 1, 64, 6, (1, 1)), (3, 1, 64, 6, (2, 1)), (3, 1, 96, 5, (2, 1))),
             *((2, 1, 64, 8, (1, 2)), (2, 1, 96, 6, (1, 2)), (2, 1, 160, 5, (1, 2))),
+            *((1, 1, 32, 10, (4, 1)), (1, 1, 64, 8, (4, 1))),
         )
     ),
+    Tiling(1, 1, 64, 8, (4, 1), 16, 1),
 )
 """What stream_k and ping_pong are built with."""
 SPLITS = tuple(
@@ -203,7 +205,7 @@ def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
     )
 
 
-def _box_rows(rows_of_k: bool, span: int, parts: int) -> int:  # noqa: FBT001 - one of three sizes
+def _box_rows(rows_of_k: bool, span: int, parts: int) -> int:
     """Return the rows of a box where ``parts`` blocks share an operand: see Part in tiles.cuh."""
     if not rows_of_k:
         return span // parts

@@ -21,8 +21,8 @@ from ladder import BOX, CANDIDATES, SMS, Shape, Step
 CHUNK = 8
 """Elements of 16 bytes, which rows that TMA reads or writes have to be a multiple of."""
 GPC = 16
-"""Multiprocessors that a graphics processing cluster (GPC) has at least. A cluster of blocks lies
-within one."""
+"""Multiprocessors that a graphics processing cluster (GPC) has at least, but one of them only half
+as many. A cluster of blocks lies within one."""
 BLOCKS_AT_ONCE = 2
 """Blocks of sliced for each multiprocessor beyond which it is not cut further."""
 LEAST_STEPS = 2
@@ -245,7 +245,9 @@ def _splits(problem: Problem, sms: int) -> Iterator[Plan]:
 
 def _clusters_of(blocks: int, sms: int) -> int:
     """Return how many clusters of so many blocks surely run at once, a block a multiprocessor."""
-    return sms // blocks if blocks <= 2 else sms // GPC * (GPC // blocks)
+    if blocks <= 2:
+        return sms // blocks
+    return (sms // GPC - 1) * (GPC // blocks) + GPC // 2 // blocks
 
 
 def _fits(tiling: Tiling, shape: Shape) -> bool:

@@ -22,7 +22,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
               const __grid_constant__ CUtensorMap map_c, element* c, float* parts, int* counters, int m, int n, int k,
               int spread) {
   extern __shared__ __align__(1024) unsigned char memory[];
-  const uint32_t ring = shared_address(memory);
+  const uint32_t ring = kept(shared_address(memory));
   const uint32_t boxes = ring + STAGES * STAGE_BYTES;
   const uint32_t full = boxes + CONSUMERS * STORE_BOXES * BOX_BYTES, empty = full + STAGES * 8, turn = empty + STAGES * 8;
   const int tiles = ceil_div(m, TILE_M * CLUSTER_M) * ceil_div(n, TILE_N * CLUSTER_N); // of the cluster
@@ -44,7 +44,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
   uint32_t phase = 0;
   if (warpgroup == 0) { // producer
     registers_give<40>();
-    if (threadIdx.x == 0) {
+    if (elected_of_first()) {
       bool backwards = false;
       wait_for_previous();
       for (int tile = unit; tile < tiles; tile += units) {
@@ -75,31 +75,25 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
       phase ^= steps / STAGES & 1;
       if (stage >= STAGES) stage -= STAGES, phase ^= 1;
     };
+    const uint64_t first_a = descriptor_of<A_MN>(ring, 0), first_b = descriptor_of<B_MN>(ring + A_BYTES, 0);
     uint32_t others = consumer ^ 1; // parity of the number of tiles that the other must have begun: 0 for the first of consumer 0
     if (consumer > 0) pass_over();
     for (int tile = unit + consumer * units; tile < tiles; tile += CONSUMERS * units) {
       float sums[CONSUMER_M][COUNT];
-      int previous = 0;
+      bool full_yet = false; // the next stage
       barrier_wait(turn + 8 * consumer, others);
       others ^= 1;
       for (int step = 0; step < steps; ++step) {
-        const uint32_t a = ring + stage * STAGE_BYTES, b = a + A_BYTES;
-        barrier_wait(full + 8 * stage, phase);
-        wgmma_fence();
-#pragma unroll
-        for (int i = 0; i < TILE_K / 16; ++i)
-#pragma unroll
-          for (int j = 0; j < CONSUMER_M; ++j)
-            wgmma_of<A_MN, B_MN>(sums[j], descriptor_of<A_MN>(a + bytes_to<A_MN>(j * 64), i), descriptor_of<B_MN>(b, i), step + i > 0);
-        wgmma_commit();
-        wgmma_wait<1>();
-        if (step > 0 && releases) release(previous);
-        previous = stage;
+        if (!full_yet) barrier_wait(full + 8 * stage, phase);
+        multiply_stage<A_MN, B_MN>(sums, further(first_a, stage * STAGE_BYTES), further(first_b, stage * STAGE_BYTES), step > 0);
         if (++stage == STAGES) stage = 0, phase ^= 1;
+        full_yet = barrier_test(full + 8 * stage, phase);
+        wgmma_wait<1>();
+        if (step > 0 && releases) release(stage_before(stage, 2));
       }
       if (leader) barrier_arrive(turn + 8 * (consumer ^ 1));
       wgmma_wait<0>();
-      if (releases) release(previous);
+      if (releases) release(stage_before(stage, 1));
       pass_over();
 #pragma unroll
       for (int j = 0; j < CONSUMER_M; ++j) accumulators_ready(sums[j]);

@@ -16,8 +16,8 @@
 // The second cluster_sync keeps every block there until its sums have been read.
 #include "boxes.cuh"
 #include "cluster.cuh"
+#include "pipeline.cuh"
 #include "realign.cuh"
-#include "wgmma.cuh"
 
 constexpr int TILE_M = 128, CONSUMERS = 2, THREADS = 128 * (LOADERS + CONSUMERS);
 constexpr int X_BYTES = TILE_M * TILE_K * 2, Y_BYTES = TILE_K * TILE_N * 2, STAGE_BYTES = X_BYTES + Y_BYTES;
@@ -28,6 +28,7 @@ constexpr int SUM_BYTES = (D_TRANSPOSED ? TILE_N : TILE_M) * PITCH * 4;
 constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16);
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
 constexpr bool NARROW_BOX = Y_MN && TILE_N < 64;
+constexpr int Y_16_K = NARROW_BOX ? 16 * TILE_N * 2 : Y_MN ? 2048 : 32; // bytes from 16 k of Y to the next
 static_assert(TILE_N <= 128 && (!NARROW_BOX || (Y_TMA && TILE_N >= 16)), "others of rows of k lie in boxes of 64 columns");
 static_assert(SUM_BYTES <= STAGES * STAGE_BYTES, "the sums take the stages' place");
 static_assert(Y_BYTES % 1024 == 0 && STAGES >= 2 && SHARED_BYTES <= 232448);
@@ -70,9 +71,9 @@ __device__ __forceinline__ void load_boxes(uint32_t to, const CUtensorMap* map, 
   for (int i = 0; i < (MN && SPAN > 64 ? SPAN / 64 : 1); ++i)
     tma_load(to + i * BOX_BYTES, map, barrier, MN ? along0 + i * 64 : k0, MN ? k0 : along0);
 }
-__device__ __forceinline__ uint64_t y_descriptor(uint32_t tile, int k) {
-  if constexpr (NARROW_BOX) return narrow_descriptor<TILE_N>(tile, k);
-  else return descriptor_of<Y_MN>(tile, k);
+__device__ __forceinline__ uint64_t y_descriptor(uint32_t tile) {
+  if constexpr (NARROW_BOX) return narrow_descriptor<TILE_N>(tile, 0);
+  else return descriptor_of<Y_MN>(tile, 0);
 }
 __device__ __forceinline__ void put(uint32_t sums, int row, int column, float v) {
   const int place = D_TRANSPOSED ? column * PITCH + row : row * PITCH + column;
@@ -84,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
            const element* y, element* c, float* parts, int* counters, int64_t pitch_x, int64_t pitch_y, int64_t pitch_c,
            int w, int s, int k, int groups) {
   extern __shared__ __align__(1024) unsigned char memory[];
-  const uint32_t ring = shared_address(memory);
+  const uint32_t ring = kept(shared_address(memory));
   const uint32_t full = ring + STAGES * STAGE_BYTES, empty = full + STAGES * 8;
   const int slices = cluster_size(), rank = cluster_rank();
   const int rows = ceil_div(w, TILE_M), tile = blockIdx.x / slices / groups, group = blockIdx.x / slices % groups;
@@ -106,14 +107,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   __syncthreads();
 
   if (warpgroup < LOADERS) {
-    if (!ALL_TMA || threadIdx.x == 0) {
+    if (!ALL_TMA || elected_of_first()) {
       wait_for_previous();
+      int stage = warpgroup;
+      uint32_t phase = 0;
       for (int step = begin + warpgroup; step < end; step += LOADERS) {
-        const int stage = (step - begin) % STAGES;
-        const uint32_t phase = (step - begin) / STAGES & 1;
         const uint32_t to_x = ring + stage * STAGE_BYTES, to_y = to_x + X_BYTES;
         barrier_wait(empty + 8 * stage, phase ^ 1);
-        if (ANY_TMA && threadIdx.x % 128 == 0) {
+        if (ANY_TMA && (ALL_TMA || threadIdx.x % 128 == 0)) {
           barrier_expect(full + 8 * stage, (X_TMA ? X_BYTES : 0) + (Y_TMA ? Y_BYTES : 0));
           if constexpr (X_TMA) load_boxes<X_MN, TILE_M>(to_x, &map_x, full + 8 * stage, row, step * TILE_K);
           if constexpr (Y_TMA) load_boxes<Y_MN, TILE_N>(to_y, &map_y, full + 8 * stage, column, step * TILE_K);
@@ -124,29 +125,30 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
           async_proxy_fence();
           barrier_arrive(full + 8 * stage);
         }
+        if ((stage += LOADERS) >= STAGES) stage -= STAGES, phase ^= 1;
       }
     }
   } else {
     const int consumer = warpgroup - LOADERS, lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
-    float sums[COUNT] = {};
+    const uint64_t first_x = descriptor_of<X_MN>(ring + bytes_to<X_MN>(consumer * 64), 0), first_y = y_descriptor(ring + X_BYTES);
+    float sums[1][COUNT] = {};
+    int stage = 0;
+    uint32_t phase = 0;
+    bool full_yet = false; // the next stage
     for (int step = begin; step < end; ++step) {
-      const int stage = (step - begin) % STAGES;
-      const uint32_t tile_x = ring + stage * STAGE_BYTES + bytes_to<X_MN>(consumer * 64), tile_y = ring + stage * STAGE_BYTES + X_BYTES;
-      barrier_wait(full + 8 * stage, (step - begin) / STAGES & 1);
-      wgmma_fence();
-#pragma unroll
-      for (int i = 0; i < TILE_K / 16; ++i)
-        wgmma_of<X_MN, Y_MN>(sums, descriptor_of<X_MN>(tile_x, i), y_descriptor(tile_y, i), 1);
-      wgmma_commit();
+      if (!full_yet) barrier_wait(full + 8 * stage, phase);
+      multiply_stage<X_MN, Y_MN, Y_16_K>(sums, further(first_x, stage * STAGE_BYTES), further(first_y, stage * STAGE_BYTES), true);
+      if (++stage == STAGES) stage = 0, phase ^= 1;
+      full_yet = barrier_test(full + 8 * stage, phase);
       wgmma_wait<1>();
-      if (threadIdx.x % 128 == 0 && step > begin) barrier_arrive(empty + 8 * ((step - begin - 1) % STAGES));
+      if (threadIdx.x % 128 == 0 && step > begin) barrier_arrive(empty + 8 * stage_before(stage, 2));
     }
     wgmma_wait<0>();
-    accumulators_ready(sums);
+    accumulators_ready(sums[0]);
     asm volatile("bar.sync 1, 256;" ::: "memory"); // both consumers have multiplied their last stage
 #pragma unroll
     for (int i = 0; i < COUNT; ++i)
-      put(ring, consumer * 64 + warp * 16 + lane / 4 + i % 4 / 2 * 8, i / 4 * 8 + lane % 4 * 2 + i % 2, sums[i]);
+      put(ring, consumer * 64 + warp * 16 + lane / 4 + i % 4 / 2 * 8, i / 4 * 8 + lane % 4 * 2 + i % 2, sums[0][i]);
   }
   cluster_sync();
 

@@ -38,7 +38,7 @@ __device__ __forceinline__ void put_two(uint32_t to, float v, float next) {
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     split_k(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b, element* c, int m, int n, int k) {
   extern __shared__ __align__(1024) unsigned char memory[];
-  const uint32_t ring = shared_address(memory);
+  const uint32_t ring = kept(shared_address(memory));
   const uint32_t full = ring + STAGES * STAGE_BYTES, empty = full + STAGES * 8;
   const int parts = cluster_size(), rank = cluster_rank(), steps = ceil_div(k, TILE_K);
   const int begin = steps * rank / parts, end = steps * (rank + 1) / parts;
@@ -56,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   uint32_t phase = 0;
   if (warpgroup == 0) { // producer
     if constexpr (MOVE_REGISTERS) registers_give<LOADER_REGISTERS>();
-    if (threadIdx.x == 0) {
+    if (elected_of_first()) {
       wait_for_previous();
       for (int step = begin; step < end; ++step) {
         const uint32_t a = ring + stage * STAGE_BYTES;
@@ -71,25 +71,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     cluster_sync();
   } else { // consumers
     if constexpr (MOVE_REGISTERS) registers_take<REGISTERS>();
-    const int consumer = warpgroup - 1, thread = threadIdx.x % 128;
+    const int consumer = CONSUMERS > 1 ? warpgroup - 1 : 0, thread = threadIdx.x % 128;
     float sums[CONSUMER_M][COUNT];
-    int previous = 0;
+    const uint64_t first_a = descriptor_of<A_MN>(ring + bytes_to<A_MN>(consumer * CONSUMER_ROWS), 0);
+    const uint64_t first_b = descriptor_of<B_MN>(ring + A_BYTES, 0);
+    bool full_yet = false; // the next stage
     for (int step = begin; step < end; ++step) {
-      const uint32_t a = ring + stage * STAGE_BYTES + bytes_to<A_MN>(consumer * CONSUMER_ROWS);
-      const uint32_t b = ring + stage * STAGE_BYTES + A_BYTES;
-      barrier_wait(full + 8 * stage, phase);
-      wgmma_fence();
-#pragma unroll
-      for (int i = 0; i < TILE_K / 16; ++i)
-#pragma unroll
-        for (int j = 0; j < CONSUMER_M; ++j)
-          wgmma_of<A_MN, B_MN>(sums[j], descriptor_of<A_MN>(a + bytes_to<A_MN>(j * 64), i), descriptor_of<B_MN>(b, i),
-                               step - begin + i > 0);
-      wgmma_commit();
-      wgmma_wait<1>();
-      if (thread == 0 && step > begin) barrier_arrive(empty + 8 * previous);
-      previous = stage;
+      if (!full_yet) barrier_wait(full + 8 * stage, phase);
+      multiply_stage<A_MN, B_MN>(sums, further(first_a, stage * STAGE_BYTES), further(first_b, stage * STAGE_BYTES), step > begin);
       if (++stage == STAGES) stage = 0, phase ^= 1;
+      full_yet = barrier_test(full + 8 * stage, phase);
+      wgmma_wait<1>();
+      if (thread == 0 && step > begin) barrier_arrive(empty + 8 * stage_before(stage, 2));
     }
     wgmma_wait<0>();
 #pragma unroll

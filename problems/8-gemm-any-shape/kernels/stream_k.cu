@@ -9,7 +9,7 @@
 //   TMA_STORE      1: rows of C begin at multiples of 16 bytes. 0: C is stored from shared memory, element by element
 //   STORE_COLUMNS  columns of a tile in a box that TMA stores. 64, or, in tiles of 80, 112, 144, 176 or 208 columns, the half of them
 //   C_TRANSPOSED   1: as in split_k; needs TMA_STORE. A box is STORE_COLUMNS rows of C by 64 columns
-//   CLUSTER_M, CLUSTER_N   up to 2 x 2: blocks one above the other share B, blocks side by side share A
+//   CLUSTER_M, CLUSTER_N   up to 8 blocks: those one above the other share B, those side by side share A
 //   CONSUMERS, CONSUMER_M, TILE_N, STAGES, GROUP, STORE_BOXES   as in h7
 //
 // Protocol: h7's. `empty` of a block counts the consumers of all blocks that its loads reach: those above or below it and those
@@ -26,9 +26,10 @@ constexpr int STORED_BYTES = 64 * STORE_COLUMNS * 2;                            
 constexpr int COUNT = TILE_N / 2;                                                    // accumulators of a thread for 64 rows
 constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16) + CONSUMERS * (STORE_BOXES * STORED_BYTES + 8);
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
-static_assert(TILE_N % 16 == 0 && TILE_N <= 256 && CONSUMERS <= 3 && CLUSTER_M <= 2 && CLUSTER_N <= 2);
+static_assert(TILE_N % 16 == 0 && TILE_N <= 256 && CONSUMERS <= 3 && CLUSTER <= 8);
 static_assert(TMA_STORE || (TILE_N % 32 == 0 && !C_TRANSPOSED));
 static_assert(BOXES % STORE_BOXES == 0 && STAGES >= 2 && SHARED_BYTES <= 232448);
+constexpr int IN_FLIGHT = STAGES > 6 ? 2 : 1; // stages that a consumer multiplies or has begun to
 constexpr bool LEAVES_PARTS = !C_TRANSPOSED && CONSUMER_M * COUNT <= 128; // with more accumulators the addresses spill
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
@@ -36,7 +37,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
              const __grid_constant__ CUtensorMap map_c, element* c, float* parts, int* counters, int m, int n, int k,
              int spread) {
   extern __shared__ __align__(1024) unsigned char memory[];
-  const uint32_t ring = shared_address(memory);
+  const uint32_t ring = kept(shared_address(memory));
   const uint32_t boxes = ring + STAGES * STAGE_BYTES;
   const uint32_t full = boxes + CONSUMERS * STORE_BOXES * STORED_BYTES, empty = full + STAGES * 8, verdicts = empty + STAGES * 8;
   const int tiles = ceil_div(m, TILE_M * CLUSTER_M) * ceil_div(n, TILE_N * CLUSTER_N); // of the cluster
@@ -58,9 +59,10 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
   uint32_t phase = 0;
   if (warpgroup == 0) { // producer
     if constexpr (MOVE_REGISTERS) registers_give<LOADER_REGISTERS>();
-    if (threadIdx.x == 0) {
-      const uint16_t share_a = CLUSTER_N > 1 ? (1u << below) * (1u + (1u << CLUSTER_M)) : 1u; // ranks of the same row, of the same column
-      const uint16_t share_b = CLUSTER_M > 1 ? 3u << (CLUSTER_M * beside) : 1u;
+    if (elected_of_first()) {
+      uint16_t share_a = 0, share_b = 0; // the ranks of the same row, of the same column
+      for (int i = 0; i < CLUSTER_N; ++i) share_a |= 1u << (below + CLUSTER_M * i);
+      for (int i = 0; i < CLUSTER_M; ++i) share_b |= 1u << (i + CLUSTER_M * beside);
       bool backwards = false;
       wait_for_previous();
       Walk walk(tiles, spread, steps, unit, units);
@@ -80,36 +82,30 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     }
   } else { // consumers
     if constexpr (MOVE_REGISTERS) registers_take<REGISTERS>();
-    const int consumer = warpgroup - 1, thread = threadIdx.x % 128;
+    const int consumer = CONSUMERS > 1 ? warpgroup - 1 : 0, thread = threadIdx.x % 128;
     const bool leader = thread == 0;
     const bool releases = thread < CLUSTER && (thread % CLUSTER_M == below || thread / CLUSTER_M == beside);
     const auto release = [&](int which) {
       if constexpr (CLUSTER > 1) barrier_arrive_at(empty + 8 * which, thread);
       else barrier_arrive(empty + 8 * which);
     };
+    const uint64_t first_a = descriptor_of<A_MN>(ring + bytes_to<A_MN>(consumer * CONSUMER_ROWS), 0);
+    const uint64_t first_b = descriptor_of<B_MN>(ring + A_BYTES, 0);
+    bool full_yet = false; // the next stage
     Walk walk(tiles, spread, steps, unit, units);
     for (Piece piece = walk.next(); piece.end > 0; piece = walk.next()) {
       float sums[CONSUMER_M][COUNT];
-      int previous = 0;
       for (int step = piece.begin; step < piece.end; ++step) {
-        const uint32_t a = ring + stage * STAGE_BYTES + bytes_to<A_MN>(consumer * CONSUMER_ROWS);
-        const uint32_t b = ring + stage * STAGE_BYTES + A_BYTES;
-        barrier_wait(full + 8 * stage, phase);
-        wgmma_fence();
-#pragma unroll
-        for (int i = 0; i < TILE_K / 16; ++i)
-#pragma unroll
-          for (int j = 0; j < CONSUMER_M; ++j)
-            wgmma_of<A_MN, B_MN>(sums[j], descriptor_of<A_MN>(a + bytes_to<A_MN>(j * 64), i), descriptor_of<B_MN>(b, i),
-                                 step - piece.begin + i > 0);
-        wgmma_commit();
-        wgmma_wait<1>();
-        if (step > piece.begin && releases) release(previous);
-        previous = stage;
+        if (!full_yet) barrier_wait(full + 8 * stage, phase);
+        multiply_stage<A_MN, B_MN>(sums, further(first_a, stage * STAGE_BYTES), further(first_b, stage * STAGE_BYTES), step > piece.begin);
         if (++stage == STAGES) stage = 0, phase ^= 1;
+        full_yet = barrier_test(full + 8 * stage, phase);
+        wgmma_wait<IN_FLIGHT>();
+        if (step - piece.begin >= IN_FLIGHT && releases) release(stage_before(stage, IN_FLIGHT + 1));
       }
       wgmma_wait<0>();
-      if (releases) release(previous);
+      if (releases)
+        for (int i = min(IN_FLIGHT, piece.end - piece.begin); i > 0; --i) release(stage_before(stage, i));
 #pragma unroll
       for (int j = 0; j < CONSUMER_M; ++j) accumulators_ready(sums[j]);
 

@@ -2,7 +2,7 @@
 // stored without TMA.
 #pragma once
 #include "boxes.cuh"
-#include "wgmma.cuh"
+#include "pipeline.cuh"
 
 // What the producer gives to the consumers: 56 + 2 * 224 = 3 * 168, and 32 + 3 * 160 = 4 * 128, as many as a thread begins with.
 constexpr bool MOVE_REGISTERS = CONSUMERS > 1;

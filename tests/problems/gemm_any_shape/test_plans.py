@@ -173,8 +173,7 @@ def test_split_tiles_fit_the_device_at_once(
             parts = plan.units // plan.spread
             assert plan.spread * parts == plan.units <= 132
             assert parts in ((1, 2, 4, 8) if plan.swapped else (2, 4, 8))
-            assert plan.spread <= 132 // parts
-            assert plan.spread <= 8 * (16 // parts) or parts <= 2  # 8 GPCs of 16 at least
+            assert plan.spread <= {1: 132, 2: 66, 4: 30, 8: 15}[parts]  # as an H200 runs at once
             assert parts == 1 or -(-shape[2] // 64) >= 2 * parts
             rows, columns = step.tile[1::-1] if plan.swapped else step.tile[:2]
             pitch = 4 * (columns + (4 if plan.swapped else 8))
@@ -193,11 +192,11 @@ def test_a_product_of_few_tiles_can_be_split(plans: ModuleType) -> None:
 )
 def test_a_swapped_plan_computes_the_transpose(plans: ModuleType, layout: str, taken: str) -> None:
     """C^T = B^T A^T: sizes and layouts change places."""
-    problem = plans.Problem((176, 3024, 8744), layout)
+    problem = plans.Problem((176, 2688, 8744), layout)
     swapped = [plan for plan in plans.plans(problem) if plan.swapped]
-    assert {plan.name for plan in swapped} >= {"split_x192x96_c1x1_g16_s5/32/128"}
+    assert {plan.name for plan in swapped} >= {"split_x192x96_c1x1_g16_s5/28/112"}
     for plan in swapped:
-        assert plan.computed(problem) == plans.Problem((3024, 176, 8744), taken)
+        assert plan.computed(problem) == plans.Problem((2688, 176, 8744), taken)
         step = plan.step(problem)
         assert step.name.endswith(taken)
         assert step.macros["C_TRANSPOSED"] == 1
@@ -269,7 +268,7 @@ def test_fine_and_swapped_tiles_are_for_what_they_can_compute(plans: ModuleType)
         cluster = plan.config.cluster[0] * plan.config.cluster[1]
         area = plan.config.tile_m * plan.config.tile_n * cluster
         waves = -(-plan.units // plans.clusters_at_once(plan.config))
-        assert 2560 * 512 >= 0.6 * waves * plans.clusters_at_once(plan.config) * area
+        assert 0.6 * waves * plans.clusters_at_once(plan.config) * area <= 2560 * 512
     odd = plans.plans(plans.Problem((2560, 513, 7936)))
     assert not any(plan.swapped and plan.kernel.startswith("stream") for plan in odd)
 

@@ -265,10 +265,10 @@ def test_every_plan_of_the_sets_computes_every_tile(
     seen: set[tuple[int, int, int, int]] = set()
     for shape in (*sets.ODD, *sets.tuning(), *sets.reported()):
         steps = -(-shape[2] // 64)
-        for plan in plans.plans(plans.Problem(shape, "nt")):
-            step = plan.step(plans.Problem(shape, "nt"))
-            if step.source == "stream_k":
-                tiles = plans.cluster_tiles(plan.config, shape)
+        problem = plans.Problem(shape, "nt")
+        for plan in plans.plans(problem):
+            if plan.step(problem).source == "stream_k":
+                tiles = plans.cluster_tiles(plan.config, plan.computed(problem).shape)
                 assert plan.spread * steps >= plan.units or not plan.spread
                 seen.add((tiles, plan.spread, steps, plan.units))
     assert len(seen) > 1000
