@@ -27,7 +27,7 @@ BLOCKS_AT_ONCE = 2
 """Blocks of sliced for each multiprocessor beyond which it is not cut further."""
 LEAST_STEPS = 2
 """Steps of K that a part of a tile has at least."""
-FILLED = 0.6
+FILLED = 0.5
 """The least share of its waves' tiles that C covers, for tiles that are to fit it closely."""
 SMALLEST = 64 * 128
 """Elements of the smallest tile: few others start as fast where C is smaller still."""
