@@ -5,6 +5,7 @@ import re
 import struct
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -273,10 +274,10 @@ def test_fine_and_swapped_tiles_are_read_and_stored_in_boxes(
     """Swapped, the kernel's A is B, and a box of C has rows as many as the tile's half columns."""
     encoded: list[tuple[int, ...]] = []
 
-    def driver(call: str, *arguments: object) -> None:
+    def driver(call: str, *arguments: Any) -> None:
         if call == "cuTensorMapEncodeTiled":
-            columns, rows = arguments[4]  # type: ignore[misc]
-            box_columns, box_rows = arguments[6]  # type: ignore[misc]
+            columns, rows = arguments[4]
+            box_columns, box_rows = arguments[6]
             assert (arguments[9] == 0) == (box_columns != 64)  # swizzled rows are 128 bytes
             encoded.append((rows, columns, box_rows, box_columns))
 
