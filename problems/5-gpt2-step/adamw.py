@@ -1,4 +1,4 @@
-"""AdamW on bfloat16 weights with float32 masters: one kernel a parameter, 28 bytes a weight.
+"""AdamW on bfloat16 weights with float32 masters: 28 bytes a weight, a launch for each or for all.
 
 The update is that of torch.optim.AdamW (Loshchilov and Hutter 2019). Masters and moments are
 float32, gradients and the weights that the model reads are bfloat16.
@@ -23,8 +23,12 @@ class MasterAdamW(torch.optim.Optimizer):
         decay: float,
         eps: float,
         warmup_steps: int,
+        *,
+        one_launch: bool = False,
     ) -> None:
         """Keep ``masters``, the weights in float32 before they were rounded.
+
+        ``one_launch``: all weights have gradients in each step, and one launch updates them.
 
         The learning rate grows to ``lr`` over the warm-up's steps. It follows from the number of
         the step, which lies in device memory, so that it also grows in a CUDA graph.
@@ -38,12 +42,17 @@ class MasterAdamW(torch.optim.Optimizer):
                 "mean": torch.zeros_like(master),
                 "square": torch.zeros_like(master),
             }
+        self._one_launch = one_launch
+        self._together: Any = None
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # noqa: ARG002 - torch's signature
         """Update every weight that has a gradient."""
         weights = [weight for weight in self.param_groups[0]["params"] if weight.grad is not None]
         torch._foreach_add_([self.state[weight]["step"] for weight in weights], 1)
+        if self._one_launch and weights[0].is_cuda:
+            self._apply_all(weights)
+            return
         for weight in weights:
             self._apply(weight)
 
@@ -52,6 +61,13 @@ class MasterAdamW(torch.optim.Optimizer):
         """Update one weight by its gradient."""
         self.state[weight]["step"] += 1
         self._apply(weight)
+
+    def _apply_all(self, weights: list[nn.Parameter]) -> None:
+        if self._together is None:
+            from adamw_kernel import Together
+
+            self._together = Together(weights, [self.state[weight] for weight in weights])
+        self._together(self.param_groups[0])
 
     def _apply(self, weight: nn.Parameter) -> None:
         apply = _on_gpu if weight.is_cuda else _on_cpu

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 Multiply = Callable[[Tensor, Tensor], Tensor]
+ToGradient = Callable[[Tensor, Tensor, Tensor, float], None]
 
 
 class ChunkedLoss(torch.autograd.Function):
@@ -20,11 +21,18 @@ class ChunkedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, hidden: Tensor, weight: Tensor, targets: Tensor, chunks: int, multiply: Multiply
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        targets: Tensor,
+        chunks: int,
+        multiply: Multiply,
+        turn: ToGradient,
     ) -> Tensor:
         """hidden: [N, width], weight: [rows, width], targets: [N] int; returns the mean loss.
 
-        ``multiply`` is a matrix product, such as ``torch.mm``.
+        ``multiply`` is a matrix product, such as ``torch.mm``; ``turn`` does what ``to_gradient``
+        does.
         """
         total = hidden.shape[0]
         losses = torch.empty(total, dtype=torch.float32, device=hidden.device)
@@ -34,7 +42,7 @@ class ChunkedLoss(torch.autograd.Function):
         for start in range(0, total, size):
             rows = slice(start, start + size)
             logits = multiply(hidden[rows], weight.t())
-            to_gradient(logits, targets[rows], losses[rows], 1 / total)
+            turn(logits, targets[rows], losses[rows], 1 / total)
             of_hidden.append(multiply(logits, weight))
             if of_weight is None:
                 of_weight = multiply(logits.t(), hidden[rows])
@@ -45,11 +53,11 @@ class ChunkedLoss(torch.autograd.Function):
         return losses.mean()
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """Scale the gradients that the forward pass found."""
         of_hidden, of_weight = ctx.saved_tensors
         factor = gradients[0].to(of_hidden.dtype)
-        return of_hidden * factor, of_weight * factor, None, None, None
+        return of_hidden * factor, of_weight * factor, None, None, None, None
 
 
 def to_gradient(logits: Tensor, targets: Tensor, losses: Tensor, scale: float) -> None:

@@ -3,25 +3,50 @@
 ``python products.py`` compiles the kernels that GPT-2's shapes take; otherwise a first step does.
 """
 
-import sys
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
+from any_shape import CACHE, Multiplier, Problem, build, choose, computes, key, order, plans
 from gpt2 import GPT2
+from loss_once import cubin
 from shapes import SHAPES
 from torch import Tensor, nn
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "8-gemm-any-shape"))
-
-from cubins import build
-from gemm import hgemm
-from model import choose
-from plans import Problem
-
 BATCH = 24
+CHOICES = Path(__file__).with_name("choices.json")
+"""Of each product the contender that is fastest under load, as ``under_load.py`` measured it."""
+LIBRARY = "torch.mm"
+
+
+@cache
+def choices() -> dict[str, str]:
+    """Return a plan's name, or ``LIBRARY``, by ``multiplier.key``."""
+    if not CHOICES.exists():
+        return {}
+    found: dict[str, str] = json.loads(CHOICES.read_text(encoding="utf-8"))["choices"]
+    return found
+
+
+@torch.library.custom_op("worklogs::product", mutates_args=())
+def product(a: Tensor, b: Tensor) -> Tensor:
+    """Return A @ B by the contender that is chosen for the shape, by the kernels for others."""
+    shape = (a.shape[0], b.shape[1], a.shape[1])
+    if not computes(a, b) or choices().get(_key(shape, order(a) + order(b))) == LIBRARY:
+        return torch.mm(a, b)
+    c = a.new_empty(a.shape[0], b.shape[1])
+    with torch.cuda.device(a.device):
+        _multiplier(a.device.index)(a, b, c)
+    return c
+
+
+@product.register_fake
+def _(a: Tensor, b: Tensor) -> Tensor:
+    return a.new_empty(a.shape[0], b.shape[1])
 
 
 class _Product(torch.autograd.Function):
@@ -31,14 +56,14 @@ class _Product(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
         """x: [N, K], weight: [M, K]; returns [N, M]."""
         ctx.save_for_backward(x, weight)
-        return hgemm(x, weight.t())
+        return product(x, weight.t())
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         """Return the gradients of x and weight."""
         x, weight = ctx.saved_tensors
         of_y = gradients[0].contiguous()
-        return hgemm(of_y, weight), hgemm(of_y.t(), x)
+        return product(of_y, weight), product(of_y.t(), x)
 
 
 class Linear(nn.Module):
@@ -69,18 +94,43 @@ def replace_linears(model: GPT2) -> None:
 
 
 def problems(batch: int = BATCH) -> Iterator[Problem]:
-    """Yield the products of the head and of the layers that are replaced."""
+    """Yield the products of the head and of the blocks' layers.
+
+    Without those that compute queries, keys and values: cuBLAS adds their bias while it stores.
+    """
     shape = SHAPES["gpt2-124m"]
     rows, width = batch * shape.context, shape.width
     head = -(-shape.vocabulary // 128) * 128
-    for features, inputs in ((head, width), (width, width), (4 * width, width), (width, 4 * width)):
-        yield Problem((rows, features, inputs), "nt")
+    layers = ((head, width), (width, width), (4 * width, width), (width, 4 * width))
+    for features, inputs in (*layers, (3 * width, width)):
+        if features != 3 * width:
+            yield Problem((rows, features, inputs), "nt")
         yield Problem((rows, inputs, features), "nn")
         yield Problem((features, inputs, rows), "tn")
 
 
-if __name__ == "__main__":
-    steps = {step.name: step for p in problems() for step in (choose(p).step(p),)}
+@cache
+def _multiplier(device: int) -> Multiplier:  # noqa: ARG001 - a multiplier a device
+    return Multiplier("bf16", CACHE, tuned=choices())
+
+
+def _key(shape: tuple[int, int, int], layout: str) -> str:
+    return key(Problem(shape, layout), "bf16")
+
+
+def main() -> None:
+    """Compile what the chosen plans run, and the loss's kernel."""
+    steps = {}
+    for problem in problems():
+        name = choices().get(key(problem, "bf16"))
+        by_name = {plan.name: plan for plan in plans(problem)}
+        step = (by_name.get(name or "") or choose(problem)).step(problem)
+        steps[step.name] = step
     with ThreadPoolExecutor() as pool:
         for built in pool.map(build, steps.values()):
             print(built)
+    print(cubin())
+
+
+if __name__ == "__main__":
+    main()

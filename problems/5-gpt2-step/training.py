@@ -7,7 +7,7 @@ from typing import Any
 import text
 import torch
 from adamw import MasterAdamW
-from chunked_loss import ChunkedLoss
+from chunked_loss import ChunkedLoss, to_gradient
 from gpt2 import GPT2, build, named
 from shapes import SHAPES
 from torch import Tensor, nn
@@ -28,9 +28,10 @@ class Training:
     Options: ``precision`` (autocast, or weights in bf16 with or without float32 masters), ``fused``
     (one kernel updates), ``padded`` (vocabulary), ``compile``, ``chunks`` (of rows, in which head
     and loss are one function), ``attention`` (backend), ``kernels`` (problem 8's, for the head or
-    for linear layers, too), ``gelu`` (with its bias by own kernels), ``graph`` (the whole step is
-    one), ``in_backward`` (each weight is updated as its gradient is known), ``warmup_steps`` (in
-    which the learning rate grows). All are off if absent.
+    for linear layers, too), ``gelu`` (with its bias by own kernels), ``sums`` (over rows, by the
+    kernels that hold these), ``one_launch`` (updates all weights), ``one_reading`` (of the logits,
+    by the loss), ``graph`` (the whole step is one), ``in_backward`` (each weight is updated as its
+    gradient is known), ``warmup_steps`` (in which the learning rate grows). All are off if absent.
     """
 
     def __init__(self, params: dict[str, Any], device: str) -> None:
@@ -48,17 +49,8 @@ class Training:
             self.model.bfloat16()
         self.optimizer = self._optimizer(params["precision"], wide)
         self._schedule = self._warmup()
-        self._multiply = torch.mm
-        if "kernels" in params:
-            from products import hgemm, replace_linears
-
-            self._multiply = hgemm
-            if params["kernels"] == "linears":
-                replace_linears(self.model)
-        if params.get("gelu"):
-            from bias_gelu import fuse
-
-            fuse(self.model)
+        self._multiply, self._turn = torch.mm, to_gradient
+        self._replace_parts()
         self._whole, self._trunk = self._functions()
         self._hooked = False
         self._graph: torch.cuda.CUDAGraph | None = None
@@ -92,7 +84,9 @@ class Training:
             hidden = self._trunk(self.tokens).flatten(0, 1)
             with named("loss"):
                 weight, targets = self.model.tokens.weight, self.targets.flatten()
-                return ChunkedLoss.apply(hidden, weight, targets, chunks, self._multiply)
+                return ChunkedLoss.apply(
+                    hidden, weight, targets, chunks, self._multiply, self._turn
+                )
 
     def gradients(self) -> dict[str, Tensor]:
         """Return the gradients of the batch in place by name, in float32, without padding."""
@@ -126,6 +120,27 @@ class Training:
                 kept.copy_(first[name]) if kind == "master" else kept.zero_()
         self._schedule = self._warmup()
 
+    def _replace_parts(self) -> None:
+        """Put kernels of this problem and of problem 8 where the options ask for them."""
+        if "kernels" in self.options:
+            from products import product, replace_linears
+
+            self._multiply = product
+            if self.options["kernels"] == "linears":
+                replace_linears(self.model)
+        if self.options.get("gelu"):
+            import bias_gelu
+
+            bias_gelu.fuse(self.model)
+        if self.options.get("sums"):
+            import sums
+
+            sums.fuse(self.model)
+        if self.options.get("one_reading") and self.device == "cuda":
+            import loss_once
+
+            self._turn = loss_once.to_gradient
+
     def _update(self, weight: nn.Parameter) -> None:
         with named("optimizer"):
             self.optimizer.update(weight)
@@ -157,8 +172,11 @@ class Training:
         weights = self.model.parameters()
         if precision == "masters":
             warmup_steps = self.options.get("warmup_steps", 1)
-            return MasterAdamW(weights, wide, LR, BETAS, DECAY, EPS, warmup_steps)
-        fused = {"fused": True} if self.options.get("fused") else {}
+            one_launch = bool(self.options.get("one_launch"))
+            return MasterAdamW(
+                weights, wide, LR, BETAS, DECAY, EPS, warmup_steps, one_launch=one_launch
+            )
+        fused = {"fused": True, "capturable": True} if self.options.get("fused") else {}
         return torch.optim.AdamW(weights, LR, BETAS, EPS, weight_decay=DECAY, **fused)
 
     def _warmup(self) -> torch.optim.lr_scheduler.LambdaLR | None:

@@ -19,7 +19,7 @@ FOLDER = ROOT / "problems" / "5-gpt2-step"
 PYTHON = next(ROOT.glob(".envs/torch-cpu-*/bin/python"), None)
 LEDGER = (
     *("fused-adamw", "padded", "masters", "compiled", "chunked-loss", "cudnn", "one-chunk"),
-    *("head", "linears", "gelu", "graph"),
+    *("head", "linears", "gelu", "sums", "one-launch", "one-reading", "graph"),
 )
 
 
@@ -162,6 +162,8 @@ VARIANTS = {
     "linears": {"padded": True, "precision": "masters", "chunks": 1, "kernels": "linears"},
     "gelu": {"padded": True, "precision": "masters", "chunks": 1, "kernels": "linears",
              "gelu": True},
+    "sums": {"padded": True, "precision": "masters", "chunks": 1, "kernels": "linears",
+             "gelu": True, "sums": True, "one_launch": True, "one_reading": True},
 }
 losses, errors = {}, {}
 for name, options in VARIANTS.items():
@@ -179,7 +181,7 @@ for name, options in VARIANTS.items():
 assert errors["eager"] < 0.01, errors
 assert all(error < 0.05 for error in errors.values()), errors
 for one, other in (("eager", "fused"), ("padded", "masters"), ("masters", "chunked"),
-                   ("chunked", "one-chunk"), ("head", "linears"), ("linears", "gelu")):
+                   ("chunked", "one-chunk"), ("head", "linears"), ("linears", "gelu"), ("gelu", "sums")):
     apart = max(abs(a - b) for a, b in zip(losses[one], losses[other]))
     assert apart < 0.05, (one, other, apart)
 assert losses["chunked"] == losses["in-backward"]
