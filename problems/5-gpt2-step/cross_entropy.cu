@@ -10,7 +10,7 @@
 
 namespace {
 constexpr int THREADS = LAUNCH_THREADS, WARPS = THREADS / 32;
-constexpr int PART = 8192, MOST_PARTS = 8;  // elements, and parts of a row
+constexpr int PART = PART_ELEMENTS, MOST_PARTS = 16;
 constexpr int VECTOR = 8;                   // elements in 16 bytes
 constexpr float LOG2_E = 1.4426950408889634f, LN_2 = 0.6931471805599453f;
 
@@ -115,15 +115,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
       for (int i = part * PART / VECTOR + thread; i < end; i += THREADS) {
         float x[VECTOR];
         unpack(row[i], x);
-        if (i == target / VECTOR) {
-          float own = reinterpret_cast<const __nv_bfloat16*>(row)[target];
-          losses[at] = log2_sum * LN_2 - own;
-        }
         float g[VECTOR];
 #pragma unroll
-        for (int j = 0; j < VECTOR; ++j) {
-          g[j] = power(fmaf(x[j], LOG2_E, shift));
-          if (i * VECTOR + j == target) g[j] -= scale;
+        for (int j = 0; j < VECTOR; ++j) g[j] = power(fmaf(x[j], LOG2_E, shift));
+        if (i == target / VECTOR) {
+          losses[at] = log2_sum * LN_2 - __bfloat162float(reinterpret_cast<const __nv_bfloat16*>(row)[target]);
+#pragma unroll
+          for (int j = 0; j < VECTOR; ++j) g[j] -= j == target % VECTOR ? scale : 0.f;
         }
         uint4 all{packed(g[0], g[1]), packed(g[2], g[3]), packed(g[4], g[5]), packed(g[6], g[7])};
         __stcs(reinterpret_cast<uint4*>(logits_row) + i, all);

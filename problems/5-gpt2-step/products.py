@@ -13,7 +13,6 @@ from typing import Any
 import torch
 from any_shape import CACHE, Multiplier, Problem, build, choose, computes, key, order, plans
 from gpt2 import GPT2
-from loss_once import cubin
 from shapes import SHAPES
 from torch import Tensor, nn
 
@@ -119,7 +118,7 @@ def _key(shape: tuple[int, int, int], layout: str) -> str:
 
 
 def main() -> None:
-    """Compile what the chosen plans run, and the loss's kernel."""
+    """Compile what the chosen plans run."""
     steps = {}
     for problem in problems():
         name = choices().get(key(problem, "bf16"))
@@ -129,7 +128,6 @@ def main() -> None:
     with ThreadPoolExecutor() as pool:
         for built in pool.map(build, steps.values()):
             print(built)
-    print(cubin())
 
 
 if __name__ == "__main__":

@@ -1,69 +1,24 @@
 """Kernels that hold a gradient's rows and add them up: for biases and norms' weights.
 
-Each program leaves float32 sums of the rows it holds; a sum over programs remains.
+Each block leaves float32 sums of the rows it holds; a sum over blocks remains.
 """
+
+from functools import cache
 
 import torch
 import triton
 import triton.language as tl
+from any_shape import ELEMENT_BYTES
+from cuda_kernel import CudaKernel
 from torch import Tensor
 
 _ROWS_OF_PART = 32
-"""Rows that a program adds up."""
-_NORM_ROWS, _NORM_WARPS = 2, 4
-_PACK_ROWS, _PACK_WARPS = 4, 4
-"""Rows of a program's tile, and its warps."""
-
-
-@triton.jit
-def _norm(  # noqa: ANN202
-    of_sum,  # noqa: ANN001
-    of_normed,  # noqa: ANN001
-    x,  # noqa: ANN001
-    mean,  # noqa: ANN001
-    inverse,  # noqa: ANN001
-    weight,  # noqa: ANN001
-    of_x,  # noqa: ANN001
-    parts,  # noqa: ANN001
-    rows,  # noqa: ANN001
-    width,  # noqa: ANN001
-    of_part: tl.constexpr,
-    tall: tl.constexpr,
-    wide: tl.constexpr,
-):
-    column = tl.arange(0, wide)
-    known = column < width
-    w = tl.load(weight + column, mask=known, other=0.0).to(tl.float32)
-    weights, biases, added = (
-        tl.zeros((wide,), tl.float32),
-        tl.zeros((wide,), tl.float32),
-        tl.zeros((wide,), tl.float32),
-    )
-    first = tl.program_id(0) * of_part
-    for start in range(0, of_part, tall):
-        row = first + start + tl.arange(0, tall)
-        exists = row < rows
-        inside = exists[:, None] & known[None, :]
-        at = row.to(tl.int64)[:, None] * width + column[None, :]
-        g = tl.load(of_normed + at, mask=inside, other=0.0).to(tl.float32)
-        v = tl.load(x + at, mask=inside, other=0.0).to(tl.float32)
-        d = tl.load(of_sum + at, mask=inside, other=0.0).to(tl.float32)
-        middle = tl.load(mean + row, mask=exists, other=0.0)
-        scale = tl.load(inverse + row, mask=exists, other=0.0)
-        v = tl.where(inside, (v - middle[:, None]) * scale[:, None], 0.0)
-        weights += tl.sum(g * v, axis=0)
-        biases += tl.sum(g, axis=0)
-        g *= w[None, :]
-        along = tl.sum(g * v, axis=1) / width
-        level = tl.sum(g, axis=1) / width
-        d += scale[:, None] * (g - level[:, None] - v * along[:, None])
-        d = d.to(of_x.dtype.element_ty)
-        tl.store(of_x + at, d, mask=inside)
-        added += tl.sum(tl.where(inside, d.to(tl.float32), 0.0), axis=0)
-    to = parts + tl.program_id(0) * 3 * width + column
-    tl.store(to, weights, mask=known)
-    tl.store(to + width, biases, mask=known)
-    tl.store(to + 2 * width, added, mask=known)
+"""Rows that a program of ``_pack`` adds up."""
+_ROWS, _WARPS = 2, 4
+"""Rows of its tile, and its warps."""
+_NORM_WARPS, _NORM_STAGES = 12, 3
+"""Of a block of norm_backward.cu, and of each warp."""
+_BARRIER_BYTES = 8
 
 
 @triton.jit
@@ -124,6 +79,15 @@ def _pack_one(  # noqa: ANN202
     tl.store(parts + to, sums, mask=column < width)
 
 
+@cache
+def norm_kernel(width: int) -> CudaKernel:
+    """Return the norm's kernel for rows of so many elements, a multiple of 256."""
+    row_bytes = 3 * ELEMENT_BYTES * width + _BARRIER_BYTES
+    shared_bytes = _NORM_WARPS * _NORM_STAGES * row_bytes
+    macros = {"WIDTH": width, "STAGES": _NORM_STAGES}
+    return CudaKernel("norm_backward", 32 * _NORM_WARPS, shared_bytes, **macros)
+
+
 @torch.library.custom_op("worklogs::norm_backward", mutates_args=())
 def norm_backward(
     of_sum: Tensor, of_normed: Tensor, x: Tensor, mean: Tensor, inverse: Tensor, weight: Tensor
@@ -135,11 +99,9 @@ def norm_backward(
     standard deviation): [N], float32.
     """
     rows, width = x.shape
-    of_x, parts = torch.empty_like(x), _parts(x, width)
-    sizes = {"of_part": _ROWS_OF_PART, "tall": _NORM_ROWS, "wide": triton.next_power_of_2(width)}
+    of_x, parts = torch.empty_like(x), _norm_parts(x)
     tensors = [each.contiguous() for each in (of_sum, of_normed, x, mean, inverse, weight)]
-    with torch.cuda.device(x.device):
-        _norm[(len(parts),)](*tensors, of_x, parts, rows, width, **sizes, num_warps=_NORM_WARPS)
+    norm_kernel(width)(len(parts), *tensors, of_x, parts, rows)
     return of_x, parts
 
 
@@ -152,7 +114,7 @@ def _(
     inverse: Tensor,  # noqa: ARG001
     weight: Tensor,  # noqa: ARG001
 ) -> tuple[Tensor, Tensor]:
-    return torch.empty_like(x), _parts(x, x.shape[1])
+    return torch.empty_like(x), _norm_parts(x)
 
 
 @torch.library.custom_op("worklogs::pack_heads", mutates_args=())
@@ -166,14 +128,14 @@ def pack_heads(of_q: Tensor, of_k: Tensor, of_v: Tensor) -> tuple[Tensor, Tensor
     packed = of_q.new_empty(rows, 3 * width)
     parts = _parts(packed, width)
     strides = [each.stride()[:3] for each in (of_q, of_k, of_v)]
-    sizes = {"of_part": _ROWS_OF_PART, "tall": _PACK_ROWS, "wide": triton.next_power_of_2(width)}
+    sizes = {"of_part": _ROWS_OF_PART, "tall": _ROWS, "wide": triton.next_power_of_2(width)}
     with torch.cuda.device(packed.device):
         _pack[(len(parts), 3)](
             *(of_q, of_k, of_v, packed, parts),
             *strides,
             *(tokens, width, size),
             **sizes,
-            num_warps=_PACK_WARPS,
+            num_warps=_WARPS,
         )
     return packed, parts
 
@@ -183,6 +145,12 @@ def _(of_q: Tensor, of_k: Tensor, of_v: Tensor) -> tuple[Tensor, Tensor]:  # noq
     batch, heads, tokens, size = of_q.shape
     packed = of_q.new_empty(batch * tokens, 3 * heads * size)
     return packed, _parts(packed, heads * size)
+
+
+def _norm_parts(x: Tensor) -> Tensor:
+    """Return memory for the sums of each block; a multiprocessor holds one."""
+    blocks = torch.cuda.get_device_properties(x.device).multi_processor_count
+    return torch.empty(blocks, 3, x.shape[1], dtype=torch.float32, device=x.device)
 
 
 def _parts(x: Tensor, width: int) -> Tensor:
