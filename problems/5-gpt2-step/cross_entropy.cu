@@ -13,6 +13,7 @@ constexpr int THREADS = LAUNCH_THREADS, WARPS = THREADS / 32;
 constexpr int PART = PART_ELEMENTS, MOST_PARTS = 16;
 constexpr int VECTOR = 8;                   // elements in 16 bytes
 constexpr float LOG2_E = 1.4426950408889634f, LN_2 = 0.6931471805599453f;
+constexpr float LOWEST = -1e30f;  // below any logit, and finite: two infinities have no difference
 
 struct Sum {  // of 2^(x - most), x in units of ln 2
   float most, total;
@@ -78,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
   for (int at = blockIdx.x; at < rows; at += gridDim.x, parity ^= 1) {
     __nv_bfloat16* logits_row = logits + int64_t(at) * columns;
     const int target = int(targets[at]);
-    Sum sum{-INFINITY, 0.f};
+    Sum sum{LOWEST, 0.f};
     for (int part = 0; part < parts; ++part) {
       barrier_wait(barrier + 8 * part, parity);
       const int end = (part * PART + part_bytes(part, columns) / 2) / VECTOR;
