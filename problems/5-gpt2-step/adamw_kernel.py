@@ -12,7 +12,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-_BLOCK = 4096
+_BLOCK, _BLOCK_OF_ALL = 4096, 1024
 _ALIGNED = 16
 """What a weight's number of elements is a multiple of where all weights share a launch."""
 _COLUMNS = tl.constexpr(7)
@@ -154,7 +154,7 @@ class Together:
             [weight.data_ptr(), 0, *(each.data_ptr() for each in _of(state)), weight.numel()]
             for weight, state in zip(weights, states, strict=True)
         ]
-        programs = [triton.cdiv(weight.numel(), _BLOCK) for weight in weights]
+        programs = [triton.cdiv(weight.numel(), _BLOCK_OF_ALL) for weight in weights]
         owners = [row for row, count in enumerate(programs) for _ in range(count)]
         begins = [0, *itertools.accumulate(programs)]
         self._owners, self._firsts = (
@@ -176,7 +176,7 @@ class Together:
             self._gradients = gradients
         with torch.cuda.device(self._device):
             _all[(len(self._owners),)](
-                *(self._table, self._owners, self._firsts), *_numbers(group), block=_BLOCK
+                *(self._table, self._owners, self._firsts), *_numbers(group), block=_BLOCK_OF_ALL
             )
 
     def _load_table(self) -> None:

@@ -54,10 +54,21 @@ class ChunkedLoss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        """Scale the gradients that the forward pass found."""
-        of_hidden, of_weight = ctx.saved_tensors
-        factor = gradients[0].to(of_hidden.dtype)
-        return of_hidden * factor, of_weight * factor, None, None, None, None
+        """Return the gradients that the forward pass found, scaled; they are scaled once."""
+        found = ctx.saved_tensors
+        for gradient in found:
+            scale_in_place(gradient, gradients[0])
+        return *found, None, None, None, None
+
+
+def scale_in_place(values: Tensor, factor: Tensor) -> None:
+    """Multiply values by a float32 factor of one element."""
+    if values.is_cuda:
+        from loss_kernel import scale_in_place as on_gpu
+
+        on_gpu(values, factor)
+        return
+    values *= factor
 
 
 def to_gradient(logits: Tensor, targets: Tensor, losses: Tensor, scale: float) -> None:

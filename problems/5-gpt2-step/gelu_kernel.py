@@ -11,8 +11,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-_ROWS, _COLUMNS = 2, 512
-"""Of a program's tile: 16 bytes for each thread of four warps."""
+_COLUMNS = 512
+_ROWS_FORWARD, _ROWS = 4, 2
+"""Columns and rows of a program's tile: 16 bytes for each thread of four warps, twice forward."""
 _ROWS_OF_PART = 64
 """Rows whose gradients a program adds before it leaves their sum."""
 _TWICE_ROOT = tl.constexpr(2 * math.sqrt(2 / math.pi))
@@ -72,9 +73,9 @@ def forward(x: Tensor, bias: Tensor) -> Tensor:
     """Return GELU(x + bias) for contiguous x [N, columns] and bias [columns]."""
     rows, columns = x.shape
     y = torch.empty_like(x)
-    grid = (triton.cdiv(columns, _COLUMNS), triton.cdiv(rows, _ROWS))
+    grid = (triton.cdiv(columns, _COLUMNS), triton.cdiv(rows, _ROWS_FORWARD))
     with torch.cuda.device(x.device):
-        _forward[grid](x, bias, y, rows, columns, tall=_ROWS, wide=_COLUMNS)
+        _forward[grid](x, bias, y, rows, columns, tall=_ROWS_FORWARD, wide=_COLUMNS)
     return y
 
 

@@ -50,6 +50,22 @@ def _row(base, at, columns, kept: tl.constexpr):  # noqa: ANN001, ANN202
     return tl.load(base + at, mask=inside, other=float("-inf"), eviction_policy=kept).to(tl.float32)
 
 
+@triton.jit
+def _scale(values, factor, count, block: tl.constexpr):  # noqa: ANN001, ANN202
+    by = tl.load(factor)
+    if by != 1.0:
+        at = tl.program_id(0).to(tl.int64) * block + tl.arange(0, block)
+        scaled = tl.load(values + at, mask=at < count).to(tl.float32) * by
+        tl.store(values + at, scaled.to(values.dtype.element_ty), mask=at < count)
+
+
+def scale_in_place(values: Tensor, factor: Tensor) -> None:
+    """Multiply contiguous values by a float32 factor; nothing is read or written if it is 1."""
+    with torch.cuda.device(values.device):
+        grid = (triton.cdiv(values.numel(), _BLOCK),)
+        _scale[grid](values, factor, values.numel(), block=_BLOCK)
+
+
 def to_gradient(logits: Tensor, targets: Tensor, losses: Tensor, scale: float) -> None:
     """Turn logits [n, rows] into ``scale`` times their loss's gradient; write the losses [n]."""
     rows, columns = logits.shape

@@ -5,13 +5,12 @@ A row in bf16 has to fit half of a multiprocessor's shared memory: 56 000 elemen
 
 from functools import cache
 
-import torch
 from any_shape import ELEMENT_BYTES, MAX_SHARED
 from cuda_kernel import CudaKernel
 from torch import Tensor
 
 _BLOCKS_PER_SM, _VECTOR = 2, 8
-_THREADS, _PART = 512, 8192
+_THREADS = 512
 _STATIC_BYTES = 1024
 """Of shared memory: barriers and the warps' sums, and what the system keeps of each block."""
 
@@ -25,12 +24,10 @@ def to_gradient(logits: Tensor, targets: Tensor, losses: Tensor, scale: float) -
     room = MAX_SHARED // _BLOCKS_PER_SM - _STATIC_BYTES
     if ELEMENT_BYTES * columns > room or columns % _VECTOR or not logits.is_contiguous():
         raise ValueError(f"cross_entropy.cu: no contiguous rows of {columns} elements")
-    sms = torch.cuda.get_device_properties(logits.device).multi_processor_count
-    blocks = min(rows, _BLOCKS_PER_SM * sms)
-    kernel(columns)(blocks, logits, targets, losses, scale, rows, columns)
+    kernel(columns)(rows, logits, targets, losses, scale, columns)
 
 
 @cache
 def kernel(columns: int) -> CudaKernel:
     """Return the kernel for rows of so many elements."""
-    return CudaKernel("cross_entropy", _THREADS, ELEMENT_BYTES * columns, PART_ELEMENTS=_PART)
+    return CudaKernel("cross_entropy", _THREADS, ELEMENT_BYTES * columns)

@@ -1,20 +1,23 @@
-"""Predict what each fix saves from the audit of the baseline alone, before any fix is measured.
+"""Predict what each fix saves from the audit of a step without it, before the fix is measured.
 
     harness run 5 --variant eager --case step --capture torch
     harness audit runs/RUN:step.eager --json > baseline.json
     python problems/5-gpt2-step/predict.py baseline.json
     harness run 5 --full --resume runs/RUN
+    harness audit runs/RUN:step.gelu --json > gelu.json
+    python problems/5-gpt2-step/predict.py --from-gelu gelu.json
 
 Writes ``predictions.json``: of each variant the ms that it saves against the variant before it, and
-why. Times are those that the audit attributes to parts of the step; what is left of a part after
-its fix is bytes at this GPU's measured bandwidth, or operations at a fraction of its measured bf16
-ceiling. Every cell of the fixes states the file's sha256.
+why. The fixes after GELU's are predicted from the audit of that step, and added. Times are those
+that the audit attributes to parts of the step; what is left of a part after its fix is bytes at
+this GPU's measured bandwidth, or operations at a fraction of its measured bf16 ceiling. Every cell
+of the fixes states the file's sha256.
 """
 
+import argparse
 import hashlib
 import json
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,10 +56,14 @@ and its gradient (6) are. GELU, attention and gradients of biases are in bf16 al
 _READ_AGAIN = 2 + 2
 """Bytes for each element of GELU's input: of that and of its output's gradient, which a kernel of
 its own reads to add up the bias's gradient."""
+_SUMMED_WIDTHS = 2 * 4 * 2 + 6 * 2
+"""Bytes a token for each width of a block: two norms read three tensors and write one; gradients of
+queries, keys and values are read and written."""
 _GAP_MS = 0.001
 _LAUNCHES_LEFT = 450
 
 _PRODUCT = re.compile(r"::(?:mm|addmm|linear|matmul|bmm)$")
+_SUM = re.compile(r"layer_norm_backward|permute_stack|fused_sum|::sum$")
 _COPY = re.compile(r"::(?:copy_|to|_to_copy)$")
 
 
@@ -152,8 +159,43 @@ def fixes(known: Baseline) -> dict[str, Fix]:
             "GELU's input and its output's gradient are not read a second time for the bias's",
         ),
         "graph": (_LAUNCHES_LEFT * _GAP_MS, "450 gaps between kernels of 1 µs each"),
-        "in-backward": (0.0, "the same bytes at another time: it saves memory, not time"),
     }
+
+
+def fixes_after_gelu(known: Baseline) -> dict[str, Fix]:
+    """Return what each fix after GELU's saves, by the audit of the step with that."""
+    sums = known.ms(lambda row: row["phase"] == "backward" and bool(_SUM.search(row["operator"])))
+    kept = known.moving(_SUMMED_WIDTHS * _SHAPE.layers * _STATES)
+    optimizer = known.ms(lambda row: row["phase"] == "optimizer")
+    update = known.moving(_UPDATE_BYTES * weights(_SHAPE))
+    loss = known.ms(_is_loss)
+    once = known.moving(2 * 2 * _LOGITS)
+    return {
+        "sums": (
+            sums - kept,
+            f"gradients of norms, sums over rows and gradients of queries, keys and values put side"
+            f" by side take {sums:.2f} ms; one pass of each is left, {kept:.2f} ms",
+        ),
+        "one-launch": (
+            optimizer - update,
+            f"the optimizer takes {optimizer:.2f} ms in a launch for each weight; one pass of"
+            f" {_UPDATE_BYTES} bytes a weight is left",
+        ),
+        "one-reading": (
+            loss - once,
+            f"the loss takes {loss:.2f} ms; each logit read and written once is left",
+        ),
+        "in-backward": (
+            update - optimizer,
+            "each weight has a launch again; the same bytes move at another time",
+        ),
+    }
+
+
+def _is_loss(row: dict[str, Any]) -> bool:
+    """Return whether a row is the loss's own kernel, or scales its gradients."""
+    scales = row["path"] == "loss" and row["phase"] == "backward"
+    return row["operator"] == "ChunkedLoss" or scales
 
 
 def _is_head(row: dict[str, Any]) -> bool:
@@ -174,24 +216,32 @@ def _is_between(row: dict[str, Any]) -> bool:
     return not (_PRODUCT.search(named) or "attention" in named or _is_copy(row))
 
 
-def main(path: str) -> None:
-    """Write the predictions of an audit's JSON."""
-    text = Path(path).read_bytes()
+def main() -> None:
+    """Write the predictions of an audit's JSON, or add those of a later one."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("audit", type=Path)
+    parser.add_argument("--from-gelu", action="store_true", help="the audit is of the step gelu")
+    options = parser.parse_args()
+    text = options.audit.read_bytes()
     known = Baseline.of(json.loads(text))
-    found = {
-        name: {"saves_ms": round(ms, 3), "because": why} for name, (ms, why) in fixes(known).items()
-    }
-    document = {
-        "baseline": {
-            "audit_sha256": hashlib.sha256(text).hexdigest(),
-            "dram_gb_s": known.gb_s,
-            "bf16_tflop_s": known.tflop_s,
-        },
-        "fixes": found,
+    source = {
+        "audit_sha256": hashlib.sha256(text).hexdigest(),
+        "dram_gb_s": known.gb_s,
+        "bf16_tflop_s": known.tflop_s,
     }
     target = Path(__file__).with_name("predictions.json")
+    if options.from_gelu:
+        document = json.loads(target.read_text(encoding="utf-8"))
+        document["gelu"] = source
+        document["fixes"] |= _document(fixes_after_gelu(known))
+    else:
+        document = {"baseline": source, "fixes": _document(fixes(known))}
     target.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+def _document(found: dict[str, Fix]) -> dict[str, dict[str, Any]]:
+    return {name: {"saves_ms": round(ms, 3), "because": why} for name, (ms, why) in found.items()}
+
+
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

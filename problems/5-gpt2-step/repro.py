@@ -66,9 +66,13 @@ def step(cell: Cell, training: Training) -> None:
     with cell.exclusively("step"):
         turns = cell.params["turns"]
         ratios = wall_ratios(training.step, other.step, turns, cell.synchronize)
-        clock, power, energy = watched(training.step, cell.synchronize)
+        clock, power_share, energy = watched(training.step, cell.synchronize)
     cell.sample("step", "wall_ratio", "×", ratios)
-    known = ("clock", "MHz", clock), ("power_share", "%", 100 * power), ("energy", "J", energy)
+    known = (
+        ("clock", "MHz", clock),
+        ("power_share", "%", 100 * power_share),
+        ("energy", "J", energy),
+    )
     for metric, unit, value in known:
         if math.isfinite(value):
             cell.sample("step", metric, unit, [value])

@@ -12,12 +12,12 @@ from any_shape import ELEMENT_BYTES
 from cuda_kernel import CudaKernel
 from torch import Tensor
 
-_ROWS_OF_PART = 32
+_ROWS_OF_PART = 64
 """Rows that a program of ``_pack`` adds up."""
 _ROWS, _WARPS = 2, 4
 """Rows of its tile, and its warps."""
-_NORM_WARPS, _NORM_STAGES = 12, 3
-"""Of a block of norm_backward.cu, and of each warp."""
+_NORM_WARPS, _NORM_STAGES = 10, 4
+"""Of a block of norm_backward.cu: warps, and rows that TMA fetches for each."""
 _BARRIER_BYTES = 8
 
 
@@ -121,7 +121,7 @@ def _(
 def pack_heads(of_q: Tensor, of_k: Tensor, of_v: Tensor) -> tuple[Tensor, Tensor]:
     """Return gradients [B, H, T, D] as rows [B · T, 3 · H · D], and float32 parts of their sum.
 
-    The elements of a head are contiguous; T is a multiple of 32. The parts are [P, 3, H · D].
+    The elements of a head are contiguous; T is a multiple of 64. The parts are [P, 3, H · D].
     """
     batch, heads, tokens, size = of_q.shape
     rows, width = batch * tokens, heads * size

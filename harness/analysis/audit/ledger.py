@@ -13,6 +13,14 @@ _LEVEL = 0.95
 
 
 @dataclass(frozen=True)
+class Ratio:
+    """A time over that of ``reference``, both of one process: metric and variant."""
+
+    metric: str
+    reference: str
+
+
+@dataclass(frozen=True)
 class Entry:
     """One fix: ``saved`` is the time of ``before`` less that of ``variant``, None if not measured.
 
@@ -40,27 +48,57 @@ class Entry:
 
 
 def entries(
-    metrics: Metrics, case: str, metric: str, predicted: str, variants: Sequence[str]
+    metrics: Metrics,
+    case: str,
+    metric: str,
+    predicted: str,
+    variants: Sequence[str],
+    ratio: Ratio | None = None,
 ) -> tuple[Entry, ...]:
     """Return an entry for each variant after the first: what it saves against the one before.
 
-    ``metric`` is the time, ``predicted`` the metric that holds the predicted saving.
+    ``metric`` is the time, ``predicted`` the metric that holds the predicted saving. A saving is
+    the difference of two times, or of two ratios in units of the reference's mean time: of both,
+    that with the narrower interval.
     """
     pairs = itertools.pairwise(variants)
-    return tuple(_entry(metrics, case, metric, predicted, *pair) for pair in pairs)
+    return tuple(_entry(metrics, case, metric, predicted, pair, ratio) for pair in pairs)
 
 
 def _entry(
-    metrics: Metrics, case: str, metric: str, predicted: str, before: str, variant: str
+    metrics: Metrics,
+    case: str,
+    metric: str,
+    predicted: str,
+    pair: tuple[str, str],
+    ratio: Ratio | None,
 ) -> Entry:
-    savings = list(_by_round(metrics, case, metric, before, variant))
-    saved = statistics.fmean(savings) if savings else None
-    half_width = None
-    if len(savings) > 1:
-        error = statistics.stdev(savings) / math.sqrt(len(savings))
-        half_width = students_t.point(_LEVEL, len(savings) - 1) * error
+    before, variant = pair
+    saved, half_width = _mean(list(_by_round(metrics, case, metric, before, variant)))
+    unit = ratio and _mean_time(metrics, case, metric, ratio.reference)
+    if ratio and unit:
+        shares = _by_round(metrics, case, ratio.metric, before, variant)
+        paired, width = _mean([unit * share for share in shares])
+        if width is not None and (half_width is None or width < half_width):
+            saved, half_width = paired, width
     expected = metrics.get(predicted, variant, case).value
     return Entry(variant, before, expected, saved, half_width)
+
+
+def _mean(savings: Sequence[float]) -> tuple[float | None, float | None]:
+    """Return the mean over rounds and half of its interval, None where they are too few."""
+    if not savings:
+        return None, None
+    mean = statistics.fmean(savings)
+    if len(savings) == 1:
+        return mean, None
+    error = statistics.stdev(savings) / math.sqrt(len(savings))
+    return mean, students_t.point(_LEVEL, len(savings) - 1) * error
+
+
+def _mean_time(metrics: Metrics, case: str, metric: str, variant: str) -> float | None:
+    rounds = [statistics.median(each) for each in metrics.samples(metric, variant, case).values()]
+    return statistics.fmean(rounds) if rounds else None
 
 
 def _by_round(

@@ -53,12 +53,17 @@ def ledger(
     metric: MetricName,
     predicted: MetricName,
     variants: Sequence[VariantName],
+    ratio: MetricName | None = None,
+    reference: VariantName | None = None,
 ) -> Markdown:
     """Return a row a variant after the first: what it was predicted to save, and what it saved.
 
-    ``metric`` is the time of a step, ``predicted`` the metric that holds the prediction.
+    ``metric`` is the time of a step, ``predicted`` the metric that holds the prediction. ``ratio``:
+    the metric of a step's time over that of ``reference``, measured in turns in one process; a
+    saving is taken from the times or from the ratios, whichever interval is narrower.
     """
-    found = ledgers.entries(page.metrics, case, metric, predicted, variants)
+    paired = ledgers.Ratio(ratio, reference) if ratio and reference else None
+    found = ledgers.entries(page.metrics, case, metric, predicted, variants, paired)
     if all(entry.saved is None for entry in found):
         return not_measured("Predicted and measured savings")
     unit = page.problem.metric(metric).unit

@@ -25,6 +25,7 @@ def predicting(example: Problem) -> Problem:
     added = {
         "step": Metric.model_validate(time | {"sample": "wall_time"}),
         "expected": Metric.model_validate(time | {"fact": "expected"}),
+        "turns": Metric.model_validate(time | {"unit": "×", "sample": "ratio"}),
     }
     return example.model_copy(update={"metrics": example.metrics | added})
 
@@ -86,6 +87,29 @@ def test_of_what_saves_no_more_than_its_interval_there_is_no_error(predicting: P
     (row,) = rows_of(shown)[1:]
     assert row[-1] == "–"
     assert "Median error" not in shown
+
+
+def with_ratios(
+    timed_: tuple[list[Row], list[Row], list[Row]], *ratios: float
+) -> tuple[list[Row], list[Row], list[Row]]:
+    cells, times, facts = timed_
+    measured = zip(cells, ratios, strict=True)
+    return cells, times + [row for one, x in measured for row in samples(one, "ratio", x)], facts
+
+
+def test_a_saving_is_taken_from_the_ratios_where_they_agree_better(predicting: Problem) -> None:
+    # The times of processes differ by 1; the ratios, in units of 11 ms, tell 4.4 ± 0.
+    slow = with_ratios(timed("slow", None, 10.0, 11.0, 12.0), 1.0, 1.0, 1.0)
+    fast = with_ratios(timed("fast", 5.5, 6.0, 6.0, 9.0), 0.6, 0.6, 0.6)
+    parts = [[row for one in (slow, fast) for row in one[place]] for place in range(3)]
+    shown = sections.ledger(
+        page(predicting, tables(cells=parts[0], samples=parts[1], facts=parts[2])),
+        *("small", "step", "expected", ["slow", "fast"]),
+        ratio="turns",
+        reference="slow",
+    )
+    (row,) = rows_of(shown)[1:]
+    assert row == ["Fast", "5.5", "4.4 ± 0", "25 %"]
 
 
 def test_without_times_there_is_no_ledger(predicting: Problem) -> None:
