@@ -67,10 +67,11 @@ def timed(
     return cells, times, facts
 
 
-def ledger(problem: Problem, *of: tuple[list[Row], list[Row], list[Row]]) -> str:
+def ledger(problem: Problem, *of: tuple[list[Row], list[Row], list[Row]], **paired: str) -> str:
     parts = [[row for one in of for row in one[place]] for place in range(3)]
     evidence = tables(cells=parts[0], samples=parts[1], facts=parts[2])
-    return sections.ledger(page(problem, evidence), "small", "step", "expected", ["slow", "fast"])
+    names = ["slow", "fast"]
+    return sections.ledger(page(problem, evidence), "small", "step", "expected", names, **paired)
 
 
 def test_a_prediction_is_held_against_what_each_round_saved(predicting: Problem) -> None:
@@ -101,13 +102,7 @@ def test_a_saving_is_taken_from_the_ratios_where_they_agree_better(predicting: P
     # The times of processes differ by 1; the ratios, in units of 11 ms, tell 4.4 ± 0.
     slow = with_ratios(timed("slow", None, 10.0, 11.0, 12.0), 1.0, 1.0, 1.0)
     fast = with_ratios(timed("fast", 5.5, 6.0, 6.0, 9.0), 0.6, 0.6, 0.6)
-    parts = [[row for one in (slow, fast) for row in one[place]] for place in range(3)]
-    shown = sections.ledger(
-        page(predicting, tables(cells=parts[0], samples=parts[1], facts=parts[2])),
-        *("small", "step", "expected", ["slow", "fast"]),
-        ratio="turns",
-        reference="slow",
-    )
+    shown = ledger(predicting, slow, fast, ratio="turns", reference="slow")
     (row,) = rows_of(shown)[1:]
     assert row == ["Fast", "5.5", "4.4 ± 0", "25 %"]
 
