@@ -53,6 +53,12 @@ def sentences(audit: Audit) -> Iterator[str]:
             f"Floor: {audit.floor_ms:.2f} ms, the same kernels at their ceilings and nothing idle;"
             f" the step takes {audit.whole_ms / audit.floor_ms:.2f} times as long."
         )
+    if audit.sustained_floor_ms is not None:
+        yield (
+            f"With products at the rate that this GPU keeps up without rests the floor is"
+            f" {audit.sustained_floor_ms:.2f} ms; the step takes"
+            f" {audit.whole_ms / audit.sustained_floor_ms:.2f} times as long."
+        )
 
 
 def _step(audit: Audit) -> str:

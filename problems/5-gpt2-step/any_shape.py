@@ -8,15 +8,23 @@ if str(FOLDER) not in sys.path:
     sys.path.append(str(FOLDER))
 
 # ruff: noqa: E402 - the folder is on the path from here on
-from cubins import CACHE, SHARED, build, compiled, compiling
+from cubins import CACHE, KERNELS, SHARED, build, compiled, compiling
+from families import Tiling, tiled
 from gemm import computes
-from general import Library, enter_context
+from general import (
+    Library,
+    Matrix,
+    TensorMap,
+    arguments,
+    configured,
+    enter_context,
+    stored,
+)
 from ladder import (
     ELEMENT_BYTES,
     HOPPER,
     MAX_SHARED,
     Launch,
-    LaunchConfig,
     Run,
     Step,
     command,
@@ -29,28 +37,35 @@ from plans import Plan, Problem, plans
 from pool import OperandPool
 from pooled import Batch
 
+INCLUDED = (SHARED, KERNELS)
+"""Folders of headers: problem 4's, problem 8's."""
+
 __all__ = [
     "CACHE",
     "ELEMENT_BYTES",
     "HOPPER",
+    "INCLUDED",
     "MAX_SHARED",
-    "SHARED",
     "Batch",
     "Launch",
-    "LaunchConfig",
     "Library",
+    "Matrix",
     "Multiplier",
     "OperandPool",
     "Plan",
     "Problem",
     "Run",
     "Step",
+    "TensorMap",
+    "Tiling",
+    "arguments",
     "build",
     "choose",
     "command",
     "compiled",
     "compiling",
     "computes",
+    "configured",
     "enter_context",
     "key",
     "load",
@@ -58,4 +73,6 @@ __all__ = [
     "plans",
     "prepare",
     "ranked",
+    "stored",
+    "tiled",
 ]

@@ -10,13 +10,15 @@ import torch
 from any_shape import (
     CACHE,
     HOPPER,
-    SHARED,
+    INCLUDED,
     Launch,
-    LaunchConfig,
     Step,
+    TensorMap,
+    arguments,
     command,
     compiled,
     compiling,
+    configured,
     enter_context,
     load,
 )
@@ -25,47 +27,54 @@ from torch import Tensor
 FOLDER = Path(__file__).parent
 
 
-class CudaKernel:
-    """A kernel in the file of its name, which may include problem 4's headers.
+def plain_step(name: str, threads: int, shared_bytes: int, **macros: int) -> Step:
+    """Return the step of a kernel without tiles; ``macros`` are passed to the compiler, too."""
+    sizes: dict[str, Any] = {"threads": threads, "shared_bytes": shared_bytes, "macros": macros}
+    return Step(name, name, "", HOPPER, (1, 1, 1), **sizes)
 
-    ``macros`` are passed to the compiler beside LAUNCH_THREADS and LAUNCH_SHARED_BYTES.
+
+class CudaKernel:
+    """A step whose kernel is in the file of its name here.
+
+    It may include the headers of problems 4 and 8.
     """
 
-    def __init__(self, name: str, threads: int, shared_bytes: int, **macros: int) -> None:
-        self._source = FOLDER / f"{name}.cu"
-        sizes = {"threads": threads, "shared_bytes": shared_bytes, "macros": macros}
-        self._step = Step(name, name, "", HOPPER, (1, 1, 1), **sizes)  # type: ignore[arg-type]
+    def __init__(self, step: Step) -> None:
+        self._source = FOLDER / step.file
+        self._step = step
         self._function = cache(self._load)
 
-    def __call__(self, blocks: int, *arguments: Tensor | int | float) -> None:
+    def __call__(self, blocks: int, *values: Tensor | TensorMap | int | float) -> None:
         """Launch on the current stream of the first tensor's device; integers are 32 bits wide."""
-        device = next(each.device for each in arguments if isinstance(each, Tensor))
-        values = [_value(each) for each in arguments]
-        parameters = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
-        threads, shared_bytes = self._step.threads, self._step.shared_bytes
-        config = LaunchConfig((blocks, 1, 1), (threads, 1, 1), shared_bytes)
+        device = next(each.device for each in values if isinstance(each, Tensor))
+        parameters, keep = arguments([_value(each) for each in values])
+        config = configured(self._step, blocks, 0, pdl=self._step.pdl)
         with torch.cuda.device(device):
             enter_context(device.index)
-            launch = Launch(self._function(device.index), config, parameters, values)
+            launch = Launch(self._function(device.index), config, parameters, keep)
             launch(torch.cuda.current_stream().cuda_stream)
 
     def cubin(self) -> Path:
         """Return the cubin, compiled unless cached; ``BuildError`` if nvcc fails."""
         digest = hashlib.sha256(repr(sorted(self._step.defines().items())).encode())
-        for path in (self._source, *sorted(SHARED.glob("*.cuh"))):
+        headers = [path for folder in INCLUDED for path in sorted(folder.glob("*.cuh"))]
+        for path in (self._source, *headers):
             digest.update(path.read_bytes())
-        found: Path = CACHE / f"{self._source.stem}-{digest.hexdigest()[:16]}.cubin"
+        found: Path = CACHE / f"{self._step.name}-{digest.hexdigest()[:16]}.cubin"
         if not found.exists():
             with compiling(found) as unfinished:
                 argv = command(self._step, "bf16", HOPPER, unfinished)
-                compiled([*argv[:-1], "-I", str(SHARED), str(self._source)], self._source.name)
+                folders = [part for folder in INCLUDED for part in ("-I", str(folder))]
+                compiled([*argv[:-1], *folders, str(self._source)], self._source.name)
         return found
 
     def _load(self, device: int) -> Any:  # noqa: ARG002 - a function a device
         return load(self.cubin(), self._step)
 
 
-def _value(argument: Tensor | int | float) -> Any:
+def _value(argument: Tensor | TensorMap | int | float) -> Any:
     if isinstance(argument, Tensor):
         return ctypes.c_void_p(argument.data_ptr())
+    if isinstance(argument, TensorMap):
+        return argument
     return ctypes.c_int(argument) if isinstance(argument, int) else ctypes.c_float(argument)

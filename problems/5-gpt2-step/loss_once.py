@@ -6,7 +6,7 @@ A row in bf16 has to fit half of a multiprocessor's shared memory: 56 000 elemen
 from functools import cache
 
 from any_shape import ELEMENT_BYTES, MAX_SHARED
-from cuda_kernel import CudaKernel
+from cuda_kernel import CudaKernel, plain_step
 from torch import Tensor
 
 _BLOCKS_PER_SM, _VECTOR = 2, 8
@@ -30,4 +30,4 @@ def to_gradient(logits: Tensor, targets: Tensor, losses: Tensor, scale: float) -
 @cache
 def kernel(columns: int) -> CudaKernel:
     """Return the kernel for rows of so many elements."""
-    return CudaKernel("cross_entropy", _THREADS, ELEMENT_BYTES * columns)
+    return CudaKernel(plain_step("cross_entropy", _THREADS, ELEMENT_BYTES * columns))

@@ -5,13 +5,15 @@
     python problems/5-gpt2-step/predict.py baseline.json
     harness run 5 --full --resume runs/RUN
     harness audit runs/RUN:step.gelu --json > gelu.json
-    python problems/5-gpt2-step/predict.py --from-gelu gelu.json
+    python problems/5-gpt2-step/predict.py --after gelu gelu.json
+    harness audit runs/RUN:step.one-reading --json > one-reading.json
+    python problems/5-gpt2-step/predict.py --after one-reading one-reading.json
 
 Writes ``predictions.json``: of each variant the ms that it saves against the variant before it, and
-why. The fixes after GELU's are predicted from the audit of that step, and added. Times are those
-that the audit attributes to parts of the step; what is left of a part after its fix is bytes at
-this GPU's measured bandwidth, or operations at a fraction of its measured bf16 ceiling. Every cell
-of the fixes states the file's sha256.
+why. The fixes after GELU's are predicted from the audit of that step, the epilogues from the step
+before them, and added. Times are those that the audit attributes to parts of the step; what is left
+of a part after its fix is bytes at this GPU's measured bandwidth, or operations at a fraction of
+its measured bf16 ceiling. Every cell of the fixes states the file's sha256.
 """
 
 import argparse
@@ -59,6 +61,9 @@ its own reads to add up the bias's gradient."""
 _SUMMED_WIDTHS = 2 * 4 * 2 + 6 * 2
 """Bytes a token for each width of a block: two norms read three tensors and write one; gradients of
 queries, keys and values are read and written."""
+_ADDED_WIDTHS = 2 * 2 * 2
+"""Bytes fewer a token for each width of a block: before both of its norms, a product's result is
+not written and read again, but added to the residual stream at once."""
 _GAP_MS = 0.001
 _LAUNCHES_LEFT = 450
 
@@ -192,6 +197,23 @@ def fixes_after_gelu(known: Baseline) -> dict[str, Fix]:
     }
 
 
+def fixes_after_one_reading(known: Baseline) -> dict[str, Fix]:
+    """Return what the epilogues save, by the audit of the step before them."""
+    gelu = known.ms(lambda row: "bias_gelu" in row["operator"])
+    added = known.moving(_ADDED_WIDTHS * _SHAPE.layers * _STATES)
+    return {
+        "epilogues": (
+            gelu + added,
+            f"GELU's kernels take {gelu:.2f} ms and go, as if tensor cores hid their work;"
+            f" products that add to the residual stream save {added:.2f} ms of bytes",
+        )
+    }
+
+
+AFTER = {"gelu": fixes_after_gelu, "one-reading": fixes_after_one_reading}
+"""What is predicted from the audit of a step of that name."""
+
+
 def _is_loss(row: dict[str, Any]) -> bool:
     """Return whether a row is the loss's own kernel, or scales its gradients."""
     scales = row["path"] == "loss" and row["phase"] == "backward"
@@ -220,7 +242,7 @@ def main() -> None:
     """Write the predictions of an audit's JSON, or add those of a later one."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("audit", type=Path)
-    parser.add_argument("--from-gelu", action="store_true", help="the audit is of the step gelu")
+    parser.add_argument("--after", choices=AFTER, help="the step that the audit is of")
     options = parser.parse_args()
     text = options.audit.read_bytes()
     known = Baseline.of(json.loads(text))
@@ -230,10 +252,10 @@ def main() -> None:
         "bf16_tflop_s": known.tflop_s,
     }
     target = Path(__file__).with_name("predictions.json")
-    if options.from_gelu:
+    if options.after:
         document = json.loads(target.read_text(encoding="utf-8"))
-        document["gelu"] = source
-        document["fixes"] |= _document(fixes_after_gelu(known))
+        document[options.after] = source
+        document["fixes"] |= _document(AFTER[options.after](known))
     else:
         document = {"baseline": source, "fixes": _document(fixes(known))}
     target.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

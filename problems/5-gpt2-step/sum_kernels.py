@@ -9,7 +9,7 @@ import torch
 import triton
 import triton.language as tl
 from any_shape import ELEMENT_BYTES
-from cuda_kernel import CudaKernel
+from cuda_kernel import CudaKernel, plain_step
 from torch import Tensor
 
 _ROWS_OF_PART = 64
@@ -85,7 +85,7 @@ def norm_kernel(width: int) -> CudaKernel:
     row_bytes = 3 * ELEMENT_BYTES * width + _BARRIER_BYTES
     shared_bytes = _NORM_WARPS * _NORM_STAGES * row_bytes
     macros = {"WIDTH": width, "STAGES": _NORM_STAGES}
-    return CudaKernel("norm_backward", 32 * _NORM_WARPS, shared_bytes, **macros)
+    return CudaKernel(plain_step("norm_backward", 32 * _NORM_WARPS, shared_bytes, **macros))
 
 
 @torch.library.custom_op("worklogs::norm_backward", mutates_args=())

@@ -31,16 +31,26 @@ class _AddNorm(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of x, y, bias, weight and shift."""
-        from sum_kernels import norm_backward
-
-        total, mean, inverse, weight = ctx.saved_tensors
-        rows = total.shape[0]
-        of_x, parts = norm_backward(*gradients, total, mean.view(rows), inverse.view(rows), weight)
-        of_weight, of_shift, of_bias = parts.sum(0).to(weight.dtype)
+        of_x, of_bias, of_weight, of_shift = norm_gradients(gradients, *ctx.saved_tensors)
         return of_x, of_x, of_bias, of_weight, of_shift, None
 
 
-class _Heads(torch.autograd.Function):
+def norm_gradients(
+    gradients: tuple[Tensor, ...], total: Tensor, mean: Tensor, inverse: Tensor, weight: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return the gradients of ``total``, of a bias added to it, and of its norm's weight and shift.
+
+    ``gradients``: of total and of its norm, [N, width].
+    """
+    from sum_kernels import norm_backward
+
+    rows = total.shape[0]
+    of_x, parts = norm_backward(*gradients, total, mean.view(rows), inverse.view(rows), weight)
+    of_weight, of_shift, of_bias = parts.sum(0).to(weight.dtype)
+    return of_x, of_bias, of_weight, of_shift
+
+
+class Heads(torch.autograd.Function):
     """x @ weight^T + bias, as queries, keys and values."""
 
     @staticmethod
@@ -49,10 +59,7 @@ class _Heads(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """x: [B, T, width]; returns views [B, heads, T, width / heads]."""
         ctx.save_for_backward(x, weight)
-        batch, tokens, _ = x.shape
-        parts = F.linear(x, weight, bias).view(batch, tokens, 3, heads, -1)
-        q, k, v = parts.permute(2, 0, 3, 1, 4).unbind(0)
-        return q, k, v
+        return split(F.linear(x, weight, bias), heads)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
@@ -66,19 +73,26 @@ class _Heads(torch.autograd.Function):
         return product(packed, weight).view(x.shape), of_weight, of_bias, None
 
 
+def split(packed: Tensor, heads: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return views [B, heads, T, width / heads] of queries, keys and values [B, T, 3 width]."""
+    batch, tokens, _ = packed.shape
+    parts = packed.view(batch, tokens, 3, heads, -1)
+    q, k, v = parts.permute(2, 0, 3, 1, 4).unbind(0)
+    return q, k, v
+
+
 def fuse(model: GPT2) -> None:
     """Let a model whose linear layers are the kernels' sum its gradients so."""
     for block in model.blocks:
         block.attention.out.biased = block.down.biased = False
-    model.trunk = partial(_trunk, model)  # type: ignore[method-assign]
+    model.trunk = partial(trunk, model)  # type: ignore[method-assign]
 
 
-def _trunk(model: GPT2, tokens: Tensor) -> Tensor:
+def trunk(model: GPT2, tokens: Tensor) -> Tensor:
     """Return what ``GPT2.trunk`` does: each addition is one with the norm after it."""
     x = model.tokens(tokens) + model.positions.weight[: tokens.shape[1]]
     normed = model.blocks[0].norm_1(x)
-    following = [*(block.norm_1 for block in model.blocks[1:]), model.norm]
-    for block, norm in zip(model.blocks, following, strict=True):
+    for block, norm in zip(model.blocks, norms_after(model), strict=True):
         y = _attention(block.attention, normed)
         x, normed = _add_norm(x, y, block.attention.out.bias, block.norm_2)
         y = block.down(block.gelu(block.up(normed)))
@@ -86,13 +100,23 @@ def _trunk(model: GPT2, tokens: Tensor) -> Tensor:
     return normed
 
 
+def norms_after(model: GPT2) -> list[nn.LayerNorm]:
+    """Return the norm that follows each block."""
+    return [*(block.norm_1 for block in model.blocks[1:]), model.norm]
+
+
 def _attention(attention: Attention, x: Tensor) -> Tensor:
     if not x.is_cuda:
         return attention(x)
+    return attention.out(attended(attention, x, Heads))
+
+
+def attended(attention: Attention, x: Tensor, heads: type[Heads]) -> Tensor:
+    """Return what attention's last layer takes, [B, T, width]."""
     qkv = attention.qkv
-    q, k, v = _Heads.apply(x, qkv.weight, qkv.bias, attention.heads)
+    q, k, v = heads.apply(x, qkv.weight, qkv.bias, attention.heads)
     y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-    return attention.out(y.transpose(1, 2).reshape(x.shape))
+    return y.transpose(1, 2).reshape(x.shape)
 
 
 def _add_norm(x: Tensor, y: Tensor, bias: Tensor, norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:

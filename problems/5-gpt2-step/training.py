@@ -30,8 +30,9 @@ class Training:
     and loss are one function), ``attention`` (backend), ``kernels`` (problem 8's, for the head or
     for linear layers, too), ``gelu`` (with its bias by own kernels), ``sums`` (over rows, by the
     kernels that hold these), ``one_launch`` (updates all weights), ``one_reading`` (of the logits,
-    by the loss), ``graph`` (the whole step is one), ``in_backward`` (each weight is updated as its
-    gradient is known), ``warmup_steps`` (in which the learning rate grows). All are off if absent.
+    by the loss), ``epilogues`` (of products, which do the work between them), ``graph`` (the whole
+    step is one), ``in_backward`` (each weight is updated as its gradient is known),
+    ``warmup_steps`` (in which the learning rate grows). All are off if absent.
     """
 
     def __init__(self, params: dict[str, Any], device: str) -> None:
@@ -136,6 +137,10 @@ class Training:
             import sums
 
             sums.fuse(self.model)
+        if self.options.get("epilogues"):
+            import epilogues
+
+            epilogues.fuse(self.model)
         if self.options.get("one_reading") and self.device == "cuda":
             import loss_once
 

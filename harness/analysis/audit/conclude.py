@@ -28,7 +28,8 @@ class Audit:
     ``traced_ms``: the mean step on the timeline, of which ``busy_ms`` the GPU worked, in
     ``overlap_ms`` on two operations or more. ``step_ms``: the step without a profiler. ``phases``:
     busy ms by phase. ``floor_ms``: the kernels at their measured ceilings, nothing idle, those
-    without counters and those bound by latency as they are. ``flushed_bytes``: read and written
+    without counters and those bound by latency as they are; ``sustained_floor_ms``: the same with
+    products at the rate that the GPU keeps up without rests. ``flushed_bytes``: read and written
     with caches flushed before each kernel, where a second report says it. ``flop`` and
     ``compulsory_bytes``: of a step, where the workload states them. ``unsaid``: what these captures
     cannot say.
@@ -50,6 +51,7 @@ class Audit:
     compulsory_bytes: float | None
     flop: float | None
     floor_ms: float | None
+    sustained_floor_ms: float | None
     unsaid: tuple[str, ...]
 
     @property
@@ -187,6 +189,7 @@ def _concluded(
         compulsory_bytes=_fact(captures, "compulsory_bytes"),
         flop=_fact(captures, "step_flop"),
         floor_ms=_floor(table) if share else None,
+        sustained_floor_ms=_sustained_floor(table, known) if share else None,
         unsaid=tuple(_unsaid([trace, *captures], found, phases, share, known)),
     )
 
@@ -199,6 +202,16 @@ def _mean(column: pl.Series, steps: int) -> float | None:
 def _floor(table: Sequence[Row]) -> float:
     """Return the ms of a step in which every kernel that has targets reaches its last one."""
     return sum(row.ms - (row.savings[-1].ms if row.savings else 0.0) for row in table)
+
+
+def _sustained_floor(table: Sequence[Row], known: Limits) -> float | None:
+    """Return the floor with products at the rate without rests, None where that is not known."""
+    target = known.tensor_sustained
+    if target is None:
+        return None
+    products = [row for row in table if row.limit == limits.TENSOR and row.used is not None]
+    at_target = sum(row.ms * min(1.0, (row.used or 0.0) / target) for row in products)
+    return at_target + _floor([row for row in table if row not in products])
 
 
 def _unprofiled(captures: Sequence[Capture]) -> float | None:

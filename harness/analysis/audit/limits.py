@@ -28,8 +28,9 @@ class Limits:
     """A GPU's peaks; None where they are not known.
 
     ``dram_gb_s`` is the datasheet's; ``dram_reached`` and ``tensor_reached`` are the fractions of
-    the datasheet's peaks that calibration reached on this GPU. ``flop_a_cycle``: 16-bit operations
-    of a tensor core in a cycle.
+    the datasheet's peaks that calibration reached on this GPU; ``tensor_sustained``: with products
+    that follow each other without rests. ``flop_a_cycle``: 16-bit operations of a tensor core in a
+    cycle.
     """
 
     gpu: str = ""
@@ -37,6 +38,7 @@ class Limits:
     dram_gb_s: float | None = None
     dram_reached: float | None = None
     tensor_reached: float | None = None
+    tensor_sustained: float | None = None
     bf16_tflop_s: float | None = None
     flop_a_cycle: float | None = None
 
@@ -51,13 +53,14 @@ def limits(tables: Tables, gpu: str) -> Limits:
     if sheet is None:
         return Limits(name, count)
     dram = max((measured[key] for key in ("dram_read", "dram_copy") if key in measured), default=0)
-    bf16 = measured.get("bf16")
+    bf16, sustained = measured.get("bf16"), measured.get("bf16_sustained")
     return Limits(
         gpu=name,
         multiprocessors=count,
         dram_gb_s=sheet.dram_gb_s,
         dram_reached=dram / sheet.dram_gb_s if dram else None,
         tensor_reached=bf16 / sheet.bf16 if bf16 and sheet.bf16 else None,
+        tensor_sustained=sustained / sheet.bf16 if sustained and sheet.bf16 else None,
         bf16_tflop_s=sheet.bf16,
         flop_a_cycle=_FLOP_A_CYCLE.get(str(devices["compute_capability"][0]))
         if devices.height

@@ -105,6 +105,21 @@ def test_of_a_short_kernel_nothing_is_claimed(tmp_path: Path) -> None:
     assert (tiny.limit, tiny.savings) == ("latency", ())
 
 
+def test_a_second_floor_has_products_at_the_rate_without_rests(tmp_path: Path) -> None:
+    assert audited(tmp_path).sustained_floor_ms is None
+    trace, report = captures(tmp_path, COUNTED, ceilings=True)
+    kept_up = {"gpu": [GPU], "name": ["bf16_sustained"], "unit": ["TFLOP/s"]}
+    kept_up |= {"value": [0.75 * PEAK_TFLOP_S]}
+    known = pl.concat([trace.tables["ceilings"], evidence.frame("ceilings", kept_up)])
+    trace = replace(trace, tables=trace.tables | {"ceilings": known})
+    audit = conclude.audit([trace, report])
+    assert audit.sustained_floor_ms is not None
+    assert audit.floor_ms is not None
+    # The product uses 70 % of its peak: of 85 % without that rate, of 75 % with it.
+    slower = 0.100 * 70 / 75 - 0.100 * 70 / 85
+    assert audit.sustained_floor_ms - audit.floor_ms == pytest.approx(slower)
+
+
 def test_the_floor_is_the_step_without_what_its_kernels_save(tmp_path: Path) -> None:
     audit = audited(tmp_path)
     at_ceiling = 96e6 / (REACHED_GB_S * 1e6) + min(0.020, 48e6 / (REACHED_GB_S * 1e6))
