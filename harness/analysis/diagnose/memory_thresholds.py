@@ -17,6 +17,18 @@ EVEN = 2
 the same, because a quarter cuts at most one of four steps. The specimen leak-history of problem 6
 leaves the same number in each."""
 
+FRAGMENTED = 0.15
+"""Of the reserved bytes: the caching allocator rounds segments up to 2 and 20 MiB, so a small
+program without any fault leaves as much as 10 % in pieces (tests/data/unseen, leak_losses_healthy).
+"""
+
+CYCLES = 3
+"""Of each quarter: steps that allocate and free again. A quarter of fewer is cut too unevenly."""
+
+GROWTH = 0.5
+"""Of the reserved bytes: where as much is left evenly, but nothing tells whether by steps or by the
+layers of one pass, the snapshot is not called healthy."""
+
 UNUSED = 0.3
 """Of the reserved bytes: where more is never in use and no finding says why, nothing is concluded.
 Cached segments of an earlier phase are reused piece by piece, so some always lie idle: at most 7 %

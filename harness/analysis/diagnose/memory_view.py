@@ -25,7 +25,7 @@ class MemoryView:
     events. ``peak`` is the most that was reserved in them, ``held`` the most that was ever
     allocated until they ended. ``blocks`` are memory_blocks until then, ``freed`` null where a
     block outlived the steps. ``segments`` are memory_segments that stood in them. ``pools`` are the
-    bytes that each pool reserves and holds as they end, and its number of events in them;
+    bytes that each pool reserves and holds as they end, its number of events in them and its last;
     ``phases`` each pool's events by phase. ``before`` was allocated before the history began,
     ``cached`` is in segments without a block as the steps end. ``failed`` counts allocations for
     which no memory was left.
@@ -120,12 +120,13 @@ def _blocks(blocks: pl.DataFrame, last: int) -> pl.DataFrame:
 
 
 def _pools(tables: Tables, first: int, last: int) -> pl.DataFrame:
-    """Return pool, events in the measured steps, and reserved and allocated bytes as they end."""
+    """Return pool, events in the measured steps, its last event, and its bytes as they end."""
     named = pl.col("pool").cast(pl.String)
     rows = tables["memory_by_pool"].with_columns(named).filter(pl.col("index") <= last)
     levels = pl.col("reserved_bytes", "allocated_bytes").last()
     grouped = rows.sort("index").group_by("pool", maintain_order=True)
-    counted = grouped.agg((pl.col("index") >= first).sum().alias("events"), levels)
+    events = (pl.col("index") >= first).sum().alias("events")
+    counted = grouped.agg(events, pl.col("index").last().alias("last"), levels)
     return counted.filter(pl.col("pool") != FREED_POOL)
 
 

@@ -108,9 +108,9 @@ def test_of_a_short_kernel_nothing_is_claimed(tmp_path: Path) -> None:
 def test_a_second_floor_has_products_at_the_rate_without_rests(tmp_path: Path) -> None:
     assert audited(tmp_path).sustained_floor_ms is None
     trace, report = captures(tmp_path, COUNTED, ceilings=True)
-    kept_up = {"gpu": [GPU], "name": ["bf16_sustained"], "unit": ["TFLOP/s"]}
-    kept_up |= {"value": [0.75 * PEAK_TFLOP_S]}
-    known = pl.concat([trace.tables["ceilings"], evidence.frame("ceilings", kept_up)])
+    rate = {"gpu": [GPU], "name": ["bf16_sustained"], "unit": ["TFLOP/s"]}
+    kept_up = evidence.frame("ceilings", rate | {"value": [0.75 * PEAK_TFLOP_S]})
+    known = pl.concat([trace.tables["ceilings"], kept_up])
     trace = replace(trace, tables=trace.tables | {"ceilings": known})
     audit = conclude.audit([trace, report])
     assert audit.sustained_floor_ms is not None

@@ -4,8 +4,8 @@ It shows in the busiest L2 slice, which spends its cycles on atomics while the a
 (one address lies in one slice), or in warps that wait for atomics for much of their time, as with
 atomics of shared memory, whose conflicts L1 repeats. Source: the counter's place in the section
 SpeedOfLight of Nsight Compute; NVIDIA, "CUDA C++ Programming Guide", Atomic Functions.
-Gain: that time, as far as other parts leave room; where the busiest slice is at its ceiling, all
-of that room, as the launch waits for it.
+Gain: where a slice is so busy, all of the room that other parts leave, as the launch waits for the
+slice; else the time at atomics, as far as there is room.
 """
 
 from collections.abc import Iterator
@@ -44,5 +44,5 @@ def found(view: KernelView) -> Iterator[Finding]:
         least = thresholds.AT_ATOMICS * 100 if slices < thresholds.ATOMIC_SLICE else None
         evidence.append(view.evidence("samples of warps at atomics", waiting * 100, least))
     room = 1 - view.use_of_others(*_DONE_BY)
-    saved = 1.0 if slices >= thresholds.AT_CEILING else max(slices, samples)
+    saved = 1.0 if slices >= thresholds.ATOMIC_SLICE else samples
     yield view.finding(KIND, min(saved, room), *evidence)

@@ -33,4 +33,4 @@ def found(view: KernelView) -> Iterator[Finding]:
         return
     named = max(_PIPES, key=view.use)
     parts = (named, *(pipe for pipe in _PIPES if pipe != named))
-    yield from bound.avoidable(view, KIND, parts, integer)
+    yield from bound.either(view, KIND, parts, integer)

@@ -25,4 +25,4 @@ KIND = Kind(
 
 def found(view: KernelView) -> Iterator[Finding]:
     """Yield the bound, and the room that other parts leave."""
-    yield from bound.avoidable(view, KIND, (resources.XU,), 1.0)
+    yield from bound.either(view, KIND, (resources.XU,), 1.0)

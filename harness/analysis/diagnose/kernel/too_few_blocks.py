@@ -4,7 +4,8 @@ Idle SMs show in the grid's size and in the average SM's active cycles by the bu
 every SM has a block, but fewer than fit (waves below 1), warps are too few to hide latency.
 Kernels that feed tensor cores need no more than a block an SM. Source: NVIDIA, "CUDA C++ Best
 Practices Guide", Thread and Block Heuristics.
-Gain: the idle SMs, as far as DRAM and L2, which all SMs share, leave room.
+Gain: the idle SMs, as far as DRAM and L2, which all SMs share, leave room. Of warps that wait for
+the others of their block at barriers, more blocks hide nothing.
 """
 
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.analysis.diagnose.kernel_view import KernelView
-from harness.analysis.diagnose.launch import resources, shape
+from harness.analysis.diagnose.launch import resources, shape, warps
 
 KIND = Kind(
     "too-few-blocks",
@@ -46,7 +47,9 @@ def found(view: KernelView) -> Iterator[Finding]:
     if _pipelined(view):
         return
     if waves < thresholds.LOW_OCCUPANCY:
-        yield view.finding(KIND, min(1 - waves, 1 - top.use), *evidence, confidence=0.7)
+        hidden = 1 - warps.waiting(view, "barrier")
+        saved = min(1 - waves, 1 - top.use) * hidden
+        yield view.finding(KIND, saved, *evidence, confidence=0.7)
 
 
 def _pipelined(view: KernelView) -> bool:

@@ -2,9 +2,10 @@
 
 A warp's access is split into sectors; a stride, or structures where arrays would do, makes each
 thread's bytes lie in a sector of their own. It shows in sectors touched by sectors needed
-(SourceCounters), or in few bytes used of a sector, while DRAM, L2 or L1 is busy, or warps wait for
-loads. Sectors that L1 or L2 hold for the next access are not moved again, so the waste is that of
-each level. Source: NVIDIA, "CUDA C++ Best Practices Guide", Coalesced Access to Global Memory.
+(SourceCounters), or in few bytes used of a sector, while DRAM, L2 or L1 is busy, or the warps of a
+filled GPU wait for loads. Sectors that L1 or L2 hold for the next access are not moved again, so
+the waste is that of each level.
+Source: NVIDIA, "CUDA C++ Best Practices Guide", Coalesced Access to Global Memory.
 Gain: where the memory is at its ceiling, until the sectors that are needed take as long as another
 part; else the time in which it was busy or waited for, times the sectors wasted.
 """
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.analysis.diagnose.kernel_view import KernelView
-from harness.analysis.diagnose.launch import gain, resources, traffic, warps
+from harness.analysis.diagnose.launch import gain, resources, shape, traffic, warps
 
 KIND = Kind(
     "uncoalesced",
@@ -41,7 +42,8 @@ def found(view: KernelView) -> Iterator[Finding]:
         resources.L2: (view.use(resources.L2, resources.FABRIC), waste.at_l2 or 0.0),
         resources.L1: (view.use(resources.L1) * beside_shared, waste.at_l1),
     }
-    known = {resources.DRAM, resources.L2} <= view.used.keys()
+    filled = (shape.waves(view) or 1.0) >= thresholds.LOW_OCCUPANCY
+    known = filled and {resources.DRAM, resources.L2} <= view.used.keys()
     waits = warps.waiting(view, "long_scoreboard", "lg_throttle", "drain") if known else 0.0
     if max(busy for busy, _ in levels.values()) < thresholds.AT_CEILING <= waits:
         levels["waits for memory"] = (waits, waste.at_l2 or 0.0)

@@ -25,6 +25,12 @@ def roof(
     yield view.finding(kind, 0.0, number, share=min(known.use, 1.0))
 
 
+def either(view: KernelView, kind: Kind, parts: tuple[str, ...], least: float) -> Iterator[Finding]:
+    """Yield a bound as ``avoidable`` does, or as a roof where other parts leave no room."""
+    found = [*avoidable(view, kind, parts, least)]
+    yield from found or roof(view, kind, parts[0], parts[1:])
+
+
 def avoidable(
     view: KernelView, kind: Kind, parts: tuple[str, ...], least: float, issued: float = 0.0
 ) -> Iterator[Finding]:

@@ -33,7 +33,10 @@ _PARTS: dict[str, tuple[str, ...]] = {
     L1: ("l1tex__data_pipe_lsu_wavefronts", "l1tex__data_bank_reads", "l1tex__data_bank_writes"),
     LSU: ("sm__inst_executed_pipe_lsu", "l1tex__lsuin_requests"),
     ISSUE: ("sm__issue_active", "sm__inst_executed", "sm__inst_issued", "smsp__issue_active"),
-    FMA: ("sm__pipe_fma_cycles_active", "sm__inst_executed_pipe_fma"),
+    FMA: (
+        *("sm__pipe_fma_cycles_active", "sm__inst_executed_pipe_fma"),
+        "sm__pipe_fmaheavy_cycles_active",  # the half that multiplies integers
+    ),
     ALU: ("sm__pipe_alu_cycles_active", "sm__inst_executed_pipe_alu"),
     XU: ("sm__inst_executed_pipe_xu",),
     FP64: ("sm__pipe_fp64_cycles_active", "sm__inst_executed_pipe_fp64"),

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
+from harness.analysis.diagnose import memory_thresholds
 from harness.analysis.diagnose.finding import ABSTAIN, Finding, Kind
+from harness.analysis.diagnose.memory import leak
 from harness.analysis.diagnose.memory_view import MemoryView
 
 KIND = Kind(ABSTAIN, "memory", "The snapshot does not say what its memory is reserved for.")
@@ -22,7 +24,10 @@ def found(view: MemoryView) -> Iterator[Finding]:
     if not view.recorded:
         yield KIND.finding(view.source, (), confidence=0.0, capture_next=(_HISTORY,))
         return
+    grown = leak.growth(view)
+    left = grown.total if grown is not None else 0
     evidence = (
+        view.size("left evenly over the history, by steps or by one pass", left),
         view.size("allocated before the history begins", view.before),
         view.number("allocations for which no memory was left", view.failed),
         view.size("in segments that the measured steps never needed", view.unused),
@@ -31,11 +36,13 @@ def found(view: MemoryView) -> Iterator[Finding]:
         view.source,
         evidence,
         confidence=0.0,
-        capture_next=(_advice(view),),
+        capture_next=(_advice(view, left),),
     )
 
 
-def _advice(view: MemoryView) -> str:
+def _advice(view: MemoryView, left: int) -> str:
     if not view.complete:
         return _WHOLE
+    if view.part(left) >= memory_thresholds.GROWTH:
+        return leak.NEXT
     return _SMALLER if view.failed else _CACHED

@@ -3,8 +3,9 @@
 A graph's pool serves nothing but its graphs. Two patterns show that its bytes are missed elsewhere:
 several such pools, none of which an allocation touches in the measured steps (in one pool, graphs
 use the same free bytes in turn); and a pool that a whole phase never touches while another pool
-reserves new memory in it (torch.cuda, "CUDA Graphs", "Sharing memory across captures"). One pool
-alone may be in use by replays, which no allocator sees, and is no finding.
+reserves new memory in it (torch.cuda, "CUDA Graphs", "Sharing memory across captures"). Without
+phases, what comes after a pool's last event stands for them. One pool alone may be in use by
+replays, which no allocator sees, and is no finding.
 """
 
 from collections.abc import Iterator
@@ -30,15 +31,18 @@ KIND = Kind(
 
 def found(view: MemoryView) -> Iterator[Finding]:
     """Yield the bytes that one shared pool would not need."""
+    idle = pl.col("events") == 0 if view.by_phase else pl.col("last") < view.last
     graphs = view.pools.filter(
-        pl.col("pool").str.starts_with(GRAPH_POOL),
-        pl.col("events") == 0,
-        pl.col("reserved_bytes") > 0,
+        pl.col("pool").str.starts_with(GRAPH_POOL), idle, pl.col("reserved_bytes") > 0
     )
     if graphs.is_empty():
         return
     free = (graphs["reserved_bytes"] - graphs["allocated_bytes"]).to_list()
-    beside = max(_beside(view, *row) for row in zip(graphs["pool"], free, strict=True))
+    grown = _grown if view.by_phase else _grown_after
+    beside = max(
+        min(grown(view, pool, last), unused)
+        for pool, last, unused in zip(graphs["pool"], graphs["last"], free, strict=True)
+    )
     apart = sum(free) - max(free)
     dead = max(apart, beside)
     if view.part(dead) < thresholds.MATTERS:
@@ -53,10 +57,16 @@ def found(view: MemoryView) -> Iterator[Finding]:
     yield KIND.finding("CUDA graphs' pools", evidence, share=share, gain=share, confidence=0.8)
 
 
-def _beside(view: MemoryView, pool: str, free: int) -> int:
+def _grown_after(view: MemoryView, pool: str, last: int) -> int:
+    """Return the bytes that other pools reserved after a pool's last event."""
+    later = view.segments.filter(pl.col("pool") != pool, pl.col("index") > last)
+    return int(later["bytes"].sum())
+
+
+def _grown(view: MemoryView, pool: str, last: int) -> int:  # noqa: ARG001 - as _grown_after
     """Return the bytes that other pools reserved in phases after a pool's last event.
 
-    At most what is ``free`` in the pool counts, of segments that stand in the measured steps.
+    Of segments that stand in the measured steps.
     """
     own = view.phases.filter(pl.col("pool") == pool)
     if own.is_empty():
@@ -66,7 +76,7 @@ def _beside(view: MemoryView, pool: str, free: int) -> int:
         pl.col("first") > own["last"].max(),
         ~pl.col("phase").is_in(own["phase"].implode()),
     )
-    grown = sum(
+    return sum(
         int(
             view.segments.filter(pl.col("pool") == other, pl.col("index").is_between(first, last))[
                 "bytes"
@@ -74,4 +84,3 @@ def _beside(view: MemoryView, pool: str, free: int) -> int:
         )
         for other, first, last in later.select("pool", "first", "last").iter_rows()
     )
-    return min(grown, free)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from harness.analysis.diagnose import memory_thresholds, thresholds
+from harness.analysis.diagnose import memory_thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.analysis.diagnose.memory_view import MemoryView
 
@@ -36,7 +36,7 @@ def found(view: MemoryView) -> Iterator[Finding]:
         return
     free = int(rows["free_bytes"].max())  # type: ignore[arg-type]  # integers
     wasted = min(int(rows["bytes"].sum()), free, view.peak - view.held)
-    if view.part(wasted) < thresholds.MATTERS:
+    if view.part(wasted) < memory_thresholds.FRAGMENTED:
         return
     evidence = (
         view.size("free in partly used segments when another was reserved", free),
