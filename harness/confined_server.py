@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
 
+from harness import allocator
 from harness.errors import HarnessError
 from harness.references import resolve
 
@@ -121,6 +122,7 @@ def _limit(kind: int, soft: int, hard: int | None = None) -> None:
 
 
 if __name__ == "__main__":
+    allocator.keep_freed()
     import polars  # noqa: F401 - once, for all processes that are forked
 
     serve()

@@ -24,6 +24,7 @@ LEFT = {"machine", "probe", "engines", "run", "batch"}
 """Rooms that need the GPU's host, left of the captures."""
 GROUND = {
     "",
+    "allocator",
     "checkout",
     "confined",
     "confined_server",

@@ -5,6 +5,8 @@ import signal
 import sys
 from types import FrameType
 
+from harness import allocator
+
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 _EXTRAS = {"submitit": "slurm", "mcp": "mcp"}
 """The extra that a package is in, where it is not in ``read``."""
@@ -12,6 +14,7 @@ _EXTRAS = {"submitit": "slurm", "mcp": "mcp"}
 
 def main() -> None:
     """Run the command line; user errors are one line and exit code 2 (or the error's own)."""
+    allocator.keep_freed()
     try:
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
