@@ -66,7 +66,8 @@ LOCAL_PART = 0.05
 ATOMIC_SLICE = 0.45
 """Of the busiest L2 slice's cycles spent on atomics. The average hides contention: one address lies
 in one of an H200's 96 slices. A million additions of FP64 to one address keep its slice at 50 %
-(tests/data/unseen, gas_energy_a), of FP32 at 80 % and more; 27 % cost nothing (library_score_b)."""
+(tests/data/held_out, gas_energy_a), of FP32 at 80 % and more; 27 % cost nothing (library_score_b
+there)."""
 
 IMBALANCE = 0.1
 """Of the busiest SM's cycles. The evenly loaded launches of problem 4 and cuBLAS's differ by 1 to
@@ -99,7 +100,7 @@ PRODUCT_SHARE = 0.4
 PRODUCT_BUSY = 0.6
 """Of the FMA pipe or the issue slots: below it a product waits for other things than arithmetic.
 cuBLAS's FP32 product takes 87 % of the issue slots, Triton's 69 %, one by hand of BF16 values 65 %
-(tests/data/unseen, query_key_scores)."""
+(tests/data/held_out, query_key_scores)."""
 
 TENSOR_GAIN = 8.0
 """FP32 on tensor cores (TF32) by FP32 on the FMA pipe: 495 by 67 TFLOP/s on an H200, 156 by 19.5 on

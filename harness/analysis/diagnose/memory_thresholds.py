@@ -19,8 +19,8 @@ leaves the same number in each."""
 
 FRAGMENTED = 0.15
 """Of the reserved bytes: the caching allocator rounds segments up to 2 and 20 MiB, so a small
-program without any fault leaves as much as 10 % in pieces (tests/data/unseen, leak_losses_healthy).
-"""
+program without any fault leaves as much as 10 % in pieces (leak_losses_healthy in
+tests/data/held_out)."""
 
 CYCLES = 3
 """Of each quarter: steps that allocate and free again. A quarter of fewer is cut too unevenly."""
