@@ -196,6 +196,9 @@ VARIANTS = {
              "gelu": True},
     "sums": {"padded": True, "precision": "masters", "chunks": 1, "kernels": "linears",
              "gelu": True, "sums": True, "one_launch": True, "one_reading": True},
+    "epilogues": {"padded": True, "precision": "masters", "chunks": 1, "kernels": "linears",
+                  "gelu": True, "sums": True, "one_launch": True, "one_reading": True,
+                  "epilogues": True},
 }
 losses, errors = {}, {}
 for name, options in VARIANTS.items():
@@ -214,7 +217,7 @@ assert errors["eager"] < 0.01, errors
 assert all(error < 0.05 for error in errors.values()), errors
 for one, other in (("eager", "fused"), ("padded", "masters"), ("masters", "chunked"),
                    ("chunked", "one-chunk"), ("head", "linears"), ("linears", "gelu"),
-                   ("gelu", "sums")):
+                   ("gelu", "sums"), ("sums", "epilogues")):
     apart = max(abs(a - b) for a, b in zip(losses[one], losses[other]))
     assert apart < 0.05, (one, other, apart)
 assert losses["chunked"] == losses["in-backward"]
