@@ -68,7 +68,7 @@ def found(view: MemoryView) -> Iterator[Finding]:
 
 
 def growth(view: MemoryView) -> Growth | None:
-    """Return what is left evenly in the measured steps, None if that is little."""
+    """Return the blocks left evenly in the measured steps, None if they are few."""
     length = (view.last - view.first + 1) / _QUARTERS
     if length < 1:
         return None
@@ -109,7 +109,7 @@ def _confidence(
     Phases that mark steps are the surest. Without them each quarter has to free as much as it
     leaves, else None: setting up frees nothing. Layers of one forward pass free temporaries. The
     allocated bytes fall within a quarter by as much at once, or again and again, each time by more
-    blocks than one expression makes, and by twice what is left in between.
+    blocks than one expression makes, and by twice the bytes left in between.
     """
     if view.by_phase:
         return 0.9
