@@ -14,10 +14,10 @@ from harness import lint
 from harness.lint.study import Study
 from harness.problem import manifest, new
 from tests.support.paths import ROOT
+from tests.support.torch_cpu import PYTHON, needs_torch
 from tests.support.turns import in_turn
 
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
-PYTHON = next(ROOT.glob(".envs/torch-cpu-*/bin/python"), None)
 BLOCKS: list[tuple[str, str]] = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 COMMANDS = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
 NAME = "1-nearest-centre"
@@ -55,7 +55,7 @@ def test_the_page_s_study_is_sound_and_has_no_remarks(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(PYTHON is None, reason="needs the CPU interpreter of the local engine (.envs)")
+@needs_torch
 def test_its_commands_run_one_after_another(tmp_path: Path) -> None:
     for part in ("harness", "requirements"):
         (tmp_path / part).symlink_to(ROOT / part)

@@ -15,8 +15,8 @@ from harness.problem import manifest, new
 from harness.report import publish
 from tests.support.paths import ROOT
 from tests.support.reports import KEPT, copied
+from tests.support.torch_cpu import PYTHON, needs_torch
 
-PYTHON = next(ROOT.glob(".envs/torch-cpu-*/bin/python"), None)
 OF_TESTS = "ANN,D,S101,ARG002"
 """What pyproject.toml allows in tests/**."""
 
@@ -110,7 +110,7 @@ def test_its_script_names_what_its_manifest_reads(problems: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(PYTHON is None, reason="needs the CPU interpreter of the local engine (.envs)")
+@needs_torch
 def test_it_runs_at_once(problems: Path) -> None:
     new.write(problems, "sort")
     checkout = problems.parent

@@ -13,9 +13,9 @@ from harness.problem.model import Advice, Problem
 from harness.problem.plan import Selected, plan
 from tests.support.manifests import bound_claims
 from tests.support.paths import ROOT
+from tests.support.torch_cpu import PYTHON, needs_torch
 
 FOLDER = ROOT / "problems" / "6-bottleneck-zoo"
-PYTHON = next(ROOT.glob(".envs/torch-cpu-*/bin/python"), None)
 FILES = sorted(FOLDER.glob("specimens/*/*.py"))
 KERNEL_FINDINGS = (
     *("dram-bound", "uncoalesced", "cache-thrash", "bank-conflicts", "warp-divergence"),
@@ -97,7 +97,7 @@ def test_every_kernel_finding_has_a_specimen(problem: Problem, id_: str) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(PYTHON is None, reason="needs the CPU interpreter of the local engine (.envs)")
+@needs_torch
 def test_references_run_on_a_cpu() -> None:
     done = subprocess.run(
         [str(PYTHON), "check_all.py", "--cpu"],

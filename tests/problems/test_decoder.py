@@ -5,8 +5,7 @@ import subprocess
 import pytest
 
 from tests.support.paths import ROOT
-
-PYTHON = next(ROOT.glob(".envs/torch-cpu-*/bin/python"), None)
+from tests.support.torch_cpu import PYTHON, needs_torch
 
 CODE = """
 import torch
@@ -42,7 +41,7 @@ assert torch.equal(logits["split"], logits["stacked"])
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(PYTHON is None, reason="needs the CPU interpreter of the local engine (.envs)")
+@needs_torch
 def test_both_layouts_of_the_cache_compute_the_same() -> None:
     done = subprocess.run(
         [str(PYTHON), "-c", CODE],

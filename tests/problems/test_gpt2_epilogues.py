@@ -13,12 +13,9 @@ import pytest
 
 from tests.support.hgemm import compiled
 from tests.support.paths import ROOT
+from tests.support.torch_cpu import PYTHON, needs_torch
 
 FOLDER = ROOT / "problems/5-gpt2-step"
-PYTHON = next(ROOT.glob(".envs/torch-cpu-*/bin/python"), None)
-needs_torch = pytest.mark.skipif(
-    PYTHON is None, reason="needs the CPU interpreter of the local engine (.envs)"
-)
 
 SHIM = """
 #include <cmath>

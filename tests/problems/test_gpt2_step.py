@@ -14,9 +14,9 @@ import pytest
 from harness.problem.manifest import find
 from harness.problem.model import Problem
 from tests.support.paths import ROOT
+from tests.support.torch_cpu import PYTHON, needs_torch
 
 FOLDER = ROOT / "problems" / "5-gpt2-step"
-PYTHON = next(ROOT.glob(".envs/torch-cpu-*/bin/python"), None)
 LEDGER = (
     *("fused-adamw", "padded", "masters", "compiled", "chunked-loss", "cudnn", "one-chunk"),
     *("head", "linears", "gelu", "sums", "one-launch", "one-reading", "epilogues", "graph"),
@@ -226,7 +226,7 @@ assert losses["one-chunk"] == losses["head"]
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(PYTHON is None, reason="needs the CPU interpreter of the local engine (.envs)")
+@needs_torch
 def test_every_variant_has_the_gradients_of_float32_and_learns_alike() -> None:
     done = subprocess.run(
         [str(PYTHON), "-c", CODE],

@@ -12,8 +12,8 @@ from harness.probe import by_hand
 from harness.problem import new
 from tests.support.manifests import GOOD, written
 from tests.support.paths import ROOT
+from tests.support.torch_cpu import PYTHON, needs_torch
 
-PYTHON = next(ROOT.glob(".envs/torch-cpu-*/bin/python"), None)
 SCRIPT = """\
 import os, sys
 if "HARNESS_CELL" not in os.environ:
@@ -105,7 +105,7 @@ def test_what_was_measured_is_printed_without_warm_up() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(PYTHON is None, reason="needs the CPU interpreter of the local engine (.envs)")
+@needs_torch
 def test_a_draft_runs_alone(tmp_path: Path) -> None:
     draft = new.write(tmp_path / "problems", "sort")
     packages = next(path for path in sys.path if path.endswith("site-packages"))

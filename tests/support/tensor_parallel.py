@@ -1,6 +1,5 @@
-"""Where problem 7 lies, and the interpreter with torch that the local engine builds for a CPU."""
+"""Where problem 7 lies."""
 
 from tests.support.paths import ROOT
 
 FOLDER = ROOT / "problems" / "7-tensor-parallel-decode"
-PYTHON = next(ROOT.glob(".envs/torch-cpu-*/bin/python"), None)

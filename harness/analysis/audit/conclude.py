@@ -168,6 +168,7 @@ def _concluded(
     has = kernels.filter(pl.col("ncu_time_ns").is_not_null())
     times = [float(kernels["own_ns"].sum()), float(has["own_ns"].sum())]
     share = times[1] / times[0] if times[0] else 0.0
+    sustained = known.tensor_sustained
     read, write = (
         float(has[f"dram_{way}_bytes"].sum()) / steps if share else None
         for way in ("read", "write")
@@ -189,7 +190,7 @@ def _concluded(
         compulsory_bytes=_fact(captures, "compulsory_bytes"),
         flop=_fact(captures, "step_flop"),
         floor_ms=_floor(table) if share else None,
-        sustained_floor_ms=_sustained_floor(table, known) if share else None,
+        sustained_floor_ms=_floor(table, sustained) if share and sustained else None,
         unsaid=tuple(_unsaid([trace, *captures], found, phases, share, known)),
     )
 
@@ -199,19 +200,18 @@ def _mean(column: pl.Series, steps: int) -> float | None:
     return float(column.sum()) / steps if column.drop_nulls().len() else None
 
 
-def _floor(table: Sequence[Row]) -> float:
-    """Return the ms of a step in which every kernel that has targets reaches its last one."""
-    return sum(row.ms - (row.savings[-1].ms if row.savings else 0.0) for row in table)
+def _floor(table: Sequence[Row], tensor: float | None = None) -> float:
+    """Return the ms of a step in which every kernel that has targets reaches its last one.
+
+    ``tensor``: the fraction of their peak that products reach instead.
+    """
+    return sum(_at_best(row, tensor) for row in table)
 
 
-def _sustained_floor(table: Sequence[Row], known: Limits) -> float | None:
-    """Return the floor with products at the rate without rests, None where that is not known."""
-    target = known.tensor_sustained
-    if target is None:
-        return None
-    products = [row for row in table if row.limit == limits.TENSOR and row.used is not None]
-    at_target = sum(row.ms * min(1.0, (row.used or 0.0) / target) for row in products)
-    return at_target + _floor([row for row in table if row not in products])
+def _at_best(row: Row, tensor: float | None) -> float:
+    if tensor is not None and row.limit == limits.TENSOR and row.used is not None:
+        return row.ms * min(1.0, row.used / tensor)
+    return row.ms - (row.savings[-1].ms if row.savings else 0.0)
 
 
 def _unprofiled(captures: Sequence[Capture]) -> float | None:

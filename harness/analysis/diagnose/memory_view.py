@@ -6,12 +6,15 @@ snapshot without such a phase is read from the beginning of its history to its e
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
 from harness.analysis import memory
+from harness.analysis.diagnose import memory_thresholds, thresholds
 from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.finding import Evidence
+from harness.analysis.diagnose.memory_growth import Growth, Steps, growth
 from harness.evidence.tables import FREED_POOL, GRAPH_POOL, Tables
 
 FREE_SEGMENTS = "free segments"
@@ -56,6 +59,18 @@ class MemoryView:
     def complete(self) -> bool:
         """Whether the history reaches back to where the measured steps, or memory, begin."""
         return self.recorded and (self.by_phase or not self.before)
+
+    @cached_property
+    def growth(self) -> Growth | None:
+        """Return the blocks left evenly in the measured steps, None where they do not matter."""
+        steps = Steps(self.blocks, self.levels, self.first, self.last, self.by_phase)
+        return growth(steps, thresholds.MATTERS * self.peak)
+
+    @property
+    def grows(self) -> bool:
+        """Whether so much is left evenly that the snapshot shows no steady state."""
+        known = self.growth
+        return known is not None and self.part(known.total) >= memory_thresholds.GROWTH
 
     @property
     def unused(self) -> int:

@@ -5,7 +5,8 @@ import subprocess
 import pytest
 
 from tests.support.paths import ROOT
-from tests.support.tensor_parallel import FOLDER, PYTHON
+from tests.support.tensor_parallel import FOLDER
+from tests.support.torch_cpu import PYTHON, needs_torch
 
 CODE = """
 import tempfile
@@ -69,7 +70,7 @@ with torch.inference_mode(), tempfile.TemporaryDirectory() as folder:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(PYTHON is None, reason="needs the CPU interpreter of the local engine (.envs)")
+@needs_torch
 def test_two_ranks_compute_what_the_whole_stack_does() -> None:
     done = subprocess.run(
         [str(PYTHON), "-c", CODE],

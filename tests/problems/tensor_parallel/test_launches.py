@@ -5,7 +5,8 @@ import subprocess
 import pytest
 
 from tests.support.paths import ROOT
-from tests.support.tensor_parallel import FOLDER, PYTHON
+from tests.support.tensor_parallel import FOLDER
+from tests.support.torch_cpu import PYTHON, needs_torch
 
 PLAYED = """
 import ctypes
@@ -216,7 +217,7 @@ assert not any(each() for each in gone)  # or the communicator that they hold wa
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(PYTHON is None, reason="needs the CPU interpreter of the local engine (.envs)")
+@needs_torch
 @pytest.mark.parametrize(
     "code", [PLAYED + LAUNCHES, IN_TURN, KEPT], ids=["launches", "in turn", "kept"]
 )

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose import memory_thresholds
 from harness.analysis.diagnose.finding import ABSTAIN, Finding, Kind
 from harness.analysis.diagnose.memory import leak
 from harness.analysis.diagnose.memory_view import MemoryView
@@ -24,8 +23,7 @@ def found(view: MemoryView) -> Iterator[Finding]:
     if not view.recorded:
         yield KIND.finding(view.source, (), confidence=0.0, capture_next=(_HISTORY,))
         return
-    grown = leak.growth(view)
-    left = grown.total if grown is not None else 0
+    left = view.growth.total if view.growth is not None else 0
     evidence = (
         view.size("left evenly over the history, by steps or by one pass", left),
         view.size("allocated before the history begins", view.before),
@@ -36,13 +34,13 @@ def found(view: MemoryView) -> Iterator[Finding]:
         view.source,
         evidence,
         confidence=0.0,
-        capture_next=(_advice(view, left),),
+        capture_next=(_advice(view),),
     )
 
 
-def _advice(view: MemoryView, left: int) -> str:
+def _advice(view: MemoryView) -> str:
     if not view.complete:
         return _WHOLE
-    if view.part(left) >= memory_thresholds.GROWTH:
+    if view.grows:
         return leak.NEXT
     return _SMALLER if view.failed else _CACHED

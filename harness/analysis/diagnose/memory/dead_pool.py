@@ -38,9 +38,8 @@ def found(view: MemoryView) -> Iterator[Finding]:
     if graphs.is_empty():
         return
     free = (graphs["reserved_bytes"] - graphs["allocated_bytes"]).to_list()
-    grown = _grown if view.by_phase else _grown_after
     beside = max(
-        min(grown(view, pool, last), unused)
+        min(_grown(view, pool, last), unused)
         for pool, last, unused in zip(graphs["pool"], graphs["last"], free, strict=True)
     )
     apart = sum(free) - max(free)
@@ -57,17 +56,14 @@ def found(view: MemoryView) -> Iterator[Finding]:
     yield KIND.finding("CUDA graphs' pools", evidence, share=share, gain=share, confidence=0.8)
 
 
-def _grown_after(view: MemoryView, pool: str, last: int) -> int:
-    """Return the bytes that other pools reserved after a pool's last event."""
-    later = view.segments.filter(pl.col("pool") != pool, pl.col("index") > last)
-    return int(later["bytes"].sum())
-
-
-def _grown(view: MemoryView, pool: str, last: int) -> int:  # noqa: ARG001 - as _grown_after
-    """Return the bytes that other pools reserved in phases after a pool's last event.
+def _grown(view: MemoryView, pool: str, last_event: int) -> int:
+    """Return the bytes that other pools reserved after a pool's last event, in phases after it.
 
     Of segments that stand in the measured steps.
     """
+    if not view.by_phase:
+        later = view.segments.filter(pl.col("pool") != pool, pl.col("index") > last_event)
+        return int(later["bytes"].sum())
     own = view.phases.filter(pl.col("pool") == pool)
     if own.is_empty():
         return 0

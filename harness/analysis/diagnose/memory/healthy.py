@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from harness.analysis.diagnose import memory_thresholds
 from harness.analysis.diagnose.finding import HEALTHY, Finding, Kind
-from harness.analysis.diagnose.memory import leak
 from harness.analysis.diagnose.memory_view import MemoryView
 
 KIND = Kind(HEALTHY, "memory", "What is reserved is what the program needs at its peak.")
@@ -13,10 +12,7 @@ KIND = Kind(HEALTHY, "memory", "What is reserved is what the program needs at it
 def found(view: MemoryView) -> Iterator[Finding]:
     """Yield it if no large part of what is reserved lies unused in the measured steps."""
     unused = view.part(view.unused)
-    if not view.complete or view.failed or unused >= memory_thresholds.UNUSED:
-        return
-    grown = leak.growth(view)
-    if grown is not None and view.part(grown.total) >= memory_thresholds.GROWTH:
+    if not view.complete or view.failed or view.grows or unused >= memory_thresholds.UNUSED:
         return
     evidence = (
         view.size("peak of reserved bytes", view.peak),
