@@ -3,6 +3,7 @@
 The device waits for the thread that launches its next operation. What that thread did decides:
 
 - in a range of data loading: DATA; in one of compilation, or loading code: COMPILE
+- outside CUDA, waiting in the operating system while no other thread launches: DATA
 - in a call that reserves or frees memory of the driver's: ALLOCATE
 - in a synchronising call, or in one that copies and returns when it is done: SYNCHRONISE
 - outside CUDA, longer between two calls than a launch takes: HOST
@@ -30,7 +31,7 @@ CAUSES = pl.Enum(
     [DATA, COMPILE, ALLOCATE, SYNCHRONISE, PAGEABLE, HOST, LAUNCH, BOUNDARY, QUEUED, PAGES, UNKNOWN]
 )
 
-_AIDS = ("named", "kind", "after", "pageable", "began_ns", "gap_ns", "blocked_in", "loads")
+_AIDS = ("named", "waits", "kind", "after", "pageable", "began_ns", "gap_ns", "blocked_in", "loads")
 NAMED = (DATA, COMPILE, ALLOCATE, SYNCHRONISE, PAGEABLE, HOST, LAUNCH)
 """Causes that a finding can be made of."""
 
@@ -63,20 +64,29 @@ _DATA = re.compile(
 )
 _COMPILE = re.compile(
     r"dynamo_timed|compile_inner|frame_compile|backend_compile|inductor_codegen|compile_fx"
-    r"|(triton|nvrtc|jit|torch)[ _.:]*compil|autotun",
+    r"|(triton|nvrtc|jit|torch)[ _.:]*compil|autotun|\bXlaCompile",
     re.IGNORECASE,
 )
 
 
 def with_causes(
-    pieces: pl.DataFrame, gpu_ops: pl.DataFrame, ranges: pl.DataFrame, *, host_is_ahead: bool
+    pieces: pl.DataFrame,
+    gpu_ops: pl.DataFrame,
+    ranges: pl.DataFrame,
+    waits: pl.DataFrame,
+    *,
+    host_is_ahead: bool,
 ) -> pl.DataFrame:
-    """Return pieces of idle time (of host_state.idle_pieces) with ``cause``; ranges cut them.
+    """Return pieces of idle time (of host_state.idle_pieces) with ``cause``.
 
-    ``gpu_ops`` are those that the pieces were made of. ``host_is_ahead``: the host works for less
+    ``gpu_ops`` are those that the pieces were made of; ranges, and ``waits`` of the launching
+    threads in which no other thread launched, cut them. ``host_is_ahead``: the host works for less
     time than the device, so that only blocking keeps it from running ahead.
     """
-    named = _in_ranges(_in_ranges(pieces, ranges, _DATA, DATA), ranges, _COMPILE, COMPILE)
+    named = pieces.with_columns(named=pl.lit(None, CAUSES), waits=pl.lit(value=False))
+    for name, pattern in ((DATA, _DATA), (COMPILE, _COMPILE)):
+        named = _within(named, _called(ranges, pattern), named=pl.coalesce("named", _cause(name)))
+    named = _within(named, waits, waits=pl.col("state") == host_state.OUTSIDE)
     known = _with_copied(named.with_columns(host_calls.kinds(named["call"])), gpu_ops)
     return _decided(known, host_is_ahead=host_is_ahead).drop(*_AIDS)
 
@@ -127,6 +137,8 @@ def _decided(known: pl.DataFrame, *, host_is_ahead: bool) -> pl.DataFrame:
         .then(after_wait)
         .when(long & pl.col("loads"))
         .then(_cause(COMPILE))
+        .when("waits")
+        .then(_cause(DATA))
         .when(long & ~(dry & pl.lit(host_is_ahead)))
         .then(_cause(HOST))
         .otherwise(short)
@@ -147,18 +159,18 @@ def _by_gap(known: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _in_ranges(
-    pieces: pl.DataFrame, ranges: pl.DataFrame, pattern: re.Pattern[str], name: str
-) -> pl.DataFrame:
-    """Return the pieces, cut where ranges of such names begin and end; ``named`` inside of them."""
-    if "named" not in pieces.columns:
-        pieces = pieces.with_columns(named=pl.lit(None, CAUSES))
+def _called(ranges: pl.DataFrame, pattern: re.Pattern[str]) -> pl.DataFrame:
+    """Return the ranges of such names that ended."""
     names = ranges["name"].drop_nulls().unique().cast(pl.String)
     wanted = [each for each in names if pattern.search(each)]
-    end = pl.col("start_ns") + pl.col("duration_ns")
-    found = ranges.filter(pl.col("name").cast(pl.String).is_in(wanted)).drop_nulls("duration_ns")
+    return ranges.filter(pl.col("name").cast(pl.String).is_in(wanted)).drop_nulls("duration_ns")
+
+
+def _within(pieces: pl.DataFrame, found: pl.DataFrame, **columns: pl.Expr) -> pl.DataFrame:
+    """Return the pieces, cut where rows of ``found`` begin and end, with ``columns`` inside."""
     if found.is_empty():
         return pieces
+    end = pl.col("start_ns") + pl.col("duration_ns")
     rows = pieces.with_row_index("piece")
     covers = intervals.union(found.select("thread", "start_ns", end_ns=end), by="thread")
     inside = rows.join_where(
@@ -169,7 +181,7 @@ def _in_ranges(
     ).with_columns(
         start_ns=pl.max_horizontal("start_ns", "low"),
         end_ns=pl.min_horizontal("end_ns", "high"),
-        named=pl.coalesce("named", _cause(name)),
+        **columns,
     )
     cut = rows.join(inside, on="piece", how="semi")
     outside = intervals.minus(cut, inside, by="piece").join(

@@ -126,6 +126,9 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "thread": "int",
         "correlation": "int",
     },
+    # Calls into the operating system in which a host thread waited for another thread or process,
+    # or read a file or socket, for 20 µs or longer.
+    "waits": {"name": "category", "start_ns": "int", "duration_ns": "int", "thread": "int"},
     # NVTX ranges and torch's record_function annotations; duration null where one never ended.
     "ranges": {"name": "category", "start_ns": "int", "duration_ns": "int", "thread": "int"},
     # Threads of torch's autograd engine, and threads of the same process for which they run the

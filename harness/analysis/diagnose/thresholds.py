@@ -54,6 +54,10 @@ LONG_WAIT = 0.5
 """Of a kernel's own duration: it was ready for at least this long while another stream's kernel ran
 alone."""
 
+LINK = 0.05
+"""Of the shorter of two kernels: what runs between them for at most as long is no work, but what
+makes one wait for the other. Without it the two would still gain nineteen twentieths."""
+
 LEAST_MULTIPROCESSORS = 40
 """Of a GPU whose capture does not say how many it has: a T4's, the fewest of the datacentre GPUs
 since 2018 (NVIDIA T4 datasheet)."""

@@ -11,11 +11,12 @@ from harness.analysis import (
     copies,
     host_calls,
     host_state,
+    host_waits,
     idle_causes,
     intervals,
     steady_state,
 )
-from harness.analysis.diagnose import copy_chains, host_lead, thresholds
+from harness.analysis.diagnose import copy_chains, host_lead, host_time, thresholds
 from harness.analysis.diagnose.families import Capture
 
 
@@ -27,12 +28,14 @@ class Track:
     measured steps if ``marked``; a ramp at the start of such a step is not in it. ``whole_ns`` is
     how long the device's operations last, warm-up included. ``compute_ns``, ``communication_ns``
     and ``copy_ns`` divide the span with idle time, as communication.device_time does. In
-    ``host_ns`` the thread that launches most operations was not blocked.
+    ``host_ns`` the thread that launches most operations was neither blocked nor reading a value
+    back (host_time).
 
     ``idle`` holds pieces of idle time with their ``cause``, ``ops`` the operations with ``work``,
     ``memory`` and ``queued_ns`` (null where the launch is unknown), ``calls`` the host's calls with
-    their ``kind``. ``multiprocessors`` is null where the capture does not say it; ``pinned_rate``
-    is what the device copies from pinned memory at, in bytes a second.
+    their ``kind``, ``waits`` those of host threads for input (host_waits). ``multiprocessors`` is
+    null where the capture does not say it; ``pinned_rate`` is what the device copies from pinned
+    memory at, in bytes a second.
     """
 
     source: str
@@ -48,6 +51,7 @@ class Track:
     ops: pl.DataFrame
     idle: pl.DataFrame
     calls: pl.DataFrame
+    waits: pl.DataFrame
     multiprocessors: int | None
     pinned_rate: float
 
@@ -77,6 +81,12 @@ class Track:
             cause: rows.group_by("gap").agg(pl.col("length_ns").sum())["length_ns"]
             for (cause,), rows in pieces.group_by("cause")
         }
+
+    @property
+    def waits_of_launching(self) -> pl.DataFrame:
+        """Return the waits for input of threads that launch."""
+        launch = self.calls.filter(pl.col("kind") == host_calls.LAUNCH)
+        return self.waits.filter(pl.col("thread").is_in(launch["thread"].unique().implode()))
 
     def large_copies(self, kinds: Sequence[str]) -> pl.DataFrame:
         """Return the copies of such host memory that cost more than their call."""
@@ -125,8 +135,11 @@ def tracks_of(capture: Capture) -> list[Track]:
     every = tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns"])
     ops = steady_state.inside(every, stretches)
     calls = _with_kinds(tables, stretches)
+    input_waits = steady_state.inside(
+        host_waits.for_input(tables["waits"], every, tables["api_calls"]), stretches
+    )
     tracks = [
-        _track(capture, device, group, stretches, calls)
+        _track(capture, device, group, stretches, calls, input_waits)
         for (device,), group in ops.group_by("device", maintain_order=True)
         if intervals.length(steady_state.spans(group, stretches))
     ]
@@ -139,17 +152,19 @@ def _track(
     ops: pl.DataFrame,
     stretches: pl.DataFrame,
     calls: pl.DataFrame,
+    input_waits: pl.DataFrame,
 ) -> Track:
     api_calls = capture.tables["api_calls"]
     spans = steady_state.spans(ops, stretches)
     span = intervals.length(spans)
     times = communication.device_time(ops).row(0, named=True)
-    host_ns = span - _blocked(calls)
+    host_ns = span - host_time.for_waits_ns(ops, calls)
     busy = times["compute_ns"] + times["communication_ns"] + times["copy_ns"]
     idle = idle_causes.with_causes(
         steady_state.inside(host_state.idle_pieces(ops, api_calls), spans),
         ops,
         capture.tables["ranges"],
+        input_waits,
         host_is_ahead=host_ns < busy,
     )
     marked = steady_state.is_marked(capture.tables)
@@ -172,6 +187,7 @@ def _track(
         ops=_with_queue(ops, api_calls),
         idle=left,
         calls=calls,
+        waits=input_waits,
         multiprocessors=next(iter(known["multiprocessors"].drop_nulls()), None),
         pinned_rate=_pinned_rate(next(iter(known["compute_capability"].drop_nulls()), None)),
     )
@@ -195,17 +211,6 @@ def _with_kinds(tables: dict[str, pl.DataFrame], stretches: pl.DataFrame) -> pl.
     timed = tables["api_calls"].drop_nulls(["start_ns", "duration_ns"])
     calls = steady_state.inside(timed, stretches)
     return calls.with_columns(host_calls.kinds(calls["name"]))
-
-
-def _blocked(calls: pl.DataFrame) -> int:
-    """Return how long the thread that launched most operations was blocked by the device."""
-    threads = calls.filter(pl.col("kind") == host_calls.LAUNCH)["thread"].mode().sort()
-    waits = pl.col("kind").is_in([host_calls.SYNCHRONISE, host_calls.ALLOCATE])
-    slow = pl.col("duration_ns") > idle_causes.LONG_NS
-    blocking = waits | ((pl.col("kind") == host_calls.COPY) & slow)
-    mine = calls.filter(pl.col("thread").is_in(threads.head(1).implode()), blocking)
-    end = pl.col("start_ns") + pl.col("duration_ns")
-    return intervals.length(intervals.union(mine.select("start_ns", end_ns=end)))
 
 
 def _pinned_rate(capability: str | None) -> float:

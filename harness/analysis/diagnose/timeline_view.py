@@ -142,6 +142,11 @@ class TimelineView:
         """Return each track's copies of such host memory that cost more than their call."""
         return [(track, track.large_copies(kinds)) for track in self.tracks]
 
+    def waits(self) -> pl.DataFrame:
+        """Return the steady waits for input of threads that launch, of each capture once."""
+        by_source = {track.source: track for track in self.tracks}
+        return pl.concat([track.waits_of_launching for track in by_source.values()])
+
     def called(self, kind: str) -> pl.DataFrame:
         """Return the steady calls of a kind of host_calls, of each capture once."""
         by_source = {track.source: track.calls for track in self.tracks}

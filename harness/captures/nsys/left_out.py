@@ -10,6 +10,7 @@ READ = (
     "CUPTI_ACTIVITY_KIND_RUNTIME",
     "CUPTI_ACTIVITY_KIND_DRIVER",
     "NVTX_EVENTS",
+    "OSRT_API",
     "PROFILER_OVERHEAD",
 )
 # Names and properties, which are no recorded events.
@@ -21,7 +22,7 @@ _PROPERTIES = (
 
 
 def left_out(file: SqliteFile) -> str:
-    """Return the tables of events that are not read, with their rows: ``OSRT_API (1,428)``."""
+    """Return the tables of events that are not read, with their rows: ``SCHED_EVENTS (1,428)``."""
     events = [
         table
         for table in file.tables()

@@ -1,4 +1,4 @@
-"""SQLite exports of Nsight Systems: GPU operations, host calls and NVTX ranges.
+"""SQLite exports of Nsight Systems: GPU operations, host calls, their waits and NVTX ranges.
 
 Tables are absent where nothing was recorded, and columns come and go between versions, so what
 there is is looked up first (https://docs.nvidia.com/nsight-systems/UserGuide, SQLite schema).
@@ -15,6 +15,7 @@ from harness.captures.nsys.devices import devices
 from harness.captures.nsys.names import COPY_KINDS, MEMORY_KINDS, named, shape
 from harness.captures.nsys.ranges import ranges
 from harness.captures.nsys.rows import correlation, process_id, real, timed
+from harness.captures.nsys.waits import waits
 from harness.errors import CaptureError
 from harness.evidence.tables import LARGE, Tables, empty, frame
 
@@ -40,15 +41,15 @@ _REGISTERS = "registersPerThread"
 
 
 def read(path: Path, *, joins: bool = True) -> Tables:
-    """Return gpu_ops, devices, api_calls, ranges and autograd_threads of an export.
+    """Return gpu_ops, devices, api_calls, waits, ranges and autograd_threads of an export.
 
     Raises CaptureError for what is no whole export of nsys.
 
     A table that nsys left out, as it does where nothing was recorded, gives no rows. A name whose
     id leads nowhere is replaced by one in brackets that says so. ``joins=False`` leaves out
     the links from host calls to the operations that they launched (api_calls, correlation,
-    graph_node), which are half the file, and the kernels' streams and shared memory; but not
-    api_calls where there is no GPU work.
+    graph_node), which are half the file, waits, and the kernels' streams and shared memory; but
+    not api_calls and waits where there is no GPU work.
     """
     with opened(path) as file:
         if any(table.startswith(_ROCPD) for table in file.tables()):
@@ -93,6 +94,7 @@ class _Export:
         if self._joins or gpu_ops.is_empty():
             found = calls(self._file, self._names, by_process=self._by_process)
             tables["api_calls"] = found
+            tables["waits"] = waits(self._file, self._names)
         return tables
 
     def _kernels(self) -> "pl.DataFrame":

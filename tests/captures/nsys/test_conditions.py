@@ -123,18 +123,18 @@ def test_events_that_are_not_read_are_counted(tmp_path: Path) -> None:
     path = altered(
         "streams",
         tmp_path,
-        "CREATE TABLE OSRT_API (start INTEGER, end INTEGER)",
-        "INSERT INTO OSRT_API SELECT start, end FROM CUPTI_ACTIVITY_KIND_RUNTIME",
+        "CREATE TABLE SCHED_EVENTS (start INTEGER, end INTEGER)",
+        "INSERT INTO SCHED_EVENTS SELECT start, end FROM CUPTI_ACTIVITY_KIND_RUNTIME",
         "CREATE TABLE GPU_METRICS (timestamp INTEGER)",
-        "CREATE VIEW MPI_P2P_EVENTS AS SELECT start FROM OSRT_API",
+        "CREATE VIEW MPI_P2P_EVENTS AS SELECT start FROM SCHED_EVENTS",
     )
     counts = {
         table: rows(path, f"SELECT count(*) FROM {table}")[0][0]
-        for table in ("OSRT_API", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION")
+        for table in ("SCHED_EVENTS", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION")
     }
-    assert counts["OSRT_API"] > 100
+    assert counts["SCHED_EVENTS"] > 100
     assert told(path)["not read"] == (
-        f"OSRT_API ({counts['OSRT_API']}), CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+        f"SCHED_EVENTS ({counts['SCHED_EVENTS']}), CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
         f" ({counts['CUPTI_ACTIVITY_KIND_SYNCHRONIZATION']}), CUPTI_ACTIVITY_KIND_CUDA_EVENT (1)"
     )
 

@@ -1,21 +1,25 @@
 """The device waits for the next batch of input.
 
 It shows as idle time while the launching thread is in a range whose name says that it loads data,
-such as ``enumerate(DataLoader)#…`` (harness.analysis.idle_causes, DATA). Without such a range it is
-host code like any other: host-bound.
+such as ``enumerate(DataLoader)#…``, or waits in the operating system for another thread or process,
+or reads a file, while no other thread launches (harness.analysis.idle_causes, DATA; the waits are
+those that nsys traces as OS runtime calls). Without either it is host code like any other:
+host-bound.
 """
 
 from collections.abc import Iterator
 
+import polars as pl
+
 from harness.analysis import idle_causes
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Evidence, Finding, Kind
 from harness.analysis.diagnose.timeline_view import TimelineView
 
 KIND = Kind(
     "data-starved",
     "timeline",
-    "The GPU waits for the data loader.",
+    "The GPU waits for input: the host waits for its data loader.",
     fix=(
         "load in more worker processes, with prefetching (num_workers, prefetch_factor)",
         "prepare data ahead of time, or on the GPU",
@@ -31,8 +35,20 @@ def found(view: TimelineView) -> Iterator[Finding]:
     if not view.repeats(idle_causes.DATA):
         return
     evidence = (
-        view.percent("idle while data is loaded", share, thresholds.MATTERS),
-        view.number("gaps with data loading", gaps, "", thresholds.REPEATED),
+        view.percent("idle while the host waits for input", share, thresholds.MATTERS),
+        view.number("gaps with such a wait", gaps, "", thresholds.REPEATED),
+        *waits_by_name(view),
         view.percent("time in which the GPU computes", view.compute),
     )
-    yield KIND.finding(view.where, evidence, share=share, gain=share, confidence=0.95)
+    yield KIND.finding(view.where, evidence, share=share, gain=share, confidence=0.9)
+
+
+def waits_by_name(view: TimelineView) -> Iterator[Evidence]:
+    """Yield the time of the OS runtime call in which the host's threads waited longest for input.
+
+    Threads that never launch, such as a loader's own, do not count. Nothing without such calls.
+    """
+    waits = view.waits()
+    totals = waits.group_by("name").agg(pl.col("duration_ns").sum()).sort("duration_ns", "name")
+    for name, total_ns in totals.tail(1).iter_rows():
+        yield view.number(f"in {name}, of threads that launch", total_ns / 1e6, "ms")

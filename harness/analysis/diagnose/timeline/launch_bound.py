@@ -4,12 +4,13 @@ It shows as idle time while the host is in launch calls, or between two calls fo
 dispatch takes (harness.analysis.idle_causes, LAUNCH), and as kernels that start within a few µs of
 their launch. A host that does other work between launches is host-bound; a host that was blocked
 before is a synchronisation. A chain of launches, not a few at the start of a step, makes it count.
-What is left in a CUDA graph is GRAPH_GAP_NS a kernel.
+What is left in a CUDA graph is GRAPH_GAP_NS a kernel, and a launch for each wait of the host, which
+a graph cannot hold.
 """
 
 from collections.abc import Iterator
 
-from harness.analysis import idle_causes
+from harness.analysis import host_calls, idle_causes
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.analysis.diagnose.timeline_view import TimelineView
@@ -31,7 +32,11 @@ def found(view: TimelineView) -> Iterator[Finding]:
     share, gaps = view.idle(idle_causes.LAUNCH), view.count(idle_causes.LAUNCH)
     if not view.repeats(idle_causes.LAUNCH):
         return
-    left = view.fraction(gaps * thresholds.GRAPH_GAP_NS)
+    launches, waits = (
+        view.called(kind).height for kind in (host_calls.LAUNCH, host_calls.SYNCHRONISE)
+    )
+    relaunched = share * min(waits / launches, 1.0) if launches else 0.0
+    left = view.fraction(gaps * thresholds.GRAPH_GAP_NS) + relaunched
     evidence = (
         view.percent("idle while the host launches", share, thresholds.MATTERS),
         view.number("gaps in which the host only launches", gaps, "", thresholds.REPEATED),
