@@ -35,9 +35,9 @@ class Demand:
     in flight. ``realigned``: rows of 128 bytes that threads load and shift. ``active``:
     multiprocessors with work. ``ends``: tiles that the unit ends; ``stored``: accumulators of a
     thread; ``odd``: C is stored element by element; ``overlapped``: while another consumer works.
-    ``sums``: fp32 bytes that the last sharer of a tile writes and reads; ``slices``, ``groups``:
-    blocks and clusters that add up. ``memory``, ``copied``: bytes of A, B and C; of copies.
-    ``added``: of the parts that a kernel of its own adds.
+    ``blocks``: of the grid. ``sums``: fp32 bytes that the last sharer of a tile writes and reads;
+    ``slices``, ``groups``: blocks and clusters that add up. ``memory``, ``copied``: bytes of A, B
+    and C; of copies. ``added``: of the parts that a kernel of its own adds.
     """
 
     sliced: bool
@@ -56,6 +56,7 @@ class Demand:
     stored: int
     odd: bool
     overlapped: bool
+    blocks: int
     sums: float
     slices: int
     groups: int
@@ -110,6 +111,7 @@ def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
         stored=tile_m * tile_n // (of.threads - 128) if of.threads > 128 else tile_n,
         odd=not problem.aligned[2],
         overlapped=of.ping_pong,
+        blocks=plan.units * down * across,
         sums=sums,
         slices=1,
         groups=1,
@@ -155,6 +157,7 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:
         stored=slicing.narrow // 2,
         odd=not problem.aligned[2],
         overlapped=False,
+        blocks=blocks,
         sums=2.0 * 128 * slicing.narrow * FLOAT_BYTES * (plan.units > 1),
         slices=plan.units,
         groups=plan.spread,
@@ -192,6 +195,7 @@ def _dotted(plan: Plan, dots: Dots, problem: Problem, sms: int) -> Demand:
         stored=max(1, height * of.tile[1] // of.threads),
         odd=True,
         overlapped=False,
+        blocks=blocks,
         sums=2.0 * BLOCK_WARPS * dots.rows * of.tile[1] * FLOAT_BYTES,
         slices=plan.units,
         groups=1,

@@ -41,16 +41,17 @@ ENOUGH = 1e-4
 FIXED = ("mhz",)
 """Constants that others stand in for: a clock is a scale of all cycles."""
 FITTED = tuple(field.name for field in fields(Constants) if field.name not in FIXED)
-ROUNDS = 300
+ROUNDS = 600
 GROWING = {
-    "learning_rate": 0.05,
+    "learning_rate": 0.06,
     "num_leaves": 63,
     "min_data_in_leaf": 8,
     "bagging_fraction": 0.8,
     "bagging_freq": 1,
-    "feature_fraction": 0.5,
+    "feature_fraction": 0.3,
     "seed": 0,
     "deterministic": True,
+    "num_threads": 1,
     "verbose": -1,
 }
 """LightGBM's trees and parameters. Half or twice of each changes the regret by less than one fold's
@@ -81,23 +82,39 @@ class Sample:
     @property
     def fastest(self) -> "Sample":
         """Return the sample with its fastest plans alone."""
-        order = sorted(range(len(self.times)), key=lambda place: self.times[place])[:FASTEST]
+        order = sorted(range(len(self.times)), key=lambda place: self.times[place])
+        return self.at(order[:FASTEST])
+
+    def tried(self, by: Constants) -> "Sample":
+        """Return the sample with the plans alone that the dispatcher shows to the trees."""
+        order = model.by_counts([us(of, by) for of in self.demands])
+        return self.at(order[: model.TRIED])
+
+    def at(self, places: Sequence[int]) -> "Sample":
+        """Return the sample with the plans in these places alone."""
         columns = self.plans, self.demands, self.times
-        kept = ([values[place] for place in order] for values in columns)
+        kept = ([values[place] for place in places] for values in columns)
         return Sample(self.problem, *kept)
 
 
 def times(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Return the µs of each problem's contenders: the finals' medians, else the screen's."""
+    """Return the µs of each problem's contenders: the finals' medians, else the screen's.
+
+    Without the shapes that are reported. Where several rows are of a problem, contenders of a later
+    one are added, at the clock of the first: by the median ratio of the times that both have.
+    """
     judged = set(reported())
-    found = {}
+    found: dict[str, dict[str, float]] = {}
     for row in rows:
-        if "times" in row:
-            found[row["problem"]] = row["times"]
-        elif "screen" in row and understood(row["problem"]).shape not in judged:
-            finals = {name: median(each) for name, each in row["finals"].items()}
-            found[row["problem"]] = row["screen"] | finals
-    return found
+        if understood(row["problem"]).shape in judged:
+            continue
+        finals = {name: median(each) for name, each in row.get("finals", {}).items()}
+        us = row.get("times") or row.get("screen", {}) | finals
+        known = found.setdefault(row["problem"], {})
+        both = [known[name] / us[name] for name in known.keys() & us.keys()]
+        scale = median(both) if both else 1.0
+        known |= {name: scale * each for name, each in us.items() if name not in known}
+    return {name: us for name, us in found.items() if us}
 
 
 def samples(measured: dict[str, dict[str, float]]) -> list[Sample]:
@@ -156,13 +173,20 @@ def seen(by: Constants, sample: Sample) -> list[list[float]]:
 
 
 def grown(by: Constants, measured: Sequence[Sample]) -> Forest:
-    """Return trees that predict the logarithm by which the constants miss each plan's time."""
+    """Return trees that predict the logarithm by which the constants miss a tried plan's time.
+
+    That holds what all plans of a problem share: the trees find it in the sizes.
+    """
     import lightgbm
     import numpy
 
-    rows = [row for sample in measured for row in seen(by, sample)]
-    missed = [error for sample in measured for error in errors(by, sample)[0]]
-    weights = [(min(sample.times) / time) ** 4 for sample in measured for time in sample.times]
+    rows, missed, weights = [], [], []
+    for sample in measured:
+        tried, best = sample.tried(by), min(sample.times)
+        rows += seen(by, tried)
+        for of, time in zip(tried.demands, tried.times, strict=True):
+            missed.append(math.log(time / us(of, by)))
+            weights.append((best / time) ** 4)
     data = lightgbm.Dataset(numpy.array(rows), missed, weight=weights)
     dump = lightgbm.train(GROWING, data, ROUNDS).dump_model()
     kernels = {plan.kernel for sample in measured for plan in sample.plans}
@@ -194,10 +218,8 @@ def regrets(by: Constants, forest: Forest, measured: Sequence[Sample]) -> list[f
     """Return for each problem how much slower the predicted best is than the measured best."""
     values = []
     for sample in measured:
-        rows = zip(sample.plans, sample.demands, seen(by, sample), strict=True)
-        predicted = [us(of, by) * forest.factor(plan.kernel, row) for plan, of, row in rows]
-        chosen = min(range(len(predicted)), key=lambda place: predicted[place])
-        values.append(sample.times[chosen] / min(sample.times) - 1)
+        order = model.ordered(sample.problem, sample.plans, sample.demands, by, forest)
+        values.append(sample.times[order[0]] / min(sample.times) - 1)
     return values
 
 

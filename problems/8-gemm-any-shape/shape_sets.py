@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 
 from ladder import Shape
 
-SEED = 0
-"""The seed of the committed measurements."""
-FURTHER = (10, 9, 8)
-"""By how much other seeds are higher whose shapes are tuned on, too, as far as none is reported."""
+SEED = 1
+"""The seed of the reported set. No kernel or constant was made with a look at its drawn shapes."""
+TUNED = (13, 12, 11, 10, 9, 8, 0)
+"""Other seeds, whose shapes are tuned on as far as none of them is reported."""
 MULTIPLES = (256, 8, 1)
 """What M, N and K are multiples of, in turn."""
 LARGEST = (16384, 16384, 32768)
@@ -123,11 +123,10 @@ def tuning(seed: int = SEED) -> list[Shape]:
     The last seeds come first: a run of limited time measures shapes that none before it reached.
     """
     judged = set(reported(seed))
-    further = (
-        shape for apart in FURTHER for part in _sets(seed + apart).values() for shape in part
-    )
-    drawn_again = (shape for shape in further if shape not in judged)
-    return [*dict.fromkeys((*drawn_again, *SEEN, *_sets(seed)["tuning"]))]
+    sets = (_sets(other) for other in TUNED if other != seed)
+    apart = (shape for both in sets for part in both.values() for shape in part)
+    others = (shape for shape in apart if shape not in judged)
+    return [*dict.fromkeys((*others, *SEEN, *_sets(seed)["tuning"]))]
 
 
 def reported(seed: int = SEED) -> list[Shape]:

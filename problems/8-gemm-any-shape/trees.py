@@ -46,9 +46,13 @@ class Forest:
     trees: Sequence[Tree] = ()
     kernels: frozenset[str] = frozenset()
 
+    def knows(self, kernel: str) -> bool:
+        """Return whether it was grown on the kernel's plans, or on none at all."""
+        return not self.kernels or kernel in self.kernels
+
     def factor(self, kernel: str, seen: Sequence[float]) -> float:
         """Return by what to multiply the time that the counts predict; 1 without trees."""
-        if self.kernels and kernel not in self.kernels:
+        if not self.knows(kernel):
             return UNTIMED
         return math.exp(sum(tree.value(seen) for tree in self.trees))
 

@@ -118,6 +118,21 @@ print(model.choose(plans.Problem((16, 4096, 4096), {found[6]["problem"][-2:]!r})
     assert times[name] < 1.1 * min(time for plan, time in times.items() if plan != "torch")
 
 
+def test_a_problem_measured_twice_has_the_later_plans_at_the_first_clock(fit: ModuleType) -> None:
+    first = {"problem": "640x640x640:nn", "screen": {"a": 10.0, "b": 20.0}, "finals": {"a": [11.0]}}
+    later = {"problem": "640x640x640:nn", "times": {"a": 5.5, "b": 10.0, "c": 6.0}}
+    assert fit.times([first, later]) == {"640x640x640:nn": {"a": 11.0, "b": 20.0, "c": 12.0}}
+
+
+def test_no_reported_shape_is_fitted_to(
+    fit: ModuleType, module: Callable[[str], ModuleType]
+) -> None:
+    shape = "x".join(map(str, module("shape_sets").reported()[0]))
+    assert not fit.times([{"problem": f"{shape}:nn", "times": {"a": 1.0}}])
+    kept = {fit.understood(row["problem"]).shape for row in fit.read(fit.KEPT)}
+    assert not kept & set(module("shape_sets").reported())
+
+
 def test_a_tree_is_read_as_lightgbm_reads_it(copied: Path) -> None:
     compared = """
 import fit, lightgbm, numpy
