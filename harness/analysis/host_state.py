@@ -85,8 +85,8 @@ def idle_pieces(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
 
     Columns: gap, start_ns, end_ns, state, call (the outermost call's name, null outside);
     between_ns: of a piece outside CUDA, the whole time between the two calls around it (null before
-    a thread's first call); device, thread and, as of idle_gaps, after. The pieces of a gap sum to
-    it.
+    a thread's first call); device, thread and, as of idle_gaps, after and before. The pieces of a
+    gap sum to it.
     """
     gaps = idle_gaps(gpu_ops).join(
         launches(gpu_ops, api_calls),
@@ -115,7 +115,7 @@ def idle_pieces(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
     parts = pl.concat([unknown, launched, *_host_pieces(host, outermost(api_calls))])
     pieces = parts.filter(pl.col("end_ns") > pl.col("start_ns"))
     pieces = intervals.ordered(pieces, "gap", "start_ns")
-    return pieces.hstack(gaps.select("device", "thread", "after")[pieces["gap"]])
+    return pieces.hstack(gaps.select("device", "thread", "after", "before")[pieces["gap"]])
 
 
 def _state(name: str) -> pl.Expr:

@@ -7,7 +7,8 @@ The device waits for the thread that launches its next operation. What that thre
 - in a call that reserves or frees memory of the driver's: ALLOCATE
 - in a synchronising call, or in one that copies and returns when it is done: SYNCHRONISE
 - outside CUDA, longer between two calls than a launch takes: HOST
-- launching back to back, in short stretches between calls: LAUNCH
+- launching back to back, in short stretches between calls: LAUNCH; if it launches a copy of a value
+  that it then waits for: SYNCHRONISE
 - nothing, because pages of managed memory move when they are touched, by no call: PAGES
 - done: the operation was queued, and a device needs a moment between two of them: BOUNDARY; if the
   moment is long, the operation waited for something else, such as an event: QUEUED
@@ -31,7 +32,19 @@ CAUSES = pl.Enum(
     [DATA, COMPILE, ALLOCATE, SYNCHRONISE, PAGEABLE, HOST, LAUNCH, BOUNDARY, QUEUED, PAGES, UNKNOWN]
 )
 
-_AIDS = ("named", "waits", "kind", "after", "pageable", "began_ns", "gap_ns", "blocked_in", "loads")
+_AIDS = (
+    "named",
+    "waits",
+    "read",
+    "before",
+    "kind",
+    "after",
+    "pageable",
+    "began_ns",
+    "gap_ns",
+    "blocked_in",
+    "loads",
+)
 NAMED = (DATA, COMPILE, ALLOCATE, SYNCHRONISE, PAGEABLE, HOST, LAUNCH)
 """Causes that a finding can be made of."""
 
@@ -74,20 +87,25 @@ def with_causes(
     gpu_ops: pl.DataFrame,
     ranges: pl.DataFrame,
     waits: pl.DataFrame,
+    reads: pl.DataFrame,
     *,
     host_is_ahead: bool,
 ) -> pl.DataFrame:
     """Return pieces of idle time (of host_state.idle_pieces) with ``cause``.
 
     ``gpu_ops`` are those that the pieces were made of; ranges, and ``waits`` of the launching
-    threads in which no other thread launched, cut them. ``host_is_ahead``: the host works for less
-    time than the device, so that only blocking keeps it from running ahead.
+    threads in which no other thread launched, cut them. ``reads``: the copies that are only made to
+    be waited for, by correlation. ``host_is_ahead``: the host works for less time than the device,
+    so that only blocking keeps it from running ahead.
     """
     named = pieces.with_columns(named=pl.lit(None, CAUSES), waits=pl.lit(value=False))
     for name, pattern in ((DATA, _DATA), (COMPILE, _COMPILE)):
         named = _within(named, _called(ranges, pattern), named=pl.coalesce("named", _cause(name)))
     named = _within(named, waits, waits=pl.col("state") == host_state.OUTSIDE)
     known = _with_copied(named.with_columns(host_calls.kinds(named["call"])), gpu_ops)
+    rows = gpu_ops.with_row_index("row").cast({"row": pl.Int64})
+    read = rows.filter(pl.col("correlation").is_in(reads["correlation"].implode()))["row"]
+    known = known.with_columns(read=pl.col("before").is_in(read.implode()))
     return _decided(known, host_is_ahead=host_is_ahead).drop(*_AIDS)
 
 
@@ -124,6 +142,8 @@ def _decided(known: pl.DataFrame, *, host_is_ahead: bool) -> pl.DataFrame:
         .then(_cause(COMPILE))
         .when(mostly_host)
         .then(_cause(HOST))
+        .when("read")
+        .then(_cause(SYNCHRONISE))
         .otherwise(_cause(LAUNCH))
     )
     cause = (

@@ -29,11 +29,18 @@ class Program:
         self._rows: dict[str, list[dict[str, object]]] = {
             "gpu_ops": [],
             "api_calls": [],
+            "waits": [],
             "ranges": [],
         }
 
     def work(self, duration: int) -> None:
         """Run host code outside CUDA."""
+        self.now += duration
+
+    def wait(self, name: str, duration: int) -> None:
+        """Wait in the operating system for another thread or process."""
+        row = {"name": name, "start_ns": self.now, "duration_ns": duration, "thread": 1}
+        self._rows["waits"].append(row)
         self.now += duration
 
     def call(self, name: str, duration: int) -> int:

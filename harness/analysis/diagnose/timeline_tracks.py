@@ -10,6 +10,7 @@ from harness.analysis import (
     communication,
     copies,
     host_calls,
+    host_reads,
     host_state,
     host_waits,
     idle_causes,
@@ -158,13 +159,15 @@ def _track(
     spans = steady_state.spans(ops, stretches)
     span = intervals.length(spans)
     times = communication.device_time(ops).row(0, named=True)
-    host_ns = span - host_time.for_waits_ns(ops, calls)
+    reads = host_reads.reads(ops, calls)
+    host_ns = span - host_time.for_waits_ns(calls, reads)
     busy = times["compute_ns"] + times["communication_ns"] + times["copy_ns"]
     idle = idle_causes.with_causes(
         steady_state.inside(host_state.idle_pieces(ops, api_calls), spans),
         ops,
         capture.tables["ranges"],
         input_waits,
+        reads,
         host_is_ahead=host_ns < busy,
     )
     marked = steady_state.is_marked(capture.tables)

@@ -12,6 +12,7 @@ from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.families import FAMILIES
 from harness.analysis.diagnose.finding import Diagnosis, Finding
 from tests.support.programs import MS, US, Program
+from tests.support.timelines import rows
 
 TURNS = 40
 BATCH = 8 << 20
@@ -219,6 +220,76 @@ def test_streams_that_take_turns_of_several_kernels_are_serialised() -> None:
     assert first.id == "stream-serialised"
     assert first.gain == pytest.approx(1 - healthy.ends / sick.ends, rel=0.25)
     assert diagnosed(healthy).findings[0].id == "healthy"
+
+
+def test_streams_behind_a_moment_of_the_default_stream_are_serialised() -> None:
+    program, apart = Program(), Program()
+    for each in (program, apart):
+        for _ in range(TURNS):
+            for stream in (7, 8, 9, 10):
+                each.launch(100 * US, stream=stream, grid="8,1,1", behind_all=each is program)
+                if each is program:
+                    each.launch(1 * US, "fill", 0, "1,1,1", behind_all=True)
+    first = diagnosed(program).findings[0]
+    assert first.id == "stream-serialised"
+    assert first.gain == pytest.approx(1 - apart.ends / program.ends, rel=0.25)
+    assert diagnosed(apart).findings[0].id == "healthy"
+
+
+def test_streams_that_run_side_by_side_and_meet_are_not_serialised() -> None:
+    program = Program()
+    for _ in range(TURNS):
+        for stream, length in ((7, 100 * US), (8, 104 * US), (9, 108 * US)):
+            program.launch(length, stream=stream, grid="8,1,1")
+        for stream in (7, 8, 9):
+            program.wait_for(program.ends, stream)
+    assert diagnosed(program).findings[0].id == "healthy"
+
+
+def test_a_host_that_waits_for_another_thread_is_not_one_that_computes() -> None:
+    for waits, named in ((True, "data-starved"), (False, "host-bound")):
+        program = Program()
+        for _ in range(TURNS):
+            if waits:
+                program.wait("sem_clockwait", 900 * US)
+            else:
+                program.work(900 * US)
+            for _ in range(5):
+                program.launch(60 * US)
+        first = diagnosed(program).findings[0]
+        assert first.id == named
+        assert any("sem_clockwait" in each.metric for each in first.evidence) == waits
+
+
+def test_a_host_that_waits_while_another_thread_launches_is_not_starved() -> None:
+    """As one that calls backward() waits for autograd's thread."""
+    capture = ran(host_bound, sick=True).capture()
+    begin, end = (
+        capture.tables["gpu_ops"]["start_ns"].min(),
+        capture.tables["gpu_ops"]["start_ns"].max(),
+    )
+    whole = {
+        "name": "pthread_cond_wait",
+        "start_ns": begin,
+        "duration_ns": end - begin,
+        "thread": 1,
+    }
+    capture.tables["waits"] = rows("waits", [whole])
+    assert conclude.diagnose([capture]).findings[0].id == "host-bound"
+
+
+def test_values_that_are_read_back_one_by_one_are_a_wait_and_no_launch_problem() -> None:
+    """Between two values three small kernels are launched, which a graph could not join further."""
+    program = Program()
+    for _ in range(20 * TURNS):
+        for _ in range(3):
+            program.work(5 * US)
+            program.launch(4 * US)
+        program.work(15 * US)
+        program.copy(4, 1 * US, "Pinned", "Device-to-Host")
+        program.synchronise()
+    first, second = diagnosed(program).findings[:2]
+    assert (first.id, second.id) == ("host-sync", "launch-bound")
 
 
 def test_streams_in_turn_whose_grids_are_unknown_are_not_called_healthy() -> None:
