@@ -11,11 +11,13 @@ import polars as pl
 from harness.analysis import copies, intervals
 
 IN_CALL, OUTSIDE, LAUNCHED, UNKNOWN = "in a call", "outside CUDA", "launched", "unknown"
-"""States of the host: in a named call; in none; done with the launch; no launching call known."""
+WAITING = "waiting"
+"""States of the host: in a named call; in none; done with the launch; no launching call known;
+outside CUDA, in a call of the operating system that waits."""
 PAGES = "pages"
 """No call launches what comes next: pages of managed memory move when they are touched."""
 
-_STATE = pl.Enum([IN_CALL, OUTSIDE, LAUNCHED, UNKNOWN, PAGES])
+_STATE = pl.Enum([IN_CALL, OUTSIDE, WAITING, LAUNCHED, UNKNOWN, PAGES])
 _NO_CALL = pl.lit(None, pl.Categorical).alias("call")
 _NOT_BETWEEN = pl.lit(None, pl.Int64).alias("between_ns")
 
@@ -190,10 +192,16 @@ def _touched(host: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def idle_table(pieces: pl.DataFrame) -> pl.DataFrame:
-    """Return idle time by device, state and call: count of pieces, total_ns; the longest first."""
+def idle_table(pieces: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
+    """Return idle time by device, state and call: count of pieces, total_ns; the longest first.
+
+    ``waits``, of the evidence, tell WAITING from OUTSIDE.
+    """
+    outside = pl.col("state") == OUTSIDE
+    waiting = intervals.cut(pieces.filter(outside), waits, "thread", state=_state(WAITING))
     return (
-        pieces.group_by("device", "state", "call")
+        pl.concat([pieces.filter(~outside), waiting])
+        .group_by("device", "state", "call")
         .agg(
             pl.len().cast(pl.Int64).alias("count"),
             (pl.col("end_ns") - pl.col("start_ns")).sum().alias("total_ns"),

@@ -100,8 +100,11 @@ def with_causes(
     """
     named = pieces.with_columns(named=pl.lit(None, CAUSES), waits=pl.lit(value=False))
     for name, pattern in ((DATA, _DATA), (COMPILE, _COMPILE)):
-        named = _within(named, _called(ranges, pattern), named=pl.coalesce("named", _cause(name)))
-    named = _within(named, waits, waits=pl.col("state") == host_state.OUTSIDE)
+        found = _called(ranges, pattern)
+        named = intervals.cut(named, found, "thread", named=pl.coalesce("named", _cause(name)))
+    outside = pl.col("state") == host_state.OUTSIDE
+    named = intervals.cut(named, waits, "thread", waits=outside)
+    named = intervals.ordered(named, "gap", "start_ns")
     known = _with_copied(named.with_columns(host_calls.kinds(named["call"])), gpu_ops)
     rows = gpu_ops.with_row_index("row").cast({"row": pl.Int64})
     read = rows.filter(pl.col("correlation").is_in(reads["correlation"].implode()))["row"]
@@ -184,32 +187,6 @@ def _called(ranges: pl.DataFrame, pattern: re.Pattern[str]) -> pl.DataFrame:
     names = ranges["name"].drop_nulls().unique().cast(pl.String)
     wanted = [each for each in names if pattern.search(each)]
     return ranges.filter(pl.col("name").cast(pl.String).is_in(wanted)).drop_nulls("duration_ns")
-
-
-def _within(pieces: pl.DataFrame, found: pl.DataFrame, **columns: pl.Expr) -> pl.DataFrame:
-    """Return the pieces, cut where rows of ``found`` begin and end, with ``columns`` inside."""
-    if found.is_empty():
-        return pieces
-    end = pl.col("start_ns") + pl.col("duration_ns")
-    rows = pieces.with_row_index("piece")
-    covers = intervals.union(found.select("thread", "start_ns", end_ns=end), by="thread")
-    inside = rows.join_where(
-        covers.select(on="thread", low="start_ns", high="end_ns"),
-        pl.col("thread") == pl.col("on"),
-        pl.col("low") < pl.col("end_ns"),
-        pl.col("high") > pl.col("start_ns"),
-    ).with_columns(
-        start_ns=pl.max_horizontal("start_ns", "low"),
-        end_ns=pl.min_horizontal("end_ns", "high"),
-        **columns,
-    )
-    cut = rows.join(inside, on="piece", how="semi")
-    outside = intervals.minus(cut, inside, by="piece").join(
-        cut.drop("start_ns", "end_ns"), on="piece", how="left"
-    )
-    whole = rows.join(inside, on="piece", how="anti")
-    parts = [part.select(pieces.columns) for part in (inside, outside, whole)]
-    return intervals.ordered(pl.concat(parts), "gap", "start_ns")
 
 
 def _cause(name: str) -> pl.Expr:

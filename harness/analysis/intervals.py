@@ -61,6 +61,34 @@ def _where(
     return union(depths.filter(wanted, pl.col("end_ns").is_not_null()), by)
 
 
+def cut(rows: pl.DataFrame, found: pl.DataFrame, by: str, **columns: pl.Expr) -> pl.DataFrame:
+    """Return intervals, cut where those of ``found`` with an equal ``by`` begin and end.
+
+    ``columns`` hold inside of them. ``found`` has start_ns and duration_ns. In no certain order.
+    """
+    if found.is_empty():
+        return rows
+    end = pl.col("start_ns") + pl.col("duration_ns")
+    numbered = rows.with_row_index("piece")
+    covers = union(found.select(by, "start_ns", end_ns=end), by=by)
+    inside = numbered.join_where(
+        covers.select(on=by, low="start_ns", high="end_ns"),
+        pl.col(by) == pl.col("on"),
+        pl.col("low") < pl.col("end_ns"),
+        pl.col("high") > pl.col("start_ns"),
+    ).with_columns(
+        start_ns=pl.max_horizontal("start_ns", "low"),
+        end_ns=pl.min_horizontal("end_ns", "high"),
+        **columns,
+    )
+    touched = numbered.join(inside, on="piece", how="semi")
+    outside = minus(touched, inside, by="piece").join(
+        touched.drop("start_ns", "end_ns"), on="piece", how="left"
+    )
+    whole = numbered.join(inside, on="piece", how="anti")
+    return pl.concat([part.select(rows.columns) for part in (inside, outside, whole)])
+
+
 def ordered(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
     """Return rows sorted by columns of integers; equal ones stay in their order.
 

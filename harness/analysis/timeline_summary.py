@@ -52,7 +52,8 @@ _NOT_JOINED: dict[str, Rows | None] = {"idle": None, "calls": None, "series": No
 def _joined(tables: Tables) -> dict[str, Rows | None]:
     """Return what joins operations, calls and ranges."""
     gpu_ops, api_calls = tables["gpu_ops"], tables["api_calls"]
-    idle = host_state.idle_table(host_state.idle_pieces(gpu_ops, api_calls))
+    pieces = host_state.idle_pieces(gpu_ops, api_calls)
+    idle = host_state.idle_table(pieces, tables["waits"])
     return {
         "idle": idle.to_dicts(),
         "calls": host_state.call_table(api_calls, idle).to_dicts(),

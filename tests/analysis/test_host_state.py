@@ -18,6 +18,8 @@ CALLS = st.lists(
     st.tuples(st.integers(1, 2), st.integers(0, 4), st.integers(0, 9), st.booleans()), max_size=8
 )
 """Thread, time since the last call's end, duration, and whether a second call lies inside it."""
+WAITS = st.lists(st.tuples(st.integers(1, 2), st.integers(0, 60), st.integers(0, 20)), max_size=4)
+"""Thread, start and duration of waits in the operating system."""
 
 
 def operations(ops: list[tuple[int, int, int, int]]) -> pl.DataFrame:
@@ -47,7 +49,9 @@ def host_calls(calls: list[tuple[int, int, int, bool]]) -> list[dict[str, object
 
 
 def expected(
-    ops: list[tuple[int, int, int, int]], calls: list[dict[str, object]]
+    ops: list[tuple[int, int, int, int]],
+    calls: list[dict[str, object]],
+    waits: list[tuple[int, int, int]],
 ) -> Counter[tuple[int, str, str | None]]:
     """Return the idle ns by device, state and call, each counted by itself."""
     time: Counter[tuple[int, str, str | None]] = Counter()
@@ -75,23 +79,32 @@ def expected(
                 if call["thread"] == launch["thread"]
                 and 0 <= now - int(str(call["start_ns"])) < int(str(call["duration_ns"]))
             ]
-            state = host_state.IN_CALL if inside else host_state.OUTSIDE
+            waiting = any(
+                thread == launch["thread"] and 0 <= now - start < lasted
+                for thread, start, lasted in waits
+            )
+            outside = host_state.WAITING if waiting else host_state.OUTSIDE
+            state = host_state.IN_CALL if inside else outside
             time[device, state, inside[0] if inside else None] += 1
     return time
 
 
-@given(OPS, CALLS)
+@given(OPS, CALLS, WAITS)
 def test_each_idle_nanosecond_has_the_state_of_the_thread_that_launches_next(
-    ops: list[tuple[int, int, int, int]], made: list[tuple[int, int, int, bool]]
+    ops: list[tuple[int, int, int, int]],
+    made: list[tuple[int, int, int, bool]],
+    waited: list[tuple[int, int, int]],
 ) -> None:
     starts = [(device, start) for device, start, *_ in ops]
     ops = [op for op in ops if starts.count(op[:2]) == 1]
     calls = host_calls(made)
     gpu_ops, api_calls = operations(ops), rows("api_calls", calls)
     pieces = host_state.idle_pieces(gpu_ops, api_calls)
-    table = host_state.idle_table(pieces)
+    names = ("thread", "start_ns", "duration_ns")
+    waits = rows("waits", [dict(zip(names, each, strict=True)) for each in waited])
+    table = host_state.idle_table(pieces, waits)
     found = {(row[0], row[1], row[2]): row[4] for row in table.iter_rows()}
-    assert found == dict(expected(ops, calls))
+    assert found == dict(expected(ops, calls, waited))
     idle = host_state.idle_gaps(gpu_ops).select(pl.col("end_ns") - pl.col("start_ns")).sum().item()
     assert (pieces["end_ns"] - pieces["start_ns"]).sum() == idle
     in_calls = sum(ns for (_, state, _), ns in found.items() if state == host_state.IN_CALL)

@@ -20,6 +20,7 @@ _IDLE_ROWS, _CALL_ROWS, _COPY_ROWS, _SERIES_ROWS = 8, 10, 12, 12
 
 _STATES = {
     host_state.OUTSIDE: "host code outside CUDA or HIP",
+    host_state.WAITING: "waiting: thread, process, file",
     host_state.LAUNCHED: "nothing: launched, not started",
     host_state.PAGES: "none: pages of managed memory move",
     host_state.UNKNOWN: "unknown: its launch is not recorded",
