@@ -19,7 +19,7 @@ from harness.analysis.diagnose.timeline_view import TimelineView
 KIND = Kind(
     "data-starved",
     "timeline",
-    "The GPU waits for input: the host waits for its data loader.",
+    "The GPU waits for input that a loader, another thread or a file has to deliver.",
     fix=(
         "load in more worker processes, with prefetching (num_workers, prefetch_factor)",
         "prepare data ahead of time, or on the GPU",
