@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,14 @@ BLOCKED = "import signal; print(*map(int, signal.pthread_sigmask(signal.SIG_BLOC
 
 def blocked() -> set[int]:
     return {int(number) for number in signal.pthread_sigmask(signal.SIG_BLOCK, [])}
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C raise, which a shell without job control turns off for what it runs behind."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_a_signal_takes_effect_when_the_block_has_ended() -> None:
