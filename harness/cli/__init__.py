@@ -3,11 +3,13 @@
 import gc
 import signal
 import sys
+from collections.abc import Callable
 from types import FrameType
 
 from harness import allocator
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _EXTRAS = {"submitit": "slurm", "mcp": "mcp"}
 """The extra that a package is in, where it is not in ``read``."""
 
@@ -16,14 +18,13 @@ def main() -> None:
     """Run the command line; user errors are one line and exit code 2 (or the error's own)."""
     allocator.keep_freed()
     try:
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
-                signal.signal(number, _interrupt)
+        _on_ending(_interrupt)
         code = _guarded()
     except KeyboardInterrupt:
         code = _INTERRUPTED
     if code == _INTERRUPTED:  # typer returns it for KeyboardInterrupt
         print("harness: interrupted", file=sys.stderr)
+    _on_ending(signal.SIG_DFL)  # what Python does as it ends has nothing that is to be kept
     gc.freeze()  # nothing is freed: as it ends, Python would look through all objects for cycles
     raise SystemExit(code)
 
@@ -75,6 +76,13 @@ def _not_installed(error: ModuleNotFoundError) -> str:
         raise error
     extra = _EXTRAS.get(package, "read")
     return f"{package} is not installed (pip install the harness with its extra: '.[{extra}]')"
+
+
+def _on_ending(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+    """Handle signals that end a program so, but for those that are ignored, as under nohup."""
+    for number in _ENDINGS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
