@@ -28,6 +28,7 @@ GROUND = {
     "checkout",
     "confined",
     "confined_server",
+    "endings",
     "errors",
     "files",
     "json_text",

@@ -105,10 +105,7 @@ def with_causes(
     outside = pl.col("state") == host_state.OUTSIDE
     named = intervals.cut(named, waits, "thread", waits=outside)
     named = intervals.ordered(named, "gap", "start_ns")
-    known = _with_copied(named.with_columns(host_calls.kinds(named["call"])), gpu_ops)
-    rows = gpu_ops.with_row_index("row").cast({"row": pl.Int64})
-    read = rows.filter(pl.col("correlation").is_in(reads["correlation"].implode()))["row"]
-    known = known.with_columns(read=pl.col("before").is_in(read.implode()))
+    known = _with_copied(named.with_columns(host_calls.kinds(named["call"])), gpu_ops, reads)
     return _decided(known, host_is_ahead=host_is_ahead).drop(*_AIDS)
 
 
@@ -193,9 +190,15 @@ def _cause(name: str) -> pl.Expr:
     return pl.lit(name, CAUSES)
 
 
-def _with_copied(pieces: pl.DataFrame, gpu_ops: pl.DataFrame) -> pl.DataFrame:
-    """Return pieces with ``pageable``: whether their gap follows a large copy of such memory."""
+def _with_copied(pieces: pl.DataFrame, gpu_ops: pl.DataFrame, reads: pl.DataFrame) -> pl.DataFrame:
+    """Return pieces with what copies stand around their gap.
+
+    ``pageable``: it follows a large copy of such memory. ``read``: one of ``reads`` ends it.
+    """
     rows = copies.with_memory(gpu_ops.with_row_index("row").cast({"row": pl.Int64}))
     large = (pl.col("memory") == copies.PAGEABLE) & (pl.col("bytes") > SMALL_BYTES)
-    found = rows.filter(large)["row"]
-    return pieces.with_columns(pageable=pl.col("after").is_in(found.implode()))
+    read = pl.col("correlation").is_in(reads["correlation"].implode())
+    return pieces.with_columns(
+        pageable=pl.col("after").is_in(rows.filter(large)["row"].implode()),
+        read=pl.col("before").is_in(rows.filter(read)["row"].implode()),
+    )

@@ -5,7 +5,7 @@ import signal
 from collections.abc import Iterator
 from types import FrameType
 
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+from harness.endings import ENDINGS
 
 
 @contextlib.contextmanager
@@ -19,7 +19,7 @@ def uninterrupted() -> Iterator[None]:
     def note(number: int, _frame: FrameType | None) -> None:
         arrived.append(number)
 
-    handlers = {number: signal.getsignal(number) for number in _ENDING}
+    handlers = {number: signal.getsignal(number) for number in ENDINGS}
     handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, handlers)
     for number in handlers:

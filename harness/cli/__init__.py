@@ -6,10 +6,9 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
-from harness import allocator
+from harness import allocator, endings
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _EXTRAS = {"submitit": "slurm", "mcp": "mcp"}
 """The extra that a package is in, where it is not in ``read``."""
 
@@ -79,10 +78,9 @@ def _not_installed(error: ModuleNotFoundError) -> str:
 
 
 def _on_ending(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
-    """Handle signals that end a program so, but for those that are ignored, as under nohup."""
-    for number in _ENDINGS:
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, handler)
+    """Handle the signals that end a program so."""
+    for number in endings.heeded():
+        signal.signal(number, handler)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import process
+from harness.endings import ENDINGS
 from harness.errors import ToolError
 from harness.machine import target
 
@@ -49,7 +50,7 @@ def locked(uuid: str, mhz: int) -> Iterator[None]:
 
 def main(uuid: str, mhz: int) -> None:
     """Lock the clock at ``mhz`` until stdin ends; SystemExit with a line if it stays locked."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+    for number in ENDINGS:
         signal.signal(number, signal.SIG_IGN)
     with target.nvml() as library:
         try:

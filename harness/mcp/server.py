@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import signal
 import sys
 import threading
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from mcp import types
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
-from harness import __version__, process
+from harness import __version__, endings, process
 from harness.errors import CaptureError, HarnessError, ToolError
 from harness.mcp.folders import Folders
 from harness.mcp.tools import TOOLS, command
@@ -124,9 +123,8 @@ class _Calls:
         The SDK waits for a line of stdin in a thread that no exception interrupts.
         """
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
-                loop.add_signal_handler(number, lambda: asyncio.ensure_future(self._end()))
+        for number in endings.heeded():
+            loop.add_signal_handler(number, lambda: asyncio.ensure_future(self._end()))
 
     async def _end(self) -> None:
         while self._stops:

@@ -37,13 +37,13 @@ def found(view: TimelineView) -> Iterator[Finding]:
     evidence = (
         view.percent("idle while the host waits for input", share, thresholds.MATTERS),
         view.number("gaps with such a wait", gaps, "", thresholds.REPEATED),
-        *waits_by_name(view),
+        *_waits_by_name(view),
         view.percent("time in which the GPU computes", view.compute),
     )
     yield KIND.finding(view.where, evidence, share=share, gain=share, confidence=0.9)
 
 
-def waits_by_name(view: TimelineView) -> Iterator[Evidence]:
+def _waits_by_name(view: TimelineView) -> Iterator[Evidence]:
     """Yield the time of the OS runtime call in which the host's threads waited longest for input.
 
     Threads that never launch, such as a loader's own, do not count. Nothing without such calls.
