@@ -18,13 +18,17 @@ _GPU_DELAY_US = 50
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel of ``us`` on a stream; ``graph_node`` of kernels that a graph replays."""
+    """A kernel of ``us`` on a stream; ``graph_node`` of kernels that a graph replays.
+
+    ``early_us``: its blocks start so long before the kernel before it ends, and wait for that.
+    """
 
     name: str
     us: int = 10
     stream: int = 7
     graph_node: int | None = None
     grid: int = 264
+    early_us: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,7 @@ class _Recorder:
     def run(self, kernel: Kernel, correlation: int | None) -> None:
         start = max(self.now + _GPU_DELAY_US, self.gpu_free.get(kernel.stream, 0))
         self.gpu_free[kernel.stream] = start + kernel.us
+        start -= kernel.early_us
         args: Event = {"device": 0, "stream": kernel.stream, "grid": [kernel.grid, 1, 1]}
         args |= {"block": [128, 1, 1]}
         if correlation is not None:
@@ -82,7 +87,7 @@ class _Recorder:
         if kernel.graph_node is not None:
             args["graph node id"] = kernel.graph_node
         event = {"ph": "X", "cat": "kernel", "name": kernel.name, "pid": 0, "tid": kernel.stream}
-        self.events.append(event | {"ts": start, "dur": kernel.us, "args": args})
+        self.events.append(event | {"ts": start, "dur": kernel.us + kernel.early_us, "args": args})
 
 
 def events(step: Step, steps: int = 2) -> list[Event]:

@@ -71,23 +71,24 @@ def limits(tables: Tables, gpu: str) -> Limits:
 def with_use(ops: pl.DataFrame, known: Limits) -> pl.DataFrame:
     """Return operations with dram_used, tensor_used (fractions of peak), limit and blocks.
 
-    DRAM: the bytes that ncu counted over the time on the timeline, in which caches are warm; ncu's
-    own rate where the peak is not known. Tensor cores: the operations over that time that ncu
-    counted, or that its active cycles stand for; else the share of cycles in which they were
-    active, which is of the clock at that time and so says more than the share of the peak. Null
-    where nothing was counted.
+    DRAM: the bytes that ncu counted over own_ns, the time on the timeline, in which caches are
+    warm; ncu's own rate where the peak is not known. Tensor cores: the operations over that time
+    that ncu counted, or that its active cycles stand for; else the share of cycles in which they
+    were active, which is of the clock at that time and so says more than the share of the peak.
+    Null where nothing was counted.
     """
     dims = pl.col("grid").cast(pl.String).str.split(",").list.eval(pl.element().cast(pl.Float64))
     moved = pl.col("dram_read_bytes") + pl.col("dram_write_bytes")
-    replayed = pl.col("ncu_time_ns") / pl.col("duration_ns")
+    time = pl.when(pl.col("own_ns") > 0).then("own_ns")
+    replayed = pl.col("ncu_time_ns") / time
     by_rate = pl.col("dram_pct") / 100 * replayed
-    used = moved / pl.col("duration_ns") / known.dram_gb_s if known.dram_gb_s else by_rate
+    used = moved / time / known.dram_gb_s if known.dram_gb_s else by_rate
     by_cycles = pl.col("tensor_pct") / 100 * replayed
     flop = pl.col("tensor_flop")
     if known.flop_a_cycle and known.multiprocessors:
         a_cycle = known.flop_a_cycle * known.multiprocessors
         flop = pl.coalesce(flop, pl.col("tensor_cycles") * a_cycle)
-    rate = flop / pl.col("duration_ns") / 1e3  # TFLOP/s
+    rate = flop / time / 1e3  # TFLOP/s
     rows = ops.with_columns(
         dram_used=pl.coalesce(used, by_rate),
         tensor_used=pl.coalesce(rate / known.bf16_tflop_s, by_cycles)
@@ -101,7 +102,7 @@ def with_use(ops: pl.DataFrame, known: Limits) -> pl.DataFrame:
     if known.multiprocessors:
         few = pl.col("blocks") < _FEW * known.multiprocessors
     most = pl.max_horizontal("dram_used", "tensor_used")
-    started = ((pl.col("duration_ns") < _SHORT_NS) | few) & (most < TARGETS[0])
+    started = ((pl.col("own_ns") < _SHORT_NS) | few) & (most < TARGETS[0])
     by_use = (
         pl.when(most < _USED)
         .then(pl.lit(NEITHER))

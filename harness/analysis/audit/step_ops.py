@@ -16,11 +16,11 @@ class Steps:
     """The operations of one device in some steps.
 
     ``ops``: step, launched_ns (null where no host call is known), in_graph (a graph replays it),
-    own_ns and the columns of ``gpu_ops``; by step and launch. ``lengths_ns``: by step, from the
-    start of its first operation to that of the next step's, of the last to its own end. ``marked``:
-    whether ranges say where steps begin; otherwise all that repeats counts as one. ``before_ns``:
-    time of operations that nothing in the trace launched and that ran before the first step's; they
-    are in no step.
+    runs_ns (since when it works), own_ns and the columns of ``gpu_ops``; by step and launch.
+    ``lengths_ns``: by step, from the start of its first operation to that of the next step's, of
+    the last to its own end. ``marked``: whether ranges say where steps begin; otherwise all that
+    repeats counts as one. ``before_ns``: time of operations that nothing in the trace launched and
+    that ran before the first step's; they are in no step.
     """
 
     ops: pl.DataFrame
@@ -36,7 +36,7 @@ def steps(tables: Tables) -> Steps:
     An operation belongs to the step during which a host call launched it, on whichever thread:
     autograd launches the backward pass from threads of its own. ``own_ns`` divides each instant
     among the operations that run in it, those of other steps too, so that these times add up to the
-    time of a busy GPU.
+    time of a busy GPU. An operation that waits for the one before it on its stream does not run.
     """
     timed = tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns"])
     by_device = timed.group_by("device").agg(pl.col("duration_ns").sum())
@@ -118,13 +118,14 @@ def _placed(rows: pl.DataFrame, marks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _shared(ops: pl.DataFrame) -> pl.DataFrame:
-    """Return operations with own_ns: each instant divided by the number that run in it."""
+    """Return operations with runs_ns and own_ns: each instant is shared by those that run in it."""
     end = pl.col("start_ns") + pl.col("duration_ns")
+    keyed = ops.with_columns(end_ns=end, runs_ns=_runs_ns(ops))
     edges = (
         pl.concat(
             [
-                ops.select(at="start_ns", change=pl.lit(1)),
-                ops.select(at=end, change=pl.lit(-1)),
+                keyed.select(at="runs_ns", change=pl.lit(1)),
+                keyed.select(at="end_ns", change=pl.lit(-1)),
             ]
         )
         .group_by("at")
@@ -135,12 +136,28 @@ def _shared(ops: pl.DataFrame) -> pl.DataFrame:
     lasted = edges["at"].diff().fill_null(0)
     share = pl.Series((lasted / running).to_list(), dtype=pl.Float64)
     reached = edges.select("at", total=share.set(running == 0, 0.0).cum_sum())
-    keyed = ops.with_columns(end.alias("end_ns"))
-    for key in ("start_ns", "end_ns"):
+    for key in ("runs_ns", "end_ns"):
         total = reached.rename({"at": key, "total": f"{key}_total"})
         keyed = keyed.join(total, on=key, how="left", maintain_order="left")
-    own = pl.col("end_ns_total") - pl.col("start_ns_total")
-    return keyed.with_columns(own_ns=own).drop("end_ns", "start_ns_total", "end_ns_total")
+    own = pl.col("end_ns_total") - pl.col("runs_ns_total")
+    return keyed.with_columns(own_ns=own).select(*ops.columns, "runs_ns", "own_ns")
+
+
+def _runs_ns(ops: pl.DataFrame) -> pl.Series:
+    """Return when each operation begins to work.
+
+    Under programmatic dependent launch (PDL) a kernel's blocks start while the kernel before it on
+    the stream still runs, and wait for its end: CUDA C++ Programming Guide, "Programmatic Dependent
+    Launch and Synchronization". What ends before that one does not wait for it.
+    """
+    end = pl.col("start_ns") + pl.col("duration_ns")
+    placed = ops.select("stream", "start_ns", end_ns=end).with_row_index()
+    before = pl.col("end_ns").cum_max().shift(1).over("stream")
+    waits = (before > pl.col("start_ns")) & (before < pl.col("end_ns"))
+    runs = placed.sort("start_ns", "end_ns").with_columns(
+        runs_ns=pl.when(waits).then(before).otherwise("start_ns")
+    )
+    return runs.sort("index")["runs_ns"]
 
 
 def idle_ns(found: Steps) -> tuple[int, ...]:
@@ -153,5 +170,5 @@ def idle_ns(found: Steps) -> tuple[int, ...]:
 def overlap_ns(found: Steps) -> int:
     """Return the time in which two or more operations ran, over all steps."""
     end = pl.col("start_ns") + pl.col("duration_ns")
-    covered = intervals.length(intervals.union(found.ops.select("start_ns", end_ns=end)))
-    return int(found.ops["duration_ns"].sum()) - covered
+    runs = found.ops.select(start_ns="runs_ns", end_ns=end)
+    return intervals.length(runs) - intervals.length(intervals.union(runs))

@@ -51,8 +51,10 @@ def counters(launches: Sequence[Counted]) -> pl.DataFrame:
     return evidence.frame("counters", {name: [row[name] for row in rows] for name in rows[0]})
 
 
-def captures(folder: Path, launches: Sequence[Counted], *, ceilings: bool) -> list[Capture]:
-    found = read(write(folder / "trace.json", events(STEP)))
+def captures(
+    folder: Path, launches: Sequence[Counted], *, ceilings: bool, step: Step = STEP
+) -> list[Capture]:
+    found = read(write(folder / "trace.json", events(step)))
     nothing = {name: evidence.empty(name) for name in evidence.SCHEMAS}
     device = {"device": [0], "name": [GPU], "multiprocessors": [132]}
     trace = nothing | found | {"devices": evidence.frame("devices", device)}
@@ -98,6 +100,33 @@ def test_tensor_cycles_stand_for_operations_where_the_gpu_is_known(tmp_path: Pat
     )
     (row,) = audit.rows
     assert row.tensor_used == pytest.approx(flop / (us * 1e-6) / (PEAK_TFLOP_S * 1e12), rel=1e-3)
+
+
+def test_a_kernel_that_waits_for_the_one_before_it_is_charged_its_own_time(tmp_path: Path) -> None:
+    """Under programmatic dependent launch its time on the timeline has the wait in it."""
+    waiting = replace(STEP.layers[0], forward=[COPY, replace(NORM, early_us=30)])
+    step = replace(STEP, layers=[waiting, *STEP.layers[1:]])
+    found = conclude.audit(captures(tmp_path, COUNTED, ceilings=True, step=step))
+    assert found.overlap_ms == 0
+    plain = audited(tmp_path)
+    assert found.rows == plain.rows
+    assert (found.floor_ms, found.phases) == (plain.floor_ms, plain.phases)
+
+
+def test_two_kernels_side_by_side_cannot_both_have_the_bandwidth(tmp_path: Path) -> None:
+    """Overlapping kernels share their time, so their bytes over it are what the bus carried."""
+    aside = replace(STEP.layers[0], forward=[COPY, replace(NORM, stream=9)])
+    step = replace(STEP, layers=[aside, *STEP.layers[1:]])
+    found = conclude.audit(captures(tmp_path, COUNTED, ceilings=True, step=step))
+    assert found.overlap_ms > 0.015
+    rows = {row.kernel: row for row in found.rows}
+    moved = 96e6 + 48e6
+    for kernel in ("copy_kernel", "norm_kernel"):
+        assert rows[kernel].limit == "DRAM"
+    used = sum(
+        (rows[kernel].dram_used or 0) * rows[kernel].ms for kernel in ("copy_kernel", "norm_kernel")
+    )
+    assert used == pytest.approx(moved / (PEAK_GB_S * 1e6))
 
 
 def test_of_a_short_kernel_nothing_is_claimed(tmp_path: Path) -> None:
