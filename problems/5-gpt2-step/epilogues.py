@@ -79,20 +79,20 @@ class _FeedForwardNorm(torch.autograd.Function):
         """x, y: [N, width]; up: [4 width, width]; down: [width, 4 width]."""
         from fused_product import product_add, product_gelu
 
-        u, activated = product_gelu(y, up, up_bias)
+        derivative, activated = product_gelu(y, up, up_bias)
         total = product_add(activated, down, down_bias, x)
         normed, *known = torch.native_layer_norm(total, down_bias.shape, norm_weight, shift, eps)
-        ctx.save_for_backward(y, up, u, activated, down, total, *known, norm_weight)
+        ctx.save_for_backward(y, up, derivative, activated, down, total, *known, norm_weight)
         return total, normed
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients of x, y, the two weights with their biases, and the norm's."""
-        from fused_product import product_gelu_gradient
+        from fused_product import product_scale
 
-        y, up, u, activated, down, *norm = ctx.saved_tensors
+        y, up, derivative, activated, down, *norm = ctx.saved_tensors
         of_total, *of_rows = norm_gradients(gradients, *norm)
-        of_u, parts = product_gelu_gradient(of_total, down, u)
+        of_u, parts = product_scale(of_total, down, derivative)
         of_down = product(of_total.t(), activated)
         of_up = product(of_u.t(), y)
         of_up_bias = parts.sum(0).to(up.dtype)

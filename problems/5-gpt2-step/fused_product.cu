@@ -2,16 +2,17 @@
 // product, while the other consumer multiplies. So that work costs no pass over memory of its own.
 //
 //   EPILOGUE  0              C = A B + bias
-//             BIAS_GELU      C = A B + bias, D = GELU(C)
-//             GELU_GRADIENT  C = A B GELU'(D), and the sums of C's columns over each 16 rows of a tile's 64-row parts
-//             BIAS_ADD       C = A B + bias + D
+//             BIAS_GELU  C = GELU'(A B + bias), D = GELU(A B + bias)
+//             SCALE      C = A B D element by element, and the sums of C's columns over each 16 rows of a tile's 64-row parts
+//             BIAS_ADD   C = A B + bias + D
 //
+// The backward pass needs GELU's derivative and not its input: the forward pass, which has both in registers, leaves that.
 // Where D is read, TMA brings its boxes to where C's boxes are stored from: a thread finds in its registers' places of a box of D what
 // belongs to its sums, and writes C there. The other macros are ping_pong's.
 #include "tiles.cuh"
 
-constexpr int BIAS_GELU = 1, GELU_GRADIENT = 2, BIAS_ADD = 3;
-constexpr bool READS_D = EPILOGUE == GELU_GRADIENT || EPILOGUE == BIAS_ADD, WRITES_D = EPILOGUE == BIAS_GELU;
+constexpr int BIAS_GELU = 1, SCALE = 2, BIAS_ADD = 3;
+constexpr bool READS_D = EPILOGUE == SCALE || EPILOGUE == BIAS_ADD, WRITES_D = EPILOGUE == BIAS_GELU;
 constexpr int TILE_M = 64 * CONSUMER_M, CLUSTER = CLUSTER_M * CLUSTER_N, THREADS = 128 * (1 + CONSUMERS);
 constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * TILE_N * 2, STAGE_BYTES = A_BYTES + B_BYTES;
 constexpr int BOXES = CONSUMER_M * TILE_N / 64; // of a tile of C
@@ -31,10 +32,11 @@ __device__ __forceinline__ float share(float u) {
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(1.f + power));
   return inverse;
 }
-__device__ __forceinline__ float gelu(float u) { return u * share(u); }
-__device__ __forceinline__ float gelu_gradient(float u) {
-  const float s = share(u);
-  return s * fmaf(u * (1.f - s), TWICE_ROOT * fmaf(3.f * CUBIC * u, u, 1.f), 1.f);
+// Returns GELU(u) and turns u into GELU'(u).
+__device__ __forceinline__ float gelu(float& u) {
+  const float s = share(u), activated = u * s;
+  u = s * fmaf(u * (1.f - s), TWICE_ROOT * fmaf(3.f * CUBIC * u, u, 1.f), 1.f);
+  return activated;
 }
 __device__ __forceinline__ float low(uint32_t pair) { return __uint_as_float(pair << 16); }
 __device__ __forceinline__ float high(uint32_t pair) { return __uint_as_float(pair & 0xffff0000u); }
@@ -50,6 +52,23 @@ template <class What> __device__ __forceinline__ void with_box(uint32_t box, Wha
       what(4 * j + 2 * i, 2 * j + i / 2 * 2, low(pairs[i]));
       what(4 * j + 2 * i + 1, 2 * j + i / 2 * 2 + 1, high(pairs[i]));
     }
+  }
+}
+__device__ __forceinline__ void store_matrices(const float* v, uint32_t to) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};" ::"r"(to), "r"(pack(v[0], v[1])),
+               "r"(pack(v[2], v[3])), "r"(pack(v[4], v[5])), "r"(pack(v[6], v[7]))
+               : "memory");
+}
+// As store_box: GELU's derivative at the sums to `box`, and GELU to the box after it.
+__device__ __forceinline__ void store_gelu(float* sums, uint32_t box) {
+#pragma unroll
+  for (int j = 0; j < 8; j += 2) {
+    const uint32_t to = box + store_offset(threadIdx.x % 128, j);
+    float activated[8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) activated[i] = gelu(sums[4 * j + i]);
+    store_matrices(sums + 4 * j, to);
+    store_matrices(activated, to + BOX_BYTES);
   }
 }
 // Adds a bias to the sums of 64 columns, of which `bias` is the first.
@@ -193,19 +212,15 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
           warpgroup_sync(warpgroup);
         }
         const bool inside = x < n; // a cluster's second block may have no columns
-        if (EPILOGUE != GELU_GRADIENT && inside) add_bias(own, bias + x);
+        if (EPILOGUE != SCALE && inside) add_bias(own, bias + x);
         if constexpr (EPILOGUE == BIAS_ADD) with_box(box, [&](int s, int, float d) { own[s] += d; });
-        if constexpr (EPILOGUE == GELU_GRADIENT)
+        if constexpr (EPILOGUE == SCALE)
           with_box(box, [&](int s, int column, float d) {
-            own[s] *= gelu_gradient(d);
+            own[s] *= d;
             columns[column] = j == 0 && s % 4 < 2 ? own[s] : columns[column] + own[s];
           });
-        store_box(sums[j], across * 32, box);
-        if constexpr (WRITES_D) {
-#pragma unroll
-          for (int s = 0; s < 32; ++s) own[s] = gelu(own[s]);
-          store_box(sums[j], across * 32, box + BOX_BYTES);
-        }
+        if constexpr (WRITES_D) store_gelu(own, box);
+        else store_box(sums[j], across * 32, box);
         async_proxy_fence();
         warpgroup_sync(warpgroup);
         if (leader) {
@@ -217,7 +232,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
             fetch(i - 1 + STORE_BOXES, at);
           }
         }
-        if constexpr (EPILOGUE == GELU_GRADIENT)
+        if constexpr (EPILOGUE == SCALE)
           if (j == CONSUMER_M - 1 && inside)
             store_column_sums(columns, parts + static_cast<size_t>(at.row / TILE_M * 4 + thread / 32) * n + x);
       }

@@ -8,14 +8,14 @@ from any_shape import Matrix, Step, TensorMap, Tiling, stored, tiled
 from cuda_kernel import CudaKernel
 from torch import Tensor
 
-BIAS, BIAS_GELU, GELU_GRADIENT, BIAS_ADD = range(4)
+BIAS, BIAS_GELU, SCALE, BIAS_ADD = range(4)
 """The epilogues, as the kernel numbers them."""
 _TILING = Tiling(2, 2, 192, 4, (1, 2), 8, 4, kernel="ping_pong")
 """128 by 192 elements a consumer, whose four boxes of C or D leave room for four stages."""
 TILINGS = {
     BIAS: replace(_TILING, cluster=(1, 1)),
     BIAS_GELU: _TILING,
-    GELU_GRADIENT: replace(_TILING, group=16),
+    SCALE: replace(_TILING, group=16),
     BIAS_ADD: replace(_TILING, cluster=(1, 1), group=16),
 }
 """Of each epilogue the fastest at the power limit: of one or two blocks a cluster, two orders."""
@@ -55,10 +55,10 @@ def _(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:  # noqa: ARG001
 
 @torch.library.custom_op("worklogs::product_gelu", mutates_args=())
 def product_gelu(x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """Return u = x @ weight^T + bias [N, M], and GELU(u)."""
-    u, y = _empty(x, weight.shape[0]), _empty(x, weight.shape[0])
-    _launch(BIAS_GELU, "nt", x, weight, u, y, bias)
-    return u, y
+    """Return the derivative of GELU at u = x @ weight^T + bias [N, M], and GELU(u)."""
+    derivative, y = _empty(x, weight.shape[0]), _empty(x, weight.shape[0])
+    _launch(BIAS_GELU, "nt", x, weight, derivative, y, bias)
+    return derivative, y
 
 
 @product_gelu.register_fake
@@ -66,20 +66,20 @@ def _(x: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:  # noqa
     return _empty(x, weight.shape[0]), _empty(x, weight.shape[0])
 
 
-@torch.library.custom_op("worklogs::product_gelu_gradient", mutates_args=())
-def product_gelu_gradient(of_z: Tensor, weight: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the gradient of u, where z = GELU(u) @ weight^T, and float32 parts of its sum over N.
+@torch.library.custom_op("worklogs::product_scale", mutates_args=())
+def product_scale(x: Tensor, weight: Tensor, factors: Tensor) -> tuple[Tensor, Tensor]:
+    """Return y = (x @ weight) * factors, and float32 parts of its sum over N.
 
-    ``of_z``: [N, K], ``weight``: [K, M], ``u``: [N, M]; a part for each warp of a tile: [P, M].
+    ``x``: [N, K], ``weight``: [K, M], ``factors``: [N, M]; a part for each warp of a tile: [P, M].
     """
-    of_u, parts = torch.empty_like(u), _parts(u)
-    _launch(GELU_GRADIENT, "nn", of_z, weight, of_u, u, parts=parts)
-    return of_u, parts
+    y, parts = torch.empty_like(factors), _parts(factors)
+    _launch(SCALE, "nn", x, weight, y, factors, parts=parts)
+    return y, parts
 
 
-@product_gelu_gradient.register_fake
-def _(of_z: Tensor, weight: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:  # noqa: ARG001
-    return torch.empty_like(u), _parts(u)
+@product_scale.register_fake
+def _(x: Tensor, weight: Tensor, factors: Tensor) -> tuple[Tensor, Tensor]:  # noqa: ARG001
+    return torch.empty_like(factors), _parts(factors)
 
 
 @torch.library.custom_op("worklogs::product_add", mutates_args=())
@@ -135,6 +135,6 @@ def _empty(x: Tensor, columns: int) -> Tensor:
     return x.new_empty(x.shape[0], columns)
 
 
-def _parts(u: Tensor) -> Tensor:
-    count = -(-u.shape[0] // _TILING.tile_m) * _WARPS
-    return torch.empty(count, u.shape[1], dtype=torch.float32, device=u.device)
+def _parts(y: Tensor) -> Tensor:
+    count = -(-y.shape[0] // _TILING.tile_m) * _WARPS
+    return torch.empty(count, y.shape[1], dtype=torch.float32, device=y.device)

@@ -58,7 +58,10 @@ inline float __shfl_xor_sync(unsigned, float value, int apart) {
 EXPORTS = """
 extern "C" {
 float c_gelu(float u) { return gelu(u); }
-float c_gradient(float u) { return gelu_gradient(u); }
+float c_derivative(float u) {
+  gelu(u);
+  return u;
+}
 void c_sums(const float* columns, float* to) {
   std::vector<std::thread> warp;
   for (int lane = 0; lane < 32; ++lane)
@@ -92,7 +95,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
         assert count == 1
     folder = tmp_path_factory.mktemp("epilogue")
     loaded = compiled(folder, SHIM + source + EXPORTS, folder)
-    for name in ("c_gelu", "c_gradient"):
+    for name in ("c_gelu", "c_derivative"):
         function = getattr(loaded, name)
         function.restype, function.argtypes = ctypes.c_float, [ctypes.c_float]
     return loaded
@@ -103,10 +106,10 @@ def gelu(u: float) -> float:
 
 
 @pytest.mark.parametrize("u", [-60.0, -9.0, -3.0, -0.7, -1e-4, 0.0, 0.3, 1.0, 4.0, 60.0])
-def test_gelu_and_its_gradient_are_those_by_tanh(kernel: ctypes.CDLL, u: float) -> None:
+def test_gelu_and_its_derivative_are_those_by_tanh(kernel: ctypes.CDLL, u: float) -> None:
     assert kernel.c_gelu(u) == pytest.approx(gelu(u), rel=2e-5, abs=1e-6)
     slope = (gelu(u + 1e-4) - gelu(u - 1e-4)) / 2e-4
-    assert kernel.c_gradient(u) == pytest.approx(slope, rel=1e-4, abs=1e-5)
+    assert kernel.c_derivative(u) == pytest.approx(slope, rel=1e-4, abs=1e-5)
 
 
 def test_a_warp_leaves_the_sums_of_its_rows_by_column(kernel: ctypes.CDLL) -> None:
@@ -127,7 +130,7 @@ def test_every_epilogue_builds(tmp_path: Path) -> None:
     code = """
 import fused_product as fused
 for epilogue, layout in ((fused.BIAS, "nt"), (fused.BIAS_GELU, "nt"),
-                         (fused.GELU_GRADIENT, "nn"), (fused.BIAS_ADD, "nt")):
+                         (fused.SCALE, "nn"), (fused.BIAS_ADD, "nt")):
     print(fused.CudaKernel(fused.step(epilogue, layout)).cubin().stat().st_size)
 """
     sizes = run(code, HGEMM_CACHE=str(tmp_path)).split()
@@ -146,14 +149,15 @@ class Fused(types.ModuleType):
         return x @ weight.t() + bias + addend
     @staticmethod
     def product_gelu(x, weight, bias):
-        u = x @ weight.t() + bias
-        return u, F.gelu(u, approximate="tanh")
-    @staticmethod
-    def product_gelu_gradient(of_z, weight, u):
         with torch.enable_grad():
-            u = u.detach().requires_grad_()
-            F.gelu(u, approximate="tanh").backward(of_z @ weight)
-        return u.grad, u.grad.view(4, -1, u.shape[1]).sum(1)
+            u = (x @ weight.t() + bias).detach().requires_grad_()
+            y = F.gelu(u, approximate="tanh")
+            derivative, = torch.autograd.grad(y.sum(), u)
+        return derivative, y.detach()
+    @staticmethod
+    def product_scale(x, weight, factors):
+        y = (x @ weight) * factors
+        return y, y.view(4, -1, y.shape[1]).sum(1)
 
 class Sums(types.ModuleType):
     @staticmethod
