@@ -21,12 +21,16 @@ from harness.probe.cell import Cell
 
 PREDICTIONS = Path(__file__).with_name("predictions.json")
 _LAST = 20
+_BY_OPERATOR = ("torch", "ncu")
+"""Captures of a step without its graph, in which kernels have no operators: it has the same."""
 
 
 def main() -> None:
     """Run the cell that the environment names."""
     cell = Cell.load(imports)
     cell.settings |= cell.params.get("sampling", {})
+    if cell.capture in _BY_OPERATOR:
+        cell.params["graph"] = False
     with cell.phase("load"):
         training = Training(cell.params, cell.device)
     if cell.params["workload"] == "curve":
@@ -62,6 +66,7 @@ def step(cell: Cell, training: Training) -> None:
         same = {key: cell.params[key] for key in ("model", "batch")}
         other = Training(same | cell.params["against"], cell.device)
         other.step()
+        other.settle()
     cell.measure("step", training.step)
     with cell.exclusively("step"):
         turns = cell.params["turns"]
@@ -110,7 +115,7 @@ def state(cell: Cell, training: Training) -> None:
         return
     whole = PREDICTIONS.read_bytes()
     cell.fact("predictions_sha256", hashlib.sha256(whole).hexdigest())
-    predicted = json.loads(whole)["fixes"].get(cell.variant)
+    predicted = json.loads(whole).get(cell.case, {"fixes": {}})["fixes"].get(cell.variant)
     if predicted is not None:
         cell.fact("predicted_saving_ms", predicted["saves_ms"], "ms")
 

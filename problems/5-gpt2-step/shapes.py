@@ -16,5 +16,6 @@ class Shape:
 
 SHAPES = {
     "gpt2-124m": Shape(12, 768, 12, 1024, 50257),
+    "gpt2-355m": Shape(24, 1024, 16, 1024, 50257),
     "gpt2-tiny": Shape(2, 64, 2, 32, 250),
 }
