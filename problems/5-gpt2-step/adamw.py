@@ -56,12 +56,6 @@ class MasterAdamW(torch.optim.Optimizer):
         for weight in weights:
             self._apply(weight)
 
-    @torch.no_grad()
-    def update(self, weight: nn.Parameter) -> None:
-        """Update one weight by its gradient."""
-        self.state[weight]["step"] += 1
-        self._apply(weight)
-
     def _apply_all(self, weights: list[nn.Parameter]) -> None:
         if self._together is None:
             from adamw_kernel import Together

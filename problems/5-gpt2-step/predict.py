@@ -34,9 +34,6 @@ while it multiplies."""
 _TARGET = 0.85
 """Of the datasheet's bandwidth: what llm.c's audit asks of a kernel (karpathy/llm.c, discussion
 331)."""
-_CUDNN = 306 / 373
-"""Of FlashAttention-2's time, by their rates on an H100 for heads of 64 elements and 1k tokens:
-Shah et al. 2024, "FlashAttention-3", figure 5, forward pass."""
 _UPDATE_BYTES = 28
 """AdamW on a weight: gradient in bf16, master and moments in float32 read and written, weight."""
 _HEADS_BYTES = 3 * 2 * 2
@@ -133,7 +130,6 @@ def fixes(eager: Audit, work: Work) -> dict[str, Fix]:
         lambda row: row["phase"] == "loss" and bool(_SOFTMAX.search(row["operator"]))
     )
     accumulated = eager.moving(3 * 3 * 2 * shape.vocabulary * shape.width)
-    attention = eager.ms(lambda row: _is_attention(row) and "cudnn" not in row["operator"])
     return {
         "fused-adamw": (
             optimizer - update,
@@ -161,10 +157,6 @@ def fixes(eager: Audit, work: Work) -> dict[str, Fix]:
             softmax - accumulated,
             f"softmax takes no pass of its own, {softmax:.2f} ms; the head's gradient is"
             " accumulated three times",
-        ),
-        "cudnn": (
-            attention * (1 - _CUDNN),
-            f"attention takes {attention:.2f} ms in kernels that are not cuDNN's",
         ),
         "one-chunk": (accumulated, "the head's gradient is not accumulated"),
     }
@@ -213,10 +205,6 @@ def fixes_after_gelu(known: Audit, work: Work) -> dict[str, Fix]:
             loss - once,
             f"the loss takes {loss:.2f} ms; each logit read and written once is left",
         ),
-        "in-backward": (
-            update - optimizer,
-            "each weight has a launch again; the same bytes move at another time",
-        ),
     }
 
 
@@ -251,10 +239,6 @@ def _is_head(row: dict[str, Any]) -> bool:
     return bool(re.search(r"(?:^| / )head(?: / |$)", row["path"]))
 
 
-def _is_attention(row: dict[str, Any]) -> bool:
-    return "attention" in row["operator"]
-
-
 def _is_in_attention(row: dict[str, Any]) -> bool:
     """Return whether a row is of attention's module itself, which transposes, and casts nothing."""
     return bool(re.search(r"(?:^| / )attention$", row["path"]))
@@ -275,7 +259,7 @@ def _is_between(row: dict[str, Any]) -> bool:
 
 def _is_work(row: dict[str, Any]) -> bool:
     """Return whether a row is a product or attention."""
-    return bool(_PRODUCT.search(row["operator"])) or _is_attention(row)
+    return bool(_PRODUCT.search(row["operator"])) or "attention" in row["operator"]
 
 
 def _stays(row: dict[str, Any]) -> bool:

@@ -1,7 +1,7 @@
 """One training step of GPT-2 as the variants configure it."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import text
@@ -10,15 +10,13 @@ from adamw import MasterAdamW
 from chunked_loss import ChunkedLoss, to_gradient
 from gpt2 import GPT2, build, named
 from shapes import SHAPES
-from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch import Tensor
 
 LR, BETAS, DECAY, EPS = 3e-4, (0.9, 0.95), 0.1, 1e-6
 """EPS: the text uses a hundred of 50 257 rows. The gradients of all others are far below 1e-6; with
 Adam's usual 1e-8 those rows move together as fast as any, and the loss jumps beyond chance's."""
 PADDED_TO = 128
 """Rows of the embedding are a multiple of it where it is padded, as llm.c has them."""
-ATTENTION = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}
 _WARM = 3
 
 
@@ -27,11 +25,10 @@ class Training:
 
     Options: ``precision`` (autocast, or weights in bf16 with or without float32 masters), ``fused``
     (one kernel updates), ``padded`` (vocabulary), ``compile``, ``chunks`` (of rows, in which head
-    and loss are one function), ``attention`` (backend), ``kernels`` (problem 8's, for the head or
-    for linear layers, too), ``gelu`` (with its bias by own kernels), ``sums`` (over rows, by the
-    kernels that hold these), ``one_launch`` (updates all weights), ``one_reading`` (of the logits,
-    by the loss), ``epilogues`` (of products, which do the work between them), ``graph`` (the whole
-    step is one), ``in_backward`` (each weight is updated as its gradient is known),
+    and loss are one function), ``kernels`` (problem 8's, for the head or for linear layers, too),
+    ``gelu`` (with its bias by own kernels), ``sums`` (over rows, by the kernels that hold these),
+    ``one_launch`` (updates all weights), ``one_reading`` (of the logits, by the loss),
+    ``epilogues`` (of products, which do the work between them), ``graph`` (the whole step is one),
     ``warmup_steps`` (in which the learning rate grows). All are off if absent.
     """
 
@@ -53,7 +50,6 @@ class Training:
         self._multiply, self._turn = torch.mm, to_gradient
         self._replace_parts()
         self._whole, self._trunk = self._functions()
-        self._hooked = False
         self._graph: torch.cuda.CUDAGraph | None = None
         self._loss: Tensor | None = None
 
@@ -69,11 +65,10 @@ class Training:
             return self._loss
         loss = self.loss()
         loss.backward()
-        if not self._hooked:
-            self.optimizer.step()
-            self.optimizer.zero_grad(set_to_none=True)
-            if self._schedule is not None:
-                self._schedule.step()
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        if self._schedule is not None:
+            self._schedule.step()
         return loss.detach()
 
     def loss(self) -> Tensor:
@@ -102,11 +97,7 @@ class Training:
         return found
 
     def settle(self) -> None:
-        """Install what comes after the first gradients: hooks, then the graph."""
-        if self.options.get("in_backward"):
-            for weight in self.model.parameters():
-                weight.register_post_accumulate_grad_hook(self._update)
-            self._hooked = True
+        """Record the graph, if the options ask for one, once the first gradients have been."""
         if self.options.get("graph"):
             self._record()
 
@@ -145,11 +136,6 @@ class Training:
             import loss_once
 
             self._turn = loss_once.to_gradient
-
-    def _update(self, weight: nn.Parameter) -> None:
-        with named("optimizer"):
-            self.optimizer.update(weight)
-        weight.grad = None
 
     def _record(self) -> None:
         """Record the step as one graph, on a stream whose steps compiled, loaded and reserved all.
@@ -200,16 +186,11 @@ class Training:
             return self.model, self.model.trunk
         return torch.compile(self.model), torch.compile(self.model.trunk)
 
-    @contextlib.contextmanager
-    def _context(self) -> Iterator[None]:
-        """Enter autocast and the attention's backend, as far as the options ask for them."""
-        with contextlib.ExitStack() as stack:
-            if not self.narrow:
-                stack.enter_context(torch.autocast(self.device, dtype=torch.bfloat16))
-            backend = self.options.get("attention")
-            if backend is not None and self.device == "cuda":
-                stack.enter_context(sdpa_kernel(ATTENTION[backend]))
-            yield
+    def _context(self) -> contextlib.AbstractContextManager[object]:
+        """Return autocast, if weights are in float32."""
+        if self.narrow:
+            return contextlib.nullcontext()
+        return torch.autocast(self.device, dtype=torch.bfloat16)
 
 
 def reference(training: Training) -> dict[str, Tensor]:
