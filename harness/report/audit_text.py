@@ -64,17 +64,24 @@ def sentences(audit: Audit) -> Iterator[str]:
 def _step(audit: Audit) -> str:
     """Return the step's length, and the time that the GPU worked and was idle in it."""
     steps = "1 step" if audit.steps == 1 else f"mean of {audit.steps} steps"
-    idle = max(0.0, audit.whole_ms - audit.busy_ms)
     unprofiled = f"{audit.step_ms:.2f} ms unprofiled, " if audit.step_ms else ""
+    idle = f", idle for {max(0.0, audit.whole_ms - audit.busy_ms):.2f} ms"
+    said = ""
+    if audit.slower_clock:
+        idle = ""
+        said = (
+            f" The unprofiled step ran at {audit.step_mhz:.0f} MHz, the trace at"
+            f" {audit.traced_mhz:.0f} MHz: its kernels took longer, and how long it was idle is not"
+            " known."
+        )
+    elif audit.step_ms and audit.busy_ms > _SLOWER * audit.step_ms:
+        said = " The kernels alone take longer in the trace than the unprofiled step."
     overlap = ""
     if audit.overlap_ms >= _LEAST_MS:
         overlap = f", on two streams or more for {audit.overlap_ms:.2f} ms"
-    slower = ""
-    if audit.step_ms and audit.busy_ms > _SLOWER * audit.step_ms:
-        slower = " The kernels alone take longer in the trace than the unprofiled step."
     return (
         f"Step: {unprofiled}{audit.traced_ms:.2f} ms in the trace ({steps}), the GPU busy for"
-        f" {audit.busy_ms:.2f} ms, idle for {idle:.2f} ms{overlap}.{slower}"
+        f" {audit.busy_ms:.2f} ms{idle}{overlap}.{said}"
     )
 
 

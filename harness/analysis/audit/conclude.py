@@ -17,6 +17,8 @@ from harness.errors import EvidenceError, UsageError
 MOST_UNATTRIBUTED = 0.01
 """The fraction of the GPU's time above which an audit is refused as incomplete."""
 
+_SAME_CLOCK = 0.98
+"""Of the trace's SM clock: below it the difference of a step and its kernels is no idle time."""
 _STEP_TIMES = ("gpu_time", "wall_time")
 """The samples that say how long a step is unprofiled, the first that there are."""
 
@@ -26,7 +28,8 @@ class Audit:
     """A program's step. Times are ms, sizes bytes, a step each; None is not measured.
 
     ``traced_ms``: the mean step on the timeline, of which ``busy_ms`` the GPU worked, in
-    ``overlap_ms`` on two operations or more. ``step_ms``: the step without a profiler. ``phases``:
+    ``overlap_ms`` on two operations or more. ``step_ms``: the step without a profiler. Both have
+    their median SM clock, ``traced_mhz`` and ``step_mhz``, where the harness ran them. ``phases``:
     busy ms by phase. ``floor_ms``: the kernels at their measured ceilings, nothing idle, those
     without counters and those bound by latency as they are; ``sustained_floor_ms``: the same with
     products at the rate that the GPU keeps up without rests. ``flushed_bytes``: read and written
@@ -42,6 +45,8 @@ class Audit:
     busy_ms: float
     overlap_ms: float
     step_ms: float | None
+    traced_mhz: float | None
+    step_mhz: float | None
     phases: dict[str, float]
     rows: tuple[Row, ...]
     counted: float
@@ -58,6 +63,13 @@ class Audit:
     def whole_ms(self) -> float:
         """Return the step that shares are of: the unprofiled one where it is known."""
         return self.step_ms or self.traced_ms
+
+    @property
+    def slower_clock(self) -> bool:
+        """Return whether the unprofiled step ran at a lower clock than the traced one."""
+        if self.step_ms is None or self.step_mhz is None or self.traced_mhz is None:
+            return False
+        return self.step_mhz < _SAME_CLOCK * self.traced_mhz
 
     @property
     def unattributed(self) -> float:
@@ -181,6 +193,8 @@ def _concluded(
         busy_ms=statistics.fmean(found.busy_ns) / 1e6,
         overlap_ms=step_ops.overlap_ns(found) / steps / 1e6,
         step_ms=_unprofiled(captures),
+        traced_mhz=_clock([trace]),
+        step_mhz=_clock([each for each in captures if each.kind == unprofiled()]),
         phases={phase: ms for phase, ms in phases.items() if ms},
         rows=table,
         counted=share,
@@ -223,6 +237,13 @@ def _unprofiled(captures: Sequence[Capture]) -> float | None:
             if len(values):
                 return float(statistics.median(values))
     return None
+
+
+def _clock(captures: Sequence[Capture]) -> float | None:
+    """Return the mean over cells of their median SM clock in MHz, None where none was watched."""
+    cells = [capture.tables["cells"]["sm_mhz"].drop_nulls() for capture in captures]
+    known = [value for column in cells for value in column.to_list()]
+    return statistics.fmean(known) if known else None
 
 
 def _fact(captures: Sequence[Capture], name: str) -> float | None:

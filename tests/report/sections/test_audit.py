@@ -47,6 +47,20 @@ def test_a_page_audits_the_step_of_a_cell(example: Problem, tmp_path: Path) -> N
     assert "No hardware counters" in shown
 
 
+def test_at_a_lower_clock_the_rest_of_a_step_is_not_called_idle(
+    example: Problem, tmp_path: Path
+) -> None:
+    """The kernels take 100 µs in the trace, at 1980 MHz; the unprofiled step takes 130 µs."""
+    known = traced(tmp_path)
+    for mhz, said in ((1970.0, "idle for 0.03 ms"), (1500.0, "how long it was idle is not known")):
+        timing = cell("slow", sm_mhz=mhz)
+        times = [row | {"unit": "ms"} for row in samples(timing, "gpu_time", 0.13)]
+        measured = tables(cells=[timing], samples=times)
+        cells = pl.concat([known["cells"], measured["cells"]])
+        both = known | {"cells": cells, "samples": measured["samples"]}
+        assert said in sections.audit(page(example, both), "slow", "small")
+
+
 def test_without_a_trace_there_is_no_audit(example: Problem) -> None:
     shown = sections.audit(page(example, tables(cells=[cell("slow")])), "slow", "small")
     assert shown == "*Audit: not measured on this target.*"
