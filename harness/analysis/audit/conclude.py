@@ -241,8 +241,7 @@ def _unprofiled(captures: Sequence[Capture]) -> float | None:
 
 def _clock(captures: Sequence[Capture]) -> float | None:
     """Return the mean over cells of their median SM clock in MHz, None where none was watched."""
-    cells = [capture.tables["cells"]["sm_mhz"].drop_nulls() for capture in captures]
-    known = [value for column in cells for value in column.to_list()]
+    known = [mhz for each in captures for mhz in each.tables["cells"]["sm_mhz"].drop_nulls()]
     return statistics.fmean(known) if known else None
 
 

@@ -120,7 +120,7 @@ def _placed(rows: pl.DataFrame, marks: pl.DataFrame) -> pl.DataFrame:
 def _shared(ops: pl.DataFrame) -> pl.DataFrame:
     """Return operations with runs_ns and own_ns: each instant is shared by those that run in it."""
     end = pl.col("start_ns") + pl.col("duration_ns")
-    keyed = ops.with_columns(end_ns=end, runs_ns=_runs_ns(ops))
+    keyed = ops.with_columns(end_ns=end).with_columns(runs_ns=_runs_ns())
     edges = (
         pl.concat(
             [
@@ -143,21 +143,16 @@ def _shared(ops: pl.DataFrame) -> pl.DataFrame:
     return keyed.with_columns(own_ns=own).select(*ops.columns, "runs_ns", "own_ns")
 
 
-def _runs_ns(ops: pl.DataFrame) -> pl.Series:
+def _runs_ns() -> pl.Expr:
     """Return when each operation begins to work.
 
     Under programmatic dependent launch (PDL) a kernel's blocks start while the kernel before it on
     the stream still runs, and wait for its end: CUDA C++ Programming Guide, "Programmatic Dependent
-    Launch and Synchronization". What ends before that one does not wait for it.
+    Launch and Synchronization". A kernel that ends earlier than that does not wait for it.
     """
-    end = pl.col("start_ns") + pl.col("duration_ns")
-    placed = ops.select("stream", "start_ns", end_ns=end).with_row_index()
-    before = pl.col("end_ns").cum_max().shift(1).over("stream")
-    waits = (before > pl.col("start_ns")) & (before < pl.col("end_ns"))
-    runs = placed.sort("start_ns", "end_ns").with_columns(
-        runs_ns=pl.when(waits).then(before).otherwise("start_ns")
-    )
-    return runs.sort("index")["runs_ns"]
+    before = pl.col("end_ns").cum_max().shift(1).over("stream", order_by=["start_ns", "end_ns"])
+    waits = before.is_between("start_ns", "end_ns", closed="none")
+    return pl.when(waits).then(before).otherwise("start_ns")
 
 
 def idle_ns(found: Steps) -> tuple[int, ...]:
