@@ -76,7 +76,7 @@ def sweep(cell: Any, pair: Pair) -> None:
         link = stated_link(cell, pair)
     worst: list[list[float]] = []
     for kb in cell.params["sizes_kb"]:
-        region, size = f"{kb}kb", kb << 10
+        region, size = f"{kb}KiB", kb << 10
         kinds = pair.first.sweep_kinds(size)
         with cell.exclusively(region):
             us = turns(cell, {kind: partial(timed_sums, cell, pair, size, kind) for kind in kinds})
@@ -95,7 +95,7 @@ def sweep(cell: Any, pair: Pair) -> None:
         cell.sample(region, "link_share", "%", rate)
         if _GOAL_KB[0] <= kb <= _GOAL_KB[1]:
             worst.append(of_nccl)
-    cell.sample("8kb-1mb", "best_of_nccl", "×", [max(each) for each in zip(*worst, strict=True)])
+    cell.sample("8KiB-1MiB", "best_of_nccl", "×", [max(each) for each in zip(*worst, strict=True)])
 
 
 def stated_link(cell: Any, pair: Pair) -> Facts:

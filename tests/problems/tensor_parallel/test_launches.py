@@ -163,14 +163,14 @@ assert cell.facts["model_ms_8.one-shot"] > cell.facts["model_ms_4.one-shot"] > 2
 
 cell = Cell(turns=3, batches_a_turn=4, sizes_kb=[1, 8, 1024])
 in_turn.sweep(cell, pair)
-assert abs(median(cell.samples["8kb", "packed_us"]) - (4.0 + 8192 / 400e3)) < 1e-9
-assert cell.facts["best.1024kb"] == "packed"
+assert abs(median(cell.samples["8KiB", "packed_us"]) - (4.0 + 8192 / 400e3)) < 1e-9
+assert cell.facts["best.1024KiB"] == "packed"
 worst = (4.0 + (1 << 20) / 400e3) / (20.0 + (1 << 20) / 400e3)
-assert abs(median(cell.samples["8kb-1mb", "best_of_nccl"]) - worst) < 1e-9
-assert abs(median(cell.samples["1024kb", "fused_adds_us"]) - 1.0) < 1e-9
-assert ("8kb", "fused_us") not in cell.samples
+assert abs(median(cell.samples["8KiB-1MiB", "best_of_nccl"]) - worst) < 1e-9
+assert abs(median(cell.samples["1024KiB", "fused_adds_us"]) - 1.0) < 1e-9
+assert ("8KiB", "fused_us") not in cell.samples
 wire = 8192 / 400e3
-assert abs(median(cell.samples["8kb", "link_share"]) - 100 * wire / (4.0 + wire)) < 1e-9
+assert abs(median(cell.samples["8KiB", "link_share"]) - 100 * wire / (4.0 + wire)) < 1e-9
 """
 
 KEPT = """

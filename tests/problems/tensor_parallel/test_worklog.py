@@ -80,13 +80,13 @@ def stated(batch: int) -> dict[str, float]:
 
 
 def swept(sizes_kb: list[int]) -> Series:
-    found = linked() | {("8kb-1mb", "best_of_nccl"): 0.4}
+    found = linked() | {("8KiB-1MiB", "best_of_nccl"): 0.4}
     for kb in sizes_kb:
         floor = FLOOR_US + kb * 1.024 / 380
         values = {"floor_us": floor, "nccl_us": 12 + floor, "packed_us": 1.5 + 2 * floor}
         values |= {"one_shot_us": 3 + floor, "two_shot_us": 5 + floor, "best_of_nccl": 0.4}
         values["link_share"] = 85 if kb > 1 << 12 else 20
-        found |= {(f"{kb}kb", name): value for name, value in values.items()}
+        found |= {(f"{kb}KiB", name): value for name, value in values.items()}
     return found
 
 
