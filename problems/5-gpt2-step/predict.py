@@ -88,10 +88,10 @@ class Audit:
 
     @classmethod
     def of(cls, audit: dict[str, Any]) -> "Audit":
-        """Return what an audit's JSON says; ValueError where it has no measured ceilings."""
+        """Return what an audit's JSON says; SystemExit where it has no measured ceilings."""
         limits = audit["limits"]
         if not limits["dram_reached"] or not limits["tensor_reached"]:
-            raise ValueError("the audit has no measured ceilings: run harness calibrate first")
+            raise SystemExit("the audit has no measured ceilings: run harness calibrate first")
         gb_s = limits["dram_gb_s"] * min(_TARGET, limits["dram_reached"])
         return cls(audit["rows"], gb_s, limits["bf16_tflop_s"] * limits["tensor_reached"])
 

@@ -22,7 +22,8 @@ from harness.probe.cell import Cell
 PREDICTIONS = Path(__file__).with_name("predictions.json")
 _LAST = 20
 _BY_OPERATOR = ("torch", "ncu")
-"""Captures of a step without its graph, in which kernels have no operators: it has the same."""
+"""Captures that record steps without their CUDA graph: they tell operators only of kernels that the
+host launches one by one, and the graph replays the same kernels."""
 
 
 def main() -> None:
