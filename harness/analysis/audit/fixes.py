@@ -10,7 +10,7 @@ _NEAR = 0.70
 _BY_FAMILY = {
     "optimizer/foreach": "fused optimizer (fused=True), or the step in backward",
     "softmax": "fused or chunked cross entropy; fused attention",
-    "attention": "another attention backend",
+    "attention": "compare attention backends: torch.nn.attention.sdpa_kernel",
     "norm": "fuse with its neighbours: torch.compile, or a hand-written kernel",
     "elementwise": "fuse with its neighbours: torch.compile",
     "triton: pointwise": "fuse further, or into a GEMM's epilogue",

@@ -1,9 +1,8 @@
 """Predicted against achieved: what each fix was expected to save, and what it saved."""
 
-import itertools
 import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.analysis import students_t
@@ -22,13 +21,14 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Entry:
-    """One fix: ``saved`` is the time of ``before`` less that of ``variant``, None if not measured.
+    """Fixes: ``saved`` is the time of ``before`` less that of the last of ``variants``.
 
-    ``half_width``: of the 95 % interval over rounds, None of a single round. ``predicted``: None
-    where nothing was. All in the metric's unit.
+    ``saved`` is None if that was not measured. ``half_width``: of the 95 % interval over rounds,
+    None of a single round. ``predicted``: of all ``variants`` together, None where nothing was. All
+    in the metric's unit.
     """
 
-    variant: str
+    variants: tuple[str, ...]
     before: str
     predicted: float | None
     saved: float | None
@@ -54,15 +54,27 @@ def entries(
     predicted: str,
     variants: Sequence[str],
     ratio: Ratio | None = None,
+    joined: Collection[str] = (),
 ) -> tuple[Entry, ...]:
     """Return an entry for each variant after the first: what it saves against the one before.
 
-    ``metric`` is the time, ``predicted`` the metric that holds the predicted saving. A saving is
-    the difference of two times, or of two ratios in units of the reference's mean time: of both,
-    that with the narrower interval.
+    A variant of ``joined`` shares the entry of the variant after it. ``metric`` is the time,
+    ``predicted`` the metric that holds the predicted saving. A saving is the difference of two
+    times, or of two ratios in units of the reference's mean time: of both, that with the narrower
+    interval.
     """
-    pairs = itertools.pairwise(variants)
-    return tuple(_entry(metrics, case, metric, predicted, pair, ratio) for pair in pairs)
+    steps = _steps(variants, joined)
+    return tuple(_entry(metrics, case, metric, predicted, step, ratio) for step in steps)
+
+
+def _steps(variants: Sequence[str], joined: Collection[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the variants of each entry, behind the one that they are held against."""
+    step = [variants[0]]
+    for variant in variants[1:]:
+        step.append(variant)
+        if variant not in joined:
+            yield tuple(step)
+            step = [variant]
 
 
 def _entry(
@@ -70,10 +82,11 @@ def _entry(
     case: str,
     metric: str,
     predicted: str,
-    pair: tuple[str, str],
+    step: tuple[str, ...],
     ratio: Ratio | None,
 ) -> Entry:
-    before, variant = pair
+    before, *fixes = step
+    variant = fixes[-1]
     saved, half_width = _mean(list(_by_round(metrics, case, metric, before, variant)))
     unit = ratio and _mean_time(metrics, case, metric, ratio.reference)
     if ratio and unit:
@@ -81,8 +94,10 @@ def _entry(
         paired, width = _mean([unit * share for share in shares])
         if width is not None and (half_width is None or width < half_width):
             saved, half_width = paired, width
-    expected = metrics.get(predicted, variant, case).value
-    return Entry(variant, before, expected, saved, half_width)
+    known = [metrics.get(predicted, name, case).value for name in fixes]
+    expected = [value for value in known if value is not None]
+    whole = sum(expected) if len(expected) == len(fixes) else None
+    return Entry(tuple(fixes), before, whole, saved, half_width)
 
 
 def _mean(savings: Sequence[float]) -> tuple[float | None, float | None]:

@@ -55,15 +55,17 @@ def ledger(
     variants: Sequence[VariantName],
     ratio: MetricName | None = None,
     reference: VariantName | None = None,
+    joined: Sequence[VariantName] = (),
 ) -> Markdown:
     """Return a row a variant after the first: what it was predicted to save, and what it saved.
 
-    ``metric`` is the time of a step, ``predicted`` the metric that holds the prediction. ``ratio``:
-    the metric of a step's time over that of ``reference``, measured in turns in one process; a
-    saving is taken from the times or from the ratios, whichever interval is narrower.
+    A variant of ``joined`` shares the row of the variant after it. ``metric`` is the time of a
+    step, ``predicted`` the metric that holds the prediction. ``ratio``: the metric of a step's time
+    over that of ``reference``, measured in turns in one process; a saving is taken from the times
+    or from the ratios, whichever interval is narrower.
     """
     paired = ledgers.Ratio(ratio, reference) if ratio and reference else None
-    found = ledgers.entries(page.metrics, case, metric, predicted, variants, paired)
+    found = ledgers.entries(page.metrics, case, metric, predicted, variants, paired, joined)
     if all(entry.saved is None for entry in found):
         return not_measured("Predicted and measured savings")
     unit = page.problem.metric(metric).unit
@@ -74,7 +76,8 @@ def ledger(
         if entry.saved is not None and entry.half_width is not None:
             shown[1] += f" ± {number(entry.half_width, 2)}"
         error = _NONE if entry.error is None else f"{100 * entry.error:.0f} %"
-        rows.append([escape(page.problem.variants[entry.variant].label), *shown, error])
+        labels = [page.problem.variants[name].label for name in entry.variants]
+        rows.append([escape("; ".join(labels)), *shown, error])
     head = ["fix", f"predicted, {unit}", f"saved, {unit}", "error of the prediction"]
     middle = ledgers.median_error(found)
     said = [] if middle is None else [f"Median error of the predictions: {100 * middle:.0f} %."]

@@ -1,6 +1,7 @@
 """A page's audit of a cell, and its ledger of predictions."""
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -81,11 +82,11 @@ def timed(
     return cells, times, facts
 
 
-def ledger(problem: Problem, *of: tuple[list[Row], list[Row], list[Row]], **paired: str) -> str:
+def ledger(problem: Problem, *of: tuple[list[Row], list[Row], list[Row]], **options: Any) -> str:
     parts = [[row for one in of for row in one[place]] for place in range(3)]
     evidence = tables(cells=parts[0], samples=parts[1], facts=parts[2])
-    names = ["slow", "fast"]
-    return sections.ledger(page(problem, evidence), "small", "step", "expected", names, **paired)
+    names = [each for each in ("slow", "fast", "faster") if each in problem.variants]
+    return sections.ledger(page(problem, evidence), "small", "step", "expected", names, **options)
 
 
 def test_a_prediction_is_held_against_what_each_round_saved(predicting: Problem) -> None:
@@ -102,6 +103,21 @@ def test_of_what_saves_no_more_than_its_interval_there_is_no_error(predicting: P
     (row,) = rows_of(shown)[1:]
     assert row[-1] == "–"
     assert "Median error" not in shown
+
+
+def test_joined_fixes_share_a_row_of_their_sums(predicting: Problem) -> None:
+    third = predicting.variants["fast"].model_copy(update={"label": "Faster"})
+    known = predicting.model_copy(update={"variants": predicting.variants | {"faster": third}})
+    shown = ledger(
+        known,
+        timed("slow", None, 10.0, 11.0, 12.0),
+        timed("fast", 1.5, 9.0, 12.0, 9.0),  # waits for something else
+        timed("faster", 2.0, 6.0, 7.0, 8.0),
+        joined=["fast"],
+    )
+    (row,) = rows_of(shown)[1:]
+    assert row == ["Fast; Faster", "3.5", "4 ± 0", "12 %"]
+    assert "Together: 3.5 ms predicted, 4 ms saved." in shown
 
 
 def with_ratios(
