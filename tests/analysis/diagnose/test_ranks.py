@@ -69,6 +69,25 @@ def test_a_rank_that_is_late_now_and_then_is_no_straggler(seldom: int, named: bo
     assert (straggler is not None and straggler.stake >= 0.05) == named
 
 
+@pytest.mark.parametrize("starved", [False, True])
+def test_communication_leaves_nothing_unsaid_unless_more_is_idle(starved: bool) -> None:
+    # Ranks take turns in being late by 120 µs. Compute is 89 %, communication alone 10 %: too much
+    # for a healthy program, though without the waits it is 4 %.
+    ranks = Program(), Program(device=1)
+    for turn in range(TURNS):
+        for at, rank in enumerate(ranks):
+            rank.launch(800 * US + (120 * US if turn % 2 == at else 0))
+        begun = [rank.ends + APART for rank in ranks]
+        for rank, begin in zip(ranks, begun, strict=True):
+            rank.launch(max(begun) - begin + 40 * US, COLLECTIVE)
+            if starved:  # of what the capture does not say
+                rank.wait_for(rank.ends + 200 * US)
+    found = findings(*(rank.capture(str(at)) for at, rank in enumerate(ranks)))
+    communicating = found["exposed-communication"]
+    assert communicating.stake < 0.05 < communicating.evidence[0].value / 100
+    assert next(iter(found)) == ("abstain" if starved else "exposed-communication")
+
+
 def overlapped(late: int) -> tuple[Program, Program]:
     """Return two ranks that sum one layer beside the next, to which the second comes later.
 

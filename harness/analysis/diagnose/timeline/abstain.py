@@ -1,7 +1,8 @@
 """Said of a timeline that is neither healthy nor explained, with what to record instead.
 
 Idle time whose launching calls are missing cannot be explained; operations that were queued and
-waited point at what the capture does not hold; causes that appear once are no steady state.
+waited point at what the capture does not hold; causes that appear once are no steady state. Where
+kernels and communication fill BUSY of the time, the capture says enough: their findings follow.
 """
 
 from collections.abc import Iterator
@@ -32,8 +33,16 @@ def _reserving(view: TimelineView) -> float:
     return view.idle(idle_causes.ALLOCATE)
 
 
+def _communicates(view: TimelineView) -> bool:
+    """Return whether communication takes what kernels leave, but for less than a tenth."""
+    alone = view.fraction(sum(track.communication_ns for track in view.tracks))
+    return alone >= thresholds.MATTERS and view.compute + alone >= thresholds.BUSY
+
+
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time that no finding can explain, and the captures that would explain it."""
+    if _communicates(view):
+        return
     rows = view.large_copies((copies.UNKNOWN,))
     unknown = view.fraction(sum(track.alone_ns(part, besides=_KNOWN) for track, part in rows))
     doubts = [
