@@ -39,6 +39,7 @@ SECTIONS = {
     "sweep": "harness.report.sections.sweep:sweep",
     "shares": "harness.report.sections.sweep:shares",
     "regions": "harness.report.sections.regions:regions",
+    "tally": "harness.report.sections.tally:tally",
     "scatter": "harness.report.sections.scatter:scatter",
     "region_bars": "harness.report.sections.regions:region_bars",
     "gpu_timeline": "harness.report.sections.gpu_timeline:gpu_timeline",
