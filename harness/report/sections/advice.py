@@ -14,6 +14,7 @@ from harness.report.sections.claims import link
 
 _HEAD = ["do this", "you gain", "it holds for", "it costs", "claim"]
 _SHOWN = ("reproduced", "inconclusive")
+_MOST_LABELS = 4
 
 
 def advice(page: Page) -> Markdown:
@@ -121,12 +122,20 @@ def _left_out(problem: Problem, results: Sequence[ClaimResult]) -> Markdown:
     if not reasons:
         return Markdown("")
     labels: dict[str, list[str]] = {}
-    for name, why in reasons.items():
-        labels.setdefault(why, []).append(escape(problem.variants[name].label))
+    for name, variant in problem.variants.items():
+        if name in reasons:
+            labels.setdefault(reasons[name], []).append(escape(variant.label))
     parts = (
-        f"{prose(why[:1].upper() + why[1:])}: {'; '.join(alike)}." for why, alike in labels.items()
+        f"{prose(why[:1].upper() + why[1:])}: {_listed(alike)}." for why, alike in labels.items()
     )
     return Markdown(f"*No alternatives. {' '.join(parts)}*")
+
+
+def _listed(labels: Sequence[str]) -> str:
+    """Return labels in a row; of more than ``_MOST_LABELS`` how many, the first and the last."""
+    if len(labels) <= _MOST_LABELS:
+        return "; ".join(labels)
+    return f"{len(labels)} variants, from “{labels[0]}” to “{labels[-1]}”"
 
 
 def _unmeasured(results: Sequence[ClaimResult]) -> Markdown:

@@ -48,6 +48,15 @@ def test_variants_that_are_left_out_for_one_reason_stand_together(study: Problem
     assert "*No alternatives. It needs root: Other; c. It is slower: b.*" in shown
 
 
+def test_of_many_variants_left_out_alike_the_first_and_the_last_are_named(study: Problem) -> None:
+    other = study.variants["other"]
+    more = {name: other.model_copy(update={"label": name}) for name in "bcde"}
+    study = study.model_copy(update={"variants": study.variants | more})
+    why = dict.fromkeys(("e", "d", "c", "b", "other"), "comes later")  # not the study's order
+    shown = advice.advice(judged(changed(study, but=why), CLEAR))
+    assert "*No alternatives. Comes later: 5 variants, from “Other” to “e”.*" in shown
+
+
 def test_advice_that_is_refuted_is_no_advice_and_its_claim_says_what_is_better(
     study: Problem,
 ) -> None:
