@@ -61,7 +61,10 @@ def _nothing(captures: Sequence[Capture]) -> Finding:
 
 def conclusions(family: Family, view: Any) -> list[Finding]:
     """Return the findings of one view, most important first."""
-    found = [finding for module in family.modules() for finding in module.found(view)]
+    every = (finding for module in family.modules() for finding in module.found(view))
+    found = [
+        finding for finding in every if finding.share is None or finding.share >= thresholds.SEEN
+    ]
     undecided = list(family.module(ABSTAIN).found(view))
     if any(finding.stake >= thresholds.MATTERS for finding in found):
         return _ranked([*undecided, *found])

@@ -5,6 +5,10 @@ MATTERS = 0.05
 one is healthy. Repeated runs of one process differ by 1 to 3 % (docs/statistics.md), so a smaller
 gain would not be seen."""
 
+SEEN = 0.01
+"""Of the subject's time: a cause that explains less is not listed, as repeated runs of one process
+differ by 1 to 3 % (docs/statistics.md)."""
+
 REPEATED = 3
 """Gaps that a cause must explain, and one a measured step: what happened once or twice is not the
 steady state."""

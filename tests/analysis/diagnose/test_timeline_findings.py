@@ -486,3 +486,15 @@ def test_no_time_is_explained_twice(actions: list[tuple[str, int, int, bool]], t
 def test_all_findings_on_timelines_are_tried_here() -> None:
     (family,) = (each for each in FAMILIES if each.name == "timeline")
     assert {each.KIND.id for each in family.modules()} == PROGRAMS.keys() | {"straggler"}
+
+
+@pytest.mark.parametrize(("kernel_ns", "listed"), [(3 * MS, False), (300 * US, True)])
+def test_a_cause_of_less_time_than_runs_differ_by_is_not_listed(
+    kernel_ns: int, listed: bool
+) -> None:
+    program = Program()
+    for _ in range(40):
+        program.launch(kernel_ns)
+        program.synchronise()  # 10 µs until the next kernel starts: 0.3 or 3 % of the time
+    names = [each.id for each in conclude.diagnose([program.capture()]).findings]
+    assert names == (["healthy", "host-sync"] if listed else ["healthy"])
