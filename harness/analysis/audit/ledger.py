@@ -95,9 +95,8 @@ def _entry(
         if width is not None and (half_width is None or width < half_width):
             saved, half_width = paired, width
     known = [metrics.get(predicted, name, case).value for name in fixes]
-    expected = [value for value in known if value is not None]
-    whole = sum(expected) if len(expected) == len(fixes) else None
-    return Entry(tuple(fixes), before, whole, saved, half_width)
+    expected = None if None in known else sum(filter(None, known))
+    return Entry(tuple(fixes), before, expected, saved, half_width)
 
 
 def _mean(savings: Sequence[float]) -> tuple[float | None, float | None]:

@@ -102,6 +102,11 @@ class TimelineView:
         """Return the fraction of the devices' time in which they compute."""
         return self.fraction(sum(track.compute_ns for track in self.tracks))
 
+    @property
+    def communication(self) -> float:
+        """Return the fraction of the devices' time in which they only communicate."""
+        return self.fraction(sum(track.communication_ns for track in self.tracks))
+
     def count(self, cause: str) -> int:
         """Return how many gaps hold idle time of a cause."""
         return sum(len(track.gaps_ns(cause)) for track in self.tracks)

@@ -39,9 +39,10 @@ def regions(
     head = ["", *(_title(page.problem, name) for name in metrics), *facts]
     head += ["of the datasheet's peak"] if peak else []
     rows = []
-    shown = names(page.metrics, place, only)
-    if lowest is not None:
-        shown = _lowest(page, place, shown, metrics[0], facts[0])[:lowest]
+    if lowest is None:
+        shown = names(page.metrics, place, only)
+    else:
+        shown = _lowest(page, place, only, metrics[0], facts[0])[:lowest]
     for region in shown:
         columns = [name if "@" in name else f"{name}@{region}" for name in metrics]
         values = [page.metrics.get(name, *place) for name in columns]
@@ -86,12 +87,20 @@ def names(metrics: Metrics, place: Place, only: Sequence[str] = ()) -> list[str]
     return [region for region in every if not only or region in only]
 
 
-def _lowest(page: Page, place: Place, regions: Sequence[str], metric: str, fact: str) -> list[str]:
+def stated(page: Page, place: Place, fact: str, only: Sequence[str] = ()) -> dict[str, str]:
+    """Return the text of a fact by region, of the regions that state it, in the order of names."""
+    texts = {
+        region: page.metrics.text(f"{fact}.{region}", *place)
+        for region in names(page.metrics, place, only)
+    }
+    return {region: text for region, text in texts.items() if text}
+
+
+def _lowest(page: Page, place: Place, only: Sequence[str], metric: str, fact: str) -> list[str]:
     """Return the regions that state the fact, the lowest value of the metric first."""
     values = {
         region: page.metrics.get(f"{metric}@{region}", *place).value
-        for region in regions
-        if page.metrics.text(f"{fact}.{region}", *place)
+        for region in stated(page, place, fact, only)
     }
     found = {region: value for region, value in values.items() if value is not None}
     return sorted(found, key=lambda region: found[region])

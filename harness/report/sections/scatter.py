@@ -8,7 +8,7 @@ from harness.report.axes import DecadeAxis
 from harness.report.chart import FAINT, HEIGHT, SERIES, WIDTH, Rows, svg
 from harness.report.escape import Markdown
 from harness.report.page import Page
-from harness.report.sections.regions import names
+from harness.report.sections.regions import stated
 
 Place = tuple[VariantName, CaseName]
 """A variant and a case."""
@@ -45,11 +45,10 @@ def draw_scatter(
 ) -> str | None:
     """Return the figure as SVG, None where no region has both numbers and a kind."""
     rows: Rows = []
-    for region in names(page.metrics, place):
-        text = page.metrics.text(f"{kind}.{region}", *place)
+    for region, text in stated(page, place, kind).items():
         across = page.metrics.get(f"{over}@{region}", *place).value
         upward = page.metrics.get(f"{metric}@{region}", *place).value
-        if text and across and upward:
+        if across and upward:
             rows.append({"kind": text, "across": across, "upward": upward})
     if not rows:
         return None

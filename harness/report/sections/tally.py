@@ -8,7 +8,7 @@ from harness.report.arguments import CaseName, MetricName, VariantName
 from harness.report.escape import Markdown, escape, table
 from harness.report.numbers import number
 from harness.report.page import Page, not_measured
-from harness.report.sections.regions import names
+from harness.report.sections.regions import stated
 
 _ALL = "all"
 
@@ -24,10 +24,9 @@ def tally(
     """
     place = (variant, case)
     kinds: dict[str, list[Measured]] = {_ALL: []}
-    for region in names(page.metrics, place):
-        text = page.metrics.text(f"{kind}.{region}", *place)
+    for region, text in stated(page, place, kind).items():
         value = page.metrics.get(f"{metric}@{region}", *place)
-        if text and value.value is not None:
+        if value.value is not None:
             kinds[_ALL].append(value)
             kinds.setdefault(text, []).append(value)
     if not kinds[_ALL]:

@@ -34,8 +34,8 @@ def _reserving(view: TimelineView) -> float:
 
 
 def _communicates(view: TimelineView) -> bool:
-    """Return whether communication takes what kernels leave, but for less than a tenth."""
-    alone = view.fraction(sum(track.communication_ns for track in view.tracks))
+    """Return whether kernels and communication fill the time, and communication matters."""
+    alone = view.communication
     return alone >= thresholds.MATTERS and view.compute + alone >= thresholds.BUSY
 
 

@@ -41,7 +41,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
     alone = exposed if waited is None else max(exposed - waited.total_ns, 0)
     share = view.fraction(alone)
     evidence = (
-        view.percent("time in communication alone", view.fraction(exposed), thresholds.MATTERS),
+        view.percent("time in communication alone", view.communication, thresholds.MATTERS),
         view.percent("of it, the wait for the last rank", 1 - alone / exposed)
         if waited
         else view.number("ranks recorded", len(view.tracks), "", 2),
