@@ -11,6 +11,8 @@ _CORES_A_JOB = 2
 """A cell that sets up is one busy Python thread, and compiles beside it."""
 _HOST_BYTES_A_JOB = 8 << 30
 _SHARE_OF_GPU = 0.95
+_SIDE_BY_SIDE = 2
+"""The rank of cells that bear others beside them; lower ranks start earlier, each by itself."""
 
 
 def most_jobs(target: Target) -> int:
@@ -27,12 +29,13 @@ def most_jobs(target: Target) -> int:
 class Queue:
     """Hands out cells in their order to threads, ``jobs`` at a time and as GPU memory bears.
 
-    Cells that are ``alone`` come first, with nobody beside them. With ``caches`` the first cell of
-    a case that uses a variant's caches makes them, and the others of that case wait for it.
+    Cells that are ``alone`` come first, then those that load the host, with nobody beside them: a
+    cell that sets up takes cores. With ``caches`` the first cell of a case that uses a variant's
+    caches makes them, and the others of that case wait for it.
     """
 
     def __init__(self, cells: Sequence[Cell], jobs: int, target: Target, *, caches: bool) -> None:
-        self._waiting = sorted(cells, key=lambda cell: not cell.alone)
+        self._waiting = sorted(cells, key=_rank)
         self._running: list[Cell] = []
         self._making: set[tuple[str, str]] = set()
         self._made: set[tuple[str, str]] = set()
@@ -78,9 +81,9 @@ class Queue:
             self._changed.notify_all()
 
     def _may_start(self, cell: Cell) -> bool:
-        if cell.alone or any(other.alone for other in self._running):
+        if any(_rank(other) < _SIDE_BY_SIDE for other in (cell, *self._running)):
             return not self._running
-        if any(waiting.alone for waiting in self._waiting):
+        if any(_rank(waiting) < _SIDE_BY_SIDE for waiting in self._waiting):
             return False
         caches = self._caches and _of(cell) not in self._made and _of(cell) in self._making
         return len(self._running) < self._jobs and self._fits(cell) and not caches
@@ -96,6 +99,12 @@ class Queue:
 def exporters(jobs: int) -> int:
     """Return how many profilers' exports may run beside the jobs; none beside a single job."""
     return max(1, jobs // 4) if jobs > 1 else 0
+
+
+def _rank(cell: Cell) -> int:
+    if cell.alone:
+        return 0
+    return 1 if cell.loads_host else _SIDE_BY_SIDE
 
 
 def _of(cell: Cell) -> tuple[str, str]:

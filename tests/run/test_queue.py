@@ -76,6 +76,20 @@ def test_a_cell_that_is_alone_has_nobody_beside_it(cells: list[Cell], with_gpu: 
     assert started(queue) == ["slow 0", "fast 1", "slow 1"]
 
 
+def test_cells_that_load_the_host_follow_those_alone_with_nobody_beside_them(
+    cells: list[Cell], with_gpu: Target
+) -> None:
+    cells[1] = replace(cells[1], loads_host=True)
+    cells[2] = replace(cells[2], alone=True)
+    queue = Queue(cells, 4, with_gpu, caches=False)
+    for name in ("fast 1", "fast 0"):
+        first = queue.take()
+        assert first and f"{first.variant} {first.round}" == name
+        assert queue.offer() is None
+        queue.leave(first)
+    assert started(queue) == ["slow 0", "slow 1"]
+
+
 def test_cells_side_by_side_fit_into_the_gpus_memory(cells: list[Cell], with_gpu: Target) -> None:
     assert with_gpu.gpu
     third = [replace(cell, gpu_bytes=with_gpu.gpu.memory_bytes / 3) for cell in cells]
