@@ -73,7 +73,7 @@ class Target(Record):
 
 
 class Git(Record):
-    """The checkout's commit and whether files differ from it; None outside a checkout."""
+    """The checkout's commit, and whether files but reports differ from it; None outside one."""
 
     commit: str | None = None
     changed: bool | None = None

@@ -35,7 +35,7 @@ class Cell:
     ``alone``: no other cell may set itself up meanwhile, because this one tunes kernels by timing.
     ``paired``: it compares within itself, so it is not tried again where the GPU was held back.
     ``gpus``: how many GPUs it uses; ``gpu_bytes``: the memory that it takes at most of each.
-    ``loads_host``: it loads what GPUs of one host share, so no other cell runs or sets up beside it.
+    ``loads_host``: it loads what the host's GPUs share, so no other cell runs or sets up beside it.
     ``caches``: the variant under whose name the code lies that it compiles.
     """
 

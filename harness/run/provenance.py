@@ -16,6 +16,8 @@ from harness.problem.model import Problem
 from harness.problem.plan import source_hash
 from harness.store import run_folder
 
+_BUT_REPORTS = (":(top)", ":(top,exclude)reports")
+
 
 def origin_of(
     problem: Problem, engine: Engine, arguments: Arguments, ceilings: Ceilings | None = None
@@ -56,12 +58,16 @@ def note_resumed(run: run_folder.Run, origin: Origin) -> None:
 
 
 def _git(folder: Path) -> Git:
-    """Return the checkout's commit; one without file contents (a partial clone) is enough."""
+    """Return the checkout's commit; one without file contents (a partial clone) is enough.
+
+    The reports do not count as changes: no run reads them, and the run before may have written one.
+    """
     # No fetch of contents that are not here, no lock that another run may hold, any owner.
     git = ["env", "GIT_NO_LAZY_FETCH=1", "git", "--no-optional-locks", "-c", "safe.directory=*"]
     try:
         commit = process.output([*git, "rev-parse", "HEAD"], cwd=folder)
-        changes = process.output([*git, "status", "--porcelain", "--no-renames"], cwd=folder)
+        status = [*git, "status", "--porcelain", "--no-renames", "--", *_BUT_REPORTS]
+        changes = process.output(status, cwd=folder)
     except HarnessError:
         return Git()
     return Git(commit=commit, changed=bool(changes))

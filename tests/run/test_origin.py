@@ -39,6 +39,9 @@ def noted(checkout: Path) -> Git:
 def test_the_commit_is_noted_and_whether_files_differ(checkout: Path) -> None:
     commit = git(checkout, "rev-parse", "HEAD")
     assert noted(checkout) == Git(commit=commit, changed=False)
+    (checkout / "reports").mkdir()
+    (checkout / "reports" / "README.md").write_text("of the run before")
+    assert noted(checkout) == Git(commit=commit, changed=False)
     (checkout / "new.txt").write_text("x")
     assert noted(checkout) == Git(commit=commit, changed=True)
 
