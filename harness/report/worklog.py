@@ -16,7 +16,7 @@ from typing import Any, Self
 from harness import process
 from harness.errors import ManifestError, UsageError
 from harness.references import resolve
-from harness.report import arguments, source_text
+from harness.report import arguments, paragraphs, source_text
 from harness.report.page import Page
 from harness.report.sections import SECTIONS
 from harness.report.template.channel import Channel, Message, packed, unpacked
@@ -67,7 +67,7 @@ class Templates:
         """
         conversation = _Conversation(self._channel, template, page)
         try:
-            return conversation.hold()
+            return paragraphs.joined(conversation.hold())
         except _TemplateError as error:
             raise error.mistake from None
         except TimeoutError:
