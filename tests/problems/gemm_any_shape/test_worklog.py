@@ -196,7 +196,7 @@ def test_the_first_screen_and_the_walk_are_as_short_as_their_readers_time(
 
 
 def words(markdown: str) -> int:
-    visible = re.sub(r"!\[[^]]*\]\([^)]*\)|(?<=\])\([^)]*\)|<[^>]+>|\|", " ", markdown)
+    visible = re.sub(r"!\[[^]]*\]\([^)]*\)|(?<=\])\([^)]*\)|</?\w[^>\n]*>|\|", " ", markdown)
     return sum(any(map(str.isalnum, word)) for word in visible.split())
 
 

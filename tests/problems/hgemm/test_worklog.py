@@ -170,7 +170,7 @@ def swallowed(text: str) -> list[str]:
 
 
 def words(markdown: str) -> int:
-    visible = re.sub(r"!\[[^]]*\]\([^)]*\)|(?<=\])\([^)]*\)|<[^>]+>|\|", " ", markdown)
+    visible = re.sub(r"!\[[^]]*\]\([^)]*\)|(?<=\])\([^)]*\)|</?\w[^>\n]*>|\|", " ", markdown)
     return sum(any(map(str.isalnum, word)) for word in visible.split())
 
 
