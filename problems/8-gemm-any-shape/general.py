@@ -328,9 +328,7 @@ class Library:
         ]
         numbers = map(ctypes.c_int, plan.computed(problem).shape)
         parameters, keep = arguments([*maps, ctypes.c_void_p(c.address), *numbers])
-        sharing = math.prod(step.cluster)
-        cluster = plan.units // plan.spread * sharing
-        config = configured(step, plan.units * sharing, cluster, pdl=self._pdl)
+        config = configured(step, plan.units, plan.units // plan.spread, pdl=self._pdl)
         return Launch(self._function(step), config, parameters, keep)
 
     def _sum(self, plan: Plan, problem: Problem, c: Matrix) -> Launch:
