@@ -2,7 +2,8 @@
 
 The device waits for the thread that launches its next operation. What that thread did decides:
 
-- in a range of data loading: DATA; in one of compilation, or loading code: COMPILE
+- in a range of data loading: DATA; in one of compilation, or loading code: COMPILE; but the moment
+  between two operations that it had queued before is a BOUNDARY
 - outside CUDA, waiting in the operating system while no other thread launches: DATA
 - in a call that reserves or frees memory of the driver's: ALLOCATE
 - in a synchronising call, or in one that copies and returns when it is done: SYNCHRONISE
@@ -122,11 +123,12 @@ def _decided(known: pl.DataFrame, *, host_is_ahead: bool) -> pl.DataFrame:
     long = (state == host_state.OUTSIDE) & pl.col("named").is_null() & long
     early = pl.col("start_ns") == pl.col("began_ns")
     queued = (state == host_state.LAUNCHED) & (early | (length > LATENCY_NS))
+    boundary = queued & (length <= BOUNDARY_NS)
     host_ns = pl.when(long).then(length).otherwise(0)
     mostly_host = host_ns.sum().over("gap") * 2 > pl.col("gap_ns")
     after_wait = pl.when("pageable").then(_cause(PAGEABLE)).otherwise(_cause(SYNCHRONISE))
     short = (
-        pl.when(queued | ((state == host_state.UNKNOWN) & launched), length <= BOUNDARY_NS)
+        pl.when(boundary | ((state == host_state.UNKNOWN) & launched & (length <= BOUNDARY_NS)))
         .then(_cause(BOUNDARY))
         .when(state == host_state.UNKNOWN)
         .then(_cause(UNKNOWN))
@@ -147,7 +149,7 @@ def _decided(known: pl.DataFrame, *, host_is_ahead: bool) -> pl.DataFrame:
         .otherwise(_cause(LAUNCH))
     )
     cause = (
-        pl.when(pl.col("named").is_not_null())
+        pl.when(pl.col("named").is_not_null() & ~boundary)
         .then(pl.col("named"))
         .when(kind == host_calls.ALLOCATE)
         .then(_cause(ALLOCATE))

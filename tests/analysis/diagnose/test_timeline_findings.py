@@ -261,6 +261,20 @@ def test_a_host_that_waits_for_another_thread_is_not_one_that_computes() -> None
         assert any("sem_clockwait" in each.metric for each in first.evidence) == waits
 
 
+def test_moments_between_queued_kernels_are_no_waits_for_input() -> None:
+    """The host fetches the next batch while the kernels of this one run, a moment apart."""
+    program = Program()
+    for _ in range(TURNS):
+        with program.marked("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"):
+            program.work(3 * MS)
+        for _ in range(100):
+            program.launch(20 * US)
+    first = diagnosed(program).findings[0]
+    assert first.id == "data-starved"
+    gaps = next(each.value for each in first.evidence if each.metric == "gaps with such a wait")
+    assert gaps <= TURNS
+
+
 def test_a_host_that_waits_while_another_thread_launches_is_not_starved() -> None:
     """As one that calls backward() waits for autograd's thread."""
     program = ran(host_bound, sick=True)

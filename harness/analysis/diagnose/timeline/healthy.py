@@ -16,7 +16,7 @@ from harness.analysis.diagnose.timeline_view import TimelineView
 KIND = Kind(
     HEALTHY,
     "timeline",
-    "The GPU computes nearly all the time; what is left to gain is in its kernels.",
+    "The GPU computes nearly all the time; a further gain has to come from its kernels.",
 )
 _NEXT = "harness diagnose on an Nsight Compute report of the kernels that take the most time"
 

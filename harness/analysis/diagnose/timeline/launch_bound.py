@@ -4,8 +4,8 @@ It shows as idle time while the host is in launch calls, or between two calls fo
 dispatch takes (harness.analysis.idle_causes, LAUNCH), and as kernels that start within a few µs of
 their launch. A host that does other work between launches is host-bound; a host that was blocked
 before is a synchronisation. A chain of launches, not a few at the start of a step, makes it count.
-What is left in a CUDA graph is GRAPH_GAP_NS a kernel, and a launch for each wait of the host, which
-a graph cannot hold.
+A CUDA graph would keep GRAPH_GAP_NS a kernel, and a launch for each wait of the host, which it
+cannot hold.
 """
 
 from collections.abc import Iterator
