@@ -46,6 +46,13 @@ class Entry:
             return None
         return abs(self.predicted - self.saved) / abs(self.saved)
 
+    @property
+    def agrees(self) -> bool:
+        """Return whether the prediction lies within the interval of what was saved."""
+        if self.predicted is None or self.saved is None:
+            return False
+        return abs(self.predicted - self.saved) <= (self.half_width or 0.0)
+
 
 def entries(
     metrics: Metrics,

@@ -95,7 +95,24 @@ def test_a_prediction_is_held_against_what_each_round_saved(predicting: Problem)
     )
     (row,) = rows_of(shown)[1:]
     assert row == ["Fast", "5", "4 ± 0", "25 %"]
-    assert "*Median error of the predictions: 25 %. Together: 5 ms predicted, 4 ms saved.*" in shown
+    said = (
+        "Median error of the predictions: 25 %. 0 of 1 lie within the interval of what was saved."
+    )
+    assert f"*{said} Together: 5 ms predicted, 4 ms saved.*" in shown
+
+
+def test_predictions_within_the_interval_of_what_was_saved_are_counted(
+    predicting: Problem,
+) -> None:
+    """5, 4 and 3 ms are saved: 4 ± 2.5 at 95 %."""
+    rounds = (10.0, 11.0, 12.0)
+    for expected, count in ((6.0, 1), (7.0, 0)):
+        shown = ledger(
+            predicting, timed("slow", None, *rounds), timed("fast", expected, 5.0, 7.0, 9.0)
+        )
+        (row,) = rows_of(shown)[1:]
+        assert row[2] == "4 ± 2.5"
+        assert f"{count} of 1 lie within the interval of what was saved." in shown
 
 
 def test_of_what_saves_no_more_than_its_interval_there_is_no_error(predicting: Problem) -> None:
