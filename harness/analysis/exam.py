@@ -82,7 +82,7 @@ def answers(problem: Problem, metrics: Metrics) -> list[Answer]:
 
 
 def degraded(problem: Problem, metrics: Metrics) -> dict[str, list[str]]:
-    """Return what is named first where evidence is missing: piece of evidence to ids.
+    """Return the ids named first without each piece of evidence, by piece.
 
     An id counts where the piece was there to be removed, and where the whole evidence named the
     planted bottleneck first. The planted id is written as RIGHT, one that is true of each such
@@ -107,7 +107,7 @@ def outcome(named: str, known: str) -> str:
 
 
 def without_pieces(whole: Sequence[Capture]) -> dict[str, str]:
-    """Return what is named first without each of PIECES that the captures hold."""
+    """Return the id named first without each of PIECES that the captures hold, by piece."""
     named = {}
     for piece, removed in PIECES.items():
         fewer = [replace(each, tables=removed(each.tables)) for each in whole]

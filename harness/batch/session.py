@@ -92,7 +92,7 @@ class Batch:
         return unfinished(self.run, self.cells)
 
     def submit(self) -> list[str]:
-        """Submit what is left and no job has; return the new jobs' ids.
+        """Submit the unfinished cells that no job has; return the new jobs' ids.
 
         Jobs that an earlier call left are followed as well. ToolError if SLURM does not answer.
         """
@@ -210,7 +210,7 @@ def _check_resumable(run: Run, problem: Problem, profile: Profile) -> None:
 
 
 def _target(profile: Profile) -> Target:
-    """Return what is known of the nodes before a job has seen one."""
+    """Return the target as the profile describes it, before a job has seen a node."""
     name = profile.gpu or "CPU"
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     return Target(name=name, slug=slug, device=profile.device)
