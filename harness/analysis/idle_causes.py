@@ -123,12 +123,12 @@ def _decided(known: pl.DataFrame, *, host_is_ahead: bool) -> pl.DataFrame:
     long = (state == host_state.OUTSIDE) & pl.col("named").is_null() & long
     early = pl.col("start_ns") == pl.col("began_ns")
     queued = (state == host_state.LAUNCHED) & (early | (length > LATENCY_NS))
-    boundary = queued & (length <= BOUNDARY_NS)
+    brief = length <= BOUNDARY_NS
     host_ns = pl.when(long).then(length).otherwise(0)
     mostly_host = host_ns.sum().over("gap") * 2 > pl.col("gap_ns")
     after_wait = pl.when("pageable").then(_cause(PAGEABLE)).otherwise(_cause(SYNCHRONISE))
     short = (
-        pl.when(boundary | ((state == host_state.UNKNOWN) & launched & (length <= BOUNDARY_NS)))
+        pl.when(queued | ((state == host_state.UNKNOWN) & launched), brief)
         .then(_cause(BOUNDARY))
         .when(state == host_state.UNKNOWN)
         .then(_cause(UNKNOWN))
@@ -149,7 +149,7 @@ def _decided(known: pl.DataFrame, *, host_is_ahead: bool) -> pl.DataFrame:
         .otherwise(_cause(LAUNCH))
     )
     cause = (
-        pl.when(pl.col("named").is_not_null() & ~boundary)
+        pl.when(pl.col("named").is_not_null() & ~(queued & brief))
         .then(pl.col("named"))
         .when(kind == host_calls.ALLOCATE)
         .then(_cause(ALLOCATE))

@@ -11,8 +11,6 @@ _CORES_A_JOB = 2
 """A cell that sets up is one busy Python thread, and compiles beside it."""
 _HOST_BYTES_A_JOB = 8 << 30
 _SHARE_OF_GPU = 0.95
-_SIDE_BY_SIDE = 2
-"""The rank of cells that bear others beside them; lower ranks start earlier, each by itself."""
 
 
 def most_jobs(target: Target) -> int:
@@ -35,7 +33,7 @@ class Queue:
     """
 
     def __init__(self, cells: Sequence[Cell], jobs: int, target: Target, *, caches: bool) -> None:
-        self._waiting = sorted(cells, key=_rank)
+        self._waiting = sorted(cells, key=lambda cell: (not cell.alone, not _by_itself(cell)))
         self._running: list[Cell] = []
         self._making: set[tuple[str, str]] = set()
         self._made: set[tuple[str, str]] = set()
@@ -81,9 +79,9 @@ class Queue:
             self._changed.notify_all()
 
     def _may_start(self, cell: Cell) -> bool:
-        if any(_rank(other) < _SIDE_BY_SIDE for other in (cell, *self._running)):
+        if any(map(_by_itself, (cell, *self._running))):
             return not self._running
-        if any(_rank(waiting) < _SIDE_BY_SIDE for waiting in self._waiting):
+        if any(map(_by_itself, self._waiting)):
             return False
         caches = self._caches and _of(cell) not in self._made and _of(cell) in self._making
         return len(self._running) < self._jobs and self._fits(cell) and not caches
@@ -101,10 +99,8 @@ def exporters(jobs: int) -> int:
     return max(1, jobs // 4) if jobs > 1 else 0
 
 
-def _rank(cell: Cell) -> int:
-    if cell.alone:
-        return 0
-    return 1 if cell.loads_host else _SIDE_BY_SIDE
+def _by_itself(cell: Cell) -> bool:
+    return cell.alone or cell.loads_host
 
 
 def _of(cell: Cell) -> tuple[str, str]:

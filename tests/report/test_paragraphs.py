@@ -1,15 +1,14 @@
 """Pages as they are read without a renderer; what Markdown makes of them stays the same."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from harness.report.paragraphs import joined
+from tests.support.paths import ROOT
 
-REPORTS = sorted(Path("reports").glob("*/nvidia-h200/**/*.md"))
+REPORTS = sorted((ROOT / "reports").glob("*/nvidia-h200/**/*.md"))
 
 
 @pytest.mark.parametrize(

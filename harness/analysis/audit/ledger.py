@@ -47,11 +47,14 @@ class Entry:
         return abs(self.predicted - self.saved) / abs(self.saved)
 
     @property
-    def agrees(self) -> bool:
-        """Return whether the prediction lies within the interval of what was saved."""
-        if self.predicted is None or self.saved is None:
-            return False
-        return abs(self.predicted - self.saved) <= (self.half_width or 0.0)
+    def agrees(self) -> bool | None:
+        """Return whether the prediction lies within the saving's interval; None without an error.
+
+        Of a single round, which has no interval, it is None, too.
+        """
+        if self.saved is None or self.error is None or self.half_width is None:
+            return None
+        return self.error * abs(self.saved) <= self.half_width
 
 
 def entries(

@@ -81,10 +81,11 @@ def ledger(
     head = ["fix", f"predicted, {unit}", f"saved, {unit}", "error of the prediction"]
     middle = ledgers.median_error(found)
     said = [] if middle is None else [f"Median error of the predictions: {100 * middle:.0f} %."]
-    judged = [entry for entry in found if entry.error is not None and entry.half_width is not None]
-    if judged:
-        count = sum(entry.agrees for entry in judged)
-        said.append(f"{count} of {len(judged)} lie within the interval of what was saved.")
+    agreeing = [entry.agrees for entry in found if entry.agrees is not None]
+    if agreeing:
+        said.append(
+            f"{sum(agreeing)} of {len(agreeing)} lie within the interval of what was saved."
+        )
     both = [(entry.predicted, entry.saved) for entry in found if entry.saved is not None]
     expected = sum(predicted or 0.0 for predicted, _ in both)
     saved = sum(saved for _, saved in both)

@@ -24,6 +24,7 @@ from harness.report.sections import SECTIONS
 from harness.report.worklog import render
 from tests.support import conclusions, reports
 from tests.support.hgemm import ANY_SHAPE, Cell
+from tests.support.reading import walk, words
 from tests.support.small_evidence import Row, ceiling, tables
 
 CONCLUDES = re.compile(r"call w\.concludes\(([^)]*)\)")
@@ -178,8 +179,7 @@ def test_a_run_without_the_slow_cells_is_told_without_holes(
 ) -> None:
     cases = ["reported", "operator", "checked", "burst", "neighbours"]
     text = render(ANY_SHAPE / "worklog.md.j2", page_of(problem, measured(module, problem, cases)))
-    walk = re.sub(r"<details>.*?</details>", "", text, flags=re.S)
-    missing = [line for line in walk.splitlines() if "not measured" in line.lower()]
+    missing = [line for line in walk(text).splitlines() if "not measured" in line.lower()]
     holes = [line for line in missing if not re.search("Reproduced on|Published", line)]
     assert holes == [
         "Batches of a quarter of a second, at the power limit, were not measured in this run."
@@ -190,14 +190,8 @@ def test_the_first_screen_and_the_walk_are_as_short_as_their_readers_time(
     problem: Problem, evidence: Tables
 ) -> None:
     text = render(ANY_SHAPE / "worklog.md.j2", page_of(problem, evidence))
-    walk = re.sub(r"<details>.*?</details>", "", text, flags=re.S)
-    assert words(walk.split("\n## ")[0]) <= 400
-    assert words(walk) <= 2500
-
-
-def words(markdown: str) -> int:
-    visible = re.sub(r"!\[[^]]*\]\([^)]*\)|(?<=\])\([^)]*\)|</?\w[^>\n]*>|\|", " ", markdown)
-    return sum(any(map(str.isalnum, word)) for word in visible.split())
+    assert words(walk(text).split("\n## ")[0]) <= 400
+    assert words(walk(text)) <= 2500
 
 
 @pytest.mark.parametrize("verdict", ["refuted", "inconclusive", "not measured"])

@@ -22,6 +22,7 @@ from harness.report.sections import SECTIONS
 from harness.report.worklog import render
 from tests.support import conclusions, reports
 from tests.support.hgemm import FOLDER, Cell
+from tests.support.reading import walk, words
 from tests.support.small_evidence import Row, ceiling, tables
 
 SLOWNESS = {
@@ -158,20 +159,14 @@ def test_the_first_screen_and_the_walk_are_as_short_as_their_readers_time(
     problem: Problem, evidence: Tables
 ) -> None:
     text = render(FOLDER / "worklog.md.j2", page_of(problem, evidence))
-    walk = re.sub(r"<details>.*?</details>", "", text, flags=re.S)
-    first, *_ = walk.split("\n## ")
+    first, *_ = walk(text).split("\n## ")
     assert words(first) <= 350
-    assert words(walk) <= 3500
+    assert words(walk(text)) <= 3500
 
 
 def swallowed(text: str) -> list[str]:
     """Return the lines that follow a table without a blank one, and so become a row of it."""
     return re.findall(r"^\|.*\|\n(?!\||$)(.+)", text, re.M)
-
-
-def words(markdown: str) -> int:
-    visible = re.sub(r"!\[[^]]*\]\([^)]*\)|(?<=\])\([^)]*\)|</?\w[^>\n]*>|\|", " ", markdown)
-    return sum(any(map(str.isalnum, word)) for word in visible.split())
 
 
 @pytest.mark.parametrize("step", [f"p{at}" for at in range(9)] + HOPPER)
@@ -203,7 +198,7 @@ def test_no_page_concludes_what_its_claim_does_not_bear_out(
         told = render(template, dataclasses.replace(page, results=flipped, figures={}))
         blocks = [block.body for block in conclusions.RENDERED if block.body]
         assert [body for body in blocks if body in told] == []
-        told = re.sub(r"<details>.*?</details>", "", told, flags=re.S)  # the claims' table
+        told = walk(told)  # the claims' table
         for result in flipped:
             claim = result.claim
             if claim.id not in named or verdict == "not measured":  # said by the claims' table
