@@ -151,7 +151,7 @@ def _answer(problem: Problem, metrics: Metrics, case: str) -> Answer | None:
 
 
 def graded(case: str, known: str, sick: Sequence[Capture], healthy: Sequence[Capture]) -> Answer:
-    """Return what the diagnosis says of the captures of a case's baseline and of its twin."""
+    """Return the findings on the captures of a case's baseline and of its twin."""
     found, of_twin = (conclude.diagnose(each).findings for each in (sick, healthy))
     return Answer(
         case,

@@ -32,7 +32,7 @@ def metrics(study: Problem, evidence: Folder) -> Metrics:
 def show(study: Problem, of: Scope, evidence: Folder) -> None:
     """Print each claim to judge, the names of the others, and how many were reproduced.
 
-    What was noticed while the cells measured comes first, as there may be much of it.
+    The notes on the cells come first, as there may be many.
     """
     for note in reliability.notes(evidence.tables):
         output.prose(f"noticed: {note}", _INDENT)

@@ -31,7 +31,7 @@ def guarded() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except OutputError:
-        _lead_nowhere(_STDOUT)  # what is left in buffers has to go somewhere
+        _lead_nowhere(_STDOUT)  # unwritten text in the buffers has to go somewhere
         raise
 
 

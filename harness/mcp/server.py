@@ -144,7 +144,7 @@ def _document(name: str, out: str) -> Any:
 
 
 def _answer(words: list[str], stop: threading.Event) -> process.Answer:
-    """Return what the command prints; HarnessError if it prints no document."""
+    """Return the command's answer; HarnessError if it prints no document."""
     argv = [sys.executable, "-m", "harness", *words]
     said = process.answer(argv, deadline_s=_DEADLINE_S, cwd=_ROOT, stop=stop)
     if said.status == "timeout":

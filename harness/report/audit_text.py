@@ -111,7 +111,7 @@ def _moved(audit: Audit, read: float, written: float) -> str:
 
 
 def _worth(audit: Audit) -> str:
-    """Return what the targets are worth together: times add, gains do not."""
+    """Return a sentence on the gain at each target: times add, gains do not."""
     known = max((len(row.savings) for row in audit.rows), default=0)
     worth = []
     for place, target in enumerate(("70 %", "85 %", "the measured ceiling")[:known]):

@@ -119,7 +119,7 @@ def _graphs(file: SqliteFile, tables: Tables) -> str:
 
 
 def _costs(file: SqliteFile, tables: Tables, graphs: str) -> list[str]:
-    """Return what the capture tells of how nsys slowed the run, as sentences."""
+    """Return sentences on how nsys slowed the run, by what the capture records of it."""
     costs = []
     if {"start", "end"} <= file.columns("PROFILER_OVERHEAD"):
         rows = file.fetch("PROFILER_OVERHEAD", {"start": "INTEGER", "end": "INTEGER"})

@@ -34,7 +34,7 @@ def show(document: dict[str, Any], label: str, width: int) -> None:
 
 
 def _findings(findings: list[dict[str, Any]] | None, label: str, width: int) -> None:
-    """Print a sentence a finding; None is what was left out."""
+    """Print a sentence a finding; None if the diagnosis was skipped."""
     command = f"harness diagnose {label}"
     if findings is None:
         what = f"More than {LARGE:,} GPU operations: what the host did and what is wrong says"
