@@ -22,13 +22,13 @@ def land(cell: Path, run: Run) -> bool:
     """
     record = run_folder.record_of(cell)
     target = run.cell(cell.name)
+    if not target.is_dir():
+        return files.filled_folder(target, lambda folder: _copy(cell, record, folder))
     if run.finished(cell.name):
         return False
-    if target.is_dir():
-        with files.atomic_folder(target) as folder:
-            _copy(cell, record, folder)
-        return True
-    return files.filled_folder(target, lambda folder: _copy(cell, record, folder))
+    with files.atomic_folder(target) as folder:
+        _copy(cell, record, folder)
+    return True
 
 
 def _copy(cell: Path, record: CellRecord, folder: Path) -> None:
