@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import resource
 import signal
 import socket
 import subprocess
@@ -55,7 +54,8 @@ class Program:
         self._words = b""
         self._warden_ended = False
         self._socket, theirs = socket.socketpair()
-        call = [sys.executable, "-I", "-S", warden.__file__, str(len(removal)), *removal, *argv]
+        bounds = [str(file_bytes or 0), str(len(removal))]
+        call = [sys.executable, "-I", "-S", warden.__file__, *bounds, *removal, *argv]
         with theirs:
             try:
                 self._warden = subprocess.Popen(
@@ -73,8 +73,6 @@ class Program:
                 if isinstance(error, OSError):
                     raise ToolError(f"cannot start: {error.strerror}", where=self._name) from error
                 raise
-        if file_bytes is not None:
-            _bound(self._warden.pid, file_bytes)
         sinks = [(self._warden.stdout, out), (self._warden.stderr, err)]
         self._drains = [
             threading.Thread(target=self._drain, args=pair, daemon=True)
@@ -167,17 +165,6 @@ class Program:
                     self.trouble = error.strerror or str(error)
                 except ValueError:  # the sink was closed: `end` did not wait for us any longer
                     return
-
-
-def _bound(pid: int, file_bytes: int) -> None:
-    """Let no file of a process, and of those that it starts from now on, grow past a size."""
-    with contextlib.suppress(ProcessLookupError):
-        limits = resource.prlimit(pid, resource.RLIMIT_FSIZE)
-        soft, hard = (
-            file_bytes if limit == resource.RLIM_INFINITY else min(limit, file_bytes)
-            for limit in limits
-        )
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def end_all(variable: str, value: str) -> list[int]:

@@ -1,9 +1,10 @@
 """Runs a program for the harness, and ends all that it started even if the harness is killed.
 
-    python -I -S warden.py COUNT REMOVAL... PROGRAM ARGUMENT...
+    python -I -S warden.py FILE_BYTES COUNT REMOVAL... PROGRAM ARGUMENT...
 
-REMOVAL are COUNT words: a command that removes what the program leaves outside its own processes,
-a container for example. It runs unless the program exits with 0. stdin is a socket to the harness:
+No file that the program writes grows past FILE_BYTES, if that is not 0. REMOVAL are COUNT words: a
+command that removes what the program leaves outside its own processes, a container for example. It
+runs unless the program exits with 0. stdin is a socket to the harness:
 
     to the harness    "+" once the program runs, or "-" and the errno of its start;
                       its wait status when it has ended; "left" if REMOVAL takes too long
@@ -18,6 +19,7 @@ warden starts for each program.
 import contextlib
 import ctypes
 import os
+import resource
 import select
 import signal
 import sys
@@ -40,8 +42,10 @@ def main(words: Sequence[str]) -> None:
     for name in os.listdir("/dev/fd"):  # noqa: PTH208 - pathlib is slow to load
         with contextlib.suppress(OSError):  # the folder's own, closed by now
             os.set_inheritable(int(name), int(name) < 3)  # the program gets none of our locks
-    count = int(words[0])
-    removal, argv = words[1 : 1 + count], words[1 + count :]
+    file_bytes, count = map(int, words[:2])
+    removal, argv = words[2 : 2 + count], words[2 + count :]
+    if file_bytes:
+        _bound(file_bytes)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     ignored = [number for number in _TERMINALS if signal.getsignal(number) == signal.SIG_IGN]
     for number in _TERMINALS:
@@ -132,6 +136,15 @@ def _start(argv: Sequence[str], ignored: Sequence[int]) -> tuple[int, str]:
     trouble = os.read(reading, 16).decode()
     os.close(reading)
     return pid, trouble
+
+
+def _bound(file_bytes: int) -> None:
+    """Let no file of ours, and of those that we start, grow past a size."""
+    soft, hard = (
+        file_bytes if limit == resource.RLIM_INFINITY else min(limit, file_bytes)
+        for limit in resource.getrlimit(resource.RLIMIT_FSIZE)
+    )
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def _below(without: int | None = None) -> list[int]:

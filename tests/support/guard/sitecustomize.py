@@ -61,7 +61,7 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
 def _below_a_warden(line: list[str]) -> list[str]:
     """Return the argument list that a warden of the harness would run, else the list itself."""
     script = next((at for at, word in enumerate(line) if word.endswith("/harness/warden.py")), None)
-    return line if script is None else line[script + 2 + int(line[script + 1]) :]
+    return line if script is None else line[script + 3 + int(line[script + 2]) :]
 
 
 def _own_script(program: str, folder: Path) -> bool:
