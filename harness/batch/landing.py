@@ -22,8 +22,10 @@ def land(cell: Path, run: Run) -> bool:
     """
     record = run_folder.record_of(cell)
     target = run.cell(cell.name)
-    if not target.is_dir():
-        return files.filled_folder(target, lambda folder: _copy(cell, record, folder))
+    if not target.is_dir() and files.filled_folder(
+        target, lambda folder: _copy(cell, record, folder)
+    ):
+        return True
     if run.finished(cell.name):
         return False
     with files.atomic_folder(target) as folder:

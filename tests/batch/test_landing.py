@@ -3,15 +3,18 @@
 import ctypes
 import errno
 import fcntl
+import shutil
 import threading
 from pathlib import Path
 
 import pytest
 
 from harness import files
+from harness.batch import landing
 from harness.batch.landing import land
 from harness.batch.submission import Event, Submission, submissions
 from harness.errors import CaptureError
+from harness.evidence.cell_record import CellRecord
 from harness.store import run_folder
 from harness.store.run_folder import Run
 from tests.support.origins import origin
@@ -76,6 +79,25 @@ def test_of_two_that_land_at_once_one_lands(own: Run, shared: Run) -> None:
     for thread in threads:
         thread.join()
     assert (landings.count(True), len(landed(shared))) == (1, 1)
+
+
+def test_a_finished_cell_replaces_a_failed_one_that_landed_meanwhile(
+    own: Run, shared: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = cell(own, "timing", {}, status="failed", reason="no reason").rename(
+        own.folder / "failed"
+    )
+    well = cell(own, "timing", {})
+    copy = landing._copy
+
+    def after_another(source: Path, record: CellRecord, folder: Path) -> None:
+        if not shared.cell(well.name).exists():
+            shutil.copytree(failed, shared.cell(well.name))
+        copy(source, record, folder)
+
+    monkeypatch.setattr(landing, "_copy", after_another)
+    assert land(well, shared)
+    assert shared.finished(well.name)
 
 
 def test_what_changed_on_the_node_does_not_land(own: Run, shared: Run) -> None:
