@@ -118,7 +118,7 @@ def _memory_headline(diff: MemoryDiff) -> str:
 
 
 def _unseen(diff: MemoryDiff) -> str:
-    """Return what the histories do not tell of the peaks; empty where they tell all."""
+    """Return the bytes allocated before the histories began; empty where there are none."""
     if not any(diff.before):
         return ""
     a, b, _ = _sizes(diff.before)

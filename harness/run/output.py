@@ -69,7 +69,7 @@ class Output:
         return False
 
     def irregular(self) -> str:
-        """Return what cannot be taken of what was left, with the reasons, "" if all can."""
+        """Return the files that cannot be taken, with the reasons, "" if all can."""
         try:
             with _opened(self.folder) as folder:
                 refused = self._looked_at(folder)
@@ -84,8 +84,8 @@ class Output:
     def collect(self) -> str:
         """Move the files that can be taken into the cell's folder, and remove the rest.
 
-        Return what was refused, "" if nothing was. Folders are no artifacts and go untold. Of an
-        output beyond its bounds nothing is taken.
+        Return the refused files, with the reasons, "" if there are none. Folders are no artifacts
+        and go untold. Of an output beyond its bounds nothing is taken.
         """
         refused = self.excess()
         if not refused:

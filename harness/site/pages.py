@@ -38,7 +38,7 @@ _HOME = (
 
 
 def sources(checkout: Path, studies: Sequence[Page], problems: Iterable[Problem] = ()) -> Sources:
-    """Return what the site of these reports is built of.
+    """Return the sources from which the site of these reports is built.
 
     The reports lie in ``checkout``; ``problems`` are those without a report, whose pages may show
     findings. Raises HarnessError for a report that cannot be shown.
