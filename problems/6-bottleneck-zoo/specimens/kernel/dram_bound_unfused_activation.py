@@ -2,12 +2,14 @@
 
 Work: 16384 × 4096 fp32 words: relu(x · scale + shift) + residual.
 
-Gives it away: four kernels, each at the measured ceiling of DRAM bandwidth, each reading what the
-one before wrote: nine passes over memory.
-Quiet: torch's elementwise kernels are coalesced and vectorised, with full occupancy; arithmetic is
-idle; the GPU has no gaps between them at this size.
+Gives it away: four kernels that wait for DRAM, each reading what the one before wrote: nine passes
+over memory. The addition and the clamp are near the ceiling of DRAM bandwidth; the two kernels that
+broadcast a row are below it.
+Quiet: torch's elementwise kernels are coalesced, with full occupancy; arithmetic is idle; the GPU
+has no gaps between them at this size.
 
-Healthy: one Triton kernel, three passes. It is at the DRAM ceiling too, so the gain is about 3.
+Healthy: one Triton kernel, three passes, at the DRAM ceiling: a gain of 3 by the bytes, and more by
+what the broadcasts lose.
 """
 
 import torch

@@ -8,7 +8,8 @@ enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__, which takes most of
 Quiet: the range is the loader's own, so the idle time is not the model's host code; copies are
 small and few kernels are launched.
 
-Healthy: 8 workers, or as many as there are cores, prepare batches while the GPU works.
+Healthy: 16 workers, or as many as there are cores, prepare batches while the GPU works; 8 were too
+few where cores are slow.
 """
 
 import os
@@ -18,7 +19,7 @@ from specimen import Inputs, Specimen, Step
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-BATCHES, SAMPLES, WORKERS, PRODUCTS = 24, 128, 8, 64
+BATCHES, SAMPLES, WORKERS, PRODUCTS = 24, 128, 16, 64
 
 
 class Decoded(Dataset[Tensor]):
