@@ -16,6 +16,12 @@ steady state."""
 WHOLE = 0.95
 """Of a capture's time: where less of it counts, a finding says how much."""
 
+TIME_SLICE_NS = 750_000
+"""A thread that loses its core may wait this long: the base slice of Linux's scheduler, before it
+is scaled by the number of cores (kernel/sched/fair.c, sysctl_sched_base_slice, before 6.6
+sysctl_sched_min_granularity). Where a host spent less time outside CUDA in all, a capture does not
+tell the program's code from such a wait."""
+
 RAMP_NS = 30_000
 """A measured step starts with an idle device: gaps in the time that two or three launches take are
 the recording's, not the program's."""

@@ -47,9 +47,14 @@ class TimelineView:
         return ", ".join(dict.fromkeys(track.source for track in self.tracks))
 
     def repeats(self, cause: str) -> bool:
-        """Return whether a cause explains several gaps, and its longest not nearly all of it."""
+        """Return whether a cause explains several gaps, and its longest not nearly all of it.
+
+        Of a host outside CUDA also whether all gaps together are longer than TIME_SLICE_NS.
+        """
         lengths = pl.concat([track.gaps_ns(cause) for track in self.tracks])
         if len(lengths) < max(thresholds.REPEATED, self.steps):
+            return False
+        if cause == idle_causes.HOST and lengths.sum() < thresholds.TIME_SLICE_NS:
             return False
         return bool(lengths.max() <= lengths.sum() * thresholds.ONE_GAP)  # type: ignore[operator]
 

@@ -46,6 +46,19 @@ def test_a_host_that_is_never_ahead_is_what_the_steps_wait_for() -> None:
     assert that_matter(program) == ["host-bound"]
 
 
+@pytest.mark.parametrize(("turns", "named"), [(1, "abstain"), (8, "host-bound")])
+def test_a_host_that_may_only_have_lost_its_core_is_not_called_slow(turns: int, named: str) -> None:
+    program = Program()
+    for _ in range(STEPS):
+        with program.marked("step:made"):
+            for _ in range(turns):
+                program.launch(10 * US)
+                program.work(70 * US)
+                program.launch(10 * US)
+            program.synchronise("cudaDeviceSynchronize")
+    assert findings(program)[0].id == named
+
+
 def short_kernels_after_a_wait(*, sick: bool) -> Program:
     program = Program()
     for _ in range(40):
