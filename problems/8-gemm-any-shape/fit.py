@@ -12,7 +12,10 @@ import lzma
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -236,13 +239,18 @@ def cross_validated(
     measured: Sequence[Sample], begin: Constants
 ) -> tuple[list[float], list[float]]:
     """Return regrets of shapes left out of the fit, by the constants alone and with trees."""
-    alone: list[float] = []
-    corrected: list[float] = []
-    for kept, out in folds(measured):
-        by = fitted([sample.fastest for sample in kept], begin)
-        alone += regrets(by, Forest(), out)
-        corrected += regrets(by, grown(by, kept), out)
-    return alone, corrected
+    with ProcessPoolExecutor() as pool:
+        each = list(pool.map(partial(_left_out, begin), *zip(*folds(measured), strict=True)))
+    alone, corrected = zip(*each, strict=True)
+    return list(chain(*alone)), list(chain(*corrected))
+
+
+def _left_out(
+    begin: Constants, kept: Sequence[Sample], out: Sequence[Sample]
+) -> tuple[list[float], list[float]]:
+    """Return the regrets of one fold."""
+    by = fitted([sample.fastest for sample in kept], begin)
+    return regrets(by, Forest(), out), regrets(by, grown(by, kept), out)
 
 
 def validation(

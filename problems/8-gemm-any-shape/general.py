@@ -328,7 +328,9 @@ class Library:
         ]
         numbers = map(ctypes.c_int, plan.computed(problem).shape)
         parameters, keep = arguments([*maps, ctypes.c_void_p(c.address), *numbers])
-        config = configured(step, plan.units, plan.units // plan.spread, pdl=self._pdl)
+        sharing = math.prod(step.cluster)
+        cluster = plan.units // plan.spread * sharing
+        config = configured(step, plan.units * sharing, cluster, pdl=self._pdl)
         return Launch(self._function(step), config, parameters, keep)
 
     def _sum(self, plan: Plan, problem: Problem, c: Matrix) -> Launch:

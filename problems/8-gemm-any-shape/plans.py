@@ -25,6 +25,8 @@ GPC = 16
 as many. A cluster of blocks lies within one."""
 BLOCKS_AT_ONCE = 2
 """Blocks of sliced for each multiprocessor beyond which it is not cut further."""
+PARTS = (1, 2, 3, 4, 8)
+"""Into how many parts split_k cuts K."""
 LEAST_STEPS = 2
 """Steps of K that a part of a tile has at least."""
 FILLED = 0.5
@@ -201,6 +203,8 @@ def _streams(problem: Problem, sms: int) -> Iterator[Plan]:
         if few and not _few_waves(tiling, problem, computed.layout, waves * at_once):
             continue
         yield Plan(tiling, 0, -(-tiles // waves), (not a, not b))
+        if at_once < tiles <= sms // math.prod(tiling.cluster):  # perhaps at once all the same
+            yield Plan(tiling, 0, tiles, (not a, not b))
         if tiling.kernel == "ping_pong" or (few and tiles < at_once):
             continue
         for spread, units in _cuts(tiles, at_once, steps):
@@ -231,16 +235,19 @@ def _splits(problem: Problem, sms: int) -> Iterator[Plan]:
     steps = -(-problem.shape[2] // BOX)
     a, b, _ = problem.aligned
     for tiling in SPLITS:
-        shape = exchanged(problem).shape if tiling.swapped else problem.shape
-        if not _fits(tiling, shape) or (tiling.swapped and min(problem.shape[:2]) <= BOX):
+        computed = exchanged(problem) if tiling.swapped else problem
+        if not _fits(tiling, computed.shape) or (tiling.fine and computed.layout[1] == "n"):
             continue
-        tiles, blocks = cluster_tiles(tiling, shape), 1 if tiling.swapped else 2
-        while blocks <= max(1, min(MOST_SLICES, steps // LEAST_STEPS)):
-            if tiles > _clusters_of(blocks, sms):
+        if tiling.swapped and min(problem.shape[:2]) <= BOX:
+            continue
+        tiles, sharing = cluster_tiles(tiling, computed.shape), math.prod(tiling.cluster)
+        for parts in PARTS[0 if tiling.swapped and sharing == 1 else 1 :]:
+            if parts * sharing > MOST_SLICES or parts > max(1, steps // LEAST_STEPS):
                 break
-            if not tiling.swapped or 2 * tiles * blocks >= sms:
-                yield Plan(tiling, tiles, tiles * blocks, (not a, not b))
-            blocks *= 2
+            if tiles > _clusters_of(parts * sharing, sms):
+                break
+            if not tiling.swapped or 2 * tiles * parts * sharing >= sms:
+                yield Plan(tiling, tiles, tiles * parts, (not a, not b))
 
 
 def _clusters_of(blocks: int, sms: int) -> int:

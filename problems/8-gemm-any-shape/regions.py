@@ -5,6 +5,7 @@ sweep, "best" the fastest of all plans, as ``tune.py`` would find it; both are h
 fastest of ``torch.mm`` and every candidate of cuBLASLt.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from statistics import geometric_mean, median, quantiles
 from typing import Any
@@ -45,6 +46,7 @@ KINDS: dict[str, Callable[[Plan], bool]] = {
     "split": lambda plan: plan.kernel.startswith("split"),
     "sliced": lambda plan: plan.kernel.startswith("sliced"),
     "dots": lambda plan: plan.kernel.startswith("dots"),
+    "shared": lambda plan: isinstance(plan.config, Tiling) and math.prod(plan.config.cluster) >= 4,
     "swapped": lambda plan: plan.swapped,
     "fine": lambda plan: isinstance(plan.config, Tiling) and plan.config.fine,
     "transposed": lambda plan: isinstance(plan.config, Slicing) and plan.config.transposed,

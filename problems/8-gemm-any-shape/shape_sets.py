@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from ladder import Shape
 
-SEED = 1
+SEED = 2
 """The seed of the reported set. No kernel or constant was made with a look at its drawn shapes."""
 TUNED = (13, 12, 11, 10, 9, 8, 0)
 """Other seeds, whose shapes are tuned on as far as none of them is reported."""

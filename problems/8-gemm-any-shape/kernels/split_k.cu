@@ -4,11 +4,14 @@
 // stream_k cuts K, too, but its units hand over their sums through L2: 96 units of 128 x 192 write and read 19 MB. Here a block keeps
 // its sums where the ring was. After cluster_sync it adds and stores an equal part of the tile's rows, reading the other blocks'.
 //
-//   A_MN, B_MN, CONSUMERS, CONSUMER_M, TILE_N, STAGES, GROUP   as in stream_k; clusters share no loads
+//   A_MN, B_MN, CONSUMERS, CONSUMER_M, TILE_N, STAGES, GROUP   as in stream_k
+//   CLUSTER_M, CLUSTER_N   blocks that compute the same part of K of neighbouring tiles: those one above the other share B, those
+//                  side by side share A. A cluster has so many for each part: the blocks of a part follow each other
 //   C_TRANSPOSED   1: element (row, column) is stored at (column, row) of a matrix whose rows have m elements: with A and B in each
 //                  other's place a tile is TILE_N rows of C by TILE_M columns, which suits other sizes
 //
-// Protocol: h3's within a block. The last cluster_sync keeps every block there until its sums have been read.
+// Protocol: stream_k's. A block's ring is its own again once it has multiplied its last stage: all that others load there it has
+// waited for. The last cluster_sync keeps every block there until its sums have been read.
 #include "chunk.cuh"
 #include "cluster.cuh"
 #include "tiles.cuh"
@@ -16,6 +19,7 @@
 
 constexpr int CONSUMER_ROWS = 64 * CONSUMER_M, TILE_M = CONSUMERS * CONSUMER_ROWS;
 constexpr int ADDING = 128 * CONSUMERS, THREADS = 128 + ADDING;
+constexpr int SHARING = CLUSTER_M * CLUSTER_N, PEERS = CLUSTER_M + CLUSTER_N - 1; // blocks of a part of K; whose loads a block's reach
 constexpr int B_COLUMNS = B_MN ? ceil_div(TILE_N, 64) * 64 : TILE_N; // boxes of 64 columns: the last may be cut
 constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * B_COLUMNS * 2, STAGE_BYTES = A_BYTES + B_BYTES;
 constexpr int COUNT = TILE_N / 2;   // accumulators of a thread for 64 rows
@@ -24,7 +28,7 @@ constexpr int PITCH = COLUMNS + (C_TRANSPOSED ? 4 : 8); // fp32 of a row of sums
 constexpr int CHUNKS = COLUMNS / CHUNK, BATCH = 4;
 constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16);
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
-static_assert(TILE_N % 32 == 0 && TILE_N <= 256 && CONSUMERS <= 3 && CLUSTER_M == 1 && CLUSTER_N == 1);
+static_assert(TILE_N % 16 == 0 && TILE_N <= 256 && CONSUMERS <= 3 && SHARING <= 4);
 static_assert(STAGES >= 2 && SHARED_BYTES <= 232448);
 static_assert(ROWS * PITCH * 4 <= STAGES * STAGE_BYTES, "the sums take the stages' place");
 
@@ -40,30 +44,36 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   extern __shared__ __align__(1024) unsigned char memory[];
   const uint32_t ring = kept(shared_address(memory));
   const uint32_t full = ring + STAGES * STAGE_BYTES, empty = full + STAGES * 8;
-  const int parts = cluster_size(), rank = cluster_rank(), steps = ceil_div(k, TILE_K);
-  const int begin = steps * rank / parts, end = steps * (rank + 1) / parts;
-  const Place at = place<TILE_M>(blockIdx.x / parts, m, n, 0);
+  const int parts = cluster_size() / SHARING, part = cluster_rank() / SHARING, steps = ceil_div(k, TILE_K);
+  const uint32_t sharer = cluster_rank() % SHARING, first_sharer = part * SHARING;
+  const uint32_t below = sharer % CLUSTER_M, beside = sharer / CLUSTER_M;
+  const int begin = steps * part / parts, end = steps * (part + 1) / parts;
+  const Place at = place<TILE_M>(blockIdx.x / (parts * SHARING), m, n, sharer);
   const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
 
   let_next_start();
   if (threadIdx.x == 0) {
-    prepare_ring(&map_a, &map_b, full, empty, CONSUMERS);
+    prepare_ring(&map_a, &map_b, full, empty, CONSUMERS * PEERS);
     barrier_init_fence();
   }
-  __syncthreads();
+  if constexpr (SHARING > 1) cluster_sync();
+  else __syncthreads();
 
   int stage = 0;
   uint32_t phase = 0;
   if (warpgroup == 0) { // producer
     if constexpr (MOVE_REGISTERS) registers_give<LOADER_REGISTERS>();
     if (elected_of_first()) {
+      uint16_t share_a = 0, share_b = 0; // the ranks of the same row, of the same column
+      for (int i = 0; i < CLUSTER_N; ++i) share_a |= 1u << (first_sharer + below + CLUSTER_M * i);
+      for (int i = 0; i < CLUSTER_M; ++i) share_b |= 1u << (first_sharer + i + CLUSTER_M * beside);
       wait_for_previous();
       for (int step = begin; step < end; ++step) {
         const uint32_t a = ring + stage * STAGE_BYTES;
         barrier_wait(empty + 8 * stage, phase ^ 1);
         barrier_expect(full + 8 * stage, STAGE_BYTES);
-        load_part<A_MN, TILE_M, 1>(a, &map_a, full + 8 * stage, at.row, step * TILE_K, 0, 1);
-        load_part<B_MN, B_COLUMNS, 1>(a + A_BYTES, &map_b, full + 8 * stage, at.column, step * TILE_K, 0, 1);
+        load_part<A_MN, TILE_M, CLUSTER_N>(a, &map_a, full + 8 * stage, at.row, step * TILE_K, beside, share_a);
+        load_part<B_MN, B_COLUMNS, CLUSTER_M>(a + A_BYTES, &map_b, full + 8 * stage, at.column, step * TILE_K, below, share_b);
         if (++stage == STAGES) stage = 0, phase ^= 1;
       }
     }
@@ -72,6 +82,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   } else { // consumers
     if constexpr (MOVE_REGISTERS) registers_take<REGISTERS>();
     const int consumer = CONSUMERS > 1 ? warpgroup - 1 : 0, thread = threadIdx.x % 128;
+    const bool releases = thread < SHARING && (thread % CLUSTER_M == below || thread / CLUSTER_M == beside);
+    const auto release = [&](int which) {
+      if constexpr (SHARING > 1) barrier_arrive_at(empty + 8 * which, first_sharer + thread);
+      else barrier_arrive(empty + 8 * which);
+    };
     float sums[CONSUMER_M][COUNT];
     const uint64_t first_a = descriptor_of<A_MN>(ring + bytes_to<A_MN>(consumer * CONSUMER_ROWS), 0);
     const uint64_t first_b = descriptor_of<B_MN>(ring + A_BYTES, 0);
@@ -82,7 +97,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       if (++stage == STAGES) stage = 0, phase ^= 1;
       full_yet = barrier_test(full + 8 * stage, phase);
       wgmma_wait<1>();
-      if (thread == 0 && step > begin) barrier_arrive(empty + 8 * stage_before(stage, 2));
+      if (step > begin && releases) release(stage_before(stage, 2));
     }
     wgmma_wait<0>();
 #pragma unroll
@@ -103,17 +118,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     cluster_sync();
 
     // This block's rows, a chunk a thread at a time, added in the order of blocks: the same sum in every run.
-    const int first = ROWS * rank / parts, count = (ROWS * (rank + 1) / parts - first) * CHUNKS;
+    const int first = ROWS * part / parts, count = (ROWS * (part + 1) / parts - first) * CHUNKS;
     const int row = C_TRANSPOSED ? at.column : at.row, column = C_TRANSPOSED ? at.row : at.column;
     const int rows = C_TRANSPOSED ? n : m, columns = C_TRANSPOSED ? m : n; // of C
     for (int base = threadIdx.x - 128; base < count; base += ADDING * BATCH) {
       float4 added[BATCH] = {};
-      for (int block = 0; block < parts; ++block) {
+      for (int of = 0; of < parts; ++of) {
         float4 v[BATCH];
 #pragma unroll
         for (int i = 0; i < BATCH; ++i) {
           const int chunk = min(base + i * ADDING, count - 1);
-          v[i] = peek_four(ring + ((first + chunk / CHUNKS) * PITCH + chunk % CHUNKS * CHUNK) * 4, block);
+          v[i] = peek_four(ring + ((first + chunk / CHUNKS) * PITCH + chunk % CHUNKS * CHUNK) * 4, of * SHARING + sharer);
         }
 #pragma unroll
         for (int i = 0; i < BATCH; ++i) add(added[i], v[i]);

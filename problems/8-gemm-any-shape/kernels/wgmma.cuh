@@ -26,6 +26,13 @@ __device__ __forceinline__ void wgmma_of(float (&d)[16], uint64_t a, uint64_t b,
                : OPERANDS);
 }
 template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[24], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("48", "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23",
+                        "%24", "%25", "%26", "%27", "%28")
+               : REGISTERS_8(d, 0), REGISTERS_8(d, 8), REGISTERS_8(d, 16)
+               : OPERANDS);
+}
+template <int MN_A, int MN_B>
 __device__ __forceinline__ void wgmma_of(float (&d)[32], uint64_t a, uint64_t b, int accumulate) {
   asm volatile(WGMMA_OF("64", NAMES_0, "%32", "%33", "%34", "%35", "%36") : REGISTERS_32(d, 0) : OPERANDS);
 }
@@ -95,6 +102,13 @@ __device__ __forceinline__ void wgmma_of(float (&d)[112], uint64_t a, uint64_t b
   asm volatile(WGMMA_OF("224", NAMES_0 "," NAMES_1 "," NAMES_2 ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111",
                         "%112", "%113", "%114", "%115", "%116")
                : REGISTERS_32(d, 0), REGISTERS_32(d, 32), REGISTERS_32(d, 64), REGISTERS_8(d, 96), REGISTERS_8(d, 104)
+               : OPERANDS);
+}
+template <int MN_A, int MN_B>
+__device__ __forceinline__ void wgmma_of(float (&d)[120], uint64_t a, uint64_t b, int accumulate) {
+  asm volatile(WGMMA_OF("240", NAMES_0 "," NAMES_1 "," NAMES_2 ",%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,%110,%111,%112,%113,%114,%115,%116,%117,%118,%119",
+                        "%120", "%121", "%122", "%123", "%124")
+               : REGISTERS_32(d, 0), REGISTERS_32(d, 32), REGISTERS_32(d, 64), REGISTERS_8(d, 96), REGISTERS_8(d, 104), REGISTERS_8(d, 112)
                : OPERANDS);
 }
 template <int MN_A, int MN_B>

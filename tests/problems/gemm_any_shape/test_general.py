@@ -176,21 +176,32 @@ def test_what_adds_parts_reads_what_was_left(
     assert added.config.grid[0] * 256 >= 200 * 75
 
 
+@pytest.mark.parametrize(
+    ("kernel", "units", "spread", "cluster"),
+    [
+        ("split_128x128_c1x1", 24, 6, 4),
+        ("split_128x128_c2x1", 12, 3, 8),  # for each of four parts, two blocks that share loads
+    ],
+)
 def test_a_split_tile_is_launched_as_a_cluster(
-    general: ModuleType, module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+    general: ModuleType,
+    module: Callable[[str], ModuleType],
+    monkeypatch: pytest.MonkeyPatch,
+    kernel: str,
+    units: int,
+    spread: int,
+    cluster: int,
 ) -> None:
     monkeypatch.setattr(general, "call_driver", lambda *_: None)
     monkeypatch.setattr(general.Library, "_function", lambda *_: ctypes.c_void_p(1))
     plans = module("plans")
     problem = plans.Problem((200, 300, 4096), "nt")
-    plan = next(
-        p for p in plans.plans(problem) if p.name.startswith("split_128x128") and p.units == 24
-    )
+    plan = next(p for p in plans.plans(problem) if p.kernel.startswith(kernel) and p.units == units)
     operands = (Operand(*size) for size in problem.stored)
     (launch,) = general.Library("bf16", allocate=lambda _: None).bind(plan, problem, *operands)
-    assert plan.spread == 6
+    assert plan.spread == spread
     assert launch.config.grid[0] == 24
-    assert [each[:3] for each in attributes(launch.config)] == [(6, 0, 1), (4, 0, 4)]
+    assert [each[:3] for each in attributes(launch.config)] == [(6, 0, 1), (4, 0, cluster)]
     assert integers(launch, 3, 3) == [200, 300, 4096]
 
 
@@ -237,7 +248,7 @@ def test_a_narrow_operand_is_read_from_its_transposed_copy(
     [
         # Of the operands as they lie: rows, columns, box. Last of C.
         (
-            "x128x80_c1x2",
+            "x128x80_c1x1",
             "nn",
             [(7936, 512, 64, 64), (2560, 7936, 80, 64), (2560, 512, 40, 64)],
             [512, 2560, 7936],
@@ -249,15 +260,15 @@ def test_a_narrow_operand_is_read_from_its_transposed_copy(
             [512, 2560, 7936],
         ),
         (
-            "128x80_c1x2",
+            "128x80_c1x1",
             "nt",
-            [(2560, 7936, 64, 64), (512, 7936, 80, 64), (2560, 512, 64, 40)],
+            [(2560, 7936, 128, 64), (512, 7936, 80, 64), (2560, 512, 64, 40)],
             [2560, 512, 7936],
         ),
         (
-            "192x112_c2x1",
+            "192x112_c2x4",
             "tt",
-            [(7936, 2560, 64, 64), (512, 7936, 56, 64), (2560, 512, 64, 56)],
+            [(7936, 2560, 16, 64), (512, 7936, 56, 64), (2560, 512, 64, 56)],
             [2560, 512, 7936],
         ),
     ],

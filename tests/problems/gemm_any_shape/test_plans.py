@@ -1,6 +1,7 @@
 """Every problem has plans, and each plan is one that its kernel can run."""
 
 import itertools
+import math
 from collections.abc import Callable
 from types import ModuleType
 
@@ -170,10 +171,12 @@ def test_split_tiles_fit_the_device_at_once(
     for plan in plans.plans(problem):
         step = plan.step(problem)
         if step.source == "split_k":
-            parts = plan.units // plan.spread
-            assert plan.spread * parts == plan.units <= 132
-            assert parts in ((1, 2, 4, 8) if plan.swapped else (2, 4, 8))
-            assert plan.spread <= {1: 132, 2: 66, 4: 30, 8: 15}[parts]  # as an H200 runs at once
+            parts, sharing = plan.units // plan.spread, math.prod(step.cluster)
+            blocks = parts * sharing
+            assert plan.spread * parts == plan.units
+            assert parts in ((1, 2, 3, 4, 8) if plan.swapped and sharing == 1 else (2, 3, 4, 8))
+            most = {1: 132, 2: 66, 3: 37, 4: 30, 6: 15, 8: 15}  # as an H200 runs at once
+            assert plan.spread <= most[blocks]
             assert parts == 1 or -(-shape[2] // 64) >= 2 * parts
             rows, columns = step.tile[1::-1] if plan.swapped else step.tile[:2]
             pitch = 4 * (columns + (4 if plan.swapped else 8))
@@ -182,7 +185,9 @@ def test_split_tiles_fit_the_device_at_once(
 
 def test_a_product_of_few_tiles_can_be_split(plans: ModuleType) -> None:
     few = [plan.name for plan in plans.plans(plans.Problem((512, 2304, 6912), "tt"))]
-    assert {"split_128x256_c1x1_g16_s4/36/72", "split_256x128_c1x1_g16_s4/36/72"} <= set(few)
+    assert "split_192x128_c1x1_g10_s5/54/108" in few
+    shared = [plan.name for plan in plans.plans(plans.Problem((512, 1536, 6912), "tt"))]
+    assert "split_128x128_c2x1_g8_s7/24/48" in shared  # two tiles, two parts: clusters of four
     many = plans.plans(plans.Problem((8192, 8192, 8192), "tt"))
     assert not any(plan.name.startswith("split") for plan in many)
 
@@ -194,7 +199,7 @@ def test_a_swapped_plan_computes_the_transpose(plans: ModuleType, layout: str, t
     """C^T = B^T A^T: sizes and layouts change places."""
     problem = plans.Problem((176, 2688, 8744), layout)
     swapped = [plan for plan in plans.plans(problem) if plan.swapped]
-    assert {plan.name for plan in swapped} >= {"split_x192x96_c1x1_g16_s5/28/112"}
+    assert {plan.name for plan in swapped} >= {"split_x128x160_c1x1_g16_s5/42/84"}
     for plan in swapped:
         assert plan.computed(problem) == plans.Problem((2688, 176, 8744), taken)
         step = plan.step(problem)
@@ -263,12 +268,40 @@ def test_fine_and_swapped_tiles_are_for_what_they_can_compute(plans: ModuleType)
     }
     fine = {layout: {p.swapped for p in few if p.config.fine} for layout, few in found.items()}
     assert fine == {"nn": {True}, "nt": {False, True}, "tn": set(), "tt": {False}}
-    assert "stream_x128x80_c1x2_g16_s8/0/64" in {plan.name for plan in found["nn"]}
+    assert "stream_x128x80_c1x1_g16_s7/0/128" in {plan.name for plan in found["nn"]}
     for plan in itertools.chain(*found.values()):
         cluster = plan.config.cluster[0] * plan.config.cluster[1]
         area = plan.config.tile_m * plan.config.tile_n * cluster
-        waves = -(-plan.units // plans.clusters_at_once(plan.config))
+        waves = -(-plan.units // (132 // cluster))
         assert 0.5 * waves * plans.clusters_at_once(plan.config) * area <= 2560 * 512
+
+
+def test_tilings_fill_shared_memory(module: Callable[[str], ModuleType]) -> None:
+    """One stage more would not fit, nor more boxes of C; a consumer has two if it stores two."""
+    families = module("families")
+    for tiling in families.TILINGS:
+        layouts = [layout for layout in families.LAYOUTS if not tiling.fine or layout[1] == "t"]
+        steps = [families.tiled(tiling, layout, tma_store=True) for layout in layouts]
+        largest = max(step.shared_bytes for step in steps)
+        assert largest <= 232_448
+        stored = tiling.consumer_m * -(-tiling.tile_n // tiling.stored_columns)
+        assert stored % tiling.store_boxes == 0
+        assert tiling.store_boxes >= min(2, stored)
+        more = next((n for n in range(tiling.store_boxes + 1, stored + 1) if stored % n == 0), None)
+        if more:
+            further = tiling.consumers * tiling.box_bytes * (more - tiling.store_boxes)
+            assert largest + further > 232_448
+        stage = (tiling.tile_m + tiling.tile_n) * 128
+        kept = largest - tiling.consumers * tiling.box_bytes * (tiling.store_boxes - min(2, stored))
+        assert tiling.stages == 8 or kept + stage > 232_448
+
+
+def test_a_cluster_of_more_tiles_than_surely_run_at_once_may_run_at_once(
+    plans: ModuleType,
+) -> None:
+    """An H200 runs 15 clusters of 8 blocks; one of GPCs with as many multiprocessors, 16."""
+    found = {plan.name for plan in plans.plans(plans.Problem((1024, 1024, 4096), "nt"))}
+    assert {"stream_64x128_c2x4_g16_s8/0/8", "stream_64x128_c2x4_g16_s8/0/16"} <= found
     odd = plans.plans(plans.Problem((2560, 513, 7936)))
     assert not any(plan.swapped and plan.kernel.startswith("stream") for plan in odd)
 
