@@ -59,6 +59,18 @@ def sentences(audit: Audit) -> Iterator[str]:
             f" {audit.sustained_floor_ms:.2f} ms; the step takes"
             f" {audit.whole_ms / audit.sustained_floor_ms:.2f} times as long."
         )
+    if audit.above_ms:
+        yield _above(audit)
+
+
+def _above(audit: Audit) -> str:
+    """Return a sentence on what keeps the step above its floor, kernels first."""
+    parts = [f"{kind} {ms:.2f} ms" for kind, ms in audit.above_ms.items() if ms >= _LEAST_MS]
+    rest = audit.whole_ms - audit.busy_ms
+    if rest >= _LEAST_MS:
+        why = "a lower clock than the trace's" if audit.slower_clock else "idle time"
+        parts.append(f"{why} {rest:.2f} ms")
+    return f"Above that floor: {', '.join(parts)}."
 
 
 def _step(audit: Audit) -> str:

@@ -1,6 +1,6 @@
 """Fit the model to measured times: ``python fit.py time.jsonl``, with ``env/fit.lock`` installed.
 
-It writes ``constants.json`` and ``trees.json``, which the dispatcher reads, ``tuning.jsonl.xz``,
+It writes ``constants.json`` and ``trees.json.xz``, which the dispatcher reads, ``tuning.jsonl.xz``,
 the times that both were fitted to and that it takes as well, and prints, and keeps in
 ``validation.json``, what choosing costs on shapes that were left out of the fit (cross-validation),
 which is what a user's shape is. Shapes of the reported set are left out: they are for judging.

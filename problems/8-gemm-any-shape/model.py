@@ -22,7 +22,7 @@ SHARPNESS = 6.0
 """Of the smooth maximum: limits within a tenth of each other cost a tenth together."""
 TRIED = 24
 """Plans, the fastest by counts, among which the trees choose. A best one that is not among them is
-faster by 0.1 % in the mean over the tuning set."""
+faster by less than 0.1 % in the mean over the tuning set."""
 SLACK = 0.85
 """Of the multiprocessors, those that reach the whole GPU's L2 bandwidth."""
 

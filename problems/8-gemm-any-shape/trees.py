@@ -4,6 +4,7 @@ They were grown on measured plans (``fit.py``, by LightGBM), and are read withou
 """
 
 import json
+import lzma
 import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from features import NAMES
 
-GROWN = Path(__file__).parent / "trees.json"
+GROWN = Path(__file__).parent / "trees.json.xz"
 UNTIMED = 10.0
 """By how much a kernel has to be predicted faster, if others were timed and it was not."""
 
@@ -65,7 +66,7 @@ def forest() -> Forest:
     """
     if not GROWN.exists():
         return Forest()
-    saved = json.loads(GROWN.read_text(encoding="utf-8"))
+    saved = json.loads(lzma.decompress(GROWN.read_bytes()))
     if tuple(saved["features"]) != NAMES:
         raise ValueError(f"{GROWN} was grown on other features: run fit.py")
     return Forest([Tree(*tree) for tree in saved["trees"]], frozenset(saved["kernels"]))
@@ -78,4 +79,4 @@ def save(grown: Forest) -> None:
         "kernels": sorted(grown.kernels),
         "trees": [astuple(tree) for tree in grown.trees],
     }
-    GROWN.write_text(json.dumps(saved, separators=(",", ":")) + "\n", encoding="utf-8")
+    GROWN.write_bytes(lzma.compress(json.dumps(saved, separators=(",", ":")).encode()))

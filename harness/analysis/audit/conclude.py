@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from harness.analysis.audit import attribution, by_ranges, counted, limits, rows, step_ops
+from harness.analysis.audit import attribution, by_ranges, counted, floor, limits, rows, step_ops
 from harness.analysis.audit.attribution import UNATTRIBUTED
 from harness.analysis.audit.limits import Limits
 from harness.analysis.audit.rows import Row
@@ -32,7 +32,8 @@ class Audit:
     their median SM clock, ``traced_mhz`` and ``step_mhz``, where the harness ran them. ``phases``:
     busy ms by phase. ``floor_ms``: the kernels at their measured ceilings, nothing idle, those
     without counters and those bound by latency as they are; ``sustained_floor_ms``: the same with
-    products at the rate that the GPU keeps up without rests. ``flushed_bytes``: read and written
+    products at the rate that the GPU keeps up without rests. ``above_ms``: what each kind of
+    kernels is above the higher of both floors. ``flushed_bytes``: read and written
     with caches flushed before each kernel, where a second report says it. ``flop`` and
     ``compulsory_bytes``: of a step, where the workload states them. ``unsaid``: what these captures
     cannot say.
@@ -57,6 +58,7 @@ class Audit:
     flop: float | None
     floor_ms: float | None
     sustained_floor_ms: float | None
+    above_ms: dict[str, float]
     unsaid: tuple[str, ...]
 
     @property
@@ -203,8 +205,9 @@ def _concluded(
         flushed_bytes=_mean(ops["flushed_bytes"], steps),
         compulsory_bytes=_fact(captures, "compulsory_bytes"),
         flop=_fact(captures, "step_flop"),
-        floor_ms=_floor(table) if share else None,
-        sustained_floor_ms=_floor(table, sustained) if share and sustained else None,
+        floor_ms=floor.ms(table) if share else None,
+        sustained_floor_ms=floor.ms(table, sustained) if share and sustained else None,
+        above_ms=floor.above_ms(table, sustained) if share else {},
         unsaid=tuple(_unsaid([trace, *captures], found, phases, share, known)),
     )
 
@@ -212,20 +215,6 @@ def _concluded(
 def _mean(column: pl.Series, steps: int) -> float | None:
     """Return a column's sum a step, None where it has no value."""
     return float(column.sum()) / steps if column.drop_nulls().len() else None
-
-
-def _floor(table: Sequence[Row], tensor: float | None = None) -> float:
-    """Return the ms of a step in which every kernel that has targets reaches its last one.
-
-    ``tensor``: the fraction of their peak that products reach instead.
-    """
-    return sum(_at_best(row, tensor) for row in table)
-
-
-def _at_best(row: Row, tensor: float | None) -> float:
-    if tensor is not None and row.limit == limits.TENSOR and row.used is not None:
-        return row.ms * min(1.0, row.used / tensor)
-    return row.ms - (row.savings[-1].ms if row.savings else 0.0)
 
 
 def _unprofiled(captures: Sequence[Capture]) -> float | None:

@@ -147,6 +147,11 @@ def test_a_second_floor_has_products_at_the_rate_without_rests(tmp_path: Path) -
     # The product uses 70 % of its peak: of 85 % without that rate, of 75 % with it.
     slower = 0.100 * 70 / 75 - 0.100 * 70 / 85
     assert audit.sustained_floor_ms - audit.floor_ms == pytest.approx(slower)
+    above = audit.busy_ms - audit.sustained_floor_ms
+    assert sum(audit.above_ms.values()) == pytest.approx(above)
+    assert audit.above_ms["other kernels limited by tensor cores"] == pytest.approx(
+        0.100 * (1 - 70 / 75)
+    )
 
 
 def test_the_floor_is_the_step_without_what_its_kernels_save(tmp_path: Path) -> None:
