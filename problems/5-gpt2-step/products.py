@@ -13,9 +13,10 @@ from typing import Any
 import torch
 from any_shape import CACHE, Multiplier, Problem, build, choose, computes, key, order, plans
 from gpt2 import GPT2
+from shapes import SHAPES
 from torch import Tensor, nn
-from work import CASES, Work
 
+BATCH = 24
 CHOICES = Path(__file__).with_name("choices.json")
 """Of each product the contender that is fastest under load, as ``under_load.py`` measured it."""
 LIBRARY = "torch.mm"
@@ -91,13 +92,14 @@ def replace_linears(model: GPT2) -> None:
         block.up, block.down = Linear(block.up), Linear(block.down)
 
 
-def problems(work: Work) -> Iterator[Problem]:
+def problems(batch: int = BATCH) -> Iterator[Problem]:
     """Yield the products of the head and of the blocks' layers.
 
     Without those that compute queries, keys and values: cuBLAS adds their bias while it stores.
     """
-    rows, width = work.tokens, work.shape.width
-    head = -(-work.shape.vocabulary // 128) * 128
+    shape = SHAPES["gpt2-124m"]
+    rows, width = batch * shape.context, shape.width
+    head = -(-shape.vocabulary // 128) * 128
     layers = ((head, width), (width, width), (4 * width, width), (width, 4 * width))
     for features, inputs in (*layers, (3 * width, width)):
         if features != 3 * width:
@@ -118,7 +120,7 @@ def _key(shape: tuple[int, int, int], layout: str) -> str:
 def main() -> None:
     """Compile what the chosen plans run."""
     steps = {}
-    for problem in (each for work in CASES.values() for each in problems(work)):
+    for problem in problems():
         name = choices().get(key(problem, "bf16"))
         by_name = {plan.name: plan for plan in plans(problem)}
         step = (by_name.get(name or "") or choose(problem)).step(problem)

@@ -15,15 +15,15 @@ from energy import watched
 from gpt2 import annotate
 from training import Training, distance, reference
 from turns import wall_ratios
-from work import CASES, compulsory_bytes, step_flop, weights
+from work import compulsory_bytes, step_flop, weights
 
 from harness.probe.cell import Cell
 
 PREDICTIONS = Path(__file__).with_name("predictions.json")
 _LAST = 20
 _BY_OPERATOR = ("torch", "ncu")
-"""Captures of steps without the CUDA graph. Of a graph they name the launch alone; without it the
-host launches the same kernels one by one, each from its operator."""
+"""Captures that record steps without their CUDA graph: they tell operators only of kernels that the
+host launches one by one, and the graph replays the same kernels."""
 
 
 def main() -> None:
@@ -32,10 +32,6 @@ def main() -> None:
     cell.settings |= cell.params.get("sampling", {})
     if cell.capture in _BY_OPERATOR:
         cell.params["graph"] = False
-    if cell.params["workload"] == "attention":
-        attention(cell)
-        cell.finish()
-        return
     with cell.phase("load"):
         training = Training(cell.params, cell.device)
     if cell.params["workload"] == "curve":
@@ -105,18 +101,6 @@ def curve(cell: Cell, training: Training) -> None:
     values = torch.stack(losses).tolist()
     cell.sample("curve", "loss", "nat", values)
     cell.fact("final_loss", sum(values[-_LAST:]) / len(values[-_LAST:]), "nat")
-
-
-def attention(cell: Cell) -> None:
-    """Measure both passes of one layer's attention by the backend that params name."""
-    from attention_backends import flop, passes
-
-    work = CASES["step"]
-    with cell.phase("compile"):
-        both = passes(work, cell.params["backend"], cell.device)
-        both()
-    cell.fact("layer_tflop", flop(work) / 1e12, "TFLOP")
-    cell.measure("attention", both)
 
 
 def state(cell: Cell, training: Training) -> None:
