@@ -16,7 +16,7 @@ _INDENT = " " * 4
 _HEAD = "   step       ms      n   DRAM  tensor   70 %    85 %  ceiling  limit"
 _NOT_MEASURED = "-"
 _LEAST_MS = 0.01
-"""Overlap that is worth a word."""
+"""Overlap, or time above the floor, that is worth a word."""
 _SLOWER = 1.02
 """How much longer the trace's kernels may take than the unprofiled step without a word."""
 
@@ -59,25 +59,24 @@ def sentences(audit: Audit) -> Iterator[str]:
             f" {audit.sustained_floor_ms:.2f} ms; the step takes"
             f" {audit.whole_ms / audit.sustained_floor_ms:.2f} times as long."
         )
-    if audit.above_ms:
-        yield _above(audit)
+    if audit.floor_ms is not None:
+        yield from _above(audit)
 
 
-def _above(audit: Audit) -> str:
-    """Return a sentence on what keeps the step above its floor, kernels first."""
-    parts = [f"{kind} {ms:.2f} ms" for kind, ms in audit.above_ms.items() if ms >= _LEAST_MS]
-    rest = audit.whole_ms - audit.busy_ms
-    if rest >= _LEAST_MS:
-        why = "a lower clock than the trace's" if audit.slower_clock else "idle time"
-        parts.append(f"{why} {rest:.2f} ms")
-    return f"Above that floor: {', '.join(parts)}."
+def _above(audit: Audit) -> Iterator[str]:
+    """Yield a sentence on what keeps the step above its floor, unless nothing does."""
+    rest = "a lower clock or idle time" if audit.slower_clock else "idle time"
+    causes = audit.above_ms | {rest: audit.rest_ms}
+    parts = [f"{cause} {ms:.2f} ms" for cause, ms in causes.items() if ms >= _LEAST_MS]
+    if parts:
+        yield f"Above that floor: {', '.join(parts)}."
 
 
 def _step(audit: Audit) -> str:
     """Return the step's length, and the time that the GPU worked and was idle in it."""
     steps = "1 step" if audit.steps == 1 else f"mean of {audit.steps} steps"
     unprofiled = f"{audit.step_ms:.2f} ms unprofiled, " if audit.step_ms else ""
-    idle = f", idle for {max(0.0, audit.whole_ms - audit.busy_ms):.2f} ms"
+    idle = f", idle for {audit.rest_ms:.2f} ms"
     said = ""
     if audit.slower_clock:
         idle = ""

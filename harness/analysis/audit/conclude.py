@@ -32,11 +32,11 @@ class Audit:
     their median SM clock, ``traced_mhz`` and ``step_mhz``, where the harness ran them. ``phases``:
     busy ms by phase. ``floor_ms``: the kernels at their measured ceilings, nothing idle, those
     without counters and those bound by latency as they are; ``sustained_floor_ms``: the same with
-    products at the rate that the GPU keeps up without rests. ``above_ms``: what each kind of
-    kernels is above the higher of both floors. ``flushed_bytes``: read and written
-    with caches flushed before each kernel, where a second report says it. ``flop`` and
-    ``compulsory_bytes``: of a step, where the workload states them. ``unsaid``: what these captures
-    cannot say.
+    products at the rate that the GPU keeps up without rests. ``above_ms``: by kind of kernel, how
+    much longer those take than in the second floor, or in the first where there is one alone.
+    ``flushed_bytes``: read and written with caches flushed before each kernel, where a second
+    report says it. ``flop`` and ``compulsory_bytes``: of a step, where the workload states them.
+    ``unsaid``: what these captures cannot say.
     """
 
     label: str
@@ -65,6 +65,11 @@ class Audit:
     def whole_ms(self) -> float:
         """Return the step that shares are of: the unprofiled one where it is known."""
         return self.step_ms or self.traced_ms
+
+    @property
+    def rest_ms(self) -> float:
+        """Return how much longer the step is than the trace's kernels; 0 where it is not."""
+        return max(0.0, self.whole_ms - self.busy_ms)
 
     @property
     def slower_clock(self) -> bool:

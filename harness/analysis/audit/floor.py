@@ -22,16 +22,18 @@ def ms(table: Sequence[Row], tensor: float | None = None) -> float:
 
 
 def above_ms(table: Sequence[Row], tensor: float | None = None) -> dict[str, float]:
-    """Return the ms that each kind of kernels is above the floor, the most first."""
+    """Return by kind of kernel how many ms longer those take than in the floor, the most first."""
     above: dict[str, float] = {}
     for row in table:
-        kind = _kind(row)
-        above[kind] = above.get(kind, 0.0) + row.ms - _at_best(row, tensor)
-    most_first = sorted(above.items(), key=lambda pair: pair[1], reverse=True)
-    return {kind: more for kind, more in most_first if more > 0}
+        more = row.ms - _at_best(row, tensor)
+        if more > 0:
+            kind = _kind(row)
+            above[kind] = above.get(kind, 0.0) + more
+    return dict(sorted(above.items(), key=lambda pair: pair[1], reverse=True))
 
 
 def _kind(row: Row) -> str:
+    """Return the kind of a kernel that tensor cores or DRAM limit."""
     if kernels.family(row.kernel) == ATTENTION:
         return ATTENTION
     return BY_TENSOR if row.limit == TENSOR else BY_DRAM

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -12,6 +13,7 @@ from harness.analysis.diagnose.families import Capture
 from harness.captures.torch.read import read
 from harness.errors import UsageError
 from harness.evidence import tables as evidence
+from harness.report import audit_text
 from tests.support.training_trace import Kernel, Layer, Step, events, write
 
 GPU = "NVIDIA H200"
@@ -152,6 +154,25 @@ def test_a_second_floor_has_products_at_the_rate_without_rests(tmp_path: Path) -
     assert audit.above_ms["other kernels limited by tensor cores"] == pytest.approx(
         0.100 * (1 - 70 / 75)
     )
+
+
+def test_what_is_above_the_floor_is_told_by_kind_with_the_rest_of_the_step(tmp_path: Path) -> None:
+    attention = Kernel("fmha_fwd_kernel", 100)
+    step = replace(STEP, layers=[STEP.layers[0], replace(STEP.layers[1], backward=[attention])])
+    launches = [*COUNTED[:-1], (attention, *COUNTED[-1][1:])]
+    audit = conclude.audit(captures(tmp_path, launches, ceilings=True, step=step))
+    assert audit.above_ms["attention"] == pytest.approx(0.100 * (1 - 70 / 85))
+    assert set(audit.above_ms) == {"attention", "kernels limited by DRAM"}
+
+    def said(**measured: Any) -> str:
+        return " ".join(audit_text.sentences(replace(audit, **measured)))
+
+    longer = audit.busy_ms + 0.5
+    assert "attention 0.02 ms, " in said(step_ms=longer)
+    assert said(step_ms=longer).endswith("idle time 0.50 ms.")
+    slower = said(step_ms=longer, step_mhz=1500.0, traced_mhz=1980.0)
+    assert slower.endswith("a lower clock or idle time 0.50 ms.")
+    assert "Above" not in said(step_ms=audit.busy_ms, above_ms={})
 
 
 def test_the_floor_is_the_step_without_what_its_kernels_save(tmp_path: Path) -> None:
