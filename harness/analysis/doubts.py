@@ -52,8 +52,12 @@ class Doubts:
     def on_one_gpu(self, sides: Sequence[Place], of: Rounds, over: Rounds) -> tuple[Rounds, Rounds]:
         """Return two sides' samples in the rounds in which both ran on the same GPU.
 
-        All rounds where only one or none is such: one process says little about the next.
+        All rounds where only one or none is such: one process says little about the next. All as
+        well of what a GPU counted, or compared in one process: such values leave out what GPUs
+        differ by.
         """
+        if not _timed(sides):
+            return of, over
         first, second = map(self._gpu_by_round, sides)
         shared = sorted(set(of) & set(over))
         alike = [number for number in shared if first.get(number) == second.get(number)]
@@ -81,9 +85,14 @@ class Doubts:
         self, sides: Sequence[Place], rounds: Sequence[tuple[int, int]]
     ) -> tuple[str, float]:
         """Return the doubt that comes from sides that ran on different GPUs, and its factor."""
-        if not rounds or not all(metric.sample and not metric.paired for metric, _, _ in sides):
-            return "", 1.0  # a single value, or one that a GPU counted or compared by itself
+        if not rounds or not _timed(sides):
+            return "", 1.0
         first, second = map(self._gpu_by_round, sides)
         pairs = {(first[a], second[b]) for a, b in rounds}
         samples = [metric.sample for metric, _, _ in sides]
         return reliability.apart(pairs, self._cells.whole["ceilings"], samples)
+
+
+def _timed(sides: Sequence[Place]) -> bool:
+    """Return whether all sides are times of a GPU, not what it counted or compared by itself."""
+    return all(metric.sample and not metric.paired for metric, _, _ in sides)

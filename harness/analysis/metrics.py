@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from functools import cache
 from statistics import median
 from typing import NamedTuple
@@ -72,12 +72,14 @@ class Metrics:
             interval = statistics.ratio(first, second)
         except ValueError as error:
             return Measured("×", why=str(error))
+        shared = sides[0].by_round.keys() & sides[1].by_round.keys()
+        why, factor = self._doubts.of(places, statistics.pairs(first, second))
         return _measured(
             "×",
             interval,
             samples=min(sum(map(len, side.values())) for side in (first, second)),
             cells=(*sides[0].cells, *sides[1].cells),
-            doubt=self._doubts.of(places, statistics.pairs(first, second)),
+            doubt=("; ".join(filter(None, [why, _left_out(shared - first.keys())])), factor),
         )
 
     def regions(self, case: str) -> set[str]:
@@ -180,6 +182,16 @@ def _measured(
         ci99=interval.ci99,
         spread=interval.spread,
     )
+
+
+def _left_out(rounds: Set[int]) -> str:
+    """Return which rounds a ratio leaves out, "" if it has all."""
+    if not rounds:
+        return ""
+    named = ", ".join(map(str, sorted(rounds)))
+    if len(rounds) == 1:
+        return f"round {named} left out: its sides ran on different GPUs"
+    return f"rounds {named} left out: their sides ran on different GPUs"
 
 
 def _counts(metric: Metric, number: int) -> bool:

@@ -199,10 +199,24 @@ def test_rounds_on_one_gpu_alone_count_where_there_are_two(example: Problem) -> 
     sides = ([2.0, 2.0], [2.2, 2.2], [9.0, 9.0]), ([1.0, 1.0], [1.0, 1.0], [1.0, 1.0])
     ratio = measured(example, *sides, ran)
     assert ratio.value == pytest.approx((2.0 * 2.2) ** 0.5)
-    assert (ratio.rounds, ratio.samples, ratio.doubt) == (2, 4, "")
+    left_out = "round 2 left out: its sides ran on different GPUs"
+    assert (ratio.rounds, ratio.samples, ratio.doubt) == (2, 4, left_out)
+    assert ratio.clock_factor == 1.0
+    more = [[*side, [1.0, 1.0]] for side in sides]
+    ratio = measured(example, more[0], more[1], ([*ran[0], SLOW], [*ran[1], FAST]))
+    assert ratio.doubt == "rounds 2, 3 left out: their sides ran on different GPUs"
     too_few = measured(example, *sides, ([FAST, SLOW, SLOW], ran[1]))
     assert too_few.rounds == 3
     assert too_few.doubt
+
+
+def test_all_rounds_count_of_what_one_gpu_compared(example: Problem) -> None:
+    times(example, paired=True)
+    ran = [FAST, FAST, SLOW], [FAST, FAST, FAST]
+    sides = ([2.0, 2.0], [2.2, 2.2], [2.1, 2.1]), ([1.0, 1.0], [1.0, 1.0], [1.0, 1.0])
+    ratio = measured(example, *sides, ran)
+    assert ratio.value == pytest.approx((2.0 * 2.2 * 2.1) ** (1 / 3))
+    assert (ratio.rounds, ratio.doubt) == (3, "")
 
 
 def test_sides_without_a_common_round_are_compared_by_the_first_of_each(example: Problem) -> None:
