@@ -2,6 +2,7 @@
 
 import random
 import re
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -20,7 +21,7 @@ from harness.store.run_folder import Run, verified
 from tests.support import part_process
 from tests.support.manifests import GOOD, written
 
-KILLED = 50
+KILLED = 20
 CELLS = 4
 
 
@@ -50,8 +51,11 @@ def landed(run: Run) -> dict[str, str]:
     return {path.parent.name: files.sha256(path) for path in paths}
 
 
-def killed_once(asked: session.Asked, folder: Path, after_s: float) -> int:
-    """Kill a job after some seconds and run it again to the end; return what had landed before."""
+def killed_once(asked: session.Asked, folder: Path, cells: int, after_s: float) -> int:
+    """Kill a job and run it again to the end; return how many cells had landed before.
+
+    It is killed some seconds after it began that many cells, however slow the machine is.
+    """
     house = folder / "house"
     house.mkdir(parents=True)
     program = house / "python"
@@ -61,6 +65,8 @@ def killed_once(asked: session.Asked, folder: Path, after_s: float) -> int:
     (part,) = part_process.carried(replace(asked, request=request))
     run = Run.open(part.run)
     first = part_process.started(part, folder / "first")
+    while first.is_alive() and executed(house).total() < cells:
+        time.sleep(0.01)
     first.join(after_s)
     first.kill()
     first.join()
@@ -84,11 +90,12 @@ def killed_once(asked: session.Asked, folder: Path, after_s: float) -> int:
 @pytest.mark.slow
 def test_no_cell_is_lost_or_done_twice(asked: session.Asked, tmp_path: Path) -> None:
     draw = random.Random(24)
-    delays = [0.0, *(draw.uniform(0.0, 4.0) for _ in range(KILLED - 1))]
+    moments = [(0, 0.0), (CELLS, 60.0)]
+    moments += [(draw.randint(0, CELLS), draw.uniform(0.0, 0.1)) for _ in range(KILLED - 2)]
     with ThreadPoolExecutor(4) as pool:
         jobs = [
-            pool.submit(killed_once, asked, tmp_path / f"{number}", after_s)
-            for number, after_s in enumerate(delays)
+            pool.submit(killed_once, asked, tmp_path / f"{number}", *moment)
+            for number, moment in enumerate(moments)
         ]
         had_landed = Counter(job.result() for job in jobs)
     # The kills were spread: before the first cell, between cells, and after the last.
