@@ -101,8 +101,8 @@ def test_an_orphan_that_ends_is_not_the_program(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["HUP", "INT", "PIPE"])
 def test_a_signal_ends_a_program_as_in_a_shell(tmp_path: Path, name: str) -> None:
     number = getattr(signal, f"SIG{name}")
-    # Whoever runs the tests may ignore it. SIGPIPE is ignored by Python itself, which a write to a
-    # pipe that nobody reads would end.
+    # Whoever runs the tests may ignore HUP or INT. Python itself ignores SIGPIPE: else a write to a
+    # pipe that nobody reads would end the tests.
     before = signal.getsignal(number) if name == "PIPE" else signal.signal(number, signal.SIG_DFL)
     try:
         done = run(tmp_path, f"kill -{name} $$; true")

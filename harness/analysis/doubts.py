@@ -52,9 +52,8 @@ class Doubts:
     def on_one_gpu(self, sides: Sequence[Place], of: Rounds, over: Rounds) -> tuple[Rounds, Rounds]:
         """Return two sides' samples in the rounds in which both ran on the same GPU.
 
-        All rounds where only one or none is such: one process says little about the next. All as
-        well of what a GPU counted, or compared in one process: such values leave out what GPUs
-        differ by.
+        All rounds where only one or none is such: one process says little about the next. All
+        rounds as well of what a GPU counted, or compared in one process: its speed cancels there.
         """
         if not _timed(sides):
             return of, over

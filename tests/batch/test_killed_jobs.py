@@ -21,7 +21,7 @@ from harness.store.run_folder import Run, verified
 from tests.support import part_process
 from tests.support.manifests import GOOD, written
 
-KILLED = 20
+KILLED = 50
 CELLS = 4
 
 
@@ -91,7 +91,9 @@ def killed_once(asked: session.Asked, folder: Path, cells: int, after_s: float) 
 def test_no_cell_is_lost_or_done_twice(asked: session.Asked, tmp_path: Path) -> None:
     draw = random.Random(24)
     moments = [(0, 0.0), (CELLS, 60.0)]
-    moments += [(draw.randint(0, CELLS), draw.uniform(0.0, 0.1)) for _ in range(KILLED - 2)]
+    for _ in range(KILLED - len(moments)):
+        cells = draw.randint(0, CELLS)  # with 0 at any moment of the start, too
+        moments.append((cells, draw.uniform(0.0, 0.1 if cells else 4.0)))
     with ThreadPoolExecutor(4) as pool:
         jobs = [
             pool.submit(killed_once, asked, tmp_path / f"{number}", *moment)
