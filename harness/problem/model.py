@@ -71,6 +71,9 @@ class Variant(_Model):
         None,
         description="the variant whose compiled code it finds: both compile the same graphs",
     )
+    gpu_memory_gb: float | None = Field(
+        None, gt=0, le=10_000, description="if its cells take less than the case says, in 10⁹ B"
+    )
 
 
 class Case(_Model):

@@ -233,10 +233,17 @@ def _cell(
         inputs=hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()[:8],
         paired=problem.cases[case].paired,
         gpus=problem.cases[case].gpus,
-        gpu_bytes=problem.cases[case].gpu_memory_gb * 1e9,
+        gpu_bytes=_gpu_memory_gb(problem, variant, case) * 1e9,
         loads_host=problem.cases[case].loads_host,
         caches=problem.variants[variant].caches_of or variant,
     )
+
+
+def _gpu_memory_gb(problem: Problem, variant: str, case: str) -> float:
+    """Return the GPU memory that a cell takes at most, in 10⁹ B: the case's, or less."""
+    least = problem.variants[variant].gpu_memory_gb
+    of_case = problem.cases[case].gpu_memory_gb
+    return of_case if least is None else min(of_case, least)
 
 
 def _alone(problem: Problem, cells: list[Cell], *, caches: bool) -> list[Cell]:

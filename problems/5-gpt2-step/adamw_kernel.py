@@ -193,6 +193,6 @@ def _of(state: dict[str, Tensor]) -> tuple[Tensor, ...]:
 
 
 def _numbers(group: Any) -> tuple[float, ...]:
-    """Return what the kernels take of a group, in their order."""
+    """Return the kernels' arguments of a group, in their order."""
     warmup_steps = float(group["warmup_steps"])
     return group["lr"], warmup_steps, *group["betas"], group["eps"], group["weight_decay"]

@@ -1,4 +1,4 @@
-"""What is used of problem 8, whose folder stands beside this one: products, builds, launches."""
+"""The names of problem 8, whose folder stands beside this one, that are used here."""
 
 import sys
 from pathlib import Path

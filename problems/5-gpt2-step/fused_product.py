@@ -42,7 +42,7 @@ def step(epilogue: int, layout: str) -> Step:
 
 @torch.library.custom_op("worklogs::product_bias", mutates_args=())
 def product_bias(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Return x @ weight^T + bias for x [N, K], weight [M, K]; M is a multiple of 192."""
+    """Return x @ weight^T + bias for x [N, K], weight [M, K]; M is a multiple of 64."""
     y = _empty(x, weight.shape[0])
     _launch(BIAS, "nt", x, weight, y, y, bias)
     return y
@@ -105,10 +105,10 @@ def _launch(
     bias: Tensor | None = None,
     parts: Tensor | None = None,
 ) -> None:
-    """Launch the kernel; ``a`` and ``b`` as they lie. ``ValueError`` for other than whole tiles."""
+    """Launch the kernel; ``a`` and ``b`` as they lie. ``ValueError`` for other than whole boxes."""
     columns = c.shape[1]
     tensors = (a, b, c, d)
-    if columns % _TILING.tile_n or any(
+    if columns % _TILING.stored_columns or any(
         each.dtype != torch.bfloat16 or not each.is_contiguous() for each in tensors
     ):
         raise ValueError(f"fused_product.cu: no contiguous bf16 rows, or {columns} columns of C")

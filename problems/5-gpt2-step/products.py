@@ -13,21 +13,21 @@ from typing import Any
 import torch
 from any_shape import CACHE, Multiplier, Problem, build, choose, computes, key, order, plans
 from gpt2 import GPT2
-from shapes import SHAPES
 from torch import Tensor, nn
+from work import CASES, Work
 
-BATCH = 24
 CHOICES = Path(__file__).with_name("choices.json")
-"""Of each product the contender that is fastest under load, as ``under_load.py`` measured it."""
+"""Of each GPU and product the contender that is fastest under load: see ``under_load.py``."""
 LIBRARY = "torch.mm"
 
 
 @cache
-def choices() -> dict[str, str]:
-    """Return a plan's name, or ``LIBRARY``, by ``multiplier.key``."""
+def choices(device: int) -> dict[str, str]:
+    """Return a plan's name, or ``LIBRARY``, by ``multiplier.key``; none for a GPU not measured."""
     if not CHOICES.exists():
         return {}
-    found: dict[str, str] = json.loads(CHOICES.read_text(encoding="utf-8"))["choices"]
+    known = json.loads(CHOICES.read_text(encoding="utf-8"))
+    found: dict[str, str] = known.get(torch.cuda.get_device_name(device), {}).get("choices", {})
     return found
 
 
@@ -35,7 +35,9 @@ def choices() -> dict[str, str]:
 def product(a: Tensor, b: Tensor) -> Tensor:
     """Return A @ B by the contender that is chosen for the shape, by the kernels for others."""
     shape = (a.shape[0], b.shape[1], a.shape[1])
-    if not computes(a, b) or choices().get(_key(shape, order(a) + order(b))) == LIBRARY:
+    if not computes(a, b):
+        return torch.mm(a, b)
+    if choices(a.device.index).get(_key(shape, order(a) + order(b))) == LIBRARY:
         return torch.mm(a, b)
     c = a.new_empty(a.shape[0], b.shape[1])
     with torch.cuda.device(a.device):
@@ -92,14 +94,13 @@ def replace_linears(model: GPT2) -> None:
         block.up, block.down = Linear(block.up), Linear(block.down)
 
 
-def problems(batch: int = BATCH) -> Iterator[Problem]:
+def problems(work: Work) -> Iterator[Problem]:
     """Yield the products of the head and of the blocks' layers.
 
     Without those that compute queries, keys and values: cuBLAS adds their bias while it stores.
     """
-    shape = SHAPES["gpt2-124m"]
-    rows, width = batch * shape.context, shape.width
-    head = -(-shape.vocabulary // 128) * 128
+    rows, width = work.tokens, work.shape.width
+    head = -(-work.shape.vocabulary // 128) * 128
     layers = ((head, width), (width, width), (4 * width, width), (width, 4 * width))
     for features, inputs in (*layers, (3 * width, width)):
         if features != 3 * width:
@@ -109,8 +110,8 @@ def problems(batch: int = BATCH) -> Iterator[Problem]:
 
 
 @cache
-def _multiplier(device: int) -> Multiplier:  # noqa: ARG001 - a multiplier a device
-    return Multiplier("bf16", CACHE, tuned=choices())
+def _multiplier(device: int) -> Multiplier:
+    return Multiplier("bf16", CACHE, tuned=choices(device))
 
 
 def _key(shape: tuple[int, int, int], layout: str) -> str:
@@ -118,10 +119,10 @@ def _key(shape: tuple[int, int, int], layout: str) -> str:
 
 
 def main() -> None:
-    """Compile what the chosen plans run."""
-    steps = {}
-    for problem in problems():
-        name = choices().get(key(problem, "bf16"))
+    """Compile what the plans chosen for this GPU run."""
+    steps, chosen = {}, choices(torch.cuda.current_device())
+    for problem in (each for work in CASES.values() for each in problems(work)):
+        name = chosen.get(key(problem, "bf16"))
         by_name = {plan.name: plan for plan in plans(problem)}
         step = (by_name.get(name or "") or choose(problem)).step(problem)
         steps[step.name] = step

@@ -15,15 +15,15 @@ from energy import watched
 from gpt2 import annotate
 from training import Training, distance, reference
 from turns import wall_ratios
-from work import compulsory_bytes, step_flop, weights
+from work import CASES, compulsory_bytes, step_flop, weights
 
 from harness.probe.cell import Cell
 
 PREDICTIONS = Path(__file__).with_name("predictions.json")
 _LAST = 20
 _BY_OPERATOR = ("torch", "ncu")
-"""Captures that record steps without their CUDA graph: they tell operators only of kernels that the
-host launches one by one, and the graph replays the same kernels."""
+"""Captures of steps without the CUDA graph. Of a graph they name the launch alone; without it the
+host launches the same kernels one by one, each from its operator."""
 
 
 def main() -> None:
@@ -32,6 +32,10 @@ def main() -> None:
     cell.settings |= cell.params.get("sampling", {})
     if cell.capture in _BY_OPERATOR:
         cell.params["graph"] = False
+    if cell.params["workload"] == "attention":
+        attention(cell)
+        cell.finish()
+        return
     with cell.phase("load"):
         training = Training(cell.params, cell.device)
     if cell.params["workload"] == "curve":
@@ -103,6 +107,18 @@ def curve(cell: Cell, training: Training) -> None:
     cell.fact("final_loss", sum(values[-_LAST:]) / len(values[-_LAST:]), "nat")
 
 
+def attention(cell: Cell) -> None:
+    """Measure both passes of one layer's attention by the backend that params name."""
+    from attention_backends import flop, passes
+
+    work = CASES["step"]
+    with cell.phase("compile"):
+        both = passes(work, cell.params["backend"], cell.device)
+        both()
+    cell.fact("layer_tflop", flop(work) / 1e12, "TFLOP")
+    cell.measure("attention", both)
+
+
 def state(cell: Cell, training: Training) -> None:
     """State what the step has to do, and what was predicted of the variant."""
     shape, batch = training.shape, cell.params["batch"]
@@ -116,7 +132,10 @@ def state(cell: Cell, training: Training) -> None:
         return
     whole = PREDICTIONS.read_bytes()
     cell.fact("predictions_sha256", hashlib.sha256(whole).hexdigest())
-    predicted = json.loads(whole).get(cell.case, {"fixes": {}})["fixes"].get(cell.variant)
+    of_gpu = (
+        json.loads(whole).get(torch.cuda.get_device_name(), {}) if cell.device == "cuda" else {}
+    )
+    predicted = of_gpu.get(cell.case, {"fixes": {}})["fixes"].get(cell.variant)
     if predicted is not None:
         cell.fact("predicted_saving_ms", predicted["saves_ms"], "ms")
 

@@ -8,7 +8,7 @@ from functools import cache
 import torch
 import triton
 import triton.language as tl
-from any_shape import ELEMENT_BYTES
+from any_shape import ELEMENT_BYTES, MAX_SHARED
 from cuda_kernel import CudaKernel, plain_step
 from torch import Tensor
 
@@ -17,7 +17,7 @@ _ROWS_OF_PART = 64
 _ROWS, _WARPS = 2, 4
 """Rows of its tile, and its warps."""
 _NORM_WARPS, _NORM_STAGES = 10, 4
-"""Of a block of norm_backward.cu: warps, and rows that TMA fetches for each."""
+"""Of a block of norm_backward.cu: warps, and rows at most that TMA fetches for each."""
 _BARRIER_BYTES = 8
 
 
@@ -82,9 +82,10 @@ def _pack_one(  # noqa: ANN202
 @cache
 def norm_kernel(width: int) -> CudaKernel:
     """Return the norm's kernel for rows of so many elements, a multiple of 256."""
-    row_bytes = 3 * ELEMENT_BYTES * width + _BARRIER_BYTES
-    shared_bytes = _NORM_WARPS * _NORM_STAGES * row_bytes
-    macros = {"WIDTH": width, "STAGES": _NORM_STAGES}
+    stage_bytes = _NORM_WARPS * (3 * ELEMENT_BYTES * width + _BARRIER_BYTES)
+    stages = min(_NORM_STAGES, MAX_SHARED // stage_bytes)
+    shared_bytes = stages * stage_bytes
+    macros = {"WIDTH": width, "STAGES": stages}
     return CudaKernel(plain_step("norm_backward", 32 * _NORM_WARPS, shared_bytes, **macros))
 
 

@@ -22,8 +22,8 @@ LEDGER = (
     *("fused-adamw", "padded", "masters", "compiled", "graph", "chunked-loss", "one-chunk"),
     *("head", "linears", "gelu", "sums", "one-launch", "one-reading", "epilogues"),
 )
-FROM_EAGER = LEDGER[:7]
-"""Predicted from the audit of the eager step; then from products' times and later steps."""
+FROM_EAGER, BY_TIMES = LEDGER[:5], {"head", "epilogues"}
+"""Predicted from the eager step's audit, and from kernels' times; others from later steps."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -77,6 +77,10 @@ PLACES = {
     "softmax": ("loss", "gpt2 / loss", "aten::_log_softmax"),
     "attention": ("forward", f"{BLOCKS} / attention", "aten::_cudnn_attention_forward"),
     "up": ("forward", f"{BLOCKS} / up", "aten::addmm"),
+    "gelu_read": ("backward", "gpt2", "triton_red_fused_gelu_gelu_backward_sum_view_5"),
+    "gelu_forward": ("forward", "gpt2", "triton_poi_fused_add_gelu_view_2"),
+    "log_softmax": ("loss", "gpt2", "triton_red_fused__log_softmax_prepare_softmax_online_4"),
+    "softmax_gradient": ("backward", "gpt2", "triton_red_fused__log_softmax_backward_data_add"),
     "gelu_again": ("backward", "gpt2", "triton_red_fused_add_gelu_gelu_backward_sum_view_4"),
     "gelu_gradient": ("backward", "gpt2", "triton_poi_fused_add_gelu_gelu_backward_view_6"),
     "norm_gradient": ("backward", "gpt2", "triton_per_fused_add_native_layer_norm_sum_view_6"),
@@ -87,6 +91,7 @@ PLACES = {
     "scaled": ("backward", "loss", "aten::mul"),
 }
 BANDWIDTH = 0.85 * 5000e9
+GPU = "NVIDIA H200"
 
 
 def audited(**ms: float) -> dict[str, object]:
@@ -97,7 +102,7 @@ def audited(**ms: float) -> dict[str, object]:
         kernel = "GammaBeta" if part == "norm_weights" else ""
         row: dict[str, object] = {"ms": taken, "launches": 10, "kernel": kernel}
         rows.append(row | dict(zip(keys, PLACES[part], strict=True)))
-    limits = {"dram_gb_s": 5000.0, "dram_reached": 0.9, "bf16_tflop_s": 1000.0}
+    limits = {"gpu": GPU, "dram_gb_s": 5000.0, "dram_reached": 0.9, "bf16_tflop_s": 1000.0}
     return {"rows": rows, "limits": limits | {"tensor_reached": 0.8}}
 
 
@@ -122,64 +127,124 @@ def test_a_fix_saves_the_kernels_that_go_less_what_is_written_anew(problem: Prob
     # Transposes, stacks, the other half of additions and norms' weights; a pass of 12 bytes comes.
     assert found["compiled"] == pytest.approx(2 + 3 + 2 + 2.5 - 12 * states * ms)
     assert found["graph"] == pytest.approx(0.001 * 10 * 5)  # head, up, attention, norms, softmax
-    accumulated = 3 * 3 * 2 * 50257 * 768 * ms
-    assert found["chunked-loss"] == pytest.approx(1.5 - accumulated)
-    assert found["one-chunk"] == pytest.approx(accumulated)
 
 
-def test_products_save_what_they_take_less_under_load(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    predict = module("predict")
+@pytest.fixture
+def timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels with known times under load: three products of two models, and their epilogues."""
     us = {
         "24576x50304x768:nt:bf16": {"torch.mm": 3000.0, "a": 2800.0},
         "24576x3072x768:nt:bf16": {"torch.mm": 190.0, "a": 180.0},
         "768x768x24576:tn:bf16": {"torch.mm": 50.0, "a": 60.0},
         "24576x768x2304:nn:bf16": {"torch.mm": 140.0, "a": 100.0},  # of no layer that changes
+        "8192x4096x1024:nt:bf16": {"torch.mm": 110.0, "a": 90.0},
+        "8192x1024x3072:nn:bf16": {"torch.mm": 80.0, "a": 70.0},  # of no layer that changes
     }
     chosen = dict.fromkeys(us, "a") | {"768x768x24576:tn:bf16": "torch.mm"}
+    up, down = {"fused": 220.0, "apart": 260.0}, {"fused": 190.0, "apart": 170.0}
+    epilogues = {"step": {"up": up, "down": down}, "medium": {"up": up}}
     choices = tmp_path / "choices.json"
-    choices.write_text(json.dumps({"choices": chosen, "us": us}), encoding="utf-8")
-    monkeypatch.setattr(predict, "CHOICES", choices)
-    found = saved(predict.fixes_by_products(12))
-    assert found == {"head": pytest.approx(0.2), "linears": pytest.approx(12 * 0.01)}
+    document = {GPU: {"choices": chosen, "us": us, "epilogues": epilogues}}
+    choices.write_text(json.dumps(document), encoding="utf-8")
+    monkeypatch.setattr(module("predict"), "CHOICES", choices)
 
 
+@pytest.mark.usefixtures("timed")
+def test_products_and_epilogues_save_what_they_take_less_under_load() -> None:
+    predict = module("predict")
+    known = predict.Audit.of(audited())
+    found = saved(predict.fixes_by_times(predict.CASES["step"], known))
+    assert set(found) == BY_TIMES
+    assert found["head"] == pytest.approx(0.2)
+    states, ms = 12 * 24 * 1024 * 768, 1e3 / BANDWIDTH
+    # Twice in each block, 2 bytes of each state are neither written nor read again.
+    assert found["epilogues"] == pytest.approx(12 * (40 - 20) / 1e3 + 2 * (2 + 2) * states * ms)
+    other = saved(predict.fixes_by_times(predict.CASES["medium"], known))
+    states = 24 * 8 * 1024 * 1024
+    assert other["epilogues"] == pytest.approx(24 * 40 / 1e3 + 2 * (2 + 2) * states * ms)
+
+
+@pytest.mark.usefixtures("timed")
 def test_later_fixes_are_predicted_from_the_steps_before_them() -> None:
     predict = module("predict")
     work = predict.CASES["step"]
     weights, states = 12 * 12 * 768**2 + 50257 * 768, 12 * 24 * 1024 * 768
-    ms = 1e3 / BANDWIDTH
-    linears = predict.Audit.of(audited(gelu_again=1.7, gelu_gradient=1.5))
-    assert saved(predict.fixes_after_linears(linears, work)) == {"gelu": 1.7}
+    logits, ms = 24 * 1024 * 50257, 1e3 / BANDWIDTH
+    compiled = predict.Audit.of(audited(log_softmax=1.7, softmax_gradient=1.5, up=9.0))
+    losses = saved(predict.fixes_after_compiled(compiled, work))
+    accumulated = 3 * 3 * 2 * 50257 * 768 * ms
+    assert losses["one-chunk"] == pytest.approx(accumulated)
+    assert losses["chunked-loss"] == pytest.approx(3.2 - 3 * 2 * logits * ms - accumulated)
+    head = predict.Audit.of(audited(gelu_read=0.5, gelu_gradient=1.5, gelu_forward=1.2))
+    products = saved(predict.fixes_after_head(head, work))
+    assert products == {"linears": pytest.approx(12 * 0.01 + 0.5 - 1.5)}
+    linears = predict.Audit.of(audited(gelu_again=1.7, gelu_gradient=1.5, gelu_forward=1.3))
+    gelu = saved(predict.fixes_after_linears(linears, work))
+    assert gelu == {"gelu": pytest.approx(1.7 + 1.5 + 1.3 - 4 * (4 + 6) * states * ms)}
     parts = {"norm_gradient": 3.0, "stacked_sum": 1.0, "biases": 0.5, "optimizer": 1.5}
-    gelu = predict.Audit.of(audited(**parts, loss=1.8, scaled=0.2, head=7.0))
-    found = saved(predict.fixes_after_gelu(gelu, work))
+    audit = predict.Audit.of(audited(**parts, loss=1.8, scaled=0.2, head=7.0))
+    found = saved(predict.fixes_after_gelu(audit, work))
     assert found["sums"] == pytest.approx(1 + 0.5)
     assert found["one-launch"] == pytest.approx(1.5 - 28 * weights * ms)
-    assert found["one-reading"] == pytest.approx(1.8 + 0.2 - 4 * 24 * 1024 * 50257 * ms)
-    before = predict.Audit.of(audited(gelu=2.4, norms=1.0))
-    last = saved(predict.fixes_after_one_reading(before, work))
-    # Twice in each block, 2 bytes of each state are neither written nor read again.
-    assert last == {"epilogues": pytest.approx(2.4 + 2 * (2 + 2) * states * ms)}
-    by_products = predict.fixes_by_products(work.shape.layers)
-    assert {*FROM_EAGER, *by_products, *found, *last, "gelu"} == {*LEDGER}
+    assert found["one-reading"] == pytest.approx(1.8 + 0.2 - 4 * logits * ms)
+    assert {*FROM_EAGER, *BY_TIMES, *losses, *products, *gelu, *found} == {*LEDGER}
+
+
+def test_an_audit_of_other_work_grows_with_what_each_kernel_computes() -> None:
+    predict = module("predict")
+    step, medium = predict.CASES["step"], predict.CASES["medium"]
+    audit = predict.Audit.of(audited(optimizer=1.5, loss=1.8, gelu_forward=1.2))
+    other = {row["operator"]: row["ms"] for row in audit.scaled(step, medium).rows}
+    assert other["ChunkedLoss"] == pytest.approx(1.8 / 3)  # a third of the tokens
+    states = (8 * 1024 * 24) / (24 * 768 * 12)
+    assert other["triton_poi_fused_add_gelu_view_2"] == pytest.approx(1.2 * states)
+    bytes_of = [28 * (12 * 12 * 768**2 + 50257 * 768), 28 * (12 * 24 * 1024**2 + 50257 * 1024)]
+    before, after = (1e3 * number / BANDWIDTH for number in bytes_of)
+    tensors = (24 * 12 + 4) / (12 * 12 + 4)
+    assert other["aten::_foreach_add_"] == pytest.approx(after + (1.5 - before) * tensors)
 
 
 def test_every_fix_of_both_models_has_its_prediction(problem: Problem) -> None:
     document = json.loads((FOLDER / "predictions.json").read_text(encoding="utf-8"))
     timed = problem.captures["timing"].cells
-    for case in ("step", "medium"):
-        predicted = document[case]["fixes"]
-        measured = LEDGER if case == "step" else timed[case]
-        assert {name for name in measured if name in LEDGER} <= set(predicted)
+    for of_gpu in document.values():
+        for case in ("step", "medium"):
+            predicted = of_gpu[case]["fixes"]
+            measured = LEDGER if case == "step" else timed[case]
+            assert {name for name in measured if name in LEDGER} <= set(predicted)
+
+
+@pytest.mark.usefixtures("timed")
+def test_a_gpu_whose_products_were_not_timed_has_no_predictions() -> None:
+    predict = module("predict")
+    audit = audited()
+    audit["limits"]["gpu"] = "NVIDIA H300"  # type: ignore[index]  # a dictionary
+    with pytest.raises(ValueError, match="nothing of NVIDIA H300"):
+        predict.fixes_by_times(predict.CASES["step"], predict.Audit.of(audit))
 
 
 def test_predictions_need_the_ceilings_of_this_gpu() -> None:
     audit = audited(norms=1.0)
     audit["limits"]["dram_reached"] = None  # type: ignore[index]  # a dictionary
-    with pytest.raises(SystemExit, match="no measured ceilings"):
+    with pytest.raises(ValueError, match="no measured ceilings"):
         module("predict").Audit.of(audit)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("{", "Expecting"), ("{}", "no measured ceilings"), (None, "No such file")]
+)
+def test_what_is_no_audit_is_one_line_and_exit_code_2(
+    tmp_path: Path, text: str | None, said: str
+) -> None:
+    path = tmp_path / "audit.json"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    argv = [sys.executable, str(FOLDER / "predict.py"), "step", str(path)]
+    ended = subprocess.run(argv, check=False, capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert "Traceback" not in ended.stderr
+    assert "audit.json" in ended.stderr.splitlines()[-1]
+    assert said in ended.stderr.splitlines()[-1]
 
 
 def test_the_energy_of_a_step_is_its_power_times_its_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,8 +173,13 @@ def test_cells_side_by_side_measure_one_after_another(tmp_path: Path) -> None:
     assert any(before[1] > after[0] for before, after in pairwise(lives))  # they did overlap
 
 
-def test_a_case_says_how_much_gpu_memory_its_cells_take(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("of_variant", "taken"), [(None, 25.5), (20.0, 20.0), (40.0, 25.5)])
+def test_a_cell_takes_the_gpu_memory_of_its_case_or_less_if_its_variant_says_so(
+    tmp_path: Path, of_variant: float | None, taken: float
+) -> None:
     problem = Bench(tmp_path, slow=WELL, fast=WELL).problem
     large = problem.cases["small"].model_copy(update={"gpu_memory_gb": 25.5})
-    changed = problem.model_copy(update={"cases": {"small": large}})
-    assert {cell.gpu_bytes for cell in plan(changed, Selected(), "cuda")} == {25.5e9}
+    slow = problem.variants["slow"].model_copy(update={"gpu_memory_gb": of_variant})
+    both = {"slow": slow, "fast": slow}
+    changed = problem.model_copy(update={"cases": {"small": large}, "variants": both})
+    assert {cell.gpu_bytes for cell in plan(changed, Selected(), "cuda")} == {taken * 1e9}

@@ -1,6 +1,7 @@
 """Every problem has plans, and each plan is one that its kernel can run."""
 
 import itertools
+import json
 import math
 from collections.abc import Callable
 from types import ModuleType
@@ -339,3 +340,17 @@ def test_dots_are_for_few_rows_or_columns_and_a_tiny_c(
         assert plan.spread in ((8,) if rows_of_k else (1, 2, 4, 8))
         assert plan.units in (1, 2, 4, 8)
         assert plan.units == 1 or plan.spread == 8  # a cluster's block keeps one warp's rows
+
+
+def test_what_problem_5_chose_under_load_is_a_plan_of_the_kernels_as_they_are(
+    plans: ModuleType,
+) -> None:
+    path = ANY_SHAPE.parent / "5-gpt2-step/choices.json"
+    by_gpu = json.loads(path.read_text(encoding="utf-8"))
+    for known, (key, chosen) in (
+        (of, pair) for of in by_gpu.values() for pair in of["choices"].items()
+    ):
+        sizes, layout, _ = key.split(":")
+        problem = plans.Problem(tuple(map(int, sizes.split("x"))), layout)
+        assert chosen == "torch.mm" or chosen in {plan.name for plan in plans.plans(problem)}
+        assert known["us"][key][chosen] == min(known["us"][key].values())
