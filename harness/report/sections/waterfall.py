@@ -23,6 +23,9 @@ from harness.report.page import Page
 from harness.report.signs import signed
 from harness.report.step_difference import part_label
 
+_MILLISECONDS_FROM_NS = 10e6
+"""The busy time from which an axis in µs has numbers that no reader compares at a glance."""
+
 
 def waterfall(
     page: Page, name: str, a: VariantName, b: VariantName, case: CaseName, caption: str
@@ -32,24 +35,31 @@ def waterfall(
 
     diff = step.difference(page.metrics, a, b, case)
     before, after = (page.problem.variants[variant].label for variant in (a, b))
-    figure = draw(waterfall_rows(diff, before, after), "busy GPU, µs a step") if diff else None
+    figure = None
+    if diff:
+        unit, ns = unit_of(diff)
+        rows = waterfall_rows(diff, before, after, ns=ns)
+        figure = draw(rows, f"busy GPU, {unit} a step")
     return page.figure(name, f"from {a} to {b}", figure, caption)
 
 
-def waterfall_rows(diff: GpuDiff, a: str = "A", b: str = "B", most: int = 10) -> Rows:
-    """Return the bars from A's busy time to B's, in µs a step, without the GPU's idle time.
+def waterfall_rows(
+    diff: GpuDiff, a: str = "A", b: str = "B", most: int = 10, ns: float = 1e3
+) -> Rows:
+    """Return the bars from A's busy time to B's a step, without the GPU's idle time.
 
-    Parts after the ``most`` largest are one bar. ``a`` and ``b`` name the two totals.
+    They are in a unit of ``ns`` nanoseconds. Parts after the ``most`` largest are one bar. ``a``
+    and ``b`` name the two totals.
     """
     worked = [row for row in diff.rows if row.kind != "gap"]
     ranked = sorted(worked, key=lambda row: -abs(diff.change_ns(row)))
     shown = [row for row in ranked[:most] if row.change != "unchanged"]
-    parts = [(part_label(row), diff.change_ns(row) / 1e3) for row in shown]
+    parts = [(part_label(row), diff.change_ns(row) / ns) for row in shown]
     rest = [row for row in worked if row not in shown]
     if rest:
         count = "1 other part" if len(rest) == 1 else f"{len(rest)} other parts"
-        parts.append((count, sum(diff.change_ns(row) for row in rest) / 1e3))
-    at = diff.a_step(*diff.busy_ns)[0] / 1e3
+        parts.append((count, sum(diff.change_ns(row) for row in rest) / ns))
+    at = diff.a_step(*diff.busy_ns)[0] / ns
     rows: Rows = [_bar(a, 0.0, at, total=True)]
     for place, (label, change) in enumerate(parts, start=1):
         # Bars of one label would be one bar.
@@ -57,6 +67,11 @@ def waterfall_rows(diff: GpuDiff, a: str = "A", b: str = "B", most: int = 10) ->
         rows.append(_bar(f"{label} ({place})" if same else label, at, at + change))
         at += change
     return [*rows, _bar(b, 0.0, at, total=True)]
+
+
+def unit_of(diff: GpuDiff) -> tuple[str, float]:
+    """Return the unit of a difference's bars, and how many ns it has."""
+    return ("ms", 1e6) if max(diff.a_step(*diff.busy_ns)) >= _MILLISECONDS_FROM_NS else ("µs", 1e3)
 
 
 def _bar(label: str, start: float, end: float, *, total: bool = False) -> dict[str, object]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from harness.analysis.diff.aggregate import of_times
 from harness.analysis.diff.gpu import GpuDiff, Row
-from harness.report.sections.waterfall import draw, waterfall_rows
+from harness.report.sections.waterfall import draw, unit_of, waterfall_rows
 from tests.support.diffs import kernel_diff
 
 
@@ -64,6 +64,20 @@ def test_idle_time_is_no_part_of_the_work() -> None:
         ("copy", 1, 4),
         ("B", 0, 4),
     ]
+
+
+@pytest.mark.parametrize(
+    ("busy_ns", "unit", "ends"), [(9_000_000, "µs", [9000, 3000]), (10_000_000, "ms", [10, 3])]
+)
+def test_a_step_of_ten_milliseconds_is_drawn_in_milliseconds(
+    busy_ns: int, unit: str, ends: list[float]
+) -> None:
+    kernel = Row("kernel", "k", of_times([busy_ns]), of_times([3_000_000]), "changed")
+    diff = GpuDiff(("", ""), 1, busy_ns, 3_000_000, (kernel,))
+    name, ns = unit_of(diff)
+    first, _, last = waterfall_rows(diff, ns=ns)
+    assert name == unit
+    assert [first["end"], last["end"]] == pytest.approx(ends)
 
 
 @pytest.mark.parametrize("deltas", [[0], [0, 0], [-100_000], [5]])
