@@ -96,14 +96,15 @@ class _Conversation:
 
     def hold(self) -> str:
         """Return the page's text."""
-        problem = self._page.problem
+        problem, target = self._page.problem, self._page.target
         known = problem.model_dump(mode="json") | {"number": problem.number}
+        report = f"reports/{problem.folder.name}/{target.slug}"
         self._channel.send(
             {
                 "page": {"text": source_text.read(self._template), "path": str(self._template)},
                 "problem": packed(known),
                 "verbs": list(SECTIONS),
-                "facts": {"on_gpu": self._page.target.device == "cuda"},
+                "facts": {"on_gpu": target.device == "cuda", "report": report},
             }
         )
         return str(self._until("text"))

@@ -65,6 +65,7 @@ def rendered(templates: Templates, page: Page, text: str) -> str:
             "<summary>t",
         ),
         ("{% if w.on_gpu %}{{ w.has('time', 'slow', 'small') }}{% endif %}", "True"),
+        ("`{{ w.report }}:small.slow`", "`reports/9-example/target:small.slow`"),
         ("{% include 'nope.j2' ignore missing %}after", "after"),
         ("{{ 2 ** 10 }} {{ 1.5 }} {{ 'x' * 3 }}", "1024 1.5 xxx"),
     ],

@@ -9,14 +9,20 @@ from harness.analysis import students_t
 from harness.analysis.metrics import Metrics
 
 _LEVEL = 0.95
+_AT_LIMIT = 95.0
+"""Mean power in % of the limit from which the limit, and not the step, may decide the clock."""
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A time over that of ``reference``, both of one process: metric and variant."""
+    """Metrics of one process: its time over that of the variant ``reference``, its mean power.
+
+    ``power`` is in % of the power limit.
+    """
 
     metric: str
     reference: str
+    power: str
 
 
 @dataclass(frozen=True)
@@ -48,13 +54,13 @@ class Entry:
 
     @property
     def agrees(self) -> bool | None:
-        """Return whether the prediction lies within the saving's interval; None without an error.
+        """Return whether the prediction lies within the saving's interval; None if unknown.
 
-        Of a single round, which has no interval, it is None, too.
+        A single round has no interval.
         """
-        if self.saved is None or self.error is None or self.half_width is None:
+        if self.predicted is None or self.saved is None or self.half_width is None:
             return None
-        return self.error * abs(self.saved) <= self.half_width
+        return abs(self.predicted - self.saved) <= self.half_width
 
 
 def entries(
@@ -70,8 +76,8 @@ def entries(
 
     A variant of ``joined`` shares the entry of the variant after it. ``metric`` is the time,
     ``predicted`` the metric that holds the predicted saving. A saving is the difference of two
-    times, or of two ratios in units of the reference's mean time: of both, that with the narrower
-    interval.
+    times. Where both steps keep the GPU at its power limit, two processes may run at different
+    clocks: there it is the difference of two ratios, in units of the reference's mean time.
     """
     steps = _steps(variants, joined)
     return tuple(_entry(metrics, case, metric, predicted, step, ratio) for step in steps)
@@ -97,16 +103,23 @@ def _entry(
 ) -> Entry:
     before, *fixes = step
     variant = fixes[-1]
-    saved, half_width = _mean(list(_by_round(metrics, case, metric, before, variant)))
-    unit = ratio and _mean_time(metrics, case, metric, ratio.reference)
+    unit = None
+    if ratio and all(_at_limit(metrics, case, ratio.power, name) for name in (before, variant)):
+        unit = _mean_time(metrics, case, metric, ratio.reference)
     if ratio and unit:
         shares = _by_round(metrics, case, ratio.metric, before, variant)
-        paired, width = _mean([unit * share for share in shares])
-        if width is not None and (half_width is None or width < half_width):
-            saved, half_width = paired, width
+        saved, half_width = _mean([unit * share for share in shares])
+    else:
+        saved, half_width = _mean(list(_by_round(metrics, case, metric, before, variant)))
     known = [metrics.get(predicted, name, case).value for name in fixes]
     expected = None if None in known else sum(filter(None, known))
     return Entry(tuple(fixes), before, expected, saved, half_width)
+
+
+def _at_limit(metrics: Metrics, case: str, power: str, variant: str) -> bool:
+    """Return whether a step keeps the GPU at its power limit; False where that is not known."""
+    share = metrics.get(power, variant, case).value
+    return share is not None and share >= _AT_LIMIT
 
 
 def _mean(savings: Sequence[float]) -> tuple[float | None, float | None]:

@@ -56,6 +56,7 @@ SECTIONS = {
     "twins": "harness.report.sections.twins:twins",
     "audit": "harness.report.sections.audit:audit",
     "ledger": "harness.report.sections.audit:ledger",
+    "median_error": "harness.report.sections.audit:median_error",
     "ceilings": "harness.report.sections.ceilings:ceilings",
     "source": "harness.report.sections.excerpts:source",
     "docstring": "harness.report.sections.excerpts:docstring",

@@ -47,6 +47,24 @@ def _used(row: Row) -> tuple[float | None, float | None]:
     return row.dram_used, row.tensor_used
 
 
+def median_error(
+    page: Page,
+    case: CaseName,
+    metric: MetricName,
+    predicted: MetricName,
+    variants: Sequence[VariantName],
+    ratio: MetricName | None = None,
+    reference: VariantName | None = None,
+    power: MetricName | None = None,
+    joined: Sequence[VariantName] = (),
+) -> Markdown:
+    """Return the median error of the predictions of ``ledger``, in %; "–" where none is known."""
+    paired = ledgers.Ratio(ratio, reference, power) if ratio and reference and power else None
+    found = ledgers.entries(page.metrics, case, metric, predicted, variants, paired, joined)
+    middle = ledgers.median_error(found)
+    return Markdown(_NONE if middle is None else f"{100 * middle:.0f} %")
+
+
 def ledger(
     page: Page,
     case: CaseName,
@@ -55,16 +73,17 @@ def ledger(
     variants: Sequence[VariantName],
     ratio: MetricName | None = None,
     reference: VariantName | None = None,
+    power: MetricName | None = None,
     joined: Sequence[VariantName] = (),
 ) -> Markdown:
     """Return a row a variant after the first: what it was predicted to save, and what it saved.
 
     A variant of ``joined`` shares the row of the variant after it. ``metric`` is the time of a
     step, ``predicted`` the metric that holds the prediction. ``ratio``: the metric of a step's time
-    over that of ``reference``, measured in turns in one process; a saving is taken from the times
-    or from the ratios, whichever interval is narrower.
+    over that of ``reference``, measured in turns in one process; ``power``: of its mean power over
+    the power limit, in %. Where two steps are at that limit, a saving is taken from the ratios.
     """
-    paired = ledgers.Ratio(ratio, reference) if ratio and reference else None
+    paired = ledgers.Ratio(ratio, reference, power) if ratio and reference and power else None
     found = ledgers.entries(page.metrics, case, metric, predicted, variants, paired, joined)
     if all(entry.saved is None for entry in found):
         return not_measured("Predicted and measured savings")

@@ -27,6 +27,7 @@ def predicting(example: Problem) -> Problem:
         "step": Metric.model_validate(time | {"sample": "wall_time"}),
         "expected": Metric.model_validate(time | {"fact": "expected"}),
         "turns": Metric.model_validate(time | {"unit": "×", "sample": "ratio"}),
+        "power": Metric.model_validate(time | {"unit": "%", "sample": "power"}),
     }
     return example.model_copy(update={"metrics": example.metrics | added})
 
@@ -86,7 +87,12 @@ def ledger(problem: Problem, *of: tuple[list[Row], list[Row], list[Row]], **opti
     parts = [[row for one in of for row in one[place]] for place in range(3)]
     evidence = tables(cells=parts[0], samples=parts[1], facts=parts[2])
     names = [each for each in ("slow", "fast", "faster") if each in problem.variants]
-    return sections.ledger(page(problem, evidence), "small", "step", "expected", names, **options)
+    of_page = page(problem, evidence)
+    middle = sections.median_error(of_page, "small", "step", "expected", names, **options)
+    shown = sections.ledger(of_page, "small", "step", "expected", names, **options)
+    said = f"Median error of the predictions: {middle}."
+    assert (said in shown) == (middle != "–")
+    return shown
 
 
 def test_a_prediction_is_held_against_what_each_round_saved(predicting: Problem) -> None:
@@ -120,6 +126,7 @@ def test_of_what_saves_no_more_than_its_interval_there_is_no_error(predicting: P
     (row,) = rows_of(shown)[1:]
     assert row[-1] == "–"
     assert "Median error" not in shown
+    assert "1 of 1 lie within the interval of what was saved." in shown
 
 
 def test_joined_fixes_share_a_row_of_their_sums(predicting: Problem) -> None:
@@ -138,20 +145,33 @@ def test_joined_fixes_share_a_row_of_their_sums(predicting: Problem) -> None:
 
 
 def with_ratios(
-    timed_: tuple[list[Row], list[Row], list[Row]], *ratios: float
+    timed_: tuple[list[Row], list[Row], list[Row]], power: float | None, *ratios: float
 ) -> tuple[list[Row], list[Row], list[Row]]:
     cells, times, facts = timed_
-    measured = zip(cells, ratios, strict=True)
-    return cells, times + [row for one, x in measured for row in samples(one, "ratio", x)], facts
+    for one, ratio in zip(cells, ratios, strict=True):
+        times += samples(one, "ratio", ratio)
+        times += samples(one, "power", power) if power is not None else []
+    return cells, times, facts
 
 
-def test_a_saving_is_taken_from_the_ratios_where_they_agree_better(predicting: Problem) -> None:
-    # The times of processes differ by 1; the ratios, in units of 11 ms, tell 4.4 ± 0.
-    slow = with_ratios(timed("slow", None, 10.0, 11.0, 12.0), 1.0, 1.0, 1.0)
-    fast = with_ratios(timed("fast", 5.5, 6.0, 6.0, 9.0), 0.6, 0.6, 0.6)
-    shown = ledger(predicting, slow, fast, ratio="turns", reference="slow")
-    (row,) = rows_of(shown)[1:]
-    assert row == ["Fast", "5.5", "4.4 ± 0", "25 %"]
+@pytest.mark.parametrize(
+    ("powers", "saved"),
+    [
+        ((98.0, 97.0), "4.4 ± 0"),
+        ((98.0, 80.0), "4 ± 2.5"),
+        ((80.0, 98.0), "4 ± 2.5"),
+        ((98.0, None), "4 ± 2.5"),
+    ],
+)
+def test_a_saving_is_taken_from_the_ratios_where_both_steps_are_at_the_power_limit(
+    predicting: Problem, powers: tuple[float | None, float | None], saved: str
+) -> None:
+    # The times of processes differ by 4, 5 and 3; the ratios, in units of 11 ms, tell 4.4 ± 0.
+    slow = with_ratios(timed("slow", None, 10.0, 11.0, 12.0), powers[0], 1.0, 1.0, 1.0)
+    fast = with_ratios(timed("fast", 5.5, 6.0, 6.0, 9.0), powers[1], 0.6, 0.6, 0.6)
+    named = {"ratio": "turns", "reference": "slow", "power": "power"}
+    (row,) = rows_of(ledger(predicting, slow, fast, **named))[1:]
+    assert row[2] == saved
 
 
 def test_without_times_there_is_no_ledger(predicting: Problem) -> None:
