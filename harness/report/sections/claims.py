@@ -20,7 +20,8 @@ _MAKES_KERNELS = ("torch", "triton")
 def verdict_line(page: Page) -> Markdown:
     """Return the first line: the target, how many claims have each verdict, the day, software.
 
-    Counted are the claims that the run was to judge; of an unfinished run it says so.
+    Counted are the claims that the run was to judge. Of an unfinished run it says so, and of a run
+    of other scripts than the problem has now.
     """
     judged = scope(page.problem, page.results, page.provenance.run).judged
     reproduced, others = verdicts.counted(verdicts.by_verdict(judged))
@@ -31,7 +32,18 @@ def verdict_line(page: Page) -> Markdown:
         ran, planned = page.provenance.unfinished
         every = len(plan.plan(page.problem, plan.Selected(), page.target.device))
         line += f" **Unfinished: {ran} of {planned} cells were run, and the study has {every}.**"
+    if _is_stale(page):
+        line += (
+            " **Stale: the problem's scripts changed after this run. The numbers are the run's, the"
+            " words are of the scripts as they are now.**"
+        )
     return Markdown(line)
+
+
+def _is_stale(page: Page) -> bool:
+    """Return whether the run, where that is known, is of other scripts than the problem has now."""
+    known = {origin.sources_sha256 for origin in page.provenance.run.origins}
+    return None not in known and known != {plan.source_hash(page.problem)}
 
 
 def _summary(results: Sequence[ClaimResult]) -> str:

@@ -10,6 +10,7 @@ from harness.analysis.claims import judge
 from harness.evidence.provenance import Arguments, EvidenceProvenance
 from harness.problem.manifest import load
 from harness.problem.model import Device, Problem
+from harness.problem.plan import source_hash
 from harness.report import publish
 from harness.report.page import Page
 from harness.report.sections import short
@@ -120,6 +121,15 @@ def test_an_unfinished_run_says_how_far_it_got(problem: Problem) -> None:
     assert "**Unfinished: 1 of 4 cells were run, and the study has 10.**" in verdict_line(
         replace(shown, provenance=half)
     )
+
+
+def test_a_run_of_other_scripts_says_so(problem: Problem) -> None:
+    shown = of_run(problem, 1.0, 1.0)
+    for sources, is_stale in ((source_hash(problem), False), (None, False), ("0" * 64, True)):
+        run = shown.provenance.run.model_copy(update={"sources_sha256": sources})
+        provenance = shown.provenance.model_copy(update={"run": run})
+        line = verdict_line(replace(shown, provenance=provenance))
+        assert ("**Stale: the problem's scripts changed after this run." in line) == is_stale
 
 
 def test_advice_of_a_short_run_is_a_table(tmp_path: Path) -> None:
