@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+from harness.evidence import provenance
+from harness.evidence.provenance import EvidenceProvenance
 from harness.problem import manifest
 from harness.problem.model import Problem
 from tests.support.paths import DATA, ROOT
@@ -22,6 +24,13 @@ KEPT = DATA / "reports" / "1-torchao-float8" / "nvidia-h200"
 def kept_study() -> Problem:
     """Return the problem that declares the cells of the kept report."""
     return manifest.load(KEPT.parent)
+
+
+def of_unknown_scripts() -> EvidenceProvenance:
+    """Return the kept report's provenance for pages of other problems, without its scripts."""
+    known = provenance.load(KEPT / "evidence")
+    run = known.run.model_copy(update={"sources_sha256": None, "resumed": ()})
+    return known.model_copy(update={"run": run})
 
 
 def committed(problem: str) -> Path:

@@ -14,7 +14,6 @@ import pytest
 
 from harness.analysis.claims import judge
 from harness.analysis.metrics import Metrics
-from harness.evidence import provenance
 from harness.evidence.tables import Tables
 from harness.problem.manifest import find
 from harness.problem.model import Problem
@@ -156,7 +155,7 @@ def counters(problem: Problem, name: str) -> list[Row]:
 def page_of(problem: Problem, evidence: Tables) -> Page:
     metrics = Metrics(problem, evidence)
     judged = judge(problem, metrics, "cuda")
-    known = provenance.load(reports.KEPT / "evidence")
+    known = reports.of_unknown_scripts()
     return Page(problem, metrics, judged, known, evidence)
 
 

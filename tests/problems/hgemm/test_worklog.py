@@ -11,7 +11,6 @@ import pytest
 
 from harness.analysis.claims import judge
 from harness.analysis.metrics import Metrics
-from harness.evidence import provenance
 from harness.evidence.tables import Tables
 from harness.probe import paired
 from harness.problem.model import Problem
@@ -29,7 +28,6 @@ SLOWNESS = {
     "p": [12, 5, 4, 3, 3, 2.8, 2, 1.8, 1.75],
     "h": [2.4, 1.7, 1.4, 1.2, 1.1, 1.05, 1, 0.98, 0.99, 0.97, 1.3],
 }
-PROVENANCE = reports.KEPT / "evidence"
 HOPPER = [f"h{at}" for at in range(11)]
 CONCLUDES = re.compile(r"call w\.concludes\(([^)]*)\)")
 NOT_PLANTED = {
@@ -128,7 +126,7 @@ def evidence(play: ModuleType, problem: Problem) -> Tables:
 def page_of(problem: Problem, evidence: Tables) -> Page:
     metrics = Metrics(problem, evidence)
     judged = judge(problem, metrics, "cuda")
-    return Page(problem, metrics, judged, provenance.load(PROVENANCE), evidence)
+    return Page(problem, metrics, judged, reports.of_unknown_scripts(), evidence)
 
 
 def missing(text: str) -> list[str]:

@@ -8,7 +8,6 @@ import pytest
 
 from harness.analysis.claims import judge
 from harness.analysis.metrics import Metrics
-from harness.evidence import provenance
 from harness.evidence.tables import Tables
 from harness.problem.model import Problem
 from harness.problem.plan import Cell, Selected, plan
@@ -117,7 +116,7 @@ def evidence(problem: Problem) -> Tables:
 def page(problem: Problem, evidence: Tables) -> Page:
     metrics = Metrics(problem, evidence)
     judged = judge(problem, metrics, "cuda")
-    origin = provenance.load(reports.KEPT / "evidence")
+    origin = reports.of_unknown_scripts()
     return Page(problem, metrics, judged, origin, evidence)
 
 
