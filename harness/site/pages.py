@@ -51,6 +51,9 @@ def sources(checkout: Path, studies: Sequence[Page], problems: Iterable[Problem]
     navigation: Navigation = [{"Worklogs": "index.md"}]
     for study, worklog in zip(studies, worklogs, strict=True):
         others = [other for other in _of_problem(study, studies) if other is not study]
+        across = study.folder.parent / "README.md"
+        if others and across.is_file() and _path(tree, across) not in tree.pages:
+            navigation.append({f"{_named(study)} · GPU by GPU": _add_page(tree, across)})
         behind = _behind(tree, study, findings, others)
         navigation.append({_title(study, studies): [*worklog, *behind]})
     tree.pages["index.md"] = _home(tree, studies)
@@ -69,9 +72,14 @@ def _of_problem(study: Page, studies: Sequence[Page]) -> list[Page]:
 
 def _title(study: Page, studies: Sequence[Page]) -> str:
     """Return a report's name in the navigation, with its target if its problem has several."""
-    title = f"{study.problem.number} · {study.problem.title}"
+    title = _named(study)
     alone = len(_of_problem(study, studies)) == 1
-    return html.escape(plain(title if alone else f"{title} · {study.target.name}"))
+    return title if alone else f"{title} · {html.escape(plain(study.target.name))}"
+
+
+def _named(study: Page) -> str:
+    """Return the number and the title of a report's problem, as the navigation shows them."""
+    return html.escape(plain(f"{study.problem.number} · {study.problem.title}"))
 
 
 def _add_worklog(tree: Tree, study: Page) -> list[object]:

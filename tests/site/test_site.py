@@ -58,6 +58,16 @@ def test_no_link_is_broken(site: Site) -> None:
     assert {page: links for page, links in broken.items() if links} == {}
 
 
+def test_a_problem_with_several_reports_has_a_page_gpu_by_gpu(site: Site) -> None:
+    page = site.open("reports/5-gpt2-step/index.html")
+    links = "[...document.querySelectorAll('article a')].map((link) => link.innerText)"
+    assert {"NVIDIA H100 80GB HBM3", "NVIDIA H200"} <= set(page.evaluate(links))
+    shown = "[...document.querySelectorAll('nav a')].map((link) => link.innerText)"
+    named = [text for text in page.evaluate(shown) if text.strip().endswith("GPU by GPU")]
+    assert named
+    assert all(text.strip().startswith("5 · ") for text in named)
+
+
 def settled_width(page: chromium.Page, window: int) -> int:
     """Return a page's width, once that is no more than the window's, or a second has passed."""
     width: int = page.evaluate(
