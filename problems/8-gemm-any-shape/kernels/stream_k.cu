@@ -30,7 +30,7 @@ static_assert(TILE_N % 16 == 0 && TILE_N <= 256 && CONSUMERS <= 3 && CLUSTER <= 
 static_assert(TMA_STORE || (TILE_N % 32 == 0 && !C_TRANSPOSED));
 static_assert(BOXES % STORE_BOXES == 0 && STAGES >= 2 && SHARED_BYTES <= 232448);
 constexpr int IN_FLIGHT = STAGES > 6 ? 2 : 1; // stages that a consumer multiplies or has begun to
-constexpr bool LEAVES_PARTS = !C_TRANSPOSED && CONSUMER_M * COUNT <= 128; // with more accumulators the addresses spill
+constexpr bool LEAVES_PARTS = !C_TRANSPOSED;
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
     stream_k(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
@@ -113,16 +113,16 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         const int tile = piece.tile - (tiles - spread);
         const Sharers sharers = sharers_of(spread, steps, tile, units);
         if (LEAVES_PARTS && counters == nullptr) {
-          const int rows = ceil_div(m, TILE_M * CLUSTER_M) * TILE_M * CLUSTER_M;
-          const int columns = ceil_div(n, TILE_N * CLUSTER_N) * TILE_N * CLUSTER_N;
+          const int across = ceil_div(n, TILE_N * CLUSTER_N) * CLUSTER_N;
           const Place at = place<TILE_M>(piece.tile, m, n, rank);
-          float* to = parts + apart_index(unit - sharers.first, at.row + consumer * CONSUMER_ROWS, at.column, rows, columns);
+          const int place_of = at.row / TILE_M * across + at.column / TILE_N;
+          float4* to = reinterpret_cast<float4*>(parts) + thread +
+                       apart_index(unit - sharers.first, tiles * CLUSTER, place_of, TILE_M, TILE_N, consumer * CONSUMER_M);
 #pragma unroll
           for (int j = 0; j < CONSUMER_M; ++j)
 #pragma unroll
-            for (int i = 0; i < COUNT; i += 2)
-              __stcg(reinterpret_cast<float2*>(to + (j * 64 + sum_row(thread, i)) * columns + sum_column(thread, i)),
-                     make_float2(sums[j][i], sums[j][i + 1]));
+            for (int i = 0; i < COUNT; i += 4)
+              __stcg(to + (j * COUNT + i) / 4 * 128, make_float4(sums[j][i], sums[j][i + 1], sums[j][i + 2], sums[j][i + 3]));
           continue;
         }
         const auto part_of = [&](int owner) {
