@@ -134,20 +134,20 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:
     crossing = _crossing(plan, problem)
     wide_crosses, few_crosses = crossing[::-1] if slicing.few_rows else crossing
     crosses = wide_crosses, few_crosses and not slicing.transposed
-    blocks = -(-wide // slicing.wide) * -(-few // slicing.narrow) * plan.units * plan.spread
-    stage_bytes = (slicing.wide + slicing.narrow) * LINE
+    blocks = -(-wide // 128) * -(-few // slicing.narrow) * plan.units * plan.spread
+    stage_bytes = (128 + slicing.narrow) * LINE
     by_tma = slicing.x_tma, slicing.y_tma
     room = SHARED_OF_SM // (slicing.stages * stage_bytes + 1024) if all(by_tma) else 1
     together = min(max(1, room), -(-blocks // sms))
-    rows = slicing.wide, slicing.narrow
+    rows = 128, slicing.narrow
     return Demand(
         sliced=True,
         waves=-(-blocks // (sms * together)),
         steps=math.ceil(-(-k // BOX) / (plan.units * plan.spread)),
         shared_steps=0,
         together=together,
-        tensor=slicing.wide * max(slicing.narrow, 32) * BOX / FMA_PER_CYCLE,
-        operands=slicing.wide // BOX * (BOX + slicing.narrow) * LINE / SHARED_BYTES_PER_CYCLE,
+        tensor=128 * max(slicing.narrow, 32) * BOX / FMA_PER_CYCLE,
+        operands=2 * (BOX + slicing.narrow) * LINE / SHARED_BYTES_PER_CYCLE,
         lines=sum(rows),
         crossing=sum(compress(rows, crosses)),
         stages=slicing.stages,
@@ -158,7 +158,7 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:
         odd=not problem.aligned[2],
         overlapped=False,
         blocks=blocks,
-        sums=2.0 * slicing.wide * slicing.narrow * FLOAT_BYTES * (plan.units > 1),
+        sums=2.0 * 128 * slicing.narrow * FLOAT_BYTES * (plan.units > 1),
         slices=plan.units,
         groups=plan.spread,
         memory=_memory(problem),

@@ -45,7 +45,8 @@ class Tiling:
     @property
     def leaves_parts(self) -> bool:
         """Whether it can leave the parts of shared tiles to add_parts: see stream_k."""
-        return self.kernel == "stream_k" and not (self.swapped or self.fine)
+        few = self.consumer_m * self.tile_n <= 256
+        return self.kernel == "stream_k" and few and not (self.swapped or self.fine)
 
     @property
     def fine(self) -> bool:
@@ -155,10 +156,7 @@ _PING_PONGS: tuple[Sizes, ...] = (
     (2, 2, 128, ((1, 1), (1, 2))),
 )
 _SPLITS: tuple[Sizes, ...] = (
-    (3, 1, 192, ((1, 1),)),
     (3, 1, 128, ((1, 1),)),
-    (2, 1, 256, ((1, 1),)),
-    (2, 1, 192, ((1, 1), (2, 1))),
     (2, 1, 128, ((1, 1), (2, 1))),
     (2, 1, 64, ((1, 1), (2, 1))),
     (2, 1, 32, ((1, 1),)),
@@ -185,8 +183,6 @@ SPLITS = (
 
 MOST_SLICES = 8
 """The largest cluster that every device launches."""
-WIDE = 128
-"""The most rows of a tile of sliced."""
 NARROW = (8, 16, 32, 64, 128)
 """Columns of a tile of sliced: of C's rows, if they are few, or of its columns."""
 
@@ -268,8 +264,7 @@ class Slicing:
     """A configuration of sliced. ``few_rows``: C's rows are the narrow side, else its columns.
 
     ``x_tma``, ``y_tma``: whether the wide and the narrow operand come by TMA. ``transposed``: the
-    narrow one has rows of k, and a transposed copy is read in its place. ``wide``: rows of a tile,
-    64 or 128.
+    narrow one has rows of k, and a transposed copy is read in its place.
     """
 
     few_rows: bool
@@ -277,25 +272,20 @@ class Slicing:
     x_tma: bool
     y_tma: bool
     transposed: bool = False
-    wide: int = WIDE
 
     @property
     def stages(self) -> int:
-        """As many stages as fit beside a second block: at least 4, at most 1024 rows of tiles."""
-        stage = (self.wide + self.narrow) * BOX * ELEMENT_BYTES + 16
+        """As many stages as fit beside a second block, at least 4, at most 8."""
+        stage = (128 + self.narrow) * BOX * ELEMENT_BYTES + 16
         room = MAX_SHARED // 2 - 1024 if self.narrow <= BOX else MAX_SHARED
-        return max(4, min(1024 // self.wide, room // stage))
+        return max(4, min(8, room // stage))
 
     @property
     def name(self) -> str:
-        """The narrow side's place and size, which operands come by TMA (c: a transposed copy).
-
-        Then the rows of a tile, if they are 64.
-        """
+        """The narrow side's place and size, which operands come by TMA (c: a transposed copy)."""
         loads = "".join("t" if tma else "r" for tma in (self.x_tma, self.y_tma))
         loads = loads[0] + "c" if self.transposed else loads
-        rows = "_64" if self.wide < WIDE else ""
-        return f"{'m' if self.few_rows else 'n'}{self.narrow}_{loads}{rows}"
+        return f"{'m' if self.few_rows else 'n'}{self.narrow}_{loads}"
 
 
 def sliced(slicing: Slicing, layout: str) -> Step:
@@ -314,12 +304,12 @@ def sliced(slicing: Slicing, layout: str) -> Step:
         "K in slices",
         "A cluster's blocks take a part of K each and add through shared memory.",
         HOPPER,
-        (slicing.wide, slicing.narrow, BOX),
-        threads=128 * (slicing.wide // 64 + loaders),
-        shared_bytes=ring_bytes(slicing.wide, slicing.narrow, slicing.stages),
+        (128, slicing.narrow, BOX),
+        threads=128 * (2 + loaders),
+        shared_bytes=ring_bytes(128, slicing.narrow, slicing.stages),
         stages=slicing.stages,
         maps="x" * slicing.x_tma + "y" * slicing.y_tma,
-        box_rows=(BOX if x_mn else slicing.wide, BOX if y_mn else slicing.narrow, 0),
+        box_rows=(BOX if x_mn else 128, BOX if y_mn else slicing.narrow, 0),
         align=1,
         macros={
             "X_MN": int(x_mn),
@@ -330,7 +320,6 @@ def sliced(slicing: Slicing, layout: str) -> Step:
             "TILE_N": slicing.narrow,
             "STAGES": slicing.stages,
             "LOADERS": loaders,
-            "CONSUMERS": slicing.wide // 64,
         },
         source="sliced",
         pdl=True,

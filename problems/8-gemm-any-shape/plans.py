@@ -10,7 +10,6 @@ from families import (
     MOST_SLICES,
     SPLITS,
     TILINGS,
-    WIDE,
     Slicing,
     Tiling,
     narrow_sizes,
@@ -295,12 +294,9 @@ def _slices(problem: Problem, sms: int) -> Iterator[Plan]:
             narrow = next((size for size in sizes if size >= few), sizes[-1])
             for size in sorted({narrow, min(narrow, BOX)} & set(sizes)):
                 slicing = Slicing(few_rows, size, x_tma, y_tma or transposed, transposed)
-                for of_size in (slicing, replace(slicing, wide=WIDE // 2)):
-                    tiles = -(-wide // of_size.wide) * -(-few // size)
-                    if of_size != slicing and tiles > 2 * BLOCKS_AT_ONCE * sms:
-                        continue  # tiles of 128 rows occupy all multiprocessors by themselves
-                    for groups, slices in _slice_counts(tiles, steps, sms):
-                        yield Plan(of_size, groups, slices)
+                tiles = -(-wide // 128) * -(-few // size)
+                for groups, slices in _slice_counts(tiles, steps, sms):
+                    yield Plan(slicing, groups, slices)
 
 
 def _slice_counts(tiles: int, steps: int, sms: int) -> Iterator[tuple[int, int]]:

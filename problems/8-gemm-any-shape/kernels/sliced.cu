@@ -8,8 +8,7 @@
 //   X_MN, Y_MN     1: the operand lies with rows of k; 0: its rows run along k
 //   X_TMA, Y_TMA   1: by TMA. 0: its rows begin at any element; a warpgroup or two load and realign it (realign.cuh)
 //   D_TRANSPOSED   1: D(w, s) is element (s, w) of C; 0: element (w, s)
-//   CONSUMERS      1 or 2: a tile has 64 rows of D for each. TILE_N  columns of D in a tile
-//   LOADERS        loading warpgroups, each with every LOADERS-th stage
+//   TILE_N         columns of D in a tile; LOADERS  loading warpgroups, each with every LOADERS-th stage
 // At launch: `groups` clusters share a tile where K is long and tiles are few; they add up through a workspace, as in stream_k.
 //
 // Protocol: h3's within a block; `full` also takes an arrival of each loading thread where an operand does not come by TMA. Then
@@ -20,7 +19,7 @@
 #include "pipeline.cuh"
 #include "realign.cuh"
 
-constexpr int TILE_M = 64 * CONSUMERS, THREADS = 128 * (LOADERS + CONSUMERS);
+constexpr int TILE_M = 128, CONSUMERS = 2, THREADS = 128 * (LOADERS + CONSUMERS);
 constexpr int X_BYTES = TILE_M * TILE_K * 2, Y_BYTES = TILE_K * TILE_N * 2, STAGE_BYTES = X_BYTES + Y_BYTES;
 constexpr int COUNT = TILE_N / 2, BATCH = 4;
 constexpr bool ANY_TMA = X_TMA || Y_TMA, ALL_TMA = X_TMA && Y_TMA;
@@ -146,7 +145,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
     wgmma_wait<0>();
     accumulators_ready(sums[0]);
-    asm volatile("bar.sync 1, %0;" ::"n"(128 * CONSUMERS) : "memory"); // all consumers have multiplied their last stage
+    asm volatile("bar.sync 1, 256;" ::: "memory"); // both consumers have multiplied their last stage
 #pragma unroll
     for (int i = 0; i < COUNT; ++i)
       put(ring, consumer * 64 + warp * 16 + lane / 4 + i % 4 / 2 * 8, i / 4 * 8 + lane % 4 * 2 + i % 2, sums[0][i]);

@@ -11,19 +11,11 @@
 //   C_TRANSPOSED   1: as in split_k; needs TMA_STORE. A box is STORE_COLUMNS rows of C by 64 columns
 //   CLUSTER_M, CLUSTER_N   up to 8 blocks: those one above the other share B, those side by side share A
 //   CONSUMERS, CONSUMER_M, TILE_N, STAGES, GROUP, STORE_BOXES   as in h7
-//   LOADS, PRODUCTS  0: none are made, so that C is wrong, to time the others alone (limits.py)
 //
 // Protocol: h7's. `empty` of a block counts the consumers of all blocks that its loads reach: those above or below it and those
 // beside it, and itself.
 #include "tiles.cuh"
 #include "work.cuh"
-
-#ifndef LOADS
-#define LOADS 1
-#endif
-#ifndef PRODUCTS
-#define PRODUCTS 1
-#endif
 
 constexpr int CONSUMER_ROWS = 64 * CONSUMER_M, TILE_M = CONSUMERS * CONSUMER_ROWS;
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N, PEERS = CLUSTER_M + CLUSTER_N - 1, THREADS = 128 * (1 + CONSUMERS);
@@ -38,14 +30,7 @@ static_assert(TILE_N % 16 == 0 && TILE_N <= 256 && CONSUMERS <= 3 && CLUSTER <= 
 static_assert(TMA_STORE || (TILE_N % 32 == 0 && !C_TRANSPOSED));
 static_assert(BOXES % STORE_BOXES == 0 && STAGES >= 2 && SHARED_BYTES <= 232448);
 constexpr int IN_FLIGHT = STAGES > 6 ? 2 : 1; // stages that a consumer multiplies or has begun to
-constexpr bool LEAVES_PARTS = !C_TRANSPOSED;
-
-__device__ __forceinline__ void zero(float (&sums)[CONSUMER_M][COUNT]) {
-#pragma unroll
-  for (int j = 0; j < CONSUMER_M; ++j)
-#pragma unroll
-    for (int i = 0; i < COUNT; ++i) sums[j][i] = 0.0f;
-}
+constexpr bool LEAVES_PARTS = !C_TRANSPOSED && CONSUMER_M * COUNT <= 128; // with more accumulators the addresses spill
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
     stream_k(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
@@ -87,13 +72,9 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
           const int k0 = (backwards ? piece.end - 1 - (step - piece.begin) : step) * TILE_K;
           const uint32_t a = ring + stage * STAGE_BYTES, b = a + A_BYTES;
           barrier_wait(empty + 8 * stage, phase ^ 1);
-          if constexpr (LOADS) {
-            barrier_expect(full + 8 * stage, STAGE_BYTES);
-            load_part<A_MN, TILE_M, CLUSTER_N>(a, &map_a, full + 8 * stage, at.row, k0, beside, share_a);
-            load_part<B_MN, B_COLUMNS, CLUSTER_M>(b, &map_b, full + 8 * stage, at.column, k0, below, share_b);
-          } else {
-            barrier_arrive(full + 8 * stage);
-          }
+          barrier_expect(full + 8 * stage, STAGE_BYTES);
+          load_part<A_MN, TILE_M, CLUSTER_N>(a, &map_a, full + 8 * stage, at.row, k0, beside, share_a);
+          load_part<B_MN, B_COLUMNS, CLUSTER_M>(b, &map_b, full + 8 * stage, at.column, k0, below, share_b);
           if (++stage == STAGES) stage = 0, phase ^= 1;
         }
         backwards = !backwards;
@@ -114,11 +95,9 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     Walk walk(tiles, spread, steps, unit, units);
     for (Piece piece = walk.next(); piece.end > 0; piece = walk.next()) {
       float sums[CONSUMER_M][COUNT];
-      if constexpr (!PRODUCTS) zero(sums);
       for (int step = piece.begin; step < piece.end; ++step) {
         if (!full_yet) barrier_wait(full + 8 * stage, phase);
-        if constexpr (PRODUCTS)
-          multiply_stage<A_MN, B_MN>(sums, further(first_a, stage * STAGE_BYTES), further(first_b, stage * STAGE_BYTES), step > piece.begin);
+        multiply_stage<A_MN, B_MN>(sums, further(first_a, stage * STAGE_BYTES), further(first_b, stage * STAGE_BYTES), step > piece.begin);
         if (++stage == STAGES) stage = 0, phase ^= 1;
         full_yet = barrier_test(full + 8 * stage, phase);
         wgmma_wait<IN_FLIGHT>();
@@ -134,16 +113,16 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         const int tile = piece.tile - (tiles - spread);
         const Sharers sharers = sharers_of(spread, steps, tile, units);
         if (LEAVES_PARTS && counters == nullptr) {
-          const int across = ceil_div(n, TILE_N * CLUSTER_N) * CLUSTER_N;
+          const int rows = ceil_div(m, TILE_M * CLUSTER_M) * TILE_M * CLUSTER_M;
+          const int columns = ceil_div(n, TILE_N * CLUSTER_N) * TILE_N * CLUSTER_N;
           const Place at = place<TILE_M>(piece.tile, m, n, rank);
-          const int place_of = at.row / TILE_M * across + at.column / TILE_N;
-          float4* to = reinterpret_cast<float4*>(parts) + thread +
-                       apart_index(unit - sharers.first, tiles * CLUSTER, place_of, TILE_M, TILE_N, consumer * CONSUMER_M);
+          float* to = parts + apart_index(unit - sharers.first, at.row + consumer * CONSUMER_ROWS, at.column, rows, columns);
 #pragma unroll
           for (int j = 0; j < CONSUMER_M; ++j)
 #pragma unroll
-            for (int i = 0; i < COUNT; i += 4)
-              __stcg(to + (j * COUNT + i) / 4 * 128, make_float4(sums[j][i], sums[j][i + 1], sums[j][i + 2], sums[j][i + 3]));
+            for (int i = 0; i < COUNT; i += 2)
+              __stcg(reinterpret_cast<float2*>(to + (j * 64 + sum_row(thread, i)) * columns + sum_column(thread, i)),
+                     make_float2(sums[j][i], sums[j][i + 1]));
           continue;
         }
         const auto part_of = [&](int owner) {
@@ -170,7 +149,10 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         int before;
         asm volatile("ld.shared.s32 %0, [%1];" : "=r"(before) : "r"(verdicts + 8 * consumer) : "memory");
         if (!last_to_arrive(before, sharers)) continue;
-        zero(sums);
+#pragma unroll
+        for (int j = 0; j < CONSUMER_M; ++j)
+#pragma unroll
+          for (int i = 0; i < COUNT; ++i) sums[j][i] = 0.0f;
         for (int owner = sharers.first; owner < sharers.first + sharers.count; ++owner) { // in order: the same sum in every run
           const float4* part = part_of(owner);
 #pragma unroll
