@@ -241,9 +241,8 @@ def _cell(
 
 def _gpu_memory_gb(problem: Problem, variant: str, case: str) -> float:
     """Return the GPU memory that a cell takes at most, in 10⁹ B: the case's, or less."""
-    least = problem.variants[variant].gpu_memory_gb
     of_case = problem.cases[case].gpu_memory_gb
-    return of_case if least is None else min(of_case, least)
+    return min(of_case, problem.variants[variant].gpu_memory_gb or of_case)
 
 
 def _alone(problem: Problem, cells: list[Cell], *, caches: bool) -> list[Cell]:

@@ -1,6 +1,10 @@
 """The audit of a step, and what each fix of a ledger was predicted to save and saved."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import ConfigDict
 
 from harness.analysis.audit import ledger as ledgers
 from harness.analysis.audit.conclude import Audit
@@ -47,47 +51,46 @@ def _used(row: Row) -> tuple[float | None, float | None]:
     return row.dram_used, row.tensor_used
 
 
+@dataclass(frozen=True)
+class Savings:
+    """What the rows of a ledger hold against each other; each variant against the one before it.
+
+    ``metric`` is the time of a step, ``predicted`` the metric that holds the prediction.
+    ``paired``: the metric of a step's time over that of a variant, measured in turns in one
+    process, that variant, and the metric of mean power over the power limit, in %. Where two steps
+    are at that limit, a saving is taken from these ratios.
+    """
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")
+
+    metric: MetricName
+    predicted: MetricName
+    variants: Sequence[VariantName]
+    paired: tuple[MetricName, VariantName, MetricName] | None = None
+
+    def entries(self, page: Page, case: str, joined: Sequence[str]) -> tuple[ledgers.Entry, ...]:
+        """Return the entry of each row."""
+        ratio = ledgers.Ratio(*self.paired) if self.paired else None
+        of = self.metric, self.predicted, self.variants
+        return ledgers.entries(page.metrics, case, *of, ratio, joined)
+
+
 def median_error(
-    page: Page,
-    case: CaseName,
-    metric: MetricName,
-    predicted: MetricName,
-    variants: Sequence[VariantName],
-    ratio: MetricName | None = None,
-    reference: VariantName | None = None,
-    power: MetricName | None = None,
-    joined: Sequence[VariantName] = (),
+    page: Page, case: CaseName, of: Savings, joined: Sequence[VariantName] = ()
 ) -> Markdown:
     """Return the median error of the predictions of ``ledger``, in %; "–" where none is known."""
-    paired = ledgers.Ratio(ratio, reference, power) if ratio and reference and power else None
-    found = ledgers.entries(page.metrics, case, metric, predicted, variants, paired, joined)
-    middle = ledgers.median_error(found)
-    return Markdown(_NONE if middle is None else f"{100 * middle:.0f} %")
+    return Markdown(_median(of.entries(page, case, joined)) or _NONE)
 
 
-def ledger(
-    page: Page,
-    case: CaseName,
-    metric: MetricName,
-    predicted: MetricName,
-    variants: Sequence[VariantName],
-    ratio: MetricName | None = None,
-    reference: VariantName | None = None,
-    power: MetricName | None = None,
-    joined: Sequence[VariantName] = (),
-) -> Markdown:
+def ledger(page: Page, case: CaseName, of: Savings, joined: Sequence[VariantName] = ()) -> Markdown:
     """Return a row a variant after the first: what it was predicted to save, and what it saved.
 
-    A variant of ``joined`` shares the row of the variant after it. ``metric`` is the time of a
-    step, ``predicted`` the metric that holds the prediction. ``ratio``: the metric of a step's time
-    over that of ``reference``, measured in turns in one process; ``power``: of its mean power over
-    the power limit, in %. Where two steps are at that limit, a saving is taken from the ratios.
+    A variant of ``joined`` shares the row of the variant after it.
     """
-    paired = ledgers.Ratio(ratio, reference, power) if ratio and reference and power else None
-    found = ledgers.entries(page.metrics, case, metric, predicted, variants, paired, joined)
+    found = of.entries(page, case, joined)
     if all(entry.saved is None for entry in found):
         return not_measured("Predicted and measured savings")
-    unit = page.problem.metric(metric).unit
+    unit = page.problem.metric(of.metric).unit
     rows = []
     for entry in found:
         values = [entry.predicted, entry.saved]
@@ -98,8 +101,8 @@ def ledger(
         labels = [page.problem.variants[name].label for name in entry.variants]
         rows.append([escape("; ".join(labels)), *shown, error])
     head = ["fix", f"predicted, {unit}", f"saved, {unit}", "error of the prediction"]
-    middle = ledgers.median_error(found)
-    said = [] if middle is None else [f"Median error of the predictions: {100 * middle:.0f} %."]
+    middle = _median(found)
+    said = [f"Median error of the predictions: {middle}."] if middle else []
     agreeing = [entry.agrees for entry in found if entry.agrees is not None]
     if agreeing:
         said.append(
@@ -111,3 +114,9 @@ def ledger(
     of_unit = escape(unit)
     said += [f"Together: {number(expected)} {of_unit} predicted, {number(saved)} {of_unit} saved."]
     return Markdown(f"{table(head, rows, whole=True)}\n\n*{' '.join(said)}*")
+
+
+def _median(found: Sequence[ledgers.Entry]) -> str:
+    """Return the median error of predictions as a page shows it, empty where none is known."""
+    middle = ledgers.median_error(found)
+    return "" if middle is None else f"{100 * middle:.0f} %"

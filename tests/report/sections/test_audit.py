@@ -1,7 +1,7 @@
 """A page's audit of a cell, and its ledger of predictions."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -83,13 +83,19 @@ def timed(
     return cells, times, facts
 
 
-def ledger(problem: Problem, *of: tuple[list[Row], list[Row], list[Row]], **options: Any) -> str:
+def ledger(
+    problem: Problem,
+    *of: tuple[list[Row], list[Row], list[Row]],
+    paired: tuple[str, str, str] | None = None,
+    joined: Sequence[str] = (),
+) -> str:
     parts = [[row for one in of for row in one[place]] for place in range(3)]
     evidence = tables(cells=parts[0], samples=parts[1], facts=parts[2])
     names = [each for each in ("slow", "fast", "faster") if each in problem.variants]
     of_page = page(problem, evidence)
-    middle = sections.median_error(of_page, "small", "step", "expected", names, **options)
-    shown = sections.ledger(of_page, "small", "step", "expected", names, **options)
+    savings = sections.Savings("step", "expected", names, paired)
+    middle = sections.median_error(of_page, "small", savings, joined)
+    shown = sections.ledger(of_page, "small", savings, joined)
     said = f"Median error of the predictions: {middle}."
     assert (said in shown) == (middle != "–")
     return shown
@@ -169,8 +175,7 @@ def test_a_saving_is_taken_from_the_ratios_where_both_steps_are_at_the_power_lim
     # The times of processes differ by 4, 5 and 3; the ratios, in units of 11 ms, tell 4.4 ± 0.
     slow = with_ratios(timed("slow", None, 10.0, 11.0, 12.0), powers[0], 1.0, 1.0, 1.0)
     fast = with_ratios(timed("fast", 5.5, 6.0, 6.0, 9.0), powers[1], 0.6, 0.6, 0.6)
-    named = {"ratio": "turns", "reference": "slow", "power": "power"}
-    (row,) = rows_of(ledger(predicting, slow, fast, **named))[1:]
+    (row,) = rows_of(ledger(predicting, slow, fast, paired=("turns", "slow", "power")))[1:]
     assert row[2] == saved
 
 
