@@ -31,7 +31,8 @@ class Demand:
     ``waves``: how often the multiprocessors are filled. ``steps``: of the unit with most work, in
     them ``shared_steps`` of shared tiles. ``together``: blocks on a multiprocessor. ``tensor``,
     ``operands``: cycles of the tensor cores, of reading shared memory. ``lines``, ``crossing``:
-    rows of 128 bytes that come through L2, of them those that lie in two lines. ``stages``: steps
+    rows of 128 bytes that come through L2, of them those that lie in two lines. ``arriving``: rows
+    that come into shared memory, those too that other blocks of the cluster load. ``stages``: steps
     in flight. ``realigned``: rows of 128 bytes that threads load and shift. ``active``:
     multiprocessors with work. ``ends``: tiles that the unit ends; ``stored``: accumulators of a
     thread; ``odd``: C is stored element by element; ``overlapped``: while another consumer works.
@@ -49,6 +50,7 @@ class Demand:
     operands: float
     lines: float
     crossing: float
+    arriving: float
     stages: int
     realigned: float
     active: int
@@ -81,7 +83,8 @@ def demand(plan: Plan, problem: Problem, sms: int = SMS) -> Demand:
 def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
     """Return the counts of stream_k, or of a kernel of the ladder."""
     of = plan.step(problem)
-    tile_m, tile_n, steps = of.tile[0], of.tile[1], -(-problem.shape[2] // BOX)
+    tile_m, tile_n, tile_k = of.tile
+    steps = -(-problem.shape[2] // tile_k) * (tile_k // BOX)
     shape = plan.computed(problem).shape
     crossing = _crossing(plan, problem)
     down, across = of.cluster
@@ -104,7 +107,8 @@ def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
         operands=tile_m / BOX * (BOX + tile_n) * LINE / SHARED_BYTES_PER_CYCLE,
         lines=sum(rows),
         crossing=sum(compress(rows, crossing[::-1] if plan.swapped else crossing)),
-        stages=of.stages,
+        arriving=tile_m + tile_n,
+        stages=of.stages * tile_k // BOX,
         realigned=0.0,
         active=min(sms, plan.units * down * across),
         ends=whole + math.ceil(part / steps),
@@ -134,22 +138,23 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:
     crossing = _crossing(plan, problem)
     wide_crosses, few_crosses = crossing[::-1] if slicing.few_rows else crossing
     crosses = wide_crosses, few_crosses and not slicing.transposed
-    blocks = -(-wide // 128) * -(-few // slicing.narrow) * plan.units * plan.spread
-    stage_bytes = (128 + slicing.narrow) * LINE
+    blocks = -(-wide // slicing.wide) * -(-few // slicing.narrow) * plan.units * plan.spread
+    stage_bytes = (slicing.wide + slicing.narrow) * LINE
     by_tma = slicing.x_tma, slicing.y_tma
     room = SHARED_OF_SM // (slicing.stages * stage_bytes + 1024) if all(by_tma) else 1
     together = min(max(1, room), -(-blocks // sms))
-    rows = 128, slicing.narrow
+    rows = slicing.wide, slicing.narrow
     return Demand(
         sliced=True,
         waves=-(-blocks // (sms * together)),
         steps=math.ceil(-(-k // BOX) / (plan.units * plan.spread)),
         shared_steps=0,
         together=together,
-        tensor=128 * max(slicing.narrow, 32) * BOX / FMA_PER_CYCLE,
-        operands=2 * (BOX + slicing.narrow) * LINE / SHARED_BYTES_PER_CYCLE,
+        tensor=slicing.wide * max(slicing.narrow, 32) * BOX / FMA_PER_CYCLE,
+        operands=slicing.wide // BOX * (BOX + slicing.narrow) * LINE / SHARED_BYTES_PER_CYCLE,
         lines=sum(rows),
         crossing=sum(compress(rows, crosses)),
+        arriving=sum(rows),
         stages=slicing.stages,
         realigned=sum(compress(rows, (not tma for tma in by_tma))),
         active=min(sms, blocks),
@@ -158,7 +163,7 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:
         odd=not problem.aligned[2],
         overlapped=False,
         blocks=blocks,
-        sums=2.0 * 128 * slicing.narrow * FLOAT_BYTES * (plan.units > 1),
+        sums=2.0 * slicing.wide * slicing.narrow * FLOAT_BYTES * (plan.units > 1),
         slices=plan.units,
         groups=plan.spread,
         memory=_memory(problem),
@@ -188,6 +193,7 @@ def _dotted(plan: Plan, dots: Dots, problem: Problem, sms: int) -> Demand:
         operands=0.0,
         lines=sum(rows),
         crossing=sum(compress(rows, crosses)),
+        arriving=sum(rows),
         stages=max(1, of.threads * dots.loads * LOAD_BYTES // step_bytes),
         realigned=0.0,
         active=min(sms, blocks),

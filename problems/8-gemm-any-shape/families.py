@@ -19,7 +19,7 @@ class Tiling:
 
     ``cluster``: blocks that share loads. ``store_boxes``: split_k stores from registers.
     ``swapped``: C's transpose is computed, with A and B in each other's place, and transposed while
-    it is stored.
+    it is stored. ``depth``: the K of a stage, in 64.
     """
 
     consumers: int
@@ -31,6 +31,7 @@ class Tiling:
     store_boxes: int = 2
     kernel: str = "stream_k"
     swapped: bool = False
+    depth: int = 1
 
     @property
     def tile_m(self) -> int:
@@ -40,13 +41,18 @@ class Tiling:
     @property
     def tile(self) -> tuple[int, int, int]:
         """Rows and columns of C in a tile, and the K of a step."""
-        return self.tile_m, self.tile_n, BOX
+        return self.tile_m, self.tile_n, BOX * self.depth
+
+    @property
+    def sharing_bytes(self) -> int:
+        """Bytes of a stage's barriers by which blocks of a cluster take turns: see turns.cuh."""
+        turns = self.kernel != "ping_pong"
+        return BARRIER_BYTES * sum(blocks > 1 for blocks in self.cluster) * turns
 
     @property
     def leaves_parts(self) -> bool:
         """Whether it can leave the parts of shared tiles to add_parts: see stream_k."""
-        few = self.consumer_m * self.tile_n <= 256
-        return self.kernel == "stream_k" and few and not (self.swapped or self.fine)
+        return self.kernel == "stream_k" and not (self.swapped or self.fine)
 
     @property
     def fine(self) -> bool:
@@ -65,18 +71,28 @@ class Tiling:
 
     @property
     def name(self) -> str:
-        """Tile (p: of ping_pong, x: swapped), cluster, height of a group of clusters, stages."""
+        """Tile (p: of ping_pong, x: swapped), cluster, height of a group of clusters, stages.
+
+        Then the K of a stage, if it is not 64.
+        """
         down, across = self.cluster
         kind = "p" * (self.kernel == "ping_pong") + "x" * self.swapped
         tile = f"{kind}{self.tile_m}x{self.tile_n}"
-        return f"{tile}_c{down}x{across}_g{self.group}_s{self.stages}"
+        deep = f"_k{BOX * self.depth}" * (self.depth > 1)
+        return f"{tile}_c{down}x{across}_g{self.group}_s{self.stages}{deep}"
 
 
 GROUP_ROWS, MOST_GROUP = 2048, 16
 """Rows of C that a group of tiles covers: what they read of B is read again from L2."""
-LEAST_BOXES, MOST_STAGES = 2, 8
-"""Boxes of C that a consumer has at least, and stages of the ring at most. Of a single box the next
-64 columns wait until TMA has read it."""
+LEAST_BOXES = 2
+"""Boxes of C that a consumer has at least: of a single one the next 64 columns wait until TMA has
+read it."""
+MOST_STAGES, MOST_SHARED_STAGES = {1: 8, 2: 5}, {1: 16, 2: 8}
+"""Stages of the ring at most, by their depth: of a block that loads alone, and of one in a cluster,
+whose loads wait for other blocks. More loads of a lone block only come later, all of them."""
+SMALL = 64 * 64
+"""Elements of a tile up to which a stage holds 128 of K: the products of 64 take no longer than a
+consumer's wait for them."""
 Sizes = tuple[int, int, int, tuple[tuple[int, int], ...]]
 """``consumers``, ``consumer_m`` and ``tile_n`` of a ``Tiling``, and its clusters."""
 
@@ -88,17 +104,26 @@ def _tilings(
     for consumers, consumer_m, tile_n, clusters in sizes:
         for cluster in clusters:
             sized = Tiling(consumers, consumer_m, tile_n, 1, cluster, 1, 1, kernel, swapped)
+            if sized.tile_m * tile_n <= SMALL:
+                sized = replace(sized, depth=2)
             group = min(MOST_GROUP, GROUP_ROWS // (sized.tile_m * cluster[0]))
             whole = sized.fine or kernel == "ping_pong"
             columns = tile_n if whole else -(-tile_n // BOX) * BOX  # at most, in shared memory
             stored = consumer_m * -(-tile_n // sized.stored_columns) if kernel != "split_k" else 0
-            stage = ring_bytes(sized.tile_m, columns, 1)
+            stage = _stage_bytes(sized, columns)
             room = MAX_SHARED - consumers * BARRIER_BYTES
             least = consumers * sized.box_bytes * min(LEAST_BOXES, stored)
-            stages = min(MOST_STAGES, (room - least) // stage)
+            most_stages = MOST_STAGES if cluster == (1, 1) else MOST_SHARED_STAGES
+            stages = min(most_stages[sized.depth], (room - least) // stage)
             most = (room - stages * stage) // (consumers * sized.box_bytes)
             boxes = max((n for n in range(1, most + 1) if stored and stored % n == 0), default=0)
             yield replace(sized, stages=stages, group=group, store_boxes=boxes)
+
+
+def _stage_bytes(tiling: Tiling, columns: int) -> int:
+    """Return the bytes of a stage and its barriers, of ``columns`` of B in shared memory."""
+    barriers = 2 * BARRIER_BYTES + tiling.sharing_bytes
+    return tiling.depth * (ring_bytes(tiling.tile_m, columns, 1) - 2 * BARRIER_BYTES) + barriers
 
 
 _STREAMS: tuple[Sizes, ...] = (
@@ -109,26 +134,33 @@ _STREAMS: tuple[Sizes, ...] = (
     (3, 1, 192, ((1, 1), (1, 2))),
     (3, 1, 160, ((2, 1),)),
     (3, 1, 112, ((2, 4),)),
+    (3, 1, 96, ((1, 1), (1, 2))),
     (2, 1, 256, ((1, 1), (2, 1), (2, 2))),
     (2, 1, 240, ((2, 1),)),
-    (2, 1, 224, ((2, 1),)),
-    (2, 1, 192, ((1, 1), (2, 1), (2, 4))),
-    (2, 1, 176, ((2, 1),)),
-    (2, 1, 160, ((1, 1), (4, 1))),
-    (2, 1, 144, ((2, 1),)),
+    (2, 1, 224, ((2, 1), (4, 2))),
+    (2, 1, 208, ((4, 2),)),
+    (2, 1, 192, ((1, 1), (2, 1), (2, 4), (4, 2))),
+    (2, 1, 176, ((2, 1), (2, 4))),
+    (2, 1, 160, ((1, 1), (4, 1), (4, 2))),
+    (2, 1, 144, ((2, 1), (4, 2))),
     (2, 1, 128, ((1, 1), (2, 1), (2, 4), (4, 2))),
-    (2, 1, 112, ((1, 1),)),
-    (2, 1, 80, ((1, 1),)),
+    (2, 1, 112, ((1, 1), (4, 2))),
+    (2, 1, 96, ((1, 1), (4, 2))),
+    (2, 1, 80, ((1, 1), (2, 4))),
     (2, 1, 64, ((1, 1),)),
     (2, 1, 32, ((1, 1),)),
     (1, 1, 256, ((1, 1),)),
     (1, 1, 192, ((1, 2), (4, 1))),
+    (1, 1, 176, ((4, 1), (2, 4))),
     (1, 1, 160, ((4, 1), (4, 2))),
-    (1, 1, 128, ((1, 1), (2, 1), (1, 4), (4, 1), (2, 4))),
-    (1, 1, 96, ((1, 1), (2, 1), (1, 4), (2, 4))),
-    (1, 1, 80, ((1, 1),)),
-    (1, 1, 64, ((1, 1), (2, 1), (4, 1))),
-    (1, 1, 32, ((1, 1), (4, 1), (1, 4))),
+    (1, 1, 144, ((4, 1), (2, 4))),
+    (1, 1, 128, ((1, 1), (2, 1), (1, 4), (4, 1), (2, 4), (4, 2))),
+    (1, 1, 112, ((1, 1), (4, 1), (2, 4))),
+    (1, 1, 96, ((1, 1), (1, 4), (2, 4), (4, 2))),
+    (1, 1, 80, ((1, 1), (2, 4), (4, 2))),
+    (1, 1, 64, ((1, 1), (4, 1), (2, 4), (4, 2))),
+    (1, 1, 48, ((1, 1), (2, 4), (4, 2))),
+    (1, 1, 32, ((1, 1), (4, 1), (1, 4), (4, 2))),
 )
 _SWAPPED: tuple[Sizes, ...] = (
     (2, 2, 80, ((1, 2),)),
@@ -137,26 +169,36 @@ _SWAPPED: tuple[Sizes, ...] = (
     (3, 1, 112, ((1, 1), (2, 4))),
     (3, 1, 96, ((2, 1), (2, 4))),
     (2, 1, 240, ((2, 1),)),
-    (2, 1, 224, ((2, 1),)),
-    (2, 1, 208, ((2, 1),)),
+    (2, 1, 224, ((2, 1), (4, 2))),
+    (2, 1, 208, ((2, 1), (4, 2))),
     (2, 1, 192, ((2, 1),)),
+    (2, 1, 176, ((2, 1), (2, 4))),
     (2, 1, 160, ((1, 2), (4, 1))),
     (2, 1, 144, ((2, 1),)),
     (2, 1, 128, ((2, 4),)),
-    (2, 1, 112, ((1, 1),)),
-    (2, 1, 96, ((2, 4),)),
-    (2, 1, 80, ((1, 1),)),
+    (2, 1, 112, ((1, 1), (4, 2))),
+    (2, 1, 96, ((2, 4), (4, 2))),
+    (2, 1, 80, ((1, 1), (2, 4))),
     (1, 1, 192, ((4, 1),)),
+    (1, 1, 176, ((4, 1), (2, 4))),
+    (1, 1, 160, ((4, 1), (2, 4))),
+    (1, 1, 144, ((4, 1), (2, 4))),
     (1, 1, 128, ((2, 4), (4, 2))),
-    (1, 1, 80, ((1, 1), (2, 2))),
-    (1, 1, 32, ((4, 1),)),
+    (1, 1, 112, ((4, 1), (2, 4))),
+    (1, 1, 96, ((4, 2), (2, 4))),
+    (1, 1, 80, ((1, 1), (4, 2), (2, 4))),
+    (1, 1, 48, ((4, 2), (2, 4))),
+    (1, 1, 32, ((4, 1), (2, 4))),
 )
 _PING_PONGS: tuple[Sizes, ...] = (
     (2, 2, 192, ((1, 1), (1, 2))),
     (2, 2, 128, ((1, 1), (1, 2))),
 )
 _SPLITS: tuple[Sizes, ...] = (
+    (3, 1, 192, ((1, 1),)),
     (3, 1, 128, ((1, 1),)),
+    (2, 1, 256, ((1, 1),)),
+    (2, 1, 192, ((1, 1), (2, 1))),
     (2, 1, 128, ((1, 1), (2, 1))),
     (2, 1, 64, ((1, 1), (2, 1))),
     (2, 1, 32, ((1, 1),)),
@@ -183,6 +225,8 @@ SPLITS = (
 
 MOST_SLICES = 8
 """The largest cluster that every device launches."""
+WIDE = 128
+"""The most rows of a tile of sliced."""
 NARROW = (8, 16, 32, 64, 128)
 """Columns of a tile of sliced: of C's rows, if they are few, or of its columns."""
 
@@ -210,7 +254,7 @@ def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
     a_mn, b_mn = layout[0] == "t", layout[1] == "n"
     down, across = tiling.cluster
     columns = -(-tiling.tile_n // BOX) * BOX if b_mn else tiling.tile_n  # in shared memory
-    split = tiling.kernel == "split_k"
+    split, halves = tiling.kernel == "split_k", tiling.kernel == "ping_pong"
     name = f"{'split' if split else 'stream'}_{tiling.name}_{layout}"
     macros = {
         "A_MN": int(a_mn),
@@ -222,6 +266,7 @@ def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
         "CLUSTER_M": down,
         "CLUSTER_N": across,
         "GROUP": tiling.group,
+        "DEPTH": tiling.depth,
     }
     stores = {"C_TRANSPOSED": int(tiling.swapped)}
     if not split:
@@ -231,17 +276,17 @@ def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
         name if split or tma_store else f"{name}_odd",
         *TOLD[tiling.kernel],
         HOPPER,
-        (tiling.tile_m, tiling.tile_n, BOX),
+        tiling.tile,
         threads=128 * (1 + tiling.consumers),
-        shared_bytes=ring_bytes(tiling.tile_m, columns, tiling.stages)
+        shared_bytes=tiling.stages * _stage_bytes(tiling, columns)
         + tiling.consumers * (tiling.store_boxes * tiling.box_bytes + BARRIER_BYTES) * (not split),
         stages=tiling.stages,
         cluster=tiling.cluster,
         persistent=not split,
         maps="ab" if split else "abc",
         box_rows=(
-            _box_rows(a_mn, tiling.tile_m, across),
-            _box_rows(b_mn, columns, down),
+            _box_rows(a_mn, tiling.tile_m, across if halves else 1),
+            _box_rows(b_mn, columns, down if halves else 1),
             tiling.stored_columns if tiling.swapped else BOX,
         ),
         align=1,
@@ -253,7 +298,7 @@ def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
 
 
 def _box_rows(rows_of_k: bool, span: int, parts: int) -> int:
-    """Return the rows of a box where ``parts`` blocks share an operand: see Part in tiles.cuh."""
+    """Return the rows of a box where ``parts`` blocks share an operand: see Part in boxes.cuh."""
     if not rows_of_k:
         return span // parts
     return BOX if span // parts % BOX == 0 else BOX // parts
@@ -264,7 +309,8 @@ class Slicing:
     """A configuration of sliced. ``few_rows``: C's rows are the narrow side, else its columns.
 
     ``x_tma``, ``y_tma``: whether the wide and the narrow operand come by TMA. ``transposed``: the
-    narrow one has rows of k, and a transposed copy is read in its place.
+    narrow one has rows of k, and a transposed copy is read in its place. ``wide``: rows of a tile,
+    64 or 128.
     """
 
     few_rows: bool
@@ -272,20 +318,25 @@ class Slicing:
     x_tma: bool
     y_tma: bool
     transposed: bool = False
+    wide: int = WIDE
 
     @property
     def stages(self) -> int:
-        """As many stages as fit beside a second block, at least 4, at most 8."""
-        stage = (128 + self.narrow) * BOX * ELEMENT_BYTES + 16
+        """As many stages as fit beside a second block: at least 4, at most 1024 rows of tiles."""
+        stage = (self.wide + self.narrow) * BOX * ELEMENT_BYTES + 16
         room = MAX_SHARED // 2 - 1024 if self.narrow <= BOX else MAX_SHARED
-        return max(4, min(8, room // stage))
+        return max(4, min(1024 // self.wide, room // stage))
 
     @property
     def name(self) -> str:
-        """The narrow side's place and size, which operands come by TMA (c: a transposed copy)."""
+        """The narrow side's place and size, which operands come by TMA (c: a transposed copy).
+
+        Then the rows of a tile, if they are 64.
+        """
         loads = "".join("t" if tma else "r" for tma in (self.x_tma, self.y_tma))
         loads = loads[0] + "c" if self.transposed else loads
-        return f"{'m' if self.few_rows else 'n'}{self.narrow}_{loads}"
+        rows = "_64" if self.wide < WIDE else ""
+        return f"{'m' if self.few_rows else 'n'}{self.narrow}_{loads}{rows}"
 
 
 def sliced(slicing: Slicing, layout: str) -> Step:
@@ -304,12 +355,12 @@ def sliced(slicing: Slicing, layout: str) -> Step:
         "K in slices",
         "A cluster's blocks take a part of K each and add through shared memory.",
         HOPPER,
-        (128, slicing.narrow, BOX),
-        threads=128 * (2 + loaders),
-        shared_bytes=ring_bytes(128, slicing.narrow, slicing.stages),
+        (slicing.wide, slicing.narrow, BOX),
+        threads=128 * (slicing.wide // 64 + loaders),
+        shared_bytes=ring_bytes(slicing.wide, slicing.narrow, slicing.stages),
         stages=slicing.stages,
         maps="x" * slicing.x_tma + "y" * slicing.y_tma,
-        box_rows=(BOX if x_mn else 128, BOX if y_mn else slicing.narrow, 0),
+        box_rows=(BOX if x_mn else slicing.wide, BOX if y_mn else slicing.narrow, 0),
         align=1,
         macros={
             "X_MN": int(x_mn),
@@ -320,6 +371,7 @@ def sliced(slicing: Slicing, layout: str) -> Step:
             "TILE_N": slicing.narrow,
             "STAGES": slicing.stages,
             "LOADERS": loaders,
+            "CONSUMERS": slicing.wide // 64,
         },
         source="sliced",
         pdl=True,

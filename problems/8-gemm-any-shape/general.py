@@ -20,6 +20,7 @@ from ladder import (
     ELEMENT_BYTES,
     PROGRAMMATIC_SERIALIZATION,
     PROMOTE_256B,
+    SMS,
     SWIZZLE_128B,
     Launch,
     LaunchAttribute,
@@ -39,6 +40,7 @@ PITCH = 64
 """Copied rows begin at multiples of this many elements: 128 bytes, a line of L2."""
 COUNTERS = 1 << 16
 FLOAT_BYTES = 4
+WARP = 32
 
 
 @dataclass(frozen=True)
@@ -336,17 +338,19 @@ class Library:
     def _sum(self, plan: Plan, problem: Problem, c: Matrix) -> Launch:
         """Return the launch that adds the parts which a product before it left."""
         step, (m, n, _) = plan.step(problem), problem.shape
-        rows, columns = (
-            -(-size // (tile * across)) * tile * across
-            for size, tile, across in zip((m, n), step.tile[:2], step.cluster, strict=True)
+        tile_m, tile_n, _ = step.tile
+        down, across = (
+            -(-size // (tile * shared)) * shared
+            for size, tile, shared in zip((m, n), (tile_m, tile_n), step.cluster, strict=True)
         )
-        count = plan.units // plan.spread
-        parts = self._workspace("parts", count * rows * columns * FLOAT_BYTES)
-        chunks = m * -(-n // ADD_PARTS.tile[1])
+        count, fours = plan.units // plan.spread, down * across * tile_m * tile_n // 4
+        parts = self._workspace("parts", count * fours * 4 * FLOAT_BYTES)
+        groups = adding_groups(fours, count)
         pointers = map(ctypes.c_void_p, (parts.data_ptr(), c.address))
-        numbers = map(ctypes.c_int, (m, n, rows, columns, count))
-        parameters, keep = arguments([*pointers, *numbers])
-        config = configured(ADD_PARTS, -(-chunks // ADD_PARTS.threads), 0, pdl=self._pdl)
+        sizes = m, n, tile_m, tile_n, across, fours, count, groups
+        parameters, keep = arguments([*pointers, *map(ctypes.c_int, sizes)])
+        blocks = -(-fours * groups // ADD_PARTS.threads)
+        config = configured(ADD_PARTS, blocks, 0, pdl=self._pdl)
         return Launch(self._function(ADD_PARTS), config, parameters, [*keep, parts])
 
     def _sliced(self, plan: Plan, problem: Problem, a: Matrix, b: Matrix, c: Matrix) -> Launch:
@@ -387,6 +391,18 @@ class Library:
         config = configured(step, tiles * plan.units, cluster, pdl=self._pdl)
         config.grid[1] = -(-narrow // step.tile[1])
         return Launch(self._function(step), config, parameters, keep)
+
+
+def adding_groups(fours: int, count: int) -> int:
+    """Return how many threads of add_parts share the ``count`` parts of the same accumulators.
+
+    A power of two: so many that blocks occupy the multiprocessors twice, and a warp stays together.
+    """
+    groups = 1
+    most = min(count, ADD_PARTS.threads // WARP)
+    while 2 * groups <= most and fours * groups < 2 * SMS * ADD_PARTS.threads:
+        groups *= 2
+    return groups
 
 
 def dots_tiles(x: Matrix, wide: int, step: Step, ways: int) -> int:

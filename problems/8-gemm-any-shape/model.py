@@ -131,11 +131,12 @@ def us(of: Demand, by: Constants) -> float:
 def _cycles(of: Demand, by: Constants) -> float:
     """Return the cycles of the unit with most work."""
     loaded = LINE * (of.lines + of.crossing * (by.crossing - 1))
-    rate = min(by.sm, by.l2 * SMS / max(of.active, SLACK * SMS) / SLACK)
+    rate = by.l2 * SMS / max(of.active, SLACK * SMS) / SLACK
     step = _largest(
         of.tensor * by.tensor * of.together,
         of.operands * of.together,
         loaded * of.together / rate,
+        LINE * of.arriving * of.together / by.sm,
         by.latency / of.stages,
         of.realigned * by.realign * of.together,
     )

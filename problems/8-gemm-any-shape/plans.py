@@ -10,6 +10,7 @@ from families import (
     MOST_SLICES,
     SPLITS,
     TILINGS,
+    WIDE,
     Slicing,
     Tiling,
     narrow_sizes,
@@ -28,7 +29,7 @@ BLOCKS_AT_ONCE = 2
 PARTS = (1, 2, 3, 4, 8)
 """Into how many parts split_k cuts K."""
 LEAST_STEPS = 2
-"""Steps of K that a part of a tile has at least."""
+"""Steps of 64 of K that a part of a tile has at least."""
 FILLED = 0.5
 """The least share of its waves' tiles that C covers, for tiles that are to fit it closely."""
 SMALLEST = 64 * 128
@@ -189,9 +190,9 @@ def _climbs(problem: Problem) -> bool:
 
 
 def _streams(problem: Problem, sms: int) -> Iterator[Plan]:
-    steps = -(-problem.shape[2] // BOX)
     a, b, _ = problem.aligned
     for tiling in TILINGS:
+        steps, least = _steps(tiling, problem)
         if tiling.kernel == "ping_pong" and _climbs(problem):
             continue
         computed = exchanged(problem) if tiling.swapped else problem
@@ -207,9 +208,9 @@ def _streams(problem: Problem, sms: int) -> Iterator[Plan]:
             yield Plan(tiling, 0, tiles, (not a, not b))
         if tiling.kernel == "ping_pong" or (few and tiles < at_once):
             continue
-        for spread, units in _cuts(tiles, at_once, steps):
+        for spread, units in _cuts(tiles, at_once, steps, least):
             yield Plan(tiling, spread, units, (not a, not b))
-        most = min(at_once // tiles, steps // LEAST_STEPS) if tiling.leaves_parts else 0
+        most = min(at_once // tiles, steps // least) if tiling.leaves_parts else 0
         for count in sorted({most, most // 2} - {0, 1}):
             yield Plan(tiling, tiles, tiles * count, (not a, not b), added=True)
 
@@ -232,9 +233,9 @@ def _splits(problem: Problem, sms: int) -> Iterator[Plan]:
     Swapped tiles may also stay whole, as stream_k's do. They have to occupy half of the
     multiprocessors, and are for more than a few rows and columns, which sliced takes.
     """
-    steps = -(-problem.shape[2] // BOX)
     a, b, _ = problem.aligned
     for tiling in SPLITS:
+        steps, least = _steps(tiling, problem)
         computed = exchanged(problem) if tiling.swapped else problem
         if not _fits(tiling, computed.shape) or (tiling.fine and computed.layout[1] == "n"):
             continue
@@ -242,7 +243,7 @@ def _splits(problem: Problem, sms: int) -> Iterator[Plan]:
             continue
         tiles, sharing = cluster_tiles(tiling, computed.shape), math.prod(tiling.cluster)
         for parts in PARTS[0 if tiling.swapped and sharing == 1 else 1 :]:
-            if parts * sharing > MOST_SLICES or parts > max(1, steps // LEAST_STEPS):
+            if parts * sharing > MOST_SLICES or parts > max(1, steps // least):
                 break
             if tiles > _clusters_of(parts * sharing, sms):
                 break
@@ -265,14 +266,19 @@ def _fits(tiling: Tiling, shape: Shape) -> bool:
     return fits or rows * columns == SMALLEST
 
 
-def _cuts(tiles: int, at_once: int, steps: int) -> Iterator[tuple[int, int]]:
+def _steps(tiling: Tiling, problem: Problem) -> tuple[int, int]:
+    """Return the steps of K of a tile, and how many of them a part has at least."""
+    return -(-problem.shape[2] // tiling.tile[2]), max(1, LEAST_STEPS // tiling.depth)
+
+
+def _cuts(tiles: int, at_once: int, steps: int, least: int) -> Iterator[tuple[int, int]]:
     """Yield the ways to spread tiles over units: tiles spread, units."""
     if tiles % at_once == 0:
         return
     if tiles > at_once:  # more than one tile's steps for each unit: few sharers, short sums
         yield tiles % at_once + at_once, at_once
         return
-    most = min(at_once, tiles * steps // LEAST_STEPS)
+    most = min(at_once, tiles * steps // least)
     parts = {most // tiles, most // tiles // 2} - {0, 1}
     yield from ((tiles, tiles * count) for count in sorted(parts))
     if most > tiles and most % tiles and most < 3 * tiles:
@@ -294,9 +300,12 @@ def _slices(problem: Problem, sms: int) -> Iterator[Plan]:
             narrow = next((size for size in sizes if size >= few), sizes[-1])
             for size in sorted({narrow, min(narrow, BOX)} & set(sizes)):
                 slicing = Slicing(few_rows, size, x_tma, y_tma or transposed, transposed)
-                tiles = -(-wide // 128) * -(-few // size)
-                for groups, slices in _slice_counts(tiles, steps, sms):
-                    yield Plan(slicing, groups, slices)
+                for of_size in (slicing, replace(slicing, wide=WIDE // 2)):
+                    tiles = -(-wide // of_size.wide) * -(-few // size)
+                    if of_size != slicing and tiles > 2 * BLOCKS_AT_ONCE * sms:
+                        continue  # tiles of 128 rows occupy all multiprocessors by themselves
+                    for groups, slices in _slice_counts(tiles, steps, sms):
+                        yield Plan(of_size, groups, slices)
 
 
 def _slice_counts(tiles: int, steps: int, sms: int) -> Iterator[tuple[int, int]]:

@@ -12,6 +12,7 @@ from argparse import Namespace
 import check_operator
 import copies
 import cutlass_matmul
+import limits
 import sanitize_shapes
 import torch
 from cubins import CACHE
@@ -37,9 +38,9 @@ def main() -> None:
     torch.manual_seed(0)
     if cell.device == "cuda" and torch.cuda.get_device_capability() != (9, 0):
         raise SystemExit("the kernels are built for sm_90a: this needs a Hopper GPU (H100, H200)")
-    {"shapes": shapes, "check": check, "operator": operator, "sanitize": sanitize, "one": one}[
-        cell.params["workload"]
-    ](cell)
+    workloads = {"shapes": shapes, "check": check, "operator": operator, "sanitize": sanitize}
+    workloads |= {"one": one, "steps": steps}
+    workloads[cell.params["workload"]](cell)
     cell.finish()
 
 
@@ -113,6 +114,19 @@ def sanitize(cell: Cell) -> None:
             raise SystemExit(f"{tool}: {of_tool[0].message}")
         cell.fact(fact, sum(finding.count or 0 for finding in ended), unit)
         cell.fact(f"shapes_under_{tool}", len(ended), "shapes")
+
+
+def steps(cell: Cell) -> None:
+    """State what a step of K takes, whole, its loads alone and its products alone."""
+    with cell.exclusively():
+        found: dict[str, dict[str, list[float]]] = {}
+        for tile, kind, cycles in limits.measured(cell.params["element"]):
+            found.setdefault(tile, {})[kind] = cycles
+    for tile, by_kind in found.items():
+        for kind, cycles in by_kind.items():
+            cell.sample(tile, f"{kind}_cycles", "cycles", cycles)
+        for kind, share in limits.shares(by_kind).items():
+            cell.sample(tile, f"{kind}_share", "%", share)
 
 
 def one(cell: Cell) -> None:

@@ -7,6 +7,12 @@ __device__ __forceinline__ uint32_t cluster_size() {
   asm volatile("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(size));
   return size;
 }
+// cluster_sync in two halves, where nobody reads what another block wrote before: a release would wait until C is written.
+__device__ __forceinline__ void cluster_arrive() {
+  __syncwarp();
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 // From the shared memory of a block of the cluster; `address` as that block has it.
 __device__ __forceinline__ float peek(uint32_t address, uint32_t block) {
   float v;

@@ -256,7 +256,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     store(i, sum);
   }
-  // Until all sums have been read. Not .release, which waits until C is written: nobody in the cluster reads it.
-  __syncwarp();
-  asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+  cluster_arrive();
+  cluster_wait(); // all sums have been read
 }

@@ -37,7 +37,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     for (int i = 0; i < CONSUMERS; ++i) barrier_init(turn + 8 * i, 1);
     barrier_init_fence();
   }
-  if constexpr (CLUSTER > 1) cluster_sync();
+  if constexpr (CLUSTER > 1) cluster_start();
   else __syncthreads();
 
   int stage = 0;
@@ -84,8 +84,9 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
       barrier_wait(turn + 8 * consumer, others);
       others ^= 1;
       for (int step = 0; step < steps; ++step) {
+        const uint64_t a = uniform(further(first_a, stage * STAGE_BYTES)), b = uniform(further(first_b, stage * STAGE_BYTES));
         if (!full_yet) barrier_wait(full + 8 * stage, phase);
-        multiply_stage<A_MN, B_MN>(sums, further(first_a, stage * STAGE_BYTES), further(first_b, stage * STAGE_BYTES), step > 0);
+        multiply_stage<A_MN, B_MN>(sums, a, b, step > 0);
         if (++stage == STAGES) stage = 0, phase ^= 1;
         full_yet = barrier_test(full + 8 * stage, phase);
         wgmma_wait<1>();
@@ -117,5 +118,5 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     }
     if (TMA_STORE && leader) tma_store_wait_read<0>();
   }
-  if constexpr (CLUSTER > 1) cluster_sync();
+  if constexpr (CLUSTER > 1) cluster_sync(); // releases have come
 }

@@ -8,18 +8,19 @@
 //   X_MN, Y_MN     1: the operand lies with rows of k; 0: its rows run along k
 //   X_TMA, Y_TMA   1: by TMA. 0: its rows begin at any element; a warpgroup or two load and realign it (realign.cuh)
 //   D_TRANSPOSED   1: D(w, s) is element (s, w) of C; 0: element (w, s)
-//   TILE_N         columns of D in a tile; LOADERS  loading warpgroups, each with every LOADERS-th stage
+//   CONSUMERS      1 or 2: a tile has 64 rows of D for each. TILE_N  columns of D in a tile
+//   LOADERS        loading warpgroups, each with every LOADERS-th stage
 // At launch: `groups` clusters share a tile where K is long and tiles are few; they add up through a workspace, as in stream_k.
 //
 // Protocol: h3's within a block; `full` also takes an arrival of each loading thread where an operand does not come by TMA. Then
 // all write their sums to their own shared memory, cluster_sync, and block r adds and stores the r-th part of the tile's rows of D.
-// The second cluster_sync keeps every block there until its sums have been read.
+// The last wait keeps every block there until its sums have been read.
 #include "boxes.cuh"
 #include "cluster.cuh"
 #include "pipeline.cuh"
 #include "realign.cuh"
 
-constexpr int TILE_M = 128, CONSUMERS = 2, THREADS = 128 * (LOADERS + CONSUMERS);
+constexpr int TILE_M = 64 * CONSUMERS, THREADS = 128 * (LOADERS + CONSUMERS);
 constexpr int X_BYTES = TILE_M * TILE_K * 2, Y_BYTES = TILE_K * TILE_N * 2, STAGE_BYTES = X_BYTES + Y_BYTES;
 constexpr int COUNT = TILE_N / 2, BATCH = 4;
 constexpr bool ANY_TMA = X_TMA || Y_TMA, ALL_TMA = X_TMA && Y_TMA;
@@ -136,8 +137,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     uint32_t phase = 0;
     bool full_yet = false; // the next stage
     for (int step = begin; step < end; ++step) {
+      const uint64_t x_at = uniform(further(first_x, stage * STAGE_BYTES)), y_at = uniform(further(first_y, stage * STAGE_BYTES));
       if (!full_yet) barrier_wait(full + 8 * stage, phase);
-      multiply_stage<X_MN, Y_MN, Y_16_K>(sums, further(first_x, stage * STAGE_BYTES), further(first_y, stage * STAGE_BYTES), true);
+      multiply_stage<X_MN, Y_MN, 0, Y_16_K>(sums, x_at, y_at, true);
       if (++stage == STAGES) stage = 0, phase ^= 1;
       full_yet = barrier_test(full + 8 * stage, phase);
       wgmma_wait<1>();
@@ -145,7 +147,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
     wgmma_wait<0>();
     accumulators_ready(sums[0]);
-    asm volatile("bar.sync 1, 256;" ::: "memory"); // both consumers have multiplied their last stage
+    asm volatile("bar.sync 1, %0;" ::"n"(128 * CONSUMERS) : "memory"); // all consumers have multiplied their last stage
 #pragma unroll
     for (int i = 0; i < COUNT; ++i)
       put(ring, consumer * 64 + warp * 16 + lane / 4 + i % 4 / 2 * 8, i / 4 * 8 + lane % 4 * 2 + i % 2, sums[0][i]);
@@ -183,7 +185,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       else __stcg(part_of(group) + i, sums[j]);
     }
   }
-  cluster_sync(); // all sums have been read
+  cluster_arrive();
+  cluster_wait(); // all sums have been read
   if (groups == 1) return;
 
   __shared__ int before;

@@ -4,29 +4,28 @@
 // stream_k cuts K, too, but its units hand over their sums through L2: 96 units of 128 x 192 write and read 19 MB. Here a block keeps
 // its sums where the ring was. After cluster_sync it adds and stores an equal part of the tile's rows, reading the other blocks'.
 //
-//   A_MN, B_MN, CONSUMERS, CONSUMER_M, TILE_N, STAGES, GROUP   as in stream_k
+//   A_MN, B_MN, CONSUMERS, CONSUMER_M, TILE_N, STAGES, DEPTH, GROUP   as in stream_k
 //   CLUSTER_M, CLUSTER_N   blocks that compute the same part of K of neighbouring tiles: those one above the other share B, those
 //                  side by side share A. A cluster has so many for each part: the blocks of a part follow each other
 //   C_TRANSPOSED   1: element (row, column) is stored at (column, row) of a matrix whose rows have m elements: with A and B in each
 //                  other's place a tile is TILE_N rows of C by TILE_M columns, which suits other sizes
 //
 // Protocol: stream_k's. A block's ring is its own again once it has multiplied its last stage: all that others load there it has
-// waited for. The last cluster_sync keeps every block there until its sums have been read.
+// waited for. The last wait keeps every block there until its sums have been read.
 #include "chunk.cuh"
-#include "cluster.cuh"
-#include "tiles.cuh"
+#include "turns.cuh"
 #include "work.cuh"
 
 constexpr int CONSUMER_ROWS = 64 * CONSUMER_M, TILE_M = CONSUMERS * CONSUMER_ROWS;
 constexpr int ADDING = 128 * CONSUMERS, THREADS = 128 + ADDING;
-constexpr int SHARING = CLUSTER_M * CLUSTER_N, PEERS = CLUSTER_M + CLUSTER_N - 1; // blocks of a part of K; whose loads a block's reach
+constexpr int SHARING = CLUSTER_M * CLUSTER_N; // blocks of a part of K
 constexpr int B_COLUMNS = B_MN ? ceil_div(TILE_N, 64) * 64 : TILE_N; // boxes of 64 columns: the last may be cut
-constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * B_COLUMNS * 2, STAGE_BYTES = A_BYTES + B_BYTES;
+constexpr int A_BYTES = TILE_M * TILE_K * 2, BOTH_BYTES = A_BYTES + TILE_K * B_COLUMNS * 2, STAGE_BYTES = DEPTH * BOTH_BYTES;
 constexpr int COUNT = TILE_N / 2;   // accumulators of a thread for 64 rows
 constexpr int ROWS = C_TRANSPOSED ? TILE_N : TILE_M, COLUMNS = C_TRANSPOSED ? TILE_M : TILE_N; // of the sums, as they are stored
 constexpr int PITCH = COLUMNS + (C_TRANSPOSED ? 4 : 8); // fp32 of a row of sums: what a warp writes at once lies in different banks
 constexpr int CHUNKS = COLUMNS / CHUNK, BATCH = 4;
-constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16);
+constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 8 * STAGE_BARRIERS);
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
 static_assert(TILE_N % 16 == 0 && TILE_N <= 256 && CONSUMERS <= 3 && SHARING <= 4);
 static_assert(STAGES >= 2 && SHARED_BYTES <= 232448);
@@ -42,62 +41,49 @@ __device__ __forceinline__ void put_two(uint32_t to, float v, float next) {
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     split_k(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b, element* c, int m, int n, int k) {
   extern __shared__ __align__(1024) unsigned char memory[];
-  const uint32_t ring = kept(shared_address(memory));
-  const uint32_t full = ring + STAGES * STAGE_BYTES, empty = full + STAGES * 8;
-  const int parts = cluster_size() / SHARING, part = cluster_rank() / SHARING, steps = ceil_div(k, TILE_K);
+  const uint32_t stages = kept(shared_address(memory));
+  const Ring ring = ring_at(stages, stages + STAGES * STAGE_BYTES);
+  const int parts = cluster_size() / SHARING, part = cluster_rank() / SHARING, steps = ceil_div(k, STAGE_K);
   const uint32_t sharer = cluster_rank() % SHARING, first_sharer = part * SHARING;
-  const uint32_t below = sharer % CLUSTER_M, beside = sharer / CLUSTER_M;
   const int begin = steps * part / parts, end = steps * (part + 1) / parts;
   const Place at = place<TILE_M>(blockIdx.x / (parts * SHARING), m, n, sharer);
   const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
 
   let_next_start();
   if (threadIdx.x == 0) {
-    prepare_ring(&map_a, &map_b, full, empty, CONSUMERS * PEERS);
+    begin_ring(&map_a, &map_b, ring, CONSUMERS);
     barrier_init_fence();
   }
-  if constexpr (SHARING > 1) cluster_sync();
+  if constexpr (SHARING > 1) cluster_start();
   else __syncthreads();
 
-  int stage = 0;
-  uint32_t phase = 0;
   if (warpgroup == 0) { // producer
     if constexpr (MOVE_REGISTERS) registers_give<LOADER_REGISTERS>();
-    if (elected_of_first()) {
-      uint16_t share_a = 0, share_b = 0; // the ranks of the same row, of the same column
-      for (int i = 0; i < CLUSTER_N; ++i) share_a |= 1u << (first_sharer + below + CLUSTER_M * i);
-      for (int i = 0; i < CLUSTER_M; ++i) share_b |= 1u << (first_sharer + i + CLUSTER_M * beside);
-      wait_for_previous();
-      for (int step = begin; step < end; ++step) {
-        const uint32_t a = ring + stage * STAGE_BYTES;
-        barrier_wait(empty + 8 * stage, phase ^ 1);
-        barrier_expect(full + 8 * stage, STAGE_BYTES);
-        load_part<A_MN, TILE_M, CLUSTER_N>(a, &map_a, full + 8 * stage, at.row, step * TILE_K, beside, share_a);
-        load_part<B_MN, B_COLUMNS, CLUSTER_M>(a + A_BYTES, &map_b, full + 8 * stage, at.column, step * TILE_K, below, share_b);
-        if (++stage == STAGES) stage = 0, phase ^= 1;
-      }
-    }
+    produce<TILE_M, B_COLUMNS>(ring, &map_a, &map_b, first_sharer, sharer % CLUSTER_M, sharer / CLUSTER_M, [&](auto visit) {
+      for (int step = begin; step < end; ++step) visit(at, step * STAGE_K);
+    });
     cluster_sync();
-    cluster_sync();
+    cluster_arrive();
   } else { // consumers
     if constexpr (MOVE_REGISTERS) registers_take<REGISTERS>();
     const int consumer = CONSUMERS > 1 ? warpgroup - 1 : 0, thread = threadIdx.x % 128;
-    const bool releases = thread < SHARING && (thread % CLUSTER_M == below || thread / CLUSTER_M == beside);
     const auto release = [&](int which) {
-      if constexpr (SHARING > 1) barrier_arrive_at(empty + 8 * which, first_sharer + thread);
-      else barrier_arrive(empty + 8 * which);
+      if (thread == 0) barrier_arrive(ring.empty + 8 * which);
     };
     float sums[CONSUMER_M][COUNT];
-    const uint64_t first_a = descriptor_of<A_MN>(ring + bytes_to<A_MN>(consumer * CONSUMER_ROWS), 0);
-    const uint64_t first_b = descriptor_of<B_MN>(ring + A_BYTES, 0);
+    const uint64_t first_a = descriptor_of<A_MN>(stages + bytes_to<A_MN>(consumer * CONSUMER_ROWS), 0);
+    const uint64_t first_b = descriptor_of<B_MN>(stages + A_BYTES, 0);
+    int stage = 0;
+    uint32_t phase = 0;
     bool full_yet = false; // the next stage
     for (int step = begin; step < end; ++step) {
-      if (!full_yet) barrier_wait(full + 8 * stage, phase);
-      multiply_stage<A_MN, B_MN>(sums, further(first_a, stage * STAGE_BYTES), further(first_b, stage * STAGE_BYTES), step > begin);
+      const uint64_t a = uniform(further(first_a, stage * STAGE_BYTES)), b = uniform(further(first_b, stage * STAGE_BYTES));
+      if (!full_yet) barrier_wait(ring.full + 8 * stage, phase);
+      multiply_stage<A_MN, B_MN, BOTH_BYTES>(sums, a, b, step > begin);
       if (++stage == STAGES) stage = 0, phase ^= 1;
-      full_yet = barrier_test(full + 8 * stage, phase);
+      full_yet = barrier_test(ring.full + 8 * stage, phase);
       wgmma_wait<1>();
-      if (step > begin && releases) release(stage_before(stage, 2));
+      if (step > begin) release(stage_before(stage, 2));
     }
     wgmma_wait<0>();
 #pragma unroll
@@ -109,10 +95,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       for (int i = 0; i < COUNT; i += 2) {
         const int y = consumer * CONSUMER_ROWS + j * 64 + sum_row(thread, i), x = sum_column(thread, i);
         if constexpr (C_TRANSPOSED) {
-          put(ring + (x * PITCH + y) * 4, sums[j][i]);
-          put(ring + ((x + 1) * PITCH + y) * 4, sums[j][i + 1]);
+          put(stages + (x * PITCH + y) * 4, sums[j][i]);
+          put(stages + ((x + 1) * PITCH + y) * 4, sums[j][i + 1]);
         } else {
-          put_two(ring + (y * PITCH + x) * 4, sums[j][i], sums[j][i + 1]);
+          put_two(stages + (y * PITCH + x) * 4, sums[j][i], sums[j][i + 1]);
         }
       }
     cluster_sync();
@@ -128,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 #pragma unroll
         for (int i = 0; i < BATCH; ++i) {
           const int chunk = min(base + i * ADDING, count - 1);
-          v[i] = peek_four(ring + ((first + chunk / CHUNKS) * PITCH + chunk % CHUNKS * CHUNK) * 4, of * SHARING + sharer);
+          v[i] = peek_four(stages + ((first + chunk / CHUNKS) * PITCH + chunk % CHUNKS * CHUNK) * 4, of * SHARING + sharer);
         }
 #pragma unroll
         for (int i = 0; i < BATCH; ++i) add(added[i], v[i]);
@@ -139,6 +125,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         if (chunk < count && y < rows && x < columns) store_chunk(added[i], c, y, x, columns);
       }
     }
-    cluster_sync();
+    cluster_arrive();
   }
+  cluster_wait(); // all sums have been read
 }

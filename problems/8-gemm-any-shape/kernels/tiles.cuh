@@ -1,7 +1,8 @@
-// What stream_k and ping_pong share: where a block's tile lies, how the ring begins, how parts of a stage are loaded, how C is
-// stored without TMA.
+// What stream_k, split_k and ping_pong share: where a block's tile lies, how C is stored without TMA; and what ping_pong alone has, how the
+// ring begins and how two blocks load halves of a stage.
 #pragma once
 #include "boxes.cuh"
+#include "cluster.cuh"
 #include "pipeline.cuh"
 
 // What the producer gives to the consumers: 56 + 2 * 224 = 3 * 168, and 32 + 3 * 160 = 4 * 128, as many as a thread begins with.
@@ -25,6 +26,12 @@ __device__ __forceinline__ void prepare_ring(const CUtensorMap* a, const CUtenso
     barrier_init(full + 8 * i, 1);
     barrier_init(empty + 8 * i, releases);
   }
+}
+// Waits until the barriers of all blocks of the cluster are set, which `barrier_init_fence` made visible. Nothing else has to be, and
+// a release as in cluster_sync would wait for all earlier accesses.
+__device__ __forceinline__ void cluster_start() {
+  cluster_arrive();
+  cluster_wait();
 }
 // Part `which` of an operand's stage, to all blocks in `blocks`. `along`: the stage's first row of A or column of B.
 template <int MN, int SPAN, int PARTS>

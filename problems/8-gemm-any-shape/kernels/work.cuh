@@ -51,14 +51,24 @@ ANYWHERE constexpr int counter_index(int tile, int cluster, int rank, int consum
   return (tile * cluster + rank) * consumers + consumer;
 }
 
-// Where K is cut into equal numbers of parts of all tiles, the sums can also lie as whole matrices, one for each part, with
-// rows and columns for whole tiles: another kernel adds them, with all multiprocessors (add_parts.cu).
-ANYWHERE constexpr int64_t apart_index(int part, int row, int column, int rows, int columns) {
-  return (static_cast<int64_t>(part) * rows + row) * columns + column;
-}
 // Which row of a warpgroup's 64, and which column, a thread's accumulators i and i + 1 are of, i even (hopper.cuh).
 ANYWHERE constexpr int sum_row(int thread, int i) { return thread / 32 * 16 + thread % 32 / 4 + (i & 2) * 4; }
 ANYWHERE constexpr int sum_column(int thread, int i) { return i / 4 * 8 + thread % 4 * 2; }
+
+// Where K is cut into equal numbers of parts of all tiles, the sums can also lie as the threads hold them: another kernel adds them,
+// with all multiprocessors (add_parts.cu). A part has all tiles, row by row of tiles; a tile its rows by 64; these have four
+// accumulators of each of 128 threads, then the next four, so that a warp writes and reads whole lines. The unit is these four.
+ANYWHERE constexpr int64_t apart_index(int part, int tiles, int tile, int tile_m, int tile_n, int rows_64) {
+  const int64_t of_tile = (static_cast<int64_t>(part) * tiles + tile) * (tile_m * tile_n / 4);
+  return of_tile + rows_64 * (tile_n / 8 * 128);
+}
+struct Four {
+  int row, column; // in its tile, of the first and, beside it, the second; the others are eight rows below
+};
+ANYWHERE constexpr Four four_of(int index, int tile_n) {
+  const int thread = index % 128, i = index / 128 % (tile_n / 8) * 4, rows_64 = index / (tile_n / 8 * 128);
+  return Four{rows_64 * 64 + sum_row(thread, i), sum_column(thread, i)};
+}
 
 // Whether an arrival, which found `before` others, is the last: it adds the parts up, and sets the counter back to 0.
 ANYWHERE constexpr bool last_to_arrive(int before, Sharers sharers) { return before == sharers.count - 1; }

@@ -100,6 +100,8 @@ inline int warp_number() { return now / 32; }
 inline void __syncthreads() { wait(blocks[fibers[now].rank], 256); }
 inline void __syncwarp() {}
 inline void cluster_sync() { wait(whole, 256 * cluster); }
+inline void cluster_arrive() {}
+inline void cluster_wait() { cluster_sync(); }
 inline int __shfl_sync(unsigned, int value, int) { return value; } // of numbers that a warp shares
 inline uint32_t cluster_size() { return cluster; }
 inline uint32_t cluster_rank() { return fibers[now].rank; }

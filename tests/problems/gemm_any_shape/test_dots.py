@@ -106,7 +106,6 @@ def emulated(name: str) -> str:
     for pattern, by in (
         (r'asm volatile\("\{ \.reg \.pred wanted; setp.*?\);', "if (wanted) v = vector_at(from);"),
         (r'asm volatile\("\{ \.reg \.pred wanted; \.reg.*?\);', "v = wanted ? one_at(from) : 0;"),
-        (r'asm volatile\("barrier\.cluster\.arrive\.relaxed.*?\);', "cluster_sync();"),
         (r'asm volatile\("" : .*?\);', ""),
         (r"__shared__ __align__\(16\) float sums\[.*?\];", "float* sums = shared_floats(0);"),
         (r"__shared__ float added\[.*?\];", "float* added = shared_floats(WARPS * PITCH);"),

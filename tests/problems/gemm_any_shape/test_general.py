@@ -62,7 +62,7 @@ def test_a_cluster_has_three_dimensions(
         ("split_k", ["CUtensorMap"] * 2 + ["element*"] + ["int"] * 3),
         ("dots", ["element*"] * 3 + ["int64_t"] * 4 + ["int"] * 4),
         ("transpose", ["element*"] * 2 + ["int64_t"] * 2 + ["int"] * 2),
-        ("add_parts", ["float*", "element*"] + ["int"] * 5),
+        ("add_parts", ["float*", "element*"] + ["int"] * 8),
         (
             "sliced",
             ["CUtensorMap"] * 2
@@ -171,9 +171,28 @@ def test_what_adds_parts_reads_what_was_left(
 
     assert ctypes.c_void_p.from_address(left.parameters[5]).value is None  # no counters
     assert integers(left, 6, 4) == [200, 300, 4096, plan.spread]
-    assert integers(added, 2, 5) == [200, 300, 256, 384, count]
-    assert max(allocated) >= 4 * 256 * 384 * count
-    assert added.config.grid[0] * 256 >= 200 * 75
+    fours = 256 * 384 // 4  # two by three tiles of 128 by 128
+    *sizes, groups = integers(added, 2, 8)
+    assert sizes == [200, 300, 128, 128, 3, fours, count]
+    assert groups == general.adding_groups(fours, count)
+    assert max(allocated) >= 16 * fours * count
+    assert added.config.grid[0] * 256 >= fours * groups
+
+
+@pytest.mark.parametrize(
+    ("fours", "count", "groups"),
+    [
+        (24_576, 22, 4),  # 96 blocks alone
+        (2048, 66, 8),  # eight blocks: a warp for each group is the most
+        (2048, 3, 2),  # no group without a part
+        (24_576, 1, 1),
+        (1 << 20, 66, 1),  # enough blocks
+    ],
+)
+def test_threads_share_parts_where_accumulators_are_few(
+    general: ModuleType, fours: int, count: int, groups: int
+) -> None:
+    assert general.adding_groups(fours, count) == groups
 
 
 @pytest.mark.parametrize(
@@ -268,7 +287,7 @@ def test_a_narrow_operand_is_read_from_its_transposed_copy(
         (
             "192x112_c2x4",
             "tt",
-            [(7936, 2560, 16, 64), (512, 7936, 56, 64), (2560, 512, 64, 56)],
+            [(7936, 2560, 64, 64), (512, 7936, 112, 64), (2560, 512, 64, 56)],
             [2560, 512, 7936],
         ),
     ],

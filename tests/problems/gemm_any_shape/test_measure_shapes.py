@@ -109,7 +109,7 @@ def test_plans_alone_give_what_the_fit_reads(
     problem = plans.Problem((264, 520, 1032), "tn")
     every = module("model").ranked(problem)
     avoided = {every[1].step(problem).name}
-    measuring.Measuring("bf16", Path("none"), avoided).alone(problem, 256, 0.4, 16)
+    measuring.Measuring("bf16", Path("none"), avoided).alone(problem, 512, 0.4, 16)
     row = {"problem": "264x520x1032:tn"} | json.loads(capsys.readouterr().out.removeprefix("ROW "))
     (sample,) = module("fit").samples(module("fit").times([row]))
     left = [plan for plan in every if plan.step(problem).name not in avoided]

@@ -59,29 +59,32 @@ int c_tiles_amiss(int tiles, int spread, int steps, int units) {
   for (int tile = 0; tile < tiles; ++tile) amiss += reached[tile] != steps || ends[tile] != steps;
   return amiss;
 }
-// How often each element of each part is written where all tiles are cut into equal parts, by every
-// thread of every unit, and how many pieces lie in another part than the one of their K. A unit is
-// a block of one consumer; its tile has tile_m rows.
+// How often four accumulators of each part are written where all tiles are cut into equal parts, by
+// every thread of every unit. Returns how many pieces lie in another part than the one of their K,
+// and how many accumulators add_parts would store elsewhere. A unit is a block of one consumer.
 int c_left(int down, int across, int tile_m, int tile_n, int steps, int count, int* to) {
-  const int tiles = down * across, units = tiles * count;
-  const int rows = down * tile_m, columns = across * tile_n;
+  const int tiles = down * across, units = tiles * count, of_tile = tile_m * tile_n / 4;
   int amiss = 0;
   for (int unit = 0; unit < units; ++unit) {
     Walk walk(tiles, tiles, steps, unit, units);
     for (Piece piece = walk.next(); piece.end > 0; piece = walk.next()) {
       const Sharers sharers = sharers_of(tiles, steps, piece.tile, units);
       const Tile at = grouped_tile(piece.tile, down, across, 8);
-      const int part = unit - sharers.first;
+      const int part = unit - sharers.first, tile = at.row * across + at.column;
       amiss += sharers.count != count || part < 0 || part >= count;
       amiss += piece.begin != steps * part / count;
-      const int row = at.row * tile_m, column = at.column * tile_n;
-      int* base = to + apart_index(part, row, column, rows, columns);
       for (int thread = 0; thread < 128; ++thread)
         for (int j = 0; j < tile_m / 64; ++j)
-          for (int i = 0; i < tile_n / 2; i += 2) {
-            const int below = j * 64 + sum_row(thread, i);
-            int* two = base + below * columns + sum_column(thread, i);
-            ++two[0], ++two[1];
+          for (int i = 0; i < tile_n / 2; i += 4) {
+            const int64_t index =
+                apart_index(part, tiles, tile, tile_m, tile_n, j) + i / 4 * 128 + thread;
+            ++to[index];
+            const int of_part = index % (tiles * of_tile), found = of_part / of_tile;
+            const Four four = four_of(of_part - found * of_tile, tile_n);
+            const int row = four.row - j * 64, column = four.column;
+            amiss += found / across != at.row || found % across != at.column;
+            amiss += row != sum_row(thread, i) || column != sum_column(thread, i);
+            amiss += row + 8 != sum_row(thread, i + 2) || column != sum_column(thread, i + 2);
           }
     }
   }
@@ -145,9 +148,9 @@ def test_every_step_is_computed_once_and_sharers_agree(
 def test_parts_that_another_kernel_adds_are_whole(
     work: ctypes.CDLL, tile: tuple[int, int], count: int, steps: int
 ) -> None:
-    """Every element of every part is written once, in the part of its range of K."""
+    """All is written once, in the part of its range of K, and added where it belongs."""
     down, across = 3, 2
-    size = count * down * tile[0] * across * tile[1]
+    size = count * down * tile[0] * across * tile[1] // 4
     written = (ctypes.c_int * size)()
     assert work.c_left(down, across, *tile, steps, count, written) == 0
     assert set(written) == {1}

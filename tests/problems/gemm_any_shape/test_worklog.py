@@ -114,6 +114,8 @@ def measured(module: Callable[[str], ModuleType], problem: Problem, cases: list[
             cell.fact(stated, count)
         if planned.params["workload"] == "shapes":
             keep(cell, regions, timed(module, planned.params))
+        if planned.params["workload"] == "steps":
+            keep_steps(cell)
         if planned.params["workload"] == "one":
             cell.fact("io_bytes", 1e6)
             found["counters"] += counters(problem, name)
@@ -142,6 +144,15 @@ def keep(cell: Cell, regions: ModuleType, rows: list[dict[str, Any]]) -> None:
         cell.fact(name, 0)
     for name in ("regret", "worst", "regret_constants", "shapes"):
         cell.fact(f"left_out_{name}", 2.0)
+
+
+def keep_steps(cell: Cell) -> None:
+    """State a small tile that waits for its loads, and a large one that multiplies."""
+    for tile, loads, products in (("64x128_c1x1", 97.0, 62.0), ("128x256_c1x1", 78.0, 93.0)):
+        for kind, share in (("whole", 100.0), ("loads", loads), ("products", products)):
+            cell.sample(tile, f"{kind}_cycles", "cycles", [10 * share] * 5)
+            if kind != "whole":
+                cell.sample(tile, f"{kind}_share", "%", [share] * 5)
 
 
 def counters(problem: Problem, name: str) -> list[Row]:
