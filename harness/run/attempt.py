@@ -32,8 +32,8 @@ from harness.run.pauses import Pauses
 from harness.store import run_folder
 
 _EXPORT_DEADLINE_S = 600
-_MOST_WORKLOAD_BYTES = 8 << 20
-"""Of a workload's record, which is read again as a part of its cell's: a quarter of the most."""
+_MOST_WORKLOAD_BYTES = 16 << 20
+"""Of a workload's record, which is read again as a part of its cell's: half of the most."""
 
 Leave = Callable[[Cell], None]
 """Called when a cell's process has ended and only its export is left."""

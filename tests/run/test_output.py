@@ -185,10 +185,10 @@ def test_a_log_is_out_of_the_workloads_way(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("'{\"a\": ' + '[' * 100000", "more than 8 MiB"),
+        ("'{\"a\": ' + '[' * 100000", "more than 16 MiB"),
         ("'{\"a\": ' + '[' * 2000", "not readable as JSON: nested too deeply"),
-        ("' ' * (9 << 20) + '{}'", "more than 8 MiB"),
-        ("'{\"a\": ' + '[' * 60 + '0,' * 200000 + '0' + ']' * 60 + '}'", "more than 8 MiB"),
+        ("' ' * (17 << 20) + '{}'", "more than 16 MiB"),
+        ("'{\"a\": ' + '[' * 60 + '0,' * 200000 + '0' + ']' * 60 + '}'", "more than 16 MiB"),
     ],
 )
 def test_a_record_that_exhausts_its_reader_is_refused(
