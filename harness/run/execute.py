@@ -3,7 +3,7 @@
 import contextlib
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +39,7 @@ class Execution:
     _attempts: Attempts = field(init=False)
     _retries: Retries = field(init=False)
     _stop: threading.Event = field(init=False, default_factory=threading.Event)
+    _queue: Queue | None = field(init=False, default=None)
 
     def execute(self, cells: list[Cell]) -> None:
         """Run the unfinished cells; with several jobs, cells that tune kernels run first and alone.
@@ -66,6 +67,11 @@ class Execution:
         """Stop the cells that run; ``execute`` then raises KeyboardInterrupt."""
         self._stop.set()
 
+    def give_up(self, cells: Sequence[Cell]) -> bool:
+        """Leave cells to another execution, if none of them has begun; return whether it does."""
+        queue = self._queue
+        return queue is not None and queue.withdraw(cells)
+
     def end_leftovers(self) -> None:
         """End what an earlier harness left running of this run; remove what it left half-written.
 
@@ -90,7 +96,7 @@ class Execution:
     def _together(self, cells: list[Cell]) -> None:
         """Run cells side by side; while a profiler's report is exported, another cell runs."""
         node, caches = self.engine.node, self.engine.keeps_caches
-        queue = Queue(cells, self.jobs, node.target, caches=caches)
+        self._queue = queue = Queue(cells, self.jobs, node.target, caches=caches)
         threads = self.jobs + exporters(self.jobs)
         pool = ThreadPoolExecutor(threads)
         try:

@@ -20,23 +20,30 @@ class Lane:
         self.execution.execute(list(self.cells))
 
 
-def execute(beside: Sequence[Lane], in_turn: Lane) -> None:
+def execute(beside: Sequence[Lane], in_turn: Lane, comparisons: Sequence[Sequence[Cell]]) -> None:
     """Run the lanes ``beside`` each other, then the cells that no other GPU's may run beside.
 
-    The caller holds the run. Raises what a lane raises, once all have stopped.
+    A lane that has ended takes over ``comparisons`` of which another lane has begun no cell. The
+    caller holds the run. Raises what a lane raises, once all have stopped.
     """
     if len(beside) == 1:
         beside[0].execute()
     elif beside:
-        _together(beside)
+        _together(beside, comparisons)
     if in_turn.cells:
         in_turn.execute()
 
 
-def _together(lanes: Sequence[Lane]) -> None:
+def _together(lanes: Sequence[Lane], comparisons: Sequence[Sequence[Cell]]) -> None:
+    def work(lane: Lane) -> None:
+        lane.execute()
+        others = [other.execution for other in lanes if other is not lane]
+        while cells := _taken_over(others, comparisons):
+            lane.execution.execute(list(cells))
+
     pool = ThreadPoolExecutor(len(lanes))
     try:
-        for future in as_completed([pool.submit(lane.execute) for lane in lanes]):
+        for future in as_completed([pool.submit(work, lane) for lane in lanes]):
             future.result()
     except BaseException:
         for lane in lanes:
@@ -44,3 +51,10 @@ def _together(lanes: Sequence[Lane]) -> None:
         raise
     finally:
         pool.shutdown(wait=True)
+
+
+def _taken_over(
+    others: Sequence[Execution], comparisons: Sequence[Sequence[Cell]]
+) -> Sequence[Cell]:
+    """Return the cells of a comparison that one of the others gave up; none if none does."""
+    return next((cells for cells in comparisons if any(o.give_up(cells) for o in others)), ())

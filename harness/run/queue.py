@@ -72,6 +72,17 @@ class Queue:
                 self._made.add(_of(cell))
                 self._changed.notify_all()
 
+    def withdraw(self, cells: Sequence[Cell]) -> bool:
+        """Hand these cells out no more, if all of them wait; return whether they did."""
+        wanted = {cell.id for cell in cells}
+        with self._changed:
+            kept = [cell for cell in self._waiting if cell.id not in wanted]
+            if self._closed or len(self._waiting) - len(kept) < len(wanted):
+                return False
+            self._waiting = kept
+            self._changed.notify_all()
+            return True
+
     def close(self) -> None:
         """Start no further cell."""
         with self._changed:

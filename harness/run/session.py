@@ -212,7 +212,7 @@ class Work:
                 in_turn.execution.end_leftovers()
             if not self.to_run:
                 return
-            lanes.execute(beside, in_turn)
+            lanes.execute(beside, in_turn, comparisons.comparisons(self.problem, self.cells))
             if calibrate.measured_by(self.problem) and self.request.lock_mhz is None:
                 calibrate.note(self.run, self.engine.node.target)
 

@@ -34,6 +34,9 @@ MEET = """touch "$SCRATCH/$CASE"; for _ in $(seq 400); do
 test -e "$SCRATCH/left" && test -e "$SCRATCH/right" || { echo alone; exit 1; }
 """
 """A cell that ends well only if the other case's cell runs meanwhile, or did before."""
+AWAIT_LATER = """for _ in $(seq 400); do test -e "$SCRATCH/later" && break; sleep 0.05; done
+test -e "$SCRATCH/later" || { echo "nobody took it over"; exit 1; }
+"""
 QUIET = 'ls "$SCRATCH"/running.* 2>/dev/null && { echo "not alone"; exit 1; }\n'
 
 
@@ -42,6 +45,7 @@ class TwoGpus(Scripts):
 
     target: Target
     seen: list[tuple[str, str]]
+    by_case: dict[str, str]
 
     def __init__(self, problem: Problem, node: Node, options: Options) -> None:
         super().__init__({}, node)
@@ -54,7 +58,7 @@ class TwoGpus(Scripts):
         gpu = self.node.target.gpu
         assert gpu is not None
         self.seen.append((cell.case, gpu.uuid))
-        script = QUIET if cell.loads_host else MEET
+        script = self.by_case.get(cell.case, QUIET if cell.loads_host else MEET)
         name = f'"$SCRATCH/running.{cell.id}"'
         env = {"OUT": str(out), "SCRATCH": str(scratch), "CASE": cell.case}
         whole = f"{'' if cell.loads_host else f'touch {name};'}{script}{WELL}; rm -f {name}"
@@ -66,7 +70,7 @@ def house(tmp_path: Path, with_gpu: Target, monkeypatch: pytest.MonkeyPatch) -> 
     """A checkout with one problem, on a machine with the GPUs 0 and 2."""
     first = with_gpu.gpus[0]
     TwoGpus.target = replace(with_gpu, more_gpus=(replace(first, index=2, uuid="GPU-2222"),))
-    TwoGpus.seen = []
+    TwoGpus.seen, TwoGpus.by_case = [], {}
     monkeypatch.setitem(ENGINES, "two", f"{__name__}:TwoGpus")
     monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -95,6 +99,22 @@ def test_two_gpus_work_side_by_side_and_comparisons_stay_on_one(jobs: str) -> No
     assert {record.gpu for record in records if record.case == "left"} == gpus["left"]
     by_origin = [origin.target.gpu.uuid for origin in run.provenance.origins if origin.target.gpu]
     assert by_origin == ["GPU-1234", "GPU-2222"]
+
+
+def test_a_gpu_that_is_done_takes_over_what_no_other_has_begun(house: Path) -> None:
+    """Two cells of "left" or "later" fill a GPU's memory, so "later" waits behind "left"."""
+    cases = "".join(
+        f"  {case}: {{label: {case}, gpu_memory_gb: {size}}}\n"
+        for case, size in (("left", 100), ("right", 1), ("later", 100))
+    )
+    written(house / "problems", TEXT.replace(CASES, cases))
+    TwoGpus.by_case = {"left": AWAIT_LATER, "right": "", "later": 'touch "$SCRATCH/later"\n'}
+    run = ran("--gpus", "0,2", "--jobs", "8")
+    records = [record for _, record in run.records()]
+    assert [record.status for record in records] == ["ok"] * 12
+    gpus = {case: {gpu for of, gpu in TwoGpus.seen if of == case} for case in TwoGpus.by_case}
+    assert all(len(of) == 1 for of in gpus.values())
+    assert gpus["right"] == gpus["later"] != gpus["left"]
 
 
 @pytest.mark.usefixtures("house")

@@ -183,3 +183,22 @@ def test_a_cell_takes_the_gpu_memory_of_its_case_or_less_if_its_variant_says_so(
     both = {"slow": slow, "fast": slow}
     changed = problem.model_copy(update={"cases": {"small": large}, "variants": both})
     assert {cell.gpu_bytes for cell in plan(changed, Selected(), "cuda")} == {taken * 1e9}
+
+
+def test_cells_are_withdrawn_only_while_all_of_them_wait(
+    cells: list[Cell], with_gpu: Target
+) -> None:
+    queue = Queue(cells, 1, with_gpu, caches=False)
+    first = queue.take()
+    assert first == cells[0]
+    assert not queue.withdraw(cells[:2])
+    assert queue.withdraw(cells[2:])
+    assert not queue.withdraw(cells[2:])
+    queue.leave(first)
+    assert queue.take() == cells[1]
+    queue.leave(cells[1])
+    assert queue.take() is None
+    assert Queue(cells, 1, with_gpu, caches=False).withdraw(cells)
+    closed = Queue(cells, 1, with_gpu, caches=False)
+    closed.close()
+    assert not closed.withdraw(cells)
