@@ -57,6 +57,13 @@ def compiled(folder: Path, source: str, headers: Path, **macros: int) -> ctypes.
     return ctypes.CDLL(str(library))
 
 
+def compiled_header(folder: Path, name: str, exports: str) -> ctypes.CDLL:
+    """Return a library of C functions over a header of problem 8's kernels and layout.cuh."""
+    for header in (ANY_SHAPE / "kernels" / name, FOLDER / "kernels/layout.cuh"):
+        shutil.copy(header, folder)
+    return compiled(folder, exports, folder)
+
+
 TURNS = 21
 COUNTED, TOLD = 1900.0, 1755.0
 """MHz: as the multiprocessors counted, as NVML told."""

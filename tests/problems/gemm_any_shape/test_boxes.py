@@ -8,7 +8,7 @@ import ctypes
 import pytest
 
 from tests.support import smem
-from tests.support.hgemm import ANY_SHAPE, FOLDER, compiled
+from tests.support.hgemm import compiled_header
 
 BASE = 0x8400
 EXPORTS = """
@@ -33,10 +33,7 @@ int c_wide_k() { return Part<0, 112, 2>::WIDE; }
 
 @pytest.fixture(scope="module")
 def boxes(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    folder = tmp_path_factory.mktemp("boxes")
-    for place in (FOLDER / "kernels/layout.cuh", ANY_SHAPE / "kernels/boxes.cuh"):
-        (folder / place.name).write_text(place.read_text(encoding="utf-8"))
-    loaded = compiled(folder, EXPORTS, folder)
+    loaded = compiled_header(tmp_path_factory.mktemp("boxes"), "boxes.cuh", EXPORTS)
     loaded.c_narrow_16.restype = loaded.c_narrow_32.restype = ctypes.c_uint64
     return loaded
 

@@ -5,14 +5,12 @@ makes a stage ready, or loads when it is its turn, or reads a stage, whichever i
 """
 
 import ctypes
-import shutil
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.hgemm import ANY_SHAPE, FOLDER, compiled
+from tests.support.hgemm import compiled_header
 
 EXPORTS = """
 #include <random>
@@ -87,10 +85,7 @@ int c_play_4_6(int steps, unsigned seed) { return play<4, 6>(steps, seed); }
 
 @pytest.fixture(scope="module")
 def turn(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    folder = tmp_path_factory.mktemp("turn")
-    shutil.copy(ANY_SHAPE / "kernels/turn.cuh", folder)
-    shutil.copy(FOLDER / "kernels/layout.cuh", folder)
-    return compiled(folder, EXPORTS, Path(folder))
+    return compiled_header(tmp_path_factory.mktemp("turn"), "turn.cuh", EXPORTS)
 
 
 @pytest.mark.parametrize("blocks", ["2_2", "2_3", "2_8", "4_3", "4_6"])

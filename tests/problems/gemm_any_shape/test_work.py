@@ -6,18 +6,16 @@ in any order of arrivals: what is written, counted, read and reset, from one lau
 
 import ctypes
 import random
-import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from itertools import product
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.hgemm import ANY_SHAPE, FOLDER, compiled
+from tests.support.hgemm import compiled_header
 
 EXPORTS = """
 #include <vector>
@@ -102,10 +100,7 @@ class Piece(ctypes.Structure):
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    folder = tmp_path_factory.mktemp("work")
-    shutil.copy(ANY_SHAPE / "kernels/work.cuh", folder)
-    shutil.copy(FOLDER / "kernels/layout.cuh", folder)
-    return compiled(folder, EXPORTS, Path(folder))
+    return compiled_header(tmp_path_factory.mktemp("work"), "work.cuh", EXPORTS)
 
 
 def pieces(
