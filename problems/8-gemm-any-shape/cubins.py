@@ -7,11 +7,13 @@ import argparse
 import contextlib
 import hashlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from families import ADD_PARTS, ALIGN_ROWS, LAYOUTS, TRANSPOSE
@@ -87,9 +89,19 @@ def steps(layouts: list[str]) -> list[Step]:
 
 def _digest(step: Step) -> str:
     digest = hashlib.sha256(repr(sorted(step.defines().items())).encode())
-    for path in (*sorted(KERNELS.iterdir()), *sorted(SHARED.glob("*.cuh"))):
+    for path in sorted(_included(step.file)):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+@cache
+def _included(name: str) -> set[Path]:
+    """Return a kernel's file and all that it includes of both problems."""
+    path = next((folder / name for folder in (KERNELS, SHARED) if (folder / name).exists()), None)
+    if path is None:
+        return set()  # of CUDA
+    names = re.findall(r'^#include ["<]([^">]+)', path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {path}.union(*map(_included, names))
 
 
 def main() -> int:

@@ -85,11 +85,13 @@ def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
     of = plan.step(problem)
     tile_m, tile_n, tile_k = of.tile
     steps = -(-problem.shape[2] // tile_k) * (tile_k // BOX)
-    shape = plan.computed(problem).shape
+    computed = plan.computed(problem)
+    shape = computed.shape
+    columns = -(-tile_n // BOX) * BOX if computed.layout[1] == "n" else tile_n  # of B, in boxes
     crossing = _crossing(plan, problem)
     down, across = of.cluster
     together = of.blocks_per_sm
-    rows = tile_m / across, tile_n / down
+    rows = tile_m / across, columns / down
     tiles = cluster_tiles(of, shape)
     whole = -(-(tiles - plan.spread) // plan.units)
     part = plan.spread * steps / plan.units
@@ -107,7 +109,7 @@ def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
         operands=tile_m / BOX * (BOX + tile_n) * LINE / SHARED_BYTES_PER_CYCLE,
         lines=sum(rows),
         crossing=sum(compress(rows, crossing[::-1] if plan.swapped else crossing)),
-        arriving=tile_m + tile_n,
+        arriving=tile_m + columns,
         stages=of.stages * tile_k // BOX,
         realigned=0.0,
         active=min(sms, plan.units * down * across),
@@ -144,6 +146,8 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:
     room = SHARED_OF_SM // (slicing.stages * stage_bytes + 1024) if all(by_tma) else 1
     together = min(max(1, room), -(-blocks // sms))
     rows = slicing.wide, slicing.narrow
+    tile_bytes = slicing.wide * slicing.narrow * FLOAT_BYTES
+    parts = (1 + plan.spread) / plan.units if plan.spread > 1 else 0.0  # of tiles, of each group
     return Demand(
         sliced=True,
         waves=-(-blocks // (sms * together)),
@@ -163,11 +167,11 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:
         odd=not problem.aligned[2],
         overlapped=False,
         blocks=blocks,
-        sums=2.0 * slicing.wide * slicing.narrow * FLOAT_BYTES * (plan.units > 1),
+        sums=tile_bytes * (2.0 * (plan.units > 1) + parts),
         slices=plan.units,
         groups=plan.spread,
         memory=_memory(problem),
-        copied=2 * ELEMENT_BYTES * few * k * slicing.transposed,
+        copied=2 * ELEMENT_BYTES * few * k * slicing.transposed + _copied(plan, problem),
         added=0,
     )
 

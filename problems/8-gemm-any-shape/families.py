@@ -19,7 +19,8 @@ class Tiling:
 
     ``cluster``: blocks that share loads. ``store_boxes``: split_k stores from registers.
     ``swapped``: C's transpose is computed, with A and B in each other's place, and transposed while
-    it is stored. ``depth``: the K of a stage, in 64.
+    it is stored. ``depth``: the K of a stage, in 64. ``padded``: of a fine tile, that rows of B are
+    rows of k, in boxes of 64 columns; the last box reaches into the next tile.
     """
 
     consumers: int
@@ -32,6 +33,7 @@ class Tiling:
     kernel: str = "stream_k"
     swapped: bool = False
     depth: int = 1
+    padded: bool = False
 
     @property
     def tile_m(self) -> int:
@@ -56,7 +58,7 @@ class Tiling:
 
     @property
     def fine(self) -> bool:
-        """Whether a tile's columns are no multiple of 32: B's rows run along k, TMA stores C."""
+        """Whether a tile's columns are no multiple of 32: TMA stores C."""
         return self.tile_n % 32 != 0
 
     @property
@@ -90,9 +92,11 @@ read it."""
 MOST_STAGES, MOST_SHARED_STAGES = {1: 8, 2: 5}, {1: 16, 2: 8}
 """Stages of the ring at most, by their depth: of a block that loads alone, and of one in a cluster,
 whose loads wait for other blocks. More loads of a lone block only come later, all of them."""
-SMALL = 64 * 64
+SMALL = 64 * 80
 """Elements of a tile up to which a stage holds 128 of K: the products of 64 take no longer than a
 consumer's wait for them."""
+MOST_PADDING = 16
+"""Columns of a box that a fine tile of a B with rows of k loads in vain, at most."""
 Sizes = tuple[int, int, int, tuple[tuple[int, int], ...]]
 """``consumers``, ``consumer_m`` and ``tile_n`` of a ``Tiling``, and its clusters."""
 
@@ -100,24 +104,32 @@ Sizes = tuple[int, int, int, tuple[tuple[int, int], ...]]
 def _tilings(
     sizes: Iterable[Sizes], kernel: str = "stream_k", *, swapped: bool = False
 ) -> Iterator[Tiling]:
-    """Yield tilings with as many stages, then as many boxes, as shared memory holds."""
+    """Yield tilings that fill shared memory, fine ones for either order of B."""
     for consumers, consumer_m, tile_n, clusters in sizes:
         for cluster in clusters:
             sized = Tiling(consumers, consumer_m, tile_n, 1, cluster, 1, 1, kernel, swapped)
             if sized.tile_m * tile_n <= SMALL:
                 sized = replace(sized, depth=2)
-            group = min(MOST_GROUP, GROUP_ROWS // (sized.tile_m * cluster[0]))
-            whole = sized.fine or kernel == "ping_pong"
-            columns = tile_n if whole else -(-tile_n // BOX) * BOX  # at most, in shared memory
-            stored = consumer_m * -(-tile_n // sized.stored_columns) if kernel != "split_k" else 0
-            stage = _stage_bytes(sized, columns)
-            room = MAX_SHARED - consumers * BARRIER_BYTES
-            least = consumers * sized.box_bytes * min(LEAST_BOXES, stored)
-            most_stages = MOST_STAGES if cluster == (1, 1) else MOST_SHARED_STAGES
-            stages = min(most_stages[sized.depth], (room - least) // stage)
-            most = (room - stages * stage) // (consumers * sized.box_bytes)
-            boxes = max((n for n in range(1, most + 1) if stored and stored % n == 0), default=0)
-            yield replace(sized, stages=stages, group=group, store_boxes=boxes)
+            yield _filled(sized)
+            if sized.fine and -tile_n % BOX <= MOST_PADDING:
+                yield _filled(replace(sized, padded=True))
+
+
+def _filled(tiling: Tiling) -> Tiling:
+    """Return a tiling with as many stages, then as many boxes, as shared memory holds."""
+    consumers, whole = tiling.consumers, tiling.fine and not tiling.padded
+    columns = tiling.tile_n if whole else -(-tiling.tile_n // BOX) * BOX  # at most, of B
+    across = -(-tiling.tile_n // tiling.stored_columns)
+    stored = tiling.consumer_m * across if tiling.kernel != "split_k" else 0
+    stage = _stage_bytes(tiling, columns)
+    room = MAX_SHARED - consumers * BARRIER_BYTES
+    least = consumers * tiling.box_bytes * min(LEAST_BOXES, stored)
+    most_stages = MOST_STAGES if tiling.cluster == (1, 1) else MOST_SHARED_STAGES
+    stages = min(most_stages[tiling.depth], (room - least) // stage)
+    most = (room - stages * stage) // (consumers * tiling.box_bytes)
+    boxes = max((n for n in range(1, most + 1) if stored and stored % n == 0), default=0)
+    group = min(MOST_GROUP, GROUP_ROWS // (tiling.tile_m * tiling.cluster[0]))
+    return replace(tiling, stages=stages, group=group, store_boxes=boxes)
 
 
 def _stage_bytes(tiling: Tiling, columns: int) -> int:
@@ -126,6 +138,8 @@ def _stage_bytes(tiling: Tiling, columns: int) -> int:
     return tiling.depth * (ring_bytes(tiling.tile_m, columns, 1) - 2 * BARRIER_BYTES) + barriers
 
 
+_PAIRS = (2, 1), (1, 2)
+_EIGHTS = (2, 4), (4, 2)
 _STREAMS: tuple[Sizes, ...] = (
     (2, 2, 192, ((1, 2),)),
     (2, 2, 160, ((1, 2),)),
@@ -133,33 +147,33 @@ _STREAMS: tuple[Sizes, ...] = (
     (2, 2, 128, ((1, 1), (1, 2))),
     (3, 1, 192, ((1, 1), (1, 2))),
     (3, 1, 160, ((2, 1),)),
-    (3, 1, 112, ((2, 4),)),
+    (3, 1, 112, ((2, 4), (4, 2))),
     (3, 1, 96, ((1, 1), (1, 2))),
     (2, 1, 256, ((1, 1), (2, 1), (2, 2))),
     (2, 1, 240, ((2, 1),)),
     (2, 1, 224, ((2, 1), (4, 2))),
-    (2, 1, 208, ((4, 2),)),
-    (2, 1, 192, ((1, 1), (2, 1), (2, 4), (4, 2))),
-    (2, 1, 176, ((2, 1), (2, 4))),
-    (2, 1, 160, ((1, 1), (4, 1), (4, 2))),
-    (2, 1, 144, ((2, 1), (4, 2))),
-    (2, 1, 128, ((1, 1), (2, 1), (2, 4), (4, 2))),
-    (2, 1, 112, ((1, 1), (4, 2))),
-    (2, 1, 96, ((1, 1), (4, 2))),
-    (2, 1, 80, ((1, 1), (2, 4))),
-    (2, 1, 64, ((1, 1),)),
+    (2, 1, 208, (*_PAIRS, (4, 2))),
+    (2, 1, 192, ((1, 1), *_PAIRS, *_EIGHTS)),
+    (2, 1, 176, (*_PAIRS, (2, 4))),
+    (2, 1, 160, ((1, 1), *_PAIRS, (4, 1), (4, 2))),
+    (2, 1, 144, (*_PAIRS, (4, 2))),
+    (2, 1, 128, ((1, 1), *_PAIRS, *_EIGHTS)),
+    (2, 1, 112, ((1, 1), *_PAIRS, (4, 2))),
+    (2, 1, 96, ((1, 1), *_PAIRS, (4, 2))),
+    (2, 1, 80, ((1, 1), *_PAIRS, (2, 4))),
+    (2, 1, 64, ((1, 1), *_PAIRS)),
     (2, 1, 32, ((1, 1),)),
     (1, 1, 256, ((1, 1),)),
-    (1, 1, 192, ((1, 2), (4, 1))),
+    (1, 1, 192, (*_PAIRS, (4, 1))),
     (1, 1, 176, ((4, 1), (2, 4))),
-    (1, 1, 160, ((4, 1), (4, 2))),
+    (1, 1, 160, ((2, 1), (4, 1), (4, 2))),
     (1, 1, 144, ((4, 1), (2, 4))),
-    (1, 1, 128, ((1, 1), (2, 1), (1, 4), (4, 1), (2, 4), (4, 2))),
-    (1, 1, 112, ((1, 1), (4, 1), (2, 4))),
-    (1, 1, 96, ((1, 1), (1, 4), (2, 4), (4, 2))),
-    (1, 1, 80, ((1, 1), (2, 4), (4, 2))),
-    (1, 1, 64, ((1, 1), (4, 1), (2, 4), (4, 2))),
-    (1, 1, 48, ((1, 1), (2, 4), (4, 2))),
+    (1, 1, 128, ((1, 1), *_PAIRS, (1, 4), (4, 1), *_EIGHTS)),
+    (1, 1, 112, ((1, 1), *_PAIRS, (4, 1), (2, 4))),
+    (1, 1, 96, ((1, 1), *_PAIRS, (1, 4), (4, 1), *_EIGHTS)),
+    (1, 1, 80, ((1, 1), (2, 1), *_EIGHTS)),
+    (1, 1, 64, ((1, 1), *_PAIRS, (4, 1), *_EIGHTS)),
+    (1, 1, 48, ((1, 1), *_PAIRS, *_EIGHTS)),
     (1, 1, 32, ((1, 1), (4, 1), (1, 4), (4, 2))),
 )
 _SWAPPED: tuple[Sizes, ...] = (
@@ -173,26 +187,30 @@ _SWAPPED: tuple[Sizes, ...] = (
     (2, 1, 208, ((2, 1), (4, 2))),
     (2, 1, 192, ((2, 1),)),
     (2, 1, 176, ((2, 1), (2, 4))),
-    (2, 1, 160, ((1, 2), (4, 1))),
-    (2, 1, 144, ((2, 1),)),
-    (2, 1, 128, ((2, 4),)),
-    (2, 1, 112, ((1, 1), (4, 2))),
-    (2, 1, 96, ((2, 4), (4, 2))),
-    (2, 1, 80, ((1, 1), (2, 4))),
+    (2, 1, 160, (*_PAIRS, (4, 1))),
+    (2, 1, 144, _PAIRS),
+    (2, 1, 128, ((2, 1), (2, 4))),
+    (2, 1, 112, ((1, 1), *_PAIRS, (4, 2))),
+    (2, 1, 96, (*_PAIRS, *_EIGHTS)),
+    (2, 1, 80, ((1, 1), (2, 1), (2, 4))),
     (1, 1, 192, ((4, 1),)),
     (1, 1, 176, ((4, 1), (2, 4))),
     (1, 1, 160, ((4, 1), (2, 4))),
     (1, 1, 144, ((4, 1), (2, 4))),
-    (1, 1, 128, ((2, 4), (4, 2))),
-    (1, 1, 112, ((4, 1), (2, 4))),
-    (1, 1, 96, ((4, 2), (2, 4))),
-    (1, 1, 80, ((1, 1), (4, 2), (2, 4))),
-    (1, 1, 48, ((4, 2), (2, 4))),
+    (1, 1, 128, ((2, 1), *_EIGHTS)),
+    (1, 1, 112, ((2, 1), (4, 1), (2, 4))),
+    (1, 1, 96, ((2, 1), (4, 1), *_EIGHTS)),
+    (1, 1, 80, ((1, 1), (2, 1), *_EIGHTS)),
+    (1, 1, 64, ((2, 1), (4, 2))),
+    (1, 1, 48, ((2, 1), *_EIGHTS)),
     (1, 1, 32, ((4, 1), (2, 4))),
 )
 _PING_PONGS: tuple[Sizes, ...] = (
     (2, 2, 192, ((1, 1), (1, 2))),
-    (2, 2, 128, ((1, 1), (1, 2))),
+    (2, 2, 176, _PAIRS),
+    (2, 2, 160, _PAIRS),
+    (2, 2, 144, _PAIRS),
+    (2, 2, 128, ((1, 1), *_PAIRS)),
 )
 _SPLITS: tuple[Sizes, ...] = (
     (3, 1, 192, ((1, 1),)),

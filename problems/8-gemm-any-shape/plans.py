@@ -26,6 +26,9 @@ GPC = 16
 as many. A cluster of blocks lies within one."""
 BLOCKS_AT_ONCE = 2
 """Blocks of sliced for each multiprocessor beyond which it is not cut further."""
+MOST_WAVES, MOST_GROUPS = 4, 16
+"""Waves that groups of sliced's clusters fill at most: of four the last idles little. And groups of
+a tile for each block of a cluster: a block of the last group adds its rows of all groups."""
 PARTS = (1, 2, 3, 4, 8)
 """Into how many parts split_k cuts K."""
 LEAST_STEPS = 2
@@ -219,12 +222,17 @@ def _few_waves(tiling: Tiling, problem: Problem, layout: str, places: int) -> bo
     """Return whether a tile that is fine or swapped can be computed, and fills its waves.
 
     ``layout``: of the operands as the kernel takes them. ``places``: for tiles of a cluster in as
-    many waves as C takes. TMA has to store C, and to read a fine B along k.
+    many waves as C takes. TMA has to store C.
     """
     m, n, _ = problem.shape
     area = math.prod((tiling.tile_m, tiling.tile_n, *tiling.cluster))
-    can = problem.aligned[2] and not (tiling.fine and layout[1] == "n")
+    can = problem.aligned[2] and _takes(tiling, layout)
     return can and m * n >= FILLED * places * area
+
+
+def _takes(tiling: Tiling, layout: str) -> bool:
+    """Return whether a tile takes B as it lies: a fine one with rows of k only if it is padded."""
+    return not tiling.fine or tiling.padded == (layout[1] == "n")
 
 
 def _splits(problem: Problem, sms: int) -> Iterator[Plan]:
@@ -237,7 +245,7 @@ def _splits(problem: Problem, sms: int) -> Iterator[Plan]:
     for tiling in SPLITS:
         steps, least = _steps(tiling, problem)
         computed = exchanged(problem) if tiling.swapped else problem
-        if not _fits(tiling, computed.shape) or (tiling.fine and computed.layout[1] == "n"):
+        if not (_fits(tiling, computed.shape) and _takes(tiling, computed.layout)):
             continue
         if tiling.swapped and min(problem.shape[:2]) <= BOX:
             continue
@@ -295,30 +303,45 @@ def _slices(problem: Problem, sms: int) -> Iterator[Plan]:
             continue
         x_tma, y_tma = (b, a) if few_rows else (a, b)
         rows_of_k = problem.layout[0] == "t" if few_rows else problem.layout[1] == "n"
-        for transposed in (False, True) if rows_of_k and few <= BOX else (False,):
-            sizes = narrow_sizes(rows_of_k=rows_of_k and not transposed, tma=y_tma)
+        for by_tma, transposed, copied in _narrow_ways(y_tma, turned=rows_of_k and few <= BOX):
+            sizes = narrow_sizes(rows_of_k=rows_of_k and not transposed, tma=by_tma)
             narrow = next((size for size in sizes if size >= few), sizes[-1])
+            copies = (few_rows and copied, copied and not few_rows)
             for size in sorted({narrow, min(narrow, BOX)} & set(sizes)):
-                slicing = Slicing(few_rows, size, x_tma, y_tma or transposed, transposed)
+                slicing = Slicing(few_rows, size, x_tma, by_tma, transposed)
                 for of_size in (slicing, replace(slicing, wide=WIDE // 2)):
                     tiles = -(-wide // of_size.wide) * -(-few // size)
                     if of_size != slicing and tiles > 2 * BLOCKS_AT_ONCE * sms:
                         continue  # tiles of 128 rows occupy all multiprocessors by themselves
                     for groups, slices in _slice_counts(tiles, steps, sms):
-                        yield Plan(of_size, groups, slices)
+                        yield Plan(of_size, groups, slices, copies)
+
+
+def _narrow_ways(by_tma: bool, *, turned: bool) -> Iterator[tuple[bool, bool, bool]]:
+    """Yield how sliced reads its narrow operand: by TMA, from a transposed or an aligned copy.
+
+    ``by_tma``: TMA reads it as it lies. ``turned``: its rows are rows of k, and it is narrow.
+    """
+    yield by_tma, False, False
+    if not by_tma:
+        yield True, False, True
+    if turned:
+        yield True, True, False
 
 
 def _slice_counts(tiles: int, steps: int, sms: int) -> Iterator[tuple[int, int]]:
-    """Yield into how many groups and slices to cut K, up to two blocks a multiprocessor.
+    """Yield into how many groups and slices to cut K.
 
-    Slices are powers of two; several groups only of the largest clusters.
+    Slices are powers of two, of up to two blocks a multiprocessor. Several groups fill waves of one
+    block a multiprocessor: up to ``MOST_WAVES`` of one or two slices, two of the most slices.
     """
     for power in range(MOST_SLICES.bit_length()):
         slices = 1 << power
-        cut = slices > 1
-        if cut and (steps < slices * LEAST_STEPS or tiles * slices > BLOCKS_AT_ONCE * sms):
-            return
-        yield 1, slices
-    most = steps // (MOST_SLICES * LEAST_STEPS)
-    counts = {min(most, sms * blocks // (tiles * MOST_SLICES)) for blocks in (1, BLOCKS_AT_ONCE)}
-    yield from ((groups, MOST_SLICES) for groups in sorted(counts) if groups > 1)
+        few = tiles * slices <= BLOCKS_AT_ONCE * sms
+        if slices == 1 or (few and steps >= slices * LEAST_STEPS):
+            yield 1, slices
+    cuts = set()
+    for slices, waves in (1, MOST_WAVES), (2, MOST_WAVES), (MOST_SLICES, BLOCKS_AT_ONCE):
+        most = min(steps // (slices * LEAST_STEPS), MOST_GROUPS * slices)
+        cuts |= {(min(most, sms * n // (tiles * slices)), slices) for n in range(1, waves + 1)}
+    yield from sorted((groups, slices) for groups, slices in cuts if groups > 1)

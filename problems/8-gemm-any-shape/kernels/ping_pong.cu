@@ -4,18 +4,18 @@
 // Arguments and macros are stream_k's; a consumer computes whole tiles of 64 * CONSUMER_M rows, and no tile's K is spread.
 //
 // Protocol: h8's.
-#include "tiles.cuh"
+#include "store.cuh"
 
 constexpr int TILE_M = 64 * CONSUMER_M, CLUSTER = CLUSTER_M * CLUSTER_N, THREADS = 128 * (1 + CONSUMERS);
-constexpr int A_BYTES = TILE_M * TILE_K * 2, B_BYTES = TILE_K * TILE_N * 2, STAGE_BYTES = A_BYTES + B_BYTES;
-constexpr int BOXES = CONSUMER_M * TILE_N / 64; // of a tile of C
-constexpr int COUNT = TILE_N / 2;               // accumulators of a thread for 64 rows
-constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16) + CONSUMERS * (STORE_BOXES * BOX_BYTES + 8);
+constexpr int B_COLUMNS = B_MN ? ceil_div(TILE_N, 64) * 64 : TILE_N; // boxes of 64 columns: the last may be cut
+constexpr int A_BYTES = TILE_M * TILE_K * 2, STAGE_BYTES = A_BYTES + TILE_K * B_COLUMNS * 2;
+constexpr int COUNT = TILE_N / 2; // accumulators of a thread for 64 rows
+constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16) + CONSUMERS * (STORE_BOXES * STORED_BYTES + 8);
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
-static_assert(CONSUMERS == 2 && TILE_N % 64 == 0 && TILE_N <= 256);
+static_assert(CONSUMERS == 2 && TILE_N % 16 == 0 && TILE_N <= 256);
 static_assert(CONSUMER_M * TILE_N <= 384, "a consumer's sums have to fit in its registers");
 static_assert(CLUSTER == 1 || CLUSTER == 2, "in larger clusters all blocks would not be peers");
-static_assert(BOXES % STORE_BOXES == 0 && STAGES >= 2 && SHARED_BYTES <= 232448);
+static_assert(STAGES >= 2 && SHARED_BYTES <= 232448);
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
     ping_pong(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
@@ -24,7 +24,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
   extern __shared__ __align__(1024) unsigned char memory[];
   const uint32_t ring = kept(shared_address(memory));
   const uint32_t boxes = ring + STAGES * STAGE_BYTES;
-  const uint32_t full = boxes + CONSUMERS * STORE_BOXES * BOX_BYTES, empty = full + STAGES * 8, turn = empty + STAGES * 8;
+  const uint32_t full = boxes + CONSUMERS * STORE_BOXES * STORED_BYTES, empty = full + STAGES * 8, turn = empty + STAGES * 8;
   const int tiles = ceil_div(m, TILE_M * CLUSTER_M) * ceil_div(n, TILE_N * CLUSTER_N); // of the cluster
   const int unit = blockIdx.x / CLUSTER, units = gridDim.x / CLUSTER;
   const uint32_t rank = CLUSTER > 1 ? cluster_rank() : 0;
@@ -55,7 +55,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
           barrier_wait(empty + 8 * stage, phase ^ 1);
           barrier_expect(full + 8 * stage, STAGE_BYTES);
           load_part<A_MN, TILE_M, CLUSTER_N>(a, &map_a, full + 8 * stage, at.row, k0, rank, 3);
-          load_part<B_MN, TILE_N, CLUSTER_M>(b, &map_b, full + 8 * stage, at.column, k0, rank, 3);
+          load_part<B_MN, B_COLUMNS, CLUSTER_M>(b, &map_b, full + 8 * stage, at.column, k0, rank, 3);
           if (++stage == STAGES) stage = 0, phase ^= 1;
         }
         backwards = !backwards;
@@ -99,22 +99,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
 #pragma unroll
       for (int j = 0; j < CONSUMER_M; ++j) accumulators_ready(sums[j]);
       const Place at = place<TILE_M>(tile, m, n, rank);
-#pragma unroll
-      for (int i = 0; i < BOXES; ++i) {
-        const int j = i / (TILE_N / 64), across = i % (TILE_N / 64);
-        const uint32_t box = boxes + (consumer * STORE_BOXES + i % STORE_BOXES) * BOX_BYTES;
-        const int x = at.column + across * 64, y = at.row + j * 64;
-        if (TMA_STORE && leader) tma_store_wait_read<STORE_BOXES - 1>();
-        warpgroup_sync(warpgroup);
-        store_box(sums[j], across * 32, box);
-        if constexpr (TMA_STORE) async_proxy_fence();
-        warpgroup_sync(warpgroup);
-        if constexpr (!TMA_STORE) copy_box<2>(box, c, y, x, m, n);
-        else if (leader) {
-          tma_store(&map_c, box, x, y);
-          tma_store_commit();
-        }
-      }
+      store_sums(sums, boxes + consumer * STORE_BOXES * STORED_BYTES, warpgroup, &map_c, c, at.row, at.column, m, n);
     }
     if (TMA_STORE && leader) tma_store_wait_read<0>();
   }

@@ -36,13 +36,14 @@ __device__ __forceinline__ uint4 load_if(bool wanted, const uint4* from) {
 
 struct Fetched {
   uint4 pair[2];
-  uint32_t shift;
+  uint32_t shift; // bytes from an aligned address to the first element
 };
-__device__ __forceinline__ Fetched fetch(const element* from, int valid) {
-  const uintptr_t address = reinterpret_cast<uintptr_t>(from);
-  const uint32_t shift = address & 15;
-  const uint4* aligned = reinterpret_cast<const uint4*>(address - shift);
+__device__ __forceinline__ uint32_t shift_of(const element* from) { return reinterpret_cast<uintptr_t>(from) & 15; }
+// `valid`: elements of the row that are left, none if it is not positive.
+__device__ __forceinline__ Fetched fetch(const element* from, int valid, uint32_t shift) {
+  const uint4* aligned = reinterpret_cast<const uint4*>(reinterpret_cast<uintptr_t>(from) - shift);
   const bool both = static_cast<int>(shift) + 2 * min(valid, 8) > 16;
   return Fetched{{load_if(valid > 0, aligned), load_if(both, aligned + 1)}, shift};
 }
+__device__ __forceinline__ Fetched fetch(const element* from, int valid) { return fetch(from, valid, shift_of(from)); }
 __device__ __forceinline__ uint4 arranged(const Fetched& f, int valid) { return cut(shifted(f.pair, f.shift), valid); }

@@ -40,31 +40,40 @@ struct Operand {
   int along, k;     // sizes: rows of X or columns of Y, and K
   int64_t pitch;    // elements from row to row
 };
-// 64 of k of SPAN rows (MN 0) or columns (MN 1) from any address, by the 128 threads of a warpgroup.
-template <int MN, int SPAN> __device__ __forceinline__ void load_any(uint32_t to, const Operand& from, int along0, int k0) {
-  constexpr int CHUNKS = SPAN * 8, TURNS = (CHUNKS + 127) / 128;
-  const int thread = threadIdx.x % 128;
-  int valid[TURNS];
-  Fetched fetched[TURNS];
-#pragma unroll
-  for (int i = 0; i < TURNS; ++i) {
-    const int chunk = thread + i * 128;
-    const int row = MN ? k0 + chunk / (SPAN / 8) : along0 + chunk / 8;
-    const int x = MN ? along0 + chunk % (SPAN / 8) * 8 : k0 + chunk % 8 * 8;
-    const bool inside = chunk < CHUNKS && row < (MN ? from.k : from.along);
-    valid[i] = inside ? (MN ? from.along : from.k) - x : 0;
-    fetched[i] = fetch(from.data + row * from.pitch + x, valid[i]);
+// 64 of k of SPAN rows (MN 0) or columns (MN 1) from any address, by the 128 threads of a warpgroup. A thread's chunks of 16 bytes are
+// 8 or 16 rows apart, so in all of them, of every step, the address has the same last four bits.
+template <int MN, int SPAN> class FromAny {
+  static constexpr int ACROSS = MN ? SPAN / 8 : 8, APART = 128 / ACROSS, TURNS = ceil_div(SPAN * 8, 128);
+  static_assert(APART % 8 == 0, "rows whose chunks have the same place in the swizzle");
+  const element* first_; // the chunk of k = 0
+  int64_t pitch_;
+  int columns_, rows_; // that are left from that chunk on
+  uint32_t place_;     // in the stage
+
+public:
+  __device__ __forceinline__ FromAny(const Operand& from, int along0) : pitch_(from.pitch) {
+    const int thread = threadIdx.x % 128, across = thread % ACROSS, row = thread / ACROSS;
+    const int y = MN ? row : along0 + row, x = MN ? along0 + across * 8 : across * 8;
+    first_ = from.data + y * from.pitch + x;
+    columns_ = (MN ? from.along : from.k) - x, rows_ = (MN ? from.k : from.along) - y;
+    place_ = MN ? across / 8 * BOX_BYTES + swizzle_128(row, across % 8) : swizzle_128(row, across);
   }
+  __device__ __forceinline__ void load(uint32_t to, int k0) const {
+    if (SPAN * 8 < 128 && threadIdx.x % 128 >= SPAN * 8) return;
+    const element* from = first_ + (MN ? k0 * pitch_ : k0);
+    const int columns = columns_ - (MN ? 0 : k0), rows = rows_ - (MN ? k0 : 0);
+    const uint32_t shift = shift_of(first_);
+    Fetched fetched[TURNS];
 #pragma unroll
-  for (int i = 0; i < TURNS; ++i) {
-    const int chunk = thread + i * 128;
-    if (chunk >= CHUNKS) break;
-    const int across = chunk % (SPAN / 8);
-    const uint32_t place = MN ? across / 8 * BOX_BYTES + swizzle_128(chunk / (SPAN / 8), across % 8) : swizzle_128(chunk / 8, chunk % 8);
-    const uint4 v = arranged(fetched[i], valid[i]);
-    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to + place), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+    for (int i = 0; i < TURNS; ++i) fetched[i] = fetch(from + i * APART * pitch_, i * APART < rows ? columns : 0, shift);
+#pragma unroll
+    for (int i = 0; i < TURNS; ++i) {
+      const uint4 v = arranged(fetched[i], i * APART < rows ? columns : 0);
+      asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to + place_ + i * APART * 128), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+                   : "memory");
+    }
   }
-}
+};
 // The same by TMA, by one thread.
 template <int MN, int SPAN>
 __device__ __forceinline__ void load_boxes(uint32_t to, const CUtensorMap* map, uint32_t barrier, int along0, int k0) {
@@ -110,6 +119,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   if (warpgroup < LOADERS) {
     if (!ALL_TMA || elected_of_first()) {
       wait_for_previous();
+      const FromAny<X_MN, TILE_M> from_x(Operand{x, w, k, pitch_x}, row);
+      const FromAny<Y_MN, Y_MN && TILE_N < 64 ? 64 : TILE_N> from_y(Operand{y, s, k, pitch_y}, column);
       int stage = warpgroup;
       uint32_t phase = 0;
       for (int step = begin + warpgroup; step < end; step += LOADERS) {
@@ -120,8 +131,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
           if constexpr (X_TMA) load_boxes<X_MN, TILE_M>(to_x, &map_x, full + 8 * stage, row, step * TILE_K);
           if constexpr (Y_TMA) load_boxes<Y_MN, TILE_N>(to_y, &map_y, full + 8 * stage, column, step * TILE_K);
         }
-        if constexpr (!X_TMA) load_any<X_MN, TILE_M>(to_x, Operand{x, w, k, pitch_x}, row, step * TILE_K);
-        if constexpr (!Y_TMA) load_any<Y_MN, TILE_N>(to_y, Operand{y, s, k, pitch_y}, column, step * TILE_K);
+        if constexpr (!X_TMA) from_x.load(to_x, step * TILE_K);
+        if constexpr (!Y_TMA) from_y.load(to_y, step * TILE_K);
         if constexpr (!ALL_TMA) {
           async_proxy_fence();
           barrier_arrive(full + 8 * stage);

@@ -15,6 +15,7 @@
 //   LOADS, PRODUCTS  0: none are made, so that C is wrong, to time the others alone (limits.py)
 //
 // Protocol: h7's, but what blocks share they load in turns (turns.cuh).
+#include "store.cuh"
 #include "turns.cuh"
 #include "work.cuh"
 
@@ -26,14 +27,11 @@ constexpr int CONSUMER_ROWS = 64 * CONSUMER_M, TILE_M = CONSUMERS * CONSUMER_ROW
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N, THREADS = 128 * (1 + CONSUMERS);
 constexpr int B_COLUMNS = B_MN ? ceil_div(TILE_N, 64) * 64 : TILE_N; // boxes of 64 columns: the last may be cut
 constexpr int A_BYTES = TILE_M * TILE_K * 2, BOTH_BYTES = A_BYTES + TILE_K * B_COLUMNS * 2, STAGE_BYTES = DEPTH * BOTH_BYTES;
-constexpr int ACROSS = ceil_div(TILE_N, STORE_COLUMNS), BOXES = CONSUMER_M * ACROSS; // of a consumer's part of C
-constexpr int STORED_BYTES = 64 * STORE_COLUMNS * 2;                                 // of a box
 constexpr int COUNT = TILE_N / 2;                                                    // accumulators of a thread for 64 rows
 constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 8 * STAGE_BARRIERS) + CONSUMERS * (STORE_BOXES * STORED_BYTES + 8);
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
 static_assert(TILE_N % 16 == 0 && TILE_N <= 256 && CONSUMERS <= 3 && CLUSTER <= 8);
-static_assert(TMA_STORE || (TILE_N % 32 == 0 && !C_TRANSPOSED));
-static_assert(BOXES % STORE_BOXES == 0 && STAGES >= 2 && SHARED_BYTES <= 232448);
+static_assert(STAGES >= 2 && SHARED_BYTES <= 232448);
 constexpr int IN_FLIGHT = CLUSTER == 1 && STAGES > 6 ? 2 : 1; // stages whose products a consumer has begun when it waits for those before
 constexpr bool LEAVES_PARTS = !C_TRANSPOSED;
 
@@ -169,25 +167,8 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
       }
 
       const Place at = place<TILE_M>(piece.tile, m, n, rank);
-#pragma unroll
-      for (int i = 0; i < BOXES; ++i) {
-        const int j = i / ACROSS, across = i % ACROSS;
-        const bool half = !C_TRANSPOSED && TILE_N - across * STORE_COLUMNS < STORE_COLUMNS; // TMA would write the neighbour's columns
-        const uint32_t box = boxes + (consumer * STORE_BOXES + i % STORE_BOXES) * STORED_BYTES;
-        const int x = at.column + across * STORE_COLUMNS, y = at.row + consumer * CONSUMER_ROWS + j * 64, first = across * STORE_COLUMNS / 2;
-        if (TMA_STORE && leader) tma_store_wait_read<STORE_BOXES - 1>();
-        warpgroup_sync(warpgroup);
-        if constexpr (C_TRANSPOSED) store_transposed<STORE_COLUMNS>(sums[j], first, box);
-        else if constexpr (STORE_COLUMNS != 64) store_plain<STORE_COLUMNS>(sums[j], first, box);
-        else if (half) store_half_box(sums[j], first, box);
-        else store_box(sums[j], first, box);
-        if constexpr (TMA_STORE) async_proxy_fence();
-        warpgroup_sync(warpgroup);
-        if (half) copy_box<1>(box, c, y, x, m, n);
-        else if constexpr (!TMA_STORE) copy_box<2>(box, c, y, x, m, n);
-        else if (leader) tma_store(&map_c, box, C_TRANSPOSED ? y : x, C_TRANSPOSED ? x : y);
-        if (TMA_STORE && leader) tma_store_commit(); // a group for each box, if an empty one
-      }
+      store_sums(sums, boxes + consumer * STORE_BOXES * STORED_BYTES, warpgroup, &map_c, c, at.row + consumer * CONSUMER_ROWS, at.column,
+                 m, n);
     }
     if (TMA_STORE && leader) tma_store_wait_read<0>();
   }

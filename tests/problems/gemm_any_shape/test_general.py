@@ -290,6 +290,18 @@ def test_a_narrow_operand_is_read_from_its_transposed_copy(
             [(7936, 2560, 64, 64), (512, 7936, 112, 64), (2560, 512, 64, 56)],
             [2560, 512, 7936],
         ),
+        (
+            "192x112_c2x4",
+            "tn",
+            [(7936, 2560, 64, 64), (7936, 512, 64, 64), (2560, 512, 64, 56)],
+            [2560, 512, 7936],
+        ),
+        (
+            "p128x144_c1x2",
+            "nt",
+            [(2560, 7936, 64, 64), (512, 7936, 144, 64), (2560, 512, 64, 72)],
+            [2560, 512, 7936],
+        ),
     ],
 )
 def test_fine_and_swapped_tiles_are_read_and_stored_in_boxes(
@@ -315,7 +327,11 @@ def test_fine_and_swapped_tiles_are_read_and_stored_in_boxes(
     monkeypatch.setattr(general.Library, "_function", lambda *_: ctypes.c_void_p(1))
     plans = module("plans")
     problem = plans.Problem((2560, 512, 7936), layout)
-    (tiling,) = (each for each in module("families").TILINGS if each.name.startswith(f"{name}_"))
+    (tiling,) = (
+        each
+        for each in module("families").TILINGS
+        if each.name.startswith(f"{name}_") and each.padded == (each.fine and layout == "tn")
+    )
     plan = plans.Plan(tiling, 0, 32)
     operands = [Operand(*size) for size in problem.stored]
     memory = SimpleNamespace(data_ptr=lambda: 4096)

@@ -77,8 +77,12 @@ def test_tma_reads_only_rows_at_multiples_of_16_bytes(
             assert plan.copied == (not a, not b)
             assert step.macros["TMA_STORE"] == c
         elif step.source != "dots":  # which takes rows as they lie
-            x, y = (b, a) if step.macros["D_TRANSPOSED"] else (a, b)
-            y = y or plan.config.transposed
+            few_rows = bool(step.macros["D_TRANSPOSED"])
+            x, y = (b, a) if few_rows else (a, b)
+            wide_copied, narrow_copied = plan.copied[::-1] if few_rows else plan.copied
+            assert not wide_copied
+            assert not (narrow_copied and (y or plan.config.transposed))
+            y = y or plan.config.transposed or narrow_copied
             assert (step.macros["X_TMA"], step.macros["Y_TMA"]) == (x, y)
 
 
@@ -227,6 +231,26 @@ def test_a_narrow_operand_with_rows_of_k_can_be_transposed_first(
     assert {plan.kernel for plan in found if plan.kernel.endswith("c")} == transposed
 
 
+def test_groups_of_sliced_fill_whole_waves(plans: ModuleType) -> None:
+    """37 tiles of 128 rows alone occupy 37 of 132 multiprocessors; in 14 groups, 518 in 4 waves."""
+    problem = plans.Problem((37 * 128, 40, 22209), "nt")
+    groups = {
+        plan.spread
+        for plan in plans.plans(problem, 132)
+        if plan.kernel == "sliced_n64_rr" and plan.units == 1
+    }
+    assert groups == {1, 3, 7, 10, 14}
+
+
+def test_a_fine_tile_takes_a_b_with_rows_of_k_only_if_it_is_padded(plans: ModuleType) -> None:
+    for layout in ("nn", "nt"):
+        problem = plans.Problem((2304, 768, 3328), layout)
+        fine = [plan.config for plan in plans.plans(problem) if "128x112" in plan.kernel]
+        own = [tiling for tiling in fine if not tiling.swapped]
+        assert own
+        assert all(tiling.padded == (layout == "nn") for tiling in own)
+
+
 def test_the_smallest_tile_is_always_there(plans: ModuleType) -> None:
     for shape in ((1, 1, 64), (40, 64, 88)):
         found = [plan.name for plan in plans.plans(plans.Problem(shape, "tn"))]
@@ -258,7 +282,7 @@ def test_blocks_of_a_cluster_load_a_stage_in_whole_boxes(
 
 
 def test_fine_and_swapped_tiles_are_for_what_they_can_compute(plans: ModuleType) -> None:
-    """TMA stores C, reads a fine B along k; the tiles cover most of what runs at once."""
+    """TMA stores C; the tiles cover most of what runs at once."""
     found = {
         layout: [
             plan
@@ -268,7 +292,10 @@ def test_fine_and_swapped_tiles_are_for_what_they_can_compute(plans: ModuleType)
         ]
         for layout in ("nn", "nt", "tn", "tt")
     }
-    fine = {layout: {p.swapped for p in few if p.config.fine} for layout, few in found.items()}
+    fine = {
+        layout: {p.swapped for p in few if p.config.fine and not p.config.padded}
+        for layout, few in found.items()
+    }
     assert fine == {"nn": {True}, "nt": {False, True}, "tn": set(), "tt": {False}}
     assert "stream_x128x80_c1x1_g16_s7/0/128" in {plan.name for plan in found["nn"]}
     for plan in itertools.chain(*found.values()):
@@ -284,7 +311,8 @@ def test_tilings_fill_shared_memory(module: Callable[[str], ModuleType]) -> None
     """One stage more would not fit, nor more boxes of C; a consumer has two if it stores two."""
     families = module("families")
     for tiling in families.TILINGS:
-        layouts = [layout for layout in families.LAYOUTS if not tiling.fine or layout[1] == "t"]
+        taken = "n" if tiling.padded else "t" if tiling.fine else "nt"
+        layouts = [layout for layout in families.LAYOUTS if layout[1] in taken]
         steps = [families.tiled(tiling, layout, tma_store=True) for layout in layouts]
         largest = max(step.shared_bytes for step in steps)
         assert largest <= 232_448
@@ -295,7 +323,8 @@ def test_tilings_fill_shared_memory(module: Callable[[str], ModuleType]) -> None
         if more:
             further = tiling.consumers * tiling.box_bytes * (more - tiling.store_boxes)
             assert largest + further > 232_448
-        columns = tiling.tile_n if tiling.fine else -(-tiling.tile_n // 64) * 64
+        whole = tiling.fine and not tiling.padded
+        columns = tiling.tile_n if whole else -(-tiling.tile_n // 64) * 64
         stage = (tiling.tile_m + columns) * 128 * tiling.depth
         kept = largest - tiling.consumers * tiling.box_bytes * (tiling.store_boxes - min(2, stored))
         alone = tiling.cluster == (1, 1)
