@@ -31,7 +31,8 @@ def verdict_line(page: Page) -> Markdown:
     if page.provenance.unfinished:
         ran, planned = page.provenance.unfinished
         every = len(plan.plan(page.problem, plan.Selected(), page.target.device))
-        line += f" **Unfinished: {ran} of {planned} cells were run, and the study has {every}.**"
+        of_all = f", and the study has {every}" if every != planned else ""
+        line += f" **Unfinished: {ran} of {planned} cells were run{of_all}.**"
     if _is_stale(page):
         line += (
             " **Stale: the problem's scripts changed after this run. The numbers are the run's, the"

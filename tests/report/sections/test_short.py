@@ -121,6 +121,11 @@ def test_an_unfinished_run_says_how_far_it_got(problem: Problem) -> None:
     assert "**Unfinished: 1 of 4 cells were run, and the study has 10.**" in verdict_line(
         replace(shown, provenance=half)
     )
+    others = (f"cell {number}" for number in range(9))
+    arguments = Arguments(planned=(half.cells[0].cell, *others))
+    of_all = half.run.model_copy(update={"arguments": arguments})
+    line = verdict_line(replace(shown, provenance=half.model_copy(update={"run": of_all})))
+    assert "**Unfinished: 1 of 10 cells were run.**" in line
 
 
 def test_a_run_of_other_scripts_says_so(problem: Problem) -> None:
