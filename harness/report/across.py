@@ -52,6 +52,11 @@ def compared(problem: Problem, pages: list[Page]) -> str:
         f"# {escape(problem.title)}: GPU by GPU",
         "Which claims hold where: " + "; ".join(map(_counted, pages)) + ".",
     ]
+    if older := [escape(page.target.name) for page in pages if page.is_stale]:
+        parts.append(
+            f"**The problem's scripts changed after the run on {' and on '.join(older)}.** What"
+            " differs there may come from them, not from the GPU."
+        )
     for title, group in (
         ("Claims whose verdict depends on the GPU", differing),
         ("Claims with one verdict on every GPU", alike),

@@ -9,6 +9,7 @@ from harness.analysis.metrics import Metrics
 from harness.errors import ManifestError
 from harness.evidence.provenance import EvidenceProvenance, Target
 from harness.evidence.tables import Tables
+from harness.problem import plan
 from harness.problem.model import Problem
 from harness.report.columns import NOT_MEASURED
 from harness.report.escape import Markdown, escape, link, prose
@@ -34,6 +35,12 @@ class Page:
     def target(self) -> Target:
         """Return the machine that the run was made on."""
         return self.provenance.run.target
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the run, where that is known, is of other scripts than the problem has now."""
+        known = {origin.sources_sha256 for origin in self.provenance.run.origins}
+        return None not in known and known != {plan.source_hash(self.problem)}
 
     def figure(self, name: str, alt: str, svg: str | None, caption: str) -> Markdown:
         """Keep a figure as ``name``.svg and return the Markdown that shows it above its caption.

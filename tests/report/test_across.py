@@ -10,6 +10,7 @@ from harness.analysis.claims import judge
 from harness.evidence import provenance
 from harness.evidence.provenance import Target
 from harness.problem.model import Problem
+from harness.problem.plan import source_hash
 from harness.report import across, publish
 from harness.report.page import Page
 from tests.support.pages import rows_of, timed_page
@@ -45,6 +46,18 @@ def test_what_one_gpu_did_not_measure_is_no_difference(example: Problem) -> None
     text = across.compared(example, [on(example, "One", 1.0), on(example, "Two", None)])
     assert "depends on the GPU" not in text
     assert rows_of(text)[1][2:] == ["reproduced: 0.5×", "not measured"]
+
+
+def test_a_run_of_other_scripts_may_differ_by_them(example: Problem) -> None:
+    pages = []
+    for gpu, sources in (("One", source_hash(example)), ("Two", "0" * 64)):
+        page = on(example, gpu, 1.0)
+        run = page.provenance.run.model_copy(update={"sources_sha256": sources})
+        origin = page.provenance.model_copy(update={"run": run})
+        pages.append(replace(page, provenance=origin))
+    text = across.compared(example, pages)
+    assert "**The problem's scripts changed after the run on Two.** What differs there may" in text
+    assert "changed after" not in across.compared(example, pages[:1])
 
 
 def test_many_gpus_stand_four_by_four(example: Problem) -> None:

@@ -33,18 +33,12 @@ def verdict_line(page: Page) -> Markdown:
         every = len(plan.plan(page.problem, plan.Selected(), page.target.device))
         of_all = f", and the study has {every}" if every != planned else ""
         line += f" **Unfinished: {ran} of {planned} cells were run{of_all}.**"
-    if _is_stale(page):
+    if page.is_stale:
         line += (
             " **Stale: the problem's scripts changed after this run. The numbers are the run's, the"
             " words are of the scripts as they are now.**"
         )
     return Markdown(line)
-
-
-def _is_stale(page: Page) -> bool:
-    """Return whether the run, where that is known, is of other scripts than the problem has now."""
-    known = {origin.sources_sha256 for origin in page.provenance.run.origins}
-    return None not in known and known != {plan.source_hash(page.problem)}
 
 
 def _summary(results: Sequence[ClaimResult]) -> str:
