@@ -87,7 +87,9 @@ def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
     steps = -(-problem.shape[2] // tile_k) * (tile_k // BOX)
     computed = plan.computed(problem)
     shape = computed.shape
-    columns = -(-tile_n // BOX) * BOX if computed.layout[1] == "n" else tile_n  # of B, in boxes
+    columns = tile_n
+    if isinstance(plan.config, Tiling):
+        columns = plan.config.b_columns(rows_of_k=computed.layout[1] == "n")
     crossing = _crossing(plan, problem)
     down, across = of.cluster
     together = of.blocks_per_sm

@@ -11,6 +11,8 @@ from ladder import BOX, ELEMENT_BYTES, HOPPER, MAX_SHARED, Step, ring_bytes
 
 LAYOUTS = ("nn", "nt", "tn", "tt")
 BARRIER_BYTES = 8
+NARROW_BOX = 32
+"""Columns of a narrow box of rows of k; TMA reads 64 bytes of each."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class Tiling:
     ``cluster``: blocks that share loads. ``store_boxes``: split_k stores from registers.
     ``swapped``: C's transpose is computed, with A and B in each other's place, and transposed while
     it is stored. ``depth``: the K of a stage, in 64. ``padded``: of a fine tile, that rows of B are
-    rows of k, in boxes of 64 columns; the last box reaches into the next tile.
+    rows of k; their last box reaches into the next tile.
     """
 
     consumers: int
@@ -59,7 +61,16 @@ class Tiling:
     @property
     def fine(self) -> bool:
         """Whether a tile's columns are no multiple of 32: TMA stores C."""
-        return self.tile_n % 32 != 0
+        return self.tile_n % NARROW_BOX != 0
+
+    @property
+    def b_box(self) -> int:
+        """Columns of a box of a B with rows of k: 32 where of 64 half of the last were too many."""
+        return NARROW_BOX if 0 < self.tile_n % BOX <= NARROW_BOX else BOX
+
+    def b_columns(self, *, rows_of_k: bool) -> int:
+        """Return the columns of B in a stage: of rows of k whole boxes."""
+        return -(-self.tile_n // self.b_box) * self.b_box if rows_of_k else self.tile_n
 
     @property
     def stored_columns(self) -> int:
@@ -84,19 +95,15 @@ class Tiling:
         return f"{tile}_c{down}x{across}_g{self.group}_s{self.stages}{deep}"
 
 
-GROUP_ROWS, MOST_GROUP = 2048, 16
-"""Rows of C that a group of tiles covers: what they read of B is read again from L2."""
-LEAST_BOXES = 2
-"""Boxes of C that a consumer has at least: of a single one the next 64 columns wait until TMA has
-read it."""
+GROUP_ROWS, MOST_GROUP_HEIGHT = 2048, 16
+"""Rows of C that a group of tiles covers: what they read of B is read again from L2. And clusters
+from its first row of them to its last, at most."""
 MOST_STAGES, MOST_SHARED_STAGES = {1: 8, 2: 5}, {1: 16, 2: 8}
 """Stages of the ring at most, by their depth: of a block that loads alone, and of one in a cluster,
 whose loads wait for other blocks. More loads of a lone block only come later, all of them."""
 SMALL = 64 * 80
 """Elements of a tile up to which a stage holds 128 of K: the products of 64 take no longer than a
 consumer's wait for them."""
-MOST_PADDING = 16
-"""Columns of a box that a fine tile of a B with rows of k loads in vain, at most."""
 Sizes = tuple[int, int, int, tuple[tuple[int, int], ...]]
 """``consumers``, ``consumer_m`` and ``tile_n`` of a ``Tiling``, and its clusters."""
 
@@ -111,24 +118,27 @@ def _tilings(
             if sized.tile_m * tile_n <= SMALL:
                 sized = replace(sized, depth=2)
             yield _filled(sized)
-            if sized.fine and -tile_n % BOX <= MOST_PADDING:
+            if sized.fine:
                 yield _filled(replace(sized, padded=True))
 
 
 def _filled(tiling: Tiling) -> Tiling:
-    """Return a tiling with as many stages, then as many boxes, as shared memory holds."""
-    consumers, whole = tiling.consumers, tiling.fine and not tiling.padded
-    columns = tiling.tile_n if whole else -(-tiling.tile_n // BOX) * BOX  # at most, of B
+    """Return a tiling with as many stages, then as many boxes, as shared memory holds.
+
+    Tiles of whole boxes of C have two at least: of a single one the next 64 columns wait until TMA
+    has read it. To the others, with narrow boxes of B, a further stage is worth more.
+    """
+    consumers = tiling.consumers
     across = -(-tiling.tile_n // tiling.stored_columns)
     stored = tiling.consumer_m * across if tiling.kernel != "split_k" else 0
-    stage = _stage_bytes(tiling, columns)
+    stage = _stage_bytes(tiling, tiling.b_columns(rows_of_k=tiling.padded or not tiling.fine))
     room = MAX_SHARED - consumers * BARRIER_BYTES
-    least = consumers * tiling.box_bytes * min(LEAST_BOXES, stored)
+    least = consumers * tiling.box_bytes * min(2 if tiling.tile_n % BOX == 0 else 1, stored)
     most_stages = MOST_STAGES if tiling.cluster == (1, 1) else MOST_SHARED_STAGES
     stages = min(most_stages[tiling.depth], (room - least) // stage)
     most = (room - stages * stage) // (consumers * tiling.box_bytes)
     boxes = max((n for n in range(1, most + 1) if stored and stored % n == 0), default=0)
-    group = min(MOST_GROUP, GROUP_ROWS // (tiling.tile_m * tiling.cluster[0]))
+    group = min(MOST_GROUP_HEIGHT, GROUP_ROWS // (tiling.tile_m * tiling.cluster[0]))
     return replace(tiling, stages=stages, group=group, store_boxes=boxes)
 
 
@@ -147,8 +157,9 @@ _STREAMS: tuple[Sizes, ...] = (
     (2, 2, 128, ((1, 1), (1, 2))),
     (3, 1, 192, ((1, 1), (1, 2))),
     (3, 1, 160, ((2, 1),)),
-    (3, 1, 112, ((2, 4), (4, 2))),
-    (3, 1, 96, ((1, 1), (1, 2))),
+    (3, 1, 128, _PAIRS),
+    (3, 1, 112, (*_PAIRS, *_EIGHTS)),
+    (3, 1, 96, ((1, 1), *_PAIRS)),
     (2, 1, 256, ((1, 1), (2, 1), (2, 2))),
     (2, 1, 240, ((2, 1),)),
     (2, 1, 224, ((2, 1), (4, 2))),
@@ -157,16 +168,16 @@ _STREAMS: tuple[Sizes, ...] = (
     (2, 1, 176, (*_PAIRS, (2, 4))),
     (2, 1, 160, ((1, 1), *_PAIRS, (4, 1), (4, 2))),
     (2, 1, 144, (*_PAIRS, (4, 2))),
-    (2, 1, 128, ((1, 1), *_PAIRS, *_EIGHTS)),
+    (2, 1, 128, ((1, 1), *_PAIRS, (1, 4), *_EIGHTS)),
     (2, 1, 112, ((1, 1), *_PAIRS, (4, 2))),
-    (2, 1, 96, ((1, 1), *_PAIRS, (4, 2))),
+    (2, 1, 96, ((1, 1), *_PAIRS, (1, 4), (4, 2))),
     (2, 1, 80, ((1, 1), *_PAIRS, (2, 4))),
     (2, 1, 64, ((1, 1), *_PAIRS)),
     (2, 1, 32, ((1, 1),)),
     (1, 1, 256, ((1, 1),)),
-    (1, 1, 192, (*_PAIRS, (4, 1))),
+    (1, 1, 192, (*_PAIRS, (1, 4), (4, 1))),
     (1, 1, 176, ((4, 1), (2, 4))),
-    (1, 1, 160, ((2, 1), (4, 1), (4, 2))),
+    (1, 1, 160, ((2, 1), (1, 4), (4, 1), (4, 2))),
     (1, 1, 144, ((4, 1), (2, 4))),
     (1, 1, 128, ((1, 1), *_PAIRS, (1, 4), (4, 1), *_EIGHTS)),
     (1, 1, 112, ((1, 1), *_PAIRS, (4, 1), (2, 4))),
@@ -180,8 +191,9 @@ _SWAPPED: tuple[Sizes, ...] = (
     (2, 2, 80, ((1, 2),)),
     (3, 1, 176, ((2, 1),)),
     (3, 1, 160, ((1, 2),)),
-    (3, 1, 112, ((1, 1), (2, 4))),
-    (3, 1, 96, ((2, 1), (2, 4))),
+    (3, 1, 128, _PAIRS),
+    (3, 1, 112, ((1, 1), *_PAIRS, (2, 4))),
+    (3, 1, 96, ((1, 1), *_PAIRS, (2, 4))),
     (2, 1, 240, ((2, 1),)),
     (2, 1, 224, ((2, 1), (4, 2))),
     (2, 1, 208, ((2, 1), (4, 2))),
@@ -189,9 +201,9 @@ _SWAPPED: tuple[Sizes, ...] = (
     (2, 1, 176, ((2, 1), (2, 4))),
     (2, 1, 160, (*_PAIRS, (4, 1))),
     (2, 1, 144, _PAIRS),
-    (2, 1, 128, ((2, 1), (2, 4))),
+    (2, 1, 128, ((2, 1), (1, 4), (2, 4))),
     (2, 1, 112, ((1, 1), *_PAIRS, (4, 2))),
-    (2, 1, 96, (*_PAIRS, *_EIGHTS)),
+    (2, 1, 96, (*_PAIRS, (1, 4), *_EIGHTS)),
     (2, 1, 80, ((1, 1), (2, 1), (2, 4))),
     (1, 1, 192, ((4, 1),)),
     (1, 1, 176, ((4, 1), (2, 4))),
@@ -271,12 +283,13 @@ def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
     """
     a_mn, b_mn = layout[0] == "t", layout[1] == "n"
     down, across = tiling.cluster
-    columns = -(-tiling.tile_n // BOX) * BOX if b_mn else tiling.tile_n  # in shared memory
+    columns = tiling.b_columns(rows_of_k=b_mn)
     split, halves = tiling.kernel == "split_k", tiling.kernel == "ping_pong"
     name = f"{'split' if split else 'stream'}_{tiling.name}_{layout}"
     macros = {
         "A_MN": int(a_mn),
         "B_MN": int(b_mn),
+        "B_BOX": tiling.b_box,
         "CONSUMERS": tiling.consumers,
         "CONSUMER_M": tiling.consumer_m,
         "TILE_N": tiling.tile_n,
@@ -303,8 +316,8 @@ def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
         persistent=not split,
         maps="ab" if split else "abc",
         box_rows=(
-            _box_rows(a_mn, tiling.tile_m, across if halves else 1),
-            _box_rows(b_mn, columns, down if halves else 1),
+            _box_rows(a_mn, tiling.tile_m, across if halves else 1, BOX),
+            _box_rows(b_mn, columns, down if halves else 1, tiling.b_box),
             tiling.stored_columns if tiling.swapped else BOX,
         ),
         align=1,
@@ -315,11 +328,14 @@ def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
     )
 
 
-def _box_rows(rows_of_k: bool, span: int, parts: int) -> int:
-    """Return the rows of a box where ``parts`` blocks share an operand: see Part in boxes.cuh."""
+def _box_rows(rows_of_k: bool, span: int, parts: int, columns: int) -> int:
+    """Return the rows of a box where ``parts`` blocks share an operand: see Part in boxes.cuh.
+
+    ``columns``: of a box of rows of k.
+    """
     if not rows_of_k:
         return span // parts
-    return BOX if span // parts % BOX == 0 else BOX // parts
+    return BOX if span // parts % columns == 0 else BOX // parts
 
 
 @dataclass(frozen=True)

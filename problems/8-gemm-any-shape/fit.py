@@ -293,6 +293,9 @@ def main() -> int:
     parser.add_argument("rows", nargs="+", type=Path, help="time.jsonl of measure_shapes.py")
     parser.add_argument("--dry", action="store_true", help="print and write nothing")
     options = parser.parse_args()
+    for path in options.rows:
+        if not path.is_file():
+            parser.error(f"no file {path}; measure_shapes.py --alone writes time.jsonl")
     measured = samples(times(row for path in options.rows for row in read(path)))
     if not measured:
         parser.error("no times there")

@@ -19,7 +19,6 @@ from ladder import (
     DATA_TYPES,
     ELEMENT_BYTES,
     PROGRAMMATIC_SERIALIZATION,
-    PROMOTE_256B,
     SMS,
     SWIZZLE_128B,
     Launch,
@@ -36,6 +35,8 @@ CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_*
 CAPTURE_MODE_RELAXED = 2  # CU_STREAM_CAPTURE_MODE_*
 STREAM_NON_BLOCKING = 1
 SWIZZLES = {16: 1, 32: 2, 64: SWIZZLE_128B}  # CU_TENSOR_MAP_SWIZZLE_32B, _64B
+PROMOTE_128B = 2
+"""What TMA fetches into L2 of each row of a box: its line. Of 256 bytes, half would be others'."""
 PITCH = 64
 """Copied rows begin at multiples of this many elements: 128 bytes, a line of L2."""
 COUNTERS = 1 << 16
@@ -80,7 +81,7 @@ class TensorMap:
             (ctypes.c_uint32 * 2)(1, 1),
             0,  # no interleave
             SWIZZLES.get(columns, 0),
-            PROMOTE_256B,
+            PROMOTE_128B,
             0,  # what lies outside reads as zero
         )
 
@@ -307,10 +308,7 @@ class Library:
         counters = self._workspace("counters", COUNTERS)
         operands = (b, a) if plan.swapped else (a, b)
         *rows, stored_rows = step.box_rows
-        maps = [
-            TensorMap(self._element, matrix, count)
-            for matrix, count in zip(operands, rows, strict=True)
-        ]
+        maps = self._operands(step, operands, rows)
         stored_columns = BOX if plan.swapped else step.macros["STORE_COLUMNS"]
         stores = (TensorMap(self._element, c, stored_rows, stored_columns),) if c.aligned else maps
         maps.append(stores[0])
@@ -321,13 +319,18 @@ class Library:
         config = configured(step, plan.units * cluster, 0, pdl=self._pdl)
         return Launch(self._function(step), config, parameters, [*keep, parts, counters])
 
+    def _operands(
+        self, step: Step, matrices: tuple[Matrix, Matrix], box_rows: Sequence[int]
+    ) -> list[TensorMap]:
+        """Return the descriptors of A and B of a step of ``tiled``."""
+        columns = BOX, step.macros["B_BOX"] if step.macros["B_MN"] else BOX
+        boxes = zip(matrices, box_rows, columns, strict=True)
+        return [TensorMap(self._element, *box) for box in boxes]
+
     def _split(self, plan: Plan, problem: Problem, a: Matrix, b: Matrix, c: Matrix) -> Launch:
         step = plan.step(problem)
         operands = (b, a) if plan.swapped else (a, b)
-        maps = [
-            TensorMap(self._element, matrix, rows)
-            for matrix, rows in zip(operands, step.box_rows, strict=False)
-        ]
+        maps = self._operands(step, operands, step.box_rows[:2])
         numbers = map(ctypes.c_int, plan.computed(problem).shape)
         parameters, keep = arguments([*maps, ctypes.c_void_p(c.address), *numbers])
         sharing = math.prod(step.cluster)

@@ -111,10 +111,16 @@ class Contest:
             for name in names:
                 self._batches[name].lengthen(ms)
 
-    def rounds(self, names: Sequence[str], count: int) -> dict[str, list[float]]:
-        """Run every contender once a round, in random order; return the times in µs a launch."""
+    def rounds(
+        self, names: Sequence[str], count: int, begins: Callable[[int], None]
+    ) -> dict[str, list[float]]:
+        """Run every contender once a round, in random order; return the times in µs a launch.
+
+        ``begins`` is told each round's number.
+        """
         times: dict[str, list[float]] = {name: [] for name in names}
-        for _ in range(count):
+        for number in range(count):
+            begins(number)
             for name in random.sample(list(names), len(names)):
                 self._batches[name].start()
                 times[name].append(self._batches[name].us())
@@ -158,7 +164,7 @@ def contest(
     """Return the screen's medians and the finals' times of two or more sides.
 
     ``always``: contenders that reach the finals whatever the screen says. ``at`` is told each
-    contender before it first runs. ``rounds``: of the finals.
+    contender before it first runs, and each round. ``rounds``: of the finals.
     """
     match = Contest(sets, min(batch_ms, SCREEN_MS))
     for name, run in {
@@ -174,15 +180,12 @@ def contest(
         if name not in always
     }
     names = [name for name in match.first if name not in out]
-    at("the screen")
-    screened = match.rounds(names, SCREEN_ROUNDS)
+    screened = match.rounds(
+        names, SCREEN_ROUNDS, lambda number: at(f"round {number} of the screen")
+    )
     chosen = dict.fromkeys(always)
     for side in sides.values():
         chosen |= dict.fromkeys(finalists(screened, [name for name in side if name not in out]))
     match.lengthen(list(chosen), batch_ms)
-    finals: dict[str, list[float]] = {name: [] for name in chosen}
-    for number in range(rounds):
-        at(f"round {number} of the finals")
-        for name, us in match.rounds(list(chosen), 1).items():
-            finals[name] += us
+    finals = match.rounds(list(chosen), rounds, lambda number: at(f"round {number} of the finals"))
     return {"screen": out | {name: median(us) for name, us in screened.items()}, "finals": finals}

@@ -3,13 +3,23 @@
 #pragma once
 #include "layout.cuh"
 
-// The descriptor of 16 of a stage's 64 k, of an MN-major operand of only 16 or 32 columns: a box of rows as short, in the swizzle of as
-// many bytes (bits 62-63: 3 is 32 bytes, 2 is 64). From eight rows of k to the next eight are 8 times those bytes; LBO is not used.
+// The descriptor of 16 of a stage's 64 k, of an MN-major operand in boxes of only 16 or 32 columns, side by side: rows as short, in the
+// swizzle of as many bytes (bits 62-63: 3 is 32 bytes, 2 is 64). From eight rows of k to the next eight are 8 times those bytes.
 template <int COLUMNS> ANYWHERE constexpr uint64_t narrow_descriptor(uint32_t tile, int k) {
   static_assert(COLUMNS == 16 || COLUMNS == 32);
-  const uint32_t low = ((tile & 0x3FFFF) >> 4) + 2 * COLUMNS * k, high = COLUMNS | (COLUMNS == 16 ? 3u : 2u) << 30;
+  const uint32_t apart = 64 * COLUMNS * 2 / 16; // of boxes, LBO
+  const uint32_t low = (((tile & 0x3FFFF) >> 4) + 2 * COLUMNS * k) | apart << 16, high = COLUMNS | (COLUMNS == 16 ? 3u : 2u) << 30;
   return static_cast<uint64_t>(high) << 32 | low;
 }
+// The same by the order in which the operand lies. K-major: one box of rows of 64 k. MN-major: boxes of COLUMNS, side by side; layout.cuh
+// describes those of 64.
+template <int MN, int COLUMNS = 64> ANYWHERE constexpr uint64_t descriptor_of(uint32_t tile, int k) {
+  if constexpr (!MN) return descriptor_a(tile, k);
+  else if constexpr (COLUMNS < 64) return narrow_descriptor<COLUMNS>(tile, k);
+  else return descriptor_b(tile, k);
+}
+// Bytes from 16 k to the next.
+template <int MN, int COLUMNS = 64> constexpr int K16_BYTES = MN ? 16 * 2 * COLUMNS : 32;
 
 // Where a thread of a warpgroup points stmatrix (x2: of lanes 0-15), to put columns 8j..8j+7 of the accumulators into a box of 64 rows
 // of WIDE elements without swizzle: an odd number of 16-byte chunks, so that eight rows lie in different banks.
@@ -24,10 +34,10 @@ ANYWHERE constexpr int transposed_offset(int thread, int j) {
 }
 
 // How two blocks of a cluster share an operand's stage of SPAN rows of A or columns of B: each loads one of PARTS parts of them. Rows
-// of k, which lie in boxes of 64 columns, are shared box by box, or, where their number is odd, by halves of k.
-template <int MN, int SPAN, int PARTS> struct Part {
-  static constexpr bool OF_K = MN && SPAN / PARTS % 64 != 0;
+// of k, which lie in boxes of COLUMNS, are shared box by box, or, where their number is odd, by halves of k.
+template <int MN, int SPAN, int PARTS, int COLUMNS = 64> struct Part {
+  static constexpr bool OF_K = MN && SPAN / PARTS % COLUMNS != 0;
   static constexpr int WIDE = OF_K ? SPAN : SPAN / PARTS, DEEP = OF_K ? 64 / PARTS : 64;
-  static_assert(!MN || WIDE % 64 == 0, "rows of k are loaded in boxes of 64 columns");
+  static_assert(!MN || WIDE % COLUMNS == 0, "rows of k are loaded in whole boxes");
   static_assert(WIDE % 8 == 0 && DEEP % 8 == 0 && (MN || WIDE <= 256), "a box begins with a swizzle atom");
 };

@@ -7,7 +7,7 @@
 #include "store.cuh"
 
 constexpr int TILE_M = 64 * CONSUMER_M, CLUSTER = CLUSTER_M * CLUSTER_N, THREADS = 128 * (1 + CONSUMERS);
-constexpr int B_COLUMNS = B_MN ? ceil_div(TILE_N, 64) * 64 : TILE_N; // boxes of 64 columns: the last may be cut
+constexpr int B_COLUMNS = B_MN ? ceil_div(TILE_N, B_BOX) * B_BOX : TILE_N; // the last box may be cut
 constexpr int A_BYTES = TILE_M * TILE_K * 2, STAGE_BYTES = A_BYTES + TILE_K * B_COLUMNS * 2;
 constexpr int COUNT = TILE_N / 2; // accumulators of a thread for 64 rows
 constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16) + CONSUMERS * (STORE_BOXES * STORED_BYTES + 8);
@@ -55,7 +55,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
           barrier_wait(empty + 8 * stage, phase ^ 1);
           barrier_expect(full + 8 * stage, STAGE_BYTES);
           load_part<A_MN, TILE_M, CLUSTER_N>(a, &map_a, full + 8 * stage, at.row, k0, rank, 3);
-          load_part<B_MN, B_COLUMNS, CLUSTER_M>(b, &map_b, full + 8 * stage, at.column, k0, rank, 3);
+          load_part<B_MN, B_COLUMNS, CLUSTER_M, B_BOX>(b, &map_b, full + 8 * stage, at.column, k0, rank, 3);
           if (++stage == STAGES) stage = 0, phase ^= 1;
         }
         backwards = !backwards;
@@ -75,7 +75,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
       phase ^= steps / STAGES & 1;
       if (stage >= STAGES) stage -= STAGES, phase ^= 1;
     };
-    const uint64_t first_a = descriptor_of<A_MN>(ring, 0), first_b = descriptor_of<B_MN>(ring + A_BYTES, 0);
+    const uint64_t first_a = descriptor_of<A_MN>(ring, 0), first_b = descriptor_of<B_MN, B_BOX>(ring + A_BYTES, 0);
     uint32_t others = consumer ^ 1; // parity of the number of tiles that the other must have begun: 0 for the first of consumer 0
     if (consumer > 0) pass_over();
     for (int tile = unit + consumer * units; tile < tiles; tile += CONSUMERS * units) {
@@ -86,7 +86,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
       for (int step = 0; step < steps; ++step) {
         const uint64_t a = uniform(further(first_a, stage * STAGE_BYTES)), b = uniform(further(first_b, stage * STAGE_BYTES));
         if (!full_yet) barrier_wait(full + 8 * stage, phase);
-        multiply_stage<A_MN, B_MN>(sums, a, b, step > 0);
+        multiply_stage<A_MN, B_MN, 0, K16_BYTES<B_MN, B_BOX>>(sums, a, b, step > 0);
         if (++stage == STAGES) stage = 0, phase ^= 1;
         full_yet = barrier_test(full + 8 * stage, phase);
         wgmma_wait<1>();

@@ -17,6 +17,7 @@
 // The last wait keeps every block there until its sums have been read.
 #include "boxes.cuh"
 #include "cluster.cuh"
+#include "loads.cuh"
 #include "pipeline.cuh"
 #include "realign.cuh"
 
@@ -28,9 +29,8 @@ constexpr int PITCH = D_TRANSPOSED ? TILE_M + 4 : TILE_N + 8; // fp32 of a row o
 constexpr int SUM_BYTES = (D_TRANSPOSED ? TILE_N : TILE_M) * PITCH * 4;
 constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 16);
 LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
-constexpr bool NARROW_BOX = Y_MN && TILE_N < 64;
-constexpr int Y_16_K = NARROW_BOX ? 16 * TILE_N * 2 : Y_MN ? 2048 : 32; // bytes from 16 k of Y to the next
-static_assert(TILE_N <= 128 && (!NARROW_BOX || (Y_TMA && TILE_N >= 16)), "others of rows of k lie in boxes of 64 columns");
+constexpr int Y_BOX = TILE_N < 64 ? TILE_N : 64; // columns of a box of a Y of rows of k
+static_assert(TILE_N <= 128 && (!Y_MN || TILE_N >= (Y_TMA ? 16 : 64)), "threads load boxes of 64 columns");
 static_assert(SUM_BYTES <= STAGES * STAGE_BYTES, "the sums take the stages' place");
 static_assert(Y_BYTES % 1024 == 0 && STAGES >= 2 && SHARED_BYTES <= 232448);
 static_assert(!ALL_TMA || LOADERS == 1);
@@ -74,16 +74,16 @@ public:
     }
   }
 };
-// The same by TMA, by one thread.
+// The same by TMA, by one thread. `once`: no other tile reads it.
 template <int MN, int SPAN>
-__device__ __forceinline__ void load_boxes(uint32_t to, const CUtensorMap* map, uint32_t barrier, int along0, int k0) {
+__device__ __forceinline__ void load_boxes(uint32_t to, const CUtensorMap* map, uint32_t barrier, int along0, int k0,
+                                           bool once) {
 #pragma unroll
-  for (int i = 0; i < (MN && SPAN > 64 ? SPAN / 64 : 1); ++i)
-    tma_load(to + i * BOX_BYTES, map, barrier, MN ? along0 + i * 64 : k0, MN ? k0 : along0);
-}
-__device__ __forceinline__ uint64_t y_descriptor(uint32_t tile) {
-  if constexpr (NARROW_BOX) return narrow_descriptor<TILE_N>(tile, 0);
-  else return descriptor_of<Y_MN>(tile, 0);
+  for (int i = 0; i < (MN && SPAN > 64 ? SPAN / 64 : 1); ++i) {
+    const int x = MN ? along0 + i * 64 : k0, y = MN ? k0 : along0;
+    if (once) tma_load_once(to + i * BOX_BYTES, map, barrier, x, y);
+    else tma_load(to + i * BOX_BYTES, map, barrier, x, y);
+  }
 }
 __device__ __forceinline__ void put(uint32_t sums, int row, int column, float v) {
   const int place = D_TRANSPOSED ? column * PITCH + row : row * PITCH + column;
@@ -128,8 +128,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         barrier_wait(empty + 8 * stage, phase ^ 1);
         if (ANY_TMA && (ALL_TMA || threadIdx.x % 128 == 0)) {
           barrier_expect(full + 8 * stage, (X_TMA ? X_BYTES : 0) + (Y_TMA ? Y_BYTES : 0));
-          if constexpr (X_TMA) load_boxes<X_MN, TILE_M>(to_x, &map_x, full + 8 * stage, row, step * TILE_K);
-          if constexpr (Y_TMA) load_boxes<Y_MN, TILE_N>(to_y, &map_y, full + 8 * stage, column, step * TILE_K);
+          if constexpr (X_TMA) load_boxes<X_MN, TILE_M>(to_x, &map_x, full + 8 * stage, row, step * TILE_K, s <= TILE_N);
+          if constexpr (Y_TMA) load_boxes<Y_MN, TILE_N>(to_y, &map_y, full + 8 * stage, column, step * TILE_K, false);
         }
         if constexpr (!X_TMA) from_x.load(to_x, step * TILE_K);
         if constexpr (!Y_TMA) from_y.load(to_y, step * TILE_K);
@@ -142,7 +142,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
   } else {
     const int consumer = warpgroup - LOADERS, lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
-    const uint64_t first_x = descriptor_of<X_MN>(ring + bytes_to<X_MN>(consumer * 64), 0), first_y = y_descriptor(ring + X_BYTES);
+    const uint64_t first_x = descriptor_of<X_MN>(ring + bytes_to<X_MN>(consumer * 64), 0);
+    const uint64_t first_y = descriptor_of<Y_MN, Y_BOX>(ring + X_BYTES, 0);
     float sums[1][COUNT] = {};
     int stage = 0;
     uint32_t phase = 0;
@@ -150,7 +151,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     for (int step = begin; step < end; ++step) {
       const uint64_t x_at = uniform(further(first_x, stage * STAGE_BYTES)), y_at = uniform(further(first_y, stage * STAGE_BYTES));
       if (!full_yet) barrier_wait(full + 8 * stage, phase);
-      multiply_stage<X_MN, Y_MN, 0, Y_16_K>(sums, x_at, y_at, true);
+      multiply_stage<X_MN, Y_MN, 0, K16_BYTES<Y_MN, Y_BOX>>(sums, x_at, y_at, true);
       if (++stage == STAGES) stage = 0, phase ^= 1;
       full_yet = barrier_test(full + 8 * stage, phase);
       wgmma_wait<1>();

@@ -4,7 +4,7 @@
 // stream_k cuts K, too, but its units hand over their sums through L2: 96 units of 128 x 192 write and read 19 MB. Here a block keeps
 // its sums where the ring was. After cluster_sync it adds and stores an equal part of the tile's rows, reading the other blocks'.
 //
-//   A_MN, B_MN, CONSUMERS, CONSUMER_M, TILE_N, STAGES, DEPTH, GROUP   as in stream_k
+//   A_MN, B_MN, B_BOX, CONSUMERS, CONSUMER_M, TILE_N, STAGES, DEPTH, GROUP   as in stream_k
 //   CLUSTER_M, CLUSTER_N   blocks that compute the same part of K of neighbouring tiles: those one above the other share B, those
 //                  side by side share A. A cluster has so many for each part: the blocks of a part follow each other
 //   C_TRANSPOSED   1: element (row, column) is stored at (column, row) of a matrix whose rows have m elements: with A and B in each
@@ -19,7 +19,7 @@
 constexpr int CONSUMER_ROWS = 64 * CONSUMER_M, TILE_M = CONSUMERS * CONSUMER_ROWS;
 constexpr int ADDING = 128 * CONSUMERS, THREADS = 128 + ADDING;
 constexpr int SHARING = CLUSTER_M * CLUSTER_N; // blocks of a part of K
-constexpr int B_COLUMNS = B_MN ? ceil_div(TILE_N, 64) * 64 : TILE_N; // boxes of 64 columns: the last may be cut
+constexpr int B_COLUMNS = B_MN ? ceil_div(TILE_N, B_BOX) * B_BOX : TILE_N; // the last box may be cut
 constexpr int A_BYTES = TILE_M * TILE_K * 2, BOTH_BYTES = A_BYTES + TILE_K * B_COLUMNS * 2, STAGE_BYTES = DEPTH * BOTH_BYTES;
 constexpr int COUNT = TILE_N / 2;   // accumulators of a thread for 64 rows
 constexpr int ROWS = C_TRANSPOSED ? TILE_N : TILE_M, COLUMNS = C_TRANSPOSED ? TILE_M : TILE_N; // of the sums, as they are stored
@@ -59,9 +59,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
   if (warpgroup == 0) { // producer
     if constexpr (MOVE_REGISTERS) registers_give<LOADER_REGISTERS>();
-    produce<TILE_M, B_COLUMNS>(ring, &map_a, &map_b, first_sharer, sharer % CLUSTER_M, sharer / CLUSTER_M, [&](auto visit) {
+    const auto each_step = [&](auto visit) {
       for (int step = begin; step < end; ++step) visit(at, step * STAGE_K);
-    });
+    };
+    produce<TILE_M, B_COLUMNS>(ring, &map_a, &map_b, first_sharer, sharer % CLUSTER_M, sharer / CLUSTER_M, m, n, each_step);
     cluster_sync();
     cluster_arrive();
   } else { // consumers
@@ -72,14 +73,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     };
     float sums[CONSUMER_M][COUNT];
     const uint64_t first_a = descriptor_of<A_MN>(stages + bytes_to<A_MN>(consumer * CONSUMER_ROWS), 0);
-    const uint64_t first_b = descriptor_of<B_MN>(stages + A_BYTES, 0);
+    const uint64_t first_b = descriptor_of<B_MN, B_BOX>(stages + A_BYTES, 0);
     int stage = 0;
     uint32_t phase = 0;
     bool full_yet = false; // the next stage
     for (int step = begin; step < end; ++step) {
       const uint64_t a = uniform(further(first_a, stage * STAGE_BYTES)), b = uniform(further(first_b, stage * STAGE_BYTES));
       if (!full_yet) barrier_wait(ring.full + 8 * stage, phase);
-      multiply_stage<A_MN, B_MN, BOTH_BYTES>(sums, a, b, step > begin);
+      multiply_stage<A_MN, B_MN, BOTH_BYTES, K16_BYTES<B_MN, B_BOX>>(sums, a, b, step > begin);
       if (++stage == STAGES) stage = 0, phase ^= 1;
       full_yet = barrier_test(ring.full + 8 * stage, phase);
       wgmma_wait<1>();

@@ -6,6 +6,7 @@
 // same kernel is split-K where all tiles are shared by several units. Without counters it leaves the sums to add_parts.
 //
 //   A_MN, B_MN     1: the operand lies with rows of k (A transposed; B as in NN). 0: its rows run along k
+//   B_BOX          columns of a box of a B of rows of k: 64, or 32 where the last of 64 would be half empty
 //   TMA_STORE      1: rows of C begin at multiples of 16 bytes. 0: C is stored from shared memory, element by element
 //   STORE_COLUMNS  columns of a tile in a box that TMA stores. 64, or, in tiles of an odd number of 16 columns, the half of them
 //   C_TRANSPOSED   1: as in split_k; needs TMA_STORE. A box is STORE_COLUMNS rows of C by 64 columns
@@ -25,7 +26,7 @@
 
 constexpr int CONSUMER_ROWS = 64 * CONSUMER_M, TILE_M = CONSUMERS * CONSUMER_ROWS;
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N, THREADS = 128 * (1 + CONSUMERS);
-constexpr int B_COLUMNS = B_MN ? ceil_div(TILE_N, 64) * 64 : TILE_N; // boxes of 64 columns: the last may be cut
+constexpr int B_COLUMNS = B_MN ? ceil_div(TILE_N, B_BOX) * B_BOX : TILE_N; // the last box may be cut
 constexpr int A_BYTES = TILE_M * TILE_K * 2, BOTH_BYTES = A_BYTES + TILE_K * B_COLUMNS * 2, STAGE_BYTES = DEPTH * BOTH_BYTES;
 constexpr int COUNT = TILE_N / 2;                                                    // accumulators of a thread for 64 rows
 constexpr int SHARED_BYTES = STAGES * (STAGE_BYTES + 8 * STAGE_BARRIERS) + CONSUMERS * (STORE_BOXES * STORED_BYTES + 8);
@@ -33,6 +34,7 @@ LAUNCHED_WITH(TILE_M, TILE_N, THREADS, SHARED_BYTES);
 static_assert(TILE_N % 16 == 0 && TILE_N <= 256 && CONSUMERS <= 3 && CLUSTER <= 8);
 static_assert(STAGES >= 2 && SHARED_BYTES <= 232448);
 constexpr int IN_FLIGHT = CLUSTER == 1 && STAGES > 6 ? 2 : 1; // stages whose products a consumer has begun when it waits for those before
+constexpr bool FEW_STAGES = STAGES <= 3; // one that waits, multiplied, until the next has come is too much
 constexpr bool LEAVES_PARTS = !C_TRANSPOSED;
 
 __device__ __forceinline__ void zero(float (&sums)[CONSUMER_M][COUNT]) {
@@ -76,7 +78,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         backwards = !backwards;
       }
     };
-    produce<TILE_M, B_COLUMNS>(ring, &map_a, &map_b, 0, rank % CLUSTER_M, rank / CLUSTER_M, each_step);
+    produce<TILE_M, B_COLUMNS>(ring, &map_a, &map_b, 0, rank % CLUSTER_M, rank / CLUSTER_M, m, n, each_step);
     if constexpr (CLUSTER > 1) cluster_arrive();
   } else { // consumers
     if constexpr (MOVE_REGISTERS) registers_take<REGISTERS>();
@@ -86,7 +88,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
       if (leader) barrier_arrive(ring.empty + 8 * which);
     };
     const uint64_t first_a = descriptor_of<A_MN>(stages + bytes_to<A_MN>(consumer * CONSUMER_ROWS), 0);
-    const uint64_t first_b = descriptor_of<B_MN>(stages + A_BYTES, 0);
+    const uint64_t first_b = descriptor_of<B_MN, B_BOX>(stages + A_BYTES, 0);
     int stage = 0;
     uint32_t phase = 0;
     bool full_yet = false; // the next stage
@@ -98,17 +100,27 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
       next = walk.next();
       float sums[CONSUMER_M][COUNT];
       if constexpr (!PRODUCTS) zero(sums);
+      bool held = false; // with few stages: the one before, whose products may not have ended
       for (int step = piece.begin; step < piece.end; ++step) {
         const uint64_t a = uniform(further(first_a, stage * STAGE_BYTES)), b = uniform(further(first_b, stage * STAGE_BYTES));
-        if (!full_yet) barrier_wait(ring.full + 8 * stage, phase);
-        if constexpr (PRODUCTS) multiply_stage<A_MN, B_MN, BOTH_BYTES>(sums, a, b, step > piece.begin);
+        if (!full_yet) {
+          if (FEW_STAGES && held) {
+            wgmma_wait<0>();
+            release(stage_before(stage, 1));
+            held = false;
+          }
+          barrier_wait(ring.full + 8 * stage, phase);
+        }
+        if constexpr (PRODUCTS) multiply_stage<A_MN, B_MN, BOTH_BYTES, K16_BYTES<B_MN, B_BOX>>(sums, a, b, step > piece.begin);
         if (++stage == STAGES) stage = 0, phase ^= 1;
         full_yet = barrier_test(ring.full + 8 * stage, phase);
+        if constexpr (FEW_STAGES) full_yet = __all_sync(~0u, full_yet); // a warp waits for its products as one
         wgmma_wait<IN_FLIGHT>();
-        if (step - piece.begin >= IN_FLIGHT) release(stage_before(stage, IN_FLIGHT + 1));
+        if (FEW_STAGES ? held : step - piece.begin >= IN_FLIGHT) release(stage_before(stage, IN_FLIGHT + 1));
+        held = true;
       }
       wgmma_wait<0>();
-      for (int i = min(IN_FLIGHT, piece.end - piece.begin); i > 0; --i) release(stage_before(stage, i));
+      for (int i = FEW_STAGES ? held : min(IN_FLIGHT, piece.end - piece.begin); i > 0; --i) release(stage_before(stage, i));
 #pragma unroll
       for (int j = 0; j < CONSUMER_M; ++j) accumulators_ready(sums[j]);
       if (CLUSTER > 1 && next.end == 0) cluster_arrive(); // nothing more comes from other blocks

@@ -33,16 +33,17 @@ __device__ __forceinline__ void cluster_start() {
   cluster_arrive();
   cluster_wait();
 }
-// Part `which` of an operand's stage, to all blocks in `blocks`. `along`: the stage's first row of A or column of B.
-template <int MN, int SPAN, int PARTS>
+// Part `which` of an operand's stage, to all blocks in `blocks`. `along`: the stage's first row of A or column of B. COLUMNS: of a box of
+// rows of k.
+template <int MN, int SPAN, int PARTS, int COLUMNS = 64>
 __device__ __forceinline__ void load_part(uint32_t to, const CUtensorMap* map, uint32_t barrier, int along, int k0, int which,
                                           uint16_t blocks) {
-  using P = Part<MN, SPAN, PARTS>;
+  using P = Part<MN, SPAN, PARTS, COLUMNS>;
   const int part = PARTS > 1 ? which : 0, first = P::OF_K ? 0 : part * P::WIDE, deep = P::OF_K ? part * P::DEEP : 0;
 #pragma unroll
-  for (int i = 0; i < (MN ? P::WIDE / 64 : 1); ++i) {
-    const int x = MN ? along + first + i * 64 : k0, y = MN ? k0 + deep : along + first;
-    const uint32_t box = to + (MN ? (first / 64 + i) * BOX_BYTES + deep * 128 : first * 128);
+  for (int i = 0; i < (MN ? P::WIDE / COLUMNS : 1); ++i) {
+    const int x = MN ? along + first + i * COLUMNS : k0, y = MN ? k0 + deep : along + first;
+    const uint32_t box = to + (MN ? (first / COLUMNS + i) * (COLUMNS * 128) + deep * (COLUMNS * 2) : first * 128);
     if (PARTS > 1) tma_load_multicast(box, map, barrier, x, y, blocks);
     else tma_load(box, map, barrier, x, y);
   }

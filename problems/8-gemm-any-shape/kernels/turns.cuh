@@ -5,6 +5,7 @@
 // stages of all sharers are free for the load that the block makes next. So a step costs an arrival at another block for each shared
 // operand, by the producer. Consumers make none: one takes a warp as long as the products of 64 x 64 by 64.
 #pragma once
+#include "loads.cuh"
 #include "tiles.cuh"
 #include "turn.cuh"
 
@@ -32,17 +33,20 @@ __device__ __forceinline__ void begin_ring(const CUtensorMap* a, const CUtensorM
     if constexpr (B_SHARED) barrier_init(ring.ready_b + 8 * i, CLUSTER_M);
   }
 }
-// An operand's stage, to all blocks in `blocks`. `along`: its first row of A or column of B. `apart`: bytes from 64 k to the next.
-template <int MN, int SPAN, bool SHARED>
+// An operand's stage, to all blocks in `blocks`. `along`: its first row of A or column of B. `apart`: bytes from 64 k to the next. COLUMNS:
+// of a box of rows of k. ONCE: no other cluster reads them.
+template <int MN, int SPAN, int COLUMNS, bool SHARED, bool ONCE>
 __device__ __forceinline__ void load_operand(uint32_t to, int apart, const CUtensorMap* map, uint32_t barrier, int along, int k0,
                                              uint16_t blocks) {
 #pragma unroll
   for (int depth = 0; depth < DEPTH; ++depth)
 #pragma unroll
-    for (int i = 0; i < (MN ? SPAN / 64 : 1); ++i) {
-      const uint32_t box = to + depth * apart + i * BOX_BYTES;
-      const int k = k0 + depth * TILE_K, x = MN ? along + i * 64 : k, y = MN ? k : along;
-      if (SHARED) tma_load_multicast(box, map, barrier, x, y, blocks);
+    for (int i = 0; i < (MN ? SPAN / COLUMNS : 1); ++i) {
+      const uint32_t box = to + depth * apart + i * (COLUMNS * 128);
+      const int k = k0 + depth * TILE_K, x = MN ? along + i * COLUMNS : k, y = MN ? k : along;
+      if constexpr (SHARED && ONCE) tma_load_once_multicast(box, map, barrier, x, y, blocks);
+      else if constexpr (SHARED) tma_load_multicast(box, map, barrier, x, y, blocks);
+      else if constexpr (ONCE) tma_load_once(box, map, barrier, x, y);
       else tma_load(box, map, barrier, x, y);
     }
 }
@@ -64,22 +68,22 @@ __device__ __forceinline__ void load_in_turns(uint32_t ready, int mine, Steps st
 }
 // The producing warpgroup. Of its first warp a thread waits until the block's consumers have read a stage, announces its bytes, loads what
 // is not shared, and tells those whose turn it is. Of the next two a thread each loads a shared operand. `first`: the rank of the first
-// block that shares.
-template <int TILE_M, int B_COLUMNS, class Steps>
-__device__ __forceinline__ void produce(const Ring& ring, const CUtensorMap* map_a, const CUtensorMap* map_b, int first, int below,
-                                        int beside, Steps steps) {
+// block that shares. ONCE_A, ONCE_B: no other cluster reads what this one loads.
+template <int TILE_M, int B_COLUMNS, bool ONCE_A, bool ONCE_B, class Steps>
+__device__ __forceinline__ void produce_so(const Ring& ring, const CUtensorMap* map_a, const CUtensorMap* map_b, int first, int below,
+                                           int beside, Steps steps) {
   constexpr int A_BYTES = TILE_M * TILE_K * 2, BOTH_BYTES = A_BYTES + B_COLUMNS * TILE_K * 2, STAGE_BYTES = DEPTH * BOTH_BYTES;
   const auto load_a = [&](int stage, const Place& at, int k0) {
     uint16_t blocks = 0; // of the same row
     for (int i = 0; i < CLUSTER_N; ++i) blocks |= 1u << (first + below + CLUSTER_M * i);
     const uint32_t to = ring.stages + stage * STAGE_BYTES;
-    load_operand<A_MN, TILE_M, A_SHARED>(to, BOTH_BYTES, map_a, ring.full + 8 * stage, at.row, k0, blocks);
+    load_operand<A_MN, TILE_M, 64, A_SHARED, ONCE_A>(to, BOTH_BYTES, map_a, ring.full + 8 * stage, at.row, k0, blocks);
   };
   const auto load_b = [&](int stage, const Place& at, int k0) {
     uint16_t blocks = 0; // of the same column
     for (int i = 0; i < CLUSTER_M; ++i) blocks |= 1u << (first + i + CLUSTER_M * beside);
     const uint32_t to = ring.stages + stage * STAGE_BYTES + A_BYTES;
-    load_operand<B_MN, B_COLUMNS, B_SHARED>(to, BOTH_BYTES, map_b, ring.full + 8 * stage, at.column, k0, blocks);
+    load_operand<B_MN, B_COLUMNS, B_BOX, B_SHARED, ONCE_B>(to, BOTH_BYTES, map_b, ring.full + 8 * stage, at.column, k0, blocks);
   };
   const int warp = __shfl_sync(~0u, threadIdx.x % 128 / 32, 0);
   if (warp == 0 && elected()) {
@@ -108,4 +112,12 @@ __device__ __forceinline__ void produce(const Ring& ring, const CUtensorMap* map
   } else if (LOADS && B_SHARED && warp == 2 && elected()) {
     load_in_turns<CLUSTER_M>(ring.ready_b, below, steps, load_b);
   }
+}
+// The same, of C of m by n. Of both operands that are read once one is small.
+template <int TILE_M, int B_COLUMNS, class Steps>
+__device__ __forceinline__ void produce(const Ring& ring, const CUtensorMap* map_a, const CUtensorMap* map_b, int first, int below,
+                                        int beside, int m, int n, Steps steps) {
+  if (m <= TILE_M * CLUSTER_M) produce_so<TILE_M, B_COLUMNS, false, true>(ring, map_a, map_b, first, below, beside, steps);
+  else if (n <= TILE_N * CLUSTER_N) produce_so<TILE_M, B_COLUMNS, true, false>(ring, map_a, map_b, first, below, beside, steps);
+  else produce_so<TILE_M, B_COLUMNS, false, false>(ring, map_a, map_b, first, below, beside, steps);
 }

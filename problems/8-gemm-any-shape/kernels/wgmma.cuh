@@ -118,10 +118,5 @@ __device__ __forceinline__ void wgmma_of(float (&d)[128], uint64_t a, uint64_t b
                : OPERANDS);
 }
 
-// The descriptor of 16 of a stage's 64 k, by the order in which the operand lies. K-major: one box of rows of 64 k. MN-major: boxes
-// of 64 rows of k by 64 columns, side by side. layout.cuh describes both.
-template <int MN> __device__ __forceinline__ uint64_t descriptor_of(uint32_t tile, int k) {
-  return MN ? descriptor_b(tile, k) : descriptor_a(tile, k);
-}
 // Bytes from a tile's begin to its row (or, MN-major, its column) `first`, a multiple of 64.
 template <int MN> ANYWHERE constexpr int bytes_to(int first) { return MN ? first / 64 * BOX_BYTES : first * 128; }

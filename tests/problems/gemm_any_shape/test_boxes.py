@@ -16,6 +16,10 @@ EXPORTS = """
 extern "C" {
 uint64_t c_narrow_16(uint32_t tile, int k) { return narrow_descriptor<16>(tile, k); }
 uint64_t c_narrow_32(uint32_t tile, int k) { return narrow_descriptor<32>(tile, k); }
+uint64_t c_descriptor_32(uint32_t tile, int k) { return descriptor_of<1, 32>(tile, k); }
+uint64_t c_descriptor_64(uint32_t tile, int k) { return descriptor_of<1>(tile, k); }
+int c_k16_32() { return K16_BYTES<1, 32>; }
+int c_k16_64() { return K16_BYTES<1>; }
 int c_transposed(int thread, int j) { return transposed_offset(thread, j); }
 int c_plain_40(int thread, int j) { return plain_offset<40>(thread, j); }
 int c_plain_56(int thread, int j) { return plain_offset<56>(thread, j); }
@@ -34,7 +38,8 @@ int c_wide_k() { return Part<0, 112, 2>::WIDE; }
 @pytest.fixture(scope="module")
 def boxes(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     loaded = compiled_header(tmp_path_factory.mktemp("boxes"), "boxes.cuh", EXPORTS)
-    loaded.c_narrow_16.restype = loaded.c_narrow_32.restype = ctypes.c_uint64
+    for name in ("narrow_16", "narrow_32", "descriptor_32", "descriptor_64"):
+        getattr(loaded, f"c_{name}").restype = ctypes.c_uint64
     return loaded
 
 
@@ -51,6 +56,28 @@ def test_wgmma_reads_narrow_rows_of_k_where_tma_wrote_them(
             assert address == written[16 * k + inner, column]
             seen.add(address)
     assert seen == set(range(BASE, BASE + 64 * columns * 2, 2))
+
+
+@pytest.mark.parametrize(
+    ("columns", "tile_n"), [(32, 80), (32, 96), (32, 224), (64, 128), (64, 240)]
+)
+def test_wgmma_reads_boxes_of_rows_of_k_side_by_side(
+    boxes: ctypes.CDLL, columns: int, tile_n: int
+) -> None:
+    """From 16 k to the next a descriptor moves by ``K16_BYTES``; the last box may be cut."""
+    written = {
+        (k, number * columns + column): address
+        for number in range(-(-tile_n // columns))
+        for (k, column), address in smem.tma_box(
+            BASE + number * 64 * columns * 2, 64, columns, 2 * columns
+        ).items()
+    }
+    descriptor_of = getattr(boxes, f"c_descriptor_{columns}")
+    for k in range(4):
+        descriptor = descriptor_of(BASE, k)
+        assert descriptor == descriptor_of(BASE, 0) + k * getattr(boxes, f"c_k16_{columns}")() // 16
+        for (inner, column), address in smem.wgmma_mn_major(descriptor, tile_n).items():
+            assert address == written[16 * k + inner, column]
 
 
 @pytest.mark.parametrize("wide", [40, 56, 72, 88, 104])

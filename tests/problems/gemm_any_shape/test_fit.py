@@ -234,7 +234,7 @@ def test_features_of_a_swapped_plan_are_those_of_the_transpose(
     demand, features = module("demand").demand, module("features").features
     problem = plans.Problem((320, 1792, 999), "nn")
     (plan,) = [
-        plan for plan in plans.plans(problem) if plan.name == "split_x128x160_c1x1_g16_s5/28/112+a"
+        plan for plan in plans.plans(problem) if plan.name == "split_x128x160_c1x1_g16_s6/28/112+a"
     ]
     of = demand(plan, problem)
     seen = dict(zip(names, features(plan, problem, of, 1.0), strict=True))

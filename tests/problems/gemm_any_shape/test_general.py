@@ -275,8 +275,14 @@ def test_a_narrow_operand_is_read_from_its_transposed_copy(
         (
             "x128x160_c1x2",
             "tn",
-            [(7936, 512, 64, 64), (7936, 2560, 64, 64), (2560, 512, 80, 64)],
+            [(7936, 512, 64, 64), (7936, 2560, 64, 32), (2560, 512, 80, 64)],
             [512, 2560, 7936],
+        ),
+        (
+            "p128x160_c2x1",
+            "nn",
+            [(2560, 7936, 128, 64), (7936, 512, 32, 32), (2560, 512, 64, 64)],
+            [2560, 512, 7936],
         ),
         (
             "128x80_c1x1",
@@ -320,7 +326,7 @@ def test_fine_and_swapped_tiles_are_read_and_stored_in_boxes(
         if call == "cuTensorMapEncodeTiled":
             columns, rows = arguments[4]
             box_columns, box_rows = arguments[6]
-            assert (arguments[9] == 0) == (box_columns != 64)  # swizzled rows are 128 bytes
+            assert arguments[9] == {16: 1, 32: 2, 64: 3}.get(box_columns, 0)  # the box's bytes
             encoded.append((rows, columns, box_rows, box_columns))
 
     monkeypatch.setattr(general, "call_driver", driver)

@@ -59,8 +59,11 @@ def test_both_sides_have_as_many_rounds_and_finals_as_long(
     finals = [batch_ms] * pooled.FINAL_ROUNDS
     for name, started in Batch.starts.items():
         assert started == screened + finals * (name in result["finals"])
-    rounds = [f"round {number} of the finals" for number in range(pooled.FINAL_ROUNDS)]
-    assert told[-1 - pooled.FINAL_ROUNDS :] == ["the screen", *rounds]
+    rounds = [
+        *(f"round {number} of the screen" for number in range(pooled.SCREEN_ROUNDS)),
+        *(f"round {number} of the finals" for number in range(pooled.FINAL_ROUNDS)),
+    ]
+    assert told[-len(rounds) :] == rounds
 
 
 def test_who_is_twice_as_slow_as_its_side_in_two_long_batches_is_out(
