@@ -20,7 +20,8 @@ class Card(Record):
     """One report in short; texts are Markdown, ``verdicts`` counts claims by verdict.
 
     ``sentence`` is empty where the manifest has no card, and where its claim is not reproduced.
-    ``sources`` are the sha256 of the problem's scripts that each call of ``harness run`` used.
+    ``sources`` are the sha256 of the problem's scripts that each call of ``harness run`` used, ""
+    where an earlier harness did not note it.
     """
 
     title: str

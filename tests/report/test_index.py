@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from harness import files
 from harness.evidence import provenance
 from harness.problem import manifest, plan
 from harness.problem.model import Bound, Card, Problem
-from harness.report import index, publish
+from harness.report import card, index, publish
 from tests.support.paths import ROOT
 from tests.support.reports import KEPT, copied, kept_study
 
@@ -64,6 +65,19 @@ def test_a_report_of_other_scripts_is_stale(problem: Problem, tmp_path: Path) ->
         "**stale: the problem's scripts changed after this run**"
         in (tmp_path / "README.md").read_text()
     )
+
+
+def test_a_report_of_unknown_scripts_is_not_called_stale(problem: Problem, tmp_path: Path) -> None:
+    folder = copied(KEPT, tmp_path)
+    publish.render(problem, folder)
+    made = card.read(folder)
+    assert made
+    unknown = made.model_copy(update={"sources": ("", *made.sources)})
+    files.write_json(folder / card.NAME, unknown.as_json())
+    assert index.write(tmp_path, {problem.folder.name: "0" * 64}) == []
+    text = (tmp_path / "README.md").read_text()
+    assert "NVIDIA H200" in text
+    assert "stale" not in text
 
 
 def test_the_committed_index_is_what_the_committed_reports_say(tmp_path: Path) -> None:
