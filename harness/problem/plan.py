@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -263,6 +264,15 @@ def source_hash(problem: Problem) -> str:
     for path in problem.scripts:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+def is_stale(used: Collection[str | None], now: str) -> bool:
+    """Return whether a run is of other scripts than the problem has now; False if any is unknown.
+
+    ``used``: the ``source_hash`` of each call of ``harness run``, empty or None if unknown.
+    ``now``: the present one.
+    """
+    return all(used) and set(used) != {now}
 
 
 def _known(problem: Problem, selected: Selected) -> None:

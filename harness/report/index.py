@@ -96,7 +96,7 @@ def _card(shown: card.Card, place: str, sources: str | None) -> str:
         picture = f'<img src="{source}" width="420" alt="{attribute(shown.title)}">'
         parts.append(f'<a href="{attribute(page)}">{picture}</a>')
     facts = [", ".join(map(escape, shown.gpus)), tally(shown.verdicts), escape(shown.measured)]
-    if sources is not None and "" not in shown.sources and set(shown.sources) != {sources}:
+    if sources is not None and plan.is_stale(shown.sources, sources):
         facts.append("**stale: the problem's scripts changed after this run**")
     parts.append(" · ".join(facts))
     return "\n\n".join(parts)

@@ -39,8 +39,8 @@ class Page:
     @property
     def is_stale(self) -> bool:
         """Whether the run, where that is known, is of other scripts than the problem has now."""
-        known = {origin.sources_sha256 for origin in self.provenance.run.origins}
-        return None not in known and known != {plan.source_hash(self.problem)}
+        used = [origin.sources_sha256 for origin in self.provenance.run.origins]
+        return plan.is_stale(used, plan.source_hash(self.problem))
 
     def figure(self, name: str, alt: str, svg: str | None, caption: str) -> Markdown:
         """Keep a figure as ``name``.svg and return the Markdown that shows it above its caption.

@@ -24,7 +24,7 @@ class Serialised:
 def serialised(ops: pl.DataFrame, multiprocessors: int) -> Serialised:
     """Return the small kernels of a device that waited for another stream's small kernels.
 
-    ``ops``: the operations of a view's track. Streams take turns: a turn is what one of them runs
+    ``ops``: the operations of a view's track. Streams alternate: a turn is what one of them runs
     until another stream's operation starts; a link between two turns belongs to the first. A turn
     waited if it starts within BOUNDARY_NS of the end of the turn before, while nothing else runs;
     and if its first kernel had been launched, and its stream had been free, for LONG_WAIT of the

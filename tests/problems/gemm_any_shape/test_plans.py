@@ -330,8 +330,7 @@ def test_tilings_fill_shared_memory(module: Callable[[str], ModuleType]) -> None
         if more:
             further = tiling.consumers * tiling.box_bytes * (more - tiling.store_boxes)
             assert largest + further > 232_448
-        rest = tiling.tile_n % 64
-        columns = tiling.tile_n + (16 if tiling.padded and rest in (16, 48) else 0)
+        columns = tiling.tile_n + 16 * tiling.padded
         stage = (tiling.tile_m + columns) * 128 * tiling.depth
         kept = largest - tiling.consumers * tiling.box_bytes * (tiling.store_boxes - least)
         alone = tiling.cluster == (1, 1)

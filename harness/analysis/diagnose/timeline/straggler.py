@@ -2,12 +2,12 @@
 
 Where all ranks were recorded, the rank that stays in a collective for the shortest time arrived
 last, and what the others stay longer they waited (harness.analysis.communication.collectives). A
-rank that is last in SAME_RANK of the collectives, more often than chance has it, is slow; otherwise
-ranks take turns, which is jitter. It costs what the others usually wait: a long wait now and then
-is jitter, too. Where one host thread launches for all ranks, and the late one is idle for it as
-long as the others wait, all of them wait for the host. If the late rank launches the same kernels
-as the others, it is slow at the same work, and all of the wait can go; if not, it has more work,
-which spread evenly takes their mean.
+rank that is last in SAME_RANK of the collectives, more often than chance has it, is slow;
+otherwise another rank is last each time, which is jitter. It costs what the others usually wait: a
+long wait now and then is jitter, too. Where one host thread launches for all ranks, and the late
+one is idle for it as long as the others wait, all of them wait for the host. If the late rank
+launches the same kernels as the others, it is slow at the same work, and all of the wait can go;
+if not, it has more work, which spread evenly takes their mean.
 """
 
 from collections.abc import Iterator

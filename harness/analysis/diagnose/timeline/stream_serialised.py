@@ -1,6 +1,6 @@
 """Kernels of several streams run one after another, although they would fit side by side.
 
-It shows where streams take turns: a kernel had been launched, its own stream was free, and it
+It shows where streams alternate: a kernel had been launched, its own stream was free, and it
 started only as another stream's turn ended. Of both turns those kernels count whose grids take at
 most SMALL_GRID of the multiprocessors, for the shorter time of the two. The default stream, an
 event after each kernel, or a shared workspace does that. The gain is what overlaps if as many such
