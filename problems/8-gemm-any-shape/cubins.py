@@ -16,7 +16,8 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from families import ADD_PARTS, ALIGN_ROWS, LAYOUTS, TRANSPOSE
+from auxiliary import ADD_PARTS, ALIGN_ROWS, TRANSPOSE
+from families import LAYOUTS
 from ladder import FOLDER, HOPPER, BuildError, Built, Step, build_rung, command, read_log
 from plans import Problem, plans
 from shape_sets import ODD, reported, tuning

@@ -7,10 +7,12 @@ import math
 from dataclasses import dataclass, replace
 from itertools import compress
 
+from device import H200
 from dots import BLOCK_WARPS, Dots
-from families import Slicing, Tiling
+from families import Tiling
 from ladder import BOX, ELEMENT_BYTES, SMS
 from plans import Plan, Problem, as_read, cluster_tiles, clusters_at_once
+from slicings import Slicing
 
 FMA_PER_CYCLE = 2048
 """Dense 16-bit multiply-adds per cycle of a multiprocessor's tensor cores."""
@@ -38,7 +40,8 @@ class Demand:
     thread; ``odd``: C is stored element by element; ``overlapped``: while another consumer works.
     ``blocks``: of the grid. ``sums``: fp32 bytes that the last sharer of a tile writes and reads;
     ``slices``, ``groups``: blocks and clusters that add up. ``memory``, ``copied``: bytes of A, B
-    and C; of copies. ``added``: of the parts that a kernel of its own adds.
+    and C; of copies. ``dram``: that the GPU's memory moves in a µs at its peak. ``added``: bytes of
+    the parts that a kernel of its own adds.
     """
 
     sliced: bool
@@ -63,24 +66,25 @@ class Demand:
     slices: int
     groups: int
     memory: int
+    dram: float
     copied: int
     added: int
 
 
-def demand(plan: Plan, problem: Problem, sms: int = SMS) -> Demand:
-    """Return what a plan asks of a GPU with ``sms`` multiprocessors."""
+def demand(plan: Plan, problem: Problem, dram: float = H200) -> Demand:
+    """Return what a plan asks of a GPU; ``dram``: its memory's peak bandwidth in bytes per µs."""
     problem = as_read(problem)
     if isinstance(plan.config, Slicing):
-        return _sliced(plan, plan.config, problem, sms)
+        return _sliced(plan, plan.config, problem, dram)
     if isinstance(plan.config, Dots):
-        return _dotted(plan, plan.config, problem, sms)
-    counted = _persistent(plan, problem, sms)
+        return _dotted(plan, plan.config, problem, dram)
+    counted = _persistent(plan, problem, dram)
     if isinstance(plan.config, Tiling) and plan.config.kernel == "split_k":
         return _split(plan, plan.config, counted)
     return counted
 
 
-def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
+def _persistent(plan: Plan, problem: Problem, dram: float) -> Demand:
     """Return the counts of stream_k, or of a kernel of the ladder."""
     of = plan.step(problem)
     tile_m, tile_n, tile_k = of.tile
@@ -103,7 +107,7 @@ def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
     sums = (1 + sharers * (not plan.added)) * tile_bytes if plan.spread else 0.0
     return Demand(
         sliced=False,
-        waves=max(1.0, plan.units / (clusters_at_once(of, sms) * together)),
+        waves=max(1.0, plan.units / (clusters_at_once(of) * together)),
         steps=whole * steps + math.ceil(part),
         shared_steps=0 if plan.added else math.ceil(part),
         together=together,
@@ -114,7 +118,7 @@ def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
         arriving=tile_m + columns,
         stages=of.stages * tile_k // BOX,
         realigned=0.0,
-        active=min(sms, plan.units * down * across),
+        active=min(SMS, plan.units * down * across),
         ends=whole + math.ceil(part / steps),
         stored=tile_m * tile_n // (of.threads - 128) if of.threads > 128 else tile_n,
         odd=not problem.aligned[2],
@@ -124,6 +128,7 @@ def _persistent(plan: Plan, problem: Problem, sms: int) -> Demand:
         slices=1,
         groups=1,
         memory=_memory(problem),
+        dram=dram,
         copied=_copied(plan, problem),
         added=added,
     )
@@ -136,7 +141,7 @@ def _split(plan: Plan, tiling: Tiling, counted: Demand) -> Demand:
     return replace(counted, shared_steps=0, odd=False, sums=2.0 * tile_bytes, slices=slices)
 
 
-def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:
+def _sliced(plan: Plan, slicing: Slicing, problem: Problem, dram: float) -> Demand:
     m, n, k = problem.shape
     wide, few = (n, m) if slicing.few_rows else (m, n)
     crossing = _crossing(plan, problem)
@@ -146,13 +151,13 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:
     stage_bytes = (slicing.wide + slicing.narrow) * LINE
     by_tma = slicing.x_tma, slicing.y_tma
     room = SHARED_OF_SM // (slicing.stages * stage_bytes + 1024) if all(by_tma) else 1
-    together = min(max(1, room), -(-blocks // sms))
+    together = min(max(1, room), -(-blocks // SMS))
     rows = slicing.wide, slicing.narrow
     tile_bytes = slicing.wide * slicing.narrow * FLOAT_BYTES
     parts = (1 + plan.spread) / plan.units if plan.spread > 1 else 0.0  # of tiles, of each group
     return Demand(
         sliced=True,
-        waves=-(-blocks // (sms * together)),
+        waves=-(-blocks // (SMS * together)),
         steps=math.ceil(-(-k // BOX) / (plan.units * plan.spread)),
         shared_steps=0,
         together=together,
@@ -163,7 +168,7 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:
         arriving=sum(rows),
         stages=slicing.stages,
         realigned=sum(compress(rows, (not tma for tma in by_tma))),
-        active=min(sms, blocks),
+        active=min(SMS, blocks),
         ends=1,
         stored=slicing.narrow // 2,
         odd=not problem.aligned[2],
@@ -173,12 +178,13 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, sms: int) -> Demand:
         slices=plan.units,
         groups=plan.spread,
         memory=_memory(problem),
+        dram=dram,
         copied=2 * ELEMENT_BYTES * few * k * slicing.transposed + _copied(plan, problem),
         added=0,
     )
 
 
-def _dotted(plan: Plan, dots: Dots, problem: Problem, sms: int) -> Demand:
+def _dotted(plan: Plan, dots: Dots, problem: Problem, dram: float) -> Demand:
     """Return the counts of dots, in steps of 64 k of a block; its loads are those of all warps."""
     m, n, k = problem.shape
     of = plan.step(problem)
@@ -186,12 +192,12 @@ def _dotted(plan: Plan, dots: Dots, problem: Problem, sms: int) -> Demand:
     crosses = _crossing(plan, problem)[:: -1 if dots.few_rows else 1]
     height = dots.rows * BLOCK_WARPS // plan.spread
     blocks = -(-wide // height) * -(-few // of.tile[1]) * plan.units
-    together = min(of.blocks_per_sm, -(-blocks // sms))
+    together = min(of.blocks_per_sm, -(-blocks // SMS))
     rows = height, min(few, of.tile[1])
     step_bytes = height * LINE
     return Demand(
         sliced=True,
-        waves=max(1.0, blocks / (sms * together)),
+        waves=max(1.0, blocks / (SMS * together)),
         steps=math.ceil(-(-k // BOX) / plan.units),
         shared_steps=0,
         together=together,
@@ -202,7 +208,7 @@ def _dotted(plan: Plan, dots: Dots, problem: Problem, sms: int) -> Demand:
         arriving=sum(rows),
         stages=max(1, of.threads * dots.loads * LOAD_BYTES // step_bytes),
         realigned=0.0,
-        active=min(sms, blocks),
+        active=min(SMS, blocks),
         ends=1,
         stored=max(1, height * of.tile[1] // of.threads),
         odd=True,
@@ -212,6 +218,7 @@ def _dotted(plan: Plan, dots: Dots, problem: Problem, sms: int) -> Demand:
         slices=plan.units,
         groups=1,
         memory=_memory(problem),
+        dram=dram,
         copied=0,
         added=0,
     )

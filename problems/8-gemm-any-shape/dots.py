@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from families import MOST_SLICES
 from ladder import BOX, HOPPER, Shape, Step
+from slicings import MOST_SLICES
 
 BLOCK_WARPS = 8
 """Warps of a block."""

@@ -4,9 +4,10 @@ import math
 from dataclasses import astuple, fields
 
 from demand import FMA_PER_CYCLE, LINE, Demand
-from families import Slicing, Tiling
+from families import Tiling
 from ladder import BOX, SMS
 from plans import Plan, Problem
+from slicings import Slicing
 
 NAMES = (
     *("log_us", "log_m", "log_n", "log_k", "m_rest", "n_rest", "k_rest"),

@@ -99,34 +99,39 @@ class Sample:
         return Sample(self.problem, *kept)
 
 
-def times(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, float]]:
+Place = tuple[str, float]
+"""A problem, and the peak bandwidth of the memory of the GPU on which it was timed."""
+
+
+def times(rows: Iterable[dict[str, Any]]) -> dict[Place, dict[str, float]]:
     """Return the µs of each problem's contenders: the finals' medians, else the screen's.
 
-    Without the shapes that are reported. Where several rows are of a problem, contenders of a later
-    one are added, at the clock of the first: by the median ratio of the times that both have.
+    Without the shapes that are reported. Where several rows are of a problem on GPUs of one
+    bandwidth, contenders of a later one are added, at the clock of the first: by the median ratio
+    of the times that both have.
     """
     judged = set(reported())
-    found: dict[str, dict[str, float]] = {}
+    found: dict[Place, dict[str, float]] = {}
     for row in rows:
         if understood(row["problem"]).shape in judged:
             continue
         finals = {name: median(each) for name, each in row.get("finals", {}).items()}
         us = row.get("times") or row.get("screen", {}) | finals
-        known = found.setdefault(row["problem"], {})
+        known = found.setdefault((row["problem"], row["dram"]), {})
         both = [known[name] / us[name] for name in known.keys() & us.keys()]
         scale = median(both) if both else 1.0
         known |= {name: scale * each for name, each in us.items() if name not in known}
-    return {name: us for name, us in found.items() if us}
+    return {place: us for place, us in found.items() if us}
 
 
-def samples(measured: dict[str, dict[str, float]]) -> list[Sample]:
+def samples(measured: dict[Place, dict[str, float]]) -> list[Sample]:
     """Return the plans of each problem that were measured."""
     found = []
-    for name, timed in measured.items():
+    for (name, dram), timed in measured.items():
         problem = understood(name)
         known = [plan for plan in plans(problem) if plan.name in timed]
         if known:
-            demands = [demand(plan, problem) for plan in known]
+            demands = [demand(plan, problem, dram) for plan in known]
             found.append(Sample(problem, known, demands, [timed[plan.name] for plan in known]))
     return found
 
@@ -283,7 +288,8 @@ def keep(measured: Sequence[Sample]) -> None:
         by_plan = {
             plan.name: round(us, 3) for plan, us in zip(sample.plans, sample.times, strict=True)
         }
-        lines.append(json.dumps({"problem": describe(sample.problem), "times": by_plan}))
+        place = {"problem": describe(sample.problem), "dram": sample.demands[0].dram}
+        lines.append(json.dumps(place | {"times": by_plan}))
     KEPT.write_bytes(lzma.compress("\n".join(lines).encode()))
 
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from auxiliary import ADD_PARTS, ALIGN_ROWS, TRANSPOSE
 from cubins import CACHE, build
 from dots import BLOCK_WARPS, Dots
-from families import ADD_PARTS, ALIGN_ROWS, TRANSPOSE, Slicing, Tiling
+from families import Tiling
 from ladder import (
     BOX,
     DATA_TYPES,
@@ -30,6 +31,7 @@ from ladder import (
     load,
 )
 from plans import CHUNK, Plan, Problem, as_read
+from slicings import Slicing
 
 CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_*
 CAPTURE_MODE_RELAXED = 2  # CU_STREAM_CAPTURE_MODE_*

@@ -21,6 +21,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +42,20 @@ NAMED = 12
 """Problems that were not reached and are named."""
 START_S = 90.0
 """How long a worker may take to import torch and fill its pool."""
+STARTS = 3
+"""Workers that fail to start, one after the other, before there is no other."""
+
+
+THE_START = "the start"
 
 
 class SilentError(Exception):
     """A worker ended or fell silent; the message is the last that it said."""
+
+    @property
+    def starting(self) -> bool:
+        """Whether it said nothing at all."""
+        return str(self) == THE_START
 
 
 class Worker:
@@ -67,7 +79,7 @@ class Worker:
 
     def ask(self, problem: Problem, silence_s: float, until: float) -> list[dict[str, Any]]:
         """Return the rows of a problem; ``SilentError`` if the worker does not finish it."""
-        rows, last = [], "the start"
+        rows, last = [], THE_START
         try:
             print(describe(problem), file=self._process.stdin, flush=True)
         except BrokenPipeError:
@@ -117,11 +129,15 @@ class Session:
         self._out.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
         self.avoided: set[str] = set(_lines(self._out / "avoided.txt"))
+        self._failed_starts = 0
         self.left: list[str] = []
         """Problems that the last ``time`` did not reach."""
 
     def serve(self, kind: str, problems: Iterable[Problem]) -> None:
-        """Measure problems one after the other with one worker, replaced when it fails."""
+        """Measure problems one after the other with one worker, replaced when it fails.
+
+        SystemExit if no worker starts.
+        """
         worker: Worker | None = None
         for problem in problems:
             for _ in range(3):
@@ -135,8 +151,10 @@ class Session:
                 except SilentError as error:
                     worker.end()
                     worker = None
+                    self._count(error)
                     self._avoid(problem, str(error))
                 else:
+                    self._failed_starts = 0
                     break
         if worker:
             worker.end()
@@ -152,14 +170,8 @@ class Session:
     def check(self, problems: list[Problem]) -> None:
         """Check problems with several workers at once."""
         jobs = self._options.jobs
-        threads = [
-            threading.Thread(target=self.serve, args=("check", problems[first::jobs]))
-            for first in range(min(jobs, len(problems)))
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(partial(self.serve, "check"), (problems[at::jobs] for at in range(jobs))))
 
     def done(self, kind: str) -> set[str]:
         """Return the problems that earlier starts measured."""
@@ -184,6 +196,15 @@ class Session:
         wrong = [row for row in rows if row.get("wrong")]
         for row in wrong:
             print(f"WRONG {describe(problem)} {row['plan']}: {row['wrong']}", flush=True)
+
+    def _count(self, error: SilentError) -> None:
+        """Count failed starts; SystemExit, with the end of the log, when they are too many."""
+        if not error.starting or time.monotonic() > self._until:
+            return
+        self._failed_starts += 1
+        if self._failed_starts >= STARTS:
+            log = self._out / LOG
+            raise SystemExit(f"no worker starts; {log} ends: {''.join(_lines(log)[-1:])}")
 
     def _avoid(self, problem: Problem, last: str) -> None:
         """Note what a worker ran when it failed; the second word names a step, "-" names none."""

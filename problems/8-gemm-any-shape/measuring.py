@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from cublaslt_pool import Pool
+from device import peak_bandwidth
 from general import Library
 from ladder import Run, prepare, product
 from model import choose, ranked
@@ -60,11 +61,12 @@ class Measuring:
         self._library = Library(element, cache)
         self._waiting = Library(element, cache, pdl=False)
         self._pool = OperandPool(element)
+        self._dram = peak_bandwidth()
 
     def check(self, problem: Problem) -> None:
         """Check every plan of a problem, and emit a row for each."""
         reference = Reference(self._pool, problem)
-        for plan in ranked(problem):
+        for plan in ranked(problem, self._dram):
             name, step = plan.name, plan.step(problem).name
             if step in self._avoided:
                 continue
@@ -80,7 +82,7 @@ class Measuring:
         phases.end("check")
         sets = self._pool.sets(problem)
         always: dict[str, Run] = {"torch": torch_product(problem)}
-        chosen = choose(problem)
+        chosen = choose(problem, self._dram)
         if chosen.name in ours:
             always[chosen.name] = ours[chosen.name]
         at(f"{place} library heuristic")
@@ -106,7 +108,7 @@ class Measuring:
     def alone(self, problem: Problem, most: int, batch_ms: float, rounds: int) -> None:
         """Time a problem's plans without a library and unchecked, and emit a row for fit.py."""
         place, phases = describe(problem), Phases()
-        ranking = ranked(problem)
+        ranking = ranked(problem, self._dram)
         steps = {plan.name: plan.step(problem).name for plan in ranking[:most]}
         ours = {
             plan.name: self._library.run(plan, problem)
@@ -139,7 +141,7 @@ class Measuring:
         emit(
             {"kind": "time", "shape": problem.shape, "layout": problem.layout}
             | {"element": self._element, "sets": sets, "batch_ms": batch_ms, "plans": plans}
-            | {"spent_s": phases.spent}
+            | {"dram": self._dram, "spent_s": phases.spent}
             | result
         )
 
@@ -150,7 +152,7 @@ class Measuring:
         ours: dict[str, Run] = {}
         errors: dict[str, Any] = {}
         plans: dict[str, Plan] = {}
-        for plan in ranked(problem)[:most]:
+        for plan in ranked(problem, self._dram)[:most]:
             step = plan.step(problem).name
             if step in self._avoided:
                 continue

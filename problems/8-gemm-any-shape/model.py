@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from demand import LINE, Demand, demand
+from device import H200
 from features import features
 from ladder import SMS
 from plans import Plan, Problem, plans
@@ -39,8 +40,8 @@ class Constants:
     end, and of an accumulator in it; ``odd``: of storing an element alone. ``turn``: of what is
     left of a tile's end while another consumer works. ``handover``: of a shared tile, beside its
     bytes. ``sliced``: a step of sliced, in steps of stream_k. ``slices``, ``group``: of adding up
-    in a cluster, by each doubling of its blocks; among clusters. ``dram``, ``copy``: bytes per µs.
-    ``copy_start``: of a launch of the copy, or of the sum of parts.
+    in a cluster, by each doubling of its blocks; among clusters. ``dram``, ``copy``: shares of the
+    peak bandwidth of memory. ``copy_start``: of a launch of the copy, or of the sum of parts.
     """
 
     mhz: float = 1650.0
@@ -60,8 +61,8 @@ class Constants:
     sliced: float = 1.2
     slices: float = 1000.0
     group: float = 3000.0
-    dram: float = 4.0e6
-    copy: float = 3.8e6
+    dram: float = 0.8
+    copy: float = 0.8
     copy_start: float = 2500.0
 
 
@@ -80,15 +81,15 @@ def save(fitted: Constants) -> None:
     FITTED.write_text(json.dumps(asdict(fitted), indent=1) + "\n", encoding="utf-8")
 
 
-def choose(problem: Problem, sms: int = SMS) -> Plan:
-    """Return the plan that is predicted to be fastest."""
-    return ranked(problem, sms)[0]
+def choose(problem: Problem, dram: float = H200) -> Plan:
+    """Return the plan that is predicted to be fastest; ``dram``: see ``demand``."""
+    return ranked(problem, dram)[0]
 
 
-def ranked(problem: Problem, sms: int = SMS) -> list[Plan]:
+def ranked(problem: Problem, dram: float = H200) -> list[Plan]:
     """Return all plans, the fastest by prediction first."""
-    found = plans(problem, sms)
-    demands = [demand(plan, problem, sms) for plan in found]
+    found = plans(problem)
+    demands = [demand(plan, problem, dram) for plan in found]
     order = ordered(problem, found, demands, constants(), forest())
     return [found[place] for place in order]
 
@@ -123,9 +124,11 @@ def us(of: Demand, by: Constants) -> float:
     """Predict a time in µs from counts alone."""
     compute = _cycles(of, by) / by.mhz
     beside = sum(
-        count / by.copy + by.copy_start / by.mhz for count in (of.copied, of.added) if count
+        count / (by.copy * of.dram) + by.copy_start / by.mhz
+        for count in (of.copied, of.added)
+        if count
     )
-    return by.start / by.mhz + _largest(compute, of.memory / by.dram) + beside
+    return by.start / by.mhz + _largest(compute, of.memory / (by.dram * of.dram)) + beside
 
 
 def _cycles(of: Demand, by: Constants) -> float:

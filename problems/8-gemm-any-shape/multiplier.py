@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from device import peak_bandwidth
 from general import Library, Workspace, enter_context
 from ladder import MAX_BOUND, Launch
 from model import choose
@@ -50,11 +51,11 @@ class Multiplier:
             launch(stream)
 
     def plan(self, problem: Problem) -> Plan:
-        """Return the plan of a problem."""
+        """Return the plan of a problem; a CUDA context has to be current."""
         if problem not in self._plans:
             name = self._tuned.get(key(problem, self._element))
             by_name = {plan.name: plan for plan in plans(problem)} if name else {}
-            self._plans[problem] = by_name.get(name or "") or choose(problem)
+            self._plans[problem] = by_name.get(name or "") or choose(problem, peak_bandwidth())
         return self._plans[problem]
 
     def _bind(self, stream: int, a: Any, b: Any, c: Any) -> list[Launch]:

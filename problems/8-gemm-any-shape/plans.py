@@ -3,21 +3,12 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 
 from dots import Dots, dotted, spreads
-from families import (
-    LAYOUTS,
-    MOST_SLICES,
-    SPLITS,
-    TILINGS,
-    WIDE,
-    Slicing,
-    Tiling,
-    narrow_sizes,
-    sliced,
-    tiled,
-)
+from families import LAYOUTS, SPLITS, TILINGS, Tiling, tiled
 from ladder import BOX, CANDIDATES, SMS, Shape, Step
+from slicings import MOST_SLICES, WIDE, Slicing, narrow_sizes, sliced
 
 CHUNK = 8
 """Elements of 16 bytes, which rows that TMA reads or writes have to be a multiple of."""
@@ -35,6 +26,11 @@ LEAST_STEPS = 2
 """Steps of 64 of K that a part of a tile has at least."""
 FILLED = 0.5
 """The least share of its waves' tiles that C covers, for tiles that are to fit it closely."""
+LINE = 64
+"""Elements of a line of L2. A row of a TMA box is as long, and lies in two lines of most others."""
+READ_AGAIN = 1536
+"""Columns of C from which A may be copied to rows that begin at lines, and rows of C for B: a copy
+moves the operand once, the product reads it for each of their tiles."""
 SMALLEST = 64 * 128
 """Elements of the smallest tile: few others start as fast where C is smaller still."""
 
@@ -193,10 +189,9 @@ def _climbs(problem: Problem) -> bool:
 
 
 def _streams(problem: Problem, sms: int) -> Iterator[Plan]:
-    a, b, _ = problem.aligned
-    for tiling in TILINGS:
+    for tiling, copied in product(TILINGS, _copies(problem)):
         steps, least = _steps(tiling, problem)
-        if tiling.kernel == "ping_pong" and _climbs(problem):
+        if tiling.kernel == "ping_pong" and _climbs(problem) and not any(copied):
             continue
         computed = exchanged(problem) if tiling.swapped else problem
         if not _fits(tiling, computed.shape):
@@ -206,16 +201,25 @@ def _streams(problem: Problem, sms: int) -> Iterator[Plan]:
         few = tiling.fine or tiling.swapped
         if few and not _few_waves(tiling, problem, computed.layout, waves * at_once):
             continue
-        yield Plan(tiling, 0, -(-tiles // waves), (not a, not b))
+        yield Plan(tiling, 0, -(-tiles // waves), copied)
         if at_once < tiles <= sms // math.prod(tiling.cluster):  # perhaps at once all the same
-            yield Plan(tiling, 0, tiles, (not a, not b))
+            yield Plan(tiling, 0, tiles, copied)
         if tiling.kernel == "ping_pong" or (few and tiles < at_once):
             continue
         for spread, units in _cuts(tiles, at_once, steps, least):
-            yield Plan(tiling, spread, units, (not a, not b))
+            yield Plan(tiling, spread, units, copied)
         most = min(at_once // tiles, steps // least) if tiling.leaves_parts else 0
         for count in sorted({most, most // 2} - {0, 1}):
-            yield Plan(tiling, tiles, tiles * count, (not a, not b), added=True)
+            yield Plan(tiling, tiles, tiles * count, copied, added=True)
+
+
+def _copies(problem: Problem) -> list[tuple[bool, bool]]:
+    """Return whether A and B are copied: those that TMA does not read, or also those worth it."""
+    needed = [not aligned for aligned in problem.aligned[:2]]
+    m, n, _ = problem.shape
+    pairs = zip(needed, problem.stored[:2], (n, m), strict=True)
+    worth = [need or (row % LINE != 0 and again >= READ_AGAIN) for need, (_, row), again in pairs]
+    return list(dict.fromkeys(((needed[0], needed[1]), (worth[0], worth[1]))))
 
 
 def _few_waves(tiling: Tiling, problem: Problem, layout: str, places: int) -> bool:

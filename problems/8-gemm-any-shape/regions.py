@@ -11,11 +11,12 @@ from statistics import geometric_mean, median, quantiles
 from typing import Any
 
 from copies import Copies
-from families import LAYOUTS, Slicing, Tiling
+from families import LAYOUTS, Tiling
 from ladder import ELEMENT_BYTES
 from measuring import understood
-from plans import Plan, plans
+from plans import Plan, Problem, as_read, plans
 from shape_sets import multiple_of
+from slicings import Slicing
 from summary import BESIDE, is_library, ours_us, regret, side_beside
 
 Row = dict[str, Any]
@@ -40,18 +41,28 @@ UNITS = {
     "over_cutlass": "%",
 }
 """The unit of each sampled metric."""
-KINDS: dict[str, Callable[[Plan], bool]] = {
-    "cut": lambda plan: parts(plan) > 1,
-    "copied": lambda plan: any(plan.copied),
-    "split": lambda plan: plan.kernel.startswith("split"),
-    "sliced": lambda plan: plan.kernel.startswith("sliced"),
-    "dots": lambda plan: plan.kernel.startswith("dots"),
-    "shared": lambda plan: isinstance(plan.config, Tiling) and math.prod(plan.config.cluster) >= 4,
-    "swapped": lambda plan: plan.swapped,
-    "fine": lambda plan: isinstance(plan.config, Tiling) and plan.config.fine,
-    "transposed": lambda plan: isinstance(plan.config, Slicing) and plan.config.transposed,
+KINDS: dict[str, Callable[[Plan, Problem], bool]] = {
+    "cut": lambda plan, _: parts(plan) > 1,
+    "copied": lambda plan, problem: any(_copies(plan, problem, tma=False)),
+    "lined": lambda plan, problem: any(_copies(plan, problem, tma=True)),
+    "split": lambda plan, _: plan.kernel.startswith("split"),
+    "sliced": lambda plan, _: plan.kernel.startswith("sliced"),
+    "dots": lambda plan, _: plan.kernel.startswith("dots"),
+    "shared": lambda plan, _: (
+        isinstance(plan.config, Tiling) and math.prod(plan.config.cluster) >= 4
+    ),
+    "swapped": lambda plan, _: plan.swapped,
+    "fine": lambda plan, _: isinstance(plan.config, Tiling) and plan.config.fine,
+    "transposed": lambda plan, _: isinstance(plan.config, Slicing) and plan.config.transposed,
 }
-"""Kinds of plans whose gain over all others is stated."""
+"""Kinds of plans whose gain over all others is stated. Of copies: of what TMA does not read as it
+lies, and of what it does."""
+
+
+def _copies(plan: Plan, problem: Problem, *, tma: bool) -> Iterator[bool]:
+    """Yield for A and B whether it is copied; those alone that TMA reads as they lie, or not."""
+    aligned = as_read(problem).aligned[:2]
+    return (copy and reads == tma for copy, reads in zip(plan.copied, aligned, strict=True))
 
 
 def parts(plan: Plan) -> int:
@@ -179,9 +190,10 @@ def gains(rows: Sequence[Row]) -> Iterator[tuple[str, float, str]]:
         for row in rows:
             times: dict[bool, list[float]] = {True: [], False: []}
             named = row["screen"] | {name: median(us) for name, us in row["finals"].items()}
-            for plan in plans(understood(row["problem"])):
+            problem = understood(row["problem"])
+            for plan in plans(problem):
                 if plan.name in named:
-                    times[belongs(plan)].append(named[plan.name])
+                    times[belongs(plan, problem)].append(named[plan.name])
             if times[True] and times[False] and min(times[True]) < min(times[False]):
                 won.append(min(times[False]) / min(times[True]))
         yield f"won.{kind}", len(won), "shapes"

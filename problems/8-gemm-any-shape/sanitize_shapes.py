@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from cubins import CACHE
+from device import peak_bandwidth
 from families import LAYOUTS
 from general import Library
 from ladder import (
@@ -76,7 +77,7 @@ def zeros(count: int) -> Any:
 def chosen(problem: Problem) -> list[Plan]:
     """Return the first plan of each kind in the model's order; problem 4 sanitizes the ladder's."""
     kinds: dict[tuple[str, bool, bool, bool], Plan] = {}
-    for plan in ranked(problem):
+    for plan in ranked(problem, peak_bandwidth()):
         if not isinstance(plan.config, Step):
             kind = plan.step(problem).source, plan.swapped, plan.spread > 0, plan.added
             kinds.setdefault(kind, plan)

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 
 from ladder import Shape
 
-SEED = 5
+SEED = 6
 """The seed of the reported set. No kernel or constant was made with a look at its drawn shapes."""
 SCARCE = 250
 """Shapes that are tuned on beside the sets: few tiles and a long K, where choices cost most."""
 SCARCE_LEAST, SCARCE_TILES, TILE = (1, 1, 2048), 132, 128
 """Of those: the smallest M, N and K, and the most tiles of 128 by 128 that cover C."""
-TUNED = (4, 3, 2, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 1, 0)
+TUNED = (5, 4, 3, 2, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 1, 0)
 """Other seeds, whose shapes are tuned on as far as none of them is reported."""
 MULTIPLES = (256, 8, 1)
 """What M, N and K are multiples of, in turn."""
@@ -137,7 +137,7 @@ def tuning(seed: int = SEED) -> list[Shape]:
     apart = (shape for both in sets for part in both.values() for shape in part)
     others = (shape for shape in apart if shape not in judged)
     few = (shape for shape in scarce() if shape not in judged)
-    return [*dict.fromkeys((*few, *others, *SEEN, *_sets(seed)["tuning"]))]
+    return [*dict.fromkeys((*SEEN, *few, *others, *_sets(seed)["tuning"]))]
 
 
 def scarce(seed: int = SEED) -> list[Shape]:

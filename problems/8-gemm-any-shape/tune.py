@@ -59,7 +59,8 @@ def main() -> int:
         argv += ["--limit-s", str(60 + SECONDS * count), "--most", "60"]
         argv += ["--element", options.element, "--shapes", *options.shapes]
         argv += ["--layouts", *options.layouts]
-        subprocess.run(argv, check=True)
+        if failed := subprocess.run(argv, check=False).returncode:
+            return failed
         times = Path(folder) / "time.jsonl"
         lines = times.read_text(encoding="utf-8").splitlines() if times.exists() else []
     found = choices([json.loads(line) for line in lines])

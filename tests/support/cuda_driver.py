@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 SMS = 132
+ATTRIBUTES = {16: SMS, 36: 3_201_000, 37: 6144}
+"""Of an H200, by CU_DEVICE_ATTRIBUTE_*: multiprocessors, clock of the memory in kHz, its bits."""
 CONFIG = struct.Struct("=7I4xQQI4x")
 """CUlaunchConfig as cuda.h has it: grid, block, shared bytes, stream, attributes, their count."""
 ATTRIBUTE = struct.Struct("=i4xi60x")
@@ -35,6 +37,7 @@ class Driver:
     def __init__(self) -> None:
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
         self.launches: list[Launched] = []
+        self.attributes = ATTRIBUTES
         self._next = 1 << 32
 
     def __getattr__(self, name: str) -> Callable[..., int]:
@@ -49,8 +52,7 @@ class Driver:
         return [arguments for called, arguments in self.calls if called == name]
 
     def cuDeviceGetAttribute(self, value: Any, which: int, _device: Any) -> int:  # noqa: N802
-        assert which == 16  # CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
-        value._obj.value = SMS
+        value._obj.value = self.attributes[which]
         return 0
 
     def cuMemAlloc_v2(self, address: Any, size: Any) -> int:  # noqa: N802

@@ -67,6 +67,7 @@ def rows(
         written.append(
             {
                 "problem": "x".join(map(str, shape)) + ":" + problem.layout,
+                "dram": module("device").H200,
                 "screen": times | {"torch": 1.0},
                 "finals": {"torch": [1.0, 1.0], best: [times[best]] * 3},
             }
@@ -83,7 +84,7 @@ def written(path: Path, found: list[dict[str, Any]]) -> str:
 def test_the_fit_finds_the_constants(
     copied: Path, module: Callable[[str], ModuleType], tmp_path: Path
 ) -> None:
-    truth = replace(module("model").Constants(), tensor=1.4, realign=9.0, l2=30.0, dram=3.5e6)
+    truth = replace(module("model").Constants(), tensor=1.4, realign=9.0, l2=30.0, dram=0.7)
     shapes = [*SHAPES, (4096, 4096, 4096), (4097, 4104, 4104), (16, 4097, 4099), (64, 50000, 768)]
     judged = module("shape_sets").reported()[0]
     found = rows(module, truth, [*shapes, judged], 0.0)
@@ -119,9 +120,14 @@ print(model.choose(plans.Problem((16, 4096, 4096), {found[6]["problem"][-2:]!r})
 
 
 def test_a_problem_measured_twice_has_the_later_plans_at_the_first_clock(fit: ModuleType) -> None:
-    first = {"problem": "640x640x640:nn", "screen": {"a": 10.0, "b": 20.0}, "finals": {"a": [11.0]}}
-    later = {"problem": "640x640x640:nn", "times": {"a": 5.5, "b": 10.0, "c": 6.0}}
-    assert fit.times([first, later]) == {"640x640x640:nn": {"a": 11.0, "b": 20.0, "c": 12.0}}
+    place = {"problem": "640x640x640:nn", "dram": 5e6}
+    first = place | {"screen": {"a": 10.0, "b": 20.0}, "finals": {"a": [11.0]}}
+    later = place | {"times": {"a": 5.5, "b": 10.0, "c": 6.0}}
+    other = later | {"dram": 3e6}  # a GPU of other memory
+    assert fit.times([first, later, other]) == {
+        ("640x640x640:nn", 5e6): {"a": 11.0, "b": 20.0, "c": 12.0},
+        ("640x640x640:nn", 3e6): {"a": 5.5, "b": 10.0, "c": 6.0},
+    }
 
 
 def test_no_reported_shape_is_fitted_to(

@@ -47,11 +47,11 @@ def integers(launch: object, first: int, many: int) -> list[int]:
 def test_a_cluster_has_three_dimensions(
     general: ModuleType, module: Callable[[str], ModuleType]
 ) -> None:
-    config = general.configured(module("families").ALIGN_ROWS, 8, 4, pdl=True)
+    config = general.configured(module("auxiliary").ALIGN_ROWS, 8, 4, pdl=True)
     dependent, cluster = attributes(config)
     assert (dependent[0], dependent[2]) == (6, 1)
     assert (cluster[0], cluster[2:5]) == (4, (4, 1, 1))
-    assert attributes(general.configured(module("families").ALIGN_ROWS, 8, 0, pdl=False)) == []
+    assert attributes(general.configured(module("auxiliary").ALIGN_ROWS, 8, 0, pdl=False)) == []
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,18 @@ def test_what_hangs_or_dies_is_left_out_and_the_rest_is_measured(
     assert [row["problem"] for row in rows] == ["1x1x64:nn", "8x8x64:nn", "16x16x64:nn"]
 
 
+@pytest.mark.parametrize("only", ["check", "time"])
+def test_without_a_worker_that_starts_it_ends_in_one_line(
+    measure: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, only: str
+) -> None:
+    (tmp_path / "measuring.py").write_text("raise ModuleNotFoundError('no torch here')")
+    monkeypatch.setattr(measure, "ODD", [(8, 8, 64)] * 10)
+    shapes = ["--shapes", *(f"{m}x8x64" for m in range(1, 10))]
+    with pytest.raises(SystemExit, match=r"no worker starts; .*no torch here$"):
+        start(measure, monkeypatch, tmp_path / "out", *shapes, "--only", only)
+    assert not (tmp_path / "out" / "avoided.txt").exists()
+
+
 def test_the_harness_takes_every_file_that_it_leaves(
     measure: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -102,18 +114,19 @@ def test_plans_alone_give_what_the_fit_reads(
     monkeypatch.setattr(measuring, "contest", contest)
     monkeypatch.setattr(measuring, "at", told.append)
     monkeypatch.setattr(measuring, "prepare", lambda: None)
+    monkeypatch.setattr(measuring, "peak_bandwidth", lambda: 4e6)
     library = SimpleNamespace(run=lambda plan, _: plan.name)
     monkeypatch.setattr(measuring, "Library", lambda *_, **__: library)
     pool = SimpleNamespace(sets=lambda _: [1, 2])
     monkeypatch.setattr(measuring, "OperandPool", lambda *_: pool)
     problem = plans.Problem((264, 520, 1032), "tn")
-    every = module("model").ranked(problem)
+    every = module("model").ranked(problem, 4e6)
     avoided = {every[1].step(problem).name}
     measuring.Measuring("bf16", Path("none"), avoided).alone(problem, 512, 0.4, 16)
     row = {"problem": "264x520x1032:tn"} | json.loads(capsys.readouterr().out.removeprefix("ROW "))
     (sample,) = module("fit").samples(module("fit").times([row]))
     left = [plan for plan in every if plan.step(problem).name not in avoided]
     assert {plan.name for plan in sample.plans} == {plan.name for plan in left}
-    assert row["choice"] == every[0].name
+    assert (row["choice"], row["dram"]) == (every[0].name, 4e6)
     assert told[0] == f"264x520x1032:tn {every[0].step(problem).name} {every[0].name}"
     assert "1 timed, none against the library" in module("summary").summary([], [row])

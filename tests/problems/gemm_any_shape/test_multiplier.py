@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.support.cuda_driver import ATTRIBUTES, Driver
+
 
 @dataclass
 class Tensor:
@@ -16,6 +18,13 @@ class Tensor:
 
     def stride(self) -> tuple[int, int]:
         return self.strides
+
+
+@pytest.fixture
+def gpu(module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch) -> Driver:
+    played = Driver()
+    monkeypatch.setattr(module("launch"), "driver", lambda: played)
+    return played
 
 
 @pytest.fixture
@@ -44,6 +53,7 @@ def test_order(
     assert multiplier.order(Tensor(shape, strides)) == order
 
 
+@pytest.mark.usefixtures("gpu")
 def test_a_measured_choice_is_taken_and_an_unknown_one_is_not(
     multiplier: ModuleType, module: Callable[[str], ModuleType], tmp_path: Path
 ) -> None:
@@ -55,6 +65,22 @@ def test_a_measured_choice_is_taken_and_an_unknown_one_is_not(
     assert by_measurement.plan(problem) == other
     forgotten = multiplier.Multiplier("bf16", tmp_path, tuned={"512x512x4096:nt:bf16": "no plan"})
     assert forgotten.plan(problem) == module("model").choose(problem)
+
+
+def test_the_choice_is_made_for_the_memory_of_the_gpu(
+    multiplier: ModuleType,
+    module: Callable[[str], ModuleType],
+    gpu: Driver,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert module("device").peak_bandwidth() == pytest.approx(module("device").H200, rel=1e-3)
+    monkeypatch.setattr(gpu, "attributes", ATTRIBUTES | {36: 2_619_000, 37: 5120})  # an H100's
+    asked = []
+    monkeypatch.setattr(multiplier, "choose", lambda *problem: asked.append(problem))
+    problem = module("plans").Problem((512, 512, 4096), "nt")
+    multiplier.Multiplier("bf16", tmp_path).plan(problem)
+    assert asked == [(problem, pytest.approx(3.352e6, rel=1e-3))]
 
 
 def test_choices_are_kept_by_gpu(

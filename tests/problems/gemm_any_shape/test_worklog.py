@@ -261,3 +261,18 @@ def test_a_kind_of_plan_gains_over_all_others(module: Callable[[str], ModuleType
     assert stated["gain.cut"] == pytest.approx(1.5)
     assert stated["won.copied"] == 0
     assert "gain.copied" not in stated
+
+
+@pytest.mark.parametrize(
+    ("shape", "kinds"),
+    [((5112, 5112, 5112), {"lined"}), ((5119, 5119, 5119), {"copied"})],
+)
+def test_copies_that_tma_needs_are_told_from_others(
+    module: Callable[[str], ModuleType], shape: tuple[int, int, int], kinds: set[str]
+) -> None:
+    regions, plans = module("regions"), module("plans")
+    by_copy = {any(plan.copied): plan.name for plan in plans.plans(plans.Problem(shape))}
+    row = {"problem": "x".join(map(str, shape)) + ":nn", "finals": {}}
+    row["screen"] = {by_copy[True]: 10.0, by_copy[False]: 12.0}
+    stated = {name: value for name, value, _ in regions.gains([row])}
+    assert {kind for kind in ("copied", "lined") if stated[f"won.{kind}"]} == kinds

@@ -1,0 +1,95 @@
+"""The configurations of sliced: a few rows or columns of C, with K cut into slices."""
+
+from dataclasses import dataclass, replace
+
+from ladder import BOX, ELEMENT_BYTES, HOPPER, MAX_SHARED, Step, ring_bytes
+
+MOST_SLICES = 8
+"""The largest cluster that every device launches."""
+WIDE = 128
+"""The most rows of a tile of sliced."""
+NARROW = (8, 16, 32, 64, 128)
+"""Columns of a tile of sliced: of C's rows, if they are few, or of its columns."""
+
+
+@dataclass(frozen=True)
+class Slicing:
+    """A configuration of sliced. ``few_rows``: C's rows are the narrow side, else its columns.
+
+    ``x_tma``, ``y_tma``: whether the wide and the narrow operand come by TMA. ``transposed``: the
+    narrow one has rows of k, and a transposed copy is read in its place. ``wide``: rows of a tile,
+    64 or 128.
+    """
+
+    few_rows: bool
+    narrow: int
+    x_tma: bool
+    y_tma: bool
+    transposed: bool = False
+    wide: int = WIDE
+
+    @property
+    def stages(self) -> int:
+        """As many stages as fit beside a second block: at least 4, at most 1024 rows of tiles."""
+        stage = (self.wide + self.narrow) * BOX * ELEMENT_BYTES + 16
+        room = MAX_SHARED // 2 - 1024 if self.narrow <= BOX else MAX_SHARED
+        return max(4, min(1024 // self.wide, room // stage))
+
+    @property
+    def name(self) -> str:
+        """The narrow side's place and size, which operands come by TMA (c: a transposed copy).
+
+        Then the rows of a tile, if they are 64.
+        """
+        loads = "".join("t" if tma else "r" for tma in (self.x_tma, self.y_tma))
+        loads = loads[0] + "c" if self.transposed else loads
+        rows = "_64" if self.wide < WIDE else ""
+        return f"{'m' if self.few_rows else 'n'}{self.narrow}_{loads}{rows}"
+
+
+def sliced(slicing: Slicing, layout: str) -> Step:
+    """Return sliced for a layout.
+
+    With few rows of C, the wide operand is the transposed B and the narrow one the transposed A.
+    """
+    if slicing.transposed:
+        turned = "n" + layout[1] if slicing.few_rows else layout[0] + "t"
+        return sliced(replace(slicing, transposed=False), turned)
+    a_mn, b_mn = layout[0] == "t", layout[1] == "n"
+    x_mn, y_mn = (b_mn, a_mn) if slicing.few_rows else (a_mn, b_mn)
+    loaders = 1 if slicing.x_tma and slicing.y_tma else 2
+    return Step(
+        f"sliced_{slicing.name}_{layout}",
+        "K in slices",
+        "A cluster's blocks take a part of K each and add through shared memory.",
+        HOPPER,
+        (slicing.wide, slicing.narrow, BOX),
+        threads=128 * (slicing.wide // 64 + loaders),
+        shared_bytes=ring_bytes(slicing.wide, slicing.narrow, slicing.stages),
+        stages=slicing.stages,
+        maps="x" * slicing.x_tma + "y" * slicing.y_tma,
+        box_rows=(BOX if x_mn else slicing.wide, BOX if y_mn else slicing.narrow, 0),
+        align=1,
+        macros={
+            "X_MN": int(x_mn),
+            "Y_MN": int(y_mn),
+            "X_TMA": int(slicing.x_tma),
+            "Y_TMA": int(slicing.y_tma),
+            "D_TRANSPOSED": int(slicing.few_rows),
+            "TILE_N": slicing.narrow,
+            "STAGES": slicing.stages,
+            "LOADERS": loaders,
+            "CONSUMERS": slicing.wide // 64,
+        },
+        source="sliced",
+        pdl=True,
+    )
+
+
+def narrow_sizes(*, rows_of_k: bool, tma: bool) -> tuple[int, ...]:
+    """Return the sizes of sliced's narrow side: where that operand has rows of k, at least 64.
+
+    By TMA at least 16, in a box as narrow.
+    """
+    least = (NARROW[1] if tma else BOX) if rows_of_k else NARROW[0]
+    return tuple(size for size in NARROW if size >= least)
