@@ -1,7 +1,9 @@
 """Jobs that are killed at random moments: no cell is lost, and none is done again once landed."""
 
+import contextlib
 import random
 import re
+import subprocess
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -65,16 +67,17 @@ def killed_once(asked: session.Asked, folder: Path, cells: int, after_s: float) 
     (part,) = part_process.carried(replace(asked, request=request))
     run = Run.open(part.run)
     first = part_process.started(part, folder / "first")
-    while first.is_alive() and executed(house).total() < cells:
+    while first.poll() is None and executed(house).total() < cells:
         time.sleep(0.01)
-    first.join(after_s)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        first.wait(after_s)
     first.kill()
-    first.join()
+    first.wait()
     before, done = landed(run), executed(house)
     second = part_process.started(part, folder / "second")
-    second.join(60)
+    second.wait(60)
     log = (folder / "second" / "log.txt").read_text()
-    assert second.exitcode == 0, log
+    assert second.returncode == 0, log
     after = landed(run)
     assert before.items() <= after.items(), "a cell that had landed was replaced"
     again = executed(house)
@@ -108,7 +111,7 @@ def test_no_cell_is_lost_or_done_twice(asked: session.Asked, tmp_path: Path) -> 
 def test_a_file_system_without_locks_is_enough(asked: session.Asked, tmp_path: Path) -> None:
     (part,) = part_process.carried(asked)
     job = part_process.started(part, tmp_path / "node")
-    job.join(60)
+    job.wait(60)
     run = Run.open(part.run)
     assert len(landed(run)) == CELLS, (tmp_path / "node" / "log.txt").read_text()
     # The node's own run has a lock; the run that nodes share has none, and nobody asked for one.

@@ -1,9 +1,9 @@
 """A part of a plan in a process of its own, as a job has it, on a machine with its own locks."""
 
-import multiprocessing
 import os
 import pickle
-from multiprocessing.process import BaseProcess
+import subprocess
+import sys
 from pathlib import Path
 
 from harness.batch.job import Part
@@ -11,7 +11,7 @@ from harness.batch.session import Asked
 from harness.batch.submission import Submission
 from harness.machine import gpu_lock
 
-_PROCESSES = multiprocessing.get_context("forkserver")
+ROOT = Path(__file__).resolve().parents[2]
 
 PYTHON = """#!/bin/sh
 out=$(echo "$HARNESS_CELL" | sed 's/.*"out": "\\([^"]*\\)".*/\\1/')
@@ -39,18 +39,22 @@ def carried(asked: Asked) -> list[Part]:
     ]
 
 
-def started(part: Part, own: Path) -> BaseProcess:
+def started(part: Part, own: Path) -> subprocess.Popen[bytes]:
     """Start a job with a part; ``own`` is the folder of its node's locks and temporary files."""
     own.mkdir(exist_ok=True)
-    process = _PROCESSES.Process(target=_execute, args=(pickle.dumps(part), own))
-    process.start()
-    return process
+    (own / "part").write_bytes(pickle.dumps(part))
+    argv = [sys.executable, "-m", __spec__.name, str(own)]
+    with (own / "log.txt").open("ab") as log:
+        environment = os.environ | {"TMPDIR": str(own)}
+        return subprocess.Popen(argv, stdout=log, stderr=log, cwd=ROOT, env=environment)
 
 
-def _execute(part: bytes, own: Path) -> None:
+def main() -> None:
+    """Carry out the part that ``started`` left in its folder."""
+    own = Path(sys.argv[1])
     gpu_lock.FOLDER = own
-    os.environ["TMPDIR"] = str(own)
-    log = os.open(own / "log.txt", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    pickle.loads(part)()  # noqa: S301 - our own
+    pickle.loads((own / "part").read_bytes())()  # noqa: S301 - our own
+
+
+if __name__ == "__main__":
+    main()
