@@ -10,8 +10,7 @@ from harness.batch.job import Part
 from harness.batch.session import Asked
 from harness.batch.submission import Submission
 from harness.machine import gpu_lock
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.paths import ROOT
 
 PYTHON = """#!/bin/sh
 out=$(echo "$HARNESS_CELL" | sed 's/.*"out": "\\([^"]*\\)".*/\\1/')
