@@ -5,7 +5,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 POOL_BYTES = 4 << 30
-"""Copies take turns in it, so that none finds its operands in L2."""
+"""Memory that the copies rotate through, so that none finds its operands in L2."""
 SIZES = tuple(round(2 ** (half / 2)) & -512 for half in range(48, 65))
 """Bytes that a copy reads and writes together: 16 MiB to 4 GiB."""
 BATCHES = 5

@@ -67,7 +67,7 @@ def compiling(target: Path) -> Iterator[Path]:
 
 
 def compiled(argv: list[str], what: str) -> str:
-    """Run nvcc and return what it printed; ``BuildError`` if it fails."""
+    """Run nvcc and return its output; ``BuildError`` if it fails."""
     done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     if done.returncode:
         raise BuildError(f"{what}: nvcc failed\n{done.stdout}{done.stderr}")

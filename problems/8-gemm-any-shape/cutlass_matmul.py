@@ -1,4 +1,4 @@
-"""A matrix product of CUTLASS, one configuration a contender: what its profiler would choose from.
+"""CUTLASS's matrix product in the configurations that its profiler would choose from.
 
 ``python cutlass_matmul.py nn`` compiles them, each for about a minute; a contest compiles what is
 missing. Compiling needs no GPU, but nvcc and the package nvidia-cutlass, of which only the headers
@@ -83,7 +83,7 @@ def build(config: Config, layout: str, element: str, folder: Path = CACHE) -> Pa
 
 
 def build_all(layouts: Sequence[str], element: str, jobs: int | None = None) -> list[Path]:
-    """Compile what is missing, several at once; raise as ``build`` does."""
+    """Compile the missing configurations, several at once; raise as ``build`` does."""
     pairs = [(config, layout) for layout in layouts for config in CONFIGS]
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         return list(pool.map(lambda pair: build(*pair, element), pairs))

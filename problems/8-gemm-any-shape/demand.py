@@ -72,7 +72,7 @@ class Demand:
 
 
 def demand(plan: Plan, problem: Problem, dram: float = H200) -> Demand:
-    """Return what a plan asks of a GPU; ``dram``: its memory's peak bandwidth in bytes per µs."""
+    """Return the counts of a plan; ``dram``: the GPU's memory's peak bandwidth in bytes per µs."""
     problem = as_read(problem)
     if isinstance(plan.config, Slicing):
         return _sliced(plan, plan.config, problem, dram)

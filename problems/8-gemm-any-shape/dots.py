@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ladder import BOX, HOPPER, Shape, Step
+from ladder import BOX, HOPPER, SMS, Shape, Step
 from slicings import MOST_SLICES
 
 BLOCK_WARPS = 8
@@ -84,7 +84,7 @@ def dotted(dots: Dots, layout: str) -> Step:
     )
 
 
-def spreads(shape: Shape, layout: str, sms: int) -> Iterator[tuple[Dots, int, int]]:
+def spreads(shape: Shape, layout: str) -> Iterator[tuple[Dots, int, int]]:
     """Yield the configurations for few rows or columns and for a tiny C, with how K is spread.
 
     That is over so many warps of a block, and over so many blocks of a cluster.
@@ -107,13 +107,11 @@ def spreads(shape: Shape, layout: str, sms: int) -> Iterator[tuple[Dots, int, in
                 continue
             dots = Dots(few_rows, rows, loads)
             tiles = -(-wide // rows) * -(-few // COLUMNS)
-            for ways, slices in _parts(tiles, size, k, long=long, sms=sms):
+            for ways, slices in _parts(tiles, size, k, long=long):
                 yield dots, ways, slices
 
 
-def _parts(
-    tiles: int, size: tuple[int, int], k: int, *, long: bool, sms: int
-) -> Iterator[tuple[int, int]]:
+def _parts(tiles: int, size: tuple[int, int], k: int, *, long: bool) -> Iterator[tuple[int, int]]:
     """Yield over how many warps of a block, and blocks of a cluster, to spread K.
 
     About as many parts as fill the GPU, and fewer, of which less is added. Of much work also more,
@@ -121,7 +119,7 @@ def _parts(
     """
     blocks, _ = SIZES[size]
     rows_of_k = size[0] >= BOX
-    at_once = sms * blocks * (1 if rows_of_k else BLOCK_WARPS)
+    at_once = SMS * blocks * (1 if rows_of_k else BLOCK_WARPS)
     most = _power(k / (2 * WARP_STEP if rows_of_k else WARP_STEP))
     most = min(most, MOST_SLICES if rows_of_k else BLOCK_WARPS * MOST_SLICES)
     filling = min(most, _power(at_once / tiles))

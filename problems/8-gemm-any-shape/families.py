@@ -49,7 +49,7 @@ class Tiling:
 
     @property
     def sharing_bytes(self) -> int:
-        """Bytes of a stage's barriers by which blocks of a cluster take turns: see turns.cuh."""
+        """Bytes of a stage's barriers by which blocks load round-robin: see turns.cuh."""
         turns = self.kernel != "ping_pong"
         return BARRIER_BYTES * sum(blocks > 1 for blocks in self.cluster) * turns
 

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 import model
@@ -44,10 +44,10 @@ ENOUGH = 1e-4
 FIXED = ("mhz",)
 """Constants that others stand in for: a clock is a scale of all cycles."""
 FITTED = tuple(field.name for field in fields(Constants) if field.name not in FIXED)
-ROUNDS = 600
+ROUNDS = 400
 GROWING = {
     "learning_rate": 0.06,
-    "num_leaves": 255,
+    "num_leaves": 511,
     "min_data_in_leaf": 8,
     "bagging_fraction": 0.8,
     "bagging_freq": 1,
@@ -58,8 +58,11 @@ GROWING = {
     "verbose": -1,
 }
 """LightGBM's trees and parameters: of those tried, the least regret by cross-validation."""
-DIGITS = 7
-"""Significant digits of a threshold: more than those of any feature it has to tell apart."""
+DIGITS, KEPT_DIGITS = 7, 4
+"""Significant digits of a threshold, more than those of any feature it has to tell apart; and of a
+time that is kept."""
+MOST_REGRET = 0.08
+"""A regret above which a choice is counted as a bad one."""
 
 
 @dataclass(frozen=True)
@@ -103,25 +106,54 @@ Place = tuple[str, float]
 """A problem, and the peak bandwidth of the memory of the GPU on which it was timed."""
 
 
-def times(rows: Iterable[dict[str, Any]]) -> dict[Place, dict[str, float]]:
-    """Return the µs of each problem's contenders: the finals' medians, else the screen's.
+def apart(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[Place, dict[str, float]]]:
+    """Yield a row's place and the µs of its contenders: the finals' medians, else the screen's.
 
-    Without the shapes that are reported. Where several rows are of a problem on GPUs of one
-    bandwidth, contenders of a later one are added, at the clock of the first: by the median ratio
-    of the times that both have.
+    Without the shapes that are reported.
     """
     judged = set(reported())
-    found: dict[Place, dict[str, float]] = {}
     for row in rows:
-        if understood(row["problem"]).shape in judged:
-            continue
-        finals = {name: median(each) for name, each in row.get("finals", {}).items()}
-        us = row.get("times") or row.get("screen", {}) | finals
-        known = found.setdefault((row["problem"], row["dram"]), {})
-        both = [known[name] / us[name] for name in known.keys() & us.keys()]
+        if understood(row["problem"]).shape not in judged:
+            finals = {name: median(each) for name, each in row.get("finals", {}).items()}
+            yield (
+                (row["problem"], row["dram"]),
+                row.get("times") or row.get("screen", {}) | finals,
+            )
+
+
+def times(rows: Iterable[dict[str, Any]]) -> dict[Place, dict[str, float]]:
+    """Return the µs of each problem's contenders.
+
+    Where several rows are of a problem on GPUs of one bandwidth, the mean of each contender's, all
+    at the clock of the first: scaled by the median ratio of the times that both have.
+    """
+    found: dict[Place, dict[str, list[float]]] = {}
+    for place, timed in apart(rows):
+        known = found.setdefault(place, {})
+        both = [fmean(known[name]) / timed[name] for name in known.keys() & timed.keys()]
         scale = median(both) if both else 1.0
-        known |= {name: scale * each for name, each in us.items() if name not in known}
-    return {place: us for place, us in found.items() if us}
+        for name, each in timed.items():
+            known.setdefault(name, []).append(scale * each)
+    return {
+        place: {name: fmean(each) for name, each in of.items()} for place, of in found.items() if of
+    }
+
+
+def regrets_of_sweeps(rows: Iterable[dict[str, Any]]) -> list[float]:
+    """Return how much slower the fastest plan of a first row is than a second row's fastest.
+
+    By the second row's times, of the plans of both. The rows are of one problem, measured twice,
+    on GPUs of one bandwidth: a sweep is no better informed than this of another such GPU.
+    """
+    first: dict[Place, dict[str, float]] = {}
+    values = []
+    for place, timed in apart(rows):
+        swept = first.setdefault(place, timed)
+        both = [name for name in swept if name in timed]
+        if swept is not timed and both:
+            fastest = min(both, key=swept.__getitem__)
+            values.append(timed[fastest] / min(timed[name] for name in both) - 1)
+    return values
 
 
 def samples(measured: dict[Place, dict[str, float]]) -> list[Sample]:
@@ -161,8 +193,8 @@ def fitted(measured: Sequence[Sample], begin: Constants) -> Constants:
     def residuals(logarithms: Sequence[float]) -> list[float]:
         by, found = constants(logarithms), []
         for sample, root in zip(measured, roots, strict=True):
-            apart, mean = errors(by, sample)
-            found += [r * error for r, error in zip(root, apart, strict=True)]
+            beside, mean = errors(by, sample)
+            found += [r * error for r, error in zip(root, beside, strict=True)]
             found.append(COMMON * mean)
         trust = TRUST * math.sqrt(len(measured))
         return found + [trust * (a - b) for a, b in zip(logarithms, first, strict=True)]
@@ -231,7 +263,7 @@ def regrets(by: Constants, forest: Forest, measured: Sequence[Sample]) -> list[f
 
 
 def folds(measured: Sequence[Sample]) -> Iterator[tuple[list[Sample], list[Sample]]]:
-    """Yield what is fitted and what is judged; a shape is judged in all its layouts at once."""
+    """Yield the fitted and the judged samples; a shape is judged in all its layouts at once."""
     shapes = sorted({sample.problem.shape for sample in measured})
     for fold in range(min(FOLDS, len(shapes))):
         out = set(shapes[fold::FOLDS])
@@ -258,38 +290,61 @@ def _left_out(
 
 
 def validation(
-    measured: Sequence[Sample], alone: Sequence[float], corrected: Sequence[float]
+    measured: Sequence[Sample],
+    alone: Sequence[float],
+    corrected: Sequence[float],
+    swept: Sequence[float],
 ) -> dict[str, float]:
-    """Return what the report states of shapes that were left out of the fit; regrets in %."""
-    return {
+    """Return the facts of the tuning set that the report states; regrets and shares in %.
+
+    ``alone``, ``corrected``: regrets of shapes left out of the fit, without trees and with them.
+    ``swept``: of ``regrets_of_sweeps``, stated if there are any.
+    """
+    found = {
         "left_out_shapes": len({sample.problem.shape for sample in measured}),
         "left_out_regret": 100 * sum(corrected) / len(corrected),
         "left_out_worst": 100 * max(corrected),
         "left_out_regret_constants": 100 * sum(alone) / len(alone),
     }
+    if swept:
+        found["swept_problems"] = len(swept)
+        found["swept_regret"] = 100 * sum(swept) / len(swept)
+        found["swept_worst"] = 100 * max(swept)
+        found["swept_above"] = 100 * sum(value > MOST_REGRET for value in swept) / len(swept)
+    return found
 
 
 def told(values: Sequence[float]) -> str:
     """Return regrets in a few words."""
-    mean, over = sum(values) / len(values), sum(value > 0.08 for value in values)
-    return f"mean {mean:.3f}, worst {max(values):.3f}, above 0.08: {over} of {len(values)}"
+    if not values:
+        return "none"
+    mean, over = sum(values) / len(values), sum(value > MOST_REGRET for value in values)
+    return f"mean {mean:.4f}, worst {max(values):.3f}, above {MOST_REGRET}: {over} of {len(values)}"
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a file, which may be compressed."""
+    """Return the rows of a file, which may be compressed; SystemExit where one has no ``dram``."""
     whole = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
-    return [json.loads(line) for line in whole.splitlines()]
+    rows = [json.loads(line) for line in whole.splitlines()]
+    for number, row in enumerate(rows, 1):
+        if "dram" not in row:
+            raise SystemExit(f"{path}, line {number}: no dram, bytes per µs: measure anew")
+    return rows
 
 
-def keep(measured: Sequence[Sample]) -> None:
-    """Write what was fitted to."""
+def keep(rows: Iterable[dict[str, Any]], measured: Sequence[Sample]) -> None:
+    """Write what was fitted to: of each row the times of the samples' plans."""
+    known = {
+        (describe(sample.problem), sample.demands[0].dram): {plan.name for plan in sample.plans}
+        for sample in measured
+    }
     lines = []
-    for sample in measured:
-        by_plan = {
-            plan.name: round(us, 3) for plan, us in zip(sample.plans, sample.times, strict=True)
-        }
-        place = {"problem": describe(sample.problem), "dram": sample.demands[0].dram}
-        lines.append(json.dumps(place | {"times": by_plan}))
+    for place, timed in apart(rows):
+        named = known.get(place, set()) & timed.keys()
+        by_plan = {name: float(f"{timed[name]:.{KEPT_DIGITS}g}") for name in sorted(named)}
+        if by_plan:
+            name, dram = place
+            lines.append(json.dumps({"problem": name, "dram": dram, "times": by_plan}))
     KEPT.write_bytes(lzma.compress("\n".join(lines).encode()))
 
 
@@ -302,9 +357,12 @@ def main() -> int:
     for path in options.rows:
         if not path.is_file():
             parser.error(f"no file {path}; measure_shapes.py --alone writes time.jsonl")
-    measured = samples(times(row for path in options.rows for row in read(path)))
+    rows = [row for path in options.rows for row in read(path)]
+    measured = samples(times(rows))
     if not measured:
         parser.error("no times there")
+    swept = regrets_of_sweeps(rows)
+    print("by another GPU's sweep:    ", told(swept))
     begin = Constants()
     by = fitted([sample.fastest for sample in measured], begin)
     forest = grown(by, measured)
@@ -316,8 +374,8 @@ def main() -> int:
     if not options.dry:
         model.save(by)
         trees.save(forest)
-        keep(measured)
-        text = json.dumps(validation(measured, alone, corrected), indent=1)
+        keep(rows, measured)
+        text = json.dumps(validation(measured, alone, corrected, swept), indent=1)
         VALIDATION.write_text(text + "\n", encoding="utf-8")
     return 0
 

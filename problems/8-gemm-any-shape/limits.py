@@ -6,7 +6,7 @@ launch and end of a tile cancel.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -15,10 +15,11 @@ from typing import Any
 from cubins import CACHE
 from families import TILINGS, Tiling
 from general import Library
-from ladder import BOX, Step, prepare
-from plans import Plan, Problem, clusters_at_once
+from ladder import BOX, Run, Step, prepare
+from plans import Plan, Problem, clusters_at_once, plans
 from pool import OperandPool
 from pooled import Batch
+from summary import PRODUCTS
 
 LAYOUT = "nt"
 TILES = (
@@ -33,11 +34,13 @@ TILES = (
     "128x256_c2x1",
 )
 """Tiles and clusters, of those that stream_k is built with."""
-KINDS: dict[str, dict[str, int]] = {"whole": {}, "loads": {"PRODUCTS": 0}, "products": {"LOADS": 0}}
+KINDS: dict[str, dict[str, int]] = {"whole": {}, "loads": {"PRODUCTS": 0}, PRODUCTS: {"LOADS": 0}}
 """What is compiled in place of the whole kernel."""
 SHORT, LONG = 64, 320
 """Steps of K of the two products."""
 BATCH_MS, ROUNDS = 3.0, 5
+WITHOUT_LOADS = "128x256_c2x1", "256x128_c1x2"
+"""Tiles whose products alone are timed beside a contest: of those built, they read least."""
 
 
 class Part(Library):
@@ -54,10 +57,25 @@ class Part(Library):
         return super()._function(replace(step, name=named, macros=step.macros | self._macros))
 
 
-def tilings() -> list[Tiling]:
-    """Return the configurations of ``TILES``."""
+def tilings(names: Sequence[str] = TILES) -> list[Tiling]:
+    """Return the configurations of these tiles and clusters."""
     built = [tiling for tiling in TILINGS if tiling.kernel == "stream_k" and not tiling.swapped]
-    return [next(each for each in built if each.name.startswith(f"{name}_")) for name in TILES]
+    return [next(each for each in built if each.name.startswith(f"{name}_")) for name in names]
+
+
+def without_loads(problem: Problem, element: str, cache: Path) -> dict[str, Run]:
+    """Return kernels that multiply as much as a product needs, over and over the first stages.
+
+    C is wrong. What takes time and power in them is the tensor cores' work and its operands' way
+    from shared memory; a kernel of these tiles that also loads cannot be faster.
+    """
+    part = Part(element, cache, PRODUCTS)
+    kept = tilings(WITHOUT_LOADS)
+    return {
+        f"{PRODUCTS}_{plan.name}": part.run(plan, problem)
+        for plan in plans(problem)
+        if plan.config in kept and not any(plan.copied)
+    }
 
 
 def one_wave(tiling: Tiling, steps: int) -> tuple[Problem, Plan]:
@@ -73,8 +91,9 @@ def one_wave(tiling: Tiling, steps: int) -> tuple[Problem, Plan]:
 def measured(element: str, cache: Path = CACHE) -> Iterator[tuple[str, str, list[float]]]:
     """Yield tile, kind and the cycles of a step, a value a round, on torch's current device."""
     import torch
+    from clocks import Clocks  # of problem 4: ladder.py has its folder
 
-    clocks = _clocks()
+    clocks = Clocks(CACHE)
     prepare()
     pool, stream = OperandPool(element), torch.cuda.Stream()
     for name, tiling in zip(TILES, tilings(), strict=True):
@@ -107,10 +126,3 @@ def shares(found: dict[str, list[float]]) -> dict[str, list[float]]:
 def _us(batch: Batch) -> float:
     batch.start()
     return batch.us()
-
-
-def _clocks() -> Any:
-    """Return problem 4's counters of the multiprocessors' cycles; ladder.py has its folder."""
-    from clocks import Clocks
-
-    return Clocks(CACHE)

@@ -29,7 +29,7 @@ from typing import Any
 from cubins import CACHE
 from families import LAYOUTS
 from ladder import ELEMENTS, Shape
-from measuring import WATCHED, describe, understood
+from measuring import WATCHED, describe, shape_argument
 from plans import Problem
 from pooled import BATCH_MS, FINAL_ROUNDS
 from shape_sets import ODD, SEED, SETS, in_turn
@@ -184,7 +184,8 @@ class Session:
     def _worker(self, kind: str) -> Worker:
         options = self._options
         told = {"element": options.element, "cache": str(options.cache), "most": options.most}
-        told |= {"batch_ms": options.batch_ms, "finals": options.finals}
+        told |= {"batch_ms": options.batch_ms, "rest_ms": options.rest_ms}
+        told |= {"finals": options.finals}
         told |= {"beside": options.beside, "alone": options.alone}
         told |= {"check": kind == "check", "avoided": sorted(self.avoided)}
         return Worker(told, self._out / LOG)
@@ -234,14 +235,16 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--shapes",
         nargs="*",
+        type=shape_argument,
         default=[],
         help="MxNxK: to time instead of a set, to check beside the odd ones",
     )
     parser.add_argument("--layouts", nargs="*", choices=LAYOUTS, default=["nn"])
     parser.add_argument("--element", choices=ELEMENTS, default="bf16")
     parser.add_argument("--most", type=int, default=14, help="plans timed for a shape")
+    parser.add_argument("--batch-ms", type=float, default=BATCH_MS, help="250: sustained clocks")
     parser.add_argument(
-        "--batch-ms", type=float, default=BATCH_MS, help="12: burst; 250: sustained clocks"
+        "--rest-ms", type=float, default=0.0, help="idle before each batch; 60, of 4 ms: burst"
     )
     parser.add_argument("--finals", type=int, default=FINAL_ROUNDS, help="rounds of the finals")
     parser.add_argument(
@@ -263,14 +266,13 @@ def main() -> int:
     options = arguments()
     session = Session(options)
     begin = time.monotonic()
-    named = [understood(text).shape for text in options.shapes]
     if options.only != "time":
-        odd = [Problem(*each) for each in in_turn((*ODD, *named), options.layouts)]
+        odd = [Problem(*each) for each in in_turn((*ODD, *options.shapes), options.layouts)]
         done = session.done("check")
         session.check([problem for problem in odd if describe(problem) not in done])
         print(f"checked in {time.monotonic() - begin:.0f} s", flush=True)
     if options.only != "check":
-        session.time(named or SETS[options.set](options.seed), options.layouts)
+        session.time(options.shapes or SETS[options.set](options.seed), options.layouts)
         print(f"not reached: {len(session.left)} {' '.join(session.left[:NAMED])}")
     print(
         f"{time.monotonic() - begin:.0f} s; left out: {' '.join(sorted(session.avoided)) or 'none'}"

@@ -1,10 +1,12 @@
 """Check and time one problem's contenders: ours, every candidate of cuBLASLt, torch.mm."""
 
 import json
+import re
 import sys
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -12,11 +14,12 @@ from typing import Any
 from cublaslt_pool import Pool
 from device import peak_bandwidth
 from general import Library
-from ladder import Run, prepare, product
+from ladder import Run, Shape, prepare, product
 from model import choose, ranked
 from plans import Plan, Problem
 from pool import GUARD, OperandPool, Operands
-from pooled import COLD_ROUNDS, cold, contest
+from pooled import CLOCKED_MS, COLD_ROUNDS, Regime, cold, contest
+from summary import PRODUCTS
 
 TIMES_CUBLAS = 2.0
 """Largest ratio allowed of an error to that of cuBLAS."""
@@ -63,6 +66,13 @@ class Measuring:
         self._pool = OperandPool(element)
         self._dram = peak_bandwidth()
 
+    @cached_property
+    def _clocks(self) -> Any:
+        """Problem 4's counters of the multiprocessors' cycles; ladder.py has its folder."""
+        from clocks import Clocks
+
+        return Clocks(self._cache)
+
     def check(self, problem: Problem) -> None:
         """Check every plan of a problem, and emit a row for each."""
         reference = Reference(self._pool, problem)
@@ -74,8 +84,8 @@ class Measuring:
             run = self._library.run(plan, problem)
             emit({"kind": "check", "plan": name, "step": step} | reference.of(run))
 
-    def time(self, problem: Problem, most: int, batch_ms: float, rounds: int) -> None:
-        """Time a problem's contenders and emit a row; what is wrong is left out of the contest."""
+    def time(self, problem: Problem, most: int, regime: Regime) -> None:
+        """Time a problem's contenders and emit a row; wrong contenders are left out."""
         place, phases = describe(problem), Phases()
         reference = Reference(self._pool, problem)
         ours, errors, plans = self._right(problem, reference, most)
@@ -91,21 +101,22 @@ class Measuring:
         phases.end("candidates")
         sides = {"library": library, "ours": ours}
         for side in self._beside:
-            sides[side] = self._right_of(side, problem, reference)
+            sides[side] = self._beside_of(side, problem, reference)
 
         def tell(name: str) -> None:
             at(f"{place} - {name}")
 
-        result = contest(sides, always, sets, tell, batch_ms, rounds)
+        clocks = self._clocks if regime.batch_ms >= CLOCKED_MS else None
+        result = contest(sides, always, sets, tell, regime, clocks)
         phases.end("contest")
         result |= self._further(
-            problem, result["finals"], {**always, **library, **ours}, plans, sets
+            problem, result["finals"], {**always, **library, **ours}, plans, sets, regime
         )
         phases.end("columns")
         result |= {"choice": chosen.name, "errors": errors, "candidates": len(library)}
-        self._emit(problem, batch_ms, len(sets), len(ours), phases, result)
+        self._emit(problem, regime, len(sets), len(ours), phases, result)
 
-    def alone(self, problem: Problem, most: int, batch_ms: float, rounds: int) -> None:
+    def alone(self, problem: Problem, most: int, regime: Regime) -> None:
         """Time a problem's plans without a library and unchecked, and emit a row for fit.py."""
         place, phases = describe(problem), Phases()
         ranking = ranked(problem, self._dram)
@@ -121,17 +132,16 @@ class Measuring:
             {},
             sets,
             lambda name: at(f"{place} {steps.get(name, '-')} {name}"),
-            batch_ms,
-            rounds,
+            regime,
         )
         phases.end("contest")
         result |= {"choice": ranking[0].name, "errors": {}, "candidates": 0}
-        self._emit(problem, batch_ms, len(sets), len(ours), phases, result)
+        self._emit(problem, regime, len(sets), len(ours), phases, result)
 
     def _emit(
         self,
         problem: Problem,
-        batch_ms: float,
+        regime: Regime,
         sets: int,
         plans: int,
         phases: Phases,
@@ -140,8 +150,9 @@ class Measuring:
         """Emit the row of a timed problem."""
         emit(
             {"kind": "time", "shape": problem.shape, "layout": problem.layout}
-            | {"element": self._element, "sets": sets, "batch_ms": batch_ms, "plans": plans}
-            | {"dram": self._dram, "spent_s": phases.spent}
+            | {"batch_ms": regime.batch_ms, "rest_ms": regime.rest_ms, "plans": plans}
+            | {"element": self._element, "sets": sets, "dram": self._dram}
+            | {"spent_s": phases.spent}
             | result
         )
 
@@ -163,12 +174,12 @@ class Measuring:
                 ours[plan.name], plans[plan.name] = run, plan
         return ours, errors, plans
 
-    def _right_of(self, side: str, problem: Problem, reference: "Reference") -> dict[str, Run]:
-        """Return the contenders of a further side whose result is right."""
+    def _beside_of(self, side: str, problem: Problem, reference: "Reference") -> dict[str, Run]:
+        """Return the contenders of a further side whose result is right; products alone never."""
         found = {}
         for name, run in self._contenders(side, problem).items():
             at(f"{describe(problem)} - {name}")
-            if not reference.of(run)["wrong"]:
+            if side == PRODUCTS or not reference.of(run)["wrong"]:
                 found[name] = run
         return found
 
@@ -177,6 +188,10 @@ class Measuring:
             import cutlass_matmul
 
             return cutlass_matmul.runs(problem, self._element, self._cache)
+        if side == PRODUCTS:
+            import limits
+
+            return limits.without_loads(problem, self._element, self._cache)
         import triton_matmul
 
         return triton_matmul.runs(partial(oriented, problem))
@@ -188,6 +203,7 @@ class Measuring:
         runs: dict[str, Run],
         plans: dict[str, Plan],
         sets: list[Operands],
+        regime: Regime,
     ) -> dict[str, Any]:
         """Return the cold column of each side's best, and ours without dependent launches."""
         library = min(
@@ -201,10 +217,10 @@ class Measuring:
         if not ours:
             return column
         at(f"{describe(problem)} - without dependent launches")
-        waiting = {"waiting": self._waiting.run(plans[ours[0]], problem)}
-        pair = contest({}, {library: runs[library], **waiting}, sets, lambda _: None)["finals"]
+        pair = {library: runs[library], "waiting": self._waiting.run(plans[ours[0]], problem)}
+        times = contest({}, pair, sets, lambda _: None, regime)["finals"]
         return column | {
-            "waiting": {"plan": ours[0], "us": pair["waiting"], "library": pair[library]}
+            "waiting": {"plan": ours[0], "us": times["waiting"], "library": times[library]}
         }
 
 
@@ -222,7 +238,7 @@ class Reference:
         self.torch = self._error(torch.mm(left, right))
 
     def of(self, run: Run) -> dict[str, Any]:
-        """Run into memory of NaN a few times; return the error and what is wrong, "" if nothing."""
+        """Run into memory of NaN a few times; return the error, and the faults, "" if none."""
         import torch
 
         a, b, c, memory = self._operands
@@ -270,10 +286,21 @@ def describe(problem: Problem) -> str:
 
 
 def understood(text: str) -> Problem:
-    """Return the problem that ``describe`` wrote."""
+    """Return the problem that ``describe`` wrote, or that of a shape alone; else ``ValueError``."""
     sizes, _, layout = text.partition(":")
-    m, n, k = (int(size) for size in sizes.split("x"))
+    found = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)x([1-9]\d*)", sizes, re.ASCII)
+    if not found:
+        raise ValueError(f"{text!r} is no MxNxK, three sizes as in 4096x14336x4096")
+    m, n, k = map(int, found.groups())
     return Problem((m, n, k), layout or "nn")
+
+
+def shape_argument(text: str) -> Shape:
+    """Return the shape that a command line names."""
+    try:
+        return understood(text).shape
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 def main() -> None:
@@ -286,13 +313,14 @@ def main() -> None:
         set(options["avoided"]),
         options["beside"],
     )
+    regime = Regime(options["batch_ms"], options["rest_ms"], options["finals"])
     for line in sys.stdin:
         problem = understood(line.strip())
         if options["check"]:
             measuring.check(problem)
         else:
             take = measuring.alone if options["alone"] else measuring.time
-            take(problem, options["most"], options["batch_ms"], options["finals"])
+            take(problem, options["most"], regime)
         at("the next problem")
 
 

@@ -131,7 +131,7 @@ class Plan:
         return f"{kind}_{self.config.name}"
 
     def step(self, problem: Problem) -> Step:
-        """Return what to build."""
+        """Return the kernel to build."""
         problem = self.computed(problem)
         if isinstance(self.config, Step):
             return self.config
@@ -153,9 +153,9 @@ class Plan:
         return exchanged(read) if self.swapped else read
 
 
-def clusters_at_once(step: Tiling | Step, sms: int = SMS) -> int:
+def clusters_at_once(step: Tiling | Step) -> int:
     """Return how many clusters run at the same time, with a block on each multiprocessor."""
-    return _clusters_of(math.prod(step.cluster), sms)
+    return _clusters_of(math.prod(step.cluster))
 
 
 def cluster_tiles(step: Tiling | Step, shape: Shape) -> int:
@@ -165,22 +165,22 @@ def cluster_tiles(step: Tiling | Step, shape: Shape) -> int:
     return -(-shape[0] // (tile_m * down)) * -(-shape[1] // (tile_n * across))
 
 
-def plans(problem: Problem, sms: int = SMS) -> list[Plan]:
+def plans(problem: Problem) -> list[Plan]:
     """Return every plan for a problem."""
     problem = as_read(problem)
-    streams, splits = _streams(problem, sms), _splits(problem, sms)
-    dots = (Plan(*cut) for cut in spreads(problem.shape, problem.layout, sms))
-    return [*streams, *splits, *dots, *_slices(problem, sms), *_rungs(problem, sms)]
+    streams, splits = _streams(problem), _splits(problem)
+    dots = (Plan(*cut) for cut in spreads(problem.shape, problem.layout))
+    return [*streams, *splits, *dots, *_slices(problem), *_rungs(problem)]
 
 
-def _rungs(problem: Problem, sms: int) -> Iterator[Plan]:
+def _rungs(problem: Problem) -> Iterator[Plan]:
     """Yield the ladder's persistent kernels, for the layout and rows that they take."""
     if not _climbs(problem):
         return
     m, n, k = problem.shape
     for step in CANDIDATES.values():
         if step.persistent and step.takes(m, n, k) and m >= BOX and n >= BOX:
-            yield Plan(step, 0, step.grid(m, n, sms)[0] // math.prod(step.cluster))
+            yield Plan(step, 0, step.grid(m, n)[0] // math.prod(step.cluster))
 
 
 def _climbs(problem: Problem) -> bool:
@@ -188,7 +188,7 @@ def _climbs(problem: Problem) -> bool:
     return problem.layout == "nn" and problem.packed and all(problem.aligned)
 
 
-def _streams(problem: Problem, sms: int) -> Iterator[Plan]:
+def _streams(problem: Problem) -> Iterator[Plan]:
     for tiling, copied in product(TILINGS, _copies(problem)):
         steps, least = _steps(tiling, problem)
         if tiling.kernel == "ping_pong" and _climbs(problem) and not any(copied):
@@ -196,13 +196,13 @@ def _streams(problem: Problem, sms: int) -> Iterator[Plan]:
         computed = exchanged(problem) if tiling.swapped else problem
         if not _fits(tiling, computed.shape):
             continue
-        tiles, at_once = cluster_tiles(tiling, computed.shape), clusters_at_once(tiling, sms)
+        tiles, at_once = cluster_tiles(tiling, computed.shape), clusters_at_once(tiling)
         waves = -(-tiles // at_once)
         few = tiling.fine or tiling.swapped
         if few and not _few_waves(tiling, problem, computed.layout, waves * at_once):
             continue
         yield Plan(tiling, 0, -(-tiles // waves), copied)
-        if at_once < tiles <= sms // math.prod(tiling.cluster):  # perhaps at once all the same
+        if at_once < tiles <= SMS // math.prod(tiling.cluster):  # perhaps at once all the same
             yield Plan(tiling, 0, tiles, copied)
         if tiling.kernel == "ping_pong" or (few and tiles < at_once):
             continue
@@ -239,7 +239,7 @@ def _takes(tiling: Tiling, layout: str) -> bool:
     return not tiling.fine or tiling.padded == (layout[1] == "n")
 
 
-def _splits(problem: Problem, sms: int) -> Iterator[Plan]:
+def _splits(problem: Problem) -> Iterator[Plan]:
     """Yield split_k's plans: all clusters run at once, and each block has a few steps.
 
     Swapped tiles may also stay whole, as stream_k's do. They have to occupy half of the
@@ -257,17 +257,17 @@ def _splits(problem: Problem, sms: int) -> Iterator[Plan]:
         for parts in PARTS[0 if tiling.swapped and sharing == 1 else 1 :]:
             if parts * sharing > MOST_SLICES or parts > max(1, steps // least):
                 break
-            if tiles > _clusters_of(parts * sharing, sms):
+            if tiles > _clusters_of(parts * sharing):
                 break
-            if not tiling.swapped or 2 * tiles * parts * sharing >= sms:
+            if not tiling.swapped or 2 * tiles * parts * sharing >= SMS:
                 yield Plan(tiling, tiles, tiles * parts, (not a, not b))
 
 
-def _clusters_of(blocks: int, sms: int) -> int:
+def _clusters_of(blocks: int) -> int:
     """Return how many clusters of so many blocks surely run at once, a block a multiprocessor."""
     if blocks <= 2:
-        return sms // blocks
-    return (sms // GPC - 1) * (GPC // blocks) + GPC // 2 // blocks
+        return SMS // blocks
+    return (SMS // GPC - 1) * (GPC // blocks) + GPC // 2 // blocks
 
 
 def _fits(tiling: Tiling, shape: Shape) -> bool:
@@ -297,7 +297,7 @@ def _cuts(tiles: int, at_once: int, steps: int, least: int) -> Iterator[tuple[in
         yield tiles, most
 
 
-def _slices(problem: Problem, sms: int) -> Iterator[Plan]:
+def _slices(problem: Problem) -> Iterator[Plan]:
     m, n, k = problem.shape
     steps = -(-k // BOX)
     a, b, _ = problem.aligned
@@ -315,9 +315,9 @@ def _slices(problem: Problem, sms: int) -> Iterator[Plan]:
                 slicing = Slicing(few_rows, size, x_tma, by_tma, transposed)
                 for of_size in (slicing, replace(slicing, wide=WIDE // 2)):
                     tiles = -(-wide // of_size.wide) * -(-few // size)
-                    if of_size != slicing and tiles > 2 * BLOCKS_AT_ONCE * sms:
+                    if of_size != slicing and tiles > 2 * BLOCKS_AT_ONCE * SMS:
                         continue  # tiles of 128 rows occupy all multiprocessors by themselves
-                    for groups, slices in _slice_counts(tiles, steps, sms):
+                    for groups, slices in _slice_counts(tiles, steps):
                         yield Plan(of_size, groups, slices, copies)
 
 
@@ -333,7 +333,7 @@ def _narrow_ways(by_tma: bool, *, turned: bool) -> Iterator[tuple[bool, bool, bo
         yield True, True, False
 
 
-def _slice_counts(tiles: int, steps: int, sms: int) -> Iterator[tuple[int, int]]:
+def _slice_counts(tiles: int, steps: int) -> Iterator[tuple[int, int]]:
     """Yield into how many groups and slices to cut K.
 
     Slices are powers of two, of up to two blocks a multiprocessor. Several groups fill waves of one
@@ -341,11 +341,11 @@ def _slice_counts(tiles: int, steps: int, sms: int) -> Iterator[tuple[int, int]]
     """
     for power in range(MOST_SLICES.bit_length()):
         slices = 1 << power
-        few = tiles * slices <= BLOCKS_AT_ONCE * sms
+        few = tiles * slices <= BLOCKS_AT_ONCE * SMS
         if slices == 1 or (few and steps >= slices * LEAST_STEPS):
             yield 1, slices
     cuts = set()
     for slices, waves in (1, MOST_WAVES), (2, MOST_WAVES), (MOST_SLICES, BLOCKS_AT_ONCE):
         most = min(steps // (slices * LEAST_STEPS), MOST_GROUPS * slices)
-        cuts |= {(min(most, sms * n // (tiles * slices)), slices) for n in range(1, waves + 1)}
+        cuts |= {(min(most, SMS * n // (tiles * slices)), slices) for n in range(1, waves + 1)}
     yield from sorted((groups, slices) for groups, slices in cuts if groups > 1)

@@ -6,7 +6,9 @@ rounds. Further columns: without dependent launches, and with L2 flushed before 
 """
 
 import random
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -22,8 +24,23 @@ one more, if the first was longer than a batch has to be: of short ones the star
 BATCH_MS = 0.4
 SCREEN_MS = 12.0
 """The longest batches of the screen; the finals' can be longer, up to sustained clocks."""
+CLOCKED_MS = 2.0
+"""Batches from which the multiprocessors' clock is read beside: shorter ones it would hold up."""
 FLUSH_BYTES = 256 << 20
 """Bytes written between two launches: several times the L2."""
+
+
+@dataclass(frozen=True)
+class Regime:
+    """How a contest loads the GPU: batches of so many ms, each after so many ms of idleness.
+
+    Back to back they keep a GPU at its power cap; after a rest they begin at higher clocks.
+    ``rounds``: of the finals.
+    """
+
+    batch_ms: float = BATCH_MS
+    rest_ms: float = 0.0
+    rounds: int = FINAL_ROUNDS
 
 
 class Batch:
@@ -76,10 +93,14 @@ class Batch:
 class Contest:
     """Batches of the contenders of one shape, timed in interleaved rounds."""
 
-    def __init__(self, sets: Sequence[Operands], batch_ms: float = BATCH_MS) -> None:
+    def __init__(self, sets: Sequence[Operands], regime: Regime, clocks: Any = None) -> None:
         import torch
 
-        self._sets, self._ms = sets, batch_ms
+        self._sets, self._ms = sets, min(regime.batch_ms, SCREEN_MS)
+        self._rest_s = regime.rest_ms / 1e3
+        self._clocks = clocks
+        self.mhz: dict[str, list[float]] = {}
+        """Of each contender of the last rounds the clock in its batches, where that is read."""
         self._stream = torch.cuda.Stream()
         torch.cuda.synchronize()
         self._batches: dict[str, Batch] = {}
@@ -119,12 +140,25 @@ class Contest:
         ``begins`` is told each round's number.
         """
         times: dict[str, list[float]] = {name: [] for name in names}
+        self.mhz = {name: [] for name in names if self._clocks}
         for number in range(count):
             begins(number)
             for name in random.sample(list(names), len(names)):
-                self._batches[name].start()
-                times[name].append(self._batches[name].us())
+                time.sleep(self._rest_s)
+                times[name].append(self._timed(name))
         return times
+
+    def _timed(self, name: str) -> float:
+        """Return the time of a contender's batch, in µs a launch, and note its clock."""
+        batch, clocks = self._batches[name], self._clocks
+        if not clocks:
+            batch.start()
+            return batch.us()
+        clocks.mark(end=False)
+        batch.start()
+        clocks.mark(end=True)
+        self.mhz[name].append(clocks.mhz())
+        return batch.us()
 
 
 def finalists(screened: dict[str, list[float]], names: Sequence[str]) -> list[str]:
@@ -158,15 +192,15 @@ def contest(
     always: dict[str, Run],
     sets: Sequence[Operands],
     at: Callable[[str], None],
-    batch_ms: float = BATCH_MS,
-    rounds: int = FINAL_ROUNDS,
+    regime: Regime,
+    clocks: Any = None,
 ) -> dict[str, Any]:
-    """Return the screen's medians and the finals' times of two or more sides.
+    """Return the screen's medians and the finals' times, and clocks, of two or more sides.
 
     ``always``: contenders that reach the finals whatever the screen says. ``at`` is told each
-    contender before it first runs, and each round. ``rounds``: of the finals.
+    contender before it first runs, and each round. ``clocks``: of problem 4, to read MHz with.
     """
-    match = Contest(sets, min(batch_ms, SCREEN_MS))
+    match = Contest(sets, regime, clocks)
     for name, run in {
         **always,
         **{n: r for side in sides.values() for n, r in side.items()},
@@ -186,6 +220,9 @@ def contest(
     chosen = dict.fromkeys(always)
     for side in sides.values():
         chosen |= dict.fromkeys(finalists(screened, [name for name in side if name not in out]))
-    match.lengthen(list(chosen), batch_ms)
-    finals = match.rounds(list(chosen), rounds, lambda number: at(f"round {number} of the finals"))
-    return {"screen": out | {name: median(us) for name, us in screened.items()}, "finals": finals}
+    match.lengthen(list(chosen), regime.batch_ms)
+    finals = match.rounds(
+        list(chosen), regime.rounds, lambda number: at(f"round {number} of the finals")
+    )
+    screen = out | {name: median(us) for name, us in screened.items()}
+    return {"screen": screen, "finals": finals, "mhz": match.mhz}

@@ -17,7 +17,7 @@ from measuring import understood
 from plans import Plan, Problem, as_read, plans
 from shape_sets import multiple_of
 from slicings import Slicing
-from summary import BESIDE, is_library, ours_us, regret, side_beside
+from summary import BESIDE, PRODUCTS, is_library, ours_us, regret, side_beside
 
 Row = dict[str, Any]
 Series = list[float]
@@ -39,6 +39,9 @@ UNITS = {
     "of_copy": "%",
     "over_triton": "%",
     "over_cutlass": "%",
+    "products": "%",
+    "mhz": "MHz",
+    "library_mhz": "MHz",
 }
 """The unit of each sampled metric."""
 KINDS: dict[str, Callable[[Plan, Problem], bool]] = {
@@ -109,11 +112,14 @@ def series(row: Row, copies: Copies) -> dict[str, Series]:
     others = {
         side: [us for name, us in finals.items() if side_beside(name) == side] for side in BESIDE
     }
-    return {
-        f"over_{side}": _percent(min(times, key=median), choice)
-        for side, times in others.items()
-        if times
-    } | {
+    fastest = {side: min(times, key=median) for side, times in others.items() if times}
+    products = fastest.pop(PRODUCTS, None)
+    found = {f"over_{side}": _percent(times, choice) for side, times in fastest.items()}
+    if products:
+        found[PRODUCTS] = _percent(finals[library], products)
+    if mhz := row.get("mhz"):
+        found |= {"mhz": mhz[row["choice"]], "library_mhz": mhz[library]}
+    return found | {
         "choice": _percent(finals[library], choice),
         "best": _percent(finals[library], best),
         "cold": _percent(cold[library], cold[waiting["plan"]]),
@@ -142,7 +148,7 @@ def groups(rows: Sequence[Row]) -> dict[str, list[Row]]:
 def of_group(each: Sequence[dict[str, Series]]) -> dict[str, Series]:
     """Return a group's metrics by round: geometric means of ratios, the mean of regrets."""
     found = {}
-    beside = (f"over_{side}" for side in BESIDE)
+    beside = (side if side == PRODUCTS else f"over_{side}" for side in BESIDE)
     ratios = ("choice", "best", "cold", "waiting", "of_bandwidth", "of_copy", *beside)
     for metric in (name for name in ratios if all(name in metrics for metrics in each)):
         turns = zip(*(metrics[metric] for metrics in each), strict=True)
@@ -185,20 +191,25 @@ def gains(rows: Sequence[Row]) -> Iterator[tuple[str, float, str]]:
 
     The gain is the geometric mean of the fastest plan of other kinds over the fastest of all.
     """
+    timed = [_timed(row) for row in rows]
     for kind, belongs in KINDS.items():
         won = []
-        for row in rows:
+        for problem, us_of_plans in timed:
             times: dict[bool, list[float]] = {True: [], False: []}
-            named = row["screen"] | {name: median(us) for name, us in row["finals"].items()}
-            problem = understood(row["problem"])
-            for plan in plans(problem):
-                if plan.name in named:
-                    times[belongs(plan, problem)].append(named[plan.name])
+            for plan, us in us_of_plans:
+                times[belongs(plan, problem)].append(us)
             if times[True] and times[False] and min(times[True]) < min(times[False]):
                 won.append(min(times[False]) / min(times[True]))
         yield f"won.{kind}", len(won), "shapes"
         if won:
             yield f"gain.{kind}", geometric_mean(won), "×"
+
+
+def _timed(row: Row) -> tuple[Problem, list[tuple[Plan, float]]]:
+    """Return a row's problem, and the µs of its plans: the finals' medians, else the screen's."""
+    named = row["screen"] | {name: median(us) for name, us in row["finals"].items()}
+    problem = understood(row["problem"])
+    return problem, [(plan, named[plan.name]) for plan in plans(problem) if plan.name in named]
 
 
 def _of_library(row: Row) -> float:

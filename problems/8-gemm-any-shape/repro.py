@@ -16,6 +16,7 @@ import limits
 import sanitize_shapes
 import torch
 from cubins import CACHE
+from device import highest_clock
 from fit import VALIDATION
 from gemm import hgemm
 from measure_shapes import LOG, Session
@@ -29,6 +30,8 @@ from shape_sets import ODD, SETS
 from harness.probe.cell import Cell
 
 SILENCE_S = 8.0
+VALIDATED = {"left_out_shapes": "shapes", "swept_problems": "problems"}
+"""The unit of what fit.py found, where it is not %."""
 CHECKERS = 8
 
 
@@ -62,8 +65,9 @@ def shapes(cell: Cell) -> None:
     keep(cell, rows, copied)
     if VALIDATION.exists():  # what fit.py found on the tuning set
         for name, value in json.loads(VALIDATION.read_text(encoding="utf-8")).items():
-            cell.fact(name, value, "shapes" if name.endswith("shapes") else "%")
+            cell.fact(name, value, VALIDATED.get(name, "%"))
     cell.fact("bandwidth", copied.bandwidth * 1e6, "B/s")
+    cell.fact("highest_mhz", highest_clock(), "MHz")
     cell.fact("not_reached", len(session.left), "problems")
     cell.fact("without_choice", len(timed) - len(rows), "problems")
     wrong = [error for row in timed for error in row["errors"].values() if error["wrong"]]
@@ -147,6 +151,7 @@ def _session(cell: Cell) -> Session:
     options |= {"silence_s": params.get("silence_s", SILENCE_S)}
     options |= {"element": params["element"], "limit_s": params["limit_s"]}
     options |= {"most": params.get("most", 0), "batch_ms": params.get("batch_ms", 0.0)}
+    options |= {"rest_ms": params.get("rest_ms", 0.0)}
     options |= {"finals": params.get("finals", FINAL_ROUNDS)}
     options |= {"beside": params.get("beside", []), "alone": False}
     return Session(Namespace(**options))

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 
 from ladder import Shape
 
-SEED = 6
+SEED = 7
 """The seed of the reported set. No kernel or constant was made with a look at its drawn shapes."""
 SCARCE = 250
 """Shapes that are tuned on beside the sets: few tiles and a long K, where choices cost most."""
 SCARCE_LEAST, SCARCE_TILES, TILE = (1, 1, 2048), 132, 128
 """Of those: the smallest M, N and K, and the most tiles of 128 by 128 that cover C."""
-TUNED = (5, 4, 3, 2, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 1, 0)
+TUNED = (6, 5, 4, 3, 2, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 1, 0)
 """Other seeds, whose shapes are tuned on as far as none of them is reported."""
 MULTIPLES = (256, 8, 1)
 """What M, N and K are multiples of, in turn."""
@@ -152,7 +152,7 @@ def reported(seed: int = SEED) -> list[Shape]:
 
 
 def _sets(seed: int) -> dict[str, list[Shape]]:
-    """Return both sets: drawn shapes and real ones take turns, so that a part is a fair sample."""
+    """Return both sets: drawn and real shapes alternate, so that a part is a fair sample."""
     source = random.Random(seed)  # noqa: S311 - a sample, not a secret
     unseen = [shape for shape in real() if shape not in SEEN]
     models = source.sample(unseen, sum(REAL.values()))

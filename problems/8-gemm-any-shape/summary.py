@@ -10,7 +10,9 @@ from typing import Any
 from shape_sets import MULTIPLES, multiple_of
 
 WORST = 24
-BESIDE = ("triton", "cutlass")
+PRODUCTS = "products"
+"""The side of kernels that load nothing but the first stages: no kernel has less to do."""
+BESIDE = ("triton", "cutlass", PRODUCTS)
 """Further sides of the contest; the names of their contenders begin so."""
 
 

@@ -1,4 +1,4 @@
-"""A matrix product in Triton, one configuration a contender: what its autotuner would choose from.
+"""A matrix product in Triton in the configurations that its autotuner would choose from.
 
 The kernel is the usual one: a program computes a tile of C in a loop over K, tiles go in groups of
 rows, and loads are masked where a side is no multiple of the tile. Strides say how A and B lie.

@@ -16,7 +16,7 @@ from typing import Any
 
 from families import LAYOUTS
 from ladder import ELEMENTS
-from measuring import understood
+from measuring import shape_argument, understood
 from multiplier import TUNED, key
 from plans import plans
 
@@ -47,7 +47,7 @@ def keep(gpu: str, found: dict[str, str]) -> None:
 def main() -> int:
     """Measure in a process of its own, then keep the choices."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shapes", nargs="+", required=True, help="MxNxK")
+    parser.add_argument("--shapes", nargs="+", type=shape_argument, required=True, help="MxNxK")
     parser.add_argument("--layouts", nargs="*", choices=LAYOUTS, default=["nn"])
     parser.add_argument("--element", choices=ELEMENTS, default="bf16")
     options = parser.parse_args()
@@ -57,7 +57,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         argv = [sys.executable, str(HERE / "measure_shapes.py"), "--out", folder, "--only", "time"]
         argv += ["--limit-s", str(60 + SECONDS * count), "--most", "60"]
-        argv += ["--element", options.element, "--shapes", *options.shapes]
+        argv += ["--element", options.element, "--shapes"]
+        argv += ["x".join(map(str, shape)) for shape in options.shapes]
         argv += ["--layouts", *options.layouts]
         if failed := subprocess.run(argv, check=False).returncode:
             return failed

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 SMS = 132
-ATTRIBUTES = {16: SMS, 36: 3_201_000, 37: 6144}
-"""Of an H200, by CU_DEVICE_ATTRIBUTE_*: multiprocessors, clock of the memory in kHz, its bits."""
+ATTRIBUTES = {13: 1_980_000, 16: SMS, 36: 3_201_000, 37: 6016}
+"""Of an H200, by CU_DEVICE_ATTRIBUTE_*: clock of the multiprocessors in kHz, their number, clock of
+the memory in kHz, its bits."""
 CONFIG = struct.Struct("=7I4xQQI4x")
 """CUlaunchConfig as cuda.h has it: grid, block, shared bytes, stream, attributes, their count."""
 ATTRIBUTE = struct.Struct("=i4xi60x")

@@ -13,7 +13,8 @@
 //   CLUSTER_M, CLUSTER_N   up to 8 blocks: those one above the other share B, those side by side share A
 //   CONSUMERS, CONSUMER_M, TILE_N, STAGES, GROUP, STORE_BOXES   as in h7
 //   DEPTH          of a stage, in 64 k
-//   LOADS, PRODUCTS  0: none are made, so that C is wrong, to time the others alone (limits.py)
+//   LOADS, PRODUCTS  0: after the first of each stage none are loaded, or none are made, so that C is wrong, to time the others alone
+//                    (limits.py)
 //
 // Protocol: h7's, but what blocks share they load in turns (turns.cuh).
 #include "store.cuh"

@@ -56,14 +56,15 @@ template <int SHARERS, class Steps, class Load>
 __device__ __forceinline__ void load_in_turns(uint32_t ready, int mine, Steps steps, Load load) {
   Turn<SHARERS, STAGES> turn;
   int stage = 0;
+  bool filled = false; // each stage, once
   wait_for_previous();
   steps([&](const Place& at, int k0) {
-    if (turn.sharer == mine) {
+    if (turn.sharer == mine && (LOADS || !filled)) {
       barrier_wait(ready + 8 * turn.slot, turn.phase);
       load(stage, at, k0);
     }
     turn.next();
-    if (++stage == STAGES) stage = 0;
+    if (++stage == STAGES) stage = 0, filled = true;
   });
 }
 // The producing warpgroup. Of its first warp a thread waits until the block's consumers have read a stage, announces its bytes, loads what
@@ -91,10 +92,11 @@ __device__ __forceinline__ void produce_so(const Ring& ring, const CUtensorMap* 
     Turn<CLUSTER_M, STAGES> turn_b;
     int stage = 0;
     uint32_t phase = 0;
+    bool filled = false;
     if constexpr (!(A_SHARED && B_SHARED)) wait_for_previous();
     steps([&](const Place& at, int k0) {
       barrier_wait(ring.empty + 8 * stage, phase ^ 1);
-      if constexpr (LOADS) {
+      if (LOADS || !filled) {
         barrier_expect(ring.full + 8 * stage, STAGE_BYTES);
         if constexpr (A_SHARED) barrier_arrive_at(ring.ready_a + 8 * turn_a.slot, first + below + CLUSTER_M * turn_a.sharer);
         if constexpr (B_SHARED) barrier_arrive_at(ring.ready_b + 8 * turn_b.slot, first + turn_b.sharer + CLUSTER_M * beside);
@@ -105,15 +107,15 @@ __device__ __forceinline__ void produce_so(const Ring& ring, const CUtensorMap* 
       } else {
         barrier_arrive(ring.full + 8 * stage);
       }
-      if (++stage == STAGES) stage = 0, phase ^= 1;
+      if (++stage == STAGES) stage = 0, phase ^= 1, filled = true;
     });
-  } else if (LOADS && A_SHARED && warp == 1 && elected()) {
+  } else if (A_SHARED && warp == 1 && elected()) {
     load_in_turns<CLUSTER_N>(ring.ready_a, beside, steps, load_a);
-  } else if (LOADS && B_SHARED && warp == 2 && elected()) {
+  } else if (B_SHARED && warp == 2 && elected()) {
     load_in_turns<CLUSTER_M>(ring.ready_b, below, steps, load_b);
   }
 }
-// The same, of C of m by n. Of both operands that are read once one is small.
+// The same, for C of m by n. Where C is one cluster's tile high, B is read once; where it is as wide, A. Where both, one of them is small.
 template <int TILE_M, int B_COLUMNS, class Steps>
 __device__ __forceinline__ void produce(const Ring& ring, const CUtensorMap* map_a, const CUtensorMap* map_b, int first, int below,
                                         int beside, int m, int n, Steps steps) {

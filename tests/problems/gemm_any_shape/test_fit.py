@@ -119,15 +119,33 @@ print(model.choose(plans.Problem((16, 4096, 4096), {found[6]["problem"][-2:]!r})
     assert times[name] < 1.1 * min(time for plan, time in times.items() if plan != "torch")
 
 
-def test_a_problem_measured_twice_has_the_later_plans_at_the_first_clock(fit: ModuleType) -> None:
+def test_a_problem_measured_twice_has_the_mean_of_its_times_at_the_first_clock(
+    fit: ModuleType,
+) -> None:
     place = {"problem": "640x640x640:nn", "dram": 5e6}
-    first = place | {"screen": {"a": 10.0, "b": 20.0}, "finals": {"a": [11.0]}}
-    later = place | {"times": {"a": 5.5, "b": 10.0, "c": 6.0}}
+    first = place | {"screen": {"a": 10.0, "b": 20.0, "e": 30.0}, "finals": {"a": [11.0]}}
+    later = place | {"times": {"a": 5.5, "b": 10.0, "c": 6.0, "e": 18.0}}
     other = later | {"dram": 3e6}  # a GPU of other memory
     assert fit.times([first, later, other]) == {
-        ("640x640x640:nn", 5e6): {"a": 11.0, "b": 20.0, "c": 12.0},
-        ("640x640x640:nn", 3e6): {"a": 5.5, "b": 10.0, "c": 6.0},
+        ("640x640x640:nn", 5e6): {"a": 11.0, "b": 20.0, "c": 12.0, "e": 33.0},
+        ("640x640x640:nn", 3e6): {"a": 5.5, "b": 10.0, "c": 6.0, "e": 18.0},
     }
+
+
+def test_a_sweep_is_judged_by_another_of_the_same_plans(fit: ModuleType) -> None:
+    place = {"problem": "640x640x640:nn", "dram": 5e6}
+    first = place | {"times": {"a": 10.0, "b": 11.0, "c": 1.0}}
+    second = place | {"times": {"a": 12.0, "b": 10.0, "d": 1.0}}
+    third = place | {"times": {"a": 10.0, "b": 12.0}}
+    alone = place | {"dram": 3e6, "times": {"a": 1.0, "b": 2.0}}
+    assert fit.regrets_of_sweeps([first, alone, second, third]) == [pytest.approx(0.2), 0.0]
+
+
+def test_a_row_of_an_unknown_memory_is_named(fit: ModuleType, tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"problem": "8x8x8:nn", "dram": 5e6}, {"problem": "8x8x8:nn"}]
+    path = Path(written(tmp_path / "time.jsonl", rows))
+    with pytest.raises(SystemExit, match=r"time\.jsonl, line 2: no dram"):
+        fit.read(path)
 
 
 def test_no_reported_shape_is_fitted_to(

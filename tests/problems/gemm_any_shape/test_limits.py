@@ -48,3 +48,16 @@ def test_a_kind_has_kernels_of_its_own(limits: ModuleType, monkeypatch: pytest.M
     assert (loads, products) == (f"{whole}_loads", f"{whole}_products")
     assert without_products["PRODUCTS"] == without_loads["LOADS"] == 0
     assert "LOADS" not in without_products
+
+
+def test_products_alone_are_as_many_as_a_product_needs(
+    limits: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits.Part, "run", lambda self, plan, _: (self._kind, plan))
+    problem = limits.Problem((4096, 4096, 4096), "nn")
+    found = limits.without_loads(problem, "bf16", None)
+    assert {kind for kind, _ in found.values()} == {"products"}
+    assert set(found) == {f"products_{plan.name}" for _, plan in found.values()}
+    tiles = {plan.config.name.rpartition("_g")[0] for _, plan in found.values()}
+    assert tiles == set(limits.WITHOUT_LOADS)
+    assert {plan.spread > 0 for _, plan in found.values()} == {True, False}

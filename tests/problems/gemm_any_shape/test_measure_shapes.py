@@ -74,6 +74,24 @@ def test_without_a_worker_that_starts_it_ends_in_one_line(
     assert not (tmp_path / "out" / "avoided.txt").exists()
 
 
+@pytest.mark.parametrize("text", ["4096", "16x16", "16x16x0", "16x16x-1", "axbxc", "1x2x3x4", ""])
+@pytest.mark.parametrize("script", ["measure_shapes", "tune"])
+def test_a_malformed_shape_is_named_in_one_line(
+    module: Callable[[str], ModuleType],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    script: str,
+    text: str,
+) -> None:
+    out = ["--out", "none"] if script == "measure_shapes" else []
+    monkeypatch.setattr(sys, "argv", [f"{script}.py", *out, "--shapes", "8x8x8", text])
+    with pytest.raises(SystemExit) as ended:
+        module(script).main()
+    assert ended.value.code == 2
+    said = f"argument --shapes: {text!r} is no MxNxK, three sizes as in 4096x14336x4096"
+    assert capsys.readouterr().err.splitlines()[-1].endswith(said)
+
+
 def test_the_harness_takes_every_file_that_it_leaves(
     measure: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -103,7 +121,7 @@ def test_plans_alone_give_what_the_fit_reads(
     measuring, plans = module("measuring"), module("plans")
     told: list[str] = []
 
-    def contest(sides: Any, _always: Any, _sets: Any, at: Any, *_: float) -> dict[str, Any]:
+    def contest(sides: Any, _always: Any, _sets: Any, at: Any, _regime: Any) -> dict[str, Any]:
         (ours,) = sides.values()
         for name in ours:
             at(name)
@@ -122,7 +140,9 @@ def test_plans_alone_give_what_the_fit_reads(
     problem = plans.Problem((264, 520, 1032), "tn")
     every = module("model").ranked(problem, 4e6)
     avoided = {every[1].step(problem).name}
-    measuring.Measuring("bf16", Path("none"), avoided).alone(problem, 512, 0.4, 16)
+    measuring.Measuring("bf16", Path("none"), avoided).alone(
+        problem, 512, module("pooled").Regime()
+    )
     row = {"problem": "264x520x1032:tn"} | json.loads(capsys.readouterr().out.removeprefix("ROW "))
     (sample,) = module("fit").samples(module("fit").times([row]))
     left = [plan for plan in every if plan.step(problem).name not in avoided]

@@ -74,7 +74,8 @@ def test_the_choice_is_made_for_the_memory_of_the_gpu(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert module("device").peak_bandwidth() == pytest.approx(module("device").H200, rel=1e-3)
+    assert module("device").peak_bandwidth() == pytest.approx(module("device").H200)
+    assert module("device").highest_clock() == 1980
     monkeypatch.setattr(gpu, "attributes", ATTRIBUTES | {36: 2_619_000, 37: 5120})  # an H100's
     asked = []
     monkeypatch.setattr(multiplier, "choose", lambda *problem: asked.append(problem))

@@ -264,7 +264,7 @@ def test_groups_of_sliced_fill_whole_waves(plans: ModuleType) -> None:
     problem = plans.Problem((37 * 128, 40, 22209), "nt")
     groups = {
         plan.spread
-        for plan in plans.plans(problem, 132)
+        for plan in plans.plans(problem)
         if plan.kernel == "sliced_n64_rr" and plan.units == 1
     }
     assert groups == {1, 3, 7, 10, 14}

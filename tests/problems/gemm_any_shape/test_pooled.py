@@ -51,8 +51,9 @@ def test_both_sides_have_as_many_rounds_and_finals_as_long(
     always = {"torch": "torch", "choice": "choice"}
     told: list[str] = []
     sides = {"library": library, "ours": ours}
-    result = pooled.contest(sides, always, [], told.append, batch_ms)
+    result = pooled.contest(sides, always, [], told.append, pooled.Regime(batch_ms))
     assert result["screen"] == US
+    assert not result["mhz"]
     assert set(result["finals"]) == {"torch", "choice", "lt0", "lt1", "lt2", "a", "b"}
     assert {len(us) for us in result["finals"].values()} == {pooled.FINAL_ROUNDS}
     screened = [min(batch_ms, pooled.SCREEN_MS)] * pooled.SCREEN_ROUNDS
@@ -74,7 +75,7 @@ def test_who_is_twice_as_slow_as_its_side_in_two_long_batches_is_out(
     monkeypatch.setitem(US, "torch", 30.0)
     monkeypatch.setitem(US, "c", 99.0)
     sides = {"library": {"lt0": "lt0", "lt3": "lt3"}, "ours": {n: n for n in ("a", "b", "c", "d")}}
-    result = pooled.contest(sides, {"torch": "torch"}, [], lambda _: None)
+    result = pooled.contest(sides, {"torch": "torch"}, [], lambda _: None, pooled.Regime())
     ran = {name for name, started in Batch.starts.items() if len(started) > 1}
     assert ran == {"torch", "lt0", "a", "b", "c"}
     assert len(Batch.starts["lt3"]) == len(Batch.starts["d"]) == 1
@@ -87,7 +88,27 @@ def test_one_long_batch_leaves_nobody_out(
     """Something else may have run meanwhile."""
     monkeypatch.setattr(Batch, "long", {"a", "b"})
     monkeypatch.setattr(Batch, "lengthen", lambda self, _: {"a": 8.0, "b": 400.0}.get(self._name))
-    contest = pooled.Contest([])
+    contest = pooled.Contest([], pooled.Regime())
     for name in ("a", "b"):
         contest.add(name, name)
     assert contest.slow(["a", "b"]) == {}
+
+
+def test_a_rest_comes_before_each_batch_and_the_clock_is_read_around_it(
+    pooled: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(pooled.time, "sleep", lambda s: done.append(f"rest {s}"))
+    monkeypatch.setattr(Batch, "start", lambda self: done.append(self._name))
+    mhz = iter([1980.0, 1410.0, 1975.0, 1400.0])
+    clocks = SimpleNamespace(
+        mark=lambda end: done.append("end" if end else "begin"), mhz=lambda: next(mhz)
+    )
+    monkeypatch.setattr(pooled.random, "sample", lambda names, _: list(names))
+    contest = pooled.Contest([], pooled.Regime(4.0, 60.0), clocks)
+    for name in ("a", "torch"):
+        contest.add(name, name)
+    contest.rounds(["a", "torch"], 2, lambda _: None)
+    each = [["rest 0.06", "begin", name, "end"] for name in ("a", "torch") * 2]
+    assert done == [step for steps in each for step in steps]
+    assert contest.mhz == {"a": [1980.0, 1975.0], "torch": [1410.0, 1400.0]}

@@ -53,6 +53,7 @@ def timed(module: Callable[[str], ModuleType], params: dict[str, Any]) -> list[d
     shapes = [tuple(map(int, text.split("x"))) for text in params.get("shapes", [])]
     shapes += sets.reported()[::9] if "set" in params else []
     rows, sides = [], params.get("beside", [])
+    compared = [side for side in sides if side != "products"]
     for at, shape in enumerate(shapes):
         layout = params["layouts"][at % len(params["layouts"])]
         found = plans.plans(plans.Problem(shape, layout))
@@ -84,8 +85,10 @@ def timed(module: Callable[[str], ModuleType], params: dict[str, Any]) -> list[d
                 "screen": screen | {"torch": us * 1.2, "lt1": us * 1.1},
                 "finals": {"torch": times(1.2, 16), choice: times(1, 16), "lt1": times(1.1, 16)}
                 | {name: times(1.001, 16) for name in others[-1:]}
-                | {f"{side}_a": times(1.3, 16) for side in sides if side == "triton" or aligned}
-                | {f"{side}_b": times(1.2, 16) for side in sides if side == "triton" or aligned},
+                | {f"{side}_a": times(1.3, 16) for side in compared if side == "triton" or aligned}
+                | {f"{side}_b": times(1.2, 16) for side in compared if side == "triton" or aligned}
+                | ({"products_a": times(0.9, 16)} if "products" in sides else {}),
+                "mhz": {choice: [1500.0] * 16, "lt1": [1600.0] * 16} if "products" in sides else {},
                 "library": "lt1",
                 "cold": {"lt1": times(1.1, 9), choice: times(1, 9)},
                 "waiting": {"plan": choice, "us": times(1.05, 16), "library": times(1.1, 16)},
@@ -140,10 +143,13 @@ def keep(cell: Cell, regions: ModuleType, rows: list[dict[str, Any]]) -> None:
     """State what repro.py does; it imports torch, which has no place here."""
     regions.keep(cell, regions.measured(rows), copies(regions))
     cell.fact("bandwidth", 4.2e12)
+    cell.fact("highest_mhz", 1980.0)
     for name in ("not_reached", "without_choice", "wrong_plans"):
         cell.fact(name, 0)
     for name in ("regret", "worst", "regret_constants", "shapes"):
         cell.fact(f"left_out_{name}", 2.0)
+    for name in ("problems", "regret", "above"):
+        cell.fact(f"swept_{name}", 2.0)
 
 
 def keep_steps(cell: Cell) -> None:
@@ -233,13 +239,14 @@ def test_ratios_are_those_of_the_rows(module: Callable[[str], ModuleType]) -> No
         assert median(metrics["choice"]) == pytest.approx(wanted, rel=0.01)
         assert median(metrics["cold"]) == pytest.approx(110, rel=0.01)
         assert median(metrics["waiting"]) == pytest.approx(110 / 1.05, rel=0.01)
-    assert "over_triton" not in regions.of_group(each)
+    assert not {"over_triton", "products", "mhz"} & set(regions.of_group(each))
     assert "over_cutlass" not in regions.of_group(each)
-    params = {"shapes": ["64x64x64", "63x63x63"], "layouts": ["nn"], "beside": ["triton"]}
-    for row in timed(module, params):
-        assert median(regions.series(row, copies(regions))["over_triton"]) == pytest.approx(
-            120, rel=0.01
-        )
+    params = {"shapes": ["64x64x64", "63x63x63"], "layouts": ["nn"]}
+    for row in timed(module, params | {"beside": ["triton", "products"]}):
+        metrics = regions.series(row, copies(regions))
+        assert median(metrics["over_triton"]) == pytest.approx(120, rel=0.01)
+        assert median(metrics["products"]) == pytest.approx(100 * 1.1 / 0.9, rel=0.01)
+        assert (median(metrics["mhz"]), median(metrics["library_mhz"])) == (1500, 1600)
     groups = regions.groups(rows)
     assert len(groups["all"]) == len(rows)
     assert sum(len(groups[name]) for name in ("NN", "NT", "TN", "TT")) == len(rows)
