@@ -109,16 +109,17 @@ Place = tuple[str, float]
 def apart(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[Place, dict[str, float]]]:
     """Yield a row's place and the µs of its contenders: the finals' medians, else the screen's.
 
-    Without the shapes that are reported.
+    Without the shapes that are reported. Rounded as they are kept, so that the kept times fit the
+    same.
     """
     judged = set(reported())
     for row in rows:
-        if understood(row["problem"]).shape not in judged:
-            finals = {name: median(each) for name, each in row.get("finals", {}).items()}
-            yield (
-                (row["problem"], row["dram"]),
-                row.get("times") or row.get("screen", {}) | finals,
-            )
+        if understood(row["problem"]).shape in judged:
+            continue
+        finals = {name: median(each) for name, each in row.get("finals", {}).items()}
+        timed = row.get("times") or row.get("screen", {}) | finals
+        rounded = {name: float(f"{each:.{KEPT_DIGITS}g}") for name, each in timed.items()}
+        yield (row["problem"], row["dram"]), rounded
 
 
 def times(rows: Iterable[dict[str, Any]]) -> dict[Place, dict[str, float]]:
@@ -341,7 +342,7 @@ def keep(rows: Iterable[dict[str, Any]], measured: Sequence[Sample]) -> None:
     lines = []
     for place, timed in apart(rows):
         named = known.get(place, set()) & timed.keys()
-        by_plan = {name: float(f"{timed[name]:.{KEPT_DIGITS}g}") for name in sorted(named)}
+        by_plan = {name: timed[name] for name in sorted(named)}
         if by_plan:
             name, dram = place
             lines.append(json.dumps({"problem": name, "dram": dram, "times": by_plan}))
