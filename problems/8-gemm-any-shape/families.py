@@ -4,6 +4,7 @@ A layout names how A and B lie, in BLAS's letters: "nn" is A of M by K and B of 
 first place is A of K by M, in the second B of N by K, as ``nn.Linear`` keeps its weight.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,8 @@ LAYOUTS = ("nn", "nt", "tn", "tt")
 BARRIER_BYTES = 8
 NARROW_BOX = 32
 """Columns of a narrow box of rows of k; TMA reads 64 bytes of each."""
+ATOM, SMALL_BOX = 8, 16
+"""Rows of a swizzle atom, with which a box begins; of a box where atoms do not come out even."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +51,9 @@ class Tiling:
         return self.tile_m, self.tile_n, BOX * self.depth
 
     @property
-    def sharing_bytes(self) -> int:
-        """Bytes of a stage's barriers by which blocks load round-robin: see turns.cuh."""
-        turns = self.kernel != "ping_pong"
-        return BARRIER_BYTES * sum(blocks > 1 for blocks in self.cluster) * turns
+    def barriers(self) -> int:
+        """Barriers of a stage: see ring.cuh."""
+        return 2 if self.cluster == (1, 1) else 3
 
     @property
     def leaves_parts(self) -> bool:
@@ -126,15 +128,18 @@ def _filled(tiling: Tiling) -> Tiling:
     """Return a tiling with as many stages, then as many boxes, as shared memory holds.
 
     Tiles of whole boxes of C have two at least: of a single one the next 64 columns wait until TMA
-    has read it. To the others, with narrow boxes of B, a further stage is worth more.
+    has read it. To the others, with narrow boxes of B, and to tiles of 64 rows in clusters of four
+    and more, a further stage is worth more.
     """
     consumers = tiling.consumers
     across = -(-tiling.tile_n // tiling.stored_columns)
     stored = tiling.consumer_m * across if tiling.kernel != "split_k" else 0
     stage = _stage_bytes(tiling, tiling.b_columns(rows_of_k=tiling.padded or not tiling.fine))
     room = MAX_SHARED - consumers * BARRIER_BYTES
-    least = consumers * tiling.box_bytes * min(2 if tiling.tile_n % BOX == 0 else 1, stored)
-    most_stages = MOST_STAGES if tiling.cluster == (1, 1) else MOST_SHARED_STAGES
+    blocks = math.prod(tiling.cluster)
+    two = tiling.tile_n % BOX == 0 and (consumers > 1 or blocks <= 2)
+    least = consumers * tiling.box_bytes * min(2 if two else 1, stored)
+    most_stages = MOST_STAGES if blocks == 1 else MOST_SHARED_STAGES
     stages = min(most_stages[tiling.depth], (room - least) // stage)
     most = (room - stages * stage) // (consumers * tiling.box_bytes)
     boxes = max((n for n in range(1, most + 1) if stored and stored % n == 0), default=0)
@@ -144,8 +149,8 @@ def _filled(tiling: Tiling) -> Tiling:
 
 def _stage_bytes(tiling: Tiling, columns: int) -> int:
     """Return the bytes of a stage and its barriers, of ``columns`` of B in shared memory."""
-    barriers = 2 * BARRIER_BYTES + tiling.sharing_bytes
-    return tiling.depth * (ring_bytes(tiling.tile_m, columns, 1) - 2 * BARRIER_BYTES) + barriers
+    operands = ring_bytes(tiling.tile_m, columns, 1) - 2 * BARRIER_BYTES
+    return tiling.depth * operands + BARRIER_BYTES * tiling.barriers
 
 
 _PAIRS = (2, 1), (1, 2)
@@ -276,7 +281,7 @@ def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
     a_mn, b_mn = layout[0] == "t", layout[1] == "n"
     down, across = tiling.cluster
     columns = tiling.b_columns(rows_of_k=b_mn)
-    split, halves = tiling.kernel == "split_k", tiling.kernel == "ping_pong"
+    split = tiling.kernel == "split_k"
     name = f"{'split' if split else 'stream'}_{tiling.name}_{layout}"
     macros = {
         "A_MN": int(a_mn),
@@ -308,8 +313,8 @@ def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
         persistent=not split,
         maps="ab" if split else "abc",
         box_rows=(
-            _box_rows(a_mn, tiling.tile_m, across if halves else 1, BOX),
-            _box_rows(b_mn, columns, down if halves else 1, tiling.b_box),
+            box_rows(a_mn, tiling.tile_m, across, BOX),
+            box_rows(b_mn, columns, down, tiling.b_box),
             tiling.stored_columns if tiling.swapped else BOX,
         ),
         align=1,
@@ -320,11 +325,11 @@ def tiled(tiling: Tiling, layout: str, *, tma_store: bool) -> Step:
     )
 
 
-def _box_rows(rows_of_k: bool, span: int, parts: int, columns: int) -> int:
+def box_rows(rows_of_k: bool, span: int, parts: int, columns: int) -> int:
     """Return the rows of a box where ``parts`` blocks share an operand: see Part in boxes.cuh.
 
     ``columns``: of a box of rows of k.
     """
     if not rows_of_k:
-        return span // parts
+        return SMALL_BOX if span % (ATOM * parts) else span // parts
     return BOX if span // parts % columns == 0 else BOX // parts

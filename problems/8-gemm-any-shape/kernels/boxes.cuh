@@ -33,11 +33,18 @@ ANYWHERE constexpr int transposed_offset(int thread, int j) {
   return swizzle_128(j * 8 + thread % 8, thread / 32 * 2 + thread % 16 / 8);
 }
 
-// How two blocks of a cluster share an operand's stage of SPAN rows of A or columns of B: each loads one of PARTS parts of them. Rows
-// of k, which lie in boxes of COLUMNS, are shared box by box, or, where their number is odd, by halves of k.
+// How PARTS blocks of a cluster share the loads of an operand's stage, SPAN rows of A or columns of B by 64 k: each loads boxes of it.
+// Rows of k lie in boxes of COLUMNS; they are shared box by box or, where those do not come out even, by parts of k. Others are shared in
+// as many boxes as blocks or, where these would not begin with a swizzle atom, in boxes of 16 rows, of which some blocks load one more.
 template <int MN, int SPAN, int PARTS, int COLUMNS = 64> struct Part {
   static constexpr bool OF_K = MN && SPAN / PARTS % COLUMNS != 0;
-  static constexpr int WIDE = OF_K ? SPAN : SPAN / PARTS, DEEP = OF_K ? 64 / PARTS : 64;
-  static_assert(!MN || WIDE % COLUMNS == 0, "rows of k are loaded in whole boxes");
-  static_assert(WIDE % 8 == 0 && DEEP % 8 == 0 && (MN || WIDE <= 256), "a box begins with a swizzle atom");
+  static constexpr int DEEP = OF_K ? 64 / PARTS : 64;                                // k of a box
+  static constexpr int WIDE = MN ? COLUMNS : SPAN % (8 * PARTS) ? 16 : SPAN / PARTS; // rows of A or columns of B
+  static constexpr int TURNS = OF_K ? SPAN / WIDE : ceil_div(SPAN / WIDE, PARTS);    // boxes that a block loads, or one fewer
+  static_assert(SPAN % WIDE == 0 && DEEP % 8 == 0 && (MN || WIDE <= 256));
+  // Where the box that a block loads in a turn begins. Beyond SPAN: it loads none.
+  ANYWHERE static constexpr int first(int part, int turn) { return (OF_K ? turn : turn * PARTS + part) * WIDE; }
+  ANYWHERE static constexpr int first_k(int part) { return OF_K ? part * DEEP : 0; }
+  // The same in bytes from the stage's begin.
+  ANYWHERE static constexpr int offset(int part, int turn) { return first(part, turn) * 128 + first_k(part) * (COLUMNS * 2); }
 };

@@ -13,7 +13,7 @@
 // Protocol: stream_k's. A block's ring is its own again once it has multiplied its last stage: all that others load there it has
 // waited for. The last wait keeps every block there until its sums have been read.
 #include "chunk.cuh"
-#include "turns.cuh"
+#include "ring.cuh"
 #include "work.cuh"
 
 constexpr int CONSUMER_ROWS = 64 * CONSUMER_M, TILE_M = CONSUMERS * CONSUMER_ROWS;
@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   else __syncthreads();
 
   if (warpgroup == 0) { // producer
-    if constexpr (MOVE_REGISTERS) registers_give<LOADER_REGISTERS>();
+    registers_give<LOADER_REGISTERS>();
     const auto each_step = [&](auto visit) {
       for (int step = begin; step < end; ++step) visit(at, step * STAGE_K);
     };
@@ -66,11 +66,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     cluster_sync();
     cluster_arrive();
   } else { // consumers
-    if constexpr (MOVE_REGISTERS) registers_take<REGISTERS>();
+    registers_take<REGISTERS>();
     const int consumer = CONSUMERS > 1 ? warpgroup - 1 : 0, thread = threadIdx.x % 128;
-    const auto release = [&](int which) {
-      if (thread == 0) barrier_arrive(ring.empty + 8 * which);
-    };
+    const uint32_t released = released_by(ring, first_sharer, sharer % CLUSTER_M, sharer / CLUSTER_M);
     float sums[CONSUMER_M][COUNT];
     const uint64_t first_a = descriptor_of<A_MN>(stages + bytes_to<A_MN>(consumer * CONSUMER_ROWS), 0);
     const uint64_t first_b = descriptor_of<B_MN, B_BOX>(stages + A_BYTES, 0);
@@ -84,9 +82,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       if (++stage == STAGES) stage = 0, phase ^= 1;
       full_yet = barrier_test(ring.full + 8 * stage, phase);
       wgmma_wait<1>();
-      if (step > begin) release(stage_before(stage, 2));
+      if (step > begin) release(released, stage_before(stage, 2));
     }
     wgmma_wait<0>();
+    if (end > begin) release(released, stage_before(stage, 1));
 #pragma unroll
     for (int j = 0; j < CONSUMER_M; ++j) accumulators_ready(sums[j]);
     asm volatile("bar.sync 1, %0;" ::"n"(ADDING) : "memory"); // all consumers have multiplied their last stage

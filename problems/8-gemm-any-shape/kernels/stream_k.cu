@@ -16,9 +16,9 @@
 //   LOADS, PRODUCTS  0: after the first of each stage none are loaded, or none are made, so that C is wrong, to time the others alone
 //                    (limits.py)
 //
-// Protocol: h7's, but what blocks share they load in turns (turns.cuh).
+// Protocol: h7's, for clusters of up to eight blocks (ring.cuh).
+#include "ring.cuh"
 #include "store.cuh"
-#include "turns.cuh"
 #include "work.cuh"
 
 #ifndef PRODUCTS
@@ -68,7 +68,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
   else __syncthreads();
 
   if (warpgroup == 0) { // producer
-    if constexpr (MOVE_REGISTERS) registers_give<LOADER_REGISTERS>();
+    registers_give<LOADER_REGISTERS>();
     const auto each_step = [&](auto visit) {
       bool backwards = false;
       Walk walk(tiles, spread, steps, unit, units);
@@ -82,12 +82,10 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
     produce<TILE_M, B_COLUMNS>(ring, &map_a, &map_b, 0, rank % CLUSTER_M, rank / CLUSTER_M, m, n, each_step);
     if constexpr (CLUSTER > 1) cluster_arrive();
   } else { // consumers
-    if constexpr (MOVE_REGISTERS) registers_take<REGISTERS>();
+    registers_take<REGISTERS>();
     const int consumer = CONSUMERS > 1 ? warpgroup - 1 : 0, thread = threadIdx.x % 128;
     const bool leader = thread == 0;
-    const auto release = [&](int which) {
-      if (leader) barrier_arrive(ring.empty + 8 * which);
-    };
+    const uint32_t released = released_by(ring, 0, rank % CLUSTER_M, rank / CLUSTER_M);
     const uint64_t first_a = descriptor_of<A_MN>(stages + bytes_to<A_MN>(consumer * CONSUMER_ROWS), 0);
     const uint64_t first_b = descriptor_of<B_MN, B_BOX>(stages + A_BYTES, 0);
     int stage = 0;
@@ -107,7 +105,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         if (!full_yet) {
           if (FEW_STAGES && held) {
             wgmma_wait<0>();
-            release(stage_before(stage, 1));
+            release(released, stage_before(stage, 1));
             held = false;
           }
           barrier_wait(ring.full + 8 * stage, phase);
@@ -117,11 +115,11 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THR
         full_yet = barrier_test(ring.full + 8 * stage, phase);
         if constexpr (FEW_STAGES) full_yet = __all_sync(~0u, full_yet); // a warp waits for its products as one
         wgmma_wait<IN_FLIGHT>();
-        if (FEW_STAGES ? held : step - piece.begin >= IN_FLIGHT) release(stage_before(stage, IN_FLIGHT + 1));
+        if (FEW_STAGES ? held : step - piece.begin >= IN_FLIGHT) release(released, stage_before(stage, IN_FLIGHT + 1));
         held = true;
       }
       wgmma_wait<0>();
-      for (int i = FEW_STAGES ? held : min(IN_FLIGHT, piece.end - piece.begin); i > 0; --i) release(stage_before(stage, i));
+      for (int i = FEW_STAGES ? held : min(IN_FLIGHT, piece.end - piece.begin); i > 0; --i) release(released, stage_before(stage, i));
 #pragma unroll
       for (int j = 0; j < CONSUMER_M; ++j) accumulators_ready(sums[j]);
       if (CLUSTER > 1 && next.end == 0) cluster_arrive(); // nothing more comes from other blocks

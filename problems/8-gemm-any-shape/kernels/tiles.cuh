@@ -1,13 +1,12 @@
-// What stream_k, split_k and ping_pong share: where a block's tile lies, how C is stored without TMA; and what ping_pong alone has, how the
-// ring begins and how two blocks load halves of a stage.
+// What stream_k, split_k and ping_pong share: where a block's tile lies, how C is stored without TMA.
 #pragma once
 #include "boxes.cuh"
 #include "cluster.cuh"
 #include "pipeline.cuh"
 
-// What the producer gives to the consumers: 56 + 2 * 224 = 3 * 168, and 32 + 3 * 160 = 4 * 128, as many as a thread begins with.
-constexpr bool MOVE_REGISTERS = CONSUMERS > 1;
-constexpr int LOADER_REGISTERS = CONSUMERS == 2 ? 56 : 32, REGISTERS = CONSUMERS == 2 ? 224 : 160;
+// What the producer gives to the consumers: 56 + 2 * 224 = 3 * 168, and 32 + 3 * 160 = 4 * 128, as many as a thread begins with. A single
+// consumer has enough, but only in code behind setmaxnreg does the compiler keep its loop's counters in uniform registers.
+constexpr int LOADER_REGISTERS = CONSUMERS <= 2 ? 56 : 32, REGISTERS = CONSUMERS == 1 ? 200 : CONSUMERS == 2 ? 224 : 160;
 
 struct Place {
   int row, column; // of a block's tile, in elements
@@ -17,36 +16,11 @@ template <int TILE_M> __device__ __forceinline__ Place place(int tile, int m, in
   const int below = rank % CLUSTER_M, beside = rank / CLUSTER_M;
   return Place{(t.row * CLUSTER_M + below) * TILE_M, (t.column * CLUSTER_N + beside) * TILE_N};
 }
-// One thread: fetches both maps, sets the barriers of the ring. `releases`: arrivals that empty a stage.
-__device__ __forceinline__ void prepare_ring(const CUtensorMap* a, const CUtensorMap* b, uint32_t full, uint32_t empty,
-                                             int releases) {
-  prefetch_map(a);
-  prefetch_map(b);
-  for (int i = 0; i < STAGES; ++i) {
-    barrier_init(full + 8 * i, 1);
-    barrier_init(empty + 8 * i, releases);
-  }
-}
 // Waits until the barriers of all blocks of the cluster are set, which `barrier_init_fence` made visible. Nothing else has to be, and
 // a release as in cluster_sync would wait for all earlier accesses.
 __device__ __forceinline__ void cluster_start() {
   cluster_arrive();
   cluster_wait();
-}
-// Part `which` of an operand's stage, to all blocks in `blocks`. `along`: the stage's first row of A or column of B. COLUMNS: of a box of
-// rows of k.
-template <int MN, int SPAN, int PARTS, int COLUMNS = 64>
-__device__ __forceinline__ void load_part(uint32_t to, const CUtensorMap* map, uint32_t barrier, int along, int k0, int which,
-                                          uint16_t blocks) {
-  using P = Part<MN, SPAN, PARTS, COLUMNS>;
-  const int part = PARTS > 1 ? which : 0, first = P::OF_K ? 0 : part * P::WIDE, deep = P::OF_K ? part * P::DEEP : 0;
-#pragma unroll
-  for (int i = 0; i < (MN ? P::WIDE / COLUMNS : 1); ++i) {
-    const int x = MN ? along + first + i * COLUMNS : k0, y = MN ? k0 + deep : along + first;
-    const uint32_t box = to + (MN ? (first / COLUMNS + i) * (COLUMNS * 128) + deep * (COLUMNS * 2) : first * 128);
-    if (PARTS > 1) tma_load_multicast(box, map, barrier, x, y, blocks);
-    else tma_load(box, map, barrier, x, y);
-  }
 }
 // The sums of 64 rows by WIDE columns, from accumulator `first` on, into a box of rows of WIDE elements.
 template <int WIDE, int COUNT> __device__ __forceinline__ void store_plain(const float (&d)[COUNT], int first, uint32_t box) {

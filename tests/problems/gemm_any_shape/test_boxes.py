@@ -4,6 +4,8 @@ kernels/boxes.cuh, compiled for the CPU, against the hardware's rules in tests/s
 """
 
 import ctypes
+from collections.abc import Callable
+from types import ModuleType
 
 import pytest
 
@@ -11,9 +13,32 @@ from tests.support import smem
 from tests.support.hgemm import compiled_header
 
 BASE = 0x8400
+SHARED = (
+    *((0, span, parts, 64) for span in (64, 112, 128, 192, 208, 256) for parts in (1, 2, 4)),
+    *((1, span, parts, 64) for span in (64, 128, 192) for parts in (1, 2, 4)),
+    *((1, span, parts, 32) for span in (96, 160) for parts in (1, 2, 4)),
+)
+"""Operands' stages: 1 with rows of k, rows of A or columns of B, blocks that share it, columns of a
+box of rows of k."""
+CASES = "".join(
+    f"case {which}: return share<{mn}, {span}, {parts}, {columns}>(part, turn, found);"
+    for which, (mn, span, parts, columns) in enumerate(SHARED)
+)
 EXPORTS = """
 #include "boxes.cuh"
+// Of a part and a turn: first row or column, first k, bytes to there; rows or columns and k of a
+// box. Returns the turns.
+template <int MN, int SPAN, int PARTS, int COLUMNS> int share(int part, int turn, int* found) {
+  using P = Part<MN, SPAN, PARTS, COLUMNS>;
+  found[0] = P::first(part, turn), found[1] = P::first_k(part), found[2] = P::offset(part, turn);
+  found[3] = P::WIDE, found[4] = P::DEEP;
+  return P::TURNS;
+}
 extern "C" {
+int c_share(int which, int part, int turn, int* found) {
+  switch (which) { CASES }
+  return 0;
+}
 uint64_t c_narrow_16(uint32_t tile, int k) { return narrow_descriptor<16>(tile, k); }
 uint64_t c_narrow_32(uint32_t tile, int k) { return narrow_descriptor<32>(tile, k); }
 uint64_t c_descriptor_32(uint32_t tile, int k) { return descriptor_of<1, 32>(tile, k); }
@@ -26,18 +51,15 @@ int c_plain_56(int thread, int j) { return plain_offset<56>(thread, j); }
 int c_plain_72(int thread, int j) { return plain_offset<72>(thread, j); }
 int c_plain_88(int thread, int j) { return plain_offset<88>(thread, j); }
 int c_plain_104(int thread, int j) { return plain_offset<104>(thread, j); }
-int c_wide_96() { return Part<1, 192, 2>::WIDE; }
-int c_deep_96() { return Part<1, 192, 2>::DEEP; }
-int c_wide_64() { return Part<1, 128, 2>::WIDE; }
-int c_deep_64() { return Part<1, 128, 2>::DEEP; }
-int c_wide_k() { return Part<0, 112, 2>::WIDE; }
 }
 """
 
 
 @pytest.fixture(scope="module")
 def boxes(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    loaded = compiled_header(tmp_path_factory.mktemp("boxes"), "boxes.cuh", EXPORTS)
+    loaded = compiled_header(
+        tmp_path_factory.mktemp("boxes"), "boxes.cuh", EXPORTS.replace("CASES", CASES)
+    )
     for name in ("narrow_16", "narrow_32", "descriptor_32", "descriptor_64"):
         getattr(loaded, f"c_{name}").restype = ctypes.c_uint64
     return loaded
@@ -129,10 +151,45 @@ def _stored(warp: int, j: int) -> dict[tuple[int, int], tuple[int, int, int]]:
     }
 
 
-def test_blocks_share_rows_of_k_by_boxes_or_by_halves_of_k(boxes: ctypes.CDLL) -> None:
-    assert (boxes.c_wide_64(), boxes.c_deep_64()) == (64, 64)
-    assert (boxes.c_wide_96(), boxes.c_deep_96()) == (192, 32)
-    assert boxes.c_wide_k() == 56
-    whole = smem.tma_box(BASE, 64, 64)
-    half = smem.tma_box(BASE + 32 * 128, 32, 64)  # the second half of k of a box
-    assert all(whole[row + 32, column] == address for (row, column), address in half.items())
+@pytest.mark.parametrize("which", range(len(SHARED)))
+def test_blocks_that_share_load_each_byte_once(
+    module: Callable[[str], ModuleType], boxes: ctypes.CDLL, which: int
+) -> None:
+    """All to where a single block would load it; the driver is told of boxes of the same size."""
+    mn, span, parts, columns = SHARED[which]
+    found = (ctypes.c_int * 5)()
+    arrived: dict[tuple[int, int], int] = {}
+    counts = []
+    for part in range(parts):
+        turns = boxes.c_share(which, part, 0, found)
+        count = 0
+        for turn in range(turns):
+            boxes.c_share(which, part, turn, found)
+            first, first_k, offset, wide, deep = found
+            if first >= span:
+                continue
+            count += 1
+            rows, across = (deep, wide) if mn else (wide, deep)
+            assert rows == module("families").box_rows(bool(mn), span, parts, columns)
+            for (row, column), address in smem.tma_box(
+                BASE + offset, rows, across, 2 * across
+            ).items():
+                place = (first + column, first_k + row) if mn else (first + row, column)
+                assert place not in arrived
+                arrived[place] = address
+        counts.append(count)
+    assert max(counts) - min(counts) <= 1
+    assert arrived == _whole(mn, span, columns)
+
+
+def _whole(mn: int, span: int, columns: int) -> dict[tuple[int, int], int]:
+    """Return where a lone block loads each row of A or column of B and k of a stage."""
+    if not mn:
+        return smem.tma_box(BASE, span, 64)
+    return {
+        (first + column, k): address
+        for first in range(0, span, columns)
+        for (k, column), address in smem.tma_box(
+            BASE + first * 128, 64, columns, 2 * columns
+        ).items()
+    }
