@@ -28,6 +28,7 @@ from measuring import describe, understood
 from model import Constants, us
 from plans import Plan, Problem, plans
 from shape_sets import reported
+from summary import timed_us
 from trees import Forest, Tree
 
 HERE = Path(__file__).parent
@@ -107,17 +108,15 @@ Place = tuple[str, float]
 
 
 def apart(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[Place, dict[str, float]]]:
-    """Yield a row's place and the µs of its contenders: the finals' medians, else the screen's.
+    """Yield a row's place and the µs of its contenders, without the shapes that are reported.
 
-    Without the shapes that are reported. Rounded as they are kept, so that the kept times fit the
-    same.
+    Rounded as they are kept, so that the kept times fit the same.
     """
     judged = set(reported())
     for row in rows:
         if understood(row["problem"]).shape in judged:
             continue
-        finals = {name: median(each) for name, each in row.get("finals", {}).items()}
-        timed = row.get("times") or row.get("screen", {}) | finals
+        timed = row.get("times") or timed_us(row)
         rounded = {name: float(f"{each:.{KEPT_DIGITS}g}") for name, each in timed.items()}
         yield (row["problem"], row["dram"]), rounded
 
@@ -144,7 +143,7 @@ def regrets_of_sweeps(rows: Iterable[dict[str, Any]]) -> list[float]:
     """Return how much slower the fastest plan of a first row is than a second row's fastest.
 
     By the second row's times, of the plans of both. The rows are of one problem, measured twice,
-    on GPUs of one bandwidth: a sweep is no better informed than this of another such GPU.
+    on one GPU or on two of one bandwidth: no choice can be better informed than by such a sweep.
     """
     first: dict[Place, dict[str, float]] = {}
     values = []
@@ -310,7 +309,6 @@ def validation(
     if swept:
         found["swept_problems"] = len(swept)
         found["swept_regret"] = 100 * sum(swept) / len(swept)
-        found["swept_worst"] = 100 * max(swept)
         found["swept_above"] = 100 * sum(value > MOST_REGRET for value in swept) / len(swept)
     return found
 
@@ -363,7 +361,7 @@ def main() -> int:
     if not measured:
         parser.error("no times there")
     swept = regrets_of_sweeps(rows)
-    print("by another GPU's sweep:    ", told(swept))
+    print("by another sweep:          ", told(swept))
     begin = Constants()
     by = fitted([sample.fastest for sample in measured], begin)
     forest = grown(by, measured)

@@ -17,7 +17,7 @@ from measuring import understood
 from plans import Plan, Problem, as_read, plans
 from shape_sets import multiple_of
 from slicings import Slicing
-from summary import BESIDE, PRODUCTS, is_library, ours_us, regret, side_beside
+from summary import BESIDE, PRODUCTS, is_library, ours_us, regret, side_beside, timed_us
 
 Row = dict[str, Any]
 Series = list[float]
@@ -206,9 +206,8 @@ def gains(rows: Sequence[Row]) -> Iterator[tuple[str, float, str]]:
 
 
 def _timed(row: Row) -> tuple[Problem, list[tuple[Plan, float]]]:
-    """Return a row's problem, and the µs of its plans: the finals' medians, else the screen's."""
-    named = row["screen"] | {name: median(us) for name, us in row["finals"].items()}
-    problem = understood(row["problem"])
+    """Return a row's problem, and the µs of its plans."""
+    named, problem = timed_us(row), understood(row["problem"])
     return problem, [(plan, named[plan.name]) for plan in plans(problem) if plan.name in named]
 
 

@@ -16,6 +16,12 @@ BESIDE = ("triton", "cutlass", PRODUCTS)
 """Further sides of the contest; the names of their contenders begin so."""
 
 
+def timed_us(row: dict[str, Any]) -> dict[str, float]:
+    """Return the µs of a row's contenders: the finals' medians, else the screen's."""
+    finals = {name: median(each) for name, each in row.get("finals", {}).items()}
+    return row.get("screen", {}) | finals
+
+
 def library_us(row: dict[str, Any], column: str = "finals") -> float:
     """Return the time of the fastest of torch.mm and cuBLASLt's candidates."""
     return min(median(us) for name, us in row[column].items() if is_library(name))
