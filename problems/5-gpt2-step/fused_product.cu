@@ -98,6 +98,33 @@ __device__ __forceinline__ void store_column_sums(float (&columns)[16], float* t
   *reinterpret_cast<float2*>(to + column) = make_float2(columns[0], columns[1]);
 }
 
+// One thread: fetches both maps, sets the barriers of the ring. `releases`: arrivals that empty a stage.
+__device__ __forceinline__ void prepare_ring(const CUtensorMap* a, const CUtensorMap* b, uint32_t full, uint32_t empty,
+                                             int releases) {
+  prefetch_map(a);
+  prefetch_map(b);
+  for (int i = 0; i < STAGES; ++i) {
+    barrier_init(full + 8 * i, 1);
+    barrier_init(empty + 8 * i, releases);
+  }
+}
+// Half `which` of an operand's stage, or all of it where PARTS is 1, to all blocks in `blocks`: of rows of k in boxes of 64 columns half of
+// the boxes, or, of an odd number, half of the k. `along`: the stage's first row of A or column of B.
+template <int MN, int SPAN, int PARTS>
+__device__ __forceinline__ void load_part(uint32_t to, const CUtensorMap* map, uint32_t barrier, int along, int k0, int which,
+                                          uint16_t blocks) {
+  constexpr bool OF_K = MN && SPAN / PARTS % 64 != 0;
+  constexpr int WIDE = OF_K ? SPAN : SPAN / PARTS, DEEP = OF_K ? 64 / PARTS : 64;
+  const int part = PARTS > 1 ? which : 0, first = OF_K ? 0 : part * WIDE, deep = OF_K ? part * DEEP : 0;
+#pragma unroll
+  for (int i = 0; i < (MN ? WIDE / 64 : 1); ++i) {
+    const int x = MN ? along + first + i * 64 : k0, y = MN ? k0 + deep : along + first;
+    const uint32_t box = to + (MN ? (first / 64 + i) * (64 * 128) + deep * (64 * 2) : first * 128);
+    if (PARTS > 1) tma_load_multicast(box, map, barrier, x, y, blocks);
+    else tma_load(box, map, barrier, x, y);
+  }
+}
+
 // parts: [4 for each TILE_M rows, n]; each warp of a consumer leaves a row.
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
     fused_product(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,

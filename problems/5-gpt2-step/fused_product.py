@@ -30,11 +30,12 @@ def step(epilogue: int, layout: str) -> Step:
     """Return what to build; ``layout``: how A and B lie, "nt" or "nn" (see families.py)."""
     base = tiled(TILINGS[epilogue], layout, tma_store=True)
     boxes = _TILING.consumers * _TILING.store_boxes
+    spare = base.stages * (TILINGS[epilogue].barriers - 2)  # the ring here has two a stage
     return replace(
         base,
         name=f"fused_product_{epilogue}_{layout}",
         source="fused_product",
-        shared_bytes=base.shared_bytes + _BARRIER_BYTES * boxes,
+        shared_bytes=base.shared_bytes + _BARRIER_BYTES * (boxes - spare),
         macros=base.macros | {"EPILOGUE": epilogue},
         evenly=True,
     )
