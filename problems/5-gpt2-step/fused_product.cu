@@ -24,6 +24,33 @@ static_assert(CONSUMER_M * TILE_N <= 384, "a consumer's sums have to fit in its 
 static_assert(CLUSTER == 1 || CLUSTER == 2, "in larger clusters all blocks would not be peers");
 static_assert(STORE_BOXES >= 2 && STORE_BOXES % 2 == 0 && STORE_BOXES <= BOXES && STAGES >= 2 && SHARED_BYTES <= 232448);
 
+// One thread: fetches both maps, sets the barriers of the ring. `releases`: arrivals that empty a stage.
+__device__ __forceinline__ void prepare_ring(const CUtensorMap* a, const CUtensorMap* b, uint32_t full, uint32_t empty,
+                                             int releases) {
+  prefetch_map(a);
+  prefetch_map(b);
+  for (int i = 0; i < STAGES; ++i) {
+    barrier_init(full + 8 * i, 1);
+    barrier_init(empty + 8 * i, releases);
+  }
+}
+// Half `which` of an operand's stage, or all of it where PARTS is 1, to all blocks in `blocks`: of rows of k in boxes of 64 columns half of
+// the boxes, or, of an odd number, half of the k. `along`: the stage's first row of A or column of B.
+template <int MN, int SPAN, int PARTS>
+__device__ __forceinline__ void load_part(uint32_t to, const CUtensorMap* map, uint32_t barrier, int along, int k0, int which,
+                                          uint16_t blocks) {
+  constexpr bool OF_K = MN && SPAN / PARTS % 64 != 0;
+  constexpr int WIDE = OF_K ? SPAN : SPAN / PARTS, DEEP = OF_K ? 64 / PARTS : 64;
+  const int part = PARTS > 1 ? which : 0, first = OF_K ? 0 : part * WIDE, deep = OF_K ? part * DEEP : 0;
+#pragma unroll
+  for (int i = 0; i < (MN ? WIDE / 64 : 1); ++i) {
+    const int x = MN ? along + first + i * 64 : k0, y = MN ? k0 + deep : along + first;
+    const uint32_t box = to + (MN ? (first / 64 + i) * (64 * 128) + deep * (64 * 2) : first * 128);
+    if (PARTS > 1) tma_load_multicast(box, map, barrier, x, y, blocks);
+    else tma_load(box, map, barrier, x, y);
+  }
+}
+
 // GELU by tanh is u sigmoid(2z), with 2z = TWICE_ROOT u (1 + CUBIC u^2): see gelu_kernel.py.
 constexpr float TWICE_ROOT = 1.5957691216057308f, CUBIC = 0.044715f, LOG2_E = 1.4426950408889634f;
 __device__ __forceinline__ float share(float u) {
@@ -96,33 +123,6 @@ __device__ __forceinline__ void store_column_sums(float (&columns)[16], float* t
   exchange<4>(columns);
   const int lane = threadIdx.x % 32, column = (lane & 16) * 2 + (lane & 8) * 2 + (lane & 4) * 2 + lane % 4 * 2;
   *reinterpret_cast<float2*>(to + column) = make_float2(columns[0], columns[1]);
-}
-
-// One thread: fetches both maps, sets the barriers of the ring. `releases`: arrivals that empty a stage.
-__device__ __forceinline__ void prepare_ring(const CUtensorMap* a, const CUtensorMap* b, uint32_t full, uint32_t empty,
-                                             int releases) {
-  prefetch_map(a);
-  prefetch_map(b);
-  for (int i = 0; i < STAGES; ++i) {
-    barrier_init(full + 8 * i, 1);
-    barrier_init(empty + 8 * i, releases);
-  }
-}
-// Half `which` of an operand's stage, or all of it where PARTS is 1, to all blocks in `blocks`: of rows of k in boxes of 64 columns half of
-// the boxes, or, of an odd number, half of the k. `along`: the stage's first row of A or column of B.
-template <int MN, int SPAN, int PARTS>
-__device__ __forceinline__ void load_part(uint32_t to, const CUtensorMap* map, uint32_t barrier, int along, int k0, int which,
-                                          uint16_t blocks) {
-  constexpr bool OF_K = MN && SPAN / PARTS % 64 != 0;
-  constexpr int WIDE = OF_K ? SPAN : SPAN / PARTS, DEEP = OF_K ? 64 / PARTS : 64;
-  const int part = PARTS > 1 ? which : 0, first = OF_K ? 0 : part * WIDE, deep = OF_K ? part * DEEP : 0;
-#pragma unroll
-  for (int i = 0; i < (MN ? WIDE / 64 : 1); ++i) {
-    const int x = MN ? along + first + i * 64 : k0, y = MN ? k0 + deep : along + first;
-    const uint32_t box = to + (MN ? (first / 64 + i) * (64 * 128) + deep * (64 * 2) : first * 128);
-    if (PARTS > 1) tma_load_multicast(box, map, barrier, x, y, blocks);
-    else tma_load(box, map, barrier, x, y);
-  }
 }
 
 // parts: [4 for each TILE_M rows, n]; each warp of a consumer leaves a row.
