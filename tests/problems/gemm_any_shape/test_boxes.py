@@ -157,6 +157,7 @@ def test_blocks_that_share_load_each_byte_once(
 ) -> None:
     """All to where a single block would load it; the driver is told of boxes of the same size."""
     mn, span, parts, columns = SHARED[which]
+    box_rows = module("families").box_rows(bool(mn), span, parts, columns)
     found = (ctypes.c_int * 5)()
     arrived: dict[tuple[int, int], int] = {}
     counts = []
@@ -170,7 +171,7 @@ def test_blocks_that_share_load_each_byte_once(
                 continue
             count += 1
             rows, across = (deep, wide) if mn else (wide, deep)
-            assert rows == module("families").box_rows(bool(mn), span, parts, columns)
+            assert rows == box_rows
             for (row, column), address in smem.tma_box(
                 BASE + offset, rows, across, 2 * across
             ).items():
