@@ -63,7 +63,7 @@ CONFIGS = (
     Config(128, 256, 64, (2, 1), stream_k=True),
     Config(128, 128, 64, (2, 1), stream_k=True),
 )
-"""Large tiles for large C, small ones for few rows; consumers of 64 rows each take turns."""
+"""Large tiles for large C, small ones for few rows; two consumers of 64 rows each alternate."""
 
 
 def build(config: Config, layout: str, element: str, folder: Path = CACHE) -> Path:

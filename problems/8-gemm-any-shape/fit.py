@@ -24,9 +24,8 @@ import model
 import trees
 from demand import Demand, demand
 from features import features
-from measuring import describe, understood
 from model import Constants, us
-from plans import Plan, Problem, plans
+from plans import Plan, Problem, describe, plans, understood
 from shape_sets import reported
 from summary import timed_us
 from trees import Forest, Tree

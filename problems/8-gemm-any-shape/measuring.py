@@ -1,7 +1,6 @@
 """Check and time one problem's contenders: ours, every candidate of cuBLASLt, torch.mm."""
 
 import json
-import re
 import sys
 import time
 from argparse import ArgumentTypeError
@@ -15,8 +14,8 @@ from cublaslt_pool import Pool
 from device import peak_bandwidth
 from general import Library
 from ladder import Run, Shape, prepare, product
-from model import choose, ranked
-from plans import Plan, Problem
+from model import ranked
+from plans import Plan, Problem, describe, understood
 from pool import GUARD, OperandPool, Operands
 from pooled import CLOCKED_MS, COLD_ROUNDS, Regime, cold, contest
 from summary import PRODUCTS
@@ -88,11 +87,12 @@ class Measuring:
         """Time a problem's contenders and emit a row; wrong contenders are left out."""
         place, phases = describe(problem), Phases()
         reference = Reference(self._pool, problem)
-        ours, errors, plans = self._right(problem, reference, most)
+        ranking = ranked(problem, self._dram)
+        ours, errors, plans = self._right(problem, reference, ranking[:most])
         phases.end("check")
         sets = self._pool.sets(problem)
         always: dict[str, Run] = {"torch": torch_product(problem)}
-        chosen = choose(problem, self._dram)
+        chosen = ranking[0]
         if chosen.name in ours:
             always[chosen.name] = ours[chosen.name]
         at(f"{place} library heuristic")
@@ -157,13 +157,13 @@ class Measuring:
         )
 
     def _right(
-        self, problem: Problem, reference: "Reference", most: int
+        self, problem: Problem, reference: "Reference", contenders: Sequence[Plan]
     ) -> tuple[dict[str, Run], dict[str, Any], dict[str, Plan]]:
-        """Return the plans whose product is right, and the errors of all."""
+        """Return the contenders whose product is right, and the errors of all."""
         ours: dict[str, Run] = {}
         errors: dict[str, Any] = {}
         plans: dict[str, Plan] = {}
-        for plan in ranked(problem, self._dram)[:most]:
+        for plan in contenders:
             step = plan.step(problem).name
             if step in self._avoided:
                 continue
@@ -278,21 +278,6 @@ def torch_product(problem: Problem) -> Run:
         product(*oriented(problem, a, b), c)
 
     return run
-
-
-def describe(problem: Problem) -> str:
-    """Return shape and layout without a space."""
-    return "x".join(map(str, problem.shape)) + f":{problem.layout}"
-
-
-def understood(text: str) -> Problem:
-    """Return the problem that ``describe`` wrote, or that of a shape alone; else ``ValueError``."""
-    sizes, _, layout = text.partition(":")
-    found = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)x([1-9]\d*)", sizes, re.ASCII)
-    if not found:
-        raise ValueError(f"{text!r} is no MxNxK, three sizes as in 4096x14336x4096")
-    m, n, k = map(int, found.groups())
-    return Problem((m, n, k), layout or "nn")
 
 
 def shape_argument(text: str) -> Shape:

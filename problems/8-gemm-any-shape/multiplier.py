@@ -12,7 +12,7 @@ from device import peak_bandwidth
 from general import Library, Workspace, enter_context
 from ladder import MAX_BOUND, Launch
 from model import choose
-from plans import CHUNK, Plan, Problem, plans
+from plans import CHUNK, Plan, Problem, describe, plans
 
 TUNED = Path(__file__).parent / "tuned.json"
 
@@ -82,7 +82,7 @@ class Multiplier:
 
 def key(problem: Problem, element: str) -> str:
     """Return the name under which a measured choice is kept."""
-    return f"{'x'.join(map(str, problem.shape))}:{problem.layout}:{element}"
+    return f"{describe(problem)}:{element}"
 
 
 def tuned(gpu: str) -> dict[str, str]:

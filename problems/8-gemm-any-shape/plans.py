@@ -1,6 +1,7 @@
 """The ways to compute a product of any shape and layout: kernel, tile, cut of K, copies."""
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -70,6 +71,26 @@ class Problem:
             for based, (rows, columns) in zip(self.based, self.stored, strict=True)
         )
         return a, b, c and self.shape[1] % CHUNK == 0
+
+
+def mnk(shape: Shape) -> str:
+    """Return MxNxK."""
+    return "x".join(map(str, shape))
+
+
+def describe(problem: Problem) -> str:
+    """Return shape and layout without a space."""
+    return f"{mnk(problem.shape)}:{problem.layout}"
+
+
+def understood(text: str) -> Problem:
+    """Return the problem that ``describe`` wrote, or that of a shape alone; else ``ValueError``."""
+    shape, _, layout = text.partition(":")
+    found = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)x([1-9]\d*)", shape, re.ASCII)
+    if not found:
+        raise ValueError(f"{text!r} is no MxNxK, three sizes as in 4096x14336x4096")
+    m, n, k = map(int, found.groups())
+    return Problem((m, n, k), layout or "nn")
 
 
 def as_read(problem: Problem) -> Problem:

@@ -13,8 +13,7 @@ from typing import Any
 from copies import Copies
 from families import LAYOUTS, Tiling
 from ladder import ELEMENT_BYTES
-from measuring import understood
-from plans import Plan, Problem, as_read, plans
+from plans import Plan, Problem, as_read, plans, understood
 from shape_sets import multiple_of
 from slicings import Slicing
 from summary import BESIDE, PRODUCTS, is_library, ours_us, regret, side_beside, timed_us

@@ -20,12 +20,12 @@ from device import highest_clock
 from fit import VALIDATION
 from gemm import hgemm
 from measure_shapes import LOG, Session
-from measuring import describe, oriented, understood
-from plans import Problem
+from measuring import oriented
+from plans import Problem, describe, understood
 from pool import OperandPool
 from pooled import FINAL_ROUNDS
 from regions import keep, measured
-from shape_sets import ODD, SETS
+from shape_sets import ODD, SEED, SETS
 
 from harness.probe.cell import Cell
 
@@ -51,7 +51,7 @@ def shapes(cell: Cell) -> None:
     """Time shapes of a set, or those that are named, and state a region for each and for groups."""
     params = cell.params
     named = [understood(text).shape for text in params.get("shapes", [])]
-    of_set = SETS[params["set"]](params["seed"]) if "set" in params else []
+    of_set = SETS[params["set"]]() if "set" in params else []
     if "cutlass" in params.get("beside", []):
         cutlass_matmul.build_all(params["layouts"], params["element"])
     with cell.exclusively():
@@ -66,6 +66,8 @@ def shapes(cell: Cell) -> None:
     if VALIDATION.exists():  # what fit.py found on the tuning set
         for name, value in json.loads(VALIDATION.read_text(encoding="utf-8")).items():
             cell.fact(name, value, VALIDATED.get(name, "%"))
+    if of_set:
+        cell.fact("seed", SEED)
     cell.fact("bandwidth", copied.bandwidth * 1e6, "B/s")
     cell.fact("highest_mhz", highest_clock(), "MHz")
     cell.fact("not_reached", len(session.left), "problems")

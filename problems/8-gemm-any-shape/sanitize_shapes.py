@@ -32,9 +32,8 @@ from ladder import (
     ended,
     read_finding,
 )
-from measuring import describe, understood
 from model import ranked
-from plans import Plan, Problem
+from plans import Plan, Problem, describe, understood
 
 HERE = Path(__file__).resolve()
 LIMIT_S = 60.0

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 
 from ladder import Shape
 
-SEED = 23
+SEED = 26
 """The seed of the reported set. No kernel or constant was made with a look at its drawn shapes."""
 SCARCE = 250
 """Shapes that are tuned on beside the sets: few tiles and a long K, where choices cost most."""
 SCARCE_LEAST, SCARCE_TILES, TILE = (1, 1, 2048), 132, 128
 """Of those: the smallest M, N and K, and the most tiles of 128 by 128 that cover C."""
-TUNED = (22, 25, 24, *range(21, -1, -1))
+TUNED = (23, 22, 25, 24, *range(21, -1, -1))
 """Other seeds, whose shapes are tuned on as far as none of them is reported."""
 MULTIPLES = (256, 8, 1)
 """What M, N and K are multiples of, in turn."""
@@ -197,7 +197,7 @@ def main() -> int:
     """Print a set."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("set", choices=SETS)
-    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--seed", type=int, default=SEED, help="those in TUNED were tuned on")
     options = parser.parse_args()
     for shape in SETS[options.set](options.seed):
         print("x".join(map(str, shape)))

@@ -16,9 +16,9 @@ from typing import Any
 
 from families import LAYOUTS
 from ladder import ELEMENTS
-from measuring import shape_argument, understood
+from measuring import shape_argument
 from multiplier import TUNED, key
-from plans import plans
+from plans import mnk, plans, understood
 
 HERE = Path(__file__).resolve().parent
 SECONDS = 20.0
@@ -58,7 +58,7 @@ def main() -> int:
         argv = [sys.executable, str(HERE / "measure_shapes.py"), "--out", folder, "--only", "time"]
         argv += ["--limit-s", str(60 + SECONDS * count), "--most", "60"]
         argv += ["--element", options.element, "--shapes"]
-        argv += ["x".join(map(str, shape)) for shape in options.shapes]
+        argv += map(mnk, options.shapes)
         argv += ["--layouts", *options.layouts]
         if failed := subprocess.run(argv, check=False).returncode:
             return failed

@@ -41,6 +41,7 @@ template <int MN, int SPAN, int PARTS, int COLUMNS = 64> struct Part {
   static constexpr int DEEP = OF_K ? 64 / PARTS : 64;                                // k of a box
   static constexpr int WIDE = MN ? COLUMNS : SPAN % (8 * PARTS) ? 16 : SPAN / PARTS; // rows of A or columns of B
   static constexpr int TURNS = OF_K ? SPAN / WIDE : ceil_div(SPAN / WIDE, PARTS);    // boxes that a block loads, or one fewer
+  static constexpr bool EVEN = OF_K || SPAN % (WIDE * PARTS) == 0;                   // no block loads fewer
   static_assert(SPAN % WIDE == 0 && DEEP % 8 == 0 && (MN || WIDE <= 256));
   // Where the box that a block loads in a turn begins. Beyond SPAN: it loads none.
   ANYWHERE static constexpr int first(int part, int turn) { return (OF_K ? turn : turn * PARTS + part) * WIDE; }

@@ -9,7 +9,7 @@
 //
 // mma.sync takes 16 k at a time, whose order is free where both operands have the same. Rows along k: a lane's vector holds 8 k of a
 // row, which are the four places of a lane in two mma. Rows of k: a lane loads 8 rows of X at 4 k, and pairs their halves.
-// At launch: `ways` warps share rows and take turns in K; the blocks of a cluster have a part of K each. All add in a fixed order.
+// At launch: `ways` warps share rows and alternate in K; the blocks of a cluster have a part of K each. All add in a fixed order.
 #include <type_traits>
 
 #include "cluster.cuh"

@@ -59,7 +59,7 @@ __device__ __forceinline__ void load_part(uint32_t to, int apart, const CUtensor
 #pragma unroll
   for (int turn = 0; turn < P::TURNS; ++turn) {
     const int first = P::first(part, turn), deep = P::first_k(part);
-    if (first >= SPAN) break;
+    if (!P::EVEN && turn == P::TURNS - 1 && first >= SPAN) break;
 #pragma unroll
     for (int depth = 0; depth < DEPTH; ++depth) {
       const uint32_t box = to + depth * apart + P::offset(part, turn);

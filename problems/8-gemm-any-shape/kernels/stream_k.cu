@@ -1,7 +1,7 @@
 // A GEMM for many shapes: h7's pipeline, for either order of A and of B, with the K of the last tiles spread over all blocks.
 //
-// Waves: 4608 x 4608 has 324 clusters of 128 x 512 for 66 pairs of multiprocessors, 4.9 waves. What is left over after whole waves
-// is cut along K into equal ranges (work.cuh). The units that share a tile write their sums to a workspace, in fp32; the last to
+// Waves: 4608 x 4608 has 324 clusters of 128 x 512 for 66 pairs of multiprocessors, 4.9 waves. The tiles beyond whole waves are cut
+// along K into equal ranges (work.cuh). The units that share a tile write their sums to a workspace, in fp32; the last to
 // arrive, by an atomic counter, adds all of them, always in the same order, and stores the tile. Nobody waits for anybody. The
 // same kernel is split-K where all tiles are shared by several units. Without counters it leaves the sums to add_parts.
 //

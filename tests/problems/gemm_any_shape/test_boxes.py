@@ -27,11 +27,11 @@ CASES = "".join(
 EXPORTS = """
 #include "boxes.cuh"
 // Of a part and a turn: first row or column, first k, bytes to there; rows or columns and k of a
-// box. Returns the turns.
+// box; whether no block loads fewer. Returns the turns.
 template <int MN, int SPAN, int PARTS, int COLUMNS> int share(int part, int turn, int* found) {
   using P = Part<MN, SPAN, PARTS, COLUMNS>;
   found[0] = P::first(part, turn), found[1] = P::first_k(part), found[2] = P::offset(part, turn);
-  found[3] = P::WIDE, found[4] = P::DEEP;
+  found[3] = P::WIDE, found[4] = P::DEEP, found[5] = P::EVEN;
   return P::TURNS;
 }
 extern "C" {
@@ -158,7 +158,7 @@ def test_blocks_that_share_load_each_byte_once(
     """All to where a single block would load it; the driver is told of boxes of the same size."""
     mn, span, parts, columns = SHARED[which]
     box_rows = module("families").box_rows(bool(mn), span, parts, columns)
-    found = (ctypes.c_int * 5)()
+    found = (ctypes.c_int * 6)()
     arrived: dict[tuple[int, int], int] = {}
     counts = []
     for part in range(parts):
@@ -166,8 +166,10 @@ def test_blocks_that_share_load_each_byte_once(
         count = 0
         for turn in range(turns):
             boxes.c_share(which, part, turn, found)
-            first, first_k, offset, wide, deep = found
+            first, first_k, offset, wide, deep, even = found
             if first >= span:
+                assert not even
+                assert turn == turns - 1
                 continue
             count += 1
             rows, across = (deep, wide) if mn else (wide, deep)
@@ -180,6 +182,7 @@ def test_blocks_that_share_load_each_byte_once(
                 arrived[place] = address
         counts.append(count)
     assert max(counts) - min(counts) <= 1
+    assert bool(found[5]) == (max(counts) == min(counts))
     assert arrived == _whole(mn, span, columns)
 
 
