@@ -70,6 +70,11 @@ class Demand:
     copied: int
     added: int
 
+    @property
+    def loaded(self) -> float:
+        """Bytes that come through L2 in all; copies and parts that are added count once."""
+        return LINE * self.lines * self.steps * self.blocks + self.copied + self.added
+
 
 def demand(plan: Plan, problem: Problem, dram: float = H200) -> Demand:
     """Return the counts of a plan; ``dram``: the GPU's memory's peak bandwidth in bytes per µs."""

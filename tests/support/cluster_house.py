@@ -156,8 +156,8 @@ class House:
             started.kill()
             started.communicate()
         for job in self.jobs:
-            slurm("scancel", "--signal=KILL", "--full", job)
-            slurm("scancel", job)
+            for cancel in (("scancel", "--signal=KILL", "--full", job), ("scancel", job)):
+                subprocess.run(cancel, check=False, capture_output=True)  # it may end by itself
 
 
 def bring_back(node: str) -> None:
