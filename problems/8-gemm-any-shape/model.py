@@ -26,8 +26,8 @@ TRIED = 40
 faster by less than 0.1 % in the mean over the tuning set."""
 NEAR = 0.003
 """Plans whose predicted times differ by less are equally fast: the trees err by more. Of them the
-one that loads least is chosen. It draws less, so the clock stays higher where power limits it; the
-times that the trees know are of plans that ran in turn, all at one clock."""
+one that loads least is chosen. It draws less power, which holds the clock down; the times that the
+trees know do not show it, as all plans ran in turn at one clock."""
 SLACK = 0.85
 """Of the multiprocessors, those that reach the whole GPU's L2 bandwidth."""
 

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from ladder import Shape
+from plans import mnk
 
 SEED = 26
 """The seed of the reported set. No kernel or constant was made with a look at its drawn shapes."""
@@ -200,7 +201,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=SEED, help="those in TUNED were tuned on")
     options = parser.parse_args()
     for shape in SETS[options.set](options.seed):
-        print("x".join(map(str, shape)))
+        print(mnk(shape))
     return 0
 
 

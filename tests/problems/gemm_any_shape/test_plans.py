@@ -154,12 +154,12 @@ def test_of_plans_that_are_as_fast_the_one_that_loads_least_is_chosen(
     problem = plans.Problem((2048, 2048, 4096))
     named = {plan.name: plan for plan in plans.plans(problem)}
     found = [named["stream_128x256_c1x1_g16_s4/0/128"], named["stream_128x256_c2x1_g8_s4/0/64"]]
-    alone, paired = (demand(plan, problem) for plan in found)
+    alone, paired = demands = [demand(plan, problem) for plan in found]
     assert alone.loaded == 128 * (128 + 256) * 64 * 128  # bytes of a row, rows, steps, blocks
     assert paired.loaded == 128 * (128 + 128) * 64 * 128
 
     constants = model.Constants()
-    us = {plan.kernel: model.us(demand(plan, problem), constants) for plan in found}
+    us = {plan.kernel: model.us(of, constants) for plan, of in zip(found, demands, strict=True)}
 
     class Slower:
         """Trees by which the paired plan takes longer by a share."""
@@ -174,10 +174,7 @@ def test_of_plans_that_are_as_fast_the_one_that_loads_least_is_chosen(
             return float((1 + self.share * (kernel == found[1].kernel)) / us[kernel])
 
     for share, order in ((0.0, [1, 0]), (0.5 * model.NEAR, [1, 0]), (2 * model.NEAR, [0, 1])):
-        assert (
-            model.ordered(problem, found, (alone, paired), model.Constants(), Slower(share))
-            == order
-        )
+        assert model.ordered(problem, found, demands, constants, Slower(share)) == order
 
 
 def test_a_long_k_of_a_single_tile_goes_to_many_blocks(
