@@ -10,6 +10,7 @@ import argparse
 import json
 import lzma
 import math
+import operator
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -41,8 +42,8 @@ TRUST = 0.02
 """Weight of a constant's distance from where the fit began, in factors of e."""
 ENOUGH = 1e-4
 """A relative gain below which the search for constants ends."""
-FIXED = ("mhz",)
-"""Constants that others stand in for: a clock is a scale of all cycles."""
+FIXED = ("mhz", "drawn")
+"""Constants that the times of one clock do not tell: they hold a scale of all cycles, no power."""
 FITTED = tuple(field.name for field in fields(Constants) if field.name not in FIXED)
 ROUNDS = 400
 GROWING = {
@@ -106,10 +107,11 @@ Place = tuple[str, float]
 """A problem, and the peak bandwidth of the memory of the GPU on which it was timed."""
 
 
-def apart(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[Place, dict[str, float]]]:
-    """Yield a row's place and the µs of its contenders, without the shapes that are reported.
+def apart(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[Place, float, dict[str, float]]]:
+    """Yield a row's place, the ms of rest before each batch, and the µs of its contenders.
 
-    Rounded as they are kept, so that the kept times fit the same.
+    Without the shapes that are reported. Rounded as they are kept, so that the kept times fit the
+    same.
     """
     judged = set(reported())
     for row in rows:
@@ -117,17 +119,19 @@ def apart(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[Place, dict[str, flo
             continue
         timed = row.get("times") or timed_us(row)
         rounded = {name: float(f"{each:.{KEPT_DIGITS}g}") for name, each in timed.items()}
-        yield (row["problem"], row["dram"]), rounded
+        yield (row["problem"], row["dram"]), row.get("rest_ms", 0.0), rounded
 
 
 def times(rows: Iterable[dict[str, Any]]) -> dict[Place, dict[str, float]]:
-    """Return the µs of each problem's contenders.
+    """Return the µs of each problem's contenders, in batches without rest.
 
     Where several rows are of a problem on GPUs of one bandwidth, the mean of each contender's, all
     at the clock of the first: scaled by the median ratio of the times that both have.
     """
     found: dict[Place, dict[str, list[float]]] = {}
-    for place, timed in apart(rows):
+    for place, rest_ms, timed in apart(rows):
+        if rest_ms:
+            continue
         known = found.setdefault(place, {})
         both = [fmean(known[name]) / timed[name] for name in known.keys() & timed.keys()]
         scale = median(both) if both else 1.0
@@ -146,13 +150,39 @@ def regrets_of_sweeps(rows: Iterable[dict[str, Any]]) -> list[float]:
     """
     first: dict[Place, dict[str, float]] = {}
     values = []
-    for place, timed in apart(rows):
+    for place, rest_ms, timed in apart(rows):
+        if rest_ms:
+            continue
         swept = first.setdefault(place, timed)
         both = [name for name in swept if name in timed]
         if swept is not timed and both:
             fastest = min(both, key=swept.__getitem__)
             values.append(timed[fastest] / min(timed[name] for name in both) - 1)
     return values
+
+
+def drawn(rows: Iterable[dict[str, Any]], in_turn: dict[Place, dict[str, float]]) -> float:
+    """Return ``Constants.drawn``, by least squares over plans timed after rests and in turn.
+
+    After a rest each ran at its own clock; in turn, by the times given, all at one. 0 without such
+    plans.
+    """
+    loads, ratios = [], []
+    for place, rest_ms, timed in apart(rows):
+        if not rest_ms or place not in in_turn:
+            continue
+        name, dram = place
+        problem, known = understood(name), in_turn[place]
+        both = [plan for plan in plans(problem) if plan.name in timed.keys() & known]
+        weight = model.capped(problem)
+        loads += _centred([weight * demand(plan, problem, dram).loaded for plan in both])
+        ratios += _centred([math.log(timed[plan.name] / known[plan.name]) for plan in both])
+    squares = sum(load * load for load in loads)
+    return sum(map(operator.mul, loads, ratios)) / squares if squares else 0.0
+
+
+def _centred(values: Sequence[float]) -> list[float]:
+    return [value - fmean(values) for value in values]
 
 
 def samples(measured: dict[Place, dict[str, float]]) -> list[Sample]:
@@ -337,12 +367,13 @@ def keep(rows: Iterable[dict[str, Any]], measured: Sequence[Sample]) -> None:
         for sample in measured
     }
     lines = []
-    for place, timed in apart(rows):
+    for place, rest_ms, timed in apart(rows):
         named = known.get(place, set()) & timed.keys()
         by_plan = {name: timed[name] for name in sorted(named)}
         if by_plan:
-            name, dram = place
-            lines.append(json.dumps({"problem": name, "dram": dram, "times": by_plan}))
+            row = dict(zip(("problem", "dram"), place, strict=True))
+            row |= {"rest_ms": rest_ms} if rest_ms else {}
+            lines.append(json.dumps(row | {"times": by_plan}))
     KEPT.write_bytes(lzma.compress("\n".join(lines).encode()))
 
 
@@ -356,12 +387,13 @@ def main() -> int:
         if not path.is_file():
             parser.error(f"no file {path}; measure_shapes.py --alone writes time.jsonl")
     rows = [row for path in options.rows for row in read(path)]
-    measured = samples(times(rows))
+    in_turn = times(rows)
+    measured = samples(in_turn)
     if not measured:
         parser.error("no times there")
     swept = regrets_of_sweeps(rows)
     print("by another sweep:          ", told(swept))
-    begin = Constants()
+    begin = Constants(drawn=drawn(rows, in_turn))
     by = fitted([sample.fastest for sample in measured], begin)
     forest = grown(by, measured)
     alone, corrected = cross_validated(measured, begin)

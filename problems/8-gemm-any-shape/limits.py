@@ -93,7 +93,7 @@ def measured(element: str, cache: Path = CACHE) -> Iterator[tuple[str, str, list
     import torch
     from clocks import Clocks  # of problem 4: ladder.py has its folder
 
-    clocks = Clocks(CACHE)
+    clocks = Clocks(cache)
     prepare()
     pool, stream = OperandPool(element), torch.cuda.Stream()
     for name, tiling in zip(TILES, tilings(), strict=True):

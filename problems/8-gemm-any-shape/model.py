@@ -24,10 +24,8 @@ SHARPNESS = 6.0
 TRIED = 40
 """Plans, the fastest by counts, among which the trees choose. A best one that is not among them is
 faster by less than 0.1 % in the mean over the tuning set."""
-NEAR = 0.003
-"""Plans whose predicted times differ by less are equally fast: the trees err by more. Of them the
-one that loads least is chosen. It draws less power, which holds the clock down; the times that the
-trees know do not show it, as all plans ran in turn at one clock."""
+CAPPED = 1e11
+"""Operations from which on the power cap lowers the clock even in milliseconds from rest."""
 SLACK = 0.85
 """Of the multiprocessors, those that reach the whole GPU's L2 bandwidth."""
 
@@ -46,6 +44,8 @@ class Constants:
     bytes. ``sliced``: a step of sliced, in steps of stream_k. ``slices``, ``group``: of adding up
     in a cluster, by each doubling of its blocks; among clusters. ``dram``, ``copy``: shares of the
     peak bandwidth of memory. ``copy_start``: of a launch of the copy, or of the sum of parts.
+    ``drawn``: operations that draw as much power as a loaded byte, for each factor of e above
+    ``CAPPED``. It is measured beside the fit, whose times are all of one clock.
     """
 
     mhz: float = 1650.0
@@ -68,6 +68,7 @@ class Constants:
     dram: float = 0.8
     copy: float = 0.8
     copy_start: float = 2500.0
+    drawn: float = 0.0
 
 
 @cache
@@ -107,22 +108,28 @@ def ordered(
 ) -> list[int]:
     """Return the places of plans, the fastest by prediction first: those tried, then the rest.
 
-    Of those ``NEAR`` the fastest the one that loads least comes first. Kernels that were not timed
-    come last: they take no place of one that the trees know.
+    Kernels that were not timed come last: they take no place of one that the trees know.
     """
     counted = [us(of, by) for of in demands]
+    weight = by.drawn * capped(problem)
 
     def corrected(place: int) -> float:
         plan, of, us = found[place], demands[place], counted[place]
-        return us * grown.factor(plan.kernel, features(plan, problem, of, us))
+        shared = us * grown.factor(plan.kernel, features(plan, problem, of, us))
+        return shared * math.exp(weight * of.loaded)
 
     order = sorted(by_counts(counted), key=lambda place: not grown.knows(found[place].kernel))
-    times = {place: corrected(place) for place in order[:TRIED]}
-    tried = sorted(times, key=times.__getitem__)
-    near = [place for place in tried if times[place] <= times[tried[0]] * (1 + NEAR)]
-    first = min(near, key=lambda place: demands[place].loaded)
-    tried.remove(first)
-    return [first, *tried, *order[TRIED:]]
+    return sorted(order[:TRIED], key=corrected) + order[TRIED:]
+
+
+def capped(problem: Problem) -> float:
+    """Return what a loaded byte adds to the time under a power cap, in parts, if ``drawn`` is 1.
+
+    Plans timed in turn share a clock; one that loads more, and so draws more power, has a lower
+    clock when it runs alone.
+    """
+    operations = 2 * math.prod(problem.shape)
+    return math.log(max(1.0, operations / CAPPED)) / operations
 
 
 def by_counts(counted: Sequence[float]) -> list[int]:

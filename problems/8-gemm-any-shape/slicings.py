@@ -10,6 +10,10 @@ WIDE = 128
 """The most rows of a tile of sliced."""
 NARROW = (8, 16, 32, 64, 128)
 """Columns of a tile of sliced: of C's rows, if they are few, or of its columns."""
+WARPGROUPS = {1: 5, 2: 4}
+"""Of a block whose threads load one operand, or both; those that do not multiply load. One waits
+for its loads before it begins the next, so it takes several to keep memory busy. With more
+warpgroups they have too few registers."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,8 @@ def sliced(slicing: Slicing, layout: str) -> Step:
         return sliced(replace(slicing, transposed=False), turned)
     a_mn, b_mn = layout[0] == "t", layout[1] == "n"
     x_mn, y_mn = (b_mn, a_mn) if slicing.few_rows else (a_mn, b_mn)
-    loaders = 1 if slicing.x_tma and slicing.y_tma else 2
+    by_threads = (slicing.x_tma, slicing.y_tma).count(False)
+    loaders = WARPGROUPS[by_threads] - slicing.wide // 64 if by_threads else 1
     return Step(
         f"sliced_{slicing.name}_{layout}",
         "K in slices",

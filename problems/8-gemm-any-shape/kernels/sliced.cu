@@ -6,7 +6,7 @@
 // so 16 rows of A cost no more tensor-core time than 16, and the weights stream through memory once.
 //
 //   X_MN, Y_MN     1: the operand lies with rows of k; 0: its rows run along k
-//   X_TMA, Y_TMA   1: by TMA. 0: its rows begin at any element; a warpgroup or two load and realign it (realign.cuh)
+//   X_TMA, Y_TMA   1: by TMA. 0: its rows begin at any element; warpgroups load and realign it (realign.cuh)
 //   D_TRANSPOSED   1: D(w, s) is element (s, w) of C; 0: element (w, s)
 //   CONSUMERS      1 or 2: a tile has 64 rows of D for each. TILE_N  columns of D in a tile
 //   LOADERS        loading warpgroups, each with every LOADERS-th stage

@@ -141,6 +141,29 @@ def test_a_sweep_is_judged_by_another_of_the_same_plans(fit: ModuleType) -> None
     assert fit.regrets_of_sweeps([first, alone, second, third]) == [pytest.approx(0.2), 0.0]
 
 
+def test_what_a_loaded_byte_draws_is_found_from_times_after_rests(
+    fit: ModuleType, module: Callable[[str], ModuleType]
+) -> None:
+    """In turn all plans have one clock; after a rest each its own, lower the more it loads."""
+    plans, model = module("plans"), module("model")
+    demand, source = module("demand").demand, random.Random(0)
+    found, drawn = [], 6.0
+    for shape in ((8192, 8192, 4096), (16384, 5000, 8192), (512, 512, 4096)):
+        problem = plans.Problem(shape)
+        place = {"problem": "x".join(map(str, shape)) + ":nn", "dram": module("device").H200}
+        demands = {plan.name: demand(plan, problem) for plan in plans.plans(problem)}
+        weight, clock = drawn * model.capped(problem), source.uniform(0.8, 0.9)
+        times = {name: model.us(of, model.Constants()) for name, of in demands.items()}
+        alone = {
+            name: clock * us * math.exp(weight * demands[name].loaded) for name, us in times.items()
+        }
+        found += [place | {"times": times}, place | {"rest_ms": 30.0, "times": alone}]
+        assert fit.times(found)[place["problem"], place["dram"]] == pytest.approx(times, rel=1e-3)
+    assert fit.drawn(found, fit.times(found)) == pytest.approx(drawn, rel=0.02)
+    assert fit.drawn(found[::2], fit.times(found)) == 0.0
+    assert not fit.regrets_of_sweeps(found)
+
+
 def test_a_row_of_an_unknown_memory_is_named(fit: ModuleType, tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{"problem": "8x8x8:nn", "dram": 5e6}, {"problem": "8x8x8:nn"}]
     path = Path(written(tmp_path / "time.jsonl", rows))

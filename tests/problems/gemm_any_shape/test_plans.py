@@ -5,6 +5,7 @@ import json
 import math
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -52,8 +53,10 @@ def test_units_have_work_and_memory_suffices(
             assert plan.spread * steps >= plan.units
             counters = plan.spread * step.cluster[0] * step.cluster[1] * 2
             assert 4 * counters <= module("general").COUNTERS
-        if step.source == "sliced" and plan.spread > 1:
-            assert steps >= plan.spread * plan.units
+        if step.source == "sliced":
+            assert plan.spread == 1 or steps >= plan.spread * plan.units
+            assert step.macros["LOADERS"] <= step.stages
+            assert step.threads <= 1024
         assert plan.units >= 1
         assert any(plan.copied) == (plan.copied != (False, False))
 
@@ -146,35 +149,49 @@ def test_the_model_prefers_slices_for_few_rows_and_large_tiles_for_many(
         assert tile_m * tile_n >= least
 
 
-def test_of_plans_that_are_as_fast_the_one_that_loads_least_is_chosen(
+def test_a_loaded_byte_weighs_where_power_caps_the_clock(
     module: Callable[[str], ModuleType], plans: ModuleType
 ) -> None:
     """Each block of a lone one loads both operands; in pairs two load one of them together."""
     model, demand = module("model"), module("demand").demand
-    problem = plans.Problem((2048, 2048, 4096))
-    named = {plan.name: plan for plan in plans.plans(problem)}
-    found = [named["stream_128x256_c1x1_g16_s4/0/128"], named["stream_128x256_c2x1_g8_s4/0/64"]]
-    alone, paired = demands = [demand(plan, problem) for plan in found]
-    assert alone.loaded == 128 * (128 + 256) * 64 * 128  # bytes of a row, rows, steps, blocks
-    assert paired.loaded == 128 * (128 + 128) * 64 * 128
 
-    constants = model.Constants()
-    us = {plan.kernel: model.us(of, constants) for plan, of in zip(found, demands, strict=True)}
+    def pair(problem: Any) -> tuple[list[Any], list[Any]]:
+        """Return a plan of lone blocks, one of pairs, and their demands."""
+        kernels = ("stream_128x256_c1x1_g16_s4", "stream_128x256_c2x1_g8_s4")
+        every = plans.plans(problem)
+        found = [next(p for p in every if p.kernel == each and not p.spread) for each in kernels]
+        return found, [demand(plan, problem) for plan in found]
 
     class Slower:
         """Trees by which the paired plan takes longer by a share."""
 
-        def __init__(self, share: float) -> None:
-            self.share = share
+        def __init__(self, us: dict[str, float], paired: str, share: float) -> None:
+            self.us, self.paired, self.share = us, paired, share
 
         def knows(self, kernel: str) -> bool:
-            return kernel in us
+            return kernel in self.us
 
         def factor(self, kernel: str, values: list[float]) -> float:
-            return float((1 + self.share * (kernel == found[1].kernel)) / us[kernel])
+            return float((1 + self.share * (kernel == self.paired)) / self.us[kernel])
 
-    for share, order in ((0.0, [1, 0]), (0.5 * model.NEAR, [1, 0]), (2 * model.NEAR, [0, 1])):
-        assert model.ordered(problem, found, demands, constants, Slower(share)) == order
+    by = model.Constants(drawn=5.0)
+    large, small = plans.Problem((8192, 8192, 4096)), plans.Problem((2048, 2048, 4096))
+    _, (alone, paired) = pair(large)
+    assert alone.loaded == 128 * (128 + 256) * 64 * 64 * 32  # bytes of a row, rows, steps, tiles
+    assert paired.loaded == 128 * (128 + 128) * 64 * 64 * 32
+    operations = 2 * 8192 * 8192 * 4096
+    weight = 5.0 * math.log(operations / model.CAPPED) / operations
+    worth = math.exp(weight * (alone.loaded - paired.loaded)) - 1
+    assert 0.01 < worth < 0.1
+    for problem, share, order in (
+        (large, 0.9 * worth, [1, 0]),
+        (large, 1.1 * worth, [0, 1]),
+        (small, 0.001, [0, 1]),  # short of the cap
+    ):
+        found, demands = pair(problem)
+        us = {plan.kernel: model.us(of, by) for plan, of in zip(found, demands, strict=True)}
+        trees = Slower(us, found[1].kernel, share)
+        assert model.ordered(problem, found, demands, by, trees) == order
 
 
 def test_a_long_k_of_a_single_tile_goes_to_many_blocks(
