@@ -152,12 +152,12 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, dram: float) -> Dema
     crossing = _crossing(plan, problem)
     wide_crosses, few_crosses = crossing[::-1] if slicing.few_rows else crossing
     crosses = wide_crosses, few_crosses and not slicing.transposed
-    blocks = -(-wide // slicing.wide) * -(-few // slicing.narrow) * plan.units * plan.spread
+    apart = -(-wide // plan.tiles) if plan.tiles else slicing.wide
+    blocks = -(-wide // apart) * -(-few // slicing.narrow) * plan.units * plan.spread
     stage_bytes = (slicing.wide + slicing.narrow) * LINE
-    by_tma = slicing.x_tma, slicing.y_tma
-    room = SHARED_OF_SM // (slicing.stages * stage_bytes + 1024) if all(by_tma) else 1
+    room = SHARED_OF_SM // (slicing.stages * stage_bytes + 1024) if slicing.by_tma else 1
     together = min(max(1, room), -(-blocks // SMS))
-    rows = slicing.wide, slicing.narrow
+    rows = apart, slicing.narrow
     tile_bytes = slicing.wide * slicing.narrow * FLOAT_BYTES
     parts = (1 + plan.spread) / plan.units if plan.spread > 1 else 0.0  # of tiles, of each group
     return Demand(
@@ -172,7 +172,7 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, dram: float) -> Dema
         crossing=sum(compress(rows, crosses)),
         arriving=sum(rows),
         stages=slicing.stages,
-        realigned=sum(compress(rows, (not tma for tma in by_tma))),
+        realigned=sum(compress(rows, (not slicing.x_tma, not slicing.y_tma))),
         active=min(SMS, blocks),
         ends=1,
         stored=slicing.narrow // 2,

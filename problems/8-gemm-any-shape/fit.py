@@ -45,6 +45,9 @@ ENOUGH = 1e-4
 FIXED = ("mhz", "drawn")
 """Constants that the times of one clock do not tell: they hold a scale of all cycles, no power."""
 FITTED = tuple(field.name for field in fields(Constants) if field.name not in FIXED)
+ALONE = 0.5
+"""The share of ``drawn`` that counts. A product that runs alone has a clock of its own, as after a
+rest; one among others has the clock that all of them leave. A model's products are between."""
 ROUNDS = 400
 GROWING = {
     "learning_rate": 0.06,
@@ -103,15 +106,17 @@ class Sample:
         return Sample(self.problem, *kept)
 
 
-Place = tuple[str, float]
-"""A problem, and the peak bandwidth of the memory of the GPU on which it was timed."""
+Place = tuple[str, float, float]
+"""A problem, the peak bandwidth of the memory of the GPU on which it was timed, and the ms of rest
+before each batch."""
+Times = dict[str, float]
+"""The µs of each contender."""
 
 
-def apart(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[Place, float, dict[str, float]]]:
-    """Yield a row's place, the ms of rest before each batch, and the µs of its contenders.
+def placed(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[Place, Times]]:
+    """Yield a row's place and times, without the shapes that are reported.
 
-    Without the shapes that are reported. Rounded as they are kept, so that the kept times fit the
-    same.
+    Rounded as they are kept, so that the kept times fit the same.
     """
     judged = set(reported())
     for row in rows:
@@ -119,19 +124,17 @@ def apart(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[Place, float, dict[s
             continue
         timed = row.get("times") or timed_us(row)
         rounded = {name: float(f"{each:.{KEPT_DIGITS}g}") for name, each in timed.items()}
-        yield (row["problem"], row["dram"]), row.get("rest_ms", 0.0), rounded
+        yield (row["problem"], row["dram"], row.get("rest_ms", 0.0)), rounded
 
 
-def times(rows: Iterable[dict[str, Any]]) -> dict[Place, dict[str, float]]:
-    """Return the µs of each problem's contenders, in batches without rest.
+def times(rows: Iterable[dict[str, Any]]) -> dict[Place, Times]:
+    """Return each place's times.
 
-    Where several rows are of a problem on GPUs of one bandwidth, the mean of each contender's, all
-    at the clock of the first: scaled by the median ratio of the times that both have.
+    Where several rows are of a place, the mean of each contender's, all at the clock of the first:
+    scaled by the median ratio of the times that both have.
     """
     found: dict[Place, dict[str, list[float]]] = {}
-    for place, rest_ms, timed in apart(rows):
-        if rest_ms:
-            continue
+    for place, timed in placed(rows):
         known = found.setdefault(place, {})
         both = [fmean(known[name]) / timed[name] for name in known.keys() & timed.keys()]
         scale = median(both) if both else 1.0
@@ -148,11 +151,9 @@ def regrets_of_sweeps(rows: Iterable[dict[str, Any]]) -> list[float]:
     By the second row's times, of the plans of both. The rows are of one problem, measured twice,
     on one GPU or on two of one bandwidth: no choice can be better informed than by such a sweep.
     """
-    first: dict[Place, dict[str, float]] = {}
+    first: dict[Place, Times] = {}
     values = []
-    for place, rest_ms, timed in apart(rows):
-        if rest_ms:
-            continue
+    for place, timed in placed(rows):
         swept = first.setdefault(place, timed)
         both = [name for name in swept if name in timed]
         if swept is not timed and both:
@@ -161,34 +162,32 @@ def regrets_of_sweeps(rows: Iterable[dict[str, Any]]) -> list[float]:
     return values
 
 
-def drawn(rows: Iterable[dict[str, Any]], in_turn: dict[Place, dict[str, float]]) -> float:
-    """Return ``Constants.drawn``, by least squares over plans timed after rests and in turn.
+def drawn(rested: Sequence[Sample], in_turn: dict[Place, Times]) -> float:
+    """Return what a loaded byte costs a plan at its own clock, see ``Constants.drawn``.
 
-    After a rest each ran at its own clock; in turn, by the times given, all at one. 0 without such
-    plans.
+    By least squares over plans timed after rests, each at its own clock, and in turn, by the times
+    given, all at one. 0 without such plans.
     """
     loads, ratios = [], []
-    for place, rest_ms, timed in apart(rows):
-        if not rest_ms or place not in in_turn:
-            continue
-        name, dram = place
-        problem, known = understood(name), in_turn[place]
-        both = [plan for plan in plans(problem) if plan.name in timed.keys() & known]
-        weight = model.capped(problem)
-        loads += _centred([weight * demand(plan, problem, dram).loaded for plan in both])
-        ratios += _centred([math.log(timed[plan.name] / known[plan.name]) for plan in both])
+    for sample in rested:
+        known = in_turn.get((describe(sample.problem), sample.demands[0].dram, 0.0), {})
+        weight = model.capped(sample.problem)
+        both = [
+            (weight * of.loaded, math.log(timed / known[plan.name]))
+            for plan, of, timed in zip(sample.plans, sample.demands, sample.times, strict=True)
+            if plan.name in known
+        ]
+        for values, column in zip((loads, ratios), zip(*both, strict=True), strict=False):
+            mean = fmean(column)
+            values += [value - mean for value in column]
     squares = sum(load * load for load in loads)
     return sum(map(operator.mul, loads, ratios)) / squares if squares else 0.0
 
 
-def _centred(values: Sequence[float]) -> list[float]:
-    return [value - fmean(values) for value in values]
-
-
-def samples(measured: dict[Place, dict[str, float]]) -> list[Sample]:
-    """Return the plans of each problem that were measured."""
+def samples(measured: dict[Place, Times]) -> list[Sample]:
+    """Return the plans of each place that were measured."""
     found = []
-    for (name, dram), timed in measured.items():
+    for (name, dram, _), timed in measured.items():
         problem = understood(name)
         known = [plan for plan in plans(problem) if plan.name in timed]
         if known:
@@ -323,11 +322,13 @@ def validation(
     alone: Sequence[float],
     corrected: Sequence[float],
     swept: Sequence[float],
+    own: Sequence[Sequence[float]],
 ) -> dict[str, float]:
     """Return the facts of the tuning set that the report states; regrets and shares in %.
 
     ``alone``, ``corrected``: regrets of shapes left out of the fit, without trees and with them.
-    ``swept``: of ``regrets_of_sweeps``, stated if there are any.
+    ``swept``: of ``regrets_of_sweeps``; ``own``: of tuned products at their own clocks, without the
+    weight of power and with it. Both are stated if there are any.
     """
     found = {
         "left_out_shapes": len({sample.problem.shape for sample in measured}),
@@ -339,6 +340,9 @@ def validation(
         found["swept_problems"] = len(swept)
         found["swept_regret"] = 100 * sum(swept) / len(swept)
         found["swept_above"] = 100 * sum(value > MOST_REGRET for value in swept) / len(swept)
+    if all(own):
+        found["rested_problems"] = len(own[0])
+        found["rested_unweighed"], found["rested_regret"] = (100 * fmean(each) for each in own)
     return found
 
 
@@ -367,12 +371,12 @@ def keep(rows: Iterable[dict[str, Any]], measured: Sequence[Sample]) -> None:
         for sample in measured
     }
     lines = []
-    for place, rest_ms, timed in apart(rows):
-        named = known.get(place, set()) & timed.keys()
-        by_plan = {name: timed[name] for name in sorted(named)}
+    for (name, dram, rest_ms), timed in placed(rows):
+        by_plan = {
+            plan: timed[plan] for plan in sorted(known.get((name, dram), set()) & timed.keys())
+        }
         if by_plan:
-            row = dict(zip(("problem", "dram"), place, strict=True))
-            row |= {"rest_ms": rest_ms} if rest_ms else {}
+            row = {"problem": name, "dram": dram} | ({"rest_ms": rest_ms} if rest_ms else {})
             lines.append(json.dumps(row | {"times": by_plan}))
     KEPT.write_bytes(lzma.compress("\n".join(lines).encode()))
 
@@ -387,25 +391,30 @@ def main() -> int:
         if not path.is_file():
             parser.error(f"no file {path}; measure_shapes.py --alone writes time.jsonl")
     rows = [row for path in options.rows for row in read(path)]
-    in_turn = times(rows)
+    known = times(rows)
+    in_turn = {place: timed for place, timed in known.items() if not place[-1]}
     measured = samples(in_turn)
+    rested = samples({place: timed for place, timed in known.items() if place[-1]})
     if not measured:
         parser.error("no times there")
     swept = regrets_of_sweeps(rows)
     print("by another sweep:          ", told(swept))
-    begin = Constants(drawn=drawn(rows, in_turn))
+    begin = Constants(drawn=ALONE * drawn(rested, in_turn))
     by = fitted([sample.fastest for sample in measured], begin)
     forest = grown(by, measured)
     alone, corrected = cross_validated(measured, begin)
     print("left out, constants:       ", told(alone))
     print("left out, trees beside:    ", told(corrected))
+    own = [regrets(replace(by, drawn=weight), forest, rested) for weight in (0.0, by.drawn)]
+    for name, values in zip(("without", "with"), own, strict=True):
+        print(f"at own clocks, {name:8} power:", told(values))
     for name, value in asdict(by).items():
         print(f"  {name:12} {value:12.4g}  from {getattr(begin, name):.4g}")
     if not options.dry:
         model.save(by)
         trees.save(forest)
         keep(rows, measured)
-        text = json.dumps(validation(measured, alone, corrected, swept), indent=1)
+        text = json.dumps(validation(measured, alone, corrected, swept, own), indent=1)
         VALIDATION.write_text(text + "\n", encoding="utf-8")
     return 0
 

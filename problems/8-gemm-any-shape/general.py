@@ -370,7 +370,8 @@ class Library:
             for matrix, rows, columns, letter in boxes
         ]
         unused = next((encoded for encoded in maps if encoded), (ctypes.c_byte * 128)())
-        tiles = -(-wide // step.tile[0]) * -(-narrow // step.tile[1])
+        apart = -(-wide // plan.tiles) if plan.tiles else step.tile[0]
+        tiles = -(-wide // apart) * -(-narrow // step.tile[1])
         shared = plan.spread * tiles * step.tile[0] * step.tile[1] * FLOAT_BYTES
         parts = self._workspace("parts", shared if plan.spread > 1 else 1)
         counters = self._workspace("counters", COUNTERS)
@@ -378,7 +379,8 @@ class Library:
         values = [encoded or unused for encoded in maps]
         values += map(ctypes.c_void_p, [*addresses, parts.data_ptr(), counters.data_ptr()])
         values += [ctypes.c_int64(matrix.pitch) for matrix in (x, y, c)]
-        parameters, keep = arguments([*values, *map(ctypes.c_int, (wide, narrow, k, plan.spread))])
+        sizes = wide, narrow, k, plan.spread, apart
+        parameters, keep = arguments([*values, *map(ctypes.c_int, sizes)])
         blocks = tiles * plan.spread * plan.units
         config = configured(step, blocks, plan.units, pdl=self._pdl)
         return Launch(self._function(step), config, parameters, [*keep, parts, counters])

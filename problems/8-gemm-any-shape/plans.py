@@ -21,6 +21,8 @@ BLOCKS_AT_ONCE = 2
 MOST_WAVES, MOST_GROUPS = 4, 16
 """Waves that groups of sliced's clusters fill at most: of four the last idles little. And groups of
 a tile for each block of a cluster: a block of the last group adds its rows of all groups."""
+MORE_TILES = 1.1
+"""Times as many tiles that fill waves as cover a matrix, below which they are not worth a plan."""
 PARTS = (1, 2, 3, 4, 8)
 """Into how many parts split_k cuts K."""
 LEAST_STEPS = 2
@@ -120,7 +122,8 @@ class Plan:
     ``spread``: stream_k's tiles (of a cluster) whose K is spread over all ``units``, all tiles of
     split_k; sliced's clusters for each tile. ``units``: stream_k's clusters; all blocks of split_k;
     the blocks of sliced's or dots' cluster; dots spreads a row's K over so many warps of a block.
-    ``copied``: whether A and B are copied to rows that TMA reads.
+    ``copied``: whether A and B are copied to rows that TMA reads. ``tiles``: of sliced along the
+    wide side, more than cover it, so that they fill whole waves; 0: as many as cover it.
     ``added``: whether a kernel of its own adds stream_k's parts. A step of the ladder cuts nothing.
     """
 
@@ -129,6 +132,7 @@ class Plan:
     units: int
     copied: tuple[bool, bool] = (False, False)
     added: bool = False
+    tiles: int = 0
 
     @property
     def name(self) -> str:
@@ -136,7 +140,7 @@ class Plan:
         if isinstance(self.config, Step):
             return self.kernel
         copies = "".join(name for name, copy in zip("ab", self.copied, strict=True) if copy)
-        cut = f"{self.spread}/{self.units}" + "r" * self.added
+        cut = f"{self.spread}/{self.units}" + "r" * self.added + f"/{self.tiles}" * bool(self.tiles)
         return f"{self.kernel}/{cut}" + f"+{copies}" * bool(copies)
 
     @property
@@ -335,11 +339,28 @@ def _slices(problem: Problem) -> Iterator[Plan]:
             for size in sorted({narrow, min(narrow, BOX)} & set(sizes)):
                 slicing = Slicing(few_rows, size, x_tma, by_tma, transposed)
                 for of_size in (slicing, replace(slicing, wide=WIDE // 2)):
-                    tiles = -(-wide // of_size.wide) * -(-few // size)
-                    if of_size != slicing and tiles > 2 * BLOCKS_AT_ONCE * SMS:
+                    down, across = -(-wide // of_size.wide), -(-few // size)
+                    if of_size != slicing and down * across > 2 * BLOCKS_AT_ONCE * SMS:
                         continue  # tiles of 128 rows occupy all multiprocessors by themselves
-                    for groups, slices in _slice_counts(tiles, steps):
-                        yield Plan(of_size, groups, slices, copies)
+                    for groups, slices in _slice_counts(down * across, steps):
+                        plan = Plan(of_size, groups, slices, copies)
+                        yield plan
+                        more = 0 if x_tma else _even_tiles(wide, down, across * groups, slices)
+                        if more:
+                            yield replace(plan, tiles=more)
+
+
+def _even_tiles(wide: int, down: int, clusters: int, slices: int) -> int:
+    """Return how many tiles along the wide side fill the waves that ``down`` leave a part of.
+
+    At most twice as many. 0 if those would gain little. ``clusters``: of ``slices`` blocks, for
+    each of these tiles.
+    """
+    at_once = _clusters_of(slices)
+    waves = -(-down * clusters // at_once)
+    most = min(waves * at_once // clusters, 2 * down)
+    tiles = -(-wide // -(-wide // max(most, down)))
+    return tiles if waves <= BLOCKS_AT_ONCE and tiles >= MORE_TILES * down else 0
 
 
 def _narrow_ways(by_tma: bool, *, turned: bool) -> Iterator[tuple[bool, bool, bool]]:

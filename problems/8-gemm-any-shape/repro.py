@@ -30,7 +30,11 @@ from shape_sets import ODD, SEED, SETS
 from harness.probe.cell import Cell
 
 SILENCE_S = 8.0
-VALIDATED = {"left_out_shapes": "shapes", "swept_problems": "problems"}
+VALIDATED = {
+    "left_out_shapes": "shapes",
+    "swept_problems": "problems",
+    "rested_problems": "problems",
+}
 """The unit of what fit.py found, where it is not %."""
 CHECKERS = 8
 

@@ -15,13 +15,13 @@ from collections.abc import Iterator, Sequence
 from ladder import Shape
 from plans import mnk
 
-SEED = 27
+SEED = 28
 """The seed of the reported set. No kernel or constant was made with a look at its drawn shapes."""
 SCARCE = 250
 """Shapes that are tuned on beside the sets: few tiles and a long K, where choices cost most."""
 SCARCE_LEAST, SCARCE_TILES, TILE = (1, 1, 2048), 132, 128
 """Of those: the smallest M, N and K, and the most tiles of 128 by 128 that cover C."""
-TUNED = (26, 23, 22, 25, 24, *range(21, -1, -1))
+TUNED = (27, 26, 23, 22, 25, 24, *range(21, -1, -1))
 """Other seeds, whose shapes are tuned on as far as none of them is reported."""
 MULTIPLES = (256, 8, 1)
 """What M, N and K are multiples of, in turn."""

@@ -10,10 +10,6 @@ WIDE = 128
 """The most rows of a tile of sliced."""
 NARROW = (8, 16, 32, 64, 128)
 """Columns of a tile of sliced: of C's rows, if they are few, or of its columns."""
-WARPGROUPS = {1: 5, 2: 4}
-"""Of a block whose threads load one operand, or both; those that do not multiply load. One waits
-for its loads before it begins the next, so it takes several to keep memory busy. With more
-warpgroups they have too few registers."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +27,29 @@ class Slicing:
     y_tma: bool
     transposed: bool = False
     wide: int = WIDE
+
+    @property
+    def by_tma(self) -> bool:
+        """Whether both operands come by TMA."""
+        return self.x_tma and self.y_tma
+
+    @property
+    def loaders(self) -> int:
+        """Loading warpgroups, or 1 where a thread loads by TMA.
+
+        One waits for its loads before it begins the next, so it takes several to keep memory busy:
+        as many as registers suffice for, beside a consumer for each 64 rows of a tile.
+        """
+        if self.by_tma:
+            return 1
+        both = not (self.x_tma or self.y_tma)
+        if self.wide == WIDE:
+            warpgroups = 4 if both else 5
+        elif self.narrow > BOX:
+            warpgroups = 4
+        else:
+            warpgroups = 7 if self.y_tma else 6
+        return warpgroups - self.wide // 64
 
     @property
     def stages(self) -> int:
@@ -61,15 +80,13 @@ def sliced(slicing: Slicing, layout: str) -> Step:
         return sliced(replace(slicing, transposed=False), turned)
     a_mn, b_mn = layout[0] == "t", layout[1] == "n"
     x_mn, y_mn = (b_mn, a_mn) if slicing.few_rows else (a_mn, b_mn)
-    by_threads = (slicing.x_tma, slicing.y_tma).count(False)
-    loaders = WARPGROUPS[by_threads] - slicing.wide // 64 if by_threads else 1
     return Step(
         f"sliced_{slicing.name}_{layout}",
         "K in slices",
         "A cluster's blocks take a part of K each and add through shared memory.",
         HOPPER,
         (slicing.wide, slicing.narrow, BOX),
-        threads=128 * (slicing.wide // 64 + loaders),
+        threads=128 * (slicing.wide // 64 + slicing.loaders),
         shared_bytes=ring_bytes(slicing.wide, slicing.narrow, slicing.stages),
         stages=slicing.stages,
         maps="x" * slicing.x_tma + "y" * slicing.y_tma,
@@ -83,7 +100,7 @@ def sliced(slicing: Slicing, layout: str) -> Step:
             "D_TRANSPOSED": int(slicing.few_rows),
             "TILE_N": slicing.narrow,
             "STAGES": slicing.stages,
-            "LOADERS": loaders,
+            "LOADERS": slicing.loaders,
             "CONSUMERS": slicing.wide // 64,
         },
         source="sliced",

@@ -12,7 +12,7 @@ __device__ __forceinline__ uint4 shifted(const uint4 (&pair)[2], uint32_t shift)
 #pragma unroll
   for (int i = 0; i < 5; ++i) w[i] = shift & 4 ? w[i + 1] : w[i];
 #pragma unroll
-  for (int i = 0; i < 4; ++i) w[i] = shift & 2 ? __funnelshift_r(w[i], w[i + 1], 16) : w[i];
+  for (int i = 0; i < 4; ++i) w[i] = __funnelshift_r(w[i], w[i + 1], (shift & 2) * 8);
   return make_uint4(w[0], w[1], w[2], w[3]);
 }
 // The first `valid` elements, zeros after them.
@@ -44,6 +44,11 @@ __device__ __forceinline__ Fetched fetch(const element* from, int valid, uint32_
   const uint4* aligned = reinterpret_cast<const uint4*>(reinterpret_cast<uintptr_t>(from) - shift);
   const bool both = static_cast<int>(shift) + 2 * min(valid, 8) > 16;
   return Fetched{{load_if(valid > 0, aligned), load_if(both, aligned + 1)}, shift};
+}
+// Where both loads touch memory of the operand, whatever they hold of it.
+__device__ __forceinline__ Fetched fetch_both(const element* from, uint32_t shift) {
+  const uint4* aligned = reinterpret_cast<const uint4*>(reinterpret_cast<uintptr_t>(from) - shift);
+  return Fetched{{load_if(true, aligned), load_if(true, aligned + 1)}, shift};
 }
 __device__ __forceinline__ Fetched fetch(const element* from, int valid) { return fetch(from, valid, shift_of(from)); }
 __device__ __forceinline__ uint4 arranged(const Fetched& f, int valid) { return cut(shifted(f.pair, f.shift), valid); }

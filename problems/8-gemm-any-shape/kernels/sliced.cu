@@ -6,20 +6,21 @@
 // so 16 rows of A cost no more tensor-core time than 16, and the weights stream through memory once.
 //
 //   X_MN, Y_MN     1: the operand lies with rows of k; 0: its rows run along k
-//   X_TMA, Y_TMA   1: by TMA. 0: its rows begin at any element; warpgroups load and realign it (realign.cuh)
+//   X_TMA, Y_TMA   1: by TMA. 0: its rows begin at any element; warpgroups load and realign it (from_any.cuh)
 //   D_TRANSPOSED   1: D(w, s) is element (s, w) of C; 0: element (w, s)
 //   CONSUMERS      1 or 2: a tile has 64 rows of D for each. TILE_N  columns of D in a tile
 //   LOADERS        loading warpgroups, each with every LOADERS-th stage
 // At launch: `groups` clusters share a tile where K is long and tiles are few; they add up through a workspace, as in stream_k.
+// Tiles are `apart` rows of D from each other: by threads fewer than TILE_M can be loaded, so that tiles fill a wave evenly.
 //
 // Protocol: h3's within a block; `full` also takes an arrival of each loading thread where an operand does not come by TMA. Then
 // all write their sums to their own shared memory, cluster_sync, and block r adds and stores the r-th part of the tile's rows of D.
 // The last wait keeps every block there until its sums have been read.
 #include "boxes.cuh"
 #include "cluster.cuh"
+#include "from_any.cuh"
 #include "loads.cuh"
 #include "pipeline.cuh"
-#include "realign.cuh"
 
 constexpr int TILE_M = 64 * CONSUMERS, THREADS = 128 * (LOADERS + CONSUMERS);
 constexpr int X_BYTES = TILE_M * TILE_K * 2, Y_BYTES = TILE_K * TILE_N * 2, STAGE_BYTES = X_BYTES + Y_BYTES;
@@ -33,48 +34,9 @@ constexpr int Y_BOX = TILE_N < 64 ? TILE_N : 64; // columns of a box of a Y of r
 static_assert(TILE_N <= 128 && (!Y_MN || TILE_N >= (Y_TMA ? 16 : 64)), "threads load boxes of 64 columns");
 static_assert(SUM_BYTES <= STAGES * STAGE_BYTES, "the sums take the stages' place");
 static_assert(Y_BYTES % 1024 == 0 && STAGES >= 2 && SHARED_BYTES <= 232448);
-static_assert(!ALL_TMA || LOADERS == 1);
+static_assert(LOADERS <= STAGES && (!ALL_TMA || LOADERS == 1));
 
-struct Operand {
-  const element* data;
-  int along, k;     // sizes: rows of X or columns of Y, and K
-  int64_t pitch;    // elements from row to row
-};
-// 64 of k of SPAN rows (MN 0) or columns (MN 1) from any address, by the 128 threads of a warpgroup. A thread's chunks of 16 bytes are
-// 8 or 16 rows apart, so in all of them, of every step, the address has the same last four bits.
-template <int MN, int SPAN> class FromAny {
-  static constexpr int ACROSS = MN ? SPAN / 8 : 8, APART = 128 / ACROSS, TURNS = ceil_div(SPAN * 8, 128);
-  static_assert(APART % 8 == 0, "rows whose chunks have the same place in the swizzle");
-  const element* first_; // the chunk of k = 0
-  int64_t pitch_;
-  int columns_, rows_; // that are left from that chunk on
-  uint32_t place_;     // in the stage
-
-public:
-  __device__ __forceinline__ FromAny(const Operand& from, int along0) : pitch_(from.pitch) {
-    const int thread = threadIdx.x % 128, across = thread % ACROSS, row = thread / ACROSS;
-    const int y = MN ? row : along0 + row, x = MN ? along0 + across * 8 : across * 8;
-    first_ = from.data + y * from.pitch + x;
-    columns_ = (MN ? from.along : from.k) - x, rows_ = (MN ? from.k : from.along) - y;
-    place_ = MN ? across / 8 * BOX_BYTES + swizzle_128(row, across % 8) : swizzle_128(row, across);
-  }
-  __device__ __forceinline__ void load(uint32_t to, int k0) const {
-    if (SPAN * 8 < 128 && threadIdx.x % 128 >= SPAN * 8) return;
-    const element* from = first_ + (MN ? k0 * pitch_ : k0);
-    const int columns = columns_ - (MN ? 0 : k0), rows = rows_ - (MN ? k0 : 0);
-    const uint32_t shift = shift_of(first_);
-    Fetched fetched[TURNS];
-#pragma unroll
-    for (int i = 0; i < TURNS; ++i) fetched[i] = fetch(from + i * APART * pitch_, i * APART < rows ? columns : 0, shift);
-#pragma unroll
-    for (int i = 0; i < TURNS; ++i) {
-      const uint4 v = arranged(fetched[i], i * APART < rows ? columns : 0);
-      asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to + place_ + i * APART * 128), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
-                   : "memory");
-    }
-  }
-};
-// The same by TMA, by one thread. `once`: no other tile reads it.
+// 64 of k of SPAN rows or columns by TMA, by one thread. `once`: no other tile reads it.
 template <int MN, int SPAN>
 __device__ __forceinline__ void load_boxes(uint32_t to, const CUtensorMap* map, uint32_t barrier, int along0, int k0,
                                            bool once) {
@@ -93,13 +55,14 @@ __device__ __forceinline__ void put(uint32_t sums, int row, int column, float v)
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     sliced(const __grid_constant__ CUtensorMap map_x, const __grid_constant__ CUtensorMap map_y, const element* x,
            const element* y, element* c, float* parts, int* counters, int64_t pitch_x, int64_t pitch_y, int64_t pitch_c,
-           int w, int s, int k, int groups) {
+           int w, int s, int k, int groups, int apart) {
   extern __shared__ __align__(1024) unsigned char memory[];
   const uint32_t ring = kept(shared_address(memory));
   const uint32_t full = ring + STAGES * STAGE_BYTES, empty = full + STAGES * 8;
   const int slices = cluster_size(), rank = cluster_rank();
-  const int rows = ceil_div(w, TILE_M), tile = blockIdx.x / slices / groups, group = blockIdx.x / slices % groups;
-  const int row = tile % rows * TILE_M, column = tile / rows * TILE_N;
+  const int rows = ceil_div(w, apart), tile = blockIdx.x / slices / groups, group = blockIdx.x / slices % groups;
+  const int row = tile % rows * apart, bottom = min(w, row + apart); // of D
+  const int column = tile / rows * TILE_N, right = min(s, column + TILE_N);
   const int steps = ceil_div(k, TILE_K), share = group * slices + rank, shares = groups * slices;
   const int begin = steps * share / shares, end = steps * (share + 1) / shares; // may be empty
   const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
@@ -119,8 +82,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   if (warpgroup < LOADERS) {
     if (!ALL_TMA || elected_of_first()) {
       wait_for_previous();
-      const FromAny<X_MN, TILE_M> from_x(Operand{x, w, k, pitch_x}, row);
-      const FromAny<Y_MN, Y_MN && TILE_N < 64 ? 64 : TILE_N> from_y(Operand{y, s, k, pitch_y}, column);
+      const FromAny<X_MN, TILE_M> from_x(Operand{x, bottom, k, pitch_x}, row);
+      const FromAny<Y_MN, Y_MN && TILE_N < 64 ? 64 : TILE_N> from_y(Operand{y, right, k, pitch_y}, column);
       int stage = warpgroup;
       uint32_t phase = 0;
       for (int step = begin + warpgroup; step < end; step += LOADERS) {
@@ -167,12 +130,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   cluster_sync();
 
   // This block's rows of D, four elements a thread at a time, added in the order of blocks: the same sum in every run.
-  const int part = TILE_M / slices, first = rank * part, columns = min(TILE_N, s - column), count = part * columns;
+  const int part = TILE_M / slices, first = rank * part, columns = right - column, count = part * columns;
   const auto row_of = [&](int i) { return first + (D_TRANSPOSED ? i % part : i / columns); };
   const auto column_of = [&](int i) { return D_TRANSPOSED ? i / part : i % columns; };
   const auto store = [&](int i, float sum) {
     const int r = row + row_of(i), n = column + column_of(i);
-    if (r < w) c[D_TRANSPOSED ? n * pitch_c + r : r * pitch_c + n] = to_element(sum);
+    if (r < bottom) c[D_TRANSPOSED ? n * pitch_c + r : r * pitch_c + n] = to_element(sum);
   };
   const auto part_of = [&](int which) {
     return parts + (static_cast<size_t>(tile) * groups + which) * (TILE_M * TILE_N) + first * TILE_N;

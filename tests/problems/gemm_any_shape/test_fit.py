@@ -127,8 +127,8 @@ def test_a_problem_measured_twice_has_the_mean_of_its_times_at_the_first_clock(
     later = place | {"times": {"a": 5.5, "b": 10.0, "c": 6.0, "e": 18.0}}
     other = later | {"dram": 3e6}  # a GPU of other memory
     assert fit.times([first, later, other]) == {
-        ("640x640x640:nn", 5e6): {"a": 11.0, "b": 20.0, "c": 12.0, "e": 33.0},
-        ("640x640x640:nn", 3e6): {"a": 5.5, "b": 10.0, "c": 6.0, "e": 18.0},
+        ("640x640x640:nn", 5e6, 0.0): {"a": 11.0, "b": 20.0, "c": 12.0, "e": 33.0},
+        ("640x640x640:nn", 3e6, 0.0): {"a": 5.5, "b": 10.0, "c": 6.0, "e": 18.0},
     }
 
 
@@ -158,9 +158,12 @@ def test_what_a_loaded_byte_draws_is_found_from_times_after_rests(
             name: clock * us * math.exp(weight * demands[name].loaded) for name, us in times.items()
         }
         found += [place | {"times": times}, place | {"rest_ms": 30.0, "times": alone}]
-        assert fit.times(found)[place["problem"], place["dram"]] == pytest.approx(times, rel=1e-3)
-    assert fit.drawn(found, fit.times(found)) == pytest.approx(drawn, rel=0.02)
-    assert fit.drawn(found[::2], fit.times(found)) == 0.0
+    known = fit.times(found)
+    in_turn = {place: times for place, times in known.items() if not place[-1]}
+    rested = fit.samples({place: times for place, times in known.items() if place[-1]})
+    assert len(in_turn) == len(rested) == 3
+    assert fit.drawn(rested, in_turn) == pytest.approx(drawn, rel=0.02)
+    assert fit.drawn([], in_turn) == 0.0
     assert not fit.regrets_of_sweeps(found)
 
 

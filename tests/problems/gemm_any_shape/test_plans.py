@@ -318,6 +318,24 @@ def test_groups_of_sliced_fill_whole_waves(plans: ModuleType) -> None:
     assert groups == {1, 3, 7, 10, 14}
 
 
+def test_narrower_tiles_fill_a_wave_where_threads_load(plans: ModuleType) -> None:
+    """69 tiles of 128 columns leave 63 of 132 multiprocessors idle; 131 of 67 leave one."""
+    wide = 8777
+    found = plans.plans(plans.Problem((24, wide, 3521), "nn"))
+    assert any(plan.name.startswith("sliced_m32_rt/1/1/131") for plan in found)
+    for plan in found:
+        if not plan.tiles:
+            continue
+        apart, covering = -(-wide // plan.tiles), -(-wide // plan.config.wide)
+        assert not plan.config.x_tma
+        assert apart <= plan.config.wide
+        assert -(-wide // apart) == plan.tiles > covering
+        blocks = plan.spread * plan.units
+        assert -(-plan.tiles * blocks // 132) == -(-covering * blocks // 132)
+    aligned = plans.plans(plans.Problem((24, 8776, 3520), "nn"))
+    assert not any(plan.tiles for plan in aligned)
+
+
 def test_a_fine_tile_takes_a_b_with_rows_of_k_only_if_it_is_padded(plans: ModuleType) -> None:
     for layout in ("nn", "nt"):
         problem = plans.Problem((2304, 768, 3328), layout)
