@@ -69,7 +69,7 @@ def test_a_cluster_has_three_dimensions(
             + ["element*"] * 3
             + ["float*", "int*"]
             + ["int64_t"] * 3
-            + ["int"] * 4,
+            + ["int"] * 5,
         ),
     ],
 )
