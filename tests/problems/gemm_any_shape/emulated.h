@@ -3,31 +3,22 @@
 #pragma once
 #include <ucontext.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <type_traits>
 #include <vector>
 
-#define __device__
+#include "vectors.cuh"
+
 #define __global__
-#define __forceinline__ inline
 #define __launch_bounds__(...)
 #define LAUNCHED_WITH(...) static_assert(true)
 #define threadIdx (fibers[now].thread)
 #define blockIdx (fibers[now].block)
-using std::max;
-using std::min;
 
-struct uint4 {
-  uint32_t x, y, z, w;
-};
 struct float2 {
   float x, y;
 };
-inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) { return uint4{x, y, z, w}; }
 inline float2 make_float2(float x, float y) { return float2{x, y}; }
-inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, int by) { return (static_cast<uint64_t>(high) << 32 | low) >> by; }
 inline uint32_t __funnelshift_l(uint32_t low, uint32_t high, int by) { return (static_cast<uint64_t>(high) << 32 | low) << by >> 32; }
 inline uint32_t __byte_perm(uint32_t low, uint32_t high, uint32_t selector) {
   const uint64_t both = static_cast<uint64_t>(high) << 32 | low;

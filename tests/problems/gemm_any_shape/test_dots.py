@@ -123,7 +123,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (to / "layout.cuh").write_text((FOLDER / "kernels/layout.cuh").read_text(encoding="utf-8"))
     (to / "dots.cuh").write_text(emulated("dots.cuh"))
     (to / "realign.cuh").write_text(emulated("realign.cuh"))
-    (to / "emulated.cuh").write_text(Path(__file__).with_name("emulated.h").read_text())
+    for name in ("emulated", "vectors"):
+        (to / f"{name}.cuh").write_text(Path(__file__).with_name(f"{name}.h").read_text())
     return to
 
 

@@ -3,6 +3,7 @@
 import ctypes
 import random
 import re
+from pathlib import Path
 
 import pytest
 
@@ -13,24 +14,12 @@ STEP, CHUNK, LINE, BOX = 64, 8, 128, 64 * 128
 UNTOUCHED = 0x7FC0
 CUDA = """
 #pragma once
-#include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include "layout.cuh"
-#define __device__
-#define __forceinline__ inline
-using std::max;
-using std::min;
+#include "vectors.cuh"
 struct element { uint16_t bits; };
-struct uint4 { uint32_t x, y, z, w; };
 struct Index { int x; };
 inline Index threadIdx;
-inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
-  return uint4{x, y, z, w};
-}
-inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, int by) {
-  return static_cast<uint32_t>((static_cast<uint64_t>(high) << 32 | low) >> by);
-}
 inline const char *first, *last; // of the operand's memory, in pieces of 16 bytes
 inline int faults;
 inline uint4 vector_at(const uint4* from) {
@@ -74,6 +63,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     """The kernels' header, with PTX replaced by what it does."""
     folder = tmp_path_factory.mktemp("from_any")
     (folder / "layout.cuh").write_text((FOLDER / "kernels/layout.cuh").read_text(encoding="utf-8"))
+    (folder / "vectors.cuh").write_text(Path(__file__).with_name("vectors.h").read_text())
     (folder / "common.cuh").write_text(CUDA + f"constexpr int TILE_K = {STEP};\n")
     for name in ("realign.cuh", "from_any.cuh"):
         text = (ANY_SHAPE / "kernels" / name).read_text(encoding="utf-8")

@@ -9,19 +9,6 @@ import pytest
 
 from tests.support.hgemm import ANY_SHAPE, compiled
 
-CUDA = """
-#pragma once
-#include <cstdint>
-#define __device__
-#define __forceinline__ inline
-struct uint4 { uint32_t x, y, z, w; };
-inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
-  return uint4{x, y, z, w};
-}
-inline uint32_t __funnelshift_r(uint32_t low, uint32_t high, int by) {
-  return static_cast<uint32_t>((static_cast<uint64_t>(high) << 32 | low) >> by);
-}
-"""
 EXPORTS = """
 #include "realign.cuh"
 extern "C" void c_realign(const uint4* pair, uint32_t shift, int valid, uint4* to) {
@@ -38,7 +25,7 @@ def realign(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     text = (ANY_SHAPE / "kernels/realign.cuh").read_text(encoding="utf-8")
     arithmetic, loads = text.split("// Not the read-only path")
     assert "asm" in loads
-    (folder / "common.cuh").write_text(CUDA)
+    (folder / "common.cuh").write_text(Path(__file__).with_name("vectors.h").read_text())
     (folder / "realign.cuh").write_text(arithmetic)
     return compiled(folder, EXPORTS, Path(folder))
 
