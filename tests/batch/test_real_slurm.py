@@ -145,10 +145,16 @@ def test_a_node_that_is_drained_ends_its_jobs_and_the_rest_waits(
 def test_a_job_ends_at_its_time_limit_and_resume_goes_on(house: Callable[..., House]) -> None:
     of = house()
     profile = of.folder / "clusters" / "ci.toml"
-    text = profile.read_text().replace("time = 5", "time = 1")  # SLURM's least, in minutes
-    profile.write_text(text.replace("signal_delay_s = 10", "signal_delay_s = 50"))
+    text = profile.read_text()
+    profile.write_text(text.replace("signal_delay_s = 10", "signal_delay_s = 110"))
     of.wait(2)
-    code, said = of.ran()
+    run = of.start()
+    until(lambda: len(of.landed) == 2)
+    # Lowered only now: SLURM may send its signal a minute early (sbatch(1), --signal), and from the
+    # start such a limit can end the jobs before a cell lands.
+    for job in of.jobs:
+        slurm("scontrol", "update", f"jobid={job}", "timelimit=2")
+    code, said = of.ended(run)
     assert (code, "cells not run" in said, len(of.landed)) == (4, True, 2), said
     logs = [path.read_text() for path in of.run.folder.glob("jobs/0/*_log.out")]
     assert ["timed-out too many times" in log for log in logs] == [True, True]
