@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from harness.cli.waiting import Waiting
     from harness.problem.model import Problem
     from harness.report.page import Page
 
@@ -27,14 +28,20 @@ def browse(
     Builds the site and serves it to this machine alone, until Ctrl-C. A folder written with -o is
     opened by its index.html: it needs no server and asks no other host for anything.
     """
-    from harness import checkout
+    from harness import checkout, files
     from harness.cli import output as printed
+    from harness.cli.waiting import Waiting
     from harness.site import build, pages, serve
 
-    studies, errors = _studies()
-    sources = pages.sources(checkout.CHECKOUT, studies, _without(studies))
+    build.check_installed()
     site = output or checkout.site()
-    for complaint in [*errors, *build.build(sources, site)]:
+    with files.atomic_folder(site) as building, Waiting() as waiting:
+        studies, complaints = _studies(waiting)
+        waiting.work_on("drawing timelines")
+        sources = pages.sources(checkout.CHECKOUT, studies, _without(studies))
+        waiting.work_on("building the site")
+        complaints += build.build(sources, building)
+    for complaint in complaints:
         printed.say(f"note: {complaint}", to_stderr=True)
     if output:
         printed.say(f"{site / 'index.html'}: open it in a browser")
@@ -44,7 +51,7 @@ def browse(
         server.serve_forever()
 
 
-def _studies() -> "tuple[list[Page], list[str]]":
+def _studies(waiting: "Waiting") -> "tuple[list[Page], list[str]]":
     """Return the reports that the site shows, and a line on each that cannot be read."""
     from harness import checkout
     from harness.cli.resolve import problem_of_report
@@ -53,6 +60,7 @@ def _studies() -> "tuple[list[Page], list[str]]":
 
     studies, errors = [], []
     for folder in index.reports(checkout.reports()):
+        waiting.work_on(f"drawing {folder.relative_to(checkout.reports())}")
         try:
             studies.append(publish.page_of(problem_of_report(None, folder), folder))
         except HarnessError as error:

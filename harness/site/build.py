@@ -1,4 +1,4 @@
-"""Builds the site with MkDocs: sources into a scratch folder, the site in one piece."""
+"""Builds the site with MkDocs, from sources in a scratch folder."""
 
 import re
 import sys
@@ -8,7 +8,7 @@ from importlib import metadata, resources, util
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness import files, process
+from harness import process
 from harness.errors import ToolError
 from harness.site import figures
 from harness.site.terms import Places
@@ -31,18 +31,21 @@ class Sources(NamedTuple):
     terms: Mapping[str, Places]
 
 
-def build(sources: Sources, site: Path) -> list[str]:
-    """Write a site into the folder ``site``; return what MkDocs warned of.
-
-    Raises ToolError if MkDocs is not installed or fails.
-    """
+def check_installed() -> None:
+    """Raise ToolError if MkDocs or its theme is not installed."""
     if not util.find_spec("material"):
         remedy = "pip install '.[site]', or make setup"
         raise ToolError("needs mkdocs-material, which is not installed", remedy=remedy)
+
+
+def build(sources: Sources, site: Path) -> list[str]:
+    """Write a site into the empty folder ``site``; return MkDocs' warnings.
+
+    Raises ToolError if MkDocs fails.
+    """
     with (
         tempfile.TemporaryDirectory(prefix="site-") as scratch,
         resources.as_file(_FILES / "theme") as theme,
-        files.atomic_folder(site) as building,
     ):
         docs, log = Path(scratch) / "docs", Path(scratch) / "log"
         sources.tree.files |= _notices() | {
@@ -51,7 +54,7 @@ def build(sources: Sources, site: Path) -> list[str]:
         }
         sources.tree.write(docs)
         config = Path(scratch) / "mkdocs.yml"
-        config.write_text(_config(sources, docs, theme, building), encoding="utf-8")
+        config.write_text(_config(sources, docs, theme, site.absolute()), encoding="utf-8")
         argv = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", str(config)]
         outcome = process.run(
             argv,
@@ -61,7 +64,7 @@ def build(sources: Sources, site: Path) -> list[str]:
             deadline_s=_DEADLINE_S,
         )
         if outcome.status != "ok":
-            raise ToolError(f"mkdocs: {outcome.detail or outcome.status}", where=site)
+            raise ToolError(f"mkdocs: {outcome.detail or outcome.status}")
         return _COMPLAINT.findall(process.text(log))
 
 
