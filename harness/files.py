@@ -96,6 +96,12 @@ def atomic_folder(target: Path) -> Iterator[Path]:
             temporary.rename(target)
 
 
+def check_writable(target: Path) -> None:
+    """Raise StoreError if no folder can be made beside ``target``, before work for it begins."""
+    with _folder_beside(target):
+        pass
+
+
 def filled_folder(target: Path, fill: Callable[[Path], None]) -> bool:
     """Make a folder that ``fill`` fills; it appears whole. False if another is there by then.
 

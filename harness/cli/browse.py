@@ -35,12 +35,13 @@ def browse(
 
     build.check_installed()
     site = output or checkout.site()
-    with files.atomic_folder(site) as building, Waiting() as waiting:
+    files.check_writable(site)
+    with Waiting() as waiting:
         studies, complaints = _studies(waiting)
         waiting.work_on("drawing timelines")
         sources = pages.sources(checkout.CHECKOUT, studies, _without(studies))
         waiting.work_on("building the site")
-        complaints += build.build(sources, building)
+        complaints += build.build(sources, site)
     for complaint in complaints:
         printed.say(f"note: {complaint}", to_stderr=True)
     if output:

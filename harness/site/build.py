@@ -1,4 +1,4 @@
-"""Builds the site with MkDocs, from sources in a scratch folder."""
+"""Builds the site with MkDocs: sources into a scratch folder, the site in one piece."""
 
 import re
 import sys
@@ -8,7 +8,7 @@ from importlib import metadata, resources, util
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness import process
+from harness import files, process
 from harness.errors import ToolError
 from harness.site import figures
 from harness.site.terms import Places
@@ -39,13 +39,14 @@ def check_installed() -> None:
 
 
 def build(sources: Sources, site: Path) -> list[str]:
-    """Write a site into the empty folder ``site``; return MkDocs' warnings.
+    """Write a site into the folder ``site``; return MkDocs' warnings.
 
     Raises ToolError if MkDocs fails.
     """
     with (
         tempfile.TemporaryDirectory(prefix="site-") as scratch,
         resources.as_file(_FILES / "theme") as theme,
+        files.atomic_folder(site) as building,
     ):
         docs, log = Path(scratch) / "docs", Path(scratch) / "log"
         sources.tree.files |= _notices() | {
@@ -54,7 +55,7 @@ def build(sources: Sources, site: Path) -> list[str]:
         }
         sources.tree.write(docs)
         config = Path(scratch) / "mkdocs.yml"
-        config.write_text(_config(sources, docs, theme, site.absolute()), encoding="utf-8")
+        config.write_text(_config(sources, docs, theme, building.absolute()), encoding="utf-8")
         argv = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", str(config)]
         outcome = process.run(
             argv,
@@ -64,7 +65,7 @@ def build(sources: Sources, site: Path) -> list[str]:
             deadline_s=_DEADLINE_S,
         )
         if outcome.status != "ok":
-            raise ToolError(f"mkdocs: {outcome.detail or outcome.status}")
+            raise ToolError(f"mkdocs: {outcome.detail or outcome.status}", where=site)
         return _COMPLAINT.findall(process.text(log))
 
 

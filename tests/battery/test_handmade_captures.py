@@ -27,7 +27,7 @@ def test_each_capture_gives_its_line(tmp_path: Path, figures: Figures) -> None:
 
 
 def line(folder: Path, content: bytes) -> str:
-    """Return what is said of a capture, without its path."""
+    """Return the complaint about a capture without its path, or "read" if there is none."""
     path = folder / "capture"
     path.write_bytes(content)
     try:

@@ -39,7 +39,7 @@ def harness(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def summed(change: dict[str, Any]) -> int:
-    """Return what the rows say that all of a step changed by."""
+    """Return the change of a whole step in ns, by the rows."""
     return sum(row["b"]["total_ns"] - row["a"]["total_ns"] for row in change["rows"])
 
 
