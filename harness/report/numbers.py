@@ -1,6 +1,7 @@
 """Prints measured numbers: the digits that their intervals bear out, the unit, the interval."""
 
 import math
+import re
 
 from harness.analysis.measured import Measured
 from harness.analysis.units import byte_unit
@@ -9,6 +10,8 @@ from harness.report.escape import Markdown, escape
 
 _DIGITS = 3
 _MOST_DIGITS = 4
+_PLURAL = re.compile(r"(?<=[nt]ch)es\b|(?<=ss)es\b|(?<=[a-z]{2}[a-rt-z])s\b")
+"""The plural's ending of a unit's first noun: "problems", "launches", "samples/s"."""
 _SYMMETRIC = 0.75
 """An interval whose shorter side is at least this share of the longer one is printed as ±."""
 
@@ -55,13 +58,13 @@ def in_full(metric: Measured) -> Markdown:
     scale, unit = scaled(metric.value, metric.unit)
     ends = (metric.value, metric.low, metric.high)
     value, low, high = (number(end / scale, _MOST_DIGITS) for end in ends)
-    return Markdown(f"{value}{_spaced(escape(unit))} [{low}, {high}]")
+    return Markdown(f"{_with(value, escape(unit))} [{low}, {high}]")
 
 
 def between(least: float, most: float, unit: str) -> str:
     """Return two values of a metric in words, such as "241 to 337 tok/s"."""
     scale, shown = scaled(max(abs(least), abs(most)), unit)
-    return f"{number(least / scale)} to {number(most / scale)}{_spaced(shown)}"
+    return _with(f"{number(least / scale)} to {number(most / scale)}", shown)
 
 
 def bounds(least: float, most: float, unit: str) -> str:
@@ -69,10 +72,10 @@ def bounds(least: float, most: float, unit: str) -> str:
     scale, shown = scaled(max(abs(end) for end in (least, most) if math.isfinite(end)), unit)
     low, high = (number(end / scale, _MOST_DIGITS) for end in (least, most))
     if math.isinf(most):
-        return f"≥ {low}{_spaced(shown)}"
+        return f"≥ {_with(low, shown)}"
     if math.isinf(least):
-        return f"≤ {high}{_spaced(shown)}"
-    return f"{low if least == most else f'{low} to {high}'}{_spaced(shown)}"
+        return f"≤ {_with(high, shown)}"
+    return _with(low if least == most else f"{low} to {high}", shown)
 
 
 def _shown(metric: Measured, *, interval: bool, brackets: bool) -> Markdown:
@@ -83,13 +86,13 @@ def _shown(metric: Measured, *, interval: bool, brackets: bool) -> Markdown:
     half = max(high - value, value - low)
     places = _places(value, half)
     if not interval or metric.samples < 2:
-        return Markdown(f"{number(value)}{_spaced(escape(unit))}")
+        return Markdown(_with(number(value), escape(unit)))
     if round(half, places) == 0:
-        return Markdown(f"{number(value, _digits(value, half))}{_spaced(escape(unit))}")
+        return Markdown(_with(number(value, _digits(value, half)), escape(unit)))
     if brackets or min(high - value, value - low) < _SYMMETRIC * half:
         ends = f"[{_fixed(low, places)}, {_fixed(high, places)}]"
-        return Markdown(f"{_fixed(value, places)}{_spaced(escape(unit))} {ends}")
-    return Markdown(f"{_fixed(value, places)} ± {_fixed(half, places)}{_spaced(escape(unit))}")
+        return Markdown(f"{_with(_fixed(value, places), escape(unit))} {ends}")
+    return Markdown(_with(f"{_fixed(value, places)} ± {_fixed(half, places)}", escape(unit)))
 
 
 def _digits(value: float, half: float) -> int:
@@ -130,5 +133,8 @@ def scaled(value: float, unit: str) -> tuple[float, str]:
     return 1.0, unit
 
 
-def _spaced(unit: str) -> str:
-    return unit if unit in ("×", "%", "") else f" {unit}"
+def _with(value: str, unit: str) -> str:
+    """Return a printed value and its unit: "2.1×", "7 kernels", "1 kernel", "1 pair of sweeps"."""
+    if unit in ("×", "%", ""):
+        return f"{value}{unit}"
+    return f"{value} {_PLURAL.sub('', unit, count=1) if value == '1' else unit}"

@@ -64,6 +64,25 @@ def test_a_ratio_has_brackets_in_a_sentence_and_none_in_a_cell() -> None:
 
 
 @pytest.mark.parametrize(
+    ("unit", "text"),
+    [
+        ("problems", "1 problem"),
+        ("launches", "1 launch"),
+        ("caches", "1 cache"),
+        ("passes", "1 pass"),
+        ("pairs of sweeps", "1 pair of sweeps"),
+        ("tok/s", "1 tok/s"),
+        ("samples/s", "1 sample/s"),
+        ("ms", "1 ms"),
+        ("inst", "1 inst"),
+    ],
+)
+def test_a_single_thing_is_in_the_singular(unit: str, text: str) -> None:
+    assert printed(unit, 1.0, 1.0, 1.0) == bounds(1.0, 1.0, unit) == text
+    assert printed(unit, 2.0, 2.0, 2.0) == f"2 {unit}"
+
+
+@pytest.mark.parametrize(
     ("least", "most", "unit", "text"),
     [
         (1.05, math.inf, "×", "≥ 1.05×"),
