@@ -152,7 +152,7 @@ def _sliced(plan: Plan, slicing: Slicing, problem: Problem, dram: float) -> Dema
     crossing = _crossing(plan, problem)
     wide_crosses, few_crosses = crossing[::-1] if slicing.few_rows else crossing
     crosses = wide_crosses, few_crosses and not slicing.transposed
-    apart = -(-wide // plan.tiles) if plan.tiles else slicing.wide
+    apart = plan.apart(wide, slicing.wide)
     blocks = -(-wide // apart) * -(-few // slicing.narrow) * plan.units * plan.spread
     stage_bytes = (slicing.wide + slicing.narrow) * LINE
     room = SHARED_OF_SM // (slicing.stages * stage_bytes + 1024) if slicing.by_tma else 1

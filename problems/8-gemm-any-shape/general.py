@@ -370,7 +370,7 @@ class Library:
             for matrix, rows, columns, letter in boxes
         ]
         unused = next((encoded for encoded in maps if encoded), (ctypes.c_byte * 128)())
-        apart = -(-wide // plan.tiles) if plan.tiles else step.tile[0]
+        apart = plan.apart(wide, step.tile[0])
         tiles = -(-wide // apart) * -(-narrow // step.tile[1])
         shared = plan.spread * tiles * step.tile[0] * step.tile[1] * FLOAT_BYTES
         parts = self._workspace("parts", shared if plan.spread > 1 else 1)

@@ -172,6 +172,13 @@ class Plan:
         """Whether it computes C's transpose."""
         return isinstance(self.config, Tiling) and self.config.swapped
 
+    def apart(self, wide: int, tile: int) -> int:
+        """Return how many rows of sliced's wide side lie between the beginnings of two tiles.
+
+        ``wide``: rows of that side. ``tile``: rows of a tile.
+        """
+        return -(-wide // self.tiles) if self.tiles else tile
+
     def computed(self, problem: Problem) -> Problem:
         """Return the problem as the kernel takes it: ``as_read``, or that of C's transpose."""
         read = as_read(problem)

@@ -27,8 +27,8 @@ LEAST_BYTES = 32 << 20
 """Operands above which that pass is through memory and much longer than a launch."""
 FEW = "few rows"
 """The group of these products."""
-READ = {True: "few rows, weights by TMA", False: "few rows, weights shifted"}
-"""Names of its parts, by whether TMA reads B as it lies."""
+FEW_PARTS = {True: "few rows, weights by TMA", False: "few rows, weights shifted"}
+"""Names of that group's parts, by whether TMA reads B as it lies."""
 ALIGNED = {256: "N, K multiples of 256", 8: "N, K multiples of 8", 1: "any N, K"}
 """Names of the groups by what N and K are multiples of."""
 UNITS = {
@@ -138,14 +138,14 @@ def groups(rows: Sequence[Row]) -> dict[str, list[Row]]:
     """Return the regions of several problems: all, by multiples, by layouts, of few rows."""
     found: dict[str, list[Row]] = {"all": list(rows)}
     found |= {name: [] for name in (*ALIGNED.values(), *(layout.upper() for layout in LAYOUTS))}
-    found |= {name: [] for name in (FEW, *READ.values())}
+    found |= {name: [] for name in (FEW, *FEW_PARTS.values())}
     for row in rows:
         m, n, k = row["shape"]
         found[ALIGNED[multiple_of((m, n, k))]].append(row)
         found[row["layout"].upper()].append(row)
         if m <= FEW_ROWS and ELEMENT_BYTES * n * k >= LEAST_BYTES:
             found[FEW].append(row)
-            found[READ[as_read(understood(row["problem"])).aligned[1]]].append(row)
+            found[FEW_PARTS[as_read(understood(row["problem"])).aligned[1]]].append(row)
     return {name: members for name, members in found.items() if members}
 
 

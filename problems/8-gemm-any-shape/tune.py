@@ -51,8 +51,6 @@ def main() -> int:
     parser.add_argument("--layouts", nargs="*", choices=LAYOUTS, default=["nn"])
     parser.add_argument("--element", choices=ELEMENTS, default="bf16")
     options = parser.parse_args()
-    import torch
-
     count = len(options.shapes) * len(options.layouts)
     with tempfile.TemporaryDirectory() as folder:
         argv = [sys.executable, str(HERE / "measure_shapes.py"), "--out", folder, "--only", "time"]
@@ -64,6 +62,8 @@ def main() -> int:
             return failed
         times = Path(folder) / "time.jsonl"
         lines = times.read_text(encoding="utf-8").splitlines() if times.exists() else []
+    import torch
+
     found = choices([json.loads(line) for line in lines])
     keep(torch.cuda.get_device_name(), found)
     for problem, name in found.items():

@@ -140,9 +140,10 @@ def test_the_model_prefers_slices_for_few_rows_and_large_tiles_for_many(
     module: Callable[[str], ModuleType], plans: ModuleType
 ) -> None:
     choose = module("model").choose
-    few = choose(plans.Problem((16, 4096, 4096)))
-    assert few.name.startswith("sliced")
-    assert few.units > 1
+    assert choose(plans.Problem((16, 4096, 4096))).name.startswith("sliced")
+    few_tiles = choose(plans.Problem((16, 1024, 16384)))  # 16 of 64, for 132 multiprocessors
+    assert few_tiles.name.startswith("sliced")
+    assert few_tiles.units * few_tiles.spread >= 4
     problem = plans.Problem((8192, 8192, 8192))
     for dram, least in ((module("device").H200, 128 * 144), (3.352e6, 128 * 192)):
         tile_m, tile_n, _ = choose(problem, dram).step(problem).tile

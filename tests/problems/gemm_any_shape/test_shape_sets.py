@@ -41,6 +41,15 @@ def test_sizes_are_log_uniform(shapes: ModuleType) -> None:
     assert (m, n, k) == pytest.approx((7, 7, 10.5), abs=0.6)
 
 
+def test_wide_shapes_are_passes_over_weights_and_tuned_on(shapes: ModuleType) -> None:
+    wide = shapes.wide()
+    assert len(set(wide)) == len(wide) == shapes.WIDE
+    assert all(n * k >= 2**23 and n % 128 == k % 128 == 0 for _, n, k in wide)
+    assert all(1 <= m <= 512 and max(n, k) <= 32768 for m, n, k in wide)
+    assert median(m for m, _, _ in wide) == pytest.approx(math.sqrt(512), rel=0.4)
+    assert set(wide) - set(shapes.reported()) <= set(shapes.tuning())
+
+
 def test_real_shapes_hold_the_layers_and_both_gradients(shapes: ModuleType) -> None:
     real = set(shapes.real())
     assert (4096, 28672, 4096) in real  # Llama-3 8B, gate and up, of 4096 tokens

@@ -253,7 +253,7 @@ def test_ratios_are_those_of_the_rows(module: Callable[[str], ModuleType]) -> No
     assert sum(len(groups[name]) for name in regions.ALIGNED.values()) == len(rows)
     few = groups[regions.FEW]
     assert all(row["shape"][0] <= 64 for row in few)
-    assert sum(len(groups.get(name, [])) for name in regions.READ.values()) == len(few)
+    assert sum(len(groups.get(name, [])) for name in regions.FEW_PARTS.values()) == len(few)
     first = [metrics["choice"][0] for metrics in each]
     assert regions.of_group(each)["choice"][0] == pytest.approx(geometric_mean(first))
     under = regions.worst_decile(each)["choice"][0]
