@@ -125,7 +125,7 @@ def test_it_is_on_the_page_and_in_the_conditions(bench: Bench, tmp_path: Path) -
     (bench.problem.folder / "worklog.md.j2").write_text(PAGE)
     report = publish.publish(bench.problem, bench.run, tmp_path / "reports", tmp_path / "store")
     text = (report.folder / "README.md").read_text()
-    assert "Kernels: 2 launches and 1 launches." in text
+    assert "Kernels: 2 launches and 1 launch." in text
     assert "The longest: 4000 ns." in text
     assert "Fast launches fewer kernels." in text
     assert "gemm" in text
