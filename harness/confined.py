@@ -54,8 +54,8 @@ _WALL_S = 60.0
 _WALLS = 5.0  # wall time for CPU time, on a machine that does other work
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5")
 
-# What Rust says before it aborts; a stack trace may follow.
-_NO_MEMORY = b"memory allocation of "
+NO_MEMORY = b"memory allocation of "
+"""What Rust says before it aborts; a stack trace may follow."""
 
 # Threads of a polars that was imported and not used; all they do is wait.
 _IDLE = {"jemalloc_bg_thd", "polars-ooc-clea"}
@@ -71,8 +71,11 @@ class Budget:
     unpacked: int = _LEAST_UNPACKED
 
 
-def budget(path: Path) -> Budget:
-    """Return the budget for a file by its size; UsageError if the variable is no number above 0."""
+def budget(path: Path, least_cpu_s: float = _LEAST_CPU_S) -> Budget:
+    """Return the budget for a file, or for evidence in a folder, by its size.
+
+    ``least_cpu_s`` is allowed whatever the size. UsageError if the variable is no number above 0.
+    """
     text = os.environ.get(VARIABLE, "1")
     try:
         times = float(text)
@@ -80,13 +83,20 @@ def budget(path: Path) -> Budget:
         times = 0.0
     if not 0 < times < math.inf:
         raise UsageError(f"{text!r} is no factor", where=VARIABLE, remedy="such as 4")
-    with path.open("rb") as file:
-        size, head = os.fstat(file.fileno()).st_size, file.read(2)
-    memory = times * (_LEAST_MEMORY + size * _MEMORY_PER_BYTE[head in _COMPRESSED])
+    size, packed = _size(path)
+    memory = times * (_LEAST_MEMORY + size * _MEMORY_PER_BYTE[packed])
     most = _MOST_SHARE * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    cpu_s = times * (_LEAST_CPU_S + _CPU_S_PER_MB * size / _MB)
+    cpu_s = times * (least_cpu_s + _CPU_S_PER_MB * size / _MB)
     unpacked = min(_LEAST_UNPACKED + size * _UNPACKED_PER_BYTE, _MOST_UNPACKED)
     return Budget(int(min(memory, most)), cpu_s, _WALL_S + _WALLS * cpu_s, int(times * unpacked))
+
+
+def _size(path: Path) -> tuple[int, bool]:
+    """Return the bytes of a file, or of the files in a folder, and whether they are compressed."""
+    if path.is_dir():
+        return sum(file.lstat().st_size for file in path.iterdir()), True
+    with path.open("rb") as file:
+        return os.fstat(file.fileno()).st_size, file.read(2) in _COMPRESSED
 
 
 def call(
@@ -131,7 +141,7 @@ def _unfinished(
 ) -> CaptureError:
     """Return why a call came to no result: its budget or itself."""
     status = ended["status"]
-    aborted = status == -signal.SIGABRT and _NO_MEMORY in log.read_bytes()
+    aborted = status == -signal.SIGABRT and NO_MEMORY in log.read_bytes()
     if "out_of_memory" in answer or aborted or (status == -signal.SIGKILL and not ended["late"]):
         what = f"reading it takes more than {allowed.memory / _MB:,.0f} MB of memory"
         return CaptureError(what, where=path, remedy=MORE)

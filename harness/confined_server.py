@@ -24,6 +24,8 @@ from harness.references import resolve
 ANSWER, LOG = "answer.json", "log"
 """Files that a call leaves in its folder: its result, and what it printed."""
 
+_NEARLY = 0.5
+"""Share of the memory allowed that is in use where a panic is put down to it."""
 _GRACE_S = 2  # of CPU time, from the signal that says it is spent to the one that kills
 
 
@@ -88,11 +90,11 @@ def _confined(request: dict[str, Any]) -> NoReturn:
         for descriptor, number in ((null, 0), (log, 1), (log, 2)):
             os.dup2(descriptor, number)
         tempfile.tempdir = str(folder)
-        _limit(resource.RLIMIT_CORE, 0)  # an abort is foreseen
-        _limit(resource.RLIMIT_CPU, request["cpu_s"], request["cpu_s"] + _GRACE_S)
-        _limit(resource.RLIMIT_DATA, request["memory_bytes"])
+        limit(resource.RLIMIT_CORE, 0)  # an abort is foreseen
+        limit(resource.RLIMIT_CPU, request["cpu_s"], request["cpu_s"] + _GRACE_S)
+        limit(resource.RLIMIT_DATA, request["memory_bytes"])
         answer = _answer(request)
-        _limit(resource.RLIMIT_DATA, resource.getrlimit(resource.RLIMIT_DATA)[1])
+        limit(resource.RLIMIT_DATA, resource.getrlimit(resource.RLIMIT_DATA)[1])
         (folder / ANSWER).write_text(json.dumps(answer))
         os._exit(0)
     finally:
@@ -104,14 +106,32 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"value": resolve(request["reference"])(**request["arguments"])}
     except HarnessError as error:
         return {"error": [type(error).__name__, error.what, error.where, error.remedy]}
-    except MemoryError:
-        return {"out_of_memory": True}
     except BaseException as error:
+        if lacks_memory(error):
+            return {"out_of_memory": True}
         first_line = str(error).partition("\n")[0][:300]
         return {"fault": f"{type(error).__name__}: {first_line}"}
 
 
-def _limit(kind: int, soft: int, hard: int | None = None) -> None:
+def lacks_memory(error: BaseException) -> bool:
+    """Return whether an error came of a lack of memory, also where native code made it another."""
+    if type(error).__name__ == "PanicException":  # polars', which has no public name
+        return data_bytes() > _NEARLY * resource.getrlimit(resource.RLIMIT_DATA)[0]
+    known: BaseException | None = error
+    while known is not None:
+        if isinstance(known, MemoryError) or "failed to map segment" in str(known)[:1000]:
+            return True
+        known = known.__cause__ or known.__context__
+    return False
+
+
+def data_bytes() -> int:
+    """Return what this process may write to alone, in bytes: what RLIMIT_DATA limits."""
+    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    return int(status.partition("VmData:")[2].split()[0]) * 1024
+
+
+def limit(kind: int, soft: int, hard: int | None = None) -> None:
     """Lower the soft limit, and the hard limit if it is given; neither rises."""
     allowed = resource.getrlimit(kind)[1]
     hard = allowed if hard is None else hard

@@ -25,6 +25,7 @@ LEFT = {"machine", "probe", "engines", "run", "batch"}
 GROUND = {
     "",
     "allocator",
+    "bounded",
     "checkout",
     "confined",
     "confined_server",

@@ -6,11 +6,17 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
-from harness import allocator, endings
+from harness import allocator, bounded, endings
+from harness.errors import CaptureError
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 _EXTRAS = {"submitit": "slurm", "mcp": "mcp"}
 """The extra that a package is in, where it is not in ``read``."""
+_BOUNDED = frozenset(
+    {"audit", "check", "contribute", "diagnose", "diff", "explain-claim", "inspect", "report"}
+    | {"view"}
+)
+"""The commands that read what strangers made, and start nothing that outlives them."""
 
 
 def main() -> None:
@@ -18,7 +24,11 @@ def main() -> None:
     allocator.keep_freed()
     try:
         _on_ending(_interrupt)
-        code = _guarded()
+        words = (word for word in sys.argv[1:] if not word.startswith("-"))
+        code = bounded.run(_guarded) if next(words, "") in _BOUNDED else _guarded()
+    except CaptureError as error:
+        print(f"harness: {error}", file=sys.stderr)
+        code = error.exit_code
     except KeyboardInterrupt:
         code = _INTERRUPTED
     if code == _INTERRUPTED:  # typer returns it for KeyboardInterrupt

@@ -142,7 +142,7 @@ def _write(archive: Path, folder: Path) -> None:
     with (
         archive.open("wb") as file,
         gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed,
-        tarfile.open(fileobj=packed, mode="w") as writer,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as writer,
     ):
         for path in sorted(folder.rglob("*")):
             if path.is_file():

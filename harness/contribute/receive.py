@@ -1,18 +1,21 @@
 """Checks a report that somebody sends: its files, its seals, its names; renders and judges it anew.
 
-Nothing of it is trusted: no template comes with it, members of an archive are read and never
-extracted by name, and evidence is read within a budget as everywhere.
+Nothing of it is trusted: no template comes with it, an archive holds nothing but plain files with
+the names of a report, and the command is bounded as all that read what strangers made
+(:mod:`harness.bounded`).
 """
 
+import os
 import re
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness import files
+from harness.captures.formats.compressed import blocks
 from harness.contribute.private import Private
 from harness.errors import CaptureError, HarnessError, UsageError
 from harness.evidence import capture_list
@@ -27,9 +30,12 @@ _FILE = re.compile(
     r"|evidence/(?:\w+\.parquet|provenance\.json|captures\.json)|captures/[\w.+-]+",
     re.ASCII,
 )
-_FOLDER = re.compile(r"reports/[\w.-]+/[\w.-]+/", re.ASCII)
 _MOST_FILES = 2_000
 _MOST_BYTES = 64 << 20
+_MOST_UNPACKED = _MOST_BYTES + _MOST_FILES * 4 * tarfile.BLOCKSIZE
+"""Bytes of an archive: its files, and of each the header, a long name and what fills its block."""
+_LONGEST_NAME = 512
+_PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE)
 _MADE = ("figures", publish.PAGES)
 """The folders that rendering writes whole."""
 
@@ -149,30 +155,77 @@ def _pages(folder: Path) -> Iterator[str]:
             yield f"{part}/{path.name}"
 
 
-def _unpacked(archive: Path, to: Path) -> Path:
-    """Write the files of an archive below ``to`` and return the report's folder."""
-    found: set[str] = set()
-    size = 0
+def _unpacked(archive: Path, scratch: Path) -> Path:
+    """Unpack an archive into an empty folder and return the report's folder."""
+    plain, to = scratch / "archive.tar", scratch / "unpacked"
+    remedy = "give a report's folder, or what harness contribute wrote"
     try:
-        with tarfile.open(archive, "r:gz") as packed:
-            for count, member in enumerate(packed):
-                place = _FOLDER.match(member.name)
-                if not (member.isreg() and place and _FILE.fullmatch(member.name[place.end() :])):
-                    what = f"holds {ascii(member.name)[:100]}, which is no file of a report"
-                    raise UsageError(what, where=archive)
-                size += member.size
-                if count >= _MOST_FILES or size > _MOST_BYTES:
-                    what = f"more than {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB"
-                    raise UsageError(what, where=archive)
-                content = packed.extractfile(member)
-                target = to / member.name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                if content:
-                    target.write_bytes(content.read())
-                found.add(place[0])
-    except (tarfile.TarError, OSError, EOFError) as error:
-        remedy = "give a report's folder, or what harness contribute wrote"
+        _write_plain(archive, plain)
+        _check_headers(plain, archive)
+        with tarfile.open(plain, "r:") as packed:
+            folder = _report_in(packed.getmembers(), archive)
+            packed.extractall(to, filter="data")
+    except (tarfile.TarError, OSError) as error:
         raise UsageError(f"no contribution: {error}", where=archive, remedy=remedy) from None
-    if len(found) != 1:
-        raise UsageError(f"holds {len(found)} reports", where=archive, remedy="send one at a time")
-    return to / found.pop()
+    except CaptureError as error:
+        raise UsageError(f"no contribution: {error.what}", where=archive, remedy=remedy) from None
+    return to / folder
+
+
+def _write_plain(archive: Path, plain: Path) -> None:
+    """Write the archive without its compression; UsageError if it holds too much."""
+    size = 0
+    with plain.open("xb") as file:
+        for block in blocks(archive, 1 << 20):
+            size += len(block)
+            if size > _MOST_UNPACKED:
+                raise _too_much(archive)
+            file.write(block)
+
+
+def _too_much(archive: Path) -> UsageError:
+    return UsageError(f"more than {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB", where=archive)
+
+
+def _check_headers(plain: Path, archive: Path) -> None:
+    """Refuse all but plain files and short names before tarfile reads a header.
+
+    tarfile takes the length of a name, and what a pax header says of the next file, as they stand.
+    """
+    is_name = False
+    with plain.open("rb") as file:
+        while (header := file.read(tarfile.BLOCKSIZE)).strip(b"\0"):
+            member = tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
+            was_name, is_name = is_name, member.type == tarfile.GNUTYPE_LONGNAME
+            is_short = is_name and not was_name and member.size <= _LONGEST_NAME
+            if member.size < 0 or not (is_short or member.type in _PLAIN):
+                raise _no_file(member.name, archive)
+            if member.size > _MOST_BYTES:
+                raise _too_much(archive)
+            file.seek(-(-member.size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE, os.SEEK_CUR)
+
+
+def _no_file(name: str, archive: Path) -> UsageError:
+    return UsageError(f"holds {ascii(name)[:100]}, which is no file of a report", where=archive)
+
+
+def _report_in(members: Sequence[tarfile.TarInfo], archive: Path) -> str:
+    """Return the folder of the one report whose files an archive holds, each of them once."""
+    if len(members) > _MOST_FILES or sum(member.size for member in members) > _MOST_BYTES:
+        raise _too_much(archive)
+    folders, names = set(), set()
+    for member in members:
+        parts = member.name.split("/")
+        top, problem, target = [*parts, "", "", ""][:3]
+        known = top == "reports" and _FILE.fullmatch("/".join(parts[3:]))
+        if not known or not all(map(files.is_safe, parts)):
+            raise _no_file(member.name, archive)
+        if member.name in names:
+            raise UsageError(f"holds {member.name} twice", where=archive)
+        names.add(member.name)
+        folders.add(f"{top}/{problem}/{target}")
+    if len(folders) != 1:
+        raise UsageError(
+            f"holds {len(folders)} reports", where=archive, remedy="send one at a time"
+        )
+    return folders.pop()

@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness import bounded, confined
 from harness.captures import reading, sniff
 from harness.captures.registry import KINDS
 from harness.errors import CaptureError, HarnessError, UsageError
@@ -56,6 +57,7 @@ def _near(path: Path) -> str:
 def report(path: Path) -> Folder:
     """Return the published evidence of a report's folder; UsageError if it holds none."""
     origin = provenance_of(path)
+    bounded.allow(path, confined.budget(path / "evidence"))
     return Folder(str(path), evidence.load(path / "evidence"), origin)
 
 
@@ -163,6 +165,7 @@ def capture(path: Path, known: sniff.Recognised | None = None, *, brief: bool = 
         _check(path)
     kind, form = known or sniff.recognised(path)
     with sniff.opened(path, form=form) as plain:
+        bounded.allow(path, confined.budget(plain))
         try:
             found = reading.read(kind, plain, brief=brief)
         except CaptureError as error:  # of an unpacked copy: name the user's file

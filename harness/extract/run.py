@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import files
+from harness import bounded, files
 from harness.captures import reading
 from harness.captures.kind import Counts, Kind
 from harness.captures.registry import KINDS
@@ -128,6 +128,7 @@ def _cell(path: Path, record: CellRecord) -> Tables:
     for name in _to_verify(kind, path):
         run_folder.verified(path, record, name)
     if kind.read and kind.artifact:
+        bounded.allow(path / kind.artifact)
         read = reading.read(kind, path / kind.artifact, conditions=False).tables
         if kind.check and record.imported is None:  # nobody else counted what it holds
             kind.check(Counts(workload.declared, record.counted), read, path / kind.artifact)

@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness import files
+from harness import bounded, confined, files
 from harness.analysis import claims
 from harness.analysis.metrics import Metrics
 from harness.errors import ManifestError
@@ -27,6 +27,9 @@ WORKLOG = "worklog.md.j2"
 
 SHORT = Path(__file__).with_name("short.md.j2")
 """The page of any problem after a short run, or a run on a CPU."""
+
+_DRAWING_S = 180.0
+"""CPU seconds that pages and figures of any report may take; the published ones take up to 45."""
 
 DEFAULT = Path(__file__).with_name("default.md.j2")
 """The worklog of a problem that has no template."""
@@ -78,6 +81,7 @@ def render(problem: Problem, folder: Path) -> dict[str, str]:
     A short run and a run on a CPU get the short page, which is the same for every problem. Return
     the text of each page by its path in ``folder``.
     """
+    bounded.allow(folder, confined.budget(folder / "evidence", _DRAWING_S))
     page = page_of(problem, folder)
     texts = draw(page)
     _write(folder / "figures", page.figures)

@@ -1,5 +1,6 @@
 """A report for a pull request names no machine, and nothing of a stranger's is trusted."""
 
+import gzip
 import io
 import re
 import shutil
@@ -201,6 +202,20 @@ def tar(path: Path, *members: tuple[str, bytes, bytes]) -> Path:
         ("../../x", tarfile.REGTYPE),
         ("/etc/x", tarfile.REGTYPE),
         ("reports/a/b/../../../README.md", tarfile.REGTYPE),
+        ("reports/../../README.md", tarfile.REGTYPE),
+        ("reports/../b/README.md", tarfile.REGTYPE),
+        ("reports/a/./README.md", tarfile.REGTYPE),
+        ("reports/a/b/captures/..", tarfile.REGTYPE),
+        ("reports/a//README.md", tarfile.REGTYPE),
+        ("reports/a/b/README.md/", tarfile.REGTYPE),
+        ("reports/a/b/README.md", tarfile.CHRTYPE),
+        ("reports/a/b/README.md", tarfile.BLKTYPE),
+        ("reports/a/b/README.md", tarfile.DIRTYPE),
+        ("reports/a/b/README.md", tarfile.CONTTYPE),
+        ("reports/a/b/README.md", tarfile.GNUTYPE_SPARSE),
+        ("reports/a/b/README.md", tarfile.GNUTYPE_LONGLINK),
+        ("reports/a/b/README.md", tarfile.XHDTYPE),
+        ("reports/a/b/README.md", tarfile.XGLTYPE),
         ("reports/a/b/problem.yaml", tarfile.REGTYPE),
         ("reports/a/b/README.md", tarfile.SYMTYPE),
         ("reports/a/b/README.md", tarfile.LNKTYPE),
@@ -208,11 +223,15 @@ def tar(path: Path, *members: tuple[str, bytes, bytes]) -> Path:
         ("reports/a/b/README.md\n", tarfile.REGTYPE),
     ],
 )
-def test_an_archive_of_anything_else_is_refused(name: str, kind: bytes, tmp_path: Path) -> None:
-    made = tar(tmp_path / "x.tar.gz", (name, kind, b""))
+def test_an_archive_of_anything_else_is_refused(
+    name: str, kind: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "inner").mkdir()
+    made = tar(tmp_path / "inner" / "x.tar.gz", (name, kind, b""))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "inner"))
     with pytest.raises(UsageError, match="no file of a report"):
         receive.check(made, PROBLEMS)
-    assert [path.name for path in tmp_path.iterdir()] == ["x.tar.gz"]
+    assert [path.name for path in tmp_path.rglob("*")] == ["inner", "x.tar.gz"]
 
 
 def test_an_archive_holds_one_report(tmp_path: Path) -> None:
@@ -222,6 +241,44 @@ def test_an_archive_holds_one_report(tmp_path: Path) -> None:
     (tmp_path / "y.tar.gz").write_bytes(b"no archive")
     with pytest.raises(UsageError, match="no contribution"):
         receive.check(tmp_path / "y.tar.gz", PROBLEMS)
+
+
+def header(name: str, kind: bytes, size: int) -> bytes:
+    member = tarfile.TarInfo(name)
+    member.type, member.size = kind, size
+    return member.tobuf(tarfile.GNU_FORMAT)
+
+
+def test_a_file_of_an_archive_stands_there_once(tmp_path: Path) -> None:
+    page = ("reports/a/b/README.md", tarfile.REGTYPE, b"x")
+    with pytest.raises(UsageError, match=r"holds reports/a/b/README\.md twice"):
+        receive.check(tar(tmp_path / "x.tar.gz", page, page), PROBLEMS)
+
+
+LONG = "reports/a/b/captures/" + 120 * "x"
+
+
+@pytest.mark.parametrize(
+    ("headers", "told"),
+    [
+        ([header("", tarfile.GNUTYPE_LONGNAME, 6 << 30)], "no file of a report"),
+        ([header("", tarfile.GNUTYPE_LONGNAME, 0)] * 3000, "no file of a report"),
+        ([header("", tarfile.XHDTYPE, 1 << 40)], "no file of a report"),
+        ([header("reports/a/b/README.md", tarfile.REGTYPE, 6 << 30)], "more than 2000 files"),
+        ([header("reports/a/b/README.md", tarfile.REGTYPE, -512)], "no file of a report"),
+        ([header("reports/a/b/README.md", tarfile.REGTYPE, 9)], "no contribution: "),
+        ([header(LONG, tarfile.REGTYPE, 0)], "a/b"),
+        ([b"\xff" * tarfile.BLOCKSIZE], "no contribution: "),
+    ],
+)
+def test_a_header_is_believed_nothing(headers: list[bytes], told: str, tmp_path: Path) -> None:
+    made = tmp_path / "x.tar.gz"
+    made.write_bytes(gzip.compress(b"".join(headers)))
+    if told == "a/b":  # a long name is a name
+        assert receive.check(made, PROBLEMS).folder == told
+        return
+    with pytest.raises(UsageError, match=told):
+        receive.check(made, PROBLEMS)
 
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

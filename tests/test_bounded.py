@@ -1,0 +1,168 @@
+"""A command that goes on in a bounded copy: its output, its end, and what ends it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+
+PROGRAM = """
+import os, signal, sys, tempfile, time
+from pathlib import Path
+from harness import bounded, confined
+from harness.confined import Budget
+from harness.errors import CaptureError
+FILE = Path("some.capture")
+def work():
+    {work}
+try:
+    code = bounded.run(work)
+except CaptureError as error:
+    print(f"harness: {{error}}", file=sys.stderr)
+    code = 2
+raise SystemExit(code)
+"""
+MORE = "(if you trust the file, HARNESS_READ_BUDGET=4 allows four times as much memory and time)"
+
+
+def started(*work: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.format(work="\n    ".join(work))],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(*work: str) -> tuple[int, str, str]:
+    with started(*work) as program:
+        out, err = program.communicate(timeout=60)
+    return program.returncode, out, err
+
+
+def test_output_and_exit_code_are_the_copy_s() -> None:
+    work = ('print("out", flush=True)', 'print("err", file=sys.stderr)', "return 3")
+    assert ended(*work) == (3, "out\n", "err\n")
+
+
+def test_what_ends_the_copy_ends_the_command() -> None:
+    code, _, err = ended("raise KeyError('a bug')")
+    assert code == 1
+    assert err.endswith("KeyError: 'a bug'\n")
+    assert ended("os.kill(os.getpid(), signal.SIGSEGV)")[0] == 128 + signal.SIGSEGV
+
+
+@pytest.mark.parametrize(
+    "spend",
+    [
+        "held = bytearray(2 << 30)",
+        "import polars; polars.Series([0], dtype=polars.Int64).new_from_index(0, 1 << 28)",
+        "held = [bytearray(1 << 20) for _ in range(2000)]",
+        "try: held = bytearray(2 << 30)\n    except MemoryError: raise ImportError('as a library')",
+        "os.kill(os.getpid(), signal.SIGKILL)",  # as the kernel does where all memory is spent
+    ],
+)
+def test_memory_beyond_what_a_file_may_take_is_refused_in_one_line(spend: str) -> None:
+    limit = "bounded.allow(FILE, Budget(memory=300 << 20, cpu_s=20, wall_s=60))"
+    code, out, err = ended(limit, 'print("noise", file=sys.stderr)', spend, "return 0")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("harness: some.capture: what it holds takes more than ")
+    assert err.endswith(f" MB of memory {MORE}\n")
+
+
+@pytest.mark.parametrize(
+    "spend",
+    [
+        "while True: pass",
+        "import zlib; [zlib.crc32(bytes(1 << 26)) for _ in range(10**6)]",
+        # which no signal interrupts
+        "signal.signal(signal.SIGXCPU, signal.SIG_IGN)\n    while True: pass",
+    ],
+)
+def test_time_beyond_what_a_file_may_take_is_refused_in_one_line(spend: str) -> None:
+    limit = "bounded.allow(FILE, Budget(memory=1 << 30, cpu_s=1, wall_s=60))"
+    code, out, err = ended(limit, spend, "return 0")
+    line = f"harness: some.capture: what it holds takes more than 1 s of CPU time {MORE}\n"
+    assert (code, out, err) == (2, "", line)
+
+
+def test_two_files_may_take_what_both_may() -> None:
+    limits = (
+        "known = Budget(memory=300 << 20, cpu_s=20, wall_s=60)",
+        "bounded.allow(FILE, known)",
+        "bounded.allow(FILE.with_name('other'), known)",
+    )
+    assert ended(*limits, "return len(bytearray(450 << 20)) >> 27")[0] == 3
+    again = (*limits[:2], limits[1])
+    assert ended(*again, "return len(bytearray(450 << 20)) >> 27")[0] == 2
+
+
+def test_a_process_that_is_no_copy_is_not_limited(tmp_path: Path) -> None:
+    import resource
+
+    from harness import bounded
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    bounded.allow(tmp_path)
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "return 0",
+        "raise KeyError",
+        "held = bytearray(1 << 40)",
+        "os.kill(os.getpid(), signal.SIGKILL)",
+    ],
+)
+def test_no_temporary_file_stays(ending: str, tmp_path: Path) -> None:
+    work = ("tempfile.mkdtemp()", ending)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path))
+        ended(*work)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_reaches_the_copy_once(number: signal.Signals) -> None:
+    heed = "signal.signal({0}, lambda *_: print('heeded', flush=True))"
+    work = (heed.format(int(number)), 'print("waits", flush=True)', "time.sleep(2)", "return 7")
+    with started(*work) as program:
+        assert program.stdout
+        assert program.stdout.readline() == "waits\n"
+        program.send_signal(number)
+        out, _ = program.communicate(timeout=60)
+    assert (program.returncode, out) == (7, "heeded\n")
+
+
+def test_a_copy_does_not_outlive_the_command() -> None:
+    with started("print(os.getpid(), flush=True)", "time.sleep(60)") as program:
+        assert program.stdout
+        copy = int(program.stdout.readline())
+        program.kill()
+    until = time.monotonic() + 10
+    while _runs(copy) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not _runs(copy)
+
+
+def _runs(process: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+
+
+def test_streams_that_the_caller_closed_stay_closed() -> None:
+    command = [sys.executable, "-c", PROGRAM.format(work="return 0 if sys.stderr is None else 1")]
+    closing = subprocess.run(
+        ["sh", "-c", '"$@" 2>&- >&- <&-', "sh", *command], cwd=ROOT, check=False, env=os.environ
+    )
+    assert closing.returncode == 0
