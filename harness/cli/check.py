@@ -1,4 +1,4 @@
-"""``harness check``: judge a problem's claims, or say what got worse since a report."""
+"""``harness check``: judge claims, say what got worse, or hold files to their hashes."""
 
 from collections import Counter
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from harness.problem.model import Problem
     from harness.report.check_results import Result
 
-_WORSE, _NOT_WHOLE = 1, 3
+_WORSE, _DIFFERS, _NOT_WHOLE = 1, 1, 3
 
 
 def check(
@@ -35,6 +35,9 @@ def check(
     strict: Annotated[
         bool, typer.Option("--strict", help="Let an inconclusive claim fail as well.")
     ] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Judge no claim: check that every file is as recorded.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Judge a problem's claims.
@@ -42,13 +45,19 @@ def check(
     Judges the run given, the report given, the newest run, or else the published report. Exit code
     0 if no claim is refuted, 1 if one is, 3 if none was measured or cells lack. With --against: 1
     if a metric is worse or a claim is newly refuted, 3 if nothing can be compared or cells lack.
+    With --deep: 1 if a file differs from its recorded hash, is missing, or is listed nowhere.
     """
     from harness.cli import output
     from harness.cli.resolve import run_or_report
+    from harness.errors import UsageError
     from harness.extract import door
     from harness.report import check_results
     from harness.store.run_folder import Run
 
+    if deep:
+        if against or junit or github or strict:
+            raise UsageError("--deep judges no claims", remedy="leave out what is for claims")
+        raise typer.Exit(_deep(problem, run, report, json=json))
     study, source = run_or_report(problem, run, report)
     evidence = door.whole(source.folder if isinstance(source, Run) else source)
     compared = _compared(study, evidence, against, json=json) if against else None
@@ -69,6 +78,38 @@ def check(
         output.say(f"unfinished: {ran} of {planned} cells were run{further}", to_stderr=True)
         code = code or _NOT_WHOLE
     raise typer.Exit(code)
+
+
+def _deep(problem: str | None, run: Path | None, report: Path | None, *, json: bool) -> int:
+    """Hold each file to its recorded hash, and print those that differ; return the exit code."""
+    from dataclasses import asdict
+
+    from harness import checkout
+    from harness.cli import output
+    from harness.cli.resolve import problem_of_report, recorded_folder
+    from harness.report import recorded
+
+    folder = recorded_folder(problem, run, report)
+    if (folder / "run.json").is_file():
+        checked = recorded.of_run(folder)
+    else:
+        store = checkout.captures()
+        checked = recorded.of_report(folder, store, lambda: problem_of_report(problem, folder))
+    count, size = len(checked.sizes), sum(checked.sizes.values())
+    if json:
+        faults = [asdict(fault) for fault in checked.faults]
+        document = {"folder": str(folder), "files": count, "bytes": size, "faults": faults}
+        output.as_json(document | {"elsewhere": checked.elsewhere})
+    else:
+        for fault in checked.faults:
+            output.say(f"{folder / fault.file}: {fault.what}")
+        found = f"{len(checked.faults)} not as recorded" if checked.faults else "all as recorded"
+        output.say(f"{count} files, {size} bytes checked: {found}")
+        if checked.elsewhere:
+            output.say(f"not checked: captures that are not on this machine: {checked.elsewhere}")
+        if checked.rendered is False:
+            output.say("not checked: pages and figures, which whole evidence alone renders to")
+    return _DIFFERS if checked.faults else 0
 
 
 def _judged(

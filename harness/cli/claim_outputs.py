@@ -117,3 +117,20 @@ class Compared(Exact):
 
     changes: list[Changed]
     newly_refuted: list[str]
+
+
+class FileFault(Exact):
+    """A file that is not as it was recorded, by its path in the folder, and what is wrong."""
+
+    file: str
+    what: str
+
+
+class FilesChecked(Exact):
+    """What ``--deep`` checked: files and their bytes, faults, captures that are not here."""
+
+    folder: str
+    files: int
+    bytes: int
+    faults: list[FileFault]
+    elsewhere: int

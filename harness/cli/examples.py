@@ -24,6 +24,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "harness check --report reports/1-torchao-float8/nvidia-h200",
         "harness check 1 --strict --json",
         "harness check 1 --against RUN --junit junit.xml",
+        "harness check --deep 1              are its files as they were recorded",
     ),
     "explain-claim": (
         "harness explain-claim weight-only-decode 1",

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from harness.cli.claim_outputs import Compared, Exact, Explained, Judged
+from harness.cli.claim_outputs import Compared, Exact, Explained, FilesChecked, Judged
 from harness.evidence.provenance import Ceilings
 from harness.references import resolve
 
@@ -248,7 +248,7 @@ OUTPUTS: dict[str, Any] = {
     "matrix": list[dict[str, str]],
     "join": Joined,
     "extract": Extracted,
-    "check": list[Judged] | Compared,
+    "check": list[Judged] | Compared | FilesChecked,
     "explain-claim": Explained,
     "report": Rendered,
     "inspect": Inspected | InspectedFolder | list[Inspected | Unread],
@@ -275,7 +275,8 @@ _OWN_EXITS: dict[str, dict[int, str]] = {
     "run": {4: "some cells failed"},
     "matrix": {4: "some cells failed"},
     "check": {
-        1: "a claim is refuted; with --strict also an inconclusive one; with --against: got worse",
+        1: "a claim is refuted; with --strict also an inconclusive one; with --against: got worse;"
+        " with --deep: a file is not as recorded",
         3: "no claim was measured, cells lack, or nothing can be compared",
     },
     "lint": {1: "there are remarks"},

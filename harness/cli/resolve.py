@@ -59,6 +59,26 @@ def run_or_report(
     return (problem, _of_this_machine(published)) if published else chosen_run(wanted, run)
 
 
+def recorded_folder(wanted: str | None, run: Path | None, report: Path | None) -> Path:
+    """Return the folder of the run or the report that :func:`run_or_report` means, unread.
+
+    Its records may be damaged. Raises UsageError if the folder is neither.
+    """
+    if run and report:
+        raise UsageError("--run and --report exclude each other")
+    for folder, mark in ((run, "run.json"), (report, "evidence")):
+        if folder and not (folder / mark).exists():
+            raise UsageError(f"not a {'run' if run else 'report'}: no {mark}", where=folder)
+        if folder:
+            return folder
+    if wanted is None:
+        remedy = "give its number, or a report with --report, or a run with --run"
+        raise UsageError("no problem named", remedy=remedy)
+    name = problem_of(wanted).folder.name
+    runs = Run.folders(checkout.runs(), name)
+    return runs[-1] if runs else published_report(wanted, None)[1]
+
+
 def published_report(wanted: str | None, report: Path | None) -> tuple[Problem, Path]:
     """Return a problem with the report given, else with its published one; UsageError if none."""
     if report:

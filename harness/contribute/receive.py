@@ -22,7 +22,7 @@ from harness.evidence import capture_list
 from harness.evidence.subject import Folder
 from harness.extract import door
 from harness.problem import manifest
-from harness.report import card, publish
+from harness.report import publish, recorded
 from harness.report.verdicts import by_verdict, tally
 
 _FILE = re.compile(
@@ -36,8 +36,6 @@ _MOST_UNPACKED = _MOST_BYTES + _MOST_FILES * 4 * tarfile.BLOCKSIZE
 """Bytes of an archive: its files, and of each the header, a long name and what fills its block."""
 _LONGEST_NAME = 512
 _PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE)
-_MADE = ("figures", publish.PAGES)
-"""The folders that rendering writes whole."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,9 @@ def _checked(folder: Path, problems: Path, name: str) -> Received:
                 if (folder / part).is_dir():
                     shutil.copytree(folder / part, again / part)
             publish.render(problem, again)
-            faults += _differences(folder, again)
+            pages = recorded.Checked(folder)
+            recorded.hold_pages(pages, again)
+            faults += [f"{fault.file} {fault.what}" for fault in pages.faults]
             results = publish.page_of(problem, again).results
     except HarnessError as error:
         return Received(name, (*faults, str(error).replace(f"{folder}/", "")))
@@ -136,23 +136,6 @@ def _names(report: Folder) -> Iterator[str]:
                 texts = table[column].cast(pl.String).unique().drop_nulls().to_list()
                 for found in private.found("\n".join(texts)):
                     yield f"{name}.parquet, {column}, names {found!a}"
-
-
-def _differences(folder: Path, again: Path) -> Iterator[str]:
-    """Yield the pages and figures that its evidence does not render to."""
-    for name in sorted({*_pages(folder), *_pages(again)}):
-        here, there = folder / name, again / name
-        if not here.is_file():
-            yield f"{name} is missing"
-        elif not there.is_file() or here.read_bytes() != there.read_bytes():
-            yield f"{name} is not what its evidence renders to (harness report --report FOLDER)"
-
-
-def _pages(folder: Path) -> Iterator[str]:
-    yield from ("README.md", card.NAME)
-    for part in _MADE:
-        for path in (folder / part).glob("*"):
-            yield f"{part}/{path.name}"
 
 
 def _unpacked(archive: Path, scratch: Path) -> Path:

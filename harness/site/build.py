@@ -13,7 +13,7 @@ from harness.errors import ToolError
 from harness.site import figures
 from harness.site.terms import Places
 from harness.site.tree import Tree
-from harness.view import document
+from harness.view import document, policy
 
 _DEADLINE_S = 600
 _FILES = resources.files("harness.site")
@@ -89,7 +89,7 @@ def _config(sources: Sources, docs: Path, theme: Path, site: Path) -> str:
             "docs_dir": str(docs),
             "site_dir": str(site),
             "theme": {"custom_dir": str(theme)},
-            "hooks": [str(_FILES / "hooks.py")],
+            "hooks": [str(_FILES / "hooks.py"), str(policy.__file__)],
             "extra": {"terms": dict(sources.terms)},
             "nav": sources.navigation,
         }

@@ -14,6 +14,11 @@ class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
         """Log nothing."""
 
+    def end_headers(self) -> None:
+        """Add what a page cannot say of itself: no other page shows it in a frame."""
+        self.send_header("Content-Security-Policy", "frame-ancestors 'none'")
+        super().end_headers()
+
 
 def server(folder: Path, port: int) -> ThreadingHTTPServer:
     """Return a server of ``folder`` on 127.0.0.1, to be ended by its ``with``.

@@ -193,7 +193,7 @@ def _named(target: Target) -> str:
 def fingerprint(folder: Path) -> dict[str, Artifact]:
     """Return sha256 and size in bytes of each regular file in a cell's folder, by name."""
     return {
-        path.name: _measured(path)
+        path.name: artifact_of(path)
         for path in sorted(folder.iterdir())
         if path.name != RECORD and not files.oddity(path.lstat().st_mode)
     }
@@ -209,7 +209,7 @@ def verified(folder: Path, record: CellRecord, name: str) -> Path:
     if known is None or path.parent != folder or not os.path.lexists(path):
         raise CaptureError("the cell left no such file", where=path)
     try:
-        measured = _measured(path, at_most=known.bytes)
+        measured = artifact_of(path, at_most=known.bytes)
     except StoreError as error:
         raise CaptureError(error.what, where=path, remedy=_AGAIN) from None
     if (measured.bytes, measured.sha256) != (known.bytes, known.sha256):
@@ -218,8 +218,11 @@ def verified(folder: Path, record: CellRecord, name: str) -> Path:
     return path
 
 
-def _measured(path: Path, at_most: int | None = None) -> Artifact:
-    """Return sha256 and size of a regular file; of one larger than ``at_most``, the size alone."""
+def artifact_of(path: Path, at_most: int | None = None) -> Artifact:
+    """Return sha256 and size of a regular file; of one larger than ``at_most``, the size alone.
+
+    Raises StoreError as ``files.regular`` does.
+    """
     with files.regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         read = at_most is None or size <= at_most

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.analysis.roofline import Roofline
 from harness.evidence.subject import Subject
-from harness.view import difference, lanes, panel, roofline_plot
+from harness.view import difference, lanes, panel, policy, roofline_plot
 from harness.view.panel import Panel
 
 _SCRIPTS = (
@@ -37,6 +37,8 @@ def of_panels(
     """
     import jinja2
 
+    sheet = style("viewer") + style("roofline")
+    script = "\n".join(_file(f"{name}.js") for name in _SCRIPTS)
     subjects = [each.subject for each in panels]
     document = {
         "causes": {
@@ -57,8 +59,9 @@ def of_panels(
             title=" and ".join(_names(subjects)),
             place=_place(subjects),
             back=back,
-            style=style("viewer") + style("roofline"),
-            script="\n".join(_file(f"{name}.js") for name in _SCRIPTS),
+            policy=policy.of(f"<style>{sheet}</style><script>{script}</script>", img="data:"),
+            style=sheet,
+            script=script,
             rooflines=[roofline_plot.svg(each.roofline) for each in panels],
             data=_script_safe(document),
         )

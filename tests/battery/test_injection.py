@@ -12,14 +12,18 @@ import pytest
 from markdown_it import MarkdownIt
 
 from harness.cli import judgement, output
+from harness.evidence.subject import Subject
 from harness.plain import plain
 from harness.report import card, index
 from harness.report.chart import svg
 from harness.report.page import Page
 from harness.report.worklog import Templates
+from harness.view import document
+from tests.support import chromium
 from tests.support.battery import Figures, rounds
 from tests.support.hostile_page import hostile_page
 from tests.support.payloads import PAYLOADS
+from tests.support.programs import US, Program
 
 TEMPLATE = Path(__file__).parents[1] / "support" / "every_section.j2"
 PLAIN = "word"
@@ -193,6 +197,28 @@ def test_titles_and_labels_are_drawn_as_they_are(figures: Figures) -> None:
         drawn = svg(alt.Chart(data).mark_bar().encode(x=x, y=y, color=colour))
         found = {element.tag for element in ElementTree.fromstring(drawn).iter()}  # noqa: S314 - our own
         assert found <= {f"{SVG}{name}" for name in ("svg", "g", "path", "rect", "text", "line")}
+    figures(payloads=len(TRIED))
+
+
+@pytest.mark.skipif(chromium.PROGRAM is None, reason="Chromium is not installed")
+def test_a_browser_runs_no_word_even_as_markup(tmp_path: Path, figures: Figures) -> None:
+    """Each word as the name of a kernel, and a second time as if nothing had escaped it."""
+    file = tmp_path / "view.html"
+    file.write_text("<html data-ready=1>")
+    with chromium.opened(file) as page:
+        for text in TRIED:
+            word = text.encode("utf-8", "replace").decode()
+            word = word.replace("alert(1)", "document.documentElement.dataset.ran=1")
+            made = Program()
+            for _ in range(3):
+                made.launch(50 * US, word)
+            html = document.page([Subject("made", {"nsys": made.tables()}, {})])
+            file.write_text(html.replace("</body>", f"{word}</body>"), encoding="utf-8")
+            page.open(file, 1200, 900)
+            assert page.evaluate("document.documentElement.dataset.ran") is None, text
+            assert page.evaluate("document.querySelectorAll('canvas').length") == 1, text
+            refused = [each for each in page.complaints if "Content Security Policy" in each]
+            assert refused == page.complaints, text
     figures(payloads=len(TRIED))
 
 

@@ -16,7 +16,7 @@ from harness import files, json_text
 from harness.cli import judgement
 from harness.evidence.subject import Folder
 from harness.extract import door
-from harness.report import index, publish
+from harness.report import index, publish, recorded
 from tests.support import damage, own_files
 from tests.support.battery import Figures, rounds
 from tests.support.evidence_folders import vouch
@@ -149,3 +149,31 @@ def test_flipped_bits(own: OwnFiles, figures: Figures) -> None:
             assert not is_read(known[path]), f"bit {bit} of {path}"
     assert all(map(is_read, known.values()))
     figures(flips=count, refused=count)
+
+
+def test_flipped_bits_of_every_file(
+    tmp_path_factory: pytest.TempPathFactory, figures: Figures
+) -> None:
+    """``harness check --deep`` tells each, by its file's name; pages are rendered again."""
+    own = own_files.made(tmp_path_factory.mktemp("deep"), drawn=True)
+    folders = (own.run.folder, own.report)
+    every = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+    every += own.stored
+    rng, count = random.Random(SEED + 5), max(rounds(400), len(every))
+    for number in range(count):
+        path = every[number % len(every)]
+        whole = path.read_bytes()
+        bit = rng.randrange(8 * len(whole))
+        with damaged(path, damage.flipped(whole, bit)):
+            assert told(own, path) == [path], f"bit {bit} of {path}"
+    assert all(told(own, folder / "any") == [] for folder in folders)
+    figures(flips=count, files=len(every), told=count)
+
+
+def told(own: OwnFiles, path: Path) -> list[Path]:
+    """Return the files that differ, of the run or the report that ``path`` belongs to."""
+    if path.is_relative_to(own.run.folder):
+        checked = recorded.of_run(own.run.folder)
+    else:
+        checked = recorded.of_report(own.report, own.store, lambda: own.problem)
+    return [checked.folder / fault.file for fault in checked.faults]

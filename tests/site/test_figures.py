@@ -1,5 +1,6 @@
 """Figures that are drawn anew in the browser: under the site's own policy, from files."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import resources
@@ -7,16 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jinja2 import Environment
 
 from harness.report import chart
 from harness.report.sections import sweep
 from harness.site import figures
 from harness.site.tree import Tree
+from harness.view import policy
 from tests.support import chromium
 from tests.support.hostile_page import hostile_page
 
 THEME = resources.files("harness.site") / "theme"
-POLICY = (THEME / "main.html").read_text().split("\n")[2]
+ASSETS = ("figures.js", "site.css")
+META = re.compile(r"<meta http-equiv=.*>")
 DRAWN = "document.querySelector('.drawn')"
 BUTTON = "document.querySelector('.interactive button')"
 
@@ -75,13 +79,17 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Page]:
     folder = tmp_path_factory.mktemp("figures")
     specification = figures.interactive(drawn().specification)
     study = Tree(folder)
+    jinja = policy.on_env(Environment(autoescape=False))  # noqa: S701 - of text of our own
+    (meta,) = META.findall((THEME / "main.html").read_text())
+    ours = jinja.from_string(meta).render(written="")
     study.files |= {
         "figure.svg": str(drawn()),
         "figure.js": figures.script(specification),
         "assets/vega.js": figures.vega(),
-        "assets/figures.js": (THEME / "assets" / "figures.js").read_text(),
+        **{f"assets/{name}": (THEME / "assets" / name).read_text() for name in ASSETS},
         "page.html": (
-            f"<!doctype html><html data-ready='true'><title>x</title>{POLICY}<p>"
+            f"<!doctype html><html data-ready='true'><title>x</title>{ours}"
+            "<link rel='stylesheet' href='assets/site.css'><p>"
             "<img src='figure.svg'><span class='interactive' data-figure='figure.js'></span></p>"
             "<script src='assets/figures.js'></script></html>"
         ),
@@ -113,8 +121,11 @@ def test_a_figure_is_drawn_anew_zoomed_and_put_back(page: chromium.Page) -> None
         " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
     )
     page.send("Input.dispatchMouseEvent", type="mouseMoved", x=box[0], y=box[1])
+    assert page.evaluate("document.querySelectorAll('style').length") == 0
     told = page.wait_for("document.querySelector('#vg-tooltip-element.visible')?.innerText")
     assert "slow" in told or "fast" in told
+    style = "getComputedStyle(document.getElementById('vg-tooltip-element'))"
+    assert page.evaluate(f"[{style}.position, {style}.visibility]") == ["fixed", "visible"]
     before = shown(page)
     page.send(
         "Input.dispatchMouseEvent", type="mouseWheel", x=box[0], y=box[1], deltaX=0, deltaY=-600

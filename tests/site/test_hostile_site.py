@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.site import build, pages
-from tests.support import chromium
+from tests.support import chromium, planted
 from tests.support.hostile_page import hostile_page
 from tests.support.paths import ROOT
 from tests.support.payloads import PAYLOADS
@@ -33,12 +33,12 @@ class Elements(HTMLParser):
             self.found[f"{tag} {names}"] += 1
 
 
-def built(folder: Path, words: str) -> Path:
+def built(folder: Path, words: str, worklog: str = "# Worklog") -> Path:
     """Build the site of one report whose captures and manifest hold ``words``."""
     report = folder / "reports" / "9-example" / "gpu"
     report.mkdir(parents=True)
     (report / "evidence").mkdir()
-    (report / "README.md").write_text("# Worklog\n")
+    (report / "README.md").write_text(f"{worklog}\n")
     (folder / "docs").symlink_to(ROOT / "docs")
     study = hostile_page(words, folder / "problems" / "9-example")
     known = study.provenance.cells[0]
@@ -72,3 +72,15 @@ def test_a_browser_runs_no_word(tmp_path: Path) -> None:
             assert page.complaints == [], shown
         page.open(folder / "kernels.html", 1200, 900)
         assert PLANTED in page.evaluate("document.body.innerText")
+
+
+@pytest.mark.skipif(chromium.PROGRAM is None, reason="Chromium is not installed")
+def test_markup_of_a_report_does_nothing(tmp_path: Path) -> None:
+    """A report's page is Markdown, in which a stranger may write any element."""
+    folder = built(tmp_path, "word", f"# Worklog\n\n{planted.MARKUP}")
+    html = (folder / "index.html").read_text(encoding="utf-8")
+    assert planted.MARKUP.splitlines()[0] in html
+    with chromium.opened(folder / "index.html") as page:
+        assert planted.acted(page) == set()
+        assert all("Content Security Policy" in each for each in page.complaints), page.complaints
+        assert page.evaluate("typeof __md_get") == "function", "the theme's own script runs"

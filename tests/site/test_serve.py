@@ -19,6 +19,7 @@ def test_it_serves_a_folder_on_the_loopback_interface(tmp_path: Path) -> None:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/") as answer:
                 assert answer.read() == b"<p>hello</p>"
+                assert answer.headers["Content-Security-Policy"] == "frame-ancestors 'none'"
         finally:
             server.shutdown()
             thread.join()

@@ -27,17 +27,29 @@ class Connection:
 
     def answer(self, name: str, **arguments: object) -> tuple[Any, str]:
         """Return a tool's document and its text; the client holds it to the tool's schema."""
-        result = self._portal.call(self._session.call_tool, name, arguments)
+        result = self.result(name, **arguments)
         assert not result.is_error, result.content
-        return result.structured_content["document"], result.content[0].text
+        return result.structured_content["document"], framed(result)[0]
 
     def refusal(self, name: str, **arguments: object) -> str:
         """Return the one line with which a tool refuses."""
-        result = self._portal.call(self._session.call_tool, name, arguments)
+        result = self.result(name, **arguments)
         assert result.is_error
-        (content,) = result.content
-        assert "\n" not in content.text
-        return str(content.text)
+        (line,) = framed(result)
+        assert "\n" not in line
+        return line
+
+    def result(self, name: str, **arguments: object) -> Any:
+        """Return a tool's answer as the SDK has it."""
+        return self._portal.call(self._session.call_tool, name, arguments)
+
+
+def framed(result: Any) -> list[str]:
+    """Return the texts of an answer that stand in the server's frame."""
+    said, *texts, end = [content.text for content in result.content]
+    assert repr(end) in said
+    assert not any(end in text for text in texts)
+    return texts
 
 
 @contextlib.contextmanager

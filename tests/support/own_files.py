@@ -26,6 +26,13 @@ WORKLOG = """\
 {{ w.ceilings() }}
 {{ w.conditions() }}
 """
+DRAWN = f"""\
+{WORKLOG}
+{{{{ w.waterfall("busy", "slow", "fast", "small", "A step.") }}}}
+
+[more](pages/more.md)
+"""
+MORE = "# More\n\n{{ w.conditions() }}\n"
 SPREAD = {"min": 1900.0, "median": 1950.0, "max": 1980.0}
 SAMPLING = {
     "region": "r",
@@ -90,6 +97,11 @@ class OwnFiles:
         return sorted(self.run.folder.glob("cells/*/cell.json"))
 
     @property
+    def stored(self) -> list[Path]:
+        """Return the captures in the store."""
+        return sorted(path for path in self.store.rglob("*") if path.is_file())
+
+    @property
     def records(self) -> list[Path]:
         """Return every file of JSON."""
         of_report = [self.evidence / "provenance.json", self.evidence / "captures.json"]
@@ -97,20 +109,30 @@ class OwnFiles:
         return [*of_run, *of_report, self.report / "card.json", self.ceilings, self.workload]
 
 
-def made(folder: Path) -> OwnFiles:
-    """Make them all in ``folder``; the report's captures are half in git and half in the store."""
+def made(folder: Path, *, drawn: bool = False) -> OwnFiles:
+    """Make them all in ``folder``; the report's captures are half in git and half in the store.
+
+    ``drawn``: the report has a figure and a page under its worklog, which take their time.
+    """
     problem = manifest.load(written(folder, GOOD.replace("timing: {}", "timing: {}\n  torch: {}")))
-    (problem.folder / "worklog.md.j2").write_text(WORKLOG, encoding="utf-8")
+    worklog = DRAWN if drawn else WORKLOG
+    (problem.folder / "worklog.md.j2").write_text(worklog, encoding="utf-8")
+    if drawn:
+        (problem.folder / "pages").mkdir()
+        (problem.folder / "pages" / "more.md.j2").write_text(MORE, encoding="utf-8")
     known = provenance.load(reports.KEPT / "evidence").run
     origin = {key: value for key, value in known if key not in ("version", "id", "resumed")}
     run = Run.create(
         folder / "runs", "9-example", Origin.model_validate(origin | {"problem": "9-example"})
     )
+    left = {"log.txt": folder / "log.txt", "result.bin": folder / "result.bin"}
+    left["log.txt"].write_text("measured\n", encoding="utf-8")
+    left["result.bin"].write_bytes(bytes(range(256)))
     for variant in ("slow", "fast"):
-        cell(run, "timing", {}, variant=variant, **RECORDED)
+        cell(run, "timing", left, variant=variant, **RECORDED)
     for variant, trace in (("slow", "streams"), ("fast", "graph")):
         artifact = {"trace.json.gz": DATA / f"torch/{trace}.json.gz"}
-        cell(run, "torch", artifact, variant=variant, **RECORDED)
+        cell(run, "torch", left | artifact, variant=variant, **RECORDED)
     store = folder / "store"
     report = publish.publish(problem, run, folder / "reports", store).folder
     _to_store(report, store)

@@ -24,11 +24,15 @@ function load(url) {
   return loaded.get(url);
 }
 
-/** Draw a figure into a box; its expressions are interpreted, as the page allows no code made of text. */
+/**
+ * Draw a figure into a box; its expressions are interpreted, as the page allows no code made of text,
+ * and its styles are those of site.css, as it allows no style sheet that a script adds.
+ */
 async function draw(box, url) {
   await load(`${assets}vega.js`);
   const given = await load(url);
-  await window.vegaEmbed(box, structuredClone(given), { ast: true, actions: false, renderer: "svg" });
+  const styles = { defaultStyle: false, tooltip: { disableDefaultStyle: true } };
+  await window.vegaEmbed(box, structuredClone(given), { ast: true, actions: false, renderer: "svg", ...styles });
 }
 
 /** Put a button beside a figure that draws it anew, or shows the picture again. */
