@@ -64,6 +64,7 @@ _NAME_RULES = [(family, re.compile(pattern, re.IGNORECASE)) for family, pattern 
 _FUNCTION_RULES = [(family, re.compile(pattern, re.IGNORECASE)) for family, pattern in _BY_FUNCTION]
 
 
+@lru_cache(maxsize=4096)
 def family(name: str) -> str:
     """Return the family that a kernel's name shows it to be of, ``"other"`` when it shows none."""
     for group, pattern in _NAME_RULES:

@@ -15,6 +15,8 @@ from harness.references import resolve
 if TYPE_CHECKING:
     import polars as pl
 
+    from harness.evidence.section import Section
+
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 
@@ -95,7 +97,9 @@ class Kind:
     the GPU monitor saw.
 
     Reading: ``read(path)`` turns ``artifact`` into the tables it ``fills``; ``read_brief(path)``
-    leaves out of a large capture what only joins rows of several tables. ``keep(tables)`` leaves
+    leaves out of a large capture what only joins rows of several tables. ``section(path)`` finds
+    the part of a long timeline that ``read_section(path, part)`` reads in place of all; without
+    them, all is read and the part taken of it. ``keep(tables)`` leaves
     out what no page and no finding reads: a run's evidence holds the rest, and two captures are
     compared by it. ``check(counts, tables, path)`` raises CaptureError if a capture does not hold
     what it has to. ``conditions(path, tables)`` returns what a capture says of GPU, driver and
@@ -130,6 +134,8 @@ class Kind:
     artifact: str | None = None
     read: Lazy[[Path], Tables] | None = None
     read_brief: Lazy[[Path], Tables] | None = None
+    section: "Lazy[[Path], Section | None] | None" = None
+    read_section: "Lazy[[Path, Section], Tables] | None" = None
     keep: Lazy[[Tables], Tables] | None = None
     fills: tuple[str, ...] = ()
     check: Lazy[[Counts, Tables, Path], None] | None = None

@@ -8,19 +8,29 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness import confined
-from harness.captures.kind import Kind, Lazy
+from harness.captures.kind import Kind
+from harness.captures.registry import KINDS
 from harness.errors import CaptureError
+from harness.evidence import section
+from harness.evidence.section import Section
 from harness.evidence.tables import SCHEMAS, Tables, empty, frame
+from harness.json_text import LEAST, MOST
 
 if TYPE_CHECKING:
     import polars as pl
 
 
+Extent = Literal["whole", "totals", "section"]
+"""How much of a long timeline is read: all; all but what links host calls to the operations that
+they launched, which is half of it; or as many events as can be joined, in the middle."""
+
 _LONGEST_TEXT = 1 << 17
 """Bytes of one text: a kernel's name has up to 16 KB, an NVTX range of a server somewhat more."""
+_MOST_DEVICES = 64
+"""A host has up to 16."""
 _MOST_TEXT = 16 << 20
 """Bytes of a table's different names."""
 
@@ -33,48 +43,74 @@ class Capture:
     conditions: dict[str, str]
 
 
-def read(kind: Kind, plain: Path, *, brief: bool = False, conditions: bool = True) -> Capture:
+def read(kind: Kind, plain: Path, extent: Extent = "whole", *, conditions: bool = True) -> Capture:
     """Return the contents of the capture that lies unpacked at ``plain``.
 
-    ``brief`` may leave out of a large one what links host calls to the operations they launched.
     Without ``conditions`` it is not asked for them.
     Raises CaptureError if it is damaged or spends its budget.
     """
-    reader = kind.read_brief if brief and kind.read_brief else kind.read
-    if reader is None:
+    if kind.read is None:
         raise CaptureError(f"{kind.title}: in no file")
     with tempfile.TemporaryDirectory(prefix="harness-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         arguments = {
             "folder": name,
             "plain": str(plain.resolve()),
-            "reader": reader.reference,
-            "conditions": kind.conditions.reference if conditions and kind.conditions else "",
+            "kind": kind.name,
+            "extent": extent,
+            "conditions": conditions,
         }
         found = confined.call(f"{__name__}:leave", plain, folder, arguments, confined.budget(plain))
         tables = left(folder, found["tables"])
     return Capture(tables, found["conditions"])
 
 
-def leave(folder: str, plain: str, reader: str, conditions: str) -> dict[str, object]:
-    """Leave the tables that ``reader`` reads in ``folder``; return their names, and conditions."""
-    path = Path(plain)
-    tables = Lazy[[Path], Tables](reader)(path)
+def leave(
+    folder: str, plain: str, kind: str, extent: Extent, *, conditions: bool
+) -> dict[str, object]:
+    """Leave the tables of the capture at ``plain`` in ``folder``; return names, and conditions."""
+    path, known = Path(plain), KINDS[kind]
+    tables, part = _read(known, path, extent)
+    _check_devices(tables)
     for name, table in tables.items():
         _check_texts(name, table)
+        _check_numbers(name, table)
         # A column of nulls is as long as any other.
         kept = [_shrunk(column) for column in table if column.null_count() < table.height]
         (table.select(kept) if kept else table).write_ipc(
             _file(Path(folder), name), record_batch_size=max(1, table.height)
         )
     all_tables = {name: tables.get(name, empty(name)) for name in SCHEMAS}
-    told = Lazy[[Path, Tables], dict[str, str]](conditions)(path, all_tables) if conditions else {}
+    told = known.conditions(path, all_tables) if conditions and known.conditions else {}
+    if part:
+        told |= {section.PART: str(part)}
     return {"tables": list(tables), "conditions": told}
+
+
+def _read(kind: Kind, path: Path, extent: Extent) -> tuple[Tables, Section | None]:
+    """Return the tables of a capture, and the part that they are of if they are not of all."""
+    assert kind.read  # noqa: S101 - read() looked
+    if extent == "section":
+        part = kind.section(path) if kind.section else None
+        tables = kind.read_section(path, part) if part and kind.read_section else kind.read(path)
+        if part is None and (part := section.of(tables)):
+            tables = section.cut(tables, part)
+        if part and not part.events:
+            raise CaptureError(f"more than {section.MOST:,} events that begin at one time")
+        return tables, part
+    return (kind.read_brief if extent == "totals" and kind.read_brief else kind.read)(path), None
 
 
 def _shrunk(column: "pl.Series") -> "pl.Series":
     """Return integers as the narrowest that hold them, which are sooner written."""
     return column.shrink_dtype() if column.dtype.is_integer() else column
+
+
+def _check_devices(tables: Tables) -> None:
+    """Refuse more GPUs than any program has: each is analysed alone."""
+    found = tables["gpu_ops"]["device"].n_unique() if "gpu_ops" in tables else 0
+    if found > _MOST_DEVICES:
+        raise CaptureError(f"operations of {found:,} GPUs; at most {_MOST_DEVICES} are told apart")
 
 
 def _check_texts(name: str, table: "pl.DataFrame") -> None:
@@ -94,6 +130,18 @@ def _check_texts(name: str, table: "pl.DataFrame") -> None:
         if lengths.sum() > _MOST_TEXT:
             what = f"different values of {column.name} of more than {_MOST_TEXT >> 20} MB"
             raise CaptureError(f"{what}, in the table {name}")
+
+
+def _check_numbers(name: str, table: "pl.DataFrame") -> None:
+    """Refuse numbers of which sums, variances or ratios would be no finite numbers."""
+    import polars as pl
+
+    for column in table.select(pl.col(pl.Float64)):
+        sizes = column.drop_nulls().abs()
+        odd = column.drop_nulls().filter((sizes > MOST) | ((sizes < LEAST) & (sizes != 0)))
+        if odd.len():
+            what = f"a {column.name} of {odd[0]:g}, which nothing measures, in the table {name}"
+            raise CaptureError(what)
 
 
 def left(folder: Path, tables: Sequence[str]) -> Tables:

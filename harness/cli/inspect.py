@@ -32,7 +32,7 @@ def inspect(
     from harness.evidence.subject import CaptureFiles, Folder
     from harness.extract import door
 
-    subject = door.opened(str(file), brief=True)
+    subject = door.opened(str(file), "totals")
     if isinstance(subject, Folder):
         _cells(subject, json=json)
         return

@@ -31,7 +31,7 @@ def view(
     from harness.extract import door
     from harness.view import document
 
-    shown = [_subject(door.opened(each)) for each in subjects]
+    shown = [_subject(door.opened(each, "section")) for each in subjects]
     page = document.page(shown)
     files.write_text(output, page)
     printed.say(f"{output}: {len(page.encode()) / 1e3:.0f} kB, open it in a browser")

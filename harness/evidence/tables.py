@@ -293,6 +293,7 @@ def frame(table: str, columns: Mapping[str, object]) -> "pl.DataFrame":
     """Return ``columns`` as rows of ``table``: every column of its schema, in order and typed.
 
     A column that is not given is null throughout. Values: sequences, numpy arrays or polars series.
+    In a text, a lone surrogate, which is no character, becomes a question mark.
     """
     import polars as pl
 
@@ -300,10 +301,24 @@ def frame(table: str, columns: Mapping[str, object]) -> "pl.DataFrame":
     unknown = set(columns) - set(schema)
     if unknown:
         raise EvidenceError(f"table {table!r} has no column {sorted(unknown)}")
-    data = pl.DataFrame({name: columns[name] for name in schema if name in columns})
+    given = {name: columns[name] for name in schema if name in columns}
+    try:
+        data = pl.DataFrame(given)
+    except UnicodeEncodeError:
+        data = pl.DataFrame({name: _as_unicode(values) for name, values in given.items()})
     missing = [pl.lit(None).alias(name) for name in schema if name not in columns]
     typed = [pl.col(name).cast(dtype(kind)) for name, kind in schema.items()]
     return data.with_columns(missing).select(typed)
+
+
+def _as_unicode(values: object) -> object:
+    """Return values of which every text can be encoded; JSON and pickles may hold others."""
+    if not isinstance(values, list | tuple):
+        return values
+    return [
+        value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+        for value in values
+    ]
 
 
 def empty(table: str) -> "pl.DataFrame":

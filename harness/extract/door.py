@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from harness import bounded, confined
 from harness.captures import reading, sniff
+from harness.captures.reading import Extent
 from harness.captures.registry import KINDS
 from harness.errors import CaptureError, HarnessError, UsageError
 from harness.evidence import tables as evidence
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 # and pydantic's models take a tenth of a second.
 
 
-def opened(text: str, *, brief: bool = False) -> Subject | CaptureFiles | Folder:
+def opened(text: str, extent: Extent = "whole") -> Subject | CaptureFiles | Folder:
     """Return the subject that ``text`` names.
 
     That is a capture file, a folder of them, a folder of a run or a report, or one cell of such:
-    FOLDER:CASE.VARIANT. ``brief`` may leave out of a large capture file the tables that only join
-    others. Raises UsageError or CaptureError, which name ``text``, if nothing can be read.
+    FOLDER:CASE.VARIANT. ``extent`` says how much is read of a long timeline in a file. Raises
+    UsageError or CaptureError, which name ``text``, if nothing can be read.
     """
     path, (folder, _, cell) = Path(text), text.rpartition(":")
     if not path.exists() and folder and Path(folder).is_dir():
@@ -33,14 +34,14 @@ def opened(text: str, *, brief: bool = False) -> Subject | CaptureFiles | Folder
     if not path.exists():
         raise CaptureError("no such file", where=text, remedy=_near(path))
     if not path.is_dir():
-        return capture(path, brief=brief)
+        return capture(path, extent=extent)
     from harness.store import run_folder
 
     if _is_run(path) or _is_report(path):
         return whole(path)
     if (path / run_folder.RECORD).is_file():
-        return _cell(path, brief=brief)
-    return _files(path, brief=brief)
+        return _cell(path, extent)
+    return _files(path, extent)
 
 
 def _near(path: Path) -> str:
@@ -116,7 +117,7 @@ def _neither(path: Path) -> UsageError:
     )
 
 
-def _cell(path: Path, *, brief: bool) -> Subject:
+def _cell(path: Path, extent: Extent) -> Subject:
     """Return the capture in a cell's own folder; UsageError if its kind leaves none."""
     from harness.store import run_folder
 
@@ -128,10 +129,10 @@ def _cell(path: Path, *, brief: bool) -> Subject:
             where=path,
             remedy=f"name the cell of its run: RUN:{cell.case}.{cell.variant}",
         )
-    return capture(run_folder.verified(path, cell, kind.artifact), brief=brief)
+    return capture(run_folder.verified(path, cell, kind.artifact), extent=extent)
 
 
-def _files(path: Path, *, brief: bool) -> CaptureFiles:
+def _files(path: Path, extent: Extent) -> CaptureFiles:
     """Return the capture files that lie in a folder; hidden files and others are left out.
 
     A damaged one is kept as its error. Raises that error if no file can be read.
@@ -143,7 +144,7 @@ def _files(path: Path, *, brief: bool) -> CaptureFiles:
         try:
             _check(file)
             if known := _recognised(file):
-                captures.append(capture(file, known, brief=brief))
+                captures.append(capture(file, known, extent))
         except HarnessError as error:
             refused.append(error)
     if not captures:
@@ -159,7 +160,7 @@ def _recognised(file: Path) -> sniff.Recognised | None:
         return None
 
 
-def capture(path: Path, known: sniff.Recognised | None = None, *, brief: bool = False) -> Subject:
+def capture(path: Path, known: sniff.Recognised | None = None, extent: Extent = "whole") -> Subject:
     """Return the capture at ``path``; ``known`` is its kind and format if it was sniffed before."""
     if known is None:
         _check(path)
@@ -167,7 +168,7 @@ def capture(path: Path, known: sniff.Recognised | None = None, *, brief: bool = 
     with sniff.opened(path, form=form) as plain:
         bounded.allow(path, confined.budget(plain))
         try:
-            found = reading.read(kind, plain, brief=brief)
+            found = reading.read(kind, plain, extent)
         except CaptureError as error:  # of an unpacked copy: name the user's file
             raise CaptureError(error.what, where=path, remedy=error.remedy) from error
     tables = {name: found.tables.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}

@@ -8,6 +8,7 @@ stands with the recorded size is not copied again.
 import contextlib
 import hashlib
 import shutil
+import stat
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
@@ -151,16 +152,37 @@ def _download(
     system: "AbstractFileSystem", remote: str, store: Path, capture: "KeptCapture"
 ) -> str:
     """Fetch one file into the store; return why it could not be taken, empty if it was."""
-    try:
-        remote_file = system.open(remote, "rb")
-    except FileNotFoundError:
-        return "missing"
-    with remote_file, tempfile.TemporaryDirectory(prefix="capture-") as scratch:
+    if reason := _unfetchable(system, remote, store, capture.bytes):
+        return reason
+    with (
+        system.open(remote, "rb") as remote_file,
+        tempfile.TemporaryDirectory(prefix="capture-") as scratch,
+    ):
         arrived = Path(scratch) / "arrived"
         _copy_at_most(remote_file, arrived, capture.bytes + 1)
         if reason := _differs(arrived, capture):
             return reason
         add(store, arrived, capture.sha256)
+    return ""
+
+
+def _unfetchable(system: "AbstractFileSystem", remote: str, store: Path, size: int) -> str:
+    """Return why a remote file is not to be opened, empty if it may be.
+
+    A FIFO blocks, a device has no end, and a list may claim more than any disk holds.
+    """
+    try:
+        known = system.info(remote)
+    except FileNotFoundError:
+        return "missing"
+    if known["type"] != "file" or not ("mode" not in known or stat.S_ISREG(known["mode"])):
+        return "not a regular file"
+    if known["size"] not in (None, size):
+        return f"size is not the recorded {size} bytes"
+    for folder in (Path(tempfile.gettempdir()), store):
+        free = shutil.disk_usage(next(part for part in (folder, *folder.parents) if part.exists()))
+        if free.free < size:
+            return f"no room for its {size} bytes in {folder}, and not fetched: it is"
     return ""
 
 

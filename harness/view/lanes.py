@@ -1,7 +1,8 @@
 """The lanes of a timeline page: events of the host and of each device on one clock.
 
 From top to bottom: of each host thread its ranges and its CUDA calls, nested ones below each other;
-of each device its idle time by cause, then its streams.
+of each device its idle time by cause, then its streams. Of many threads, and of many streams of a
+device, those with most events have lanes of their own, and the others share some.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ import polars as pl
 from harness.analysis import communication, idle_causes
 from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.timeline_tracks import tracks_of
-from harness.evidence.tables import LARGE, Tables
+from harness.evidence.tables import Tables
 
 RANGE, CALL, IDLE, STREAM = "range", "call", "idle", "stream"
 """What the events of a lane are; the page draws each in another way."""
@@ -33,6 +34,10 @@ CAUSES = {
 """Causes of idle time as the page names them, in the order of its legend."""
 
 _MOST_DEPTH = 12
+_HIDDEN = "hidden"
+_MOST_APART = 64
+"""Threads, and streams of a device, that have lanes of their own."""
+_OTHERS = "others"
 _NONE = pl.lit(None)
 _EVENT = {
     "start_ns": pl.Int64,
@@ -60,10 +65,14 @@ class Lane:
 
 @dataclass(frozen=True)
 class Timeline:
-    """Lanes, and the stretches of the steady state: pairs of start_ns and end_ns."""
+    """Lanes, and the stretches of the steady state: pairs of start_ns and end_ns.
+
+    ``hidden``: how many events have no place, as more than _MOST_DEPTH last at their start.
+    """
 
     lanes: tuple[Lane, ...]
     steady: tuple[tuple[int, int], ...]
+    hidden: int = 0
 
     @property
     def count(self) -> int:
@@ -72,9 +81,9 @@ class Timeline:
 
 
 def timeline(capture: Capture) -> Timeline:
-    """Return the lanes of a capture; a capture of over LARGE operations has none of idle time."""
+    """Return the lanes of a capture."""
     tables = capture.tables
-    tracks = tracks_of(capture) if tables["gpu_ops"].height <= LARGE else []
+    tracks = tracks_of(capture)
     steady = [
         (int(start), int(end))
         for track in tracks[:1]
@@ -83,22 +92,28 @@ def timeline(capture: Capture) -> Timeline:
     idle = {
         track.device: track.idle.cast({"cause": pl.String, "call": pl.String}) for track in tracks
     }
-    lanes = (*_host(tables), *_devices(tables, idle))
-    return Timeline(tuple(lane for lane in lanes if lane.events.height), tuple(steady))
+    lanes = [lane for lane in (*_host(tables), *_devices(tables, idle)) if lane.events.height]
+    return Timeline(
+        tuple(lane for lane in lanes if lane.what != _HIDDEN),
+        tuple(steady),
+        sum(lane.events.height for lane in lanes if lane.what == _HIDDEN),
+    )
 
 
 def _host(tables: Tables) -> Iterator[Lane]:
-    """Yield the lanes of each thread, those with most calls first."""
-    calls, ranges = tables["api_calls"], tables["ranges"]
+    """Yield the lanes of each thread, those with most events first."""
+    calls, ranges = (tables[name].drop_nulls("duration_ns") for name in ("api_calls", "ranges"))
     threads = pl.concat([calls["thread"], ranges["thread"]]).value_counts(sort=True)["thread"]
-    for place, thread in enumerate(threads, start=1):
+    parts = {CALL: _parted(calls, "thread", threads), RANGE: _parted(ranges, "thread", threads)}
+    for place, thread in enumerate([*threads[:_MOST_APART], _OTHERS], start=1):
         who = f"thread {place}" if len(threads) > 1 else "host"
-        for what, table in ((RANGE, ranges), (CALL, calls)):
-            mine = table.filter(pl.col("thread").eq_missing(thread)).drop_nulls("duration_ns")
+        if thread == _OTHERS:
+            who = f"{len(threads) - _MOST_APART} other threads"
+        for what, label in ((RANGE, "ranges"), (CALL, "CUDA calls")):
             correlation = pl.col("correlation") if what == CALL else _NONE
-            events = _events(mine, kind=pl.lit(what), correlation=correlation)
-            label = f"{who}: {'ranges' if what == RANGE else 'CUDA calls'}"
-            yield from _nested(what, label, events)
+            if (rows := parts[what].get(thread)) is not None:
+                events = _events(rows, kind=pl.lit(what), correlation=correlation)
+                yield from _nested(what, f"{who}: {label}", events)
 
 
 def _devices(tables: Tables, idle: dict[int | None, pl.DataFrame]) -> Iterator[Lane]:
@@ -117,10 +132,31 @@ def _devices(tables: Tables, idle: dict[int | None, pl.DataFrame]) -> Iterator[L
                 _events(shown, kind=pl.col("cause"), detail=detail).sort("start_ns"),
             )
         mine = ops.filter(pl.col("device").eq_missing(device))
-        for stream in mine["stream"].unique().sort():
-            on_stream = mine.filter(pl.col("stream").eq_missing(stream))
-            events = _events(on_stream, _work(), _detail(), pl.col("correlation"))
-            yield from _nested(STREAM, f"{who}: stream {stream}", events)
+        streams = mine["stream"].value_counts(sort=True)["stream"]
+        parts = _parted(mine, "stream", streams)
+        for stream in [*streams[:_MOST_APART].sort(), _OTHERS]:
+            label = f"stream {stream}"
+            if stream == _OTHERS:
+                label = f"{len(streams) - _MOST_APART} other streams"
+            if (rows := parts.get(stream)) is not None:
+                events = _events(rows, _work(), _detail(), pl.col("correlation"))
+                yield from _nested(STREAM, f"{who}: {label}", events)
+
+
+def _parted(
+    rows: pl.DataFrame, column: str, by_size: pl.Series
+) -> dict[int | str | None, pl.DataFrame]:
+    """Return the rows of each value of a column; those of all but the first have one name."""
+    apart = by_size[:_MOST_APART].implode()
+    is_apart = pl.col(column).is_in(apart, nulls_equal=True)
+    known: dict[int | str | None, pl.DataFrame] = {
+        value: part
+        for (value,), part in rows.filter(is_apart)
+        .partition_by(column, as_dict=True, maintain_order=True)
+        .items()
+    }
+    others = rows.filter(~is_apart)
+    return known | ({_OTHERS: others} if others.height else {})
 
 
 def _work() -> pl.Expr:
@@ -167,6 +203,7 @@ def _nested(what: str, label: str, events: pl.DataFrame) -> Iterator[Lane]:
         kept = pl.Series(fits, dtype=pl.Boolean)
         yield Lane(what, label if depth == 0 else "", left.filter(kept))
         left = left.filter(~kept)
+    yield Lane(_HIDDEN, "", left)
 
 
 def _first_fit(starts: Sequence[int], ends: Sequence[int]) -> list[bool]:

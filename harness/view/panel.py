@@ -1,6 +1,7 @@
 """What a page shows of one subject: its timeline, findings, tables and counters."""
 
 from base64 import b64encode
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +15,12 @@ from harness.analysis.kernels import short_name
 from harness.analysis.roofline import Roofline
 from harness.captures.registry import by_cost
 from harness.errors import UsageError
+from harness.evidence.section import PART
 from harness.evidence.subject import Subject
-from harness.evidence.tables import LARGE
 from harness.report import finding_text
 from harness.report.sections import memory_timeline
 from harness.view import lanes, packing
+from harness.view.lanes import Timeline
 
 MOST_EVENTS = 2_000_000
 """Events of a page; 275 000 of a repetitive export take 1.2 MB, and 40 bytes each in a browser."""
@@ -70,11 +72,13 @@ def _shown(subject: Subject) -> dict[str, Any]:
         if kind == drawn or not _has_operations(captures[kind])
     }
     rows = [row for found in told.values() for row in found.get("kernels", [])]
+    timeline = _timeline(captures[drawn]) if drawn else None
     return {
         "short": {row["name"]: short_name(row["name"]) for row in rows},
         "conditions": captures[drawn].conditions if drawn else {},
+        "left_out": list(_left_out(captures.values(), timeline)),
         "findings": _findings(list(captures.values())),
-        "timeline": _timeline(captures[drawn]) if drawn else None,
+        "timeline": timeline and _packed(timeline),
         "memory": next(filter(None, map(_memory, captures.values())), None),
         "tables": {
             caption: [_row(row, bytes_but=_NO_BYTES.get(name)) for row in found[name]]
@@ -113,9 +117,6 @@ def _row(row: dict[str, Any], bytes_but: frozenset[str] | None = None) -> dict[s
 
 
 def _findings(captures: list[Capture]) -> list[dict[str, Any]]:
-    most = max(each.tables.get("gpu_ops", _NO_ROWS).height for each in captures)
-    if most > LARGE:
-        return []
     shown, _ = finding_text.mattering(conclude.diagnose(captures), _FINDINGS)
     return [
         {
@@ -137,7 +138,16 @@ def _advice(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return ("where", (where,)), ("fix", finding.fix), ("next", finding.next)
 
 
-def _timeline(capture: Capture) -> dict[str, Any]:
+def _left_out(captures: Iterable[Capture], timeline: Timeline | None) -> Iterator[str]:
+    """Yield what the page does not show of the captures."""
+    for capture in captures:
+        if PART in capture.conditions:
+            yield f"Shown: {capture.conditions[PART]}."
+    if timeline and timeline.hidden:
+        yield f"Not drawn: {timeline.hidden:,} events that begin while a dozen others last."
+
+
+def _timeline(capture: Capture) -> Timeline:
     timeline = lanes.timeline(capture)
     if timeline.count > MOST_EVENTS:
         raise UsageError(
@@ -145,13 +155,11 @@ def _timeline(capture: Capture) -> dict[str, Any]:
             where=capture.label,
             remedy="record fewer steps",
         )
-    packed = packing.packed(timeline)
-    packed["causes"] = sorted(
-        {
-            cause
-            for lane in timeline.lanes
-            if lane.what == lanes.IDLE
-            for cause in lane.events["kind"]
-        }
-    )
-    return packed
+    return timeline
+
+
+def _packed(timeline: Timeline) -> dict[str, Any]:
+    causes = {
+        cause for lane in timeline.lanes if lane.what == lanes.IDLE for cause in lane.events["kind"]
+    }
+    return packing.packed(timeline) | {"causes": sorted(causes)}

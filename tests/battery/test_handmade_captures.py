@@ -31,7 +31,7 @@ def line(folder: Path, content: bytes) -> str:
     path = folder / "capture"
     path.write_bytes(content)
     try:
-        door.opened(str(path), brief=True)
+        door.opened(str(path), "totals")
     except HarnessError as error:
         said = str(error)
         assert said.startswith(f"{path}: ")

@@ -141,9 +141,9 @@ def test_a_file_is_sniffed_once_and_read_once(name: str, monkeypatch: pytest.Mon
         calls.append("sniffed")
         return recognised(path)
 
-    def counted_read(kind: Kind, plain: Path, *, brief: bool = False) -> reading.Capture:
+    def counted_read(kind: Kind, plain: Path, extent: reading.Extent) -> reading.Capture:
         calls.append("read")
-        return read(kind, plain, brief=brief)
+        return read(kind, plain, extent)
 
     monkeypatch.setattr(sniff, "recognised", counted_sniff)
     monkeypatch.setattr(reading, "read", counted_read)

@@ -1,7 +1,10 @@
 """The content-addressed store: what arrives is what was recorded, or it is said to be missing."""
 
 import hashlib
+import os
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import fsspec
 import pytest
@@ -150,3 +153,35 @@ def test_nothing_is_left_of_a_push_that_fails(
 def test_a_place_that_cannot_be_opened_is_a_usage_error(url: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=url):
         capture_store.fetch([], url, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (os.mkfifo, "not a regular file"),
+        (lambda place: place.symlink_to("/dev/zero"), "not a regular file"),
+        (lambda place: place.mkdir(), "not a regular file"),
+        (lambda place: place.symlink_to("/nowhere"), "missing"),
+    ],
+)
+def test_what_is_no_file_is_not_opened(
+    make: Callable[[Path], object], reason: str, tmp_path: Path
+) -> None:
+    """A FIFO would block, a device fill the disk."""
+    capture = described("a.json.gz", b"one").model_copy(update={"bytes": 1 << 60})
+    place = tmp_path / "remote" / capture_store.relative(capture.sha256)
+    place.parent.mkdir(parents=True)
+    make(place)
+    ((_, said),) = capture_store.fetch([capture], str(tmp_path / "remote"), tmp_path).missing
+    assert said.startswith(reason)
+
+
+def test_a_file_larger_than_the_room_is_not_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, other = tmp_path / "here", tmp_path / "other"
+    captures = stored(here, tmp_path, b"one")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=2))
+    ((_, said),) = capture_store.fetch(captures, str(here), other).missing
+    assert "no room for its 3 bytes" in said
+    assert not other.exists()

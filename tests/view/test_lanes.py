@@ -6,6 +6,7 @@ import pytest
 from harness.analysis import idle_causes
 from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.timeline_tracks import tracks_of
+from harness.evidence import tables as evidence
 from harness.extract import door
 from harness.view import lanes
 from harness.view.lanes import Lane
@@ -69,3 +70,45 @@ def test_collectives_are_told_from_kernels() -> None:
         made.launch(50 * US, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgs)")
     (stream,) = of_kind(lanes.timeline(made.capture()), lanes.STREAM)
     assert stream.events["kind"].to_list() == ["kernel", lanes.COLLECTIVE] * 5
+
+
+def wide(count: int) -> Capture:
+    """A launch from each of so many threads to a stream each; of the first thread, two."""
+    at = [100 * number for number in range(count)] + [100 * count]
+    who = [*range(count), 0]
+    host = {"start_ns": at, "duration_ns": [10] * len(at), "thread": who, "correlation": at}
+    work = {"start_ns": at, "duration_ns": [50] * len(at), "stream": who, "correlation": at}
+    tables = {name: evidence.empty(name) for name in evidence.SCHEMAS} | {
+        "gpu_ops": evidence.frame(
+            "gpu_ops", work | {"name": ["k"] * len(at), "kind": ["kernel"] * len(at)}
+        ),
+        "api_calls": evidence.frame("api_calls", host | {"name": ["cudaLaunchKernel"] * len(at)}),
+    }
+    return Capture("", tables, {}, "torch")
+
+
+def test_many_threads_and_streams_share_lanes() -> None:
+    found = lanes.timeline(wide(100))
+    labels = [lane.label for lane in found.lanes]
+    assert labels.count("36 other threads: CUDA calls") == 1
+    assert labels.count("GPU: 36 other streams") == 1
+    assert "thread 64: CUDA calls" in labels
+    assert "thread 65: CUDA calls" not in labels
+    assert sum(lane.events.height for lane in of_kind(found, lanes.STREAM)) == 101
+    assert sum(lane.events.height for lane in of_kind(found, lanes.CALL)) == 101
+    assert found.hidden == 0
+
+
+def test_few_threads_and_streams_have_their_own() -> None:
+    labels = [lane.label for lane in lanes.timeline(wide(64)).lanes]
+    assert not any("other" in label for label in labels)
+    assert labels.index("GPU: stream 0") < labels.index("GPU: stream 63")
+
+
+def test_what_lies_too_deep_is_counted() -> None:
+    at = list(range(20))
+    ranges = {"start_ns": at, "duration_ns": [99 - each for each in at], "name": ["r"] * 20}
+    tables = wide(1).tables | {"ranges": evidence.frame("ranges", ranges | {"thread": [0] * 20})}
+    found = lanes.timeline(Capture("", tables, {}, "torch"))
+    assert len(of_kind(found, lanes.RANGE)) == 12
+    assert found.hidden == 8

@@ -1,5 +1,7 @@
 """Two subjects, or two whole runs or reports, side by side: which parts of them are compared."""
 
+from typing import TYPE_CHECKING
+
 from harness.analysis.diff import cells, timing
 from harness.analysis.diff.cells import CellDiff, CellTimes, FoldersDiff
 from harness.analysis.diff.step_breakdown import unnumbered
@@ -8,7 +10,13 @@ from harness.errors import UsageError
 from harness.evidence.subject import Folder, Subject
 from harness.evidence.tables import Tables
 
+if TYPE_CHECKING:
+    import polars as pl
+
 _MOST_NAMES = 8
+_MOST_KERNELS = 1_000
+"""Kernels of one name that are told apart, those with most time: matching takes their square."""
+_OTHERS = "[other kernels]"
 
 
 def compare(a: Subject, b: Subject, ranges: str | None = None) -> CellDiff:
@@ -38,7 +46,22 @@ def compare(a: Subject, b: Subject, ranges: str | None = None) -> CellDiff:
 def _kept(kind: str, side: Subject) -> Tables:
     """Return what evidence keeps of a capture, so that a file is compared like a report's cell."""
     keep = KINDS[kind].keep
-    return keep(side.captures[kind]) if keep else side.captures[kind]
+    tables = keep(side.captures[kind]) if keep else side.captures[kind]
+    return tables | {name: _few_kernels(tables[name]) for name in ("gpu_ops",) if name in tables}
+
+
+def _few_kernels(gpu_ops: "pl.DataFrame") -> "pl.DataFrame":
+    """Return GPU operations whose kernels with least time have one name, if names are many."""
+    import polars as pl
+
+    is_kernel = pl.col("kind").cast(pl.String).is_in(["kernel", "graph"])
+    times = gpu_ops.filter(is_kernel).group_by("name").agg(pl.col("duration_ns").sum())
+    if times.height <= _MOST_KERNELS:
+        return gpu_ops
+    kept = times.sort("duration_ns", pl.col("name").cast(pl.String)).tail(_MOST_KERNELS)["name"]
+    name = pl.col("name").cast(pl.String)
+    few = pl.when(is_kernel & ~name.is_in(kept.cast(pl.String).implode())).then(pl.lit(_OTHERS))
+    return gpu_ops.with_columns(few.otherwise(name).cast(gpu_ops["name"].dtype).alias("name"))
 
 
 def _has_range(subject: Subject, name: str) -> None:

@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from harness.captures.formats import sqlite_schema
@@ -38,10 +39,13 @@ _ROW_BYTES = 5
 class SqliteFile:
     """An open file; made by ``opened``."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, uri: str) -> None:
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, uri: str, only: Mapping[str, str]
+    ) -> None:
         self.path = path
         self._connection = connection
         self._uri = uri
+        self._only = only
 
     def columns(self, table: str) -> frozenset[str]:
         """Return the names of ``table``'s columns, none if there is no such table.
@@ -67,23 +71,21 @@ class SqliteFile:
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
         return [name for (name,) in self._connection.execute(query)]
 
-    def holds_more(self, table: str, rows: int) -> bool:
-        """Return whether ``table`` has more rows than that."""
-        further = f"SELECT 1 FROM {_quoted(table)} NOT INDEXED LIMIT 1 OFFSET {rows}"  # noqa: S608
-        return self._connection.execute(further).fetchone() is not None
-
     def count(self, table: str) -> int:
         """Return how many rows ``table`` has; CaptureError for more than the file has room for."""
-        room = self._most_rows(columns=1)
-        rows = f"SELECT 1 FROM {_quoted(table)} NOT INDEXED LIMIT {room + 1}"  # noqa: S608
-        count = int(self._connection.execute(f"SELECT count(*) FROM ({rows})").fetchone()[0])  # noqa: S608
-        if count > room:
+        (count,) = next(self.asked("count(*)", table))
+        if count > self._most_rows(columns=1):
             raise self._damaged(table, "it has more rows than the file has room for")
-        return count
+        return int(count)
+
+    def asked(self, columns: str, table: str, rest: str = "", *values: int) -> Iterator[Any]:
+        """Return an iterator over what a query of ours finds in as many rows as may be there."""
+        rows = f"SELECT * FROM {_quoted(table)} NOT INDEXED LIMIT {self._most_rows(1) + 1}"  # noqa: S608
+        return self._connection.execute(f"SELECT {columns} FROM ({rows}) {rest}", values)  # noqa: S608
 
     def not_null(self, table: str) -> frozenset[str]:
         """Return the columns of ``table`` that are declared to hold no null."""
-        rows = self._connection.execute(f"PRAGMA table_info({_quoted(table)})").fetchall()
+        rows = self._connection.execute(f"PRAGMA table_info({_quoted(table)})")
         return frozenset(name for _, name, _, not_null, *_ in rows if not_null)
 
     def fetch(
@@ -106,11 +108,13 @@ class SqliteFile:
         shown = [_shown(name, kind) for name, kind in columns.items()]
         if packed:
             shown.append((f"x'' AS {PACKED}", packed.expression()))
-        queries = [_query(table, shown, part, most_rows + 1) for part in self._parts(table)]
+        only = self._only.get(table, "TRUE")
+        parts = [f"({part}) AND ({only})" for part in self._parts(table)]
+        queries = [_query(table, shown, part, most_rows + 1) for part in parts]
         try:
             with ThreadPoolExecutor(len(queries)) as threads:
-                parts = list(threads.map(partial(_arrow, self._uri), queries))
-            rows = _as_texts(pl.concat(part[1:] for part in parts), texts, foreign=foreign)
+                found = list(threads.map(partial(_arrow, self._uri), queries))
+            rows = _as_texts(pl.concat(part[1:] for part in found), texts, foreign=foreign)
         except (AdbcError, pl.exceptions.PolarsError) as error:
             if any(words in str(error) for words in _NO_MEMORY):
                 raise MemoryError from None
@@ -143,13 +147,9 @@ class SqliteFile:
     def _check_numbers(self, table: str, numbers: list[str]) -> None:
         # ADBC takes a column's type from its first batch, and would make a text of each number
         # for one stray text there. In later batches it refuses such a value itself.
-        strays = ", ".join(
-            f"total(typeof({_quoted(name)}) NOT IN ('integer', 'null'))" for name in numbers
-        )
-        counts = self._connection.execute(
-            f"SELECT {strays} FROM "  # noqa: S608  # names are quoted
-            f"(SELECT * FROM {_quoted(table)} NOT INDEXED LIMIT {_BATCH_ROWS})"
-        ).fetchone()
+        strays = (f"total(typeof({_quoted(name)}) NOT IN ('integer', 'null'))" for name in numbers)
+        first = f"(SELECT * FROM {_quoted(table)} NOT INDEXED LIMIT {_BATCH_ROWS})"  # noqa: S608
+        counts = self._connection.execute(f"SELECT {', '.join(strays)} FROM {first}").fetchone()  # noqa: S608
         for name, count in zip(numbers, counts, strict=True):
             if count:
                 raise self._damaged(table, f"column {name} holds other things than integers")
@@ -188,8 +188,11 @@ class SqliteFile:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[SqliteFile]:
-    """Open ``path`` for reading; CaptureError if it is no SQLite file, is damaged or locked."""
+def opened(path: Path, only: Mapping[str, str] = MappingProxyType({})) -> Iterator[SqliteFile]:
+    """Open ``path`` for reading; CaptureError if it is no SQLite file, is damaged or locked.
+
+    ``only`` holds an SQL condition, ours, by table: rows that do not meet it are not fetched.
+    """
     if not path.is_file():
         what = "not a regular file" if path.exists() else "no such file"
         raise CaptureError(what, where=path)
@@ -204,7 +207,7 @@ def opened(path: Path) -> Iterator[SqliteFile]:
             connection.execute("PRAGMA ignore_check_constraints = ON")
             if connection.execute("PRAGMA encoding").fetchone()[0] != "UTF-8":
                 raise CaptureError("an SQLite file in UTF-16, which nsys never writes", where=path)
-            yield SqliteFile(path, connection, uri)
+            yield SqliteFile(path, connection, uri, only)
         finally:
             connection.close()
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter: in its table of tables

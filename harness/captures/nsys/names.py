@@ -38,7 +38,7 @@ MEMORY_KINDS = {
     6: "Managed Static",
     7: "Unknown",
 }
-_DOMAIN_TYPE = 75
+DOMAIN_TYPE = 75
 _MOST_X, _MOST_YZ = (1 << 31) - 1, (1 << 16) - 1
 
 
@@ -51,7 +51,7 @@ def in_domains(rows: "pl.DataFrame") -> "pl.DataFrame":
 
     rows = rows.with_columns(process=pl.col("globalTid") // (1 << 24))
     domains = (
-        rows.filter(pl.col("eventType") == _DOMAIN_TYPE, pl.col("name") != NVTX_DOMAIN)
+        rows.filter(pl.col("eventType") == DOMAIN_TYPE, pl.col("name") != NVTX_DOMAIN)
         .select("process", "domainId", domain="name")
         .unique(["process", "domainId"], keep="last")
     )

@@ -10,7 +10,7 @@ from harness.evidence.tables import frame
 if TYPE_CHECKING:
     import polars as pl
 
-_NVTX = ("NVTX_EVENTS", "NVTX_EVENTS_V2", "NVTX_EVENTS_V3")
+NVTX = ("NVTX_EVENTS", "NVTX_EVENTS_V2", "NVTX_EVENTS_V3")
 _TIMES = ("start", "end")
 # ENUM_NSYS_EVENT_TYPE's NVTX rows with a beginning and an end: push/pop and start/end ranges, and
 # the same two imported from NVTX text files.
@@ -21,7 +21,7 @@ def ranges(file: SqliteFile, names: "pl.DataFrame") -> "pl.DataFrame":
     """Return the evidence's table ``ranges``; ``names``: StringIds, as id and value."""
     import polars as pl
 
-    table = next(filter(file.columns, _NVTX), _NVTX[0])
+    table = next(filter(file.columns, NVTX), NVTX[0])
     known = file.columns(table)
     labels: Columns = {"text": "TEXT", "textId": "INTEGER"}
     texts: Columns = {name: labels[name] for name in labels if name in known}

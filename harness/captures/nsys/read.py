@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 
 from harness.captures.formats.sqlite_combined import fetch_combined
 from harness.captures.formats.sqlite_file import SqliteFile, opened
+from harness.captures.nsys import section as parts
 from harness.captures.nsys.autograd import autograd_threads
 from harness.captures.nsys.calls import CALLS, calls
 from harness.captures.nsys.devices import devices
 from harness.captures.nsys.names import COPY_KINDS, MEMORY_KINDS, named, shape
-from harness.captures.nsys.ranges import ranges
+from harness.captures.nsys.ranges import NVTX, ranges
 from harness.captures.nsys.rows import correlation, process_id, real, timed
+from harness.captures.nsys.waits import TABLE as WAITS
 from harness.captures.nsys.waits import waits
 from harness.errors import CaptureError
+from harness.evidence.section import Section
 from harness.evidence.tables import LARGE, Tables, empty, frame
 
 if TYPE_CHECKING:
@@ -30,6 +33,9 @@ _COPY_LABELS = "ENUM_CUDA_MEMCPY_OPER"
 _MARKS = ("META_DATA_EXPORT", "ENUM_NSYS_EVENT_TYPE", "TARGET_INFO_SYSTEM_ENV", _KERNELS, *CALLS)
 """Tables of which an export has at least one; those of 2020 have neither of the first two."""
 
+_EVENTS = (_KERNELS, _COPIES, _MEMSETS, _GRAPHS, *CALLS, WAITS, *NVTX)
+"""Tables whose rows are events of the timeline."""
+
 _ROCPD = "rocpd_"
 _TIMES = ("start", "end")
 _PLACE = ("deviceId", "streamId")
@@ -40,7 +46,7 @@ _SHARED = ("staticSharedMemory", "dynamicSharedMemory")
 _REGISTERS = "registersPerThread"
 
 
-def read(path: Path, *, joins: bool = True) -> Tables:
+def read(path: Path, *, joins: bool = True, part: Section | None = None) -> Tables:
     """Return gpu_ops, devices, api_calls, waits, ranges and autograd_threads of an export.
 
     Raises CaptureError for what is no whole export of nsys.
@@ -49,9 +55,10 @@ def read(path: Path, *, joins: bool = True) -> Tables:
     id leads nowhere is replaced by one in brackets that says so. ``joins=False`` leaves out
     the links from host calls to the operations that they launched (api_calls, correlation,
     graph_node), which are half the file, waits, and the kernels' streams and shared memory; but
-    not api_calls and waits where there is no GPU work.
+    not api_calls and waits where there is no GPU work. Of a ``part`` only its events are read.
     """
-    with opened(path) as file:
+    only = parts.conditions(part, _EVENTS, NVTX) if part else {}
+    with opened(path, only) as file:
         if any(table.startswith(_ROCPD) for table in file.tables()):
             raise CaptureError("a database of rocprofv3 (rocpd) is not read", where=path)
         if not file.columns("StringIds") or not any(map(file.columns, _MARKS)):
@@ -62,8 +69,19 @@ def read(path: Path, *, joins: bool = True) -> Tables:
 def read_brief(path: Path) -> Tables:
     """Return the tables of ``read``; of a LARGE one without the links from calls to operations."""
     with opened(path) as file:
-        joins = not file.columns(_KERNELS) or not file.holds_more(_KERNELS, LARGE)
-    return read(path, joins=joins)
+        known = file.columns(_KERNELS)
+        is_large = known and any(file.asked("1", _KERNELS, f"LIMIT 1 OFFSET {LARGE}"))
+    return read(path, joins=not is_large)
+
+
+def read_section(path: Path, part: Section) -> Tables:
+    """Return the tables of ``read`` for a part of the timeline."""
+    return read(path, part=part)
+
+
+def section(path: Path) -> Section | None:
+    """Return the middle of a long timeline, None of one that is read whole."""
+    return parts.find(path, _EVENTS)
 
 
 class _Export:
@@ -82,8 +100,8 @@ class _Export:
     def tables(self) -> Tables:
         import polars as pl
 
-        parts = [self._kernels(), self._copies(), self._memsets(), self._graphs()]
-        gpu_ops = pl.concat([empty("gpu_ops"), *parts])
+        work = [self._kernels(), self._copies(), self._memsets(), self._graphs()]
+        gpu_ops = pl.concat([empty("gpu_ops"), *work])
         named = ranges(self._file, self._names)
         tables = {
             "gpu_ops": gpu_ops,

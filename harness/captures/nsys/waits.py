@@ -10,7 +10,7 @@ from harness.evidence.tables import empty, frame
 if TYPE_CHECKING:
     import polars as pl
 
-_TABLE = "OSRT_API"
+TABLE = "OSRT_API"
 _COLUMNS = ("start", "end", "globalTid", "nameId")
 _SHORTEST_NS = 20_000
 """As long as a few launches take. nsys records calls from 1 µs on (--osrt-threshold)."""
@@ -30,9 +30,9 @@ def waits(file: SqliteFile, names: "pl.DataFrame") -> "pl.DataFrame":
     """
     import polars as pl
 
-    if not file.columns(_TABLE).issuperset(_COLUMNS):
+    if not file.columns(TABLE).issuperset(_COLUMNS):
         return empty("waits")
-    rows = timed(file, _TABLE, _COLUMNS)
+    rows = timed(file, TABLE, _COLUMNS)
     known = names.filter(pl.col("value").is_in(_NAMES))["id"]
     found = rows.filter(
         pl.col("nameId").is_in(known.implode()), pl.col("end") - pl.col("start") >= _SHORTEST_NS

@@ -72,7 +72,8 @@ async function panelOf(view, panel) {
   const several = data.panels.length > 1;
   const label = () => (several ? [el("h2", {}, panel.label)] : []);
   const found = panel.findings.length ? [findings(panel.findings)] : [];
-  const top = el("section", { class: "top" }, ...label(), ...(several ? [] : found));
+  const leftOut = panel.left_out.map((line) => el("p", { class: "left-out" }, line));
+  const top = el("section", { class: "top" }, ...label(), ...leftOut, ...(several ? [] : found));
   const rest = el("section", {}, ...label(), ...(several ? found : []));
   const detail = el("div", { class: "detail", "aria-live": "polite" });
   let timeline = null;

@@ -16,6 +16,7 @@ from harness.captures import sniff
 from harness.captures.formats import sqlite_file
 from harness.captures.nsys import read as nsys
 from harness.errors import CaptureError
+from harness.evidence import section
 from harness.evidence.tables import Tables, empty
 from tests.support.paths import DATA
 
@@ -461,3 +462,22 @@ def test_a_locked_file_is_told(tmp_path: Path) -> None:
             nsys.read(path)
     finally:
         writer.close()
+
+
+@pytest.mark.parametrize("name", ["streams", "graph_node", "processes"])
+@pytest.mark.parametrize("most", [20, 60])
+def test_a_section_is_read_as_it_is_cut(
+    name: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = unpacked(name, tmp_path)
+    monkeypatch.setattr(section, "MOST", most)
+    part = nsys.section(path)
+    assert part is not None
+    assert 0 < part.events <= most < part.of
+    whole = section.cut(nsys.read(path), part)
+    read = nsys.read_section(path, part)
+    assert read.keys() == whole.keys()
+    for table in section.TIMED:
+        assert read[table].equals(whole[table]), table
+    monkeypatch.setattr(section, "MOST", part.of)
+    assert nsys.section(path) is None

@@ -1,0 +1,111 @@
+"""The middle of a long timeline, as if only that had been recorded.
+
+What joins operations, calls and ranges takes a kilobyte an operation. Of a timeline of millions it
+is done for as many events as MOST, in the middle, where a program is past its first steps.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST = 750_000
+"""Events of a section: GPU operations, host calls, waits and ranges."""
+PART = "part read"
+"""The condition of a capture that says which section of it was read, if not all."""
+
+TIMED = ("gpu_ops", "api_calls", "waits", "ranges")
+"""The tables whose rows are events."""
+
+_PARTS = 4096
+"""The parts of a stretch whose events are counted at once."""
+_NS_OF_S = 1e9
+
+Counted = Callable[[int, int, int], Mapping[int, int]]
+"""From the start of a stretch, its end and a part's length, in ns, to the events in each part."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """The stretch from ``start_ns`` to ``end_ns``; it holds ``events`` of ``of``.
+
+    ``first_ns``: when the first event of all began.
+    """
+
+    start_ns: int
+    end_ns: int
+    events: int
+    of: int
+    first_ns: int
+
+    def __str__(self) -> str:
+        """Return what was read, for people."""
+        begun, ended = ((at - self.first_ns) / _NS_OF_S for at in (self.start_ns, self.end_ns))
+        return (
+            f"{self.events:,} of {self.of:,} events, those in the middle:"
+            f" from {begun:,.3f} s to {ended:,.3f} s"
+        )
+
+
+def middle(count: int, first_ns: int, last_ns: int, counted: Counted) -> Section | None:
+    """Return the middle of ``count`` events that begin between two times, None if it is all.
+
+    Where so many begin at one time that none of them can be left out, the section is empty.
+    """
+    if count <= MOST:
+        return None
+    start, end, before = first_ns, last_ns + 1, 0
+    while True:
+        width = max(1, -(-(end - start) // _PARTS))
+        by_part = dict(sorted(counted(start, end, width).items()))
+        skipped, least = before, (count - MOST) // 2
+        parts = iter(by_part.items())
+        part, size = next(parts)
+        while skipped + size <= least:
+            skipped += size
+            part, size = next(parts)
+        if size <= MOST or width == 1:
+            break
+        start, end, before = start + part * width, start + (part + 1) * width, skipped
+    first = part
+    held = 0
+    while held + size <= MOST:
+        held, last = held + size, part
+        part, size = next(parts, (part, MOST + 1))
+    if not held:
+        return Section(start, start, 0, count, first_ns)
+    return Section(start + first * width, start + (last + 1) * width, held, count, first_ns)
+
+
+def of(tables: "dict[str, pl.DataFrame]") -> Section | None:
+    """Return the middle of a timeline's tables, None if it is all of them."""
+    import polars as pl
+
+    known = [tables[name]["start_ns"].drop_nulls() for name in TIMED if name in tables]
+    starts = pl.concat([*known, pl.Series(dtype=pl.Int64)]).rename("start_ns")
+    if starts.len() <= MOST:
+        return None
+
+    def counted(start: int, end: int, width: int) -> dict[int, int]:
+        inside = starts.filter(starts.is_between(start, end, closed="left"))
+        return dict(((inside - start) // width).value_counts().rows())
+
+    first, last = starts.sort().gather([0, starts.len() - 1]).to_list()
+    return middle(starts.len(), first, last, counted)
+
+
+def cut(tables: "dict[str, pl.DataFrame]", section: Section) -> "dict[str, pl.DataFrame]":
+    """Return the tables of a section: its events, and of ranges those that end in it, too."""
+    return tables | {name: _cut(name, tables[name], section) for name in TIMED if name in tables}
+
+
+def _cut(name: str, rows: "pl.DataFrame", section: Section) -> "pl.DataFrame":
+    import polars as pl
+
+    begin = pl.col("start_ns")
+    inside = begin.is_between(section.start_ns, section.end_ns, closed="left")
+    if name == "ranges":
+        inside &= begin + pl.col("duration_ns") <= section.end_ns
+    return rows.filter(inside)
