@@ -17,32 +17,32 @@ import select
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
 
 from harness import confined, confined_server, endings, files
 from harness.confined import Budget
-from harness.errors import CaptureError
+from harness.errors import CaptureError, ToolError
 
 _LOOK_S = 1.0
 _GRACE_S = 3.0
 """CPU seconds from the signal that the copy can heed to the one that it cannot."""
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _STDERR = 2
+_NO_TIME, _NO_MEMORY = 97, 98
+"""Exit codes of a copy that noticed itself what it lacks."""
 _MOST_SAID = 1 << 20
 """Bytes of stderr that are passed on."""
 
 
 @dataclass(frozen=True)
 class _Allowed:
-    """What the copy may take by now, the file that it opened last, and what of it is spent."""
+    """What the copy may take by now, and the file that it opened last."""
 
     where: str = ""
     memory: int = 0
     cpu_s: float = 0.0
-    spent: str = ""
 
     @classmethod
     def read(cls, state: int) -> "_Allowed":
@@ -80,10 +80,10 @@ def run(work: Callable[[], int]) -> int:
         try:
             return work()
         except _TimeSpentError:
-            _end(state, "time")
+            os._exit(_NO_TIME)
         except BaseException as error:
             if confined_server.lacks_memory(error):
-                _end(state, "memory")
+                os._exit(_NO_MEMORY)
             raise
 
 
@@ -158,14 +158,11 @@ def _time_is_spent(_number: int, _frame: FrameType | None) -> None:
     raise _TimeSpentError
 
 
-def _end(state: int, spent: str) -> NoReturn:
-    """End the copy where Python noticed what is spent; nothing of it is left to clean up."""
-    replace(_Allowed.read(state), spent=spent).write(state)
-    os._exit(1)
-
-
 def _awaited(copy: int, alive: int, state: int, said: int) -> int:
-    """Return the copy's exit code; CaptureError if it spent its budget."""
+    """Return the copy's exit code.
+
+    Raises CaptureError if it spent its budget, ToolError if native code ended it otherwise.
+    """
     for number in endings.heeded():
         signal.signal(number, lambda number, _frame: _pass_on(copy, number))
     with os.fdopen(alive, "rb") as pipe:
@@ -178,18 +175,36 @@ def _awaited(copy: int, alive: int, state: int, said: int) -> int:
                 _pass_on(copy, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1])
     allowed, words = _Allowed.read(state), os.pread(said, _MOST_SAID, 0)
-    if late or allowed.spent == "time":
-        raise _over(allowed, f"{allowed.cpu_s:,.3g} s of CPU time")
-    if allowed.spent or status == -signal.SIGKILL or confined.NO_MEMORY in words:
-        raise _over(allowed, f"{allowed.memory / (1 << 20):,.0f} MB of memory")
+    where = allowed.where or None
+    if late or status == _NO_TIME:
+        what = f"what it holds takes more than {allowed.cpu_s:,.3g} s of CPU time"
+        raise CaptureError(what, where=where, remedy=confined.MORE)
+    if status in (_NO_MEMORY, -signal.SIGKILL) or (status < 0 and confined.NO_MEMORY in words):
+        raise _no_memory(allowed, where)
+    if status < 0:
+        raise (_no_memory(allowed, where) if _is_limited() else _gave_up(-status, where))
     with contextlib.suppress(OSError):  # nobody reads it
         os.write(_STDERR, words)
-    return 128 - status if status < 0 else status
+    return status
 
 
-def _over(allowed: _Allowed, what: str) -> CaptureError:
-    where = allowed.where or None
-    return CaptureError(f"what it holds takes more than {what}", where=where, remedy=confined.MORE)
+def _no_memory(allowed: _Allowed, where: str | None) -> CaptureError:
+    """Return the error of a copy that got no more memory: by its budget, or by the user's limit."""
+    if _is_limited():
+        return CaptureError("takes more memory than ulimit allows", where=where, remedy="raise it")
+    what = f"what it holds takes more than {allowed.memory / (1 << 20):,.0f} MB of memory"
+    return CaptureError(what, where=where, remedy=confined.MORE)
+
+
+def _gave_up(number: int, where: str | None) -> ToolError:
+    remedy = "a fault of the harness or of what it draws with: please report it"
+    return ToolError(f"native code gave up: {signal.strsignal(number)}", where=where, remedy=remedy)
+
+
+def _is_limited() -> bool:
+    """Return whether the user limits what this process may take of memory."""
+    limits = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    return any(limit != resource.RLIM_INFINITY for limit in limits)
 
 
 def _pass_on(copy: int, number: int) -> None:

@@ -47,6 +47,10 @@ class StoreError(HarnessError):
     """A run folder that cannot be written, or no longer holds what was recorded."""
 
 
+class DiskFullError(StoreError):
+    """A file that is not written, as there is no room for it."""
+
+
 class OutputError(HarnessError):
     """Standard output that takes no more: the disk is full, or its reader has left."""
 

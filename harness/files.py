@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from harness import json_text, maker
-from harness.errors import StoreError, UsageError
+from harness.errors import DiskFullError, StoreError, UsageError
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""The errors of a full disk, and of a full share of it."""
 _REMEDIES = {
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "free some room"),
+    **dict.fromkeys(FULL, "free some room"),
     **dict.fromkeys(
         (errno.EACCES, errno.EPERM, errno.EROFS), "choose a folder that you may write to"
     ),
@@ -56,6 +58,7 @@ def atomic_file(target: Path) -> Iterator[Path]:
 
     On any error the temporary file goes and ``target`` stays as it was.
     """
+    _check_replaceable(target)
     with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_leftovers(target.parent)
@@ -72,13 +75,21 @@ def atomic_file(target: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def _check_replaceable(target: Path) -> None:
+    """Raise StoreError for a device, FIFO or socket: root could put a file in its place."""
+    with contextlib.suppress(OSError):
+        mode = target.lstat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
+            raise StoreError(f"not written: {oddity(mode)}, not a regular file", where=target)
+
+
 @contextlib.contextmanager
 def writing(target: Path) -> Iterator[None]:
     """Turn an OSError within into a StoreError: ``target`` is not written, and why."""
     try:
         yield
     except OSError as error:
-        raise _not_written(target, error) from error
+        raise not_written(target, error) from error
 
 
 @contextlib.contextmanager
@@ -264,10 +275,12 @@ def _without_files(folder: int, top: int) -> list[str]:
     return folders
 
 
-def _not_written(target: Path, error: OSError) -> StoreError:
+def not_written(target: Path, error: OSError) -> StoreError:
+    """Return the error that says why ``target`` is not written."""
     reason = error.strerror or str(error)
     elsewhere = error.filename and target.parent not in Path(error.filename).parents
-    return StoreError(
+    kind = DiskFullError if error.errno in FULL else StoreError
+    return kind(
         f"not written: {reason}: {error.filename}" if elsewhere else f"not written: {reason}",
         where=target,
         remedy=_REMEDIES.get(error.errno or 0, ""),

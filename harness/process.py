@@ -94,7 +94,7 @@ def run(
         finally:
             program.end()
     if program.trouble:
-        raise StoreError(f"not written: {program.trouble}", where=log, remedy="free some room")
+        raise files.not_written(log, program.trouble)
     wall_s = time.monotonic() - start
     return Outcome(status, program.returncode, wall_s, last_line(log), program.left, program.ill)
 

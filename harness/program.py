@@ -47,7 +47,7 @@ class Program:
     ) -> None:
         self.returncode: int | None = None
         self.left = False
-        self.trouble = ""
+        self.trouble: OSError | None = None
         self.ill = ""
         self._name = argv[0]
         self._mark = uuid.uuid4().hex
@@ -162,7 +162,7 @@ class Program:
                     while kept:
                         kept = kept[sink.write(kept) :]
                 except OSError as error:
-                    self.trouble = error.strerror or str(error)
+                    self.trouble = error
                 except ValueError:  # the sink was closed: `end` did not wait for us any longer
                     return
 

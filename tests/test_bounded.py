@@ -16,15 +16,15 @@ import os, signal, sys, tempfile, time
 from pathlib import Path
 from harness import bounded, confined
 from harness.confined import Budget
-from harness.errors import CaptureError
+from harness.errors import HarnessError
 FILE = Path("some.capture")
 def work():
     {work}
 try:
     code = bounded.run(work)
-except CaptureError as error:
+except HarnessError as error:
     print(f"harness: {{error}}", file=sys.stderr)
-    code = 2
+    code = error.exit_code
 raise SystemExit(code)
 """
 MORE = "(if you trust the file, HARNESS_READ_BUDGET=4 allows four times as much memory and time)"
@@ -55,7 +55,20 @@ def test_what_ends_the_copy_ends_the_command() -> None:
     code, _, err = ended("raise KeyError('a bug')")
     assert code == 1
     assert err.endswith("KeyError: 'a bug'\n")
-    assert ended("os.kill(os.getpid(), signal.SIGSEGV)")[0] == 128 + signal.SIGSEGV
+    code, _, err = ended("os.write(2, b'a dump'); os.kill(os.getpid(), signal.SIGSEGV)")
+    assert code == 1
+    assert err.startswith("harness: native code gave up: Segmentation fault (")
+    assert err.count("\n") == 1
+
+
+def test_a_limit_of_the_user_s_is_named() -> None:
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32))"
+    text = PROGRAM.format(work="held = bytearray(1 << 40)").replace("try:\n", f"{limit}\ntry:\n")
+    done = subprocess.run(
+        [sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == "harness: takes more memory than ulimit allows (raise it)\n"
 
 
 @pytest.mark.parametrize(

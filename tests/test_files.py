@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import resource
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -322,3 +323,16 @@ def test_a_folder_is_removed_by_who_owns_it_whatever_its_modes(
     finally:
         os.seteuid(me)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    """As root could put a file in the place of /dev/null."""
+    pipe, place = tmp_path / "pipe", tmp_path / "socket"
+    os.mkfifo(pipe)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(place))
+    before = {path: path.lstat().st_mode for path in (pipe, place)}
+    for target, what in ((pipe, "a FIFO"), (place, "a socket")):
+        with pytest.raises(StoreError, match=f"not written: {what}, not a regular file"):
+            files.write_text(target, "text")
+    assert {path: path.lstat().st_mode for path in tmp_path.iterdir()} == before

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import FrameType
 
 from harness import allocator, bounded, endings
-from harness.errors import CaptureError
+from harness.errors import HarnessError
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 _EXTRAS = {"submitit": "slurm", "mcp": "mcp"}
@@ -26,7 +26,7 @@ def main() -> None:
         _on_ending(_interrupt)
         words = (word for word in sys.argv[1:] if not word.startswith("-"))
         code = bounded.run(_guarded) if next(words, "") in _BOUNDED else _guarded()
-    except CaptureError as error:
+    except HarnessError as error:
         print(f"harness: {error}", file=sys.stderr)
         code = error.exit_code
     except KeyboardInterrupt:

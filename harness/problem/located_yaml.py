@@ -14,7 +14,8 @@ from typing import Any
 
 import yaml
 
-from harness.errors import ManifestError
+from harness import files
+from harness.errors import ManifestError, StoreError
 
 Place = tuple[str | int, ...]
 """The keys and indices that lead to a value."""
@@ -118,14 +119,11 @@ def _no_yaml(path: Path, text: str, error: yaml.MarkedYAMLError) -> ManifestErro
 def _text(path: Path) -> str:
     """Return the text of a regular file of at most so many bytes."""
     try:
-        if not path.is_file():
-            what = "no such file" if not path.exists() else "no regular file"
-            raise ManifestError(what, where=path, remedy="write the manifest there")
-        with path.open("rb") as file:
+        with files.regular(path) as file:
             content = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        what = f"not readable: {error.strerror}"
-        raise ManifestError(what, where=path, remedy="let its readers read it") from error
+    except StoreError as error:
+        remedy = "put the manifest itself there"
+        raise ManifestError(error.what, where=path, remedy=remedy) from error
     if len(content) > _MOST_BYTES:
         lines = content.split(b"\n")
         longest = max(range(len(lines)), key=lambda number: len(lines[number]))

@@ -5,9 +5,11 @@ on dark pages.
 """
 
 import re
+import resource
 from textwrap import wrap
 from typing import Any
 
+from harness.errors import ToolError
 from harness.plain import plain
 
 CARD = "#ffffff"
@@ -36,6 +38,8 @@ _OF_EVERY_OBJECT = frozenset({"constructor", "hasOwnProperty", "toString", "valu
 _BACKSLASH = "\N{REVERSE SOLIDUS OPERATOR}"
 """Drawn for a backslash: the library puts titles into expressions, where that would escape."""
 
+_ADDRESSES = 66 << 30
+"""Bytes that a process reserves which draws a figure: 64.2 GiB by VmPeak, with vl-convert 1.9."""
 VEGA_LITE = "6.1"
 """The version of Vega-Lite that figures are drawn by."""
 
@@ -107,6 +111,7 @@ def svg(chart: Any, **datasets: Rows) -> Figure:
     """
     import vl_convert
 
+    _check_address_space()
     themed = (
         chart.configure(font="sans-serif")
         .configure_view(stroke=None)
@@ -130,6 +135,17 @@ def svg(chart: Any, **datasets: Rows) -> Figure:
     figure = Figure(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE))
     figure.specification = specification
     return figure
+
+
+def _check_address_space() -> None:
+    """Raise ToolError where V8, which vl-convert runs in this process, could not start.
+
+    It reserves addresses, not memory, and ends the process where it gets none.
+    """
+    allowed = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if allowed != resource.RLIM_INFINITY and allowed < _ADDRESSES:
+        what = f"figures take {_ADDRESSES >> 30} GiB of addresses, ulimit -v allows fewer"
+        raise ToolError(what, where="vl-convert", remedy="ulimit -v unlimited")
 
 
 def _plain(part: Any) -> Any:

@@ -57,7 +57,7 @@ class Attempts:
         KeyboardInterrupt if it was interrupted.
         """
         for mistake in json_text.mistakes({"params": cell.params, "settings": cell.settings}):
-            return self._not_run(cell, mistake)
+            return self.not_run(cell, mistake)
         output = Output(folder)
         command = self.engine.command(cell, output.folder, scratch)
         started = time.time()
@@ -100,8 +100,8 @@ class Attempts:
             artifacts=run_folder.fingerprint(folder),
         )
 
-    def _not_run(self, cell: Cell, reason: str) -> CellRecord:
-        """Return the record of a cell whose parameters no record can hold."""
+    def not_run(self, cell: Cell, reason: str) -> CellRecord:
+        """Return the record of a cell of which nothing is kept but the reason."""
         gpu = self.engine.node.target.gpu
         return CellRecord(
             id=cell.id,

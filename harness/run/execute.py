@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness import files, process, program
 from harness.engines.engine import Engine, lock_name
-from harness.errors import ToolError
+from harness.errors import DiskFullError, ToolError
 from harness.evidence.cell_record import CellRecord
 from harness.machine.target import Target
 from harness.problem.plan import Cell
@@ -132,20 +132,28 @@ class Execution:
             for path in locks(scratch, self.engine.node.target):
                 path.touch()
         try:
-            with (
-                temporary.folder(scratch / "tmp" / cell.id),
-                files.atomic_folder(self.run.cell(cell.id)) as out,
-            ):
-                record = self._attempts.record(cell, out, scratch, leave)
-                if record.doubts and not cell.paired:
-                    with self._retries.turn(record) as again:
-                        if again:
-                            record = self._retried(cell, out, scratch, record)
-                            self._retries.learn(record)
+            return self._published(cell, scratch, leave)
+        except DiskFullError as error:  # what the cell left is gone by now, so that there is room
+            record = self._attempts.not_run(cell, error.what)
+            with files.atomic_folder(self.run.cell(cell.id)) as out:
                 files.write_json(out / run_folder.RECORD, record.as_json())
+            return record
         finally:
             for suffix in (".first", ".second"):
                 files.remove(scratch / "tmp" / f"{cell.id}{suffix}")
+
+    def _published(self, cell: Cell, scratch: Path, leave: Leave) -> CellRecord:
+        with (
+            temporary.folder(scratch / "tmp" / cell.id),
+            files.atomic_folder(self.run.cell(cell.id)) as out,
+        ):
+            record = self._attempts.record(cell, out, scratch, leave)
+            if record.doubts and not cell.paired:
+                with self._retries.turn(record) as again:
+                    if again:
+                        record = self._retried(cell, out, scratch, record)
+                        self._retries.learn(record)
+            files.write_json(out / run_folder.RECORD, record.as_json())
         return record
 
     def _retried(self, cell: Cell, out: Path, scratch: Path, first: CellRecord) -> CellRecord:

@@ -144,6 +144,18 @@ def test_what_is_no_manifest_at_all(tmp_path: Path, text: str) -> None:
         manifest.load(folder)
 
 
+def test_a_manifest_that_is_a_link_shows_nothing_of_what_it_leads_to(tmp_path: Path) -> None:
+    folder = written(tmp_path, "")
+    (tmp_path / "secret").write_text("token: hunter2: [\n")
+    (folder / "problem.yaml").unlink()
+    (folder / "problem.yaml").symlink_to(tmp_path / "secret")
+    with pytest.raises(ManifestError) as error:
+        manifest.load(folder)
+    assert str(error.value) == (
+        f"{folder / 'problem.yaml'}: a link, not a regular file (put the manifest itself there)"
+    )
+
+
 def test_an_unknown_problem_lists_those_there_are() -> None:
     with pytest.raises(UsageError, match=r"no problem .77.*1-torchao-float8"):
         manifest.find(PROBLEMS, "77")

@@ -67,6 +67,10 @@ def rendered(templates: Templates, page: Page, text: str) -> str:
         ("{% if w.on_gpu %}{{ w.has('time', 'slow', 'small') }}{% endif %}", "True"),
         ("`{{ w.report }}:small.slow`", "`reports/9-example/target:small.slow`"),
         ("{% include 'nope.j2' ignore missing %}after", "after"),
+        (
+            "{{ '' ~ ([2, 1] | map('abs')) ~ [[3] | select] }}",
+            "&#91;2, 1&#93;&#91;&#91;3&#93;&#93;",
+        ),
         ("{{ 2 ** 10 }} {{ 1.5 }} {{ 'x' * 3 }}", "1024 1.5 xxx"),
     ],
 )

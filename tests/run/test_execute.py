@@ -1,9 +1,11 @@
 """Executing a plan with an engine of small scripts in place of torch."""
 
+import errno
 import math
 import os
 import stat
 import threading
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,6 +78,25 @@ def test_a_parameter_that_is_no_number_fails_its_cell_alone(tmp_path: Path) -> N
     record = next(record for _, record in bench.run.records() if record.variant == "slow")
     assert record.reason == "params.scales.1 is inf, not a finite number"
     assert bench.engine.ran == ["fast"]
+
+
+def test_a_full_disk_fails_the_cell_that_filled_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(tmp_path, slow=f"echo much > $OUT/much; {WELL}", fast=WELL)
+    write_json = files.write_json
+
+    def full(target: Path, value: Mapping[str, object]) -> None:
+        if (target.parent / "much").exists():
+            raise files.not_written(target, OSError(errno.ENOSPC, "No space left on device"))
+        write_json(target, value)
+
+    monkeypatch.setattr(files, "write_json", full)
+    for _ in range(2):  # resumed, it goes on as well
+        assert bench.execute() == {"slow": "failed", "fast": "ok"}
+    record = next(record for _, record in bench.run.records() if record.variant == "slow")
+    assert record.reason == "not written: No space left on device"
+    assert not list(bench.run.folder.rglob("much"))
 
 
 def test_what_fails_is_ended_and_what_ends_well_is_not(tmp_path: Path) -> None:

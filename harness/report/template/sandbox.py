@@ -4,13 +4,14 @@ Whatever is not on a list is undefined. So a template has no way to a module, to
 globals or to a file.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import wraps
 from typing import Any
 
-from jinja2 import BaseLoader, StrictUndefined, Undefined
+from jinja2 import BaseLoader, StrictUndefined, TemplateSyntaxError, Undefined, nodes
 from jinja2.environment import TemplateModule
 from jinja2.runtime import Context, LoopContext, Macro
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.sandbox import ImmutableSandboxedEnvironment, safe_range
 
 from harness.report import escape
 from harness.report.escape import Markdown
@@ -64,8 +65,23 @@ class Verb:
         """Return the section's result for these arguments."""
         return self._ask(self._name, given, named)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         raise TypeError(f"w.{self._name} without parentheses: it is called")
+
+
+class Method:
+    """A function or method, to call; a template cannot print it, as it would print an address."""
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self._name = name
+        self._function = function
+
+    def __call__(self, *given: object, **named: object) -> Any:
+        """Return what the method returns."""
+        return self._function(*given, **named)
+
+    def __repr__(self) -> str:
+        raise TypeError(f"{self._name} without parentheses: it is called")
 
 
 class Verbs:
@@ -74,7 +90,7 @@ class Verbs:
     def __init__(self, names: Iterable[str], facts: Mapping[str, object], ask: Ask) -> None:
         self.known = {**facts, **{name: Verb(name, ask) for name in names}}
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         raise TypeError("w alone says nothing: call one of its sections")
 
 
@@ -97,8 +113,16 @@ class Sandbox(ImmutableSandboxedEnvironment):
             keep_trailing_newline=True,
             autoescape=False,  # Markdown, not HTML: `finalize` escapes every value
         )
-        self.filters = {name: self.filters[name] for name in _FILTERS}
-        self.globals = {"range": self.globals["range"]}
+        self.filters = {name: _listing(self.filters[name]) for name in _FILTERS}
+        self.globals = {"range": Method("range", safe_range)}
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        """Parse a template; within a block ``super`` would be an object of the engine."""
+        tree = super()._parse(source, name, filename)
+        for node in tree.find_all((nodes.Extends, nodes.Block)):
+            what = "extends and block are not offered: include or import a part"
+            raise TemplateSyntaxError(what, node.lineno, name, filename)
+        return tree
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Return what ``obj.attribute`` is in a template."""
@@ -106,7 +130,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         if attribute in known:
             return known[attribute]
         if attribute in _METHODS.get(type(obj), ()):
-            return getattr(obj, attribute)
+            value = getattr(obj, attribute)
+            return Method(attribute, value) if callable(value) else value
         if isinstance(obj, Undefined) or type(obj) is dict:
             return self._item(obj, attribute)
         if isinstance(obj, Verbs):
@@ -141,10 +166,18 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Return whether a template may call this: a verb, a macro, a loop, a listed method."""
         if isinstance(obj, Undefined):
             str(obj)  # which says what is undefined
-        if isinstance(obj, Verb | Macro | LoopContext) or obj is self.globals["range"]:
-            return True
-        owner = getattr(obj, "__self__", None)
-        return getattr(obj, "__name__", None) in _METHODS.get(type(owner), ())
+        return isinstance(obj, Verb | Method | Macro | LoopContext)
+
+
+def _listing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a filter that returns a list in place of an iterator, which prints as its address."""
+
+    @wraps(function)
+    def listing(*given: Any, **named: Any) -> Any:
+        found = function(*given, **named)
+        return list(found) if isinstance(found, Iterator) else found
+
+    return listing
 
 
 def _reached(obj: Any) -> Mapping[str, Any]:
