@@ -82,6 +82,7 @@ SHARED_BY_COMMANDS = {
         "engine_options",
         "judgement",
         "layout",
+        "opening",
         "output",
         "outputs",
     ),

@@ -40,13 +40,13 @@ def audit(
 def _captures(subjects: list[str]) -> "list[Capture]":
     """Return the captures of all subjects; a whole run or report is no one program's."""
     from harness.analysis.diagnose.families import Capture
+    from harness.cli.opening import section_of
     from harness.errors import UsageError
     from harness.evidence.subject import CaptureFiles, Folder
-    from harness.extract import door
 
     captures = []
     for subject in subjects:
-        opened = door.opened(subject)
+        opened = section_of(subject)
         if isinstance(opened, Folder):
             raise UsageError(
                 "a whole run or report holds many programs",

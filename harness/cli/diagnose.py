@@ -27,12 +27,11 @@ def diagnose(
     from harness.analysis.diagnose import conclude
     from harness.analysis.diagnose.finding import as_json
     from harness.cli import output
+    from harness.cli.opening import section_of
     from harness.errors import UsageError
-    from harness.evidence.section import PART
     from harness.evidence.subject import Folder
-    from harness.extract import door
 
-    opened = [door.opened(subject, "section") for subject in subjects]
+    opened = [section_of(subject) for subject in subjects]
     folders = [each for each in opened if isinstance(each, Folder)]
     if folders and len(opened) > 1:
         raise UsageError(
@@ -48,11 +47,8 @@ def diagnose(
     if json:
         output.as_json(as_json(diagnosis))
         return
-    for file in {file.label: file for file in files}.values():
-        output.say(file.label)
-        for known in file.conditions.values():
-            if PART in known:
-                output.say(f"{PART}: {known[PART]}")
+    for label in dict.fromkeys(file.label for file in files):
+        output.say(label)
     output.say()
     _show(diagnosis)
 

@@ -29,12 +29,12 @@ def diff(
 ) -> None:
     """Say what changed from A to B, in parts that sum up."""
     from harness.cli import output
+    from harness.cli.opening import section_of
     from harness.errors import UsageError
-    from harness.extract import door
 
     if json and markdown:
         raise UsageError("--json and --markdown exclude each other")
-    document, parts, lines = _compared(door.opened(a), door.opened(b), ranges)
+    document, parts, lines = _compared(section_of(a), section_of(b), ranges)
     if json:
         output.as_json(document)
         return

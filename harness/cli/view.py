@@ -28,10 +28,10 @@ def view(
     """
     from harness import files
     from harness.cli import output as printed
-    from harness.extract import door
+    from harness.cli.opening import section_of
     from harness.view import document
 
-    shown = [_subject(door.opened(each, "section")) for each in subjects]
+    shown = [_subject(section_of(each)) for each in subjects]
     page = document.page(shown)
     files.write_text(output, page)
     printed.say(f"{output}: {len(page.encode()) / 1e3:.0f} kB, open it in a browser")

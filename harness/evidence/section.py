@@ -98,7 +98,11 @@ def of(tables: "dict[str, pl.DataFrame]") -> Section | None:
 
 def cut(tables: "dict[str, pl.DataFrame]", section: Section) -> "dict[str, pl.DataFrame]":
     """Return the tables of a section: its events, and of ranges those that end in it, too."""
-    return tables | {name: _cut(name, tables[name], section) for name in TIMED if name in tables}
+    kept = {name: _cut(name, tables[name], section) for name in TIMED if name in tables}
+    if "origins" in tables:
+        left = kept["gpu_ops"].select("correlation").unique()
+        kept["origins"] = tables["origins"].join(left, on="correlation", how="semi")
+    return tables | kept
 
 
 def _cut(name: str, rows: "pl.DataFrame", section: Section) -> "pl.DataFrame":
