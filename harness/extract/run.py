@@ -9,7 +9,7 @@ from harness import bounded, files
 from harness.captures import reading
 from harness.captures.kind import Counts, Kind
 from harness.captures.registry import KINDS
-from harness.errors import CaptureError
+from harness.errors import CaptureError, EvidenceError
 from harness.evidence import provenance
 from harness.evidence import tables as evidence
 from harness.evidence.cell_record import CellRecord, Fact
@@ -22,15 +22,25 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+MOST_CELLS = 10_000
+"""Cells of a run whose records fit a report's provenance (files.read_json); real ones have 300."""
+
+
 def extract(run: run_folder.Run, folder: Path, cell: str = "") -> Tables:
     """Read every cell of ``run`` into ``folder`` (tables and provenance) and return the tables.
 
     With ``cell`` (CASE.VARIANT) only that cell's captures are read; the others keep their rows in
     the table of cells.
     A capture that cannot be trusted makes its cell fail, with the reason, and nothing else.
+    EvidenceError for more cells than a report holds.
     """
     import polars as pl
 
+    count = sum(1 for _ in (run.folder / "cells").glob("[!.]*"))
+    if count > MOST_CELLS:
+        what = f"{count:,} cells, evidence holds at most {MOST_CELLS:,}"
+        remedy = "run a part of the study: --case, --variant"
+        raise EvidenceError(what, where=run.folder, remedy=remedy)
     parts: dict[str, list[pl.DataFrame]] = {name: [] for name in evidence.SCHEMAS}
     cells = []
     for path, record in _newest(run):

@@ -144,3 +144,14 @@ def test_provenance_is_plain_json(run: run_folder.Run, export: Path, tmp_path: P
     extraction.extract(run, tmp_path / "evidence")
     record = json.loads((tmp_path / "evidence" / provenance.FILE).read_text())
     assert set(record["cells"][0]["artifacts"]) == {"trace.sqlite", "trace.nsys-rep"}
+
+
+def test_more_cells_than_a_report_holds_are_refused_at_once(
+    run: run_folder.Run, export: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = nsys_cell(run, export, {"step": 3})
+    monkeypatch.setattr(extraction, "MOST_CELLS", 1)
+    assert status(run, tmp_path) == ("ok", "")
+    shutil.copytree(folder, folder.with_name("small.fast.nsys.r1"))
+    with pytest.raises(EvidenceError, match=r"2 cells, evidence holds at most 1"):
+        extraction.extract(run, tmp_path / "evidence")
