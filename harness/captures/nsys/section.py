@@ -18,11 +18,12 @@ def find(path: Path, events: tuple[str, ...]) -> Section | None:
     """
     with opened(path) as file:
         known = [table for table in events if "start" in file.columns(table)]
-        count = sum(map(file.count, known))
+        wanted = "count(*), min(start), max(start)"
+        found = [next(file.asked(wanted, table, f"WHERE {_ONE}")) for table in known]
+        count = sum(number for number, *_ in found)
         if count <= sections.MOST:
             return None
-        spans = [file.asked("min(start), max(start)", table, f"WHERE {_ONE}") for table in known]
-        ends = [end for span in spans for end in next(span) if end is not None]
+        ends = [end for _, *ends in found for end in ends if end is not None]
 
         def counted(start: int, end: int, width: int) -> dict[int, int]:
             every = Counter[int]()
@@ -30,7 +31,7 @@ def find(path: Path, events: tuple[str, ...]) -> Section | None:
                 every.update(_spread(file, table, start, end, width))
             return every
 
-        return sections.middle(count, min(ends), max(ends), counted) if ends else None
+        return sections.middle(count, min(ends), max(ends), counted)
 
 
 def _spread(file: SqliteFile, table: str, start: int, end: int, width: int) -> dict[int, int]:
