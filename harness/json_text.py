@@ -21,7 +21,7 @@ _SEAL_BYTES = 83
 
 _MOST_LEVELS = 64
 _MOST_LETTERS = 60
-_LEAST, _MOST = 1e-60, 1e60
+LEAST, MOST = 1e-60, 1e60
 """Least and greatest magnitude of a number: sums, variances and ratios of them are finite."""
 _INTEGERS = range(-(1 << 63), 1 << 63)
 """The whole numbers that a table's column can hold."""
@@ -103,8 +103,8 @@ def _mistake(value: object) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return f"{value}, not a finite number"
     if isinstance(value, float):
-        fits = not value or _LEAST <= abs(value) <= _MOST
-        return "" if fits else f"{value}, which nothing measures: not within {_LEAST} and {_MOST}"
+        fits = not value or LEAST <= abs(value) <= MOST
+        return "" if fits else f"{value}, which nothing measures: not within {LEAST} and {MOST}"
     fits = not isinstance(value, int) or value in _INTEGERS
     return "" if fits else "an integer of more than 64 bits"
 

@@ -44,7 +44,8 @@ def per_kernel(counters: pl.DataFrame) -> pl.DataFrame:
     dram_read_bytes, dram_write_bytes, dram_bytes (both, or where they were not collected the rate
     times the time, by which ncu itself defines the rate); dram_pct, sm_pct (of peak throughput over
     the elapsed cycles); tensor_pct (tensor pipe, of the active cycles), occupancy_pct (achieved);
-    registers a thread; waves. A value whose unit is unknown counts as not measured.
+    registers a thread; waves. A value whose unit is unknown, or that is negative, counts as not
+    measured.
     """
     wanted = [metric for metric, _ in _METRICS.values()]
     rows = counters.filter(pl.col("metric").is_in(wanted)).with_columns(
@@ -114,8 +115,8 @@ def of_longest_kernel(counters: pl.DataFrame) -> dict[str, float]:
 
 
 def _value(metric: str, unit: str) -> pl.Expr:
-    """Return a metric's value of the group, in ``unit``."""
-    value = pl.col("value")
+    """Return a metric's value of the group, in ``unit``; null where it is below 0."""
+    value: pl.Expr = pl.when(pl.col("value") >= 0).then("value")
     if unit in _SCALES:
         scales = _SCALES[unit]
         value = value * pl.col("unit").replace_strict(scales, default=None, return_dtype=pl.Float64)

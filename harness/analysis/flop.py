@@ -17,7 +17,9 @@ _PER_THREAD = {"FFMA": 2, "FADD": 1, "FMUL": 1, "FFMA2": 4, "FADD2": 2, "FMUL2":
     f"{name}32I": count for name, count in (("FFMA", 2), ("FADD", 1), ("FMUL", 1))
 }
 """FP32 operations of one thread's instruction; those of two numbers at a time end in 2."""
-_MATRIX = re.compile(r"(?P<unit>HMMA|QMMA|HGMMA|QGMMA)\.(?P<shape>\d+(?:x\d+x\d+)?)(?P<types>\S*)")
+_MATRIX = re.compile(
+    r"(?P<unit>HMMA|QMMA|HGMMA|QGMMA)\.(?P<shape>\d{1,5}(?:x\d{1,5}x\d{1,5})?)(?P<types>\S*)"
+)
 _SHAPES = {"1684": (16, 8, 4), "1688": (16, 8, 8), "16816": (16, 8, 16), "16832": (16, 8, 32)}
 """Rows, columns and depth of the product that one warp computes, as its opcode writes them."""
 _GROUP = {"HGMMA": 4, "QGMMA": 4}

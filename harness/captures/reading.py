@@ -33,6 +33,13 @@ _MOST_DEVICES = 64
 """A host has up to 16."""
 _MOST_TEXT = 16 << 20
 """Bytes of a table's different names."""
+_NAMED, _NO_NAME = ("gpu_ops", "api_calls"), "[no name]"
+"""Tables of what ran, each of which has a name, and that of one whose name is not in the file."""
+_MOST_WHOLE = float(1 << 62)
+"""Of times, and of sums of durations, sizes and counts: sums and differences of two fit 64 bits."""
+_TIMES = frozenset({"start_ns", "time_ns"})
+_SUMMED = ("_ns", "bytes", "count", "executed", "samples", "stalled")
+"""Endings of the names of columns that are summed."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,8 @@ def leave(
     path, known = Path(plain), KINDS[kind]
     tables, part = _read(known, path, extent)
     _check_devices(tables)
-    for name, table in tables.items():
+    for name in tables:
+        table = _with_names(name, tables[name])
         _check_texts(name, table)
         _check_numbers(name, table)
         # A column of nulls is as long as any other.
@@ -113,6 +121,15 @@ def _check_devices(tables: Tables) -> None:
         raise CaptureError(f"operations of {found:,} GPUs; at most {_MOST_DEVICES} are told apart")
 
 
+def _with_names(name: str, table: "pl.DataFrame") -> "pl.DataFrame":
+    """Return a table in which all that ran has a name."""
+    import polars as pl
+
+    if name not in _NAMED or not table["name"].null_count():
+        return table
+    return table.with_columns(pl.col("name").cast(pl.String).fill_null(_NO_NAME))
+
+
 def _check_texts(name: str, table: "pl.DataFrame") -> None:
     """Refuse texts whose length alone would keep the analysis busy."""
     import polars as pl
@@ -133,15 +150,26 @@ def _check_texts(name: str, table: "pl.DataFrame") -> None:
 
 
 def _check_numbers(name: str, table: "pl.DataFrame") -> None:
-    """Refuse numbers of which sums, variances or ratios would be no finite numbers."""
+    """Refuse numbers of which sums, variances or ratios would be none that a column can hold."""
     import polars as pl
 
     for column in table.select(pl.col(pl.Float64)):
         sizes = column.drop_nulls().abs()
         odd = column.drop_nulls().filter((sizes > MOST) | ((sizes < LEAST) & (sizes != 0)))
         if odd.len():
-            what = f"a {column.name} of {odd[0]:g}, which nothing measures, in the table {name}"
-            raise CaptureError(what)
+            raise _unmeasured(f"a {column.name} of {odd[0]:g}", name)
+    for column in table.select(pl.col(pl.Int64)):
+        sizes = column.drop_nulls().cast(pl.Float64).abs()
+        if column.name in _TIMES:
+            latest: Any = sizes.max()
+            if (latest or 0) >= _MOST_WHOLE:
+                raise _unmeasured(f"a {column.name} of {latest:.4g}", name)
+        elif column.name.endswith(_SUMMED) and (total := float(sizes.sum())) >= _MOST_WHOLE:
+            raise _unmeasured(f"{column.name} that sum to {total:.4g}", name)
+
+
+def _unmeasured(what: str, table: str) -> CaptureError:
+    return CaptureError(f"{what}, which nothing measures, in the table {table}")
 
 
 def left(folder: Path, tables: Sequence[str]) -> Tables:

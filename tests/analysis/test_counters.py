@@ -128,3 +128,9 @@ def test_threads_execute_what_ncu_counts_in_the_longest_kernel() -> None:
     assert (
         thread_instructions({"counters": counters((0, "gpu__time_duration.sum", "ns", 5))}) is None
     )
+
+
+def test_what_is_below_zero_is_not_measured() -> None:
+    rows = counters((0, "gpu__time_duration.sum", "ns", -5.0), (0, "dram__bytes_read.sum", "", 1.0))
+    (found,) = per_kernel(rows).rows(named=True)
+    assert (found["time_ns"], found["dram_bytes"]) == (None, None)

@@ -43,7 +43,7 @@ def of_json(value: dict[str, Any], rng: random.Random) -> dict[str, Any]:
     """Return a JSON object with one to three of its values replaced, removed, or added to."""
     changed = copy.deepcopy(value)
     for _ in range(rng.choice((1, 1, 2, 3))):
-        holder, key = rng.choice(list(_places(changed)))
+        holder, key = rng.choice(list(places(changed)))
         match rng.randrange(6):
             case 0 if isinstance(holder, dict):
                 del holder[key]
@@ -60,12 +60,12 @@ def of_json(value: dict[str, Any], rng: random.Random) -> dict[str, Any]:
     return changed
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield each object or array of a JSON value with each of its keys."""
     if isinstance(value, dict | list):
         for key in list(value) if isinstance(value, dict) else range(len(value)):
             yield value, key
-            yield from _places(value[key])
+            yield from places(value[key])
 
 
 def _deep(value: Any, levels: int) -> Any:

@@ -61,6 +61,20 @@ _READERS = (
         "tests/captures/ncu/test_read.py::test_fewer_kernels_than_announced_are_refused",
     ),
     Defect(
+        "numbers that nothing measures are read",
+        "harness/captures/reading.py",
+        "        _check_numbers(name, table)\n",
+        "",
+        "tests/captures/test_reading.py::test_whole_numbers_whose_sums_fit_no_column_are_refused",
+    ),
+    Defect(
+        "the audit takes a device that works in no step",
+        "harness/analysis/audit/step_ops.py",
+        "        if (placed := _placed(rows, marks)).height:\n",
+        "        if (placed := _placed(rows, marks)).height or True:\n",
+        "tests/analysis/audit/test_step_ops.py::test_a_device_that_works_in_no_step_has_none",
+    ),
+    Defect(
         "a report that was cut is whole",
         "harness/captures/ncu/framing.py",
         "if end > size:",

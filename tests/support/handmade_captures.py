@@ -12,7 +12,7 @@ from typing import Any
 
 import zstandard
 
-from tests.support.mutated_captures import SEEDS
+from tests.support import capture_seeds
 
 Named = Iterator[tuple[str, bytes]]
 
@@ -67,7 +67,7 @@ def _strange() -> Named:
 
 
 def _packed() -> Named:
-    trace = SEEDS["torch"][0]()
+    trace = capture_seeds.trace()
     packers: dict[str, Callable[[bytes], bytes]] = {
         "gzip": lambda data: gzip.compress(data, mtime=0),
         "zstd": zstandard.compress,
@@ -184,7 +184,7 @@ def _exports(scratch: Path) -> Named:
     statements |= {
         f"text for {column}": _retyped(column) for column in (*_COLUMNS[:6], "gridX", "blockZ")
     }
-    whole = SEEDS["nsys"][0]()
+    whole = capture_seeds.export()
     for name, statement in statements.items():
         path = scratch / "export.sqlite"
         path.write_bytes(whole)
@@ -304,7 +304,7 @@ def _reports() -> Named:
         return struct.pack("<I", len(content)) + content
 
     start = b"NVR\0" + message(b"")
-    whole = SEEDS["ncu"][0]()
+    whole = capture_seeds.report()
     for name, content in {
         "nothing behind the magic": b"NVR\0",
         "half a size": b"NVR\0\x01\x00",

@@ -1,25 +1,29 @@
 """Mutants of small captures: seeds, mutators, and a batch of them read as a command reads them."""
 
 import gzip
-import json
 import pickle
 import random
 import re
-import sqlite3
 import time
 import traceback
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import zstandard
 
-from harness.captures import reading, sniff
-from harness.captures.formats.compressed import blocks
+from harness.captures.ncu import framing
+from harness.captures.ncu import read as ncu
 from harness.errors import HarnessError
-from harness.evidence import tables as evidence
-from tests.support.paths import DATA
+from harness.extract import door
+from tests.support import capture_seeds as seeds
+from tests.support import valued_mutants
+from tests.support.commands_in_process import COMMANDS, TURNS, Captures, in_process
+
+Mutator = Callable[[bytes, random.Random], bytes]
 
 _TOKEN = re.compile(rb'-?\d+(?:\.\d+)?|"[^"\\]*"|[\[\]{},:]|true|null')
 _ODD = (
@@ -31,12 +35,24 @@ _ODD = (
 _BYTES = (0, 1, 0x7F, 0x80, 0xFF)
 
 
-def mutant(seed: bytes, draw: random.Random, *, text: bool) -> bytes:
-    """Return ``seed`` with one to four faults; in a ``text``, tokens are replaced as well."""
+def of_bytes(seed: bytes, draw: random.Random) -> bytes:
+    """Return ``seed`` with one to four faults."""
+    return _damaged(seed, draw, _FAULTS)
+
+
+def of_text(seed: bytes, draw: random.Random) -> bytes:
+    """Return ``seed``, a text, with one to four faults, replaced tokens among them."""
+    return _damaged(seed, draw, (*_FAULTS, *[_token] * 4))
+
+
+def _damaged(
+    seed: bytes,
+    draw: random.Random,
+    faults: Sequence[Callable[[bytearray, random.Random], None]],
+) -> bytes:
     data = bytearray(seed)
     for _ in range(draw.choice((1, 1, 2, 4))):
-        fault = draw.choice(_FAULTS + (_token,) * 4 * text)
-        fault(data, draw)
+        draw.choice(faults)(data, draw)
     return bytes(data)
 
 
@@ -91,103 +107,134 @@ _FAULTS: tuple[Callable[[bytearray, random.Random], None], ...] = (
 )
 
 
-def _trace() -> bytes:
-    """Return a trace of few events, all that is read among them."""
-    trace = json.loads(gzip.decompress((DATA / "torch/memset_overlap.json.gz").read_bytes()))
-    kept: dict[str, list[Any]] = {}
-    for event in trace["traceEvents"]:
-        kept.setdefault(event.get("cat", ""), []).append(event)
-    trace["traceEvents"] = [event for events in kept.values() for event in events[:6]]
-    return json.dumps(trace).encode()
+LAUNCHES = "ncu, values"
+"""The form that is not a file, but what NVIDIA's reader says of one."""
+_ROWS = ".rows"
 
+_EXPORTS = ("streams", "graph_node", "graph_level", "processes", "probe_marks")
 
-def _export() -> bytes:
-    """Return an export of few rows, in small pages."""
-    with sniff.opened(DATA / "nsys/streams.sqlite.zst") as plain:
-        file = sqlite3.connect(":memory:")
-        with closing(sqlite3.connect(plain)) as source:
-            source.backup(file)
-    with closing(file):
-        tables = file.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        for (table,) in tables:
-            if table.startswith("ENUM_"):
-                file.execute(f"DROP TABLE {table}")
-            elif table != "StringIds":
-                file.execute(f"DELETE FROM {table} WHERE rowid > 12")
-        file.execute("DELETE FROM StringIds WHERE length(value) > 2000")
-        file.commit()
-        file.execute("PRAGMA page_size = 1024")
-        file.execute("VACUUM")
-        return file.serialize()
-
-
-def _snapshot() -> dict[str, Any]:
-    """Return torch's own snapshot with a short history."""
-    snapshot = pickle.loads(b"".join(blocks(DATA / "memory/graph.pickle.zst", 1 << 20)))  # noqa: S301 - of these tests
-    kept: dict[str, Any] = {
-        "segments": snapshot["segments"][:4],
-        "device_traces": [trace[-24:] for trace in snapshot["device_traces"]],
-    }
-    return kept
-
-
-def _report() -> bytes:
-    return b"".join(blocks(DATA / "differences/longer.ncu-rep.zst", 1 << 20))
-
-
-SEEDS: dict[str, tuple[Callable[[], bytes], bool]] = {
-    "torch": (_trace, True),
-    "torch in gzip": (lambda: gzip.compress(_trace(), mtime=0), False),
-    "torch in zstd": (lambda: zstandard.compress(_trace()), False),
-    "nsys": (_export, False),
-    "nsys in zstd": (lambda: zstandard.compress(_export()), False),
-    "ncu": (_report, False),
-    "memory as JSON": (lambda: json.dumps(_snapshot()).encode(), True),
-    "memory in gzip": (lambda: gzip.compress(json.dumps(_snapshot()).encode(), mtime=0), False),
-    "memory as a pickle": (lambda: pickle.dumps(_snapshot(), 4), False),
-    "memory as an old pickle": (lambda: pickle.dumps(_snapshot(), 2), False),
+FORMS: dict[str, tuple[tuple[Callable[[], bytes], ...], Mutator]] = {
+    "torch": ((seeds.trace,), of_text),
+    "torch in gzip": ((lambda: gzip.compress(seeds.trace(), mtime=0),), of_bytes),
+    "torch in zstd": ((lambda: zstandard.compress(seeds.trace()),), of_bytes),
+    "torch, values": (
+        (seeds.trace, seeds.training_steps, seeds.planted_steps),
+        valued_mutants.of_json,
+    ),
+    "nsys": ((seeds.export,), of_bytes),
+    "nsys in zstd": ((lambda: zstandard.compress(seeds.export()),), of_bytes),
+    "nsys, values": (
+        tuple(partial(seeds.unconstrained_export, name) for name in _EXPORTS),
+        valued_mutants.of_export,
+    ),
+    "ncu": ((seeds.report,), of_bytes),
+    LAUNCHES: ((seeds.launches, partial(seeds.launches, "ncu/source")), valued_mutants.of_launches),
+    "memory as JSON": ((seeds.snapshot_in_json,), of_text),
+    "memory in gzip": ((lambda: gzip.compress(seeds.snapshot_in_json(), mtime=0),), of_bytes),
+    "memory as JSON, values": ((seeds.snapshot_in_json, seeds.phases), valued_mutants.of_json),
+    "memory as a pickle": ((lambda: pickle.dumps(seeds.snapshot(), 4),), of_bytes),
+    "memory as an old pickle": ((lambda: pickle.dumps(seeds.snapshot(), 2),), of_bytes),
+    "memory as a pickle, values": (
+        (lambda: pickle.dumps(seeds.snapshot(), 4),),
+        valued_mutants.of_pickle,
+    ),
 }
-"""The readers, as the forms that a capture may have: what makes a seed, and whether it is text."""
+"""The readers, as the forms that a capture may have: what makes each seed, and mutants of them."""
+
+_ALL = 37
+"""Every so many mutants go through all commands."""
+_PYTHON = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b|Traceback|please report|has no attribute")
+"""What a line to a user never says: these are our faults."""
 
 
-def batch(folder: str, form: str, first: int, count: int) -> dict[str, Any]:
-    """Read mutants ``first`` and following as a command does; return what became of them.
+@dataclass
+class _Found:
+    """What became of mutants; ``faults`` holds what is no user's error."""
 
-    Every eighth that is read is also summarised. ``faults`` holds what is no user's error.
-    """
-    from harness.analysis import summary
+    form: str
+    read: int = 0
+    refused: int = 0
+    commands: int = 0
+    declined: int = 0
+    slowest_s: float = 0.0
+    faults: list[str] = field(default_factory=list)
 
-    make, text = SEEDS[form]
-    seed, path = make(), Path(folder) / "mutant"
-    found: dict[str, Any] = {"read": 0, "refused": 0, "slowest_s": 0.0, "faults": []}
-    for number in range(first, first + count):
-        path.write_bytes(mutant(seed, random.Random(f"{form} {number}"), text=text))
+    def tried(self, number: int, path: Path, work: Callable[[], object]) -> bool:
+        """Return whether ``work`` came to an end; what it says otherwise has to be one line."""
         begun = time.monotonic()
         try:
-            _read(path, Path(folder), summary.document if number % 8 == 0 else None)
-            found["read"] += 1
+            work()
         except HarnessError as error:
-            found["refused"] += 1
-            if "\n" in str(error) or not error.where:
-                found["faults"].append(f"{form} {number}: {error}")
+            if (
+                "\n" in str(error)
+                or str(path.parent) not in error.where
+                or _PYTHON.search(str(error))
+            ):
+                self.faults.append(f"{self.form} {number}: {error}")
+            return False
         except MemoryError:
             raise
         except BaseException:
-            found["faults"].append(f"{form} {number}: {traceback.format_exc()}")
-        found["slowest_s"] = max(found["slowest_s"], time.monotonic() - begun)
-    return found
+            self.faults.append(f"{self.form} {number}: {traceback.format_exc()}")
+            return False
+        finally:
+            self.slowest_s = max(self.slowest_s, time.monotonic() - begun)
+        return True
 
 
-def _read(path: Path, folder: Path, summarise: Callable[..., object] | None) -> None:
-    """Do what ``harness inspect`` does with a file, in this process."""
-    kind, form = sniff.recognised(path)
-    if form.export:
-        raise HarnessError("needs nsys", where=path)
-    with sniff.opened(path, form=form) as plain:
-        assert kind.read
-        conditions = kind.conditions.reference if kind.conditions else ""
-        found: Any = reading.leave(str(folder), str(plain), kind.read.reference, conditions)
-    if summarise:
-        known = reading.left(folder, found["tables"])
-        tables = {name: known.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
-        summarise(kind.name, tables, str(path), found["conditions"])
+def batch(folder: str, form: str, first: int, count: int) -> dict[str, Any]:
+    """Read mutants ``first`` and following, and do with each what a command does.
+
+    That is one of the commands, in turn, and all of them with every 37th. Returns how many were
+    ``read`` and ``refused``, how many ``commands`` came to an end or ``declined`` in one line, and
+    the ``faults``: what is no user's error.
+    """
+    makes, mutator = FORMS[form]
+    whole, path = [make() for make in makes], Path(folder) / "mutant"
+    others = [path.with_name(f"seed{number}") for number in range(len(whole))]
+    for seed, other in zip(whole, others, strict=True):
+        _write(other, seed, form)
+    beside = path.with_name("beside")
+    _write(beside, *_another_kind(form))
+    found = _Found(form)
+    with in_process() as known, mock.patch.multiple(ncu, rows_of=_rows_of, kernel_count=_count):
+        for number in range(first, first + count):
+            turn, place = divmod(number, len(whole))
+            known.pop(str(path), None)
+            _write(path, mutator(whole[place], random.Random(f"{form} {number}")), form)
+            if not found.tried(number, path, partial(door.opened, str(path))):
+                found.refused += 1
+                continue
+            found.read += 1
+            captures = Captures(path, others[place], beside)
+            for command in COMMANDS if number % _ALL == 0 else TURNS[turn % len(TURNS) :][:1]:
+                if found.tried(number, path, partial(command, captures)):
+                    found.commands += 1
+                else:
+                    found.declined += 1
+    return asdict(found)
+
+
+def _another_kind(form: str) -> tuple[bytes, str]:
+    """Return a capture that a program of ``form`` may have beside, and its form."""
+    if form.startswith("ncu"):
+        return seeds.planted_steps("longer"), "torch"
+    return seeds.launches(), LAUNCHES
+
+
+def _write(path: Path, data: bytes, form: str) -> None:
+    """Write a capture; of a report the rows beside it, which are then taken for what it holds."""
+    if form == LAUNCHES:
+        path.with_suffix(_ROWS).write_bytes(data)
+        data = seeds.report()
+    path.write_bytes(data)
+
+
+def _count(path: Path, read: Callable[[Path], int] = framing.kernel_count) -> int:
+    rows = path.with_suffix(_ROWS)
+    return len(rows.read_bytes().splitlines()) if rows.exists() else read(path)
+
+
+def _rows_of(path: Path, folder: Path, read: Any = ncu.rows_of) -> Path:
+    rows = path.with_suffix(_ROWS)
+    return rows if rows.exists() else read(path, folder)

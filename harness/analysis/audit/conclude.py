@@ -116,7 +116,7 @@ def audit(captures: Sequence[Capture]) -> Audit:
         )
     warm, cold = _reports(captures)
     found = step_ops.steps(trace.tables)
-    if not found.lengths_ns:
+    if not any(found.busy_ns):
         raise UsageError("no timed work on a GPU in it", where=trace.label)
     known = limits.limits(trace.tables, trace.conditions.get("GPU", ""))
     ops = attribution.attributed(found.ops, trace.tables["origins"])

@@ -31,7 +31,7 @@ class Steps:
 
 
 def steps(tables: Tables) -> Steps:
-    """Return the steps of the device that worked most; none without GPU operations.
+    """Return the steps of the device that worked most, of those that work in any; else none.
 
     An operation belongs to the step during which a host call launched it, on whichever thread:
     autograd launches the backward pass from threads of its own. ``own_ns`` divides each instant
@@ -39,17 +39,9 @@ def steps(tables: Tables) -> Steps:
     time of a busy GPU. An operation that waits for the one before it on its stream does not run.
     """
     timed = tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns"])
-    by_device = timed.group_by("device").agg(pl.col("duration_ns").sum())
-    if timed.is_empty():
+    rows, placed, marked = _of_busiest(_launched(timed, tables["api_calls"]), tables)
+    if placed.is_empty():
         return Steps(timed, (), (), marked=False)
-    device = by_device.sort("duration_ns", "device", descending=True)["device"][0]
-    rows = _launched(timed.filter(pl.col("device").eq_missing(device)), tables["api_calls"])
-    marks = _marks(tables["ranges"])
-    placed = _placed(rows, marks)
-    marked = not placed.is_empty()
-    if not marked:
-        window = steady_state.windows(tables)
-        placed = steady_state.inside(rows, window).with_columns(step=pl.lit(0, pl.Int64))
     end = pl.col("start_ns") + pl.col("duration_ns")
     spans = placed.group_by("step").agg(pl.col("start_ns").min(), end_ns=end.max()).sort("step")
     # Steps of the probe begin on an idle device: what the host does between them is no part of one.
@@ -62,6 +54,25 @@ def steps(tables: Tables) -> Steps:
     strays = rows.filter(pl.col("launched_ns").is_null(), pl.col("start_ns") < first)
     before = int(strays["duration_ns"].sum()) if marked else 0
     return Steps(ops, tuple(lengths), tuple(round(each) for each in busy), marked, before)
+
+
+def _of_busiest(ops: pl.DataFrame, tables: Tables) -> tuple[pl.DataFrame, pl.DataFrame, bool]:
+    """Return a device's operations, those in steps with their step, and whether ranges mark these.
+
+    The device is the busiest that has any in a marked step, or else in what repeats.
+    """
+    by_device = ops.group_by("device").agg(pl.col("duration_ns").sum())
+    devices = by_device.sort("duration_ns", "device", descending=True)["device"]
+    apart = [ops.filter(pl.col("device").eq_missing(device)) for device in devices]
+    marks = _marks(tables["ranges"])
+    for rows in apart:
+        if (placed := _placed(rows, marks)).height:
+            return rows, placed, True
+    window = steady_state.windows(tables)
+    for rows in apart:
+        if (within := steady_state.inside(rows, window)).height:
+            return rows, within.with_columns(step=pl.lit(0, pl.Int64)), False
+    return ops, ops.clear(), False
 
 
 def _launched(ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:

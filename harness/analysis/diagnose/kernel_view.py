@@ -81,10 +81,10 @@ def _launches(capture: Capture) -> Iterator[KernelView]:
     """Yield the launches of a capture; their share is not known yet."""
     text = pl.col("name", "metric", "unit").cast(pl.String)
     counters = capture.tables["counters"].with_columns(text)
-    finite = pl.col("value").is_finite()
+    measured = pl.col("value").is_finite() & (pl.col("value") >= 0)  # one of them is a difference
     instructions = _instructions(capture.tables["instructions"])
     for (launch, name), rows in counters.group_by("launch", "name", maintain_order=True):
-        values = rows.filter(finite).select("metric", "unit", "value").iter_rows()
+        values = rows.filter(measured).select("metric", "unit", "value").iter_rows()
         metrics = {metric: value * scale(unit) for metric, unit, value in values}
         number = int(str(launch))
         code = instructions.get(number, ())

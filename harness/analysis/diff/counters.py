@@ -129,7 +129,12 @@ def compare(a: Tables, b: Tables) -> list[KernelCounters]:
 def _explained(kernel: KernelCounters, a: Values, b: Values) -> KernelCounters:
     """Return a kernel of both sides with what its counters explain of a launch's time."""
     before, after = (
-        {metric: median(values) for metric, values in side.items() if values} for side in (a, b)
+        {
+            metric: middle
+            for metric, values in side.items()
+            if values and (middle := median(values)) >= 0
+        }
+        for side in (a, b)
     )
     found = effects(before, after, same_kernel=kernel.a == kernel.b)
     return replace(

@@ -38,6 +38,10 @@ def blocks(path: Path, size: int) -> Iterator[bytes]:
                 yield from _read(file, size)
     except EOFError:
         raise CaptureError("the compressed data ends early", where=path) from None
+    except OverflowError:  # isal's, which takes a header from one buffer
+        what = f"a gzip header of more than {igzip.READ_BUFFER_SIZE >> 10} KB"
+        remedy = "unpack it with gzip -d, pack it anew"
+        raise CaptureError(what, where=path, remedy=remedy) from None
     except (igzip.BadGzipFile, igzip_lib.IsalError, ZstdError) as error:  # type: ignore[misc]  # stub's gap
         raise CaptureError(f"damaged compressed data: {error}", where=path) from error
     except OSError as error:

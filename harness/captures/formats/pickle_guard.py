@@ -18,7 +18,7 @@ from typing import Any
 from harness.captures.formats import pickle_shape
 from harness.errors import CaptureError
 
-_DAMAGE = (pickle.UnpicklingError, EOFError, AttributeError)
+_DAMAGE = (pickle.UnpicklingError, EOFError)
 _DEEPEST_STACK = 1_000_000  # pickles take from it after a thousand items
 _MOST_OPERATIONS = 64_000_000  # 10⁶ events with stacks of 20 make 43 million; 6 GB at worst
 
@@ -54,7 +54,7 @@ class _Machine:
     def update(self, pairs: list[Any]) -> None:
         keys = pairs[::2]
         if not all(type(key) is str for key in keys):
-            raise TypeError("a mapping's key is no text")
+            raise ValueError("a mapping's key is no text")
         dict.update(self.stack[-1], zip(keys, pairs[1::2], strict=True))
 
     def put(self, index: int | None) -> None:
@@ -108,7 +108,9 @@ def load(data: bytes | bytearray, where: Path) -> Any:
             warnings.simplefilter("ignore", DeprecationWarning)
             end = _run(machine, data, where)
         (value,) = machine.stack
-    except (*_DAMAGE, LookupError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, TypeError) as error:
+        raise CaptureError("a damaged pickle: its parts do not fit", where=where) from error
+    except (*_DAMAGE, ValueError) as error:
         raise CaptureError(f"a damaged pickle: {error}", where=where) from error
     if end != len(data):
         raise CaptureError(f"bytes after the pickle's end at {end}", where=where)

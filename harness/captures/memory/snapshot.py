@@ -185,7 +185,8 @@ def load(path: Path) -> Snapshot:
         else:
             snapshot = _typed(data, msgspec.json.decode, _Json, _JsonEvent, _JsonBlock)
     except UNREADABLE as error:
-        raise CaptureError(f"not a memory snapshot: {error}", where=path) from error
+        why = "a name in it is no text" if isinstance(error, UnicodeError) else error
+        raise CaptureError(f"not a memory snapshot: {why}", where=path) from error
     marked = (segment for mark in snapshot.marks for segment in mark.segments)
     sizes = sum(segment.total_size for segment in chain(snapshot.segments, marked))
     if sizes + sum(event.size for event in snapshot.events) >= _MOST_SUM:

@@ -7,16 +7,20 @@ Writes one JSON line a profiled launch: name, grid, block, every metric that is 
 (:mod:`.instructions`), and ncu's rules (:mod:`.rules`).
 """
 
+import contextlib
 import json
 import math
 import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from harness.captures.ncu.instructions import instructions
 from harness.captures.ncu.rules import rules
+
+DAMAGED = 65
+"""The exit code where the report's own content is at fault."""
 
 _LIMITS = {
     resource.RLIMIT_AS: 8 << 30,  # bytes, as the native reader trusts the sizes in the file
@@ -26,35 +30,81 @@ _LIMITS = {
 
 
 def main(report: str, rows: str) -> None:
-    """Write every launch of every range in the report."""
+    """Write every launch of every range in the report; a line on stderr where that fails."""
     for kind, most in _LIMITS.items():
         _, allowed = resource.getrlimit(kind)
         lower = most if allowed == resource.RLIM_INFINITY else min(most, allowed)
         resource.setrlimit(kind, (lower, lower))
     import ncu_report
 
-    context = ncu_report.load_report(report)
-    with Path(rows).open("w", encoding="utf-8") as file:
-        for number in range(context.num_ranges()):
-            profiled = context.range_by_idx(number)
-            for index in range(profiled.num_actions()):
-                launch = _launch(ncu_report, profiled.action_by_idx(index))
-                file.write(json.dumps(launch) + "\n")
+    try:
+        with Path(rows).open("w", encoding="utf-8", errors="replace") as file:
+            # What is no UTF-8 comes from the binding as lone surrogates.
+            for launch in _launches(ncu_report, _opened(ncu_report, report)):
+                file.write(json.dumps(launch, ensure_ascii=False) + "\n")
+    except MemoryError:
+        sys.exit(f"it takes more than {_LIMITS[resource.RLIMIT_AS] >> 30} GB of memory")
+    except OSError as error:
+        sys.exit(f"its rows are not written: {error.strerror}")
 
 
-def _launch(library: Any, action: Any) -> dict[str, Any]:
-    name = action.name(action.NameBase_DEMANGLED)
-    if name is None:
-        sys.exit("a launch without a readable name")
-    return {
-        # What is no UTF-8 comes from the binding as lone surrogates.
-        "name": name.encode("utf-8", "replace").decode(),
-        "grid": _shape(action, "grid"),
-        "block": _shape(action, "block"),
-        "metrics": list(_metrics(library, action)),
-        "instructions": instructions(action),
-        "rules": rules(action),
+def _opened(library: Any, report: str) -> Any:
+    with _damage("the report"):
+        return library.load_report(report)
+
+
+def _launches(library: Any, context: Any) -> Iterator[dict[str, Any]]:
+    launch = 0
+    for number in range(context.num_ranges()):
+        with _damage(f"range {number}"):
+            actions = [*_actions(context.range_by_idx(number))]
+        for action in actions:
+            yield _launch(library, action, launch)
+            launch += 1
+
+
+def _actions(profiled: Any) -> Iterator[Any]:
+    for index in range(profiled.num_actions()):
+        yield profiled.action_by_idx(index)
+
+
+def _launch(library: Any, action: Any, launch: int) -> dict[str, Any]:
+    parts: dict[str, Callable[[], Any]] = {
+        "name": lambda: _name(action),
+        "grid": lambda: _shape(action, "grid"),
+        "block": lambda: _shape(action, "block"),
+        "metrics": lambda: list(_metrics(library, action)),
+        "instructions": lambda: instructions(action),
+        "rules": lambda: rules(action),
     }
+    read = {}
+    for part, value in parts.items():
+        with _damage(f"the {part} of kernel {launch}"):
+            read[part] = value()
+    return read
+
+
+@contextlib.contextmanager
+def _damage(part: str) -> Iterator[None]:
+    """End with a line that names the part that cannot be read.
+
+    Of a damaged report the binding returns None, wrong types and half a structure, as it happens:
+    what Python says of that tells a user nothing.
+    """
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception:
+        print(f"damaged: {part} cannot be read", file=sys.stderr)
+        sys.exit(DAMAGED)
+
+
+def _name(action: Any) -> str:
+    name: str | None = action.name(action.NameBase_DEMANGLED)
+    if name is None:
+        raise ValueError("no name")
+    return name
 
 
 def _shape(action: Any, kind: str) -> str | None:

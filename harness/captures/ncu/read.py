@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import process
+from harness.captures.ncu.child import DAMAGED
 from harness.captures.ncu.framing import kernel_count
 from harness.errors import CaptureError, ToolError
 from harness.evidence.tables import SCHEMAS, Tables, frame
@@ -53,28 +54,32 @@ def read(path: Path) -> Tables:
             remedy="pip install ncu-report, which is under NVIDIA's agreement",
         )
     with tempfile.TemporaryDirectory(prefix="harness-", ignore_cleanup_errors=True) as folder:
-        rows = _rows(path, Path(folder))
-        counters: Columns = {name: [] for name in SCHEMAS["counters"]}
-        instructions: Columns = {name: [] for name in SCHEMAS["instructions"]}
-        rules: Columns = {name: [] for name in SCHEMAS["rules"]}
-        launches = 0
-        try:
-            for launches, launch in enumerate(_launches(rows), start=1):
-                _extend(counters, _counters(launches - 1, launch))
-                _extend(instructions, _instructions(launches - 1, launch))
-                _extend(rules, _rules(launches - 1, launch))
-        except (OSError, LookupError, TypeError, ValueError):
-            raise CaptureError("NVIDIA's reader left no readable rows", where=path) from None
+        return _tables(path, rows_of(path, Path(folder)), announced)
+
+
+def _tables(path: Path, rows: Path, announced: int) -> Tables:
+    """Return the tables of the rows that the child wrote; CaptureError if they are not whole."""
+    import polars as pl
+
+    columns: dict[str, Columns] = {
+        table: {name: [] for name in SCHEMAS[table]}
+        for table in ("counters", "instructions", "rules")
+    }
+    launches = 0
+    try:
+        for launches, launch in enumerate(_launches(rows), start=1):
+            _extend(columns["counters"], _counters(launches - 1, launch))
+            _extend(columns["instructions"], _instructions(launches - 1, launch))
+            _extend(columns["rules"], _rules(launches - 1, launch))
+        tables = {table: frame(table, known) for table, known in columns.items()}
+    except (OSError, LookupError, TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        raise CaptureError("NVIDIA's reader left no readable rows", where=path) from None
     if launches != announced:
         raise CaptureError(f"{launches} of {announced} kernels are readable", where=path)
-    return {
-        "counters": frame("counters", counters),
-        "instructions": frame("instructions", instructions),
-        "rules": frame("rules", rules),
-    }
+    return tables
 
 
-def _rows(path: Path, folder: Path) -> Path:
+def rows_of(path: Path, folder: Path) -> Path:
     """Let the child read the report into ``folder``; return the file of its rows."""
     rows = folder / "rows.jsonl"
     # A file, not a pipe: the native reader may print, and the rows have no bound but the disk's.
@@ -87,6 +92,8 @@ def _rows(path: Path, folder: Path) -> Path:
     )
     if outcome.status == "ok":
         return rows
+    if outcome.returncode == DAMAGED and outcome.detail:
+        raise CaptureError(outcome.detail, where=path, remedy="profile it again, or copy it again")
     reason = outcome.detail or f"exit code {outcome.returncode}"
     if outcome.status == "timeout":
         reason = f"no end within {_DEADLINE_S:.0f} s"

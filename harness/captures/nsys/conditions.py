@@ -33,6 +33,7 @@ _GRAPHS = {"Graph": "CUDA graphs as a whole", "Node": "CUDA graphs by node"}
 # User Guide of Nsight Systems, `--cuda-graph-trace`: node-level tracing may cost much.
 _DIGITS = re.compile(r"(\d{3})(\d{2,3})(\d{2})?")
 """A driver's version of digits alone, as nsys 2022 writes it on Linux, and nsys on Windows."""
+_MOST_DIGITS = 9
 _SLOWER = "timing the nodes of CUDA graphs slows their replays"
 _NS_OF_MS = 1e6
 
@@ -94,7 +95,8 @@ def _gpus(file: SqliteFile, tables: Tables) -> list[str]:
 
 def _cuda(version: str) -> str:
     """Return the CUDA version as NVIDIA writes it: the driver counts 12040 for 12.4."""
-    return f"{int(version) // 1000}.{int(version) % 1000 // 10}" if version.isdecimal() else ""
+    number = int(version) if version.isdecimal() and len(version) <= _MOST_DIGITS else 0
+    return f"{number // 1000}.{number % 1000 // 10}" if number else ""
 
 
 def _driver(version: str) -> str:

@@ -7,6 +7,7 @@ torch.profiler's own (torch/profiler/profiler.py). They may stand before or afte
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from harness.errors import CaptureError
 from harness.evidence.tables import frame
 
 if TYPE_CHECKING:
@@ -33,10 +34,17 @@ _LONGEST = 100
 
 
 def around(document: bytes) -> dict[str, Any]:
-    """Return the root object's other keys; none where the root is the list itself."""
+    """Return the root object's other keys; none where the root is the list itself.
+
+    Raises CaptureError for a number that is none, such as 1e999.
+    """
     import msgspec
 
-    decoded = msgspec.json.decode(document)
+    try:
+        decoded = msgspec.json.decode(document)
+    except msgspec.DecodeError as error:  # whose syntax was checked
+        reason = str(error).partition(" - ")[0].lower()
+        raise CaptureError(f"beside the events: {reason}") from None
     return decoded if isinstance(decoded, dict) else {}
 
 

@@ -83,3 +83,22 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "missing", Path("/dev/zero")):
         with pytest.raises(CaptureError, match=r"no such file|not a regular file"):
             list(blocks(path, 1000))
+
+
+@pytest.mark.parametrize("field", ["FEXTRA", "FNAME", "FCOMMENT"])
+def test_a_long_gzip_header_is_read_or_refused_in_one_line(tmp_path: Path, field: str) -> None:
+    whole = COMPRESSED["gzip"]
+    flag, most = {"FEXTRA": (4, 65_535), "FNAME": (8, 1 << 20), "FCOMMENT": (16, 1 << 20)}[field]
+    said = []
+    for size in (100, 65_535, 100_000, 400_000, 1 << 19, 1 << 20):
+        if size > most:
+            continue
+        text = b"a" * size
+        more = size.to_bytes(2, "little") + text if field == "FEXTRA" else text + b"\0"
+        data = whole[:3] + bytes([flag]) + whole[4:10] + more + whole[10:]
+        assert gzip.decompress(data) == CONTENT
+        try:
+            assert content(tmp_path / "trace", data) == CONTENT
+        except CaptureError as error:
+            said.append(error.what)
+    assert said == ([] if field == "FEXTRA" else ["a gzip header of more than 512 KB"] * 2)

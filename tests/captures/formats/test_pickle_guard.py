@@ -86,3 +86,9 @@ def test_a_program_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
 def test_an_escape_that_python_no_longer_knows_is_no_warning() -> None:
     with pytest.raises(CaptureError, match="more than plain data"):
         pickle_guard.load(b"S'\\('\n.", HERE)
+
+
+@pytest.mark.parametrize("content", [b"}Na.", b"h\x07.", b"\x85."])
+def test_parts_that_do_not_fit_are_told_in_words(content: bytes) -> None:
+    with pytest.raises(CaptureError, match=r"a damaged pickle: its parts do not fit$"):
+        pickle_guard.load(b"\x80\x02" + content, HERE)

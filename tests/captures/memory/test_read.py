@@ -394,3 +394,37 @@ def test_a_device_that_no_machine_has_is_refused(tmp_path: Path, device: int) ->
     path = written(tmp_path, holding([], segment(100, 60) | {"device": device}))
     with pytest.raises(CaptureError, match="device"):
         memory.read(path)
+
+
+@pytest.mark.parametrize("key", ["filename", "name", "action", "phase"])
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_a_lone_surrogate_in_a_pickle_is_read_as_another_character(
+    tmp_path: Path, key: str, protocol: int
+) -> None:
+    history = [event("alloc", 512, 1, site="a.py"), event("free_completed", 512, 2)]
+    snapshot = holding(history, segment(1024, 0)) | {"phases": [{"name": "p", "time_us": 0}]}
+    frame = history[0]["frames"][0]
+    holder, place = {
+        "action": (history[0], "action"),
+        "phase": (snapshot["phases"][0], "name"),
+    }.get(key, (frame, key))
+    holder[place] += "\ud800"
+    path = tmp_path / "memory.pickle"
+    path.write_bytes(pickle.dumps(snapshot, protocol))
+    tables = memory.read(path)
+    texts = [str(value) for table in tables.values() for row in table.rows() for value in row]
+    assert any("?" in text for text in texts)
+    assert "".join(texts).encode()
+
+
+def test_a_lone_surrogate_in_json_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, holding([event("alloc\ud800", 512, 1)], segment(1024, 512)))
+    with pytest.raises(CaptureError, match="not a memory snapshot: JSON is malformed"):
+        memory.read(path)
+
+
+def test_a_key_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "memory.pickle"
+    path.write_bytes(pickle.dumps(holding([], segment(1024, 512)) | {"\ud800": 1}, 4))
+    with pytest.raises(CaptureError, match="not a memory snapshot: a name in it is no text"):
+        memory.read(path)

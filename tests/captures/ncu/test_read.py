@@ -3,7 +3,9 @@
 import csv
 import functools
 import itertools
+import json
 import os
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,9 @@ from harness.captures import sniff
 from harness.captures.ncu import framing
 from harness.captures.ncu import read as ncu
 from harness.errors import CaptureError, ToolError
+from harness.extract import door
+from tests.support import capture_seeds, mutated_captures
+from tests.support.commands_in_process import in_process
 from tests.support.paths import DATA
 
 DATA = DATA / "ncu"
@@ -233,6 +238,49 @@ def test_a_reader_that_dies_hangs_or_lies_is_told(
     monkeypatch.setattr(ncu, "_PYTHON", str(fake))
     monkeypatch.setattr(ncu, "_DEADLINE_S", 1.0)
     with pytest.raises(CaptureError, match=told):
+        ncu.read(report)
+
+
+@pytest.mark.parametrize("number", [0, 17, 58])
+def test_a_damaged_report_is_told_in_words_of_the_report(tmp_path: Path, number: int) -> None:
+    path = tmp_path / "damaged.ncu-rep"
+    path.write_bytes(
+        mutated_captures.of_bytes(capture_seeds.report(), random.Random(f"ncu {number}"))
+    )
+    told = {
+        0: "damaged: the name of kernel 1 cannot be read (profile it again, or copy it again)",
+        17: "damaged: the metrics of kernel 0 cannot be read (profile it again, or copy it again)",
+        58: "0 of 9 kernels are readable",
+    }
+    with pytest.raises(CaptureError) as refused:
+        ncu.read(path)
+    assert str(refused.value) == f"{path}: {told[number]}"
+
+
+@pytest.mark.parametrize("value", ["1e308", "-1e308", "1e-300", "1e61"])
+def test_counts_that_nothing_measures_are_refused(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    rows = tmp_path / "rows"
+    metrics = f'[["gpu__time_duration.sum", "ns", {value}]]'
+    rows.write_text(f"{LAUNCH % metrics}\n" * 4)
+    monkeypatch.setattr(ncu, "rows_of", lambda _path, _folder: rows)
+    with in_process(), pytest.raises(CaptureError) as refused:
+        door.opened(str(report))
+    what = f"a value of {float(value):g}, which nothing measures, in the table counters"
+    assert str(refused.value) == f"{report}: {what}"
+
+
+@pytest.mark.parametrize("count", [1 << 63, 1 << 64, "x", [1]])
+def test_counts_that_are_none_are_refused(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: object
+) -> None:
+    row = ["MOV R1, R2", "", 0, count, 0, "", 0]
+    launch = json.loads(LAUNCH % "[]") | {"instructions": [row, [*row[:3], 1, 0, "", 0]]}
+    rows = tmp_path / "rows"
+    rows.write_text(f"{json.dumps(launch)}\n" * 4)
+    monkeypatch.setattr(ncu, "rows_of", lambda _path, _folder: rows)
+    with pytest.raises(CaptureError, match="NVIDIA's reader left no readable rows"):
         ncu.read(report)
 
 

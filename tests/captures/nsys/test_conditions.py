@@ -161,3 +161,9 @@ def test_the_profiler_the_driver_and_the_duration_are_the_exports_own(tmp_path: 
     assert found["recorded"] == f"{duration / 1e6:,.1f} ms"
     twice = "INSERT INTO ANALYSIS_DETAILS SELECT * FROM ANALYSIS_DETAILS"
     assert "recorded" not in told(altered("streams", tmp_path, twice))
+
+
+@pytest.mark.parametrize("version", ["9" * 5000, "-1", "1.5", "x", ""])
+def test_a_version_that_is_none_is_left_out(tmp_path: Path, version: str) -> None:
+    change = f"UPDATE TARGET_INFO_SYSTEM_ENV SET value = '{version}' WHERE name LIKE 'Cuda%'"
+    assert "CUDA" not in told(altered("streams", tmp_path, change))

@@ -10,9 +10,10 @@ from unittest.mock import patch
 import pytest
 
 from harness.captures.registry import KINDS
-from harness.captures.torch import tables
+from harness.captures.torch import metadata, tables
 from harness.captures.torch.events import TABLES
 from harness.captures.torch.read import read
+from harness.errors import CaptureError
 from harness.evidence.tables import SCHEMAS
 from tests.support.paths import DATA
 
@@ -154,3 +155,10 @@ def test_categories_without_end_are_counted_together(tmp_path: Path) -> None:
     with patch.object(tables, "_MOST_CATEGORIES", 2):
         told = conditions(written(tmp_path, events))
     assert told == {"not read": "other categories 8, c0 1, c1 1"}
+
+
+@pytest.mark.parametrize("key", ["trace_id", "deviceProperties", "cuda_driver_version"])
+def test_a_number_that_is_none_beside_the_events_is_refused(key: str) -> None:
+    document = b'{"traceEvents": [], "%b": [{"id": 1e999}]}' % key.encode()
+    with pytest.raises(CaptureError, match=r"^beside the events: number out of range$"):
+        metadata.around(document)

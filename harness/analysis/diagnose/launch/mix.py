@@ -28,8 +28,8 @@ GENERIC = frozenset({"LD"})
 """Loads of an address that may lie in global, in shared, or in a neighbour's shared memory."""
 ASYNCHRONOUS = frozenset({"LDGSTS", "UTMALDG", "UBLKCP"})
 LOAD = frozenset({"LDG", "LDS", "LD", "LDSM", "LDGSTS"})
-_REGISTER = re.compile(r"\bR(\d+)")
-_ALONE = re.compile(r"-?R(\d+)(?:\.reuse)?")
+_REGISTER = re.compile(r"\bR(\d{1,3})\b")
+_ALONE = re.compile(r"-?R(\d{1,3})(?:\.reuse)?")
 _PIPES = {
     "fma": FP32 | MULTIPLY,
     "alu": LOGIC | {"FSETP", "FMNMX", "FSEL", "FCHK"},
@@ -108,7 +108,7 @@ def _note(instruction: Instruction, makers: dict[int, str]) -> None:
 
 def _multiplies_loaded(sass: str, makers: Mapping[int, str]) -> bool:
     """Return whether a fused multiply-add multiplies loaded values and keeps both."""
-    operands = [_ALONE.fullmatch(word.split()[-1]) for word in sass.split(",")[:3]]
+    operands = [_ALONE.fullmatch("".join(word.split()[-1:])) for word in sass.split(",")[:3]]
     registers = [int(found[1]) for found in operands if found]
     if len(set(registers)) != 3:
         return False

@@ -12,7 +12,7 @@ from harness.analysis.diagnose.launch.counted import Counted, Instruction
 
 _BACK = 64
 """Instructions between a result and its first use: compilers hoist loads by a loop body."""
-_REGISTER = re.compile(r"\bR(\d+)")
+_REGISTER = re.compile(r"\bR(\d{1,3})\b")
 _MADE_BY = mix.ATOMIC | mix.LOCAL | mix.LOAD
 
 

@@ -70,6 +70,6 @@ def threads(view: Counted) -> float | None:
 def threads_of_block(view: Counted) -> float:
     """Return the threads that a warp of the block has on average: less than 32 in the last one."""
     size = view.get("launch__block_size")
-    if not size:
+    if not size or size < 0:
         return 32.0
     return size / -(-size // 32)
