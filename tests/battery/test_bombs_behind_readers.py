@@ -92,10 +92,8 @@ def test_a_wide_trace_takes_little(
 ) -> None:
     path = tmp_path / "trace.json.gz"
     path.write_bytes(gzip.compress(json.dumps({"traceEvents": [*launches(**WIDE[wide])]}).encode()))
-    more: list[str | Path] = {"view": ["-o", tmp_path / "view.html"], "diff": [path]}.get(
-        command, []
-    )
-    code, said, took = ended(command, path, *more)
+    more: dict[str, list[str | Path]] = {"view": ["-o", tmp_path / "view.html"], "diff": [path]}
+    code, said, took = ended(command, path, *more.get(command, []))
     figures(bytes=path.stat().st_size, **took)
     if wide in REFUSED:
         assert said == f"harness: {path}: {REFUSED[wide]}\n"
