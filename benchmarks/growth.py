@@ -160,9 +160,9 @@ def study(folder: Path, cells: int) -> None:
 INPUTS = (
     Input("nsys export", "kernels", (10**5, 10**6, 10**7), export, TIMELINE, {}),
     Input("torch trace", "MB", (20, 200, 2000), trace, TIMELINE, {}),
-    Input("streams", "streams", (4_000, 40_000), wide("stream"), TIMELINE, {}),
-    Input("threads", "threads", (4_000, 40_000), wide("thread"), TIMELINE, {}),
-    Input("names", "names", (4_000, 40_000), wide("name"), TIMELINE, {}),
+    Input("streams", "streams", (20_000, 200_000), wide("stream"), TIMELINE, {}),
+    Input("threads", "threads", (20_000, 200_000), wide("thread"), TIMELINE, {}),
+    Input("names", "names", (20_000, 200_000), wide("name"), TIMELINE, {}),
     Input(
         "snapshot", "events", (10**5, 10**6), history, ("inspect", "diagnose", "view", "diff"), {}
     ),

@@ -134,6 +134,9 @@ def test_what_a_page_links_to_exists(page: Path) -> None:
 
 def anchors(page: Path) -> set[str]:
     """Return the anchors of a page's headings as GitHub makes them."""
+    if page.suffix == ".py":
+        nodes = ast.walk(ast.parse(page.read_text(encoding="utf-8")))
+        return {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -211,3 +214,31 @@ def defined(path: Path) -> frozenset[str]:
             targets = [node.target]
         names |= {target.id for target in targets if isinstance(target, ast.Name)}
     return frozenset(names)
+
+
+RELIABILITY = ROOT / "docs" / "reliability.md"
+
+
+def promises() -> dict[str, list[tuple[Path, str]]]:
+    """Return the file and the function of each test that docs/reliability.md names, by promise."""
+    found = {}
+    for line in RELIABILITY.read_text(encoding="utf-8").splitlines():
+        if line.startswith("| ") and "tests/" in line:
+            promise, tested = line.strip("| ").split(" | ")
+            links = re.findall(r"\]\(\.\./(tests/[\w/]+\.py)#(\w+)\)", tested)
+            found[promise] = [(ROOT / path, name) for path, name in links]
+    return found
+
+
+@pytest.mark.parametrize("promise", promises())
+def test_a_promise_names_tests_that_there_are(promise: str) -> None:
+    named = promises()[promise]
+    assert named
+    for path, name in named:
+        assert name.startswith("test_")
+        assert name in anchors(path), f"{path.relative_to(ROOT)} has no {name}"
+
+
+def test_each_file_of_the_battery_stands_for_a_promise() -> None:
+    named = {path for each in promises().values() for path, _ in each}
+    assert set((ROOT / "tests" / "battery").glob("test_*.py")) <= named

@@ -5,7 +5,9 @@ import pytest
 from harness.analysis import flop
 from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.families import Capture
-from harness.analysis.diagnose.launch import mix, waits, warps
+from harness.analysis.diagnose.kernel import bank_conflicts
+from harness.analysis.diagnose.kernel_view import KernelView
+from harness.analysis.diagnose.launch import mix, traffic, waits, warps
 from harness.analysis.diagnose.launch.counted import Counted, Instruction
 from harness.evidence import tables as evidence
 
@@ -45,3 +47,15 @@ def test_counts_below_zero_are_not_measured() -> None:
     (launch,) = conclude.diagnose([Capture("file", tables, {}, "ncu")]).kernels
     numbers = [each.value for finding in launch.findings for each in finding.evidence]
     assert all(number >= 0 for number in numbers)
+
+
+@pytest.mark.parametrize(("wasted", "found"), [(0.5, True), (1.0, False), (None, False)])
+def test_where_no_wavefront_was_needed_the_counters_say_nothing(
+    wasted: float | None, found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traffic, "conflicts", lambda _: wasted)
+    monkeypatch.setattr(traffic, "shared_part", lambda _: None)
+    monkeypatch.setattr(warps, "waiting", lambda *_: 0.9)
+    metrics = {"launch__block_size": 32.0, "gpu__time_duration.sum": 100.0}
+    view = KernelView("kernel", 0, "file", 1.0, metrics)
+    assert bool([*bank_conflicts.found(view)]) == found

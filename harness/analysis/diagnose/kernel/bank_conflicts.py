@@ -34,7 +34,7 @@ p2 and p3 of problem 4 lose nothing to them at 41 to 49 % with a tenth of confli
 def found(view: KernelView) -> Iterator[Finding]:
     """Yield the wavefronts that conflicts add, where shared memory is used enough to cost time."""
     wasted = traffic.conflicts(view)
-    if wasted is None or wasted < thresholds.SPECIFIC_WASTE:
+    if wasted is None or not thresholds.SPECIFIC_WASTE <= wasted < 1:  # not all: one was needed
         return
     part = traffic.shared_part(view)
     waits = warps.waiting(view, "mio_throttle", "short_scoreboard")
@@ -43,11 +43,10 @@ def found(view: KernelView) -> Iterator[Finding]:
         busy = waits
     if busy < _BUSY:
         return
-    ways = 1 / (1 - wasted) if wasted < 1 else float("inf")
     yield view.finding(
         KIND,
         gain.of_less_work(view, _PATH, wasted, busy),
         view.evidence("wavefronts from conflicts", wasted * 100, thresholds.SPECIFIC_WASTE * 100),
-        view.evidence("wavefronts a needed wavefront", ways, 1.0, ""),
+        view.evidence("wavefronts a needed wavefront", 1 / (1 - wasted), 1.0, ""),
         view.evidence("shared memory busy or waited for", busy * 100, _BUSY * 100),
     )
