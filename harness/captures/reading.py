@@ -14,10 +14,9 @@ from harness import confined
 from harness.captures.kind import Kind
 from harness.captures.registry import KINDS
 from harness.errors import CaptureError
-from harness.evidence import section
+from harness.evidence import measurable, section
 from harness.evidence.section import Section
 from harness.evidence.tables import SCHEMAS, Tables, empty, frame
-from harness.json_text import LEAST, MOST
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,11 +34,6 @@ _MOST_TEXT = 16 << 20
 """Bytes of a table's different names."""
 _NAMED, _NO_NAME = ("gpu_ops", "api_calls"), "[no name]"
 """Tables of what ran, each of which has a name, and that of one whose name is not in the file."""
-_MOST_WHOLE = float(1 << 62)
-"""Of times, and of sums of durations, sizes and counts: sums and differences of two fit 64 bits."""
-_TIMES = frozenset({"start_ns", "time_ns"})
-_SUMMED = ("_ns", "bytes", "count", "executed", "samples", "stalled")
-"""Endings of the names of columns that are summed."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +76,8 @@ def leave(
     for name in tables:
         table = _with_names(name, tables[name])
         _check_texts(name, table)
-        _check_numbers(name, table)
+        if odd := measurable.mistake(table):
+            raise CaptureError(f"{odd}, in the table {name}")
         # A column of nulls is as long as any other.
         kept = [_shrunk(column) for column in table if column.null_count() < table.height]
         (table.select(kept) if kept else table).write_ipc(
@@ -147,29 +142,6 @@ def _check_texts(name: str, table: "pl.DataFrame") -> None:
         if lengths.sum() > _MOST_TEXT:
             what = f"different values of {column.name} of more than {_MOST_TEXT >> 20} MB"
             raise CaptureError(f"{what}, in the table {name}")
-
-
-def _check_numbers(name: str, table: "pl.DataFrame") -> None:
-    """Refuse numbers of which sums, variances or ratios would be none that a column can hold."""
-    import polars as pl
-
-    for column in table.select(pl.col(pl.Float64)):
-        sizes = column.drop_nulls().abs()
-        odd = column.drop_nulls().filter((sizes > MOST) | ((sizes < LEAST) & (sizes != 0)))
-        if odd.len():
-            raise _unmeasured(f"a {column.name} of {odd[0]:g}", name)
-    for column in table.select(pl.col(pl.Int64)):
-        sizes = column.drop_nulls().cast(pl.Float64).abs()
-        if column.name in _TIMES:
-            latest: Any = sizes.max()
-            if (latest or 0) >= _MOST_WHOLE:
-                raise _unmeasured(f"a {column.name} of {latest:.4g}", name)
-        elif column.name.endswith(_SUMMED) and (total := float(sizes.sum())) >= _MOST_WHOLE:
-            raise _unmeasured(f"{column.name} that sum to {total:.4g}", name)
-
-
-def _unmeasured(what: str, table: str) -> CaptureError:
-    return CaptureError(f"{what}, which nothing measures, in the table {table}")
 
 
 def left(folder: Path, tables: Sequence[str]) -> Tables:

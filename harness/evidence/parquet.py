@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from harness import confined, files
 from harness.errors import EvidenceError
+from harness.evidence import measurable
 from harness.evidence.cell_record import Artifact
 
 if TYPE_CHECKING:
@@ -111,6 +112,8 @@ def _table(path: Path) -> "pl.DataFrame":
         texts = table.select(pl.col(pl.String, pl.Categorical).cast(str).str.len_bytes().sum())
     if sum(texts.row(0)) > _MOST_TEXT_BYTES:
         raise EvidenceError("its texts are more than memory bears", where=path)
+    if odd := measurable.mistake(table):
+        raise EvidenceError(odd, where=path)
     return table
 
 

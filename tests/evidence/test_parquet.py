@@ -111,5 +111,12 @@ def test_a_small_file_of_a_large_table_is_refused(
     assert isinstance(error.value, EvidenceError | CaptureError)
 
 
+@pytest.mark.parametrize("value", [1e308, -1e61, 1e-300])
+def test_a_number_that_nothing_measures_is_refused(tmp_path: Path, value: float) -> None:
+    table = TABLES["samples"].with_columns(value=pl.lit(value))
+    with pytest.raises(EvidenceError, match=r"samples\.parquet: a value of .* nothing measures"):
+        evidence.load(other(tmp_path, table))
+
+
 def test_a_large_table_is_read(tmp_path: Path) -> None:
     assert evidence.load(other(tmp_path, constant(1_900_000)))["samples"].height == 1_900_000
