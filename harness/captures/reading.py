@@ -5,14 +5,13 @@ leaves its tables as Arrow files, which this process maps.
 """
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness import confined
-from harness.captures.kind import Kind
-from harness.captures.registry import KINDS
+from harness.captures.kind import Kind, Lazy
 from harness.errors import CaptureError
 from harness.evidence import measurable, section
 from harness.evidence.section import Section
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
 Extent = Literal["whole", "totals", "section"]
 """How much of a long timeline is read: all; all but what links host calls to the operations that
 they launched, which is half of it; or as many events as can be joined, in the middle."""
+
+_READING = ("read", "read_brief", "section", "read_section", "conditions")
+"""The fields of a kind that read its captures."""
 
 _LONGEST_TEXT = 1 << 17
 """Bytes of one text: a kernel's name has up to 16 KB, an NVTX range of a server somewhat more."""
@@ -57,7 +59,7 @@ def read(kind: Kind, plain: Path, extent: Extent = "whole", *, conditions: bool 
         arguments = {
             "folder": name,
             "plain": str(plain.resolve()),
-            "kind": kind.name,
+            "functions": {name: known.reference for name, known in _functions(kind).items()},
             "extent": extent,
             "conditions": conditions,
         }
@@ -66,11 +68,18 @@ def read(kind: Kind, plain: Path, extent: Extent = "whole", *, conditions: bool 
     return Capture(tables, found["conditions"])
 
 
+def _functions(kind: Kind) -> dict[str, Lazy[..., Any]]:
+    """Return what reads captures of a kind, by the name of the kind's field."""
+    known = {name: getattr(kind, name) for name in _READING}
+    return {name: function for name, function in known.items() if function}
+
+
 def leave(
-    folder: str, plain: str, kind: str, extent: Extent, *, conditions: bool
+    folder: str, plain: str, functions: Mapping[str, str], extent: Extent, *, conditions: bool
 ) -> dict[str, object]:
     """Leave the tables of the capture at ``plain`` in ``folder``; return names, and conditions."""
-    path, known = Path(plain), KINDS[kind]
+    path = Path(plain)
+    known = {name: Lazy[..., Any](reference) for name, reference in functions.items()}
     tables, part = _read(known, path, extent)
     _check_devices(tables)
     for name in tables:
@@ -84,24 +93,27 @@ def leave(
             _file(Path(folder), name), record_batch_size=max(1, table.height)
         )
     all_tables = {name: tables.get(name, empty(name)) for name in SCHEMAS}
-    told = known.conditions(path, all_tables) if conditions and known.conditions else {}
+    asked = conditions and "conditions" in known
+    told: dict[str, str] = known["conditions"](path, all_tables) if asked else {}
     if part:
         told |= {section.PART: str(part)}
     return {"tables": list(tables), "conditions": told}
 
 
-def _read(kind: Kind, path: Path, extent: Extent) -> tuple[Tables, Section | None]:
+def _read(
+    known: Mapping[str, Lazy[..., Any]], path: Path, extent: Extent
+) -> tuple[Tables, Section | None]:
     """Return the tables of a capture, and the part that they are of if they are not of all."""
-    assert kind.read  # noqa: S101 - read() looked
-    if extent == "section":
-        part = kind.section(path) if kind.section else None
-        tables = kind.read_section(path, part) if part and kind.read_section else kind.read(path)
-        if part is None and (part := section.of(tables)):
-            tables = section.cut(tables, part)
-        if part and not part.events:
-            raise CaptureError(f"more than {section.MOST:,} events that begin at one time")
-        return tables, part
-    return (kind.read_brief if extent == "totals" and kind.read_brief else kind.read)(path), None
+    if extent != "section":
+        brief = extent == "totals" and "read_brief" in known
+        return known["read_brief" if brief else "read"](path), None
+    part: Section | None = known["section"](path) if "section" in known else None
+    tables = known["read_section"](path, part) if part else known["read"](path)
+    if part is None and (part := section.of(tables)):
+        tables = section.cut(tables, part)
+    if part and not part.events:
+        raise CaptureError(f"more than {section.MOST:,} events that begin at one time")
+    return tables, part
 
 
 def _shrunk(column: "pl.Series") -> "pl.Series":

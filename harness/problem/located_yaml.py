@@ -122,8 +122,7 @@ def _text(path: Path) -> str:
         with files.regular(path) as file:
             content = file.read(_MOST_BYTES + 1)
     except StoreError as error:
-        remedy = "put the manifest itself there"
-        raise ManifestError(error.what, where=path, remedy=remedy) from error
+        raise ManifestError(error.what, where=path, remedy="write the manifest there") from error
     if len(content) > _MOST_BYTES:
         lines = content.split(b"\n")
         longest = max(range(len(lines)), key=lambda number: len(lines[number]))

@@ -145,10 +145,10 @@ def content(text: str | bytes) -> Callable[[Path], object]:
     ("leave", "told"),
     [
         (nothing, "no such file (write the manifest there)"),
-        (fifo, "no regular file (write the manifest there)"),
-        (Path.mkdir, "no regular file (write the manifest there)"),
-        (lambda path: path.symlink_to("/dev/zero"), "no regular file (write the manifest there)"),
-        (lambda path: path.symlink_to(path.name), "no such file (write the manifest there)"),
+        (fifo, "a FIFO, not a regular file (write the manifest there)"),
+        (Path.mkdir, "a folder, not a regular file (write the manifest there)"),
+        (lambda path: path.symlink_to("/dev/zero"), "a link, not a regular file (write the"),
+        (lambda path: path.symlink_to(path.name), "a link, not a regular file (write the"),
         (content(""), "line 1: empty (CONTRIBUTING.md says what a manifest holds)"),
         (content("# only this\n"), "line 1: empty (CONTRIBUTING.md says"),
         (

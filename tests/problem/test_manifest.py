@@ -152,7 +152,7 @@ def test_a_manifest_that_is_a_link_shows_nothing_of_what_it_leads_to(tmp_path: P
     with pytest.raises(ManifestError) as error:
         manifest.load(folder)
     assert str(error.value) == (
-        f"{folder / 'problem.yaml'}: a link, not a regular file (put the manifest itself there)"
+        f"{folder / 'problem.yaml'}: a link, not a regular file (write the manifest there)"
     )
 
 
