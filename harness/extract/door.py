@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from harness.evidence.provenance import EvidenceProvenance
     from harness.store import run_folder
 
+_ANALYSIS_S = 20.0
+"""CPU seconds for what follows reading, whatever a file's size; real captures of a few MB take 3."""
+
 # The records of runs and reports are imported where a folder is opened: a capture file needs none,
 # and pydantic's models take a tenth of a second.
 
@@ -58,7 +61,7 @@ def _near(path: Path) -> str:
 def report(path: Path) -> Folder:
     """Return the published evidence of a report's folder; UsageError if it holds none."""
     origin = provenance_of(path)
-    bounded.allow(path, confined.budget(path / "evidence"))
+    bounded.allow(path, confined.budget(path / "evidence", _ANALYSIS_S))
     return Folder(str(path), evidence.load(path / "evidence"), origin)
 
 
@@ -166,7 +169,7 @@ def capture(path: Path, known: sniff.Recognised | None = None, extent: Extent = 
         _check(path)
     kind, form = known or sniff.recognised(path)
     with sniff.opened(path, form=form) as plain:
-        bounded.allow(path, confined.budget(plain))
+        bounded.allow(path, confined.budget(plain, _ANALYSIS_S))
         try:
             found = reading.read(kind, plain, extent)
         except CaptureError as error:  # of an unpacked copy: name the user's file
