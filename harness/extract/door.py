@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from harness.store import run_folder
 
 _ANALYSIS_S = 20.0
-"""CPU seconds for what follows reading, whatever a file's size; real captures of a few MB take 3."""
+"""CPU seconds that follow reading, whatever a file's size; real captures of a few MB take 3."""
 
 # The records of runs and reports are imported where a folder is opened: a capture file needs none,
 # and pydantic's models take a tenth of a second.
