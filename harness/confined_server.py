@@ -37,7 +37,8 @@ def become(requests: int, replies: int) -> NoReturn:
         for descriptor, number in ((requests, 0), (replies, 1), (null, 2)):
             os.dup2(descriptor, number)
         os.closerange(3, 1 << 20)  # a lock that is open here would be held
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in (signal.SIGTERM, signal.SIGXCPU):  # which a caller may handle in its own way
+            signal.signal(number, signal.SIG_DFL)
         serve()
     finally:
         os._exit(0)

@@ -105,6 +105,17 @@ def test_time_beyond_what_a_file_may_take_is_refused_in_one_line(spend: str) -> 
     assert (code, out, err) == (2, "", line)
 
 
+def test_a_reader_has_a_budget_of_its_own() -> None:
+    asked = "'tests.test_confined:computes', FILE, Path(tempfile.mkdtemp()), {}"
+    code, out, err = ended(
+        "bounded.allow(FILE, Budget(memory=1 << 30, cpu_s=90, wall_s=60))",
+        "import tests.test_confined",
+        f"confined.call({asked}, Budget(memory=1 << 30, cpu_s=1, wall_s=60))",
+    )
+    line = f"harness: some.capture: reading it takes more than 1 s of CPU time {MORE}\n"
+    assert (code, out, err) == (2, "", line)
+
+
 def test_two_files_may_take_what_both_may() -> None:
     limits = (
         "known = Budget(memory=300 << 20, cpu_s=20, wall_s=60)",
