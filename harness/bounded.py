@@ -66,8 +66,10 @@ def run(work: Callable[[], int]) -> int:
     """Return the exit code that ``work`` returns, in a copy of this process; this process ends.
 
     It ends with the copy's exit code, or raises CaptureError if the copy spent its budget. Nothing
-    but the caller may run in it.
+    but the caller may run in it. Where the system is not Linux, ``work`` is done here, unbounded.
     """
+    if not hasattr(os, "memfd_create"):
+        return work()
     _open_standard_streams()
     with _memory_file("state") as state, _memory_file("said") as said, _scratch() as folder:
         alive, held = os.pipe()

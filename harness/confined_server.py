@@ -127,8 +127,11 @@ def lacks_memory(error: BaseException) -> bool:
 
 
 def data_bytes() -> int:
-    """Return what this process may write to alone, in bytes: what RLIMIT_DATA limits."""
-    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    """Return what this process may write to alone, in bytes: what RLIMIT_DATA limits (Linux)."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return 0
     return int(status.partition("VmData:")[2].split()[0]) * 1024
 
 

@@ -190,3 +190,11 @@ def test_streams_that_the_caller_closed_stay_closed() -> None:
         ["sh", "-c", '"$@" 2>&- >&- <&-', "sh", *command], cwd=ROOT, check=False, env=os.environ
     )
     assert closing.returncode == 0
+
+
+def test_where_there_are_no_files_in_memory_the_work_is_done_here() -> None:
+    text = PROGRAM.format(work="return os.getpid() - first").replace(
+        "try:\n", "del os.memfd_create\nfirst = os.getpid()\ntry:\n"
+    )
+    done = subprocess.run([sys.executable, "-c", text], cwd=ROOT, check=False)
+    assert done.returncode == 0
