@@ -72,12 +72,6 @@ def theoretical_occupancy(view: Counted) -> float | None:
     return None if percent is None else percent / 100
 
 
-def achieved_occupancy(view: Counted) -> float | None:
-    """Return the warps resident on a busy SM as a fraction of the most that it holds."""
-    percent = view.get("sm__warps_active.avg.pct_of_peak_sustained_active")
-    return None if percent is None else percent / 100
-
-
 def limits(view: Counted) -> dict[str, float]:
     """Return the blocks that fit on an SM by each limiter that the report names."""
     found = {name: view.get(_LIMIT + name) for name in LIMITERS}
