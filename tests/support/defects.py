@@ -61,10 +61,31 @@ _READERS = (
         "tests/captures/ncu/test_read.py::test_fewer_kernels_than_announced_are_refused",
     ),
     Defect(
+        "a path of an archive may lead out of its folder",
+        "harness/contribute/receive.py",
+        "        if not known or not all(map(files.is_safe, parts)):\n",
+        "        if not known:\n",
+        "tests/contribute/test_contribution.py::test_an_archive_of_anything_else_is_refused",
+    ),
+    Defect(
+        "a header of an archive is believed",
+        "harness/contribute/receive.py",
+        "        _check_headers(plain, archive)\n",
+        "",
+        "tests/contribute/test_contribution.py::test_a_header_is_believed_nothing",
+    ),
+    Defect(
+        "the memory of a command is not limited",
+        "harness/bounded.py",
+        "    confined_server.limit(resource.RLIMIT_DATA, memory)\n",
+        "",
+        "tests/test_bounded.py::test_memory_beyond_what_a_file_may_take_is_refused_in_one_line",
+    ),
+    Defect(
         "numbers that nothing measures are read",
         "harness/captures/reading.py",
-        "        _check_numbers(name, table)\n",
-        "",
+        "        if odd := measurable.mistake(table):\n",
+        "        if False and (odd := measurable.mistake(table)):\n",
         "tests/captures/test_reading.py::test_whole_numbers_whose_sums_fit_no_column_are_refused",
     ),
     Defect(
