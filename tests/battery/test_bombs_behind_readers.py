@@ -104,14 +104,14 @@ def test_a_wide_trace_takes_little(
 
 
 def dense(folder: Path) -> Path:
-    """Return a committed report with two million samples more, which take no room."""
+    """Return a committed report with a million samples more, which take no room."""
     source = COMMITTED[0]
     report = folder / source.parent.name / source.name
     shutil.copytree(source, report)
     path = report / "evidence" / "samples.parquet"
     samples = pl.read_parquet(path)
     row = samples.head(1)
-    many = pl.DataFrame({name: row[name].new_from_index(0, 2_000_000) for name in samples.columns})
+    many = pl.DataFrame({name: row[name].new_from_index(0, 1_000_000) for name in samples.columns})
     version = {"evidence": str(evidence.VERSION)}
     pl.concat([samples, many]).write_parquet(path, compression="zstd", metadata=version)
     vouch(report / "evidence")
