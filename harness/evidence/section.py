@@ -52,31 +52,33 @@ class Section:
 def middle(count: int, first_ns: int, last_ns: int, counted: Counted) -> Section | None:
     """Return the middle of ``count`` events that begin between two times, None if it is all.
 
-    Where so many begin at one time that none of them can be left out, the section is empty.
+    Where so many begin at one time that none of them can be left out, the section is empty; so it
+    is where fewer are counted.
     """
     if count <= MOST:
         return None
-    start, end, before = first_ns, last_ns + 1, 0
+    start, end, skipped = first_ns, last_ns + 1, 0
+    nothing = Section(start, start, 0, count, first_ns)
     while True:
         width = max(1, -(-(end - start) // _PARTS))
-        by_part = dict(sorted(counted(start, end, width).items()))
-        skipped, least = before, (count - MOST) // 2
-        parts = iter(by_part.items())
-        part, size = next(parts)
-        while skipped + size <= least:
-            skipped += size
-            part, size = next(parts)
+        sizes = sorted(counted(start, end, width).items())
+        while sizes and skipped + sizes[0][1] <= (count - MOST) // 2:
+            skipped += sizes.pop(0)[1]
+        if not sizes:
+            return nothing
+        part, size = sizes[0]
         if size <= MOST or width == 1:
             break
-        start, end, before = start + part * width, start + (part + 1) * width, skipped
-    first = part
+        start, end = start + part * width, start + (part + 1) * width
     held = 0
-    while held + size <= MOST:
-        held, last = held + size, part
-        part, size = next(parts, (part, MOST + 1))
+    for number, more in sizes:
+        if held + more > MOST:
+            break
+        held, last = held + more, number
     if not held:
-        return Section(start, start, 0, count, first_ns)
-    return Section(start + first * width, start + (last + 1) * width, held, count, first_ns)
+        return nothing
+    until = min(start + (last + 1) * width, end)  # the last part may reach beyond
+    return Section(start + part * width, until, held, count, first_ns)
 
 
 def of(tables: "dict[str, pl.DataFrame]") -> Section | None:

@@ -35,6 +35,10 @@ def test_it_is_the_middle(starts: list[int], most: int) -> None:
         assert first in inside
 
 
+def test_a_part_that_was_looked_into_ends_where_it_ended() -> None:
+    assert held([0, 20, 23, 29, 30, 144], 2) == Section(23, 30, 2, 6, 0)
+
+
 def test_as_many_are_read_as_may_be() -> None:
     starts = frame("gpu_ops", {"start_ns": range(0, 1000, 10)})
     with pytest.MonkeyPatch.context() as patch:

@@ -40,8 +40,8 @@ def _spread(file: SqliteFile, table: str, start: int, end: int, width: int) -> d
         file.asked(
             "CAST((start - ?) / ? AS INTEGER) AS part, count(*)",
             table,
-            f"WHERE {_ONE} AND start >= ? AND start < ? GROUP BY part",
-            *(start, width, start, end),
+            f"WHERE {_ONE} AND start >= ? AND start <= ? GROUP BY part",
+            *(start, width, start, end - 1),  # as 2^63 is no integer of SQLite
         )
     )
 

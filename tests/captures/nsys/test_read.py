@@ -481,3 +481,24 @@ def test_a_section_is_read_as_it_is_cut(
         assert read[table].equals(whole[table]), table
     monkeypatch.setattr(section, "MOST", part.of)
     assert nsys.section(path) is None
+
+
+@pytest.mark.parametrize("at", [2**63 - 1, -(2**63)])
+def test_a_section_of_times_at_the_ends_of_64_bits(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = altered(tmp_path, f"UPDATE {KERNELS} SET start = {at} WHERE rowid % 5 = 0")
+    monkeypatch.setattr(section, "MOST", 60)
+    part = nsys.section(path)
+    assert part is not None
+    assert 0 < part.events <= 60
+
+
+def test_a_section_of_events_at_one_time_is_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = altered(tmp_path, "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET start = 9, end = 9")
+    monkeypatch.setattr(section, "MOST", 60)
+    part = nsys.section(path)
+    assert part is not None
+    assert part.events == 0
