@@ -186,7 +186,7 @@ def command(name: str, path: Path, scratch: Path) -> list[str]:
 
 
 def cost(argv: list[str]) -> Cost:
-    """Run a command and return what it took, with all that it started.
+    """Run a command and return the cost of it and of all that it started.
 
     A process of its own starts it, as a peak counts what the starting process held.
     """

@@ -41,7 +41,7 @@ class Section:
     first_ns: int
 
     def __str__(self) -> str:
-        """Return what was read, for people."""
+        """Return a phrase for people: events, their number, and the times."""
         begun, ended = ((at - self.first_ns) / _NS_OF_S for at in (self.start_ns, self.end_ns))
         return (
             f"{self.events:,} of {self.of:,} events, those in the middle:"

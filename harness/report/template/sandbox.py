@@ -77,7 +77,7 @@ class Method:
         self._function = function
 
     def __call__(self, *given: object, **named: object) -> Any:
-        """Return what the method returns."""
+        """Call it with these arguments; return its result."""
         return self._function(*given, **named)
 
     def __repr__(self) -> str:
