@@ -73,6 +73,7 @@ def run(work: Callable[[], int]) -> int:
     _open_standard_streams()
     with _memory_file("state") as state, _memory_file("said") as said, _scratch() as folder:
         alive, held = os.pipe()
+        signal.pthread_sigmask(signal.SIG_BLOCK, endings.ENDINGS)  # until each process heeds them
         copy = os.fork()
         if copy:
             os.close(held)
@@ -143,6 +144,7 @@ def _become_the_copy(state: int, said: int, folder: str | None) -> None:
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     signal.signal(signal.SIGXCPU, _time_is_spent)
     _die_with_parent()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, endings.ENDINGS)
     confined_server.limit(resource.RLIMIT_CORE, 0)  # an abort is foreseen
     tempfile.tempdir = folder or tempfile.tempdir
     os.dup2(said, _STDERR)
@@ -167,6 +169,7 @@ def _awaited(copy: int, alive: int, state: int, said: int) -> int:
     """
     for number in endings.heeded():
         signal.signal(number, lambda number, _frame: _pass_on(copy, number))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, endings.ENDINGS)
     with os.fdopen(alive, "rb") as pipe:
         poll = select.poll()
         poll.register(pipe, select.POLLIN)  # its end closes when the copy ends

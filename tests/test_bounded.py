@@ -31,8 +31,12 @@ MORE = "(if you trust the file, HARNESS_READ_BUDGET=4 allows four times as much 
 
 
 def started(*work: str) -> "subprocess.Popen[str]":
+    return started_as(PROGRAM.format(work="\n    ".join(work)))
+
+
+def started_as(text: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM.format(work="\n    ".join(work))],
+        [sys.executable, "-c", text],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -162,6 +166,20 @@ def test_a_signal_reaches_the_copy_once(number: signal.Signals) -> None:
         assert program.stdout
         assert program.stdout.readline() == "waits\n"
         program.send_signal(number)
+        out, _ = program.communicate(timeout=60)
+    assert (program.returncode, out) == (7, "heeded\n")
+
+
+def test_a_signal_before_the_first_process_heeds_it_waits() -> None:
+    late = "heeded = endings.heeded; endings.heeded = lambda: (time.sleep(0.5), heeded())[1]"
+    text = PROGRAM.format(
+        work="signal.signal(signal.SIGTERM, lambda *_: print('heeded', flush=True))"
+        "\n    print('waits', flush=True); time.sleep(2); return 7"
+    ).replace("try:\n", f"from harness import endings\n{late}\ntry:\n")
+    with started_as(text) as program:
+        assert program.stdout
+        assert program.stdout.readline() == "waits\n"
+        program.terminate()
         out, _ = program.communicate(timeout=60)
     assert (program.returncode, out) == (7, "heeded\n")
 
