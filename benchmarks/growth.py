@@ -122,8 +122,8 @@ def history(path: Path, events: int) -> None:
 
 def study(folder: Path, cells: int) -> None:
     """Write a study and a run of so many cells, and the report of that run without its page."""
-    from harness import json_text
     from harness.extract import run as extraction
+    from harness.ground import json_text
     from harness.store.run_folder import Run
     from tests.support.manifests import GOOD, written
     from tests.support.origins import origin

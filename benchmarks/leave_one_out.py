@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from harness import checkout
 from harness.analysis import exam
 from harness.analysis.diagnose import kernel_thresholds, memory_thresholds, thresholds
 from harness.analysis.diagnose.families import Capture
+from harness.ground import checkout
 
 MODULES = (thresholds, kernel_thresholds, memory_thresholds)
 FAR = 2.0

@@ -14,9 +14,9 @@ from tests.support.paths import ROOT
 PROGRAM = """
 import os, signal, sys, tempfile, time
 from pathlib import Path
-from harness import bounded, confined
-from harness.confined import Budget
-from harness.errors import HarnessError
+from harness.ground import bounded, confined
+from harness.ground.confined import Budget
+from harness.ground.errors import HarnessError
 FILE = Path("some.capture")
 def work():
     {work}
@@ -134,7 +134,7 @@ def test_two_files_may_take_what_both_may() -> None:
 def test_a_process_that_is_no_copy_is_not_limited(tmp_path: Path) -> None:
     import resource
 
-    from harness import bounded
+    from harness.ground import bounded
 
     before = resource.getrlimit(resource.RLIMIT_DATA)
     bounded.allow(tmp_path)

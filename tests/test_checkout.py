@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.checkout import VARIABLE
+from harness.ground.checkout import VARIABLE
 from tests.support.manifests import GOOD, written
 from tests.support.paths import DATA, ROOT
 

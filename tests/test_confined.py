@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from harness import confined, errors
-from harness.confined import Budget
-from harness.errors import CaptureError, HarnessError, ToolError, UsageError
+from harness.ground import confined, errors
+from harness.ground.confined import Budget
+from harness.ground.errors import CaptureError, HarnessError, ToolError, UsageError
 
 WIDE = Budget(memory=1 << 30, cpu_s=20, wall_s=60)
 FILE = Path("some.capture")

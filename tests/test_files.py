@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import files
-from harness.errors import StoreError, UsageError
+from harness.ground import files
+from harness.ground.errors import StoreError, UsageError
 
 KILLED_WHILE_WRITING = """
 import os, sys
 from pathlib import Path
-from harness import files
+from harness.ground import files
 with files.atomic_{kind}(Path(sys.argv[1])) as temporary:
     ({file}).write_text("new")
     os.kill(os.getpid(), 9)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import files, json_text
-from harness.errors import StoreError
+from harness.ground import files, json_text
+from harness.ground.errors import StoreError
 
 
 def descriptors() -> int:

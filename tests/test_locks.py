@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import locks
+from harness.ground import locks
 from tests.support.paths import ROOT
 
 TAKES = """
 import sys
 from pathlib import Path
-from harness import locks
+from harness.ground import locks
 print("free" if locks.take(Path(sys.argv[1]), 0o666) else "held")
 """
 
@@ -115,7 +115,7 @@ def test_a_lock_that_is_there_is_not_made_again(
 WAITS = """
 import sys
 from pathlib import Path
-from harness import locks
+from harness.ground import locks
 print("waiting", flush=True)
 lock = locks.wait_for(Path(sys.argv[1]))
 print("has it", flush=True)
@@ -137,7 +137,7 @@ def test_who_waits_has_the_lock_when_it_is_free(tmp_path: Path) -> None:
 RUNS = """
 import sys
 from pathlib import Path
-from harness import locks, process
+from harness.ground import locks, process
 locks.take(Path(sys.argv[1]), lasting=True)
 out = Path(sys.argv[2])
 script = f"trap '' TERM; ls -l /proc/self/fd > {out}/files; mv {out}/files {out}/ready; sleep 60"
@@ -169,7 +169,7 @@ def test_a_lasting_lock_holds_until_a_killed_harness_s_programs_have_ended(tmp_p
 GUARDED = """
 import sys, time
 from pathlib import Path
-from harness import locks, process
+from harness.ground import locks, process
 locks.take(Path(sys.argv[1]), lasting=True)
 undoes = ["bash", "-c", "cat; echo undoing >> $0; read < $1", *sys.argv[2:]]
 guardian = process.guardian(undoes, cwd=Path(), env=process.environment({}))

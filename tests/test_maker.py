@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from harness import maker
+from harness.ground import maker
 
 
 def test_a_process_knows_itself() -> None:

@@ -5,8 +5,8 @@ import unicodedata
 
 import pytest
 
-from harness.errors import UsageError
-from harness.plain import plain
+from harness.ground.errors import UsageError
+from harness.ground.plain import plain
 
 VISIBLE_FORMATS = ("ARABIC", "SYRIAC", "KAITHI", "EGYPTIAN")
 """Scripts with signs that count as formats and are drawn."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import process
-from harness.errors import StoreError, ToolError
-from harness.program import Program
+from harness.ground import process
+from harness.ground.errors import StoreError, ToolError
+from harness.ground.program import Program
 from tests.support.spawned import UNIQUE, alive, run
 
 

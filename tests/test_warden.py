@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from harness import locks, process, program, warden
-from harness.checkout import CHECKOUT
+from harness.ground import locks, process, program, warden
+from harness.ground.checkout import CHECKOUT
 from tests.support.spawned import UNIQUE, alive, run, wait_for
 
 HARNESS = """
 import sys
 from pathlib import Path
-from harness import process
+from harness.ground import process
 removal = [sys.executable, "-c", "open('removed', 'w')"]
 script = "(setsid env -i sleep {0}.7 &); trap '' TERM; touch begun; sleep {0}.8; sleep {0}.9"
 process.run(

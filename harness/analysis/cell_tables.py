@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from harness.analysis.counters import of_longest_kernel
-from harness.captures.registry import unprofiled
+from harness.evidence.kinds import unprofiled
 from harness.evidence.tables import Tables
 
 

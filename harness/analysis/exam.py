@@ -14,7 +14,7 @@ from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.families import Capture, kinds
 from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, Finding
 from harness.analysis.metrics import Metrics
-from harness.captures.registry import KINDS, unprofiled
+from harness.evidence.kinds import KINDS, unprofiled
 from harness.evidence.tables import SCHEMAS, Tables
 from harness.problem.model import Advice, Problem
 

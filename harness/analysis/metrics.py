@@ -12,9 +12,9 @@ from harness.analysis.cell_tables import CellTables
 from harness.analysis.doubts import Doubts
 from harness.analysis.measured import Measured
 from harness.analysis.statistics import Interval
-from harness.captures.registry import KINDS, filling, unprofiled
-from harness.errors import EvidenceError
+from harness.evidence.kinds import KINDS, filling, unprofiled
 from harness.evidence.tables import Tables
+from harness.ground.errors import EvidenceError
 from harness.problem.model import Metric, Problem
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from harness.analysis.claims import ClaimResult
 from harness.analysis.measured import Measured
 from harness.analysis.metrics import Metrics
-from harness.captures.registry import KINDS
 from harness.evidence.cell_record import Artifact
+from harness.evidence.kinds import KINDS
 from harness.evidence.provenance import CellProvenance, EvidenceProvenance
 from harness.problem.claim_checks import complete
 from harness.problem.model import Advice, Metric, Problem

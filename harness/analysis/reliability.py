@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from harness.captures.registry import unprofiled
+from harness.evidence.kinds import unprofiled
 from harness.evidence.tables import Tables
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ before it is no part of what repeats, either: the profiler or the program was st
 
 import polars as pl
 
-from harness.analysis import host_calls, intervals
+from harness.analysis import intervals
+from harness.analysis.idle import host_calls
 from harness.analysis.timeline import gpu_ops_in_ranges
 from harness.evidence.tables import Tables
 

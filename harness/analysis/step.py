@@ -9,7 +9,7 @@ from harness.analysis.counters import per_kernel
 from harness.analysis.diff import cells, gpu
 from harness.analysis.diff.gpu import GpuDiff
 from harness.analysis.metrics import Metrics
-from harness.captures.registry import filling
+from harness.evidence.kinds import filling
 
 COUNTERS = ("time_ns", "dram_bytes", "dram_pct", "sm_pct", "occupancy_pct", "waves")
 """The columns of :func:`counters` after name and launches."""

@@ -6,7 +6,7 @@ import polars as pl
 
 from harness.analysis import derived, intervals, timeline
 from harness.analysis.metrics import Metrics
-from harness.captures.registry import filling
+from harness.evidence.kinds import filling
 from harness.evidence.tables import Tables
 
 

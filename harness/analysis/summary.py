@@ -5,9 +5,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from harness.analysis.diagnose.families import Capture
-from harness.captures.registry import KINDS
-from harness.errors import CaptureError
+from harness.evidence.kinds import KINDS
 from harness.evidence.tables import LARGE, Tables
+from harness.ground.errors import CaptureError
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,8 +5,9 @@ from typing import Any
 
 import polars as pl
 
-from harness.analysis import communication, host_state, intervals, repeats
+from harness.analysis import communication, intervals, repeats
 from harness.analysis import timeline as analysis
+from harness.analysis.idle import host_state
 from harness.evidence.tables import LARGE, Tables
 
 Rows = list[dict[str, Any]]
@@ -19,8 +20,8 @@ def timeline(tables: Tables) -> dict[str, Any]:
       with the parts of harness.analysis.communication.device_time, of which compute_ns,
       communication_ns, copy_ns and idle_ns sum to span_ns
     - idle: idle time of each device by the host's state then and the call that the host was in, as
-      harness.analysis.host_state.idle_table; share: of the device's span
-    - calls: host calls by name, as harness.analysis.host_state.call_table
+      harness.analysis.idle.host_state.idle_table; share: of the device's span
+    - calls: host calls by name, as harness.analysis.idle.host_state.call_table
     - copies: by device, direction and memory kind, as harness.analysis.timeline.copy_table
     - series: numbered ranges that repeat, as harness.analysis.repeats.series_table
     - kernels, ranges: by name; a range's ``series`` names the row of series that it counts in

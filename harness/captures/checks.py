@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from harness.captures.kind import Counts
-from harness.errors import CaptureError
+from harness.evidence.kind import Counts
 from harness.evidence.tables import Tables
+from harness.ground.errors import CaptureError
 
 
 def declared_ranges(counts: Counts, tables: Tables, path: Path) -> None:

@@ -1,7 +1,7 @@
 """Reads a capture that somebody else made, within the budget for its size.
 
-One budget bounds all readers (:mod:`harness.confined`): the reader runs in a process of its own and
-leaves its tables as Arrow files, which this process maps.
+One budget bounds all readers (:mod:`harness.ground.confined`): the reader runs in a process of its
+own and leaves its tables as Arrow files, which this process maps.
 """
 
 import tempfile
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from harness import confined
-from harness.captures.kind import Kind, Lazy
-from harness.errors import CaptureError
 from harness.evidence import measurable, section
+from harness.evidence.kind import Kind, Lazy
 from harness.evidence.section import Section
 from harness.evidence.tables import SCHEMAS, Tables, empty, frame
+from harness.ground import confined
+from harness.ground.errors import CaptureError
 
 if TYPE_CHECKING:
     import polars as pl

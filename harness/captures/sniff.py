@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.captures.formats.compressed import blocks
-from harness.captures.kind import Format, Kind
-from harness.captures.registry import by_cost
-from harness.errors import CaptureError, ToolError
+from harness.evidence.kind import Format, Kind
+from harness.evidence.kinds import by_cost
+from harness.ground.errors import CaptureError, ToolError
 
 _ZSTD, _GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
 _HEAD_BYTES = 4096

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
-from harness import allocator, bounded, endings
-from harness.errors import HarnessError
+from harness.ground import allocator, bounded, endings
+from harness.ground.errors import HarnessError
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 _EXTRAS = {"submitit": "slurm", "mcp": "mcp"}
@@ -41,7 +41,7 @@ def main() -> None:
 def _guarded() -> int:
     """Run the command with its streams guarded and return the exit code."""
     from harness.cli import streams
-    from harness.errors import OutputError
+    from harness.ground.errors import OutputError
 
     try:
         with streams.guarded():
@@ -57,8 +57,8 @@ def _command() -> int:
     from typer.exceptions import TyperException
 
     from harness.cli.app import app
-    from harness.errors import HarnessError, OutputError
-    from harness.plain import plain
+    from harness.ground.errors import HarnessError, OutputError
+    from harness.ground.plain import plain
 
     try:
         return app(standalone_mode=False) or 0

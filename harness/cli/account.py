@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from harness.captures.registry import KINDS
 from harness.cli.progress import Estimate, in_words
 from harness.evidence.cell_record import CellRecord
+from harness.evidence.kinds import KINDS
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
 from harness.run.durations import Key

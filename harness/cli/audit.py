@@ -41,8 +41,8 @@ def _captures(subjects: list[str]) -> "list[Capture]":
     """Return the captures of all subjects; a whole run or report is no one program's."""
     from harness.analysis.diagnose.families import Capture
     from harness.cli.opening import section_of
-    from harness.errors import UsageError
     from harness.evidence.subject import CaptureFiles, Folder
+    from harness.ground.errors import UsageError
 
     captures = []
     for subject in subjects:

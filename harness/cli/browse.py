@@ -28,9 +28,9 @@ def browse(
     Builds the site and serves it to this machine alone, until Ctrl-C. A folder written with -o is
     opened by its index.html: it needs no server and asks no other host for anything.
     """
-    from harness import checkout, files
     from harness.cli import output as printed
     from harness.cli.waiting import Waiting
+    from harness.ground import checkout, files
     from harness.site import build, pages, serve
 
     build.check_installed()
@@ -54,9 +54,9 @@ def browse(
 
 def _studies(waiting: "Waiting") -> "tuple[list[Page], list[str]]":
     """Return the reports that the site shows, and a line on each that cannot be read."""
-    from harness import checkout
     from harness.cli.resolve import problem_of_report
-    from harness.errors import HarnessError
+    from harness.ground import checkout
+    from harness.ground.errors import HarnessError
     from harness.report import index, publish
 
     studies, errors = [], []
@@ -76,8 +76,8 @@ def _studies(waiting: "Waiting") -> "tuple[list[Page], list[str]]":
 
 def _without(studies: "list[Page]") -> "list[Problem]":
     """Return the problems without a report; those that cannot be read stay out."""
-    from harness import checkout
-    from harness.errors import HarnessError
+    from harness.ground import checkout
+    from harness.ground.errors import HarnessError
     from harness.problem import manifest
 
     shown = {study.problem.folder.name for study in studies}

@@ -27,7 +27,7 @@ def push(
 
     They come from .captures/; each copy is read back.
     """
-    from harness import checkout
+    from harness.ground import checkout
     from harness.report import index
     from harness.store import capture_store
 
@@ -47,7 +47,7 @@ def fetch(
 
     They go to .captures/; size and sha256 are checked on arrival.
     """
-    from harness import checkout
+    from harness.ground import checkout
     from harness.report import index
     from harness.store import capture_store
 
@@ -58,8 +58,8 @@ def fetch(
 
 def _listed(reports: list[Path]) -> list["KeptCapture"]:
     """Return the captures outside git that reports list; older reports list none."""
-    from harness.errors import UsageError
     from harness.evidence import capture_list
+    from harness.ground.errors import UsageError
 
     captures = []
     for report in reports:

@@ -49,8 +49,8 @@ def check(
     """
     from harness.cli import output
     from harness.cli.resolve import run_or_report
-    from harness.errors import UsageError
     from harness.extract import door
+    from harness.ground.errors import UsageError
     from harness.report import check_results
     from harness.store.run_folder import Run
 
@@ -63,7 +63,7 @@ def check(
     compared = _compared(study, evidence, against, json=json) if against else None
     results, code = compared or _judged(study, evidence, source, strict=strict, json=json)
     if junit:
-        from harness import files
+        from harness.ground import files
 
         files.write_text(junit, check_results.junit(results, study.folder.name))
     for line in check_results.annotations(results, study.folder.name) if github else ():
@@ -84,9 +84,9 @@ def _deep(problem: str | None, run: Path | None, report: Path | None, *, json: b
     """Hold each file to its recorded hash, and print those that differ; return the exit code."""
     from dataclasses import asdict
 
-    from harness import checkout
     from harness.cli import output
     from harness.cli.resolve import problem_of_report, recorded_folder
+    from harness.ground import checkout
     from harness.report import recorded
 
     folder = recorded_folder(problem, run, report)
@@ -138,9 +138,9 @@ def _compared(
     from harness.analysis import regression
     from harness.analysis.metrics import Metrics
     from harness.cli import judgement, output
-    from harness.errors import UsageError
     from harness.evidence.subject import Folder
     from harness.extract import door
+    from harness.ground.errors import UsageError
     from harness.report import check_results
 
     earlier = door.opened(str(against))

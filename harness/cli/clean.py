@@ -15,7 +15,7 @@ def clean(
     """
     from harness.cli import output
     from harness.engines.docker_cli import Client
-    from harness.errors import ToolError
+    from harness.ground.errors import ToolError
 
     found: dict[str, list[str]] = {"removed": [], "still there": [], "cannot tell": []}
     for name in ("docker", "podman"):

@@ -7,13 +7,13 @@ from harness.cli import account, output
 from harness.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from harness.batch.session import Asked, Batch
+    from harness.run.cluster.session import Asked, Batch
 
 
 def show(asked: "Asked", *, dry_run: bool) -> None:
     """Print what would be submitted; UsageError where there is nothing but a dry run."""
-    from harness.batch import kubernetes
-    from harness.errors import UsageError
+    from harness.ground.errors import UsageError
+    from harness.run.cluster import kubernetes
 
     profile = asked.profile
     if profile.slurm is not None:
@@ -34,8 +34,8 @@ def carried_out(asked: "Asked", *, cancel: bool, quiet: bool) -> tuple["Batch", 
 
     If interrupted, the jobs go on, or are cancelled where ``cancel`` asks for that.
     """
-    from harness.batch import slurm
-    from harness.batch.session import Batch
+    from harness.run.cluster import slurm
+    from harness.run.cluster.session import Batch
 
     slurm.check()
     assert asked.profile.slurm is not None  # noqa: S101 - the caller has looked

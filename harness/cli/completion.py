@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 def problems(incomplete: str) -> list[str]:
     """Return the names of the problems here that begin with what was typed."""
-    from harness import checkout
-    from harness.errors import HarnessError
+    from harness.ground import checkout
+    from harness.ground.errors import HarnessError
     from harness.problem import manifest
 
     try:
@@ -62,8 +62,8 @@ def _named(ctx: typer.Context) -> "list[Problem]":
 
 def _problem(wanted: str) -> "list[Problem]":
     """Return the problem of that number, name or folder, none if it cannot be read."""
-    from harness import checkout
-    from harness.errors import HarnessError
+    from harness.ground import checkout
+    from harness.ground.errors import HarnessError
     from harness.problem import manifest
 
     try:

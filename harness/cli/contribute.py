@@ -46,9 +46,9 @@ def contribute(
 
 
 def _check(source: Path, *, json: bool) -> None:
-    from harness import checkout
     from harness.cli import output
     from harness.contribute import receive
+    from harness.ground import checkout
 
     received = receive.check(source, checkout.problems())
     if json:

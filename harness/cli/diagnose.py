@@ -28,8 +28,8 @@ def diagnose(
     from harness.analysis.diagnose.finding import as_json
     from harness.cli import output
     from harness.cli.opening import section_of
-    from harness.errors import UsageError
     from harness.evidence.subject import Folder
+    from harness.ground.errors import UsageError
 
     opened = [section_of(subject) for subject in subjects]
     folders = [each for each in opened if isinstance(each, Folder)]

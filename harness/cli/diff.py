@@ -8,8 +8,8 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.errors import HarnessError
     from harness.evidence.subject import CaptureFiles, Folder, Subject
+    from harness.ground.errors import HarnessError
     from harness.report.section_text import Section
 
     Parts = list[tuple[str, str, Sequence[Section]]]
@@ -30,7 +30,7 @@ def diff(
     """Say what changed from A to B, in parts that sum up."""
     from harness.cli import output
     from harness.cli.opening import section_of
-    from harness.errors import UsageError
+    from harness.ground.errors import UsageError
 
     if json and markdown:
         raise UsageError("--json and --markdown exclude each other")
@@ -52,8 +52,8 @@ def _compared(
 ) -> "tuple[dict[str, Any], Parts, list[str]]":
     """Return the difference as a document and as sections, and lines on captures left out."""
     from harness.analysis.diff import compare
-    from harness.errors import UsageError
     from harness.evidence.subject import CaptureFiles, Folder
+    from harness.ground.errors import UsageError
     from harness.report import difference
 
     if isinstance(a, Folder) and isinstance(b, Folder):

@@ -39,8 +39,8 @@ def explain_claim(
     from harness.analysis.origins import origins
     from harness.cli import judgement, output
     from harness.cli.resolve import run_or_report
-    from harness.errors import UsageError
     from harness.extract import door
+    from harness.ground.errors import UsageError
     from harness.problem.names import nearest
 
     study, source = run_or_report(problem, run, report)

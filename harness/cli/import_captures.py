@@ -29,12 +29,12 @@ def import_captures(
 
     They become cells of a new run. What a capture does not say stays unknown, and the page says so.
     """
-    from harness import checkout
     from harness.cli import output
     from harness.cli.account import near
     from harness.cli.resolve import problem_of
     from harness.contribute import importing
-    from harness.errors import UsageError
+    from harness.ground import checkout
+    from harness.ground.errors import UsageError
     from harness.store.run_folder import Run
 
     parts = place.split("/")

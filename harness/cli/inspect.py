@@ -59,8 +59,8 @@ def inspect(
 
 def _show(document: dict[str, Any], label: str, *, full_names: bool) -> None:
     from harness.analysis.kernels import short_names
-    from harness.captures.registry import KINDS
     from harness.cli.shown import head
+    from harness.evidence.kinds import KINDS
 
     kind = KINDS[document["kind"]]
     names = [kernel["name"] for kernel in document.get("kernels", [])]

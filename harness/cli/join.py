@@ -14,9 +14,9 @@ def join(
 
     Of a cell that several runs finished, the first run's counts.
     """
-    from harness import checkout
     from harness.cli import output
-    from harness.errors import UsageError
+    from harness.ground import checkout
+    from harness.ground.errors import UsageError
     from harness.store import merge
     from harness.store.run_folder import Run
 

@@ -47,8 +47,8 @@ def lint(
 
 def _asked(wanted: str | None) -> tuple[list["Problem"], bool]:
     """Return the problems to review, and whether another one cannot be read."""
-    from harness import checkout
     from harness.cli import output
+    from harness.ground import checkout
     from harness.problem import manifest
 
     if wanted is not None:
@@ -60,8 +60,8 @@ def _asked(wanted: str | None) -> tuple[list["Problem"], bool]:
 
 
 def _reviewed(problem: "Problem") -> list["Remark"]:
-    from harness import checkout
     from harness import lint as rules
+    from harness.ground import checkout
     from harness.lint.study import Study
     from harness.report import index
 

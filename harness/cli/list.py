@@ -12,8 +12,8 @@ def list_problems(
 
     A row says how many variants, cases and claims a problem has; --json names them.
     """
-    from harness import checkout
     from harness.cli import output
+    from harness.ground import checkout
     from harness.problem import manifest
 
     problems, errors = manifest.load_all(checkout.problems())

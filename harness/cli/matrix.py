@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from harness.batch.matrix import Combination, MatrixRun
     from harness.problem.plan import Cell
     from harness.report.matrix_page import Row
+    from harness.run.cluster.matrix import Combination, MatrixRun
     from harness.store.run_folder import Run
 
 _SOME_FAILED = 4
@@ -28,9 +28,9 @@ def matrix(
 
     Exit code 4 if some cells failed.
     """
-    from harness.batch.matrix import MatrixRun, load, understood
     from harness.cli import output
     from harness.report import matrix_page
+    from harness.run.cluster.matrix import MatrixRun, load, understood
 
     combinations = understood(load(file), resume)
     if dry_run:
@@ -53,7 +53,7 @@ def matrix(
     for name, error in work.errors.items():
         output.say(f"{name}: {error}", to_stderr=True)
     rows, failed = _rows(combinations, work)
-    from harness import files
+    from harness.ground import files
 
     files.write_text(work.folder / "README.md", matrix_page.page(rows))
     if json:
@@ -89,8 +89,8 @@ def _rows(combinations: list["Combination"], work: "MatrixRun") -> tuple[list["R
 def _judged(each: "Combination", run: "Run") -> tuple[str, str]:
     """Return a run's target and the count of its verdicts, or why it cannot be judged."""
     from harness.cli import judgement
-    from harness.errors import HarnessError
     from harness.extract import door
+    from harness.ground.errors import HarnessError
     from harness.report.verdicts import by_verdict, tally
 
     try:

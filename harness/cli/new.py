@@ -13,8 +13,8 @@ def new(
 
     It is a folder in problems/ to change part by part; it runs with a GPU and without.
     """
-    from harness import checkout
     from harness.cli import output
+    from harness.ground import checkout
     from harness.problem import new as drafts
 
     draft = drafts.write(checkout.problems(), name)

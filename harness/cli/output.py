@@ -12,7 +12,7 @@ from textwrap import wrap
 from typing import Literal
 
 from harness.cli import layout
-from harness.plain import plain
+from harness.ground.plain import plain
 
 
 def as_json(value: object) -> None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from harness.cli.claim_outputs import Compared, Exact, Explained, FilesChecked, Judged
 from harness.evidence.provenance import Ceilings
-from harness.references import resolve
+from harness.ground.references import resolve
 
 
 class _Open(BaseModel):

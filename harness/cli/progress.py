@@ -10,7 +10,7 @@ from rich import progress as rich_progress
 from rich.console import Console
 from rich.text import Text
 
-from harness.plain import plain
+from harness.ground.plain import plain
 from harness.problem.plan import Cell
 from harness.run.durations import Key, key_of
 

@@ -53,9 +53,9 @@ def report(
 
     A report is rendered from its evidence alone.
     """
-    from harness import checkout
     from harness.cli import output
     from harness.cli.resolve import run_or_report
+    from harness.ground import checkout
     from harness.report import across, index, publish
     from harness.store.run_folder import Run
 
@@ -109,7 +109,7 @@ def _print(folders: list[Path], published: "Published | None", *, json: bool) ->
 def _rendered(reports: list[Path]) -> tuple[list[Path], list[str]]:
     """Render each report; return those that were, and a line on each that was not."""
     from harness.cli.resolve import problem_of_report
-    from harness.errors import HarnessError
+    from harness.ground.errors import HarnessError
     from harness.report import publish
 
     rendered, failed = [], []

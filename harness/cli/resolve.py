@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from harness import checkout
 from harness.cli import output
-from harness.errors import UsageError
+from harness.ground import checkout
+from harness.ground.errors import UsageError
 from harness.problem import located_yaml, manifest
 from harness.problem.model import Problem
 from harness.store.run_folder import Run

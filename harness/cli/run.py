@@ -89,7 +89,7 @@ def _print_plan(asked: "Session", *, commands: bool, json: bool) -> None:
 
 def _numbers(part: str | None) -> tuple[int, int] | None:
     """Return "0/8" as numbers; UsageError if it is none."""
-    from harness.errors import UsageError
+    from harness.ground.errors import UsageError
 
     if part is None:
         return None
@@ -123,8 +123,8 @@ def _on_cluster(
     request: "Request", name: str, *, dry_run: bool, cancel: bool, worklog: bool, json: bool
 ) -> None:
     """Run the cells as a cluster's jobs, or print what would be submitted."""
-    from harness.batch import profile, session
     from harness.cli import cluster
+    from harness.run.cluster import profile, session
 
     cluster_profile = profile.load(name)
     asked = session.understood(request, cluster_profile)
@@ -161,11 +161,11 @@ def _execute(work: "Work", expected: dict["Key", float], *, quiet: bool) -> int:
 
 def _published(work: "Executed", *, quiet: bool) -> tuple["Scope", Path]:
     """Write the run's report and print its verdicts; return these and the report's folder."""
-    from harness import checkout
     from harness.cli import judgement
     from harness.cli.waiting import Waiting
-    from harness.errors import HarnessError
     from harness.extract import door
+    from harness.ground import checkout
+    from harness.ground.errors import HarnessError
     from harness.report import across, publish
 
     reports, store = checkout.reports(), checkout.captures()

@@ -19,7 +19,7 @@ def schema(
     A command's schema is of what it prints with --json, and lists its exit codes.
     """
     from harness.cli import output, outputs
-    from harness.errors import UsageError
+    from harness.ground.errors import UsageError
     from harness.problem.model import Problem
     from harness.problem.names import nearest
 

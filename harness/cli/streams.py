@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from harness.errors import OutputError
+from harness.ground.errors import OutputError
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

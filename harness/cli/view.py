@@ -26,9 +26,9 @@ def view(
     Of two subjects it shows what `harness diff` finds between their timelines. One HTML file
     without a link to any other: it works offline, and can be mailed.
     """
-    from harness import files
     from harness.cli import output as printed
     from harness.cli.opening import section_of
+    from harness.ground import files
     from harness.view import document
 
     shown = [_subject(section_of(each)) for each in subjects]
@@ -39,8 +39,8 @@ def view(
 
 def _subject(opened: "Subject | CaptureFiles | Folder") -> "Subject":
     """Return what one part of the page shows; a whole run or report is an error."""
-    from harness.errors import UsageError
     from harness.evidence.subject import CaptureFiles, Folder
+    from harness.ground.errors import UsageError
 
     if isinstance(opened, Folder):
         remedy = "name one of its cells: FOLDER:CASE.VARIANT"

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from harness import process
-from harness.plain import plain
+from harness.ground import process
+from harness.ground.plain import plain
 
 _LOOK_S = 0.5
 _PLAIN_S = 5.0

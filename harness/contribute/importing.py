@@ -9,15 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import __version__, files
+from harness import __version__
 from harness.captures import sniff
-from harness.captures.kind import Kind
-from harness.errors import UsageError
 from harness.evidence.cell_record import CellRecord, CommandRecord, GpuSummary, WorkloadRecord
+from harness.evidence.kind import Kind
 from harness.evidence.provenance import Engine, Gpu, Origin, Target
 from harness.evidence.subject import Subject
 from harness.extract import door
-from harness.plain import slug
+from harness.ground import files
+from harness.ground.errors import UsageError
+from harness.ground.plain import slug
 from harness.problem.model import Problem
 from harness.problem.names import nearest
 from harness.store import run_folder

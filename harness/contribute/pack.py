@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import files
 from harness.captures.formats.compressed import blocks
 from harness.contribute.private import Private
-from harness.errors import UsageError
 from harness.evidence import capture_list, provenance
 from harness.evidence import tables as evidence
 from harness.evidence.capture_list import CaptureList
 from harness.evidence.provenance import EvidenceProvenance
 from harness.extract import door
+from harness.ground import files
+from harness.ground.errors import UsageError
 from harness.problem.model import Problem
 from harness.report import index, publish
 

@@ -2,7 +2,7 @@
 
 Nothing of it is trusted: no template comes with it, an archive holds nothing but plain files with
 the names of a report, and the command is bounded as all that read what strangers made
-(:mod:`harness.bounded`).
+(:mod:`harness.ground.bounded`).
 """
 
 import os
@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import files
 from harness.captures.formats.compressed import blocks
 from harness.contribute.private import Private
-from harness.errors import CaptureError, HarnessError, UsageError
 from harness.evidence import capture_list
 from harness.evidence.subject import Folder
 from harness.extract import door
+from harness.ground import files
+from harness.ground.errors import CaptureError, HarnessError, UsageError
 from harness.problem import manifest
 from harness.report import publish, recorded
 from harness.report.verdicts import by_verdict, tally

@@ -7,15 +7,15 @@ import shutil
 from functools import cached_property
 from pathlib import Path
 
-from harness import files, process
-from harness.captures.registry import KINDS
-from harness.checkout import CHECKOUT
 from harness.engines import inside
 from harness.engines.engine import Command, Node, OnHost
 from harness.engines.local import lock_hashes
 from harness.engines.options import Options
 from harness.engines.rights import Mount
-from harness.errors import ToolError, UsageError
+from harness.evidence.kinds import KINDS
+from harness.ground import files, process
+from harness.ground.checkout import CHECKOUT
+from harness.ground.errors import ToolError, UsageError
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
 

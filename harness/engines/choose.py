@@ -5,16 +5,16 @@ import errno
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from harness import locks
-from harness.checkout import CHECKOUT
 from harness.engines import ENGINES
 from harness.engines.engine import Engine, Node
 from harness.engines.options import Options
-from harness.errors import ToolError, UsageError
+from harness.ground import locks
+from harness.ground.checkout import CHECKOUT
+from harness.ground.errors import ToolError, UsageError
+from harness.ground.references import resolve
 from harness.machine.target import Target
 from harness.problem.model import Problem
 from harness.problem.names import nearest
-from harness.references import resolve
 
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
 """What taking a lock fails with where the file system has none."""

@@ -6,8 +6,6 @@ import time
 from abc import ABC, abstractmethod
 from pathlib import Path
 
-from harness import process
-from harness.captures.registry import KINDS
 from harness.engines import docker_events, inside, rights
 from harness.engines.docker_cli import RUN_LABEL, Client, Name, explained
 from harness.engines.engine import Command, Node, OnHost
@@ -15,7 +13,9 @@ from harness.engines.image import builds
 from harness.engines.local import Local, lock_hashes
 from harness.engines.options import Options
 from harness.engines.rights import Mount
-from harness.errors import ToolError, UsageError
+from harness.evidence.kinds import KINDS
+from harness.ground import process
+from harness.ground.errors import ToolError, UsageError
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
 

@@ -12,13 +12,13 @@ import shutil
 from pathlib import Path
 from typing import Literal
 
-from harness import maker, process
-from harness.errors import ToolError
+from harness.ground import maker, process
+from harness.ground.errors import ToolError
 
 Name = Literal["docker", "podman"]
 
 LABEL = "worklogs.harness"
-"""Label of every container that the harness starts: that harness, as ``harness.maker`` names it."""
+"""Label of every container that a harness starts: its name (``harness.ground.maker``)."""
 
 RUN_LABEL = "worklogs.run"
 """Label of every container of a run: the place of the run's folder."""

@@ -2,12 +2,12 @@
 
 import re
 
-from harness import process
-from harness.checkout import CHECKOUT
 from harness.engines import apptainer
 from harness.engines.docker_cli import Client, Name, cdi_devices
 from harness.engines.engine import Node
-from harness.errors import ToolError
+from harness.ground import process
+from harness.ground.checkout import CHECKOUT
+from harness.ground.errors import ToolError
 from harness.machine import doctor as machine
 from harness.machine.doctor import Check
 from harness.machine.target import Target

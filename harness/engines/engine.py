@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from harness import files, process
-from harness.captures.registry import KINDS
 from harness.engines.options import Options
+from harness.evidence.kinds import KINDS
+from harness.ground import files, process
 from harness.machine.monitor import Monitor
 from harness.machine.target import Target
 from harness.problem.model import Problem

@@ -7,12 +7,12 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import files, process
-from harness.checkout import CHECKOUT
 from harness.engines.docker_cli import Client, explained
 from harness.engines.local import CPU_TORCH, PROBE_LOCK
 from harness.engines.options import Options
-from harness.errors import ToolError
+from harness.ground import files, process
+from harness.ground.checkout import CHECKOUT
+from harness.ground.errors import ToolError
 from harness.machine.target import Target
 
 _BUILD_DEADLINE_S = 7200

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from harness.captures.registry import KINDS
-from harness.checkout import CHECKOUT
 from harness.engines.engine import cell_input, compile_threads
 from harness.engines.rights import Mount
+from harness.evidence.kinds import KINDS
+from harness.ground.checkout import CHECKOUT
 from harness.machine.target import Target
 from harness.problem.model import Problem
 from harness.problem.plan import Cell

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from harness import files, process
-from harness.captures.registry import KINDS
-from harness.checkout import CHECKOUT, lock
 from harness.engines.engine import Command, Node, OnHost, cell_input, compile_threads
 from harness.engines.options import Options
-from harness.errors import ToolError
+from harness.evidence.kinds import KINDS
+from harness.ground import files, process
+from harness.ground.checkout import CHECKOUT, lock
+from harness.ground.errors import ToolError
 from harness.machine.target import Gpu
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
@@ -83,7 +83,7 @@ class Local(OnHost):
         """Do nothing."""
 
     def end(self, command: Command) -> str:  # noqa: ARG002
-        """Return nothing: ``harness.process`` has ended the process and its descendants."""
+        """Return nothing: ``harness.ground.process`` has ended the process and its descendants."""
         return ""
 
     def end_run(self, run: Path) -> None:

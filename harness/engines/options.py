@@ -5,7 +5,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import UsageError
+from harness.ground.errors import UsageError
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import maker
-from harness.captures.registry import KINDS
 from harness.engines import seccomp
 from harness.engines.docker_cli import LABEL, MOST_TASKS, Client, Name, cdi_devices
 from harness.engines.engine import MOST_OUTPUT_BYTES
+from harness.evidence.kinds import KINDS
+from harness.ground import maker
 from harness.machine.target import Gpu, Target
 from harness.problem.plan import Cell
 

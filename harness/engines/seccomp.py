@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness import files
-from harness.checkout import CHECKOUT
 from harness.engines.docker_cli import Client
-from harness.errors import StoreError, ToolError
+from harness.ground import files
+from harness.ground.checkout import CHECKOUT
+from harness.ground.errors import StoreError, ToolError
 
 _FILE = CHECKOUT / ".envs" / "podman-seccomp.json"
 _CLONE_NEW = 0x7E020000

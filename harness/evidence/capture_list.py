@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from harness import files
-from harness.errors import CaptureError
 from harness.evidence import record
 from harness.evidence.record import Many, Record
+from harness.ground import files
+from harness.ground.errors import CaptureError
 
 NAME = "captures.json"
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from harness.json_text import LEAST, MOST
+from harness.ground.json_text import LEAST, MOST
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,7 +1,7 @@
 """The files of evidence tables: written with their hashes, read only if those still hold.
 
 A hash says that nobody changed a file by accident, not that whoever wrote it meant well: polars
-aborts where memory ends. So the files are read within a budget (:mod:`harness.confined`).
+aborts where memory ends. So the files are read within a budget (:mod:`harness.ground.confined`).
 """
 
 import contextlib
@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from harness import confined, files
-from harness.errors import EvidenceError
 from harness.evidence import measurable
 from harness.evidence.cell_record import Artifact
+from harness.ground import confined, files
+from harness.ground.errors import EvidenceError
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from harness import files
-from harness.captures.registry import tools
-from harness.errors import CaptureError, EvidenceError
 from harness.evidence.cell_record import Artifact, CellRecord, GpuSummary
+from harness.evidence.kinds import tools
 from harness.evidence.record import Many, Record, parsed
+from harness.ground import files
+from harness.ground.errors import CaptureError, EvidenceError
 
 VERSION = 1
 """Raised with every change that makes older records unreadable."""

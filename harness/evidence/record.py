@@ -6,8 +6,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Strict, ValidationError
 
-from harness import files, json_text
-from harness.errors import EvidenceError
+from harness.ground import files, json_text
+from harness.ground.errors import EvidenceError
 
 Item = TypeVar("Item")
 Model = TypeVar("Model", bound="Record")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from harness.captures.registry import by_cost
-from harness.errors import HarnessError, UsageError
+from harness.evidence.kinds import by_cost
 from harness.evidence.tables import Tables
+from harness.ground.errors import HarnessError, UsageError
 
 if TYPE_CHECKING:
     from harness.evidence.provenance import EvidenceProvenance

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from harness.errors import EvidenceError
+from harness.ground.errors import EvidenceError
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,13 +5,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import bounded, confined
 from harness.captures import reading, sniff
 from harness.captures.reading import Extent
-from harness.captures.registry import KINDS
-from harness.errors import CaptureError, HarnessError, UsageError
 from harness.evidence import tables as evidence
+from harness.evidence.kinds import KINDS
 from harness.evidence.subject import CaptureFiles, Folder, Subject
+from harness.ground import bounded, confined
+from harness.ground.errors import CaptureError, HarnessError, UsageError
 
 if TYPE_CHECKING:
     from harness.evidence.provenance import EvidenceProvenance

@@ -5,17 +5,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness import bounded, files
 from harness.captures import reading
-from harness.captures.kind import Counts, Kind
-from harness.captures.registry import KINDS
-from harness.errors import CaptureError, EvidenceError
 from harness.evidence import provenance
 from harness.evidence import tables as evidence
 from harness.evidence.cell_record import CellRecord, Fact
+from harness.evidence.kind import Counts, Kind
+from harness.evidence.kinds import KINDS
 from harness.evidence.provenance import CellProvenance, Provenance
 from harness.evidence.record import Record
 from harness.evidence.tables import Tables
+from harness.ground import bounded, files
+from harness.ground.errors import CaptureError, EvidenceError
 from harness.store import run_folder
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ A rule is a function of a :class:`harness.lint.study.Study` that yields remarks.
 function in a file beside this one, and a line here.
 """
 
+from harness.ground.references import resolve
 from harness.lint.study import Remark, Study
-from harness.references import resolve
 
 RULES = {
     "no-claims": "harness.lint.claims:no_claims",

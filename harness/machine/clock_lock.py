@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness import process
-from harness.endings import ENDINGS
-from harness.errors import ToolError
+from harness.ground import process
+from harness.ground.endings import ENDINGS
+from harness.ground.errors import ToolError
 from harness.machine import target
 
 _DEADLINE_S = 10.0

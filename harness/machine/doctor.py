@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.captures.kind import Kind
-from harness.captures.registry import KINDS
+from harness.evidence.kind import Kind
+from harness.evidence.kinds import KINDS
 from harness.machine.monitor import Monitor, summary
 from harness.machine.target import Target, Tool
 

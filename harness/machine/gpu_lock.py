@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness import files, locks
-from harness.errors import BusyError, ToolError
+from harness.ground import files, locks
+from harness.ground.errors import BusyError, ToolError
 
 FOLDER = Path("/tmp")  # noqa: S108 - the same for all users, whatever their TMPDIR
 _FOR_EVERYBODY = 0o666

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
-from harness.errors import UsageError
+from harness.ground.errors import UsageError
 from harness.machine import clock_lock, gpu_lock, target
 from harness.machine.monitor import Monitor
 from harness.machine.target import Gpu, Target

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Self
 
-from harness import process
+from harness.ground import process
 from harness.machine import target
 
 _PERIOD_S = 0.05

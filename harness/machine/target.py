@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from harness import process
-from harness.captures.registry import tools
-from harness.errors import ToolError
+from harness.evidence.kinds import tools
+from harness.ground import process
+from harness.ground.errors import ToolError
+from harness.ground.plain import slug
 from harness.machine import room
-from harness.plain import slug
 
 _PROFILER_FOLDERS = (
     "/opt/nvidia/nsight-systems/*/bin",

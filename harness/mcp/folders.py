@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from harness.errors import UsageError
+from harness.ground.errors import UsageError
 
 
 class Folders:

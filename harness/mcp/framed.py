@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from mcp import types
 
-from harness.plain import plain
+from harness.ground.plain import plain
 
 _END = "END OF DATA {}"
 _SAID = (

@@ -14,8 +14,9 @@ from mcp import types
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
-from harness import __version__, endings, process
-from harness.errors import CaptureError, HarnessError, ToolError
+from harness import __version__
+from harness.ground import endings, process
+from harness.ground.errors import CaptureError, HarnessError, ToolError
 from harness.mcp.folders import Folders
 from harness.mcp.framed import framed
 from harness.mcp.tools import TOOLS, command

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from harness import json_text
-from harness.errors import UsageError
+from harness.ground import json_text
+from harness.ground.errors import UsageError
 from harness.mcp.folders import Folders
 
 Text = Annotated[str, Field(min_length=1, max_length=4096)]

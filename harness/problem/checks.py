@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path, PurePosixPath
 
-from harness.captures.registry import KINDS, filling
+from harness.evidence.kinds import KINDS, filling
 from harness.problem.claim_checks import claims
 from harness.problem.located_yaml import Mistake, Place, shown
 from harness.problem.model import DEVICES, MOST_ROUNDS, Metric, Problem, Settings, Variant

@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
-from harness import files
-from harness.errors import ManifestError, StoreError
+from harness.ground import files
+from harness.ground.errors import ManifestError, StoreError
 
 Place = tuple[str | int, ...]
 """The keys and indices that lead to a value."""

@@ -5,7 +5,7 @@ import re
 from itertools import islice
 from pathlib import Path
 
-from harness.errors import ManifestError, UsageError
+from harness.ground.errors import ManifestError, UsageError
 from harness.problem import located_yaml, validation
 from harness.problem.checks import mistakes_in
 from harness.problem.located_yaml import Located, Place, shown

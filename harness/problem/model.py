@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from harness.captures.registry import KINDS
+from harness.evidence.kinds import KINDS
 from harness.problem.scripts import is_file
 
 

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import files
-from harness.errors import UsageError
+from harness.ground import files
+from harness.ground.errors import UsageError
 from harness.problem.located_yaml import shown
 
 _DRAFT = Path(__file__).with_name("draft")

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.captures.registry import KINDS
-from harness.errors import UsageError
+from harness.evidence.kinds import KINDS
+from harness.ground.errors import UsageError
 from harness.problem.model import MOST_ROUNDS, CaptureKind, Device, Problem
 from harness.problem.names import nearest
 from harness.problem.needs import Spot, Use, uses

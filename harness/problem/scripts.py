@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.errors import ManifestError
+from harness.ground.errors import ManifestError
 
 _LARGEST = 2 * 1024 * 1024
 """Bytes of a file that is looked through; a larger one holds data."""

@@ -3,9 +3,9 @@
 from itertools import groupby
 from pathlib import Path
 
-from harness import files
 from harness.analysis.claims import ClaimResult
-from harness.errors import HarnessError
+from harness.ground import files
+from harness.ground.errors import HarnessError
 from harness.problem import manifest
 from harness.problem.model import Advice, Problem
 from harness.report import index, publish, verdicts

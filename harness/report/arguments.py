@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_type_hints
 
 from pydantic import AfterValidator, TypeAdapter, ValidationError, ValidationInfo
 
-from harness.errors import UsageError
+from harness.ground.errors import UsageError
 from harness.problem.model import Problem
 from harness.report.page import Page
 

@@ -8,7 +8,7 @@ from harness.analysis.audit.limits import LATENCY, NEITHER
 from harness.analysis.audit.rows import Row
 from harness.analysis.kernels import short_name
 from harness.analysis.units import size
-from harness.plain import plain
+from harness.ground.plain import plain
 
 _WIDTH = 80
 _ROWS = 20

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from harness import files
 from harness.analysis.scope import scope
 from harness.evidence import record
 from harness.evidence.record import Many, Record
+from harness.ground import files
 from harness.report.numbers import measured
 from harness.report.page import Page
 from harness.report.verdicts import by_verdict

@@ -9,8 +9,8 @@ import resource
 from textwrap import wrap
 from typing import Any
 
-from harness.errors import ToolError
-from harness.plain import plain
+from harness.ground.errors import ToolError
+from harness.ground.plain import plain
 
 CARD = "#ffffff"
 INK, FAINT = "#24292f", "#57606a"

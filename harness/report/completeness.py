@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from harness.errors import HarnessError
 from harness.evidence import capture_list, provenance
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables
+from harness.ground.errors import HarnessError
 
 
 def loss(standing: Path, new: Path) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from harness.plain import plain
+from harness.ground.plain import plain
 from harness.report import columns
 
 _MARKS = (

@@ -7,7 +7,7 @@ from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, MEMORY, Diagnosis, Evidence, Finding
 from harness.analysis.kernels import short_name
 from harness.analysis.units import size
-from harness.plain import plain
+from harness.ground.plain import plain
 from harness.report.numbers import number
 
 _WIDTH = 80

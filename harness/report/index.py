@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness import files
-from harness.errors import HarnessError
 from harness.evidence import provenance
+from harness.ground import files
+from harness.ground.errors import HarnessError
 from harness.problem import manifest, plan
 from harness.report import card
 from harness.report.escape import attribute, escape, link, prose

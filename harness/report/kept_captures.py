@@ -13,12 +13,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import files
-from harness.captures.kind import Kept
-from harness.captures.registry import KINDS
-from harness.errors import CaptureError
 from harness.evidence import capture_list
 from harness.evidence.capture_list import CaptureList, KeptCapture
+from harness.evidence.kind import Kept
+from harness.evidence.kinds import KINDS
+from harness.ground import files
+from harness.ground.errors import CaptureError
 from harness.problem.model import Problem
 from harness.store import capture_store, run_folder
 

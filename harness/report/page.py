@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness import files
 from harness.analysis.claims import ClaimResult
 from harness.analysis.metrics import Metrics
-from harness.errors import ManifestError
 from harness.evidence.provenance import EvidenceProvenance, Target
 from harness.evidence.tables import Tables
+from harness.ground import files
+from harness.ground.errors import ManifestError
 from harness.problem import plan
 from harness.problem.model import Problem
 from harness.report.columns import NOT_MEASURED

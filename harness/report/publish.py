@@ -6,12 +6,12 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness import bounded, confined, files
 from harness.analysis import claims
 from harness.analysis.metrics import Metrics
-from harness.errors import ManifestError
 from harness.extract import door
 from harness.extract import run as extraction
+from harness.ground import bounded, confined, files
+from harness.ground.errors import ManifestError
 from harness.problem.model import Problem
 from harness.report import card, completeness, index, kept_captures
 from harness.report.page import Page

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from harness import files
-from harness.errors import EvidenceError, StoreError
 from harness.evidence import capture_list, provenance
 from harness.evidence.capture_list import CaptureList
 from harness.evidence.cell_record import Artifact, CellRecord
 from harness.evidence.provenance import EvidenceProvenance, Origin, Provenance
 from harness.evidence.record import Record, read
+from harness.ground import files
+from harness.ground.errors import EvidenceError, StoreError
 from harness.problem.model import Problem
 from harness.report import card, publish
 from harness.store import capture_store, run_folder, run_lock

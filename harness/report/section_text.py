@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from textwrap import wrap
 
-from harness.plain import plain
+from harness.ground.plain import plain
 from harness.report.escape import Markdown, escape, table
 
 _TERMINAL = 80

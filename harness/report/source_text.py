@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from harness.errors import ManifestError
+from harness.ground.errors import ManifestError
 
 _MOST_BYTES = 1 << 20
 """Bytes of one file."""

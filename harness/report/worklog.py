@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from harness import process
-from harness.errors import ManifestError, UsageError
-from harness.references import resolve
+from harness.ground import process
+from harness.ground.errors import ManifestError, UsageError
+from harness.ground.references import resolve
 from harness.report import arguments, paragraphs, source_text
 from harness.report.page import Page
 from harness.report.sections import SECTIONS

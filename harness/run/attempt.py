@@ -10,11 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 
-from harness import files, json_text, process
-from harness.captures.registry import KINDS
-from harness.checkout import CHECKOUT
 from harness.engines.engine import MOST_OUTPUT_BYTES, Command, Engine
-from harness.errors import EvidenceError, StoreError, ToolError
 from harness.evidence.cell_record import (
     CellRecord,
     CommandRecord,
@@ -22,7 +18,11 @@ from harness.evidence.cell_record import (
     ProcessRecord,
     WorkloadRecord,
 )
+from harness.evidence.kinds import KINDS
 from harness.evidence.record import read
+from harness.ground import files, json_text, process
+from harness.ground.checkout import CHECKOUT
+from harness.ground.errors import EvidenceError, StoreError, ToolError
 from harness.machine.monitor import summary
 from harness.machine.stability import by_region
 from harness.probe.names import RECORD as WORKLOAD

@@ -18,9 +18,9 @@ def main(script: Path, arguments: list[str]) -> NoReturn:
     import argparse
     import json
 
-    from harness.captures.registry import unprofiled
-    from harness.checkout import CHECKOUT
     from harness.engines.engine import cell_input
+    from harness.evidence.kinds import unprofiled
+    from harness.ground.checkout import CHECKOUT
     from harness.machine import target
     from harness.probe.names import INPUT
     from harness.problem import manifest
@@ -56,7 +56,7 @@ def main(script: Path, arguments: list[str]) -> NoReturn:
 def _guarded() -> NoReturn:
     """Start the script that the command line names; a user's error is one line."""
     try:
-        from harness.errors import HarnessError
+        from harness.ground.errors import HarnessError
 
         try:
             main(Path(sys.argv[1]), sys.argv[2:])

@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from harness import checkout, files
 from harness.analysis import statistics
 from harness.engines import choose
 from harness.engines.engine import Engine, Node
 from harness.engines.options import Options
-from harness.errors import EvidenceError, HarnessError, StoreError, ToolError
 from harness.evidence.cell_record import CellRecord
 from harness.evidence.provenance import Arguments, Ceilings, Rate
 from harness.evidence.record import read
+from harness.ground import checkout, files
+from harness.ground.errors import EvidenceError, HarnessError, StoreError, ToolError
 from harness.machine.target import Target
 from harness.problem import manifest
 from harness.problem.model import Problem

@@ -4,8 +4,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from harness.checkout import CHECKOUT
 from harness.engines.engine import Engine
+from harness.ground.checkout import CHECKOUT
 from harness.problem.plan import Cell
 from harness.run.execute import locks
 from harness.run.output import OUT

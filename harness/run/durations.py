@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.errors import HarnessError
 from harness.evidence import provenance
+from harness.ground.errors import HarnessError
 from harness.problem.plan import Cell
 from harness.store.run_folder import Run
 

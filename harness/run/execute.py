@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness import files, process, program
 from harness.engines.engine import Engine, lock_name
-from harness.errors import DiskFullError, ToolError
 from harness.evidence.cell_record import CellRecord
+from harness.ground import files, process, program
+from harness.ground.errors import DiskFullError, ToolError
 from harness.machine.target import Target
 from harness.problem.plan import Cell
 from harness.run.attempt import Attempts, Leave

@@ -14,8 +14,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness import files
 from harness.engines.engine import MOST_OUTPUT_BYTES
+from harness.ground import files
 from harness.probe.names import WAITING
 from harness.store import run_folder
 

@@ -4,12 +4,13 @@ import hashlib
 import time
 from pathlib import Path
 
-from harness import __version__, process
+from harness import __version__
 from harness.engines.engine import Engine
-from harness.errors import HarnessError, UsageError
 from harness.evidence.provenance import Arguments, Ceilings, Git, Origin
 from harness.evidence.provenance import Engine as EngineRecord
 from harness.evidence.provenance import Target as TargetRecord
+from harness.ground import process
+from harness.ground.errors import HarnessError, UsageError
 from harness.machine.target import Target
 from harness.problem.manifest import MANIFEST
 from harness.problem.model import Problem

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from harness import checkout
 from harness.engines import choose
 from harness.engines.engine import Engine, Node
 from harness.engines.options import Options
-from harness.errors import UsageError
 from harness.evidence.provenance import Arguments, Ceilings, Origin
+from harness.ground import checkout
+from harness.ground.errors import UsageError
 from harness.machine.target import Target
 from harness.problem import comparisons, manifest
 from harness.problem.model import Problem

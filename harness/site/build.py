@@ -8,8 +8,8 @@ from importlib import metadata, resources, util
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness import files, process
-from harness.errors import ToolError
+from harness.ground import files, process
+from harness.ground.errors import ToolError
 from harness.site import figures
 from harness.site.terms import Places
 from harness.site.tree import Tree

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.captures.registry import KINDS
 from harness.evidence import capture_list
 from harness.evidence.capture_list import KeptCapture
+from harness.evidence.kinds import KINDS
 from harness.report.escape import Markdown, link, listing, table
 from harness.report.numbers import size
 from harness.report.page import Page

@@ -6,9 +6,9 @@ from pathlib import Path, PurePosixPath
 from harness.analysis import claims
 from harness.analysis.diagnose.families import kinds
 from harness.analysis.metrics import Metrics
-from harness.errors import ManifestError
 from harness.evidence import provenance, tables
 from harness.evidence.provenance import EvidenceProvenance, Provenance, Target
+from harness.ground.errors import ManifestError
 from harness.problem.model import Problem
 from harness.report.page import Page
 from harness.report.worklog import Templates

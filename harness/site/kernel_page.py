@@ -8,7 +8,7 @@ from urllib.parse import quote
 from harness.analysis import roofline, summary
 from harness.analysis.kernels import short_name
 from harness.analysis.roofline import Roofline
-from harness.captures.registry import KINDS, by_cost
+from harness.evidence.kinds import KINDS, by_cost
 from harness.evidence.subject import Folder, Subject
 from harness.report.numbers import number
 from harness.report.page import Page

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from harness.plain import plain
+from harness.ground.plain import plain
 from harness.problem.model import Problem
 from harness.report import index
 from harness.report.page import Page

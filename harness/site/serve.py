@@ -5,7 +5,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UsageError
+from harness.ground.errors import UsageError
 
 
 class _Quiet(SimpleHTTPRequestHandler):

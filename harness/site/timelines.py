@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from harness.captures.registry import KINDS
-from harness.errors import UsageError
+from harness.evidence.kinds import KINDS
 from harness.evidence.subject import Folder
+from harness.ground.errors import UsageError
 from harness.report.escape import escape, link
 from harness.report.page import Page
 from harness.site.tree import Tree, built_path

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from harness import files
-from harness.errors import HarnessError, ToolError, UsageError
+from harness.ground import files
+from harness.ground.errors import HarnessError, ToolError, UsageError
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem

@@ -4,10 +4,10 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from harness import files
-from harness.errors import UsageError
 from harness.evidence.cell_record import CellRecord
 from harness.evidence.provenance import Origin
+from harness.ground import files
+from harness.ground.errors import UsageError
 from harness.store import run_folder
 from harness.store.run_folder import Run, differing, verified
 

@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from harness import files
-from harness.errors import CaptureError, EvidenceError, StoreError
 from harness.evidence.cell_record import Artifact, CellRecord
 from harness.evidence.provenance import VERSION, Origin, Provenance, Target
 from harness.evidence.record import read
+from harness.ground import files
+from harness.ground.errors import CaptureError, EvidenceError, StoreError
 from harness.store import run_lock, temporary
 
 RECORD = "cell.json"

@@ -7,8 +7,8 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness import locks
-from harness.errors import StoreError
+from harness.ground import locks
+from harness.ground.errors import StoreError
 
 FILE = "lock"
 """The lock's name in a run's folder; it holds the run's token."""

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness import files
+from harness.ground import files
 
 _PREFIX = "worklogs-"
 

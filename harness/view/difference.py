@@ -4,8 +4,8 @@ from typing import Any
 
 from harness.analysis.diff import compare
 from harness.analysis.diff.gpu import GpuDiff, Row
-from harness.errors import HarnessError
 from harness.evidence.subject import Subject
+from harness.ground.errors import HarnessError
 from harness.report import difference
 from harness.report.step_difference import part_label
 

@@ -13,10 +13,10 @@ from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.finding import Finding
 from harness.analysis.kernels import short_name
 from harness.analysis.roofline import Roofline
-from harness.captures.registry import by_cost
-from harness.errors import UsageError
+from harness.evidence.kinds import by_cost
 from harness.evidence.section import PART
 from harness.evidence.subject import Subject
+from harness.ground.errors import UsageError
 from harness.report import finding_text
 from harness.report.sections import memory_timeline
 from harness.view import lanes, packing

@@ -10,7 +10,7 @@ from html import escape
 
 from harness.analysis.kernels import short_name
 from harness.analysis.roofline import Point, Roof, Roofline
-from harness.plain import plain
+from harness.ground.plain import plain
 from harness.report.numbers import number
 
 _WIDTH, _HEIGHT = 560, 320

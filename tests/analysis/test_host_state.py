@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis import host_state
+from harness.analysis.idle import host_state
 from tests.support.timelines import rows
 
 OPS = st.lists(

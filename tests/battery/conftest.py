@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import locks
+from harness.ground import locks
 from tests.support.battery import Figures
 
 HERE = Path(__file__).parent

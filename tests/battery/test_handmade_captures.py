@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import HarnessError
 from harness.extract import door
+from harness.ground.errors import HarnessError
 from tests.support.battery import Figures
 from tests.support.handmade_captures import captures
 

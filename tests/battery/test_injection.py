@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from harness.cli import judgement, output
 from harness.evidence.subject import Subject
-from harness.plain import plain
+from harness.ground.plain import plain
 from harness.report import card, index
 from harness.report.chart import svg
 from harness.report.page import Page

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from flit_core import buildapi
 
-from harness.checkout import VARIABLE
+from harness.ground.checkout import VARIABLE
 from tests.support import reports
 from tests.support.battery import Figures
 from tests.support.paths import DATA, ROOT

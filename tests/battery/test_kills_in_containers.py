@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.engines.docker_cli import Client, Name
-from harness.errors import ToolError
+from harness.ground.errors import ToolError
 from tests.support.battery import Figures, rounds
 from tests.support.container_houses import ContainerHouse
 from tests.support.houses import ENDINGS, goes_on

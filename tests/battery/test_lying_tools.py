@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import process
 from harness.engines.options import Options
-from harness.errors import ToolError
 from harness.extract import run as extraction
+from harness.ground import process
+from harness.ground.errors import ToolError
 from harness.machine import gpu_lock
 from harness.machine.target import Target
 from harness.run import attempt

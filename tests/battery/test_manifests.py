@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from harness.errors import HarnessError, ManifestError, UsageError
+from harness.ground.errors import HarnessError, ManifestError, UsageError
 from harness.problem import manifest
 from harness.problem.plan import Selected, plan
 from tests.support.battery import Figures, rounds

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import confined
-from harness.confined import Budget
+from harness.ground import confined
+from harness.ground.confined import Budget
 from tests.support.battery import Figures, rounds
 from tests.support.mutated_captures import FORMS
 

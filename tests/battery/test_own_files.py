@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import files, json_text
 from harness.cli import judgement
 from harness.evidence.subject import Folder
 from harness.extract import door
+from harness.ground import files, json_text
 from harness.report import index, publish, recorded
 from tests.support import damage, own_files
 from tests.support.battery import Figures, rounds
@@ -52,7 +52,7 @@ def no_earlier_peak() -> None:
 def peak_memory() -> int:
     """Return the most bytes that this process has held at once in this test.
 
-    The kernel limits the processes that it starts to read tables (harness.confined).
+    The kernel limits the processes that it starts to read tables (harness.ground.confined).
     """
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import ManifestError
+from harness.ground.errors import ManifestError
 from harness.report.page import Page
 from harness.report.template.sandbox import MOST_CHARACTERS
 from harness.report.worklog import Templates

@@ -9,10 +9,10 @@ import pytest
 import zstandard
 
 from harness.captures import reading, sniff
-from harness.captures.kind import Kind
-from harness.captures.registry import KINDS
-from harness.errors import CaptureError
 from harness.evidence import tables as evidence
+from harness.evidence.kind import Kind
+from harness.evidence.kinds import KINDS
+from harness.ground.errors import CaptureError
 from tests.support.paths import DATA, ROOT
 
 EXPORTS = sorted((DATA / "nsys").glob("*.sqlite.zst"))

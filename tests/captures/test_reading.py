@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from harness.cli import inspect
-from harness.errors import CaptureError
 from harness.evidence.subject import Subject
 from harness.extract import door
+from harness.ground.errors import CaptureError
 from tests.support.commands_in_process import in_process
 from tests.support.nsys_exports import altered
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from harness.captures import sniff
-from harness.captures.kind import Kind, Lazy
-from harness.captures.registry import KINDS, by_cost, filling, profiled, tools, unprofiled
+from harness.evidence.kind import Kind, Lazy
+from harness.evidence.kinds import KINDS, by_cost, filling, profiled, tools, unprofiled
 from harness.evidence.tables import SCHEMAS
-from harness.references import resolve
+from harness.ground.references import resolve
 from tests.support.paths import DATA, ROOT
 
 HARNESS = ROOT / "harness"
@@ -76,7 +76,7 @@ def test_kinds_are_found_by_role() -> None:
 
 def test_the_registry_loads_names_and_no_code() -> None:
     code = (
-        "import sys, harness.captures.registry\n"
+        "import sys, harness.evidence.kinds\n"
         "files = {name for name in sys.modules if name.startswith('harness.captures.')}\n"
         "print(*sorted(name for name in files if name.count('.') > 2))\n"
         "print(*{'polars', 'pydantic', 'harness.evidence', 'harness.analysis'} & set(sys.modules))"

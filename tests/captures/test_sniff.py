@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.captures.sniff import opened, recognised
-from harness.errors import CaptureError, HarnessError, ToolError
+from harness.ground.errors import CaptureError, HarnessError, ToolError
 from tests.support.paths import DATA
 
 REAL = {

@@ -9,12 +9,12 @@ from typer.testing import CliRunner
 
 from harness.analysis.diff import cells as comparison
 from harness.captures import sniff
-from harness.captures.registry import KINDS
 from harness.cli.app import app
 from harness.engines.engine import Command
-from harness.errors import ManifestError
+from harness.evidence.kinds import KINDS
 from harness.evidence.tables import Tables
 from harness.extract import door
+from harness.ground.errors import ManifestError
 from harness.problem import manifest
 from harness.problem.plan import Cell, Selected, plan
 from harness.report import publish

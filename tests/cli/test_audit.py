@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from harness.cli.app import app
-from harness.errors import EvidenceError, UsageError
+from harness.ground.errors import EvidenceError, UsageError
 from tests.support.paths import ROOT
 from tests.support.training_trace import Kernel, Layer, Step, events, write
 from tests.support.transcripts import blocks, printed

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness import checkout, files
 from harness.cli.app import app
-from harness.errors import UsageError
+from harness.ground import checkout, files
+from harness.ground.errors import UsageError
 from harness.problem import manifest
 from harness.store.run_folder import Run
 from tests.support.manifests import GOOD, written

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness import checkout, files
 from harness.cli.app import app
-from harness.errors import EvidenceError, UsageError
 from harness.evidence import capture_list
 from harness.evidence.capture_list import CaptureList, KeptCapture
+from harness.ground import checkout, files
+from harness.ground.errors import EvidenceError, UsageError
 from harness.store import capture_store
 
 OUTSIDE = {"a.trace.sqlite.zst": b"first", "b.trace.sqlite.zst": b"second"}

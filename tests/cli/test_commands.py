@@ -79,7 +79,7 @@ def test_reports_are_named_as_json(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy = reports.copied(reports.committed("3-cudagraph-memory"), tmp_path)
-    monkeypatch.setattr("harness.checkout.reports", lambda: tmp_path)
+    monkeypatch.setattr("harness.ground.checkout.reports", lambda: tmp_path)
     app(["report", "--json"], standalone_mode=False)
     assert json.loads(capsys.readouterr().out)["worklogs"] == [str(copy / "README.md")]
     assert (copy / "README.md").is_file()

@@ -8,11 +8,11 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness import checkout
 from harness.cli.app import app
 from harness.cli.outputs import schema_of
 from harness.engines import ENGINES
-from harness.errors import UsageError
+from harness.ground import checkout
+from harness.ground.errors import UsageError
 from tests.support import damage, own_files
 from tests.support.manifests import GOOD, written
 from tests.support.own_files import OwnFiles

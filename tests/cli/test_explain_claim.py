@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from harness import checkout
 from harness.cli.app import app
+from harness.ground import checkout
 from harness.problem import manifest
 from harness.problem.model import BoundClaim
 from tests.support.manifests import GOOD, written

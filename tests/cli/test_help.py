@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from harness.cli.app import app
 from harness.cli.examples import EXAMPLES
-from harness.errors import HarnessError
+from harness.ground.errors import HarnessError
 from tests.support.paths import ROOT
 
 

@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 
 from harness.analysis import summary, timeline_summary
 from harness.captures import reading
-from harness.captures.kind import Kind
 from harness.cli.diagnose import diagnose
 from harness.cli.inspect import inspect
-from harness.errors import CaptureError
+from harness.evidence.kind import Kind
 from harness.evidence.tables import FREED_POOL, frame
+from harness.ground.errors import CaptureError
 from tests.support.paths import DATA
 
 app = typer.Typer()

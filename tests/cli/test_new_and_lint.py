@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness import checkout
 from harness.cli.app import app
+from harness.ground import checkout
 from tests.support.manifests import GOOD, written
 
 

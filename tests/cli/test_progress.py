@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness import files
 from harness.cli.progress import Estimate, Progress, in_words
 from harness.evidence.provenance import FILE, EvidenceProvenance, Provenance, Target
+from harness.ground import files
 from harness.machine import target
 from harness.problem import manifest
 from harness.problem.plan import Cell, Selected, plan

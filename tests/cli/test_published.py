@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from harness import files
 from harness.captures import sniff
 from harness.evidence.provenance import FILE
 from harness.extract import door
+from harness.ground import files
 from harness.store import run_folder
 from tests.support import reports
 from tests.support.manifests import GOOD, written

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from harness import checkout
 from harness.cli.app import app
+from harness.ground import checkout
 from harness.report import kept_captures
 from harness.store.run_folder import Run
 from tests.support.manifests import GOOD, written

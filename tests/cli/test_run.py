@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness import checkout
 from harness.cli import account
 from harness.cli.app import app
 from harness.engines import ENGINES
-from harness.errors import StoreError
+from harness.ground import checkout
+from harness.ground.errors import StoreError
 from harness.store import run_lock
 from harness.store.run_folder import Run
 from tests.support.manifests import GOOD, written

@@ -9,10 +9,10 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from harness import checkout
 from harness.cli.app import app
 from harness.cli.outputs import OUTPUTS
 from harness.engines import ENGINES
+from harness.ground import checkout
 from harness.problem.model import Problem
 from tests.support.manifests import GOOD, written
 from tests.support.paths import DATA

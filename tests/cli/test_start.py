@@ -15,7 +15,7 @@ from harness import __version__
 from harness.cli.app import app
 from harness.cli.examples import EXAMPLES
 from harness.cli.start import _NEXT
-from harness.errors import UsageError
+from harness.ground.errors import UsageError
 from harness.problem.names import nearest
 from tests.support.paths import ROOT
 

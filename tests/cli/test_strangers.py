@@ -10,7 +10,7 @@ from rich.console import Console
 
 from harness.cli.progress import Progress
 from harness.cli.waiting import Waiting
-from harness.plain import plain
+from harness.ground.plain import plain
 from harness.problem.model import Problem
 from harness.problem.plan import Selected, plan
 from tests.support.paths import ROOT

@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 import zstandard
 
-from harness import files
 from harness.contribute import pack, receive
 from harness.contribute.private import Private
-from harness.errors import UsageError
 from harness.evidence import capture_list, provenance
 from harness.evidence import tables as evidence
+from harness.ground import files
+from harness.ground.errors import UsageError
 from harness.report import publish
 from tests.support.reports import COMMITTED, KEPT, copied, kept_study
 

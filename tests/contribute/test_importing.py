@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from harness import checkout
 from harness.cli.app import app
 from harness.extract import door
+from harness.ground import checkout
 from harness.problem import manifest
 from harness.report import publish
 from harness.store.run_folder import Run, verified

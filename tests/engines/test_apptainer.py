@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.checkout import CHECKOUT
 from harness.engines.apptainer import Apptainer
 from harness.engines.choose import make
 from harness.engines.options import Options
-from harness.errors import HarnessError, ToolError
+from harness.ground.checkout import CHECKOUT
+from harness.ground.errors import HarnessError, ToolError
 from harness.machine.host import Host
 from harness.machine.target import Target
 from harness.problem import manifest

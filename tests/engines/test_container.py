@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from harness import maker, process
-from harness.checkout import CHECKOUT
 from harness.engines import container, docker_cli, rights, seccomp
 from harness.engines.choose import choose, make
 from harness.engines.docker_cli import Client, cdi_devices, explained
 from harness.engines.engine import Command, Engine
 from harness.engines.image import builds
 from harness.engines.options import Options
-from harness.errors import ToolError, UsageError
+from harness.ground import maker, process
+from harness.ground.checkout import CHECKOUT
+from harness.ground.errors import ToolError, UsageError
 from harness.machine import target
 from harness.machine.host import Host
 from harness.machine.target import Gpu, Target

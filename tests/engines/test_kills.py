@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from harness.checkout import CHECKOUT
 from harness.engines import docker_cli, docker_events
 from harness.engines.choose import make
 from harness.engines.engine import Command, Engine
 from harness.engines.options import Options
+from harness.ground.checkout import CHECKOUT
 from harness.machine.host import Host
 from harness.machine.target import Target
 from harness.problem import manifest

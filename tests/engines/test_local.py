@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import files
-from harness.checkout import CHECKOUT
 from harness.engines import ENGINES
 from harness.engines.choose import choose, make, ready
 from harness.engines.local import Local
 from harness.engines.options import Options
-from harness.errors import ToolError, UsageError
+from harness.ground import files
+from harness.ground.checkout import CHECKOUT
+from harness.ground.errors import ToolError, UsageError
 from harness.machine import target
 from harness.machine.host import Host
 from harness.machine.target import Gpu, Target

@@ -19,7 +19,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from harness.checkout import CHECKOUT
 from harness.engines.choose import make
 from harness.engines.docker_cli import Client, Name
 from harness.engines.engine import Engine
@@ -28,6 +27,7 @@ from harness.evidence import tables as evidence
 from harness.evidence.cell_record import CellRecord
 from harness.evidence.provenance import Arguments
 from harness.extract import run as extraction
+from harness.ground.checkout import CHECKOUT
 from harness.machine import target
 from harness.machine.host import Host
 from harness.problem import manifest
@@ -225,7 +225,7 @@ def test_a_cell_that_takes_too_much_memory_fails_alone(
 CLI = """
 import sys
 from pathlib import Path
-from harness import checkout
+from harness.ground import checkout
 from harness.cli import main
 runs = Path(sys.argv.pop(1))
 checkout.runs = lambda: runs

@@ -8,7 +8,7 @@ import pytest
 
 from harness.engines import docker_cli, seccomp
 from harness.engines.docker_cli import Client
-from harness.errors import ToolError
+from harness.ground.errors import ToolError
 
 PROFILE: dict[str, Any] = {
     "defaultAction": "SCMP_ACT_ERRNO",

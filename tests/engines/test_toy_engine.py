@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from harness import checkout
 from harness.cli.app import app
 from harness.engines import ENGINES
+from harness.ground import checkout
 from harness.store.run_folder import Run
 from tests.support.manifests import GOOD, written
 from tests.support.toy_engine import Toy, ToyNode
@@ -62,7 +62,7 @@ def test_a_dry_run_asks_the_engine_and_writes_nothing(house: Path) -> None:
 def test_a_cell_that_the_engine_cannot_hold_the_gpu_for_is_not_run(
     house: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from harness.errors import ToolError
+    from harness.ground.errors import ToolError
 
     def busy(_node: ToyNode, _count: int) -> None:
         raise ToolError("another run holds GPU-toy")

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from harness.errors import CaptureError, EvidenceError, HarnessError
 from harness.evidence import tables as evidence
+from harness.ground.errors import CaptureError, EvidenceError, HarnessError
 from tests.support import small_evidence
 from tests.support.evidence_folders import saved, vouch
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from harness import files
-from harness.errors import CaptureError, EvidenceError, StoreError
 from harness.evidence import provenance
+from harness.ground import files
+from harness.ground.errors import CaptureError, EvidenceError, StoreError
 from tests.support import reports
 from tests.support.origins import origin
 from tests.support.pages import cell_provenance

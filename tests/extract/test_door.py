@@ -12,12 +12,12 @@ import zstandard
 
 from harness.analysis.diff import compare
 from harness.captures import reading, sniff
-from harness.captures.kind import Kind
-from harness.errors import CaptureError, HarnessError, UsageError
 from harness.evidence import capture_list
 from harness.evidence import tables as evidence
+from harness.evidence.kind import Kind
 from harness.evidence.subject import CaptureFiles, Folder, Subject
 from harness.extract import door
+from harness.ground.errors import CaptureError, HarnessError, UsageError
 from harness.store import run_folder
 from tests.support import reports
 from tests.support.origins import origin

@@ -7,13 +7,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from harness import files
 from harness.captures import reading, sniff
-from harness.captures.kind import Kind
-from harness.errors import EvidenceError
 from harness.evidence import provenance
 from harness.evidence import tables as evidence
+from harness.evidence.kind import Kind
 from harness.extract import run as extraction
+from harness.ground import files
+from harness.ground.errors import EvidenceError
 from harness.store import run_folder
 from tests.support.origins import origin
 from tests.support.paths import DATA

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from harness import lint
+from harness.ground.references import resolve
 from harness.lint import template
 from harness.lint.conclusions import concluding
 from harness.lint.study import Remark, Study
 from harness.problem import manifest
-from harness.references import resolve
 from tests.support.manifests import GOOD, written
 from tests.support.paths import ROOT
 from tests.support.reports import KEPT, kept_study

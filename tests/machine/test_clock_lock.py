@@ -14,8 +14,8 @@ from types import ModuleType
 
 import pytest
 
-from harness import process
-from harness.errors import ToolError
+from harness.ground import process
+from harness.ground.errors import ToolError
 from harness.machine.clock_lock import check, locked
 from tests.support.paths import ROOT
 
@@ -66,9 +66,9 @@ def _call(name, *arguments):
 # A harness: holds the lock, runs a cell meanwhile, and tells what it was told.
 HOLDER = f"""
 import pathlib, signal, sys
-from harness import process
+from harness.ground import process
 from harness.machine import clock_lock
-from harness.errors import ToolError
+from harness.ground.errors import ToolError
 
 here = pathlib.Path.cwd()
 clock_lock._DEADLINE_S = float(sys.argv[1])

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import locks
-from harness.errors import ToolError
+from harness.ground import locks
+from harness.ground.errors import ToolError
 from harness.machine import gpu_lock
 from tests.support.paths import ROOT
 
@@ -61,7 +61,7 @@ def test_the_wardens_of_a_run_keep_its_gpu() -> None:
 LEAVES = """
 import subprocess, sys
 from pathlib import Path
-from harness import locks
+from harness.ground import locks
 lock = locks.take(Path(sys.argv[1]))
 subprocess.Popen(["sleep", "1"], pass_fds=[lock])
 """

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import ManifestError, UsageError
+from harness.ground.errors import ManifestError, UsageError
 from harness.problem import manifest
 from harness.problem.model import Advice, Bound, BoundClaim
 from tests.support.manifests import GOOD, written

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import files
-from harness.errors import UsageError
+from harness.ground import files
+from harness.ground.errors import UsageError
 from harness.lint.conclusions import concluding
 from harness.problem import manifest, new
 from harness.report import publish

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UsageError
+from harness.ground.errors import UsageError
 from harness.problem.manifest import find, load
 from harness.problem.model import Problem
 from harness.problem.plan import Selected, plan

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.captures.registry import KINDS, unprofiled
+from harness.evidence.kinds import KINDS, unprofiled
 from harness.probe.series import LIMITS
 from harness.problem.model import Settings
 from harness.problem.scripts import Scripts

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import ManifestError
+from harness.ground.errors import ManifestError
 from harness.lint.conclusions import concluding
 from harness.problem.model import Problem
 from harness.report import publish

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import files
 from harness.evidence import provenance
+from harness.ground import files
 from harness.problem import manifest, plan
 from harness.problem.model import Bound, Card, Problem
 from harness.report import card, index, publish

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from harness import files
 from harness.captures import sniff
 from harness.captures.formats.compressed import blocks
-from harness.errors import CaptureError, HarnessError, ManifestError
 from harness.evidence import capture_list, provenance
 from harness.evidence import tables as evidence
 from harness.evidence.capture_list import KeptCapture
 from harness.evidence.provenance import Arguments
+from harness.ground import files
+from harness.ground.errors import CaptureError, HarnessError, ManifestError
 from harness.problem import manifest
 from harness.problem.model import Problem
 from harness.report import card, index, kept_captures, publish

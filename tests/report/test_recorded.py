@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import files
-from harness.errors import UsageError
+from harness.ground import files
+from harness.ground.errors import UsageError
 from harness.problem.model import Problem
 from harness.report import recorded
 from tests.support import damage, own_files

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import HarnessError, ManifestError
+from harness.ground.errors import HarnessError, ManifestError
 from harness.problem import manifest
 from harness.report.escape import Markdown
 from harness.report.page import Page

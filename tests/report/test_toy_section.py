@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import ManifestError
+from harness.ground.errors import ManifestError
+from harness.ground.references import resolve
 from harness.problem.model import Problem
-from harness.references import resolve
 from harness.report.sections import SECTIONS
 from harness.report.worklog import render
 from tests.support.pages import page

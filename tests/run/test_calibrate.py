@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from harness import files
 from harness.engines import choose
 from harness.engines.engine import Command, Node
 from harness.engines.options import Options
-from harness.errors import ToolError
 from harness.evidence.provenance import Arguments, Ceilings
+from harness.ground import files
+from harness.ground.errors import ToolError
 from harness.machine.host import Host
 from harness.machine.monitor import GpuSample
 from harness.machine.target import Target

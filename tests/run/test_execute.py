@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import files, process, program
-from harness.errors import CaptureError, StoreError, ToolError, UsageError
 from harness.evidence.cell_record import WorkloadRecord
 from harness.evidence.provenance import Arguments
+from harness.ground import files, process, program
+from harness.ground.errors import CaptureError, StoreError, ToolError, UsageError
 from harness.machine import gpu_lock
 from harness.machine.host import Host
 from harness.machine.target import Target

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from harness import checkout
 from harness.cli.app import app
 from harness.engines import ENGINES
 from harness.engines.engine import Command, Node
 from harness.engines.options import Options
-from harness.errors import HarnessError, ToolError
+from harness.ground import checkout
+from harness.ground.errors import HarnessError, ToolError
 from harness.machine import gpu_lock
 from harness.machine.host import Host
 from harness.machine.target import Target

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from harness.engines.engine import Command
-from harness.errors import CaptureError
 from harness.evidence.cell_record import CellRecord
+from harness.ground.errors import CaptureError
 from harness.problem.plan import Cell
 from harness.run import attempt, output
 from harness.run.output import Output

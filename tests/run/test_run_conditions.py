@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from harness import files
 from harness.engines.engine import Command
+from harness.ground import files
 from harness.machine.monitor import GpuSample
 from harness.machine.target import Target
 from harness.problem.plan import Cell

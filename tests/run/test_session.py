@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from harness import checkout, files
 from harness.engines import choose
 from harness.engines.options import Options
-from harness.errors import HarnessError
 from harness.evidence.provenance import Arguments
+from harness.ground import checkout, files
+from harness.ground.errors import HarnessError
 from harness.machine.host import Host
 from harness.problem import manifest
 from harness.problem.plan import Selected, plan

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UsageError
+from harness.ground.errors import UsageError
 from harness.site import serve
 
 

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import fsspec
 import pytest
 
-from harness.errors import ToolError, UsageError
 from harness.evidence.capture_list import KeptCapture
+from harness.ground.errors import ToolError, UsageError
 from harness.store import capture_store
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness import files
-from harness.errors import CaptureError, StoreError, UsageError
+from harness.ground import files
+from harness.ground.errors import CaptureError, StoreError, UsageError
 from harness.store import merge, run_folder
 from tests.support.bench import WELL, Bench
 from tests.support.origins import TARGET, origin

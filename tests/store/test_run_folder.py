@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness import files
 from harness.cli.resolve import note_unsealed
-from harness.errors import EvidenceError, HarnessError, StoreError
+from harness.ground import files
+from harness.ground.errors import EvidenceError, HarnessError, StoreError
 from harness.store import run_folder
 from harness.store.run_folder import RECORD, Run, differing
 from tests.support.origins import TARGET, origin

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import StoreError
+from harness.ground.errors import StoreError
 from harness.store import run_lock
 from harness.store.run_folder import Run
 from tests.support.origins import origin

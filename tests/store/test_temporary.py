@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import StoreError
+from harness.ground.errors import StoreError
 from harness.store import temporary
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.checkout import VARIABLE
+from harness.ground.checkout import VARIABLE
 from harness.store import run_folder
 from harness.store.run_folder import Run
 from tests.support.manifests import GOOD, written

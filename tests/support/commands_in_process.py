@@ -22,12 +22,12 @@ import harness.cli.shown.timeline
 import harness.report.audit_text
 import harness.report.difference
 import harness.view.document  # noqa: F401
-from harness import confined
 from harness.captures import reading
 from harness.cli import audit, diagnose, diff, inspect, view
 from harness.evidence.subject import Subject
 from harness.extract import door
-from harness.references import resolve
+from harness.ground import confined
+from harness.ground.references import resolve
 
 
 class Captures(NamedTuple):

@@ -76,7 +76,7 @@ _READERS = (
     ),
     Defect(
         "the memory of a command is not limited",
-        "harness/bounded.py",
+        "harness/ground/bounded.py",
         "    confined_server.limit(resource.RLIMIT_DATA, memory)\n",
         "",
         "tests/test_bounded.py::test_memory_beyond_what_a_file_may_take_is_refused_in_one_line",
@@ -187,21 +187,21 @@ _JUDGEMENT = (
 _STORED = (
     Defect(
         "a file is not synced before it takes its place",
-        "harness/files.py",
+        "harness/ground/files.py",
         "        os.fsync(descriptor)\n",
         "        pass\n",
         "tests/test_files.py::test_a_file_is_on_disk_before_it_takes_its_place_and_then_its_name",
     ),
     Defect(
         "a folder's name is not synced",
-        "harness/files.py",
+        "harness/ground/files.py",
         "temporary.replace(target)\n            _sync(target.parent)\n",
         "temporary.replace(target)\n",
         "tests/test_files.py::test_a_file_is_on_disk_before_it_takes_its_place_and_then_its_name",
     ),
     Defect(
         "a name may go on after a safe one",
-        "harness/files.py",
+        "harness/ground/files.py",
         "_SAFE_NAME.fullmatch(name)",
         "_SAFE_NAME.match(name)",
         "tests/test_files.py::test_names_that_are_no_safe_component_are_refused",
@@ -250,14 +250,14 @@ _STORED = (
     ),
     Defect(
         "a record's seal is skipped",
-        "harness/json_text.py",
+        "harness/ground/json_text.py",
         "    if seal and seal.groups() != ",
         "    if False and seal and seal.groups() != ",
         "tests/test_files.py::test_a_flip_of_any_bit_is_refused",
     ),
     Defect(
         "a lock that another holds is taken",
-        "harness/locks.py",
+        "harness/ground/locks.py",
         "    except BlockingIOError:\n        return None\n",
         "    except BlockingIOError:\n        return _opened(path, mode)\n",
         "tests/test_locks.py::test_one_process_holds_a_lock_and_its_name_is_told",
@@ -267,28 +267,28 @@ _STORED = (
 _WORKED = (
     Defect(
         "a time-out is swallowed",
-        "harness/program.py",
+        "harness/ground/program.py",
         '        return "timeout"\n',
         '        return "ok"\n',
         "tests/test_process.py::test_a_deadline_ends_it_and_all_that_it_started",
     ),
     Defect(
         "what a program started lives on",
-        "harness/warden.py",
+        "harness/ground/warden.py",
         "    left = children.end(removing, gently=asked)\n",
         "    left = False\n",
         "tests/test_process.py::test_a_deadline_ends_it_and_all_that_it_started",
     ),
     Defect(
         "a cell sees the whole environment",
-        "harness/process.py",
+        "harness/ground/process.py",
         "if _ALLOWED.fullmatch(key)}",
         "}",
         "tests/test_process.py::test_only_the_allowed_environment_is_seen",
     ),
     Defect(
         "a log has no bound",
-        "harness/program.py",
+        "harness/ground/program.py",
         "kept = block[: max(0, room)]",
         "kept = block",
         "tests/test_process.py::test_a_noisy_process_ends_and_its_log_is_cut",
@@ -326,7 +326,7 @@ _SHOWN = (
     ),
     Defect(
         "ESC reaches the terminal",
-        "harness/plain.py",
+        "harness/ground/plain.py",
         r'"\x00-\x1f\x7f-\x9f"',
         r'"\x00-\x1a\x7f-\x9f"',
         "tests/test_plain.py::test_no_control_or_format_character_passes",
@@ -336,10 +336,10 @@ _SHOWN = (
 _ELSEWHERE = (
     Defect(
         "a cell that landed is replaced",
-        "harness/batch/landing.py",
+        "harness/run/cluster/landing.py",
         "if run.finished(cell.name):",
         "if not run.folder:",
-        "tests/batch/test_landing.py::test_a_finished_cell_is_adopted_and_a_failed_one_replaced",
+        "tests/run/cluster/test_landing.py::test_a_finished_cell_is_adopted_and_a_failed_one_replaced",
     ),
     Defect(
         "cases that a claim compares are dealt to two GPUs",

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from harness import files
 from harness.evidence import provenance
 from harness.evidence import tables as evidence
 from harness.evidence.cell_record import Artifact
+from harness.ground import files
 from tests.support import reports
 
 

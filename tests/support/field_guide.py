@@ -8,7 +8,7 @@ from functools import cache
 
 import polars as pl
 
-from harness.captures.registry import unprofiled
+from harness.evidence.kinds import unprofiled
 from harness.evidence.tables import Tables
 from harness.problem.model import Problem
 from harness.problem.plan import Selected, plan

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import get_args
 
-from harness import files
 from harness.analysis.diagnose.families import kinds
 from harness.analysis.diagnose.finding import Level
+from harness.ground import files
 from harness.problem.manifest import find
 from tests.support.paths import ROOT
 

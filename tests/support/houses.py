@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness import files
+from harness.ground import files
 from harness.run.output import LOG
 from harness.store.run_folder import RECORD, Run, verified
 from tests.support.nursery import Fault, Nursery

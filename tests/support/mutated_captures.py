@@ -17,8 +17,8 @@ import zstandard
 
 from harness.captures.ncu import framing
 from harness.captures.ncu import read as ncu
-from harness.errors import HarnessError
 from harness.extract import door
+from harness.ground.errors import HarnessError
 from tests.support import capture_seeds as seeds
 from tests.support import valued_mutants
 from tests.support.commands_in_process import COMMANDS, TURNS, Captures, in_process

@@ -42,7 +42,9 @@ AREAS: dict[str, dict[str, tuple[str, ...]]] = {
             "tests/analysis/test_claims.py",
         )
     },
-    "files": {"harness/files.py": ("tests/test_files_at_their_limits.py", "tests/test_files.py")},
+    "files": {
+        "harness/ground/files.py": ("tests/test_files_at_their_limits.py", "tests/test_files.py")
+    },
     "process": {
         f"harness/{name}.py": ("tests/test_process.py", "tests/test_warden.py")
         for name in ("process", "program", "warden")

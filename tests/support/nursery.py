@@ -108,7 +108,8 @@ def _warm() -> Any:
 
 def _harness(host: Any, house: str, argv: list[str], fault: dict[str, Any]) -> None:
     """Be the harness that was asked for."""
-    from harness import checkout, cli
+    from harness import cli
+    from harness.ground import checkout
     from harness.machine import gpu_lock
     from harness.machine.host import Host
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from harness import files
 from harness.evidence import capture_list, provenance
 from harness.evidence.capture_list import KeptCapture
 from harness.evidence.provenance import Origin, Provenance
+from harness.ground import files
 from harness.problem import manifest
 from harness.problem.model import Problem
 from harness.report import publish

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
-from harness.errors import HarnessError
 from harness.evidence import capture_list, record
 from harness.evidence import tables as evidence
 from harness.evidence.cell_record import WorkloadRecord
 from harness.extract import door
+from harness.ground.errors import HarnessError
 from harness.machine.target import Gpu, Target
 from harness.report import card
 from harness.run import calibrate, durations

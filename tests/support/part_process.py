@@ -6,10 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness.batch.job import Part
-from harness.batch.session import Asked
-from harness.batch.submission import Submission
 from harness.machine import gpu_lock
+from harness.run.cluster.job import Part
+from harness.run.cluster.session import Asked
+from harness.run.cluster.submission import Submission
 from tests.support.paths import ROOT
 
 PYTHON = """#!/bin/sh

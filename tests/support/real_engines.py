@@ -5,7 +5,7 @@ import os
 import pytest
 
 from harness.engines.docker_cli import Client, Name
-from harness.errors import ToolError
+from harness.ground.errors import ToolError
 
 
 def client_of(name: Name, *variables: str) -> Client:

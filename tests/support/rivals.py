@@ -14,8 +14,8 @@ from pathlib import Path
 from unittest.mock import patch
 
 from harness.engines.engine import Engine
-from harness.errors import HarnessError
 from harness.evidence.provenance import Origin
+from harness.ground.errors import HarnessError
 from harness.machine import gpu_lock
 from harness.problem.plan import Cell
 from harness.run.execute import Execution

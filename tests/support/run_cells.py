@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from harness import files
+from harness.ground import files
 from harness.store import run_folder
 from tests.support.origins import origin
 

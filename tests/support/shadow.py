@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
-from harness import files
+from harness.ground import files
 from tests.support.paths import ROOT
 
 _LISTED = ("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")

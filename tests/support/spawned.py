@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from harness import process
+from harness.ground import process
 
 UNIQUE = f"9{os.getpid():07}"  # seconds of sleep that no other test run asks for
 

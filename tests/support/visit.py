@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import checkout
+from harness.ground import checkout
 from tests.support import transcripts
 from tests.support.paths import DATA, ROOT
 

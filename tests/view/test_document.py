@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from harness.analysis.diagnose.families import Capture
-from harness.errors import UsageError
 from harness.evidence.subject import Subject
 from harness.extract import door
+from harness.ground.errors import UsageError
 from harness.view import document, lanes, packing, panel
 from tests.support.paths import DATA
 from tests.support.programs import US, Program

@@ -3,9 +3,9 @@
 import polars as pl
 import pytest
 
-from harness.analysis import idle_causes
 from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.timeline_tracks import tracks_of
+from harness.analysis.idle import causes as idle_causes
 from harness.evidence import tables as evidence
 from harness.extract import door
 from harness.view import lanes

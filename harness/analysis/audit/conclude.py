@@ -11,8 +11,8 @@ from harness.analysis.audit.attribution import UNATTRIBUTED
 from harness.analysis.audit.limits import Limits
 from harness.analysis.audit.rows import Row
 from harness.analysis.diagnose.families import Capture
-from harness.captures.registry import filling, unprofiled
-from harness.errors import EvidenceError, UsageError
+from harness.evidence.kinds import filling, unprofiled
+from harness.ground.errors import EvidenceError, UsageError
 
 MOST_UNATTRIBUTED = 0.01
 """The fraction of the GPU's time above which an audit is refused as incomplete."""

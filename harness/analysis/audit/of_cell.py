@@ -3,7 +3,7 @@
 from harness.analysis.audit.conclude import Audit, audit
 from harness.analysis.diagnose.families import Capture
 from harness.analysis.metrics import Metrics
-from harness.captures.registry import KINDS, filling
+from harness.evidence.kinds import KINDS, filling
 from harness.evidence.tables import Tables
 
 

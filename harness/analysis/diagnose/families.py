@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.evidence.tables import Tables
-from harness.references import resolve
+from harness.ground.references import resolve
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis import communication, idle_causes, intervals
+from harness.analysis import communication, intervals
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.timeline_tracks import Track
+from harness.analysis.idle import causes as idle_causes
 from harness.evidence.tables import SCHEMAS
 
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis import communication, idle_causes, intervals
+from harness.analysis import communication, intervals
 from harness.analysis.diagnose import thresholds
+from harness.analysis.idle import causes as idle_causes
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,18 @@ from functools import cached_property
 
 import polars as pl
 
-from harness.analysis import (
-    communication,
-    copies,
+from harness.analysis import communication, copies, intervals, steady_state
+from harness.analysis.diagnose import copy_chains, thresholds
+from harness.analysis.diagnose.families import Capture
+from harness.analysis.idle import causes as idle_causes
+from harness.analysis.idle import (
     host_calls,
+    host_lead,
     host_reads,
     host_state,
+    host_time,
     host_waits,
-    idle_causes,
-    intervals,
-    steady_state,
 )
-from harness.analysis.diagnose import copy_chains, host_lead, host_time, thresholds
-from harness.analysis.diagnose.families import Capture
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis import communication, idle_causes
+from harness.analysis import communication
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_tracks import Track, tracks_of
-from harness.captures.registry import by_cost
+from harness.analysis.idle import causes as idle_causes
+from harness.evidence.kinds import by_cost
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from harness.analysis.diff.counters import KernelCounters
 from harness.analysis.diff.gpu import GpuDiff
 from harness.analysis.diff.memory import MemoryDiff
 from harness.analysis.diff.timing import Ratio
-from harness.captures.registry import KINDS, by_cost
+from harness.evidence.kinds import KINDS, by_cost
 from harness.evidence.tables import Tables
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from harness.analysis.diff import cells, timing
 from harness.analysis.diff.cells import CellDiff, CellTimes, FoldersDiff
 from harness.analysis.diff.step_breakdown import unnumbered
-from harness.captures.registry import KINDS, by_cost, filling, unprofiled
-from harness.errors import UsageError
+from harness.evidence.kinds import KINDS, by_cost, filling, unprofiled
 from harness.evidence.subject import Folder, Subject
 from harness.evidence.tables import Tables
+from harness.ground.errors import UsageError
 
 if TYPE_CHECKING:
     import polars as pl

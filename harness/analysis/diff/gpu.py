@@ -7,9 +7,9 @@ from typing import Literal
 from harness.analysis.diff import aggregate, step_breakdown
 from harness.analysis.diff.aggregate import Side
 from harness.analysis.diff.explain import reasons
-from harness.analysis.diff.idle_calls import by_call
 from harness.analysis.diff.match import Launched, Match, matches
 from harness.analysis.diff.significance import LEAST, difference, level_of_each
+from harness.analysis.idle.calls import by_call
 from harness.analysis.students_t import Difference
 from harness.analysis.verdict import THRESHOLD
 from harness.evidence.tables import Tables

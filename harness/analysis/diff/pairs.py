@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from harness.errors import UsageError
 from harness.evidence.subject import CaptureFiles, Subject
+from harness.ground.errors import UsageError
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from harness import confined
-from harness.errors import CaptureError
+from harness.ground import confined
+from harness.ground.errors import CaptureError
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _ZSTD_STEP = 1 << 10

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 
 _DEEPEST = 1000
 """Open brackets; msgspec follows no more either."""

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from harness.captures.formats.json_cuts import Brackets, Cut, find_list, last_separator
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 
 BLOCK = 256 << 10
 """Bytes decoded at once: the objects of a piece then stay in the processor's cache."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.captures.formats import pickle_shape
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 
 _DAMAGE = (pickle.UnpicklingError, EOFError)
 _DEEPEST_STACK = 1_000_000  # pickles take from it after a thousand items

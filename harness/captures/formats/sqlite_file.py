@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from harness.captures.formats import sqlite_schema
 from harness.captures.formats.sqlite_packed import PACKED, Packed
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 
 if TYPE_CHECKING:
     import polars as pl

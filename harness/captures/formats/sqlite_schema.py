@@ -6,7 +6,7 @@ is a b-tree whose root is the first page (https://sqlite.org/fileformat2.html, 1
 
 from pathlib import Path
 
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 
 _MOST_ROWS = 4000
 """Tables, indices, views and triggers; exports of nsys have up to 150."""

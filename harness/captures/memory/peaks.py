@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.captures.memory.stacks import Stacks
-from harness.errors import CaptureError
 from harness.evidence.tables import empty, frame
+from harness.ground.errors import CaptureError
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,8 +5,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import CaptureError
 from harness.evidence.tables import Tables, frame
+from harness.ground.errors import CaptureError
 
 if TYPE_CHECKING:
     import polars as pl

@@ -17,8 +17,8 @@ import msgspec
 from harness.captures.formats import pickle_guard
 from harness.captures.formats.compressed import blocks
 from harness.captures.memory import sharing
-from harness.errors import CaptureError
 from harness.evidence.tables import GRAPH_POOL
+from harness.ground.errors import CaptureError
 
 _MOST_BYTES = 2 << 30  # of the file's content; 10⁶ events with stacks of 12 make 1.3 GB of JSON
 _MOST_DEVICES = 1024

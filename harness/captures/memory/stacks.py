@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from harness.captures.memory.snapshot import UNREADABLE
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 
 _PYTHON = re.compile(r"\.py$|^<(stdin|string|ipython-input)")
 _TORCH = re.compile(r"(^|/)(site-packages|dist-packages|pytorch|ao)/(torch|torchao)/")

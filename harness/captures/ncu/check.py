@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from harness.captures.checks import same
-from harness.captures.kind import Counts
+from harness.evidence.kind import Counts
 from harness.evidence.tables import Tables
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 
 _MAGIC = b"NVR\0"
 _RESULT_COUNTS = (2, 7, 8, 9)

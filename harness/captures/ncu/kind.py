@@ -2,7 +2,7 @@ r"""The kind ``ncu``: a report of Nsight Compute; its first bytes are ``NVR\0``.
 
 import re
 
-from harness.captures.kind import Format, Kept, Kind, Lazy
+from harness.evidence.kind import Format, Kept, Kind, Lazy
 
 REPORT = "counters.ncu-rep"
 

@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness import process
 from harness.captures.ncu.child import DAMAGED
 from harness.captures.ncu.framing import kernel_count
-from harness.errors import CaptureError, ToolError
 from harness.evidence.tables import SCHEMAS, Tables, frame
+from harness.ground import process
+from harness.ground.errors import CaptureError, ToolError
 
 _DEADLINE_S = 600.0
 _PYTHON = sys.executable

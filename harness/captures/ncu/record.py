@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from harness.captures.kind import Argv
 from harness.captures.ncu.kind import REPORT
+from harness.evidence.kind import Argv
 
 
 def wrap(argv: Argv, out: Path, flags: tuple[str, ...]) -> Argv:

@@ -3,8 +3,8 @@
 import shutil
 from pathlib import Path
 
-from harness import process
-from harness.errors import ToolError
+from harness.ground import process
+from harness.ground.errors import ToolError
 
 _DEADLINE_S = 600.0
 _REMEDY = "export it with `nsys export --type sqlite` where Nsight Systems is installed"

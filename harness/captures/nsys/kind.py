@@ -2,7 +2,7 @@
 
 import re
 
-from harness.captures.kind import Format, Kept, Kind, Lazy
+from harness.evidence.kind import Format, Kept, Kind, Lazy
 
 REPORT, EXPORT = "trace.nsys-rep", "trace.sqlite"
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 from harness.probe.names import NVTX_DOMAIN
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from harness.captures.nsys.ranges import NVTX, ranges
 from harness.captures.nsys.rows import correlation, process_id, real, timed
 from harness.captures.nsys.waits import TABLE as WAITS
 from harness.captures.nsys.waits import waits
-from harness.errors import CaptureError
 from harness.evidence.section import Section
 from harness.evidence.tables import LARGE, Tables, empty, frame
+from harness.ground.errors import CaptureError
 
 if TYPE_CHECKING:
     import polars as pl

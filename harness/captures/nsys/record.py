@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from harness.captures.kind import Argv
 from harness.captures.nsys.kind import EXPORT, REPORT
+from harness.evidence.kind import Argv
 
 _DEFAULTS = (
     *("--trace=cuda,nvtx,cublas", "--sample=none", "--cpuctxsw=none", "--cuda-graph-trace=node"),

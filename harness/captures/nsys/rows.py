@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.captures.formats.sqlite_file import Columns, SqliteFile
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 
 if TYPE_CHECKING:
     import polars as pl

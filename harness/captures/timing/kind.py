@@ -1,6 +1,6 @@
 """The kind ``timing``: no profiler and no file; its numbers are the workload's samples."""
 
-from harness.captures.kind import Kind, Lazy
+from harness.evidence.kind import Kind, Lazy
 
 KIND = Kind(
     name="timing",

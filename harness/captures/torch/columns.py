@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 
 _EXACT_US = 2.0**43
 """Below it floats are less than 1 ns apart, so one stands for at most one count of nanoseconds."""

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 import msgspec
 
 from harness.captures.formats.json_stream import ListDecoder, Piece
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 
 KINDS = {
     "kernel": "kernel",

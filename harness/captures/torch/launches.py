@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 
 _DEEPEST = 1000
 """Spans within spans; Python itself calls no deeper."""

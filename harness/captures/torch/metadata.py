@@ -7,8 +7,8 @@ torch.profiler's own (torch/profiler/profiler.py). They may stand before or afte
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import CaptureError
 from harness.evidence.tables import frame
+from harness.ground.errors import CaptureError
 
 if TYPE_CHECKING:
     import polars as pl

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from harness.errors import CaptureError
 from harness.evidence.tables import Tables
+from harness.ground.errors import CaptureError
 
 
 def read(path: Path) -> Tables:

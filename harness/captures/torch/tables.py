@@ -14,8 +14,8 @@ from harness.captures.torch.launches import launches
 from harness.captures.torch.metadata import is_plain
 from harness.captures.torch.operators import by_name
 from harness.captures.torch.origins import Host, origins
-from harness.errors import CaptureError
 from harness.evidence.tables import SCHEMAS, Tables, frame
+from harness.ground.errors import CaptureError
 
 _BATCH = 4 << 20
 """Bytes of the trace whose rows are made at once."""

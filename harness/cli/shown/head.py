@@ -7,7 +7,7 @@ from harness.analysis.diagnose.finding import MEMORY
 from harness.analysis.kernels import short_name
 from harness.cli import output
 from harness.evidence.tables import LARGE
-from harness.plain import plain
+from harness.ground.plain import plain
 
 _FINDINGS = 3
 _MACHINE = ("GPU", "driver", "CUDA", "CUDA runtime", "ROCm")

@@ -93,7 +93,7 @@ _SITE: dict[str, Cell] = {
 def show(document: dict[str, Any], _names: dict[str, str]) -> None:
     """Print pools, live blocks, peaks, phases and sites, and what the file cannot tell."""
     from harness.cli import output
-    from harness.plain import plain
+    from harness.ground.plain import plain
 
     if len(document["devices"]) > 1:
         print_rows("Devices: the tables below are of the first", _most_first(document), _DEVICE)

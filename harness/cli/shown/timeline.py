@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.analysis import host_state
+from harness.analysis.idle import host_state
 from harness.cli import output
 from harness.cli.shown.columns import (
     NOT_MEASURED,

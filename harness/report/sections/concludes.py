@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from harness.analysis.claims import ClaimResult
-from harness.errors import ManifestError
+from harness.ground.errors import ManifestError
 from harness.report import verdicts
 from harness.report.escape import Markdown, escape, prose
 from harness.report.numbers import measured

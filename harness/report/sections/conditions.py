@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from harness.analysis import reliability
-from harness.captures import registry
+from harness.evidence import kinds
 from harness.evidence.provenance import CellProvenance, Engine, Origin, Provenance, Target
 from harness.evidence.tables import Tables
 from harness.report.arguments import CaseName
@@ -44,7 +44,7 @@ def timed_on(page: Page, case: CaseName) -> Markdown:
     import polars as pl
 
     gpus = page.provenance.gpus
-    unprofiled = pl.col("capture") == registry.unprofiled()
+    unprofiled = pl.col("capture") == kinds.unprofiled()
     timed = page.tables["cells"].filter(
         pl.col("case") == case, unprofiled, pl.col("status") == "ok"
     )
@@ -82,7 +82,7 @@ def _packages(cells: Sequence[CellProvenance]) -> list[str]:
 
 def _clock_rows(cells: Sequence[CellProvenance]) -> list[list[str]]:
     """Return the range of clocks, power and temperature over all unprofiled cells."""
-    kind = registry.unprofiled()
+    kind = kinds.unprofiled()
     seen = [cell.seen for cell in cells if f".{kind}." in cell.cell and cell.seen.samples]
     rows = []
     for key, label, unit in _WATCHED:

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 from textwrap import dedent
 
-from harness import files
-from harness.errors import ManifestError
+from harness.ground import files
+from harness.ground.errors import ManifestError
 from harness.report import kept_captures, source_text
 from harness.report.arguments import CaseName, VariantName
 from harness.report.escape import Markdown, escape, link, listing, prose

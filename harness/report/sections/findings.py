@@ -7,7 +7,7 @@ from harness.analysis import exam
 from harness.analysis.diagnose.families import kinds
 from harness.analysis.diagnose.finding import Kind, Level
 from harness.analysis.measured import Measured
-from harness.errors import ManifestError
+from harness.ground.errors import ManifestError
 from harness.report.columns import DASH, NOT_MEASURED
 from harness.report.escape import Markdown, escape, table
 from harness.report.numbers import measured

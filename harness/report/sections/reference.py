@@ -1,6 +1,6 @@
 """Figures that others published, with their source: beside the measured ones, never among them."""
 
-from harness.errors import ManifestError
+from harness.ground.errors import ManifestError
 from harness.report.escape import Markdown, prose, table
 from harness.report.page import Page
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from harness.analysis import datasheets
 from harness.analysis.metrics import Metrics
-from harness.captures import registry
+from harness.evidence import kinds
 from harness.problem.model import Problem
 from harness.report.arguments import CaseName, MetricName, VariantName
 from harness.report.bars import Bar, draw_bars
@@ -80,7 +80,7 @@ def names(metrics: Metrics, place: Place, only: Sequence[str] = ()) -> list[str]
 
     ``only``: those among these; all if it is empty.
     """
-    tables = metrics.capture_of(registry.unprofiled(), *place)
+    tables = metrics.capture_of(kinds.unprofiled(), *place)
     if tables is None:
         return []
     every = tables["samples"]["region"].unique(maintain_order=True)

@@ -11,9 +11,9 @@ from harness.analysis import intervals, timeline
 from harness.analysis.audit import conclude
 from harness.analysis.diagnose.families import Capture
 from harness.captures.torch.read import read
-from harness.errors import EvidenceError, UsageError
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables
+from harness.ground.errors import EvidenceError, UsageError
 from tests.support.paths import ROOT
 from tests.support.training_trace import (
     AUTOGRAD,

@@ -7,10 +7,10 @@ import pytest
 from harness.analysis import derived
 from harness.analysis.audit import conclude
 from harness.analysis.diagnose.families import Capture
-from harness.errors import UsageError
 from harness.evidence import tables as evidence
 from harness.evidence.subject import Subject
 from harness.extract import door
+from harness.ground.errors import UsageError
 from tests.support.paths import ROOT
 
 REPORT = ROOT / "reports" / "1-torchao-float8" / "nvidia-h200"

@@ -8,9 +8,9 @@ import pytest
 from harness.analysis.audit import conclude, step_ops
 from harness.analysis.diagnose.families import Capture
 from harness.captures.torch.read import read
-from harness.errors import UsageError
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables
+from harness.ground.errors import UsageError
 from tests.support.training_trace import Event, Kernel, Layer, Step, events, write
 
 STEP = Step([Layer("Linear_0", "aten::mm", "MmBackward0", [Kernel("gemm", 40)])])

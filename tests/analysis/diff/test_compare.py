@@ -6,12 +6,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from harness import files
 from harness.analysis.diff import compare
-from harness.errors import UsageError
 from harness.evidence import tables as evidence
 from harness.evidence.subject import Folder, Subject
 from harness.extract import door
+from harness.ground import files
+from harness.ground.errors import UsageError
 from tests.support import reports
 from tests.support.evidence_folders import vouch
 from tests.support.paths import ROOT

@@ -1,7 +1,7 @@
 """Idle time by the CUDA call that the host was in, by hand, in differences, and in their words."""
 
 from harness.analysis.diff import gpu, step_breakdown
-from harness.analysis.diff.idle_calls import by_call
+from harness.analysis.idle.calls import by_call
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables
 from harness.report.headline import headline

@@ -3,8 +3,8 @@
 import pytest
 
 from harness.analysis.diff import pairs
-from harness.errors import UsageError
 from harness.evidence.subject import CaptureFiles, Subject
+from harness.ground.errors import UsageError
 
 
 def folder(label: str, *files: tuple[str, str]) -> CaptureFiles:

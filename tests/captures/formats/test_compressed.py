@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from harness import confined
 from harness.captures.formats.compressed import blocks
-from harness.errors import CaptureError
+from harness.ground import confined
+from harness.ground.errors import CaptureError
 
 CONTENT = random.Random(1).randbytes(30_000) + bytes(200_000)
 ZSTD = zstandard.ZstdCompressor(write_checksum=True)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from harness.captures.formats import json_stream
 from harness.captures.formats.json_stream import ListDecoder, Piece, pieces
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 
 Object = dict[str, Any]
 EVENTS = [{"name": "a},{b", "args": {"grid": [1, 2]}}, {"s": '"\\"'}, {"l": [{}, {"x": [{}, {}]}]}]

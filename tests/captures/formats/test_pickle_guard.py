@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.captures.formats import pickle_guard
 from harness.captures.formats.compressed import blocks
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 from tests.support.hostile_pickles import DAMAGED, running
 from tests.support.paths import DATA
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.captures.formats import sqlite_file
 from harness.captures.formats.sqlite_combined import fetch_combined
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 
 Row = tuple[int | None, ...]
 COLUMNS = ("size x", "y", "late")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.captures.formats import sqlite_schema
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 
 
 @pytest.mark.parametrize("page_size", [512, 4096, 65536])

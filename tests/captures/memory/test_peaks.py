@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from harness.captures.memory import peaks as memory_peaks
 from harness.captures.memory import read as memory
-from harness.errors import CaptureError
 from harness.evidence.tables import FREED_POOL
+from harness.ground.errors import CaptureError
 from tests.support.allocator import POOLS, Allocator, steps
 from tests.support.snapshots import JSONS, PICKLES, A, B, frames, standing, tables_of, written
 

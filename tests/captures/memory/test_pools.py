@@ -13,7 +13,7 @@ from harness.captures.formats import pickle_guard
 from harness.captures.formats.compressed import blocks as unpacked
 from harness.captures.memory import live as memory_live
 from harness.captures.memory import read as memory
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 from tests.support.paths import ROOT
 from tests.support.snapshots import JSONS, PICKLES, frames, tables_of, written
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from harness.captures import sniff
 from harness.captures.memory import read as memory
 from harness.captures.memory import snapshot as memory_snapshot
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 from tests.support.paths import DATA
 
 DATA = DATA / "memory"

@@ -17,8 +17,8 @@ import pytest
 from harness.captures import sniff
 from harness.captures.ncu import framing
 from harness.captures.ncu import read as ncu
-from harness.errors import CaptureError, ToolError
 from harness.extract import door
+from harness.ground.errors import CaptureError, ToolError
 from tests.support import capture_seeds, mutated_captures
 from tests.support.commands_in_process import in_process
 from tests.support.paths import DATA

@@ -15,9 +15,9 @@ from harness.analysis import timeline
 from harness.captures import sniff
 from harness.captures.formats import sqlite_file
 from harness.captures.nsys import read as nsys
-from harness.errors import CaptureError
 from harness.evidence import section
 from harness.evidence.tables import Tables, empty
+from harness.ground.errors import CaptureError
 from tests.support.paths import DATA
 
 DATA = DATA / "nsys"

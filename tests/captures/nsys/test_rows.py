@@ -7,7 +7,7 @@ import pytest
 
 from harness.captures.nsys import names
 from harness.captures.nsys import read as nsys
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 from tests.support.nsys_exports import altered, rows
 
 KERNELS, COPIES = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.captures.torch.read import read
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 
 KERNEL: dict[str, Any] = {"cat": "kernel", "name": "k", "ts": 10, "dur": 2, "args": {"device": 0}}
 

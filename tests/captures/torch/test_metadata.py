@@ -9,12 +9,12 @@ from unittest.mock import patch
 
 import pytest
 
-from harness.captures.registry import KINDS
 from harness.captures.torch import metadata, tables
 from harness.captures.torch.events import TABLES
 from harness.captures.torch.read import read
-from harness.errors import CaptureError
+from harness.evidence.kinds import KINDS
 from harness.evidence.tables import SCHEMAS
+from harness.ground.errors import CaptureError
 from tests.support.paths import DATA
 
 KINETO = {"schemaVersion": 1, "with_stack": 1, "record_shapes": 1, "profile_memory": 0}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.captures.torch import launches as launching
 from harness.captures.torch.read import read
-from harness.errors import CaptureError
+from harness.ground.errors import CaptureError
 from tests.support.launches import Event, OperatorRow, operator_rows
 
 

@@ -21,8 +21,8 @@ from harness.captures.formats import json_stream
 from harness.captures.formats.json_stream import ListDecoder
 from harness.captures.torch import columns, tables
 from harness.captures.torch.read import read
-from harness.errors import CaptureError
 from harness.evidence.tables import SCHEMAS
+from harness.ground.errors import CaptureError
 from tests.support.launches import CALLS, GPU, Event, nanoseconds, operator_rows, thread
 from tests.support.paths import DATA
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.analysis.claims import judge
-from harness.errors import ManifestError
+from harness.ground.errors import ManifestError
 from harness.problem.model import Bound, Problem
 from harness.report.page import Page
 from harness.report.worklog import render

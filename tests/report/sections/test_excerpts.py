@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import zstandard
 
-from harness.errors import CaptureError, ManifestError
 from harness.evidence import capture_list
 from harness.evidence.capture_list import CaptureList, KeptCapture
+from harness.ground.errors import CaptureError, ManifestError
 from harness.problem import manifest
 from harness.problem.model import Problem
 from harness.report.page import Page

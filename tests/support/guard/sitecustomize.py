@@ -60,7 +60,9 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
 
 def _below_a_warden(line: list[str]) -> list[str]:
     """Return the argument list that a warden of the harness would run, else the list itself."""
-    script = next((at for at, word in enumerate(line) if word.endswith("/harness/warden.py")), None)
+    script = next(
+        (at for at, word in enumerate(line) if word.endswith("/harness/ground/warden.py")), None
+    )
     return line if script is None else line[script + 3 + int(line[script + 2]) :]
 
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from harness.captures.kind import Argv
+from harness.evidence.kind import Argv
 from tests.support.toy_kind.kind import EXPORT, REPORT
 
 PROGRAM = r"""#!/bin/bash

@@ -8,11 +8,12 @@ kernels and communication fill BUSY of the time, the capture says enough: their 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from harness.analysis import copies, idle_causes
+from harness.analysis import copies
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import ABSTAIN, Finding, Kind
 from harness.analysis.diagnose.timeline import allocator_churn, stream_serialised
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.idle import causes as idle_causes
 
 KIND = Kind(
     ABSTAIN, "timeline", "The GPU does not compute all the time, and the capture does not say why."

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from harness.analysis import host_calls, idle_causes
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.idle import causes as idle_causes
+from harness.analysis.idle import host_calls
 
 KIND = Kind(
     "allocator-churn",

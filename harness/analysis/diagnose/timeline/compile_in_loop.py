@@ -1,16 +1,17 @@
 """Kernels are compiled, or their code is loaded, in the middle of the run.
 
 It shows as idle time in calls that load a module or a library, in host code of the same gap, and in
-ranges that a compiler names (harness.analysis.idle_causes, COMPILE). Once at the start is warm-up;
+ranges that a compiler names (harness.analysis.idle.causes, COMPILE). Once at the start is warm-up;
 REPEATED gaps after it mean that shapes or constants change and each change compiles anew.
 """
 
 from collections.abc import Iterator
 
-from harness.analysis import host_calls, idle_causes
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.idle import causes as idle_causes
+from harness.analysis.idle import host_calls
 
 KIND = Kind(
     "compile-in-loop",

@@ -2,7 +2,7 @@
 
 It shows as idle time while the launching thread is in a range whose name says that it loads data,
 such as ``enumerate(DataLoader)#…``, or waits in the operating system for another thread or process,
-or reads a file, while no other thread launches (harness.analysis.idle_causes, DATA; the waits are
+or reads a file, while no other thread launches (harness.analysis.idle.causes, DATA; the waits are
 those that nsys traces as OS runtime calls). Without either it is host code like any other:
 host-bound.
 """
@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from harness.analysis import idle_causes
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Evidence, Finding, Kind
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.idle import causes as idle_causes
 
 KIND = Kind(
     "data-starved",

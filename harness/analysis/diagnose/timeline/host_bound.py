@@ -1,17 +1,17 @@
 """The device waits because the host computes something else before it launches.
 
 It shows as idle time while the launching thread is outside CUDA for longer than launches take
-(harness.analysis.idle_causes, HOST, LONG_NS): Python, an operator's dispatch, a tokeniser. Idle
+(harness.analysis.idle.causes, HOST, LONG_NS): Python, an operator's dispatch, a tokeniser. Idle
 time in a range of data loading is data-starved; if a blocking call emptied the queue and the host
 could otherwise run ahead, it is host-sync.
 """
 
 from collections.abc import Iterator
 
-from harness.analysis import idle_causes
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.idle import causes as idle_causes
 
 KIND = Kind(
     "host-bound",

@@ -2,16 +2,17 @@
 
 It shows as idle time that begins while the host is in a synchronising call, or in a copy that
 returns when it is done (``.item()``, ``.cpu()``, cudaStreamSynchronize), and lasts until the host
-has launched again (harness.analysis.idle_causes, SYNCHRONISE). Without the waits the host could run
+has launched again (harness.analysis.idle.causes, SYNCHRONISE). Without the waits the host could run
 ahead, so that the longer of its own work and the device's would decide: that bounds the gain.
 """
 
 from collections.abc import Iterator
 
-from harness.analysis import host_calls, idle_causes
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.idle import causes as idle_causes
+from harness.analysis.idle import host_calls
 
 KIND = Kind(
     "host-sync",

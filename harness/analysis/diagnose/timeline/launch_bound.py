@@ -1,7 +1,7 @@
 """The device waits because the host launches kernels one by one, slower than they run.
 
 It shows as idle time while the host is in launch calls, or between two calls for no longer than a
-dispatch takes (harness.analysis.idle_causes, LAUNCH), and as kernels that start within a few µs of
+dispatch takes (harness.analysis.idle.causes, LAUNCH), and as kernels that start within a few µs of
 their launch. A host that does other work between launches is host-bound; a host that was blocked
 before is a synchronisation. A chain of launches, not a few at the start of a step, makes it count.
 A CUDA graph would keep GRAPH_GAP_NS a kernel, and a launch for each wait of the host, which it
@@ -10,10 +10,11 @@ cannot hold.
 
 from collections.abc import Iterator
 
-from harness.analysis import host_calls, idle_causes
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.idle import causes as idle_causes
+from harness.analysis.idle import host_calls
 
 KIND = Kind(
     "launch-bound",

@@ -11,10 +11,11 @@ on the device: that comes first among the fixes then, and gains the whole time.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from harness.analysis import copies, idle_causes
+from harness.analysis import copies
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Finding, Kind
 from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.idle import causes as idle_causes
 
 KIND = Kind(
     "pageable-copy",

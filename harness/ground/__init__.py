@@ -1,0 +1,1 @@
+"""What every room stands on: files, processes, locks, errors, and bounds on what others made."""
