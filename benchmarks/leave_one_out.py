@@ -20,7 +20,7 @@ from typing import Protocol
 
 from harness.analysis import exam
 from harness.analysis.diagnose import kernel_thresholds, memory_thresholds, thresholds
-from harness.analysis.diagnose.families import Capture
+from harness.evidence.capture import Capture
 from harness.ground import checkout
 
 MODULES = (thresholds, kernel_thresholds, memory_thresholds)

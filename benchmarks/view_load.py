@@ -18,10 +18,10 @@ from timed import ROOT
 
 sys.path.insert(0, str(ROOT))
 
-from harness.evidence.subject import Subject
 from harness.view import document
 from tests.support import chromium
 from tests.support.programs import US, Program
+from tests.support.subjects import subject
 
 SMALL, LARGE = 100, 100_000
 MOST_LOAD, MOST_REDRAW_MS = 10, 20
@@ -45,8 +45,8 @@ def made(kernels: int, folder: Path) -> Path:
     for number in range(kernels):
         program.launch((number % 9 + 1) * 10 * US, f"kernel_{number % 40}", stream=7 + number % 4)
     file = folder / f"{kernels}.html"
-    subject = Subject(f"{kernels} kernels", {"nsys": program.tables()}, {})
-    file.write_text(document.page([subject]), encoding="utf-8")
+    made_subject = subject(f"{kernels} kernels", program.tables())
+    file.write_text(document.page([made_subject]), encoding="utf-8")
     return file
 
 

@@ -65,7 +65,8 @@ SHARED_BY_COMMANDS = {
         "output",
         "outputs",
     ),
-    *("planned", "problem_argument", "progress", "resolve", "run_options", "shown.head", "waiting"),
+    *("planned", "problem_argument", "progress", "resolve", "run_options", "waiting"),
+    *(f"shown.{name}" for name in ("counters", "head", "memory", "samples", "timeline")),
 }
 
 
@@ -119,6 +120,30 @@ def test_no_test_imports_another_test() -> None:
         if name.startswith("tests.") and not name.startswith("tests.support.")
     ]
     assert wrong == []
+
+
+def test_modules_are_imported_by_name_in_the_registry_of_kinds_alone() -> None:
+    """References carry a function to another process; no string of the house names a module."""
+    by_name = {
+        module_name(path).removeprefix("harness.")
+        for path in FILES
+        if "importlib.import_module" in called(path)
+    }
+    assert by_name == {"evidence.kinds", "ground.references"}
+    named = {
+        (module_name(path).removeprefix("harness."), text)
+        for path in FILES
+        for text in strings(path)
+        if text.partition(":")[0] in graph().keys() - {"harness"}
+    }
+    assert named == set()
+
+
+def strings(path: Path) -> Iterator[str]:
+    """Yield the string constants of a file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
 
 
 @pytest.mark.parametrize(("importer", "imported"), sorted(PERMITTED))

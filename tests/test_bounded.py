@@ -110,7 +110,7 @@ def test_time_beyond_what_a_file_may_take_is_refused_in_one_line(spend: str) -> 
 
 
 def test_a_reader_has_a_budget_of_its_own() -> None:
-    asked = "'tests.test_confined:computes', FILE, Path(tempfile.mkdtemp()), {}"
+    asked = "tests.test_confined.computes, FILE, Path(tempfile.mkdtemp()), {}"
     code, out, err = ended(
         "bounded.allow(FILE, Budget(memory=1 << 30, cpu_s=90, wall_s=60))",
         "import tests.test_confined",
@@ -175,7 +175,7 @@ def test_a_signal_before_the_first_process_heeds_it_waits() -> None:
     text = PROGRAM.format(
         work="signal.signal(signal.SIGTERM, lambda *_: print('heeded', flush=True))"
         "\n    print('waits', flush=True); time.sleep(2); return 7"
-    ).replace("try:\n", f"from harness import endings\n{late}\ntry:\n")
+    ).replace("try:\n", f"from harness.ground import endings\n{late}\ntry:\n")
     with started_as(text) as program:
         assert program.stdout
         assert program.stdout.readline() == "waits\n"

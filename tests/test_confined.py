@@ -63,8 +63,7 @@ def exits() -> None:
 def call(
     function: Any, folder: Path, arguments: dict[str, Any] | None = None, allowed: Budget = WIDE
 ) -> Any:
-    reference = f"{__name__}:{function.__name__}"
-    return confined.call(reference, FILE, folder, arguments or {}, allowed)
+    return confined.call(function, FILE, folder, arguments or {}, allowed)
 
 
 def test_a_call_returns_what_the_function_returns(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from harness import lint
 from harness.analysis.diagnose import conclude, timeline
-from harness.analysis.diagnose.families import Capture
+from harness.evidence.capture import Capture
 from harness.lint.study import Study
 from harness.problem import manifest
 from harness.problem.model import Problem

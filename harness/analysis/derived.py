@@ -1,7 +1,9 @@
-"""What can be read off one cell's capture: the measures that kinds offer, functions of its tables.
+"""What can be read off one cell's capture: the measures that kinds name, functions of its tables.
 
 Each returns a float in the unit its docstring names, or None where the capture does not hold it.
 """
+
+from collections.abc import Callable
 
 import polars as pl
 
@@ -111,3 +113,19 @@ def transient_bytes(tables: Tables) -> float | None:
     before = rows.filter(pl.col("index") < inside["index"].min())["allocated_bytes"]
     start = before[-1] if len(before) else 0
     return float(inside["allocated_bytes"].max() - start)  # type: ignore[operator]  # integers
+
+
+MEASURES: dict[str, Callable[[Tables], float | None]] = {
+    measure.__name__: measure
+    for measure in (
+        kernels_per_step,
+        gpu_busy_per_step,
+        gpu_idle_share,
+        exposed_communication,
+        collective_wait,
+        dram_bytes,
+        kernel_time,
+        thread_instructions,
+        transient_bytes,
+    )
+}

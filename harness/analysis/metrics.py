@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 from harness.analysis import statistics
 from harness.analysis.cell_tables import CellTables
+from harness.analysis.derived import MEASURES
 from harness.analysis.doubts import Doubts
 from harness.analysis.measured import Measured
 from harness.analysis.statistics import Interval
-from harness.evidence.kinds import KINDS, filling, unprofiled
+from harness.evidence.kinds import filling, unprofiled
 from harness.evidence.tables import Tables
 from harness.ground.errors import EvidenceError
 from harness.problem.model import Metric, Problem
@@ -157,7 +158,7 @@ class Metrics:
             return self._cells.fact(cell, f"{metric.fact}{ending}")
         if metric.counter:
             return self._cells.counters(cell).get(metric.counter)
-        return KINDS[metric.capture].measures[str(metric.measure)](self._cells.of(cell))
+        return MEASURES[str(metric.measure)](self._cells.of(cell))
 
 
 def _measured(

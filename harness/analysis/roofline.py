@@ -95,9 +95,10 @@ class Roofline:
 
 def of_subject(subject: Subject) -> Roofline:
     """Return the roofline of a subject's kernels; without a point if none was profiled."""
-    for kind, tables in subject.captures.items():
+    for capture in subject.captures.values():
+        tables = capture.tables
         if "counters" in tables and tables["counters"].height:
-            return of_capture(tables, subject.conditions.get(kind, {}).get("GPU", ""))
+            return of_capture(tables, capture.conditions.get("GPU", ""))
     return Roofline((), {}, {})
 
 

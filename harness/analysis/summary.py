@@ -4,7 +4,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from harness.analysis.diagnose.families import Capture
+from harness.evidence.capture import Capture
 from harness.evidence.kinds import KINDS
 from harness.evidence.tables import LARGE, Tables
 from harness.ground.errors import CaptureError
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 
 
-def document(kind: str, tables: Tables, label: str, conditions: dict[str, str]) -> Document:
-    """Return the summary of a capture of ``kind``, as plain data with full names.
+def document(capture: Capture) -> Document:
+    """Return the summary of a capture, as plain data with full names.
 
     Every kind has kind, conditions (what the capture was made on, by name) and findings (those of
     ``harness diagnose`` for this capture alone, each with its title). ``kind`` says what else:
@@ -31,23 +31,27 @@ def document(kind: str, tables: Tables, label: str, conditions: dict[str, str]) 
 
     Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured is None, as
     are findings, idle, calls and series of a timeline of more than LARGE operations.
-    Raises CaptureError that names ``label`` if a timeline holds no GPU work, ranges or calls.
+    Raises CaptureError that names the capture if a timeline holds no GPU work, ranges or calls.
     """
     return {
-        "kind": kind,
-        "conditions": conditions,
-        "findings": _findings(Capture(label, tables, conditions, kind)),
-        **by_kind(kind, tables, label),
+        "kind": capture.kind,
+        "conditions": capture.conditions,
+        "findings": _findings(capture),
+        **by_kind(capture),
     }
 
 
-def by_kind(kind: str, tables: Tables, label: str) -> Document:
+def by_kind(capture: Capture) -> Document:
     """Return the part of ``document`` that the kind decides, without a diagnosis.
 
     Raises CaptureError as ``document`` does.
     """
-    summarise = KINDS[kind].summarise
-    return summarise(tables, label) if summarise else {}
+    tables, filled = capture.tables, KINDS[capture.kind].fills
+    if "gpu_ops" in filled:
+        return _timeline(tables, capture.label, filled)
+    if "counters" in filled:
+        return counters(tables)
+    return memory_snapshot(tables) if "memory_pools" in filled else samples(tables)
 
 
 def _findings(capture: Capture) -> list[Document] | None:
@@ -60,7 +64,7 @@ def _findings(capture: Capture) -> list[Document] | None:
     return [asdict(each) for each in findings] if any(each.evidence for each in findings) else []
 
 
-def samples(tables: Tables, _label: str) -> Document:
+def samples(tables: Tables) -> Document:
     """Return the median of each metric over its settled samples of all rounds."""
     import polars as pl
 
@@ -72,19 +76,17 @@ def samples(tables: Tables, _label: str) -> Document:
     return {"samples": by_metric.to_dicts()}
 
 
-def torch_trace(tables: Tables, _label: str) -> Document:
-    """Return the timeline of a trace and its operators."""
-    from harness.analysis.timeline_summary import timeline
+def _timeline(tables: Tables, label: str, filled: tuple[str, ...]) -> Document:
+    """Return a timeline, with its operators where the kind records them.
 
-    operators = _table(tables, "operators").sort("total_ns", descending=True, nulls_last=True)
-    return timeline(tables) | {"operators": operators.to_dicts()}
-
-
-def nsys_export(tables: Tables, label: str) -> Document:
-    """Return the timeline of an export; CaptureError if it has no GPU work, ranges or calls."""
+    CaptureError where it records none, and there is no GPU work, no range and no call.
+    """
     from harness.analysis.timeline_summary import timeline
 
     found = timeline(tables)
+    if "operators" in filled:
+        operators = _table(tables, "operators").sort("total_ns", descending=True, nulls_last=True)
+        return found | {"operators": operators.to_dicts()}
     if found["gpu"]["span_ns"] is None and not found["ranges"] and not found["calls"]:
         raise CaptureError(
             "no GPU work, no ranges and no CUDA calls in it",
@@ -101,7 +103,7 @@ def _table(tables: Tables, name: str) -> "pl.DataFrame":
     return tables[name] if name in tables else empty(name)
 
 
-def counters(tables: Tables, _label: str) -> Document:
+def counters(tables: Tables) -> Document:
     """Return every launch with all its metrics, launches by kernel, and each metric's unit."""
     import polars as pl
 
@@ -128,7 +130,7 @@ def counters(tables: Tables, _label: str) -> Document:
     }
 
 
-def memory_snapshot(tables: Tables, _label: str) -> Document:
+def memory_snapshot(tables: Tables) -> Document:
     """Return pools, live blocks, peaks, phases, marks, sites and what the snapshot lacks."""
     from harness.analysis import memory
     from harness.evidence.tables import SCHEMAS

@@ -16,6 +16,12 @@ def declared_ranges(counts: Counts, tables: Tables, path: Path) -> None:
         same(path, f"ranges named {name!r}", declared, read)
 
 
+def gpu_work(tables: Tables, path: Path) -> None:
+    """Raise CaptureError if nothing ran on a GPU."""
+    if tables["gpu_ops"].is_empty():
+        raise CaptureError("holds no GPU work although steps ran", where=path)
+
+
 def same(path: Path, what: str, recorded: int, read: int) -> None:
     """Raise CaptureError if the number read differs from the number recorded."""
     if recorded != read:

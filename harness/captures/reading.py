@@ -5,16 +5,16 @@ own and leaves its tables as Arrow files, which this process maps.
 """
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from harness.evidence import measurable, section
-from harness.evidence.kind import Kind, Lazy
-from harness.evidence.section import Section
+from harness.evidence.capture import Part
+from harness.evidence.kind import Kind
 from harness.evidence.tables import SCHEMAS, Tables, empty, frame
-from harness.ground import confined
+from harness.ground import confined, references
 from harness.ground.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 Extent = Literal["whole", "totals", "section"]
 """How much of a long timeline is read: all; all but what links host calls to the operations that
 they launched, which is half of it; or as many events as can be joined, in the middle."""
-
-_READING = ("read", "read_brief", "section", "read_section", "conditions")
-"""The fields of a kind that read its captures."""
 
 _LONGEST_TEXT = 1 << 17
 """Bytes of one text: a kernel's name has up to 16 KB, an NVTX range of a server somewhat more."""
@@ -39,48 +36,39 @@ _NAMED, _NO_NAME = ("gpu_ops", "api_calls"), "[no name]"
 
 
 @dataclass(frozen=True)
-class Capture:
-    """A capture's contents: the evidence tables that it fills, and its recording's conditions."""
+class Contents:
+    """What a capture holds: the evidence tables that it fills, and its recording's conditions."""
 
     tables: Tables
     conditions: dict[str, str]
 
 
-def read(kind: Kind, plain: Path, extent: Extent = "whole", *, conditions: bool = True) -> Capture:
+def read(kind: Kind, plain: Path, extent: Extent = "whole", *, conditions: bool = True) -> Contents:
     """Return the contents of the capture that lies unpacked at ``plain``.
 
     Without ``conditions`` it is not asked for them.
     Raises CaptureError if it is damaged or spends its budget.
     """
-    if kind.read is None:
-        raise CaptureError(f"{kind.title}: in no file")
     with tempfile.TemporaryDirectory(prefix="harness-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         arguments = {
             "folder": name,
             "plain": str(plain.resolve()),
-            "functions": {name: known.reference for name, known in _functions(kind).items()},
+            "kind": references.to(type(kind)),
             "extent": extent,
             "conditions": conditions,
         }
-        found = confined.call(f"{__name__}:leave", plain, folder, arguments, confined.budget(plain))
+        found = confined.call(leave, plain, folder, arguments, confined.budget(plain))
         tables = left(folder, found["tables"])
-    return Capture(tables, found["conditions"])
-
-
-def _functions(kind: Kind) -> dict[str, Lazy[..., Any]]:
-    """Return what reads captures of a kind, by the name of the kind's field."""
-    known = {name: getattr(kind, name) for name in _READING}
-    return {name: function for name, function in known.items() if function}
+    return Contents(tables, found["conditions"])
 
 
 def leave(
-    folder: str, plain: str, functions: Mapping[str, str], extent: Extent, *, conditions: bool
+    folder: str, plain: str, kind: str, extent: Extent, *, conditions: bool
 ) -> dict[str, object]:
     """Leave the tables of the capture at ``plain`` in ``folder``; return names, and conditions."""
-    path = Path(plain)
-    known = {name: Lazy[..., Any](reference) for name, reference in functions.items()}
-    tables, part = _read(known, path, extent)
+    path, reader = Path(plain), references.resolve(kind)()
+    tables, part = _read(reader, path, extent)
     _check_devices(tables)
     for name in tables:
         table = _with_names(name, tables[name])
@@ -93,22 +81,18 @@ def leave(
             _file(Path(folder), name), record_batch_size=max(1, table.height)
         )
     all_tables = {name: tables.get(name, empty(name)) for name in SCHEMAS}
-    asked = conditions and "conditions" in known
-    told: dict[str, str] = known["conditions"](path, all_tables) if asked else {}
+    told: dict[str, str] = reader.conditions(path, all_tables) if conditions else {}
     if part:
         told |= {section.PART: str(part)}
     return {"tables": list(tables), "conditions": told}
 
 
-def _read(
-    known: Mapping[str, Lazy[..., Any]], path: Path, extent: Extent
-) -> tuple[Tables, Section | None]:
+def _read(kind: Kind, path: Path, extent: Extent) -> tuple[Tables, Part | None]:
     """Return the tables of a capture, and the part that they are of if they are not of all."""
     if extent != "section":
-        brief = extent == "totals" and "read_brief" in known
-        return known["read_brief" if brief else "read"](path), None
-    part: Section | None = known["section"](path) if "section" in known else None
-    tables = known["read_section"](path, part) if part else known["read"](path)
+        return (kind.read_brief(path) if extent == "totals" else kind.read(path)), None
+    part = kind.section(path)
+    tables = kind.read_section(path, part) if part else kind.read(path)
     if part is None and (part := section.of(tables)):
         tables = section.cut(tables, part)
     if part and not part.events:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from harness.analysis.diagnose.families import Capture
+    from harness.evidence.capture import Capture
 
 
 def audit(
@@ -39,12 +39,11 @@ def audit(
 
 def _captures(subjects: list[str]) -> "list[Capture]":
     """Return the captures of all subjects; a whole run or report is no one program's."""
-    from harness.analysis.diagnose.families import Capture
     from harness.cli.opening import section_of
     from harness.evidence.subject import CaptureFiles, Folder
     from harness.ground.errors import UsageError
 
-    captures = []
+    captures: list[Capture] = []
     for subject in subjects:
         opened = section_of(subject)
         if isinstance(opened, Folder):
@@ -54,8 +53,5 @@ def _captures(subjects: list[str]) -> "list[Capture]":
                 remedy="name one of its cells: FOLDER:CASE.VARIANT",
             )
         one = opened.subject() if isinstance(opened, CaptureFiles) else opened
-        captures += [
-            Capture(one.label, tables, one.conditions.get(kind, {}), kind)
-            for kind, tables in one.captures.items()
-        ]
+        captures += one.captures.values()
     return captures

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from harness.analysis.diagnose.families import Capture
     from harness.analysis.diagnose.finding import Diagnosis
     from harness.evidence.subject import Folder, Subject
 
@@ -43,7 +42,7 @@ def diagnose(
         _cells(folders[0], json=json)
         return
     files = [file for each in opened if not isinstance(each, Folder) for file in _files(each)]
-    diagnosis = conclude.diagnose([part for file in files for part in _captures(file)])
+    diagnosis = conclude.diagnose([each for file in files for each in file.captures.values()])
     if json:
         output.as_json(as_json(diagnosis))
         return
@@ -64,15 +63,6 @@ def _files(opened: Any) -> "tuple[Subject, ...]":
     return opened.files
 
 
-def _captures(subject: "Subject") -> "list[Capture]":
-    from harness.analysis.diagnose.families import Capture
-
-    return [
-        Capture(subject.label, tables, subject.conditions.get(kind, {}), kind)
-        for kind, tables in subject.captures.items()
-    ]
-
-
 def _cells(folder: "Folder", *, json: bool) -> None:
     """Diagnose each finished cell of a run or a report: each is a program of its own."""
     from harness.analysis.diagnose import conclude
@@ -82,7 +72,7 @@ def _cells(folder: "Folder", *, json: bool) -> None:
     documents = []
     for case, variant in folder.cells:
         subject = folder.subject(case, variant)
-        diagnosis = conclude.diagnose(_captures(subject))
+        diagnosis = conclude.diagnose(list(subject.captures.values()))
         if json:
             documents.append({"label": subject.label, **as_json(diagnosis)})
             continue

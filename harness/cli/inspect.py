@@ -39,9 +39,9 @@ def inspect(
     files = subject.files if isinstance(subject, CaptureFiles) else (subject,)
     refused = subject.refused if isinstance(subject, CaptureFiles) else ()
     documents = [
-        (each.label, summary.document(kind, tables, each.label, each.conditions.get(kind, {})))
+        (each.label, summary.document(capture))
         for each in files
-        for kind, tables in each.captures.items()
+        for capture in each.captures.values()
     ]
     if json:
         several = [{"label": label, **document} for label, document in documents]
@@ -59,16 +59,23 @@ def inspect(
 
 def _show(document: dict[str, Any], label: str, *, full_names: bool) -> None:
     from harness.analysis.kernels import short_names
-    from harness.cli.shown import head
+    from harness.cli.shown import counters, head, memory, samples, timeline
     from harness.evidence.kinds import KINDS
 
-    kind = KINDS[document["kind"]]
+    filled = KINDS[document["kind"]].fills
     names = [kernel["name"] for kernel in document.get("kernels", [])]
     width = shutil.get_terminal_size((100, 24)).columns
-    shown = {} if full_names else short_names(names, max(100, width) - kind.beside_names)
+    beside = counters.BESIDE_NAMES if "counters" in filled else timeline.BESIDE_NAMES
+    shown = {} if full_names else short_names(names, max(100, width) - beside)
     head.show(document, label, width)
-    if kind.show:
-        kind.show(document, shown)
+    if "gpu_ops" in filled:
+        timeline.show(document, shown)
+    elif "counters" in filled:
+        counters.show(document, shown)
+    elif "memory_pools" in filled:
+        memory.show(document, shown)
+    else:
+        samples.show(document, shown)
 
 
 def _cells(folder: "Folder", *, json: bool) -> None:

@@ -14,7 +14,7 @@ def section_of(text: str) -> Subject | CaptureFiles | Folder:
     opened = door.opened(text, "section")
     files = opened.files if isinstance(opened, CaptureFiles) else (opened,)
     for file in files:
-        for known in file.conditions.values() if isinstance(file, Subject) else ():
-            if PART in known:
-                output.say(f"note: {file.label}: {PART}: {known[PART]}", to_stderr=True)
+        for capture in file.captures.values() if isinstance(file, Subject) else ():
+            if part := capture.conditions.get(PART):
+                output.say(f"note: {file.label}: {PART}: {part}", to_stderr=True)
     return opened

@@ -106,7 +106,7 @@ def _declared(subject: Subject, kind: Kind, step: str | None) -> Mapping[str, in
 
     if step is None or "ranges" not in kind.fills:
         return {}
-    ranges = subject.captures[kind.name]["ranges"]
+    ranges = subject.captures[kind.name].tables["ranges"]
     count = ranges.filter(pl.col("name").cast(pl.String) == step).height
     if not count:
         known = list(dict.fromkeys(ranges["name"].cast(pl.String).to_list()))
@@ -118,9 +118,9 @@ def _declared(subject: Subject, kind: Kind, step: str | None) -> Mapping[str, in
 def _target(sources: Sequence[Path], subjects: Sequence[Subject], into: Run | None) -> Target:
     """Return the target that the captures name, and the run's; UsageError if they differ."""
     targets = {
-        str(source): _named(conditions)
+        str(source): _named(capture.conditions)
         for source, subject in zip(sources, subjects, strict=True)
-        for conditions in subject.conditions.values()
+        for capture in subject.captures.values()
     }
     if into:
         targets[str(into.folder)] = into.provenance.target

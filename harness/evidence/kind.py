@@ -1,40 +1,19 @@
-"""A kind of capture, as data: one object names all that the harness knows of a profiler.
+"""What a kind of capture is: how it is recorded, read and checked, and what it fills.
 
-Functions are named as "module:function" and imported at their first call. So every room may import
-a kind: it learns names from it, and loads no reader, no analysis and no library of tables.
+Each kind derives from :class:`Kind` in ``harness/captures/<kind>/kind.py``, where methods import
+what they need when they are called. So every room may ask a kind for its names, and loads no
+reader and no library of tables.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-from harness.ground.references import resolve
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from harness.evidence.section import Section
-
-P = ParamSpec("P")
-R_co = TypeVar("R_co", covariant=True)
+from harness.evidence.capture import Part, Tables
+from harness.ground.errors import CaptureError
 
 Argv = list[str]
-Tables = dict[str, "pl.DataFrame"]
-"""Evidence tables by name, as in harness.evidence.tables."""
-
-
-@dataclass(frozen=True)
-class Lazy(Generic[P, R_co]):
-    """A function by its "module:function"; calling it imports the module."""
-
-    reference: str
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        """Load the function, call it and return its result."""
-        result: R_co = resolve(self.reference)(*args, **kwargs)
-        return result
 
 
 @dataclass(frozen=True)
@@ -52,7 +31,7 @@ class Format:
     plain_name: str = "capture"
     vague: bool = False
     unpacks_itself: bool = False
-    export: Lazy[[Path, Path, Path], Path] | None = None
+    export: Callable[[Path, Path, Path], Path] | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +46,7 @@ class Kept:
     name: str
     rank: int
     compressed: bool = False
-    redact: Lazy[[Path, Path], None] | None = None
+    redact: Callable[[Path, Path], None] | None = None
     opens: tuple[tuple[str, str], ...] = ()
 
 
@@ -82,37 +61,21 @@ class Counts:
     counted: Mapping[str, int]
 
 
-@dataclass(frozen=True)
 class Kind:
-    """One kind of capture; a field at its default means that the kind has none of it.
+    """One kind of capture. What it leaves as it is here, it has none of.
 
-    Recording: ``wrap(argv, out, flags)`` returns the command that runs the workload under the
-    profiler ``tool`` and ``after(out)`` the commands that turn its report into files that need no
-    profiler; ``leaves`` are the files that must exist then, and ``counted(log)`` returns what the
-    profiler says that it recorded. ``hook`` is the "module:class" of the probe that records in the
-    workload's process, and ``samples`` is what it samples of a step. ``reads_counters``: needs the
-    driver's permission for hardware counters. ``export_check(program)`` returns whether the
-    installed program can export, and the remedy, empty if it can. ``unprofiled``: nothing watches
-    the workload, so its times are the times; planned first, repeated in rounds, and judged by what
-    the GPU monitor saw.
-
-    Reading: ``read(path)`` turns ``artifact`` into the tables it ``fills``; ``read_brief(path)``
-    leaves out of a large capture what only joins rows of several tables. ``section(path)`` finds
-    the part of a long timeline that ``read_section(path, part)`` reads in place of all; without
-    them, all is read and the part taken of it. ``keep(tables)`` leaves
-    out what no page and no finding reads: a run's evidence holds the rest, and two captures are
-    compared by it. ``check(counts, tables, path)`` raises CaptureError if a capture does not hold
-    what it has to. ``conditions(path, tables)`` returns what a capture says of GPU, driver and
-    profiler.
-
-    Analysis: ``measures`` by name; ``compared_by`` is the table by which two captures are compared.
     ``cost`` ranks kinds by how much a recording slows the workload: where several kinds fill a
-    table, the cheapest is read.
+    table, the cheapest is read. ``unprofiled``: nothing watches the workload, so its times are the
+    times; planned first, repeated in rounds, and judged by what the GPU monitor saw.
 
-    Inspecting one file: ``summarise(tables, label)`` returns plain data, ``show(document, names)``
-    prints it with shortened kernel names, which get the terminal's width less ``beside_names``.
+    Recording: ``hook`` names what the probe does in the workload's process
+    (``harness.probe.hooks``), and ``samples`` what it samples of a step. ``tool`` is the profiler's
+    program; ``reads_counters``: it needs the driver's permission for hardware counters.
+    ``leaves`` are the files that must exist after a recording.
 
-    Publishing: ``kept`` artifacts.
+    Reading: the ``artifact`` is turned into the tables that the kind ``fills``. ``measures`` are
+    the names of what can be read off one capture (``harness.analysis.derived``), and two captures
+    are compared by the table ``compared_by``. A report keeps ``kept``.
     """
 
     name: str
@@ -121,46 +84,57 @@ class Kind:
     unprofiled: bool = False
     formats: tuple[Format, ...] = ()
 
-    hook: str = "harness.probe.hooks.hook:Hook"
+    hook: str = "range"
     samples: tuple[str, ...] = ("latency",)
     tool: str | None = None
     reads_counters: bool = False
-    export_check: Lazy[[str], tuple[str, str]] | None = None
     leaves: tuple[str, ...] = ()
-    wrap: Lazy[[Argv, Path, tuple[str, ...]], Argv] = Lazy("harness.evidence.kind:unwrapped")
-    after: Lazy[[Path], list[Argv]] = Lazy("harness.evidence.kind:no_exports")
-    counted: Lazy[[str], dict[str, int]] = Lazy("harness.evidence.kind:no_counts")
 
     artifact: str | None = None
-    read: Lazy[[Path], Tables] | None = None
-    read_brief: Lazy[[Path], Tables] | None = None
-    section: "Lazy[[Path], Section | None] | None" = None
-    read_section: "Lazy[[Path, Section], Tables] | None" = None
-    keep: Lazy[[Tables], Tables] | None = None
     fills: tuple[str, ...] = ()
-    check: Lazy[[Counts, Tables, Path], None] | None = None
-    conditions: Lazy[[Path, Tables], dict[str, str]] | None = None
-
-    measures: Mapping[str, Lazy[[Tables], float | None]] = field(default_factory=dict)
+    measures: tuple[str, ...] = ()
     compared_by: str | None = None
-
-    summarise: Lazy[[Tables, str], dict[str, Any]] | None = None
-    show: Lazy[[dict[str, Any], dict[str, str]], None] | None = None
-    beside_names: int = 67
-
     kept: tuple[Kept, ...] = ()
 
+    def export_check(self, program: str) -> tuple[str, str]:  # noqa: ARG002
+        """Return whether the installed program can export, and the remedy, empty if it can."""
+        return "nothing to export", ""
 
-def unwrapped(argv: Argv, _out: Path, _flags: tuple[str, ...]) -> Argv:
-    """Return the workload's own command: nothing is started around it."""
-    return argv
+    def wrap(self, argv: Argv, out: Path, flags: tuple[str, ...]) -> Argv:  # noqa: ARG002
+        """Return the command that runs the workload ``argv`` under the profiler."""
+        return argv
 
+    def after(self, out: Path) -> list[Argv]:  # noqa: ARG002
+        """Return the commands that turn the profiler's report into files that need no profiler."""
+        return []
 
-def no_exports(_out: Path) -> list[Argv]:
-    """Return no commands: the reader takes the artifact that the tool wrote."""
-    return []
+    def counted(self, log: str) -> dict[str, int]:  # noqa: ARG002
+        """Return what the profiler says in its log that it recorded."""
+        return {}
 
+    def read(self, path: Path) -> Tables:
+        """Return the tables of the artifact at ``path``; CaptureError if it is damaged."""
+        raise CaptureError(f"{self.title}: in no file", where=path)
 
-def no_counts(_log: str) -> dict[str, int]:
-    """Return no counts: the log says nothing of what was recorded."""
-    return {}
+    def read_brief(self, path: Path) -> Tables:
+        """Return the tables, of a large capture without what only joins rows of several tables."""
+        return self.read(path)
+
+    def section(self, path: Path) -> Part | None:  # noqa: ARG002
+        """Return the part of a long timeline to read, None where all is read before it is cut."""
+        return None
+
+    def read_section(self, path: Path, part: Part) -> Tables:
+        """Return the tables of the part that :meth:`section` found."""
+        raise NotImplementedError
+
+    def keep(self, tables: Tables) -> Tables:
+        """Return the tables without what no page and no finding reads, as evidence holds them."""
+        return tables
+
+    def check(self, counts: Counts, tables: Tables, path: Path) -> None:
+        """Raise CaptureError if a capture does not hold what it has to."""
+
+    def conditions(self, path: Path, tables: Tables) -> dict[str, str]:  # noqa: ARG002
+        """Return what a capture says of GPU, driver and profiler."""
+        return {}

@@ -1,21 +1,36 @@
 """The kinds of capture: one line each. A new kind is its folder and a line here.
 
-Every room may import this file: it and the files it loads (``captures/kind.py`` and
-``captures/<kind>/kind.py``) hold names and data. What reads, analyses or prints a capture is
-imported when it is called.
+Modules are named, not imported, as kinds are right of the evidence and every room asks this file:
+the one registry of the house that is not made of imports.
 """
 
-from harness.evidence.kind import Kind
-from harness.ground.references import resolve
+import importlib
+from typing import Protocol
 
-_KINDS: tuple[Kind, ...] = (
-    resolve("harness.captures.timing.kind:KIND"),
-    resolve("harness.captures.torch.kind:KIND"),
-    resolve("harness.captures.nsys.kind:KIND"),
-    resolve("harness.captures.ncu.kind:KIND"),
-    resolve("harness.captures.memory.kind:KIND"),
-)
-KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
+from harness.evidence.kind import Kind
+
+
+class KindModule(Protocol):
+    """A file ``harness/captures/<kind>/kind.py``."""
+
+    KIND: Kind
+
+
+def _kind(name: str) -> Kind:
+    module: KindModule = importlib.import_module(f"harness.captures.{name}.kind")
+    return module.KIND
+
+
+KINDS: dict[str, Kind] = {
+    name: _kind(name)
+    for name in (
+        "timing",
+        "torch",
+        "nsys",
+        "ncu",
+        "memory",
+    )
+}
 """Name to kind, in the order in which tables list them."""
 
 

@@ -63,7 +63,7 @@ def read(
         source = str(folder.resolve())
         arguments = {"folder": scratch, "source": source, "tables": tables, "version": version}
         budget = confined.budget(largest)
-        confined.call(f"{__name__}:leave", folder, Path(scratch), arguments, budget)
+        confined.call(leave, folder, Path(scratch), arguments, budget)
         return {name: pl.read_ipc(Path(scratch) / name) for name in tables}
 
 

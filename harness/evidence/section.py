@@ -5,8 +5,9 @@ is done for as many events as MOST, in the middle, where a program is past its f
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from harness.evidence.capture import Part
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,35 +22,12 @@ TIMED = ("gpu_ops", "api_calls", "waits", "ranges")
 
 _PARTS = 4096
 """The parts of a stretch whose events are counted at once."""
-_NS_OF_S = 1e9
 
 Counted = Callable[[int, int, int], Mapping[int, int]]
 """From the start of a stretch, its end and a part's length, in ns, to the events in each part."""
 
 
-@dataclass(frozen=True)
-class Section:
-    """The stretch from ``start_ns`` to ``end_ns``; it holds ``events`` of ``of``.
-
-    ``first_ns``: when the first event of all began.
-    """
-
-    start_ns: int
-    end_ns: int
-    events: int
-    of: int
-    first_ns: int
-
-    def __str__(self) -> str:
-        """Return a phrase for people: events, their number, and the times."""
-        begun, ended = ((at - self.first_ns) / _NS_OF_S for at in (self.start_ns, self.end_ns))
-        return (
-            f"{self.events:,} of {self.of:,} events, those in the middle:"
-            f" from {begun:,.3f} s to {ended:,.3f} s"
-        )
-
-
-def middle(count: int, first_ns: int, last_ns: int, counted: Counted) -> Section | None:
+def middle(count: int, first_ns: int, last_ns: int, counted: Counted) -> Part | None:
     """Return the middle of ``count`` events that begin between two times, None if it is all.
 
     Where so many begin at one time that none of them can be left out, the section is empty; so it
@@ -58,7 +36,7 @@ def middle(count: int, first_ns: int, last_ns: int, counted: Counted) -> Section
     if count <= MOST:
         return None
     start, end, skipped = first_ns, last_ns + 1, 0
-    nothing = Section(start, start, 0, count, first_ns)
+    nothing = Part(start, start, 0, count, first_ns)
     while True:
         width = max(1, -(-(end - start) // _PARTS))
         sizes = sorted(counted(start, end, width).items())
@@ -78,10 +56,10 @@ def middle(count: int, first_ns: int, last_ns: int, counted: Counted) -> Section
     if not held:
         return nothing
     until = min(start + (last + 1) * width, end)  # the last part may reach beyond
-    return Section(start + part * width, until, held, count, first_ns)
+    return Part(start + part * width, until, held, count, first_ns)
 
 
-def of(tables: "dict[str, pl.DataFrame]") -> Section | None:
+def of(tables: "dict[str, pl.DataFrame]") -> Part | None:
     """Return the middle of a timeline's tables, None if it is all of them."""
     import polars as pl
 
@@ -98,7 +76,7 @@ def of(tables: "dict[str, pl.DataFrame]") -> Section | None:
     return middle(starts.len(), first, last, counted)
 
 
-def cut(tables: "dict[str, pl.DataFrame]", section: Section) -> "dict[str, pl.DataFrame]":
+def cut(tables: "dict[str, pl.DataFrame]", section: Part) -> "dict[str, pl.DataFrame]":
     """Return the tables of a section: its events, and of ranges those that end in it, too."""
     kept = {name: _cut(name, tables[name], section) for name in TIMED if name in tables}
     if "origins" in tables:
@@ -107,7 +85,7 @@ def cut(tables: "dict[str, pl.DataFrame]", section: Section) -> "dict[str, pl.Da
     return tables | kept
 
 
-def _cut(name: str, rows: "pl.DataFrame", section: Section) -> "pl.DataFrame":
+def _cut(name: str, rows: "pl.DataFrame", section: Part) -> "pl.DataFrame":
     import polars as pl
 
     begin = pl.col("start_ns")

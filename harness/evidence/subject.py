@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from harness.evidence.capture import Capture
 from harness.evidence.kinds import by_cost
 from harness.evidence.tables import Tables
 from harness.ground.errors import HarnessError, UsageError
@@ -17,14 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Subject:
-    """One cell or capture file: its tables and what it was made on, both by capture kind.
+    """One cell or capture file: its captures by their kinds' names.
 
     ``run`` is the id of the run that a cell is from: two cells of one run ran beside each other.
     """
 
     label: str
-    captures: dict[str, Tables]
-    conditions: dict[str, dict[str, str]]
+    captures: dict[str, Capture]
     run: str = ""
 
 
@@ -43,7 +43,8 @@ class CaptureFiles:
         """
         for error in self.refused:
             raise error
-        kinds = Counter(kind for file in self.files for kind in file.captures)
+        captures = [capture for file in self.files for capture in file.captures.values()]
+        kinds = Counter(capture.kind for capture in captures)
         for kind, count in kinds.items():
             if count > 1:
                 raise UsageError(
@@ -51,11 +52,7 @@ class CaptureFiles:
                     where=self.label,
                     remedy="name one of its files",
                 )
-        return Subject(
-            self.label,
-            {kind: tables for file in self.files for kind, tables in file.captures.items()},
-            {kind: known for file in self.files for kind, known in file.conditions.items()},
-        )
+        return Subject(self.label, {capture.kind: capture for capture in captures})
 
 
 @dataclass(frozen=True)
@@ -104,20 +101,19 @@ class Folder:
             raise UsageError(
                 f"no finished cell of {case}.{variant}", where=self.label, remedy=f"it has: {cells}"
             )
-        captures: dict[str, Tables] = {}
-        conditions: dict[str, dict[str, str]] = {}
+        label = f"{self.label}:{case}.{variant}"
+        captures = {}
         for kind in by_cost():
             names = rows.filter(pl.col("capture") == kind.name).sort("round")["cell"].to_list()
             names = names if kind.unprofiled else names[:1]
             if names:
-                captures[kind.name] = {
+                tables = {
                     # What is of the whole run, as its ceilings are, names no cell.
                     name: table.filter(pl.col("cell").is_in([*names, ""]))
                     for name, table in self.tables.items()
                 }
-                conditions[kind.name] = self._conditions(names)
-        label = f"{self.label}:{case}.{variant}"
-        return Subject(label, captures, conditions, run=self.origin.run.id)
+                captures[kind.name] = Capture(label, tables, self._conditions(names), kind.name)
+        return Subject(label, captures, run=self.origin.run.id)
 
     def _conditions(self, names: list[str]) -> dict[str, str]:
         target = self.origin.run.target

@@ -6,8 +6,9 @@ measured is null, never zero. Readers return tables without the ``cell`` column;
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+from harness.evidence.capture import Tables as Tables
 from harness.ground.errors import EvidenceError
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ FREED_POOL = "freed before the snapshot"
 
 LARGE = 200_000
 """GPU operations of one capture above which ``harness inspect`` leaves out what joins tables."""
-
-Tables: TypeAlias = "dict[str, pl.DataFrame]"
-"""Table name to rows, as a reader returns them and as evidence is stored."""
 
 SCHEMAS: Mapping[str, Mapping[str, str]] = {
     # One row an executed cell: which variant, case and capture the other tables' `cell` stands for.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from harness.captures import reading, sniff
 from harness.captures.reading import Extent
 from harness.evidence import tables as evidence
+from harness.evidence.capture import Capture
 from harness.evidence.kinds import KINDS
 from harness.evidence.subject import CaptureFiles, Folder, Subject
 from harness.ground import bounded, confined
@@ -175,7 +176,7 @@ def capture(path: Path, known: sniff.Recognised | None = None, extent: Extent = 
         except CaptureError as error:  # of an unpacked copy: name the user's file
             raise CaptureError(error.what, where=path, remedy=error.remedy) from error
     tables = {name: found.tables.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
-    return Subject(str(path), {kind.name: tables}, {kind.name: found.conditions})
+    return Subject(str(path), {kind.name: Capture(str(path), tables, found.conditions, kind.name)})
 
 
 def _check(path: Path) -> None:

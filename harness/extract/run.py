@@ -137,12 +137,12 @@ def _cell(path: Path, record: CellRecord) -> Tables:
         raise CaptureError(f"this harness reads no capture {record.capture!r}", where=path)
     for name in _to_verify(kind, path):
         run_folder.verified(path, record, name)
-    if kind.read and kind.artifact:
+    if kind.artifact:
         bounded.allow(path / kind.artifact)
         read = reading.read(kind, path / kind.artifact, conditions=False).tables
-        if kind.check and record.imported is None:  # nobody else counted what it holds
+        if record.imported is None:  # nobody else counted what it holds
             kind.check(Counts(workload.declared, record.counted), read, path / kind.artifact)
-        tables |= kind.keep(read) if kind.keep else read
+        tables |= kind.keep(read)
     return tables
 
 

@@ -6,9 +6,8 @@ own, whose memory and CPU time the kernel limits, and which is killed when it is
 
 The processes are forked by a server (:mod:`harness.ground.confined_server`), as a fresh Python
 takes a fifth of a second of CPU time to import polars. To fork a process whose threads are at work
-can hang: they may hold locks, which nobody opens in the copy. So the server itself never computes;
-it is forked from this process only while nothing here has computed either, and started anew
-otherwise.
+can hang: they may hold locks, which nobody opens in the copy. So the server never computes. It is
+started anew, but where :func:`fork_server_here` says that nothing has computed here either.
 
 Memory is limited as data (RLIMIT_DATA): what a process may write to, alone. The address space
 (RLIMIT_AS) also counts files that are mapped, and 64 MB that each thread reserves.
@@ -21,12 +20,13 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from harness.ground import confined_server, errors, process
+from harness.ground import confined_server, errors, process, references
 from harness.ground.errors import CaptureError, HarnessError, ToolError, UsageError
 
 if TYPE_CHECKING:
@@ -57,9 +57,6 @@ _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5")
 
 NO_MEMORY = b"memory allocation of "
 """What Rust says before it aborts; a stack trace may follow."""
-
-# Threads of a polars that was imported and not used; all they do is wait.
-_IDLE = {"jemalloc_bg_thd", "polars-ooc-clea"}
 
 
 @dataclass(frozen=True)
@@ -101,9 +98,13 @@ def _size(path: Path) -> tuple[int, bool]:
 
 
 def call(
-    reference: str, path: Path, folder: Path, arguments: Mapping[str, Any], allowed: Budget
+    function: Callable[..., Any],
+    path: Path,
+    folder: Path,
+    arguments: Mapping[str, Any],
+    allowed: Budget,
 ) -> Any:
-    """Return the value of the function "module:function", called with ``arguments`` as keywords.
+    """Return the value of ``function``, at the top of its module, for keywords ``arguments``.
 
     Arguments and result are JSON; files go through ``folder``, an empty one, which holds whatever
     the call leaves. Raises the HarnessError that the function raised, and CaptureError, which names
@@ -111,7 +112,7 @@ def call(
     starts these processes is killed.
     """
     request = {
-        "reference": reference,
+        "reference": references.to(function),
         "arguments": dict(arguments),
         "folder": str(folder.resolve()),
         "memory_bytes": allowed.memory,
@@ -168,13 +169,11 @@ class _Server:
         self._pid: int | None = None
         self._requests: IO[str]
         self._replies: IO[str]
-        import polars  # noqa: F401 - so that every process that is forked has it
-
-        if _nothing_computes():
+        if _forks:
             self._fork()
         else:
             self._spawned = process.guardian(
-                [sys.executable, "-m", "harness.ground.confined_server"],
+                [sys.executable, "-m", confined_server.__name__],
                 cwd=Path(__file__).parents[2],
                 env=process.environment({}),
             )
@@ -182,9 +181,13 @@ class _Server:
             self._requests, self._replies = self._spawned.stdin, self._spawned.stdout
 
     def _fork(self) -> None:
+        import polars  # noqa: F401 - so that every process that is forked has it
+
         requests, self_requests = os.pipe()
         self_replies, replies = os.pipe()
-        self._pid = os.fork()
+        with warnings.catch_warnings():
+            confined_server.ignore_waiting_threads()
+            self._pid = os.fork()
         if self._pid == 0:
             confined_server.become(requests, replies)
         os.close(requests)
@@ -212,8 +215,18 @@ class _Server:
             os.waitpid(self._pid, 0)
 
 
+_forks = False
 _lock = threading.Lock()
 _server: tuple[int, _Server] | None = None
+
+
+def fork_server_here() -> None:
+    """Let the server be forked from this process, in which nothing computes before its first call.
+
+    So it is in a bounded copy: whatever it computes with was read by a call.
+    """
+    global _forks
+    _forks = True
 
 
 def _ask(request: dict[str, Any]) -> dict[str, Any]:
@@ -238,14 +251,3 @@ def _end() -> None:
     if _server is not None and _server[0] == os.getpid():
         _server[1].end()
     _server = None
-
-
-def _nothing_computes() -> bool:
-    """Whether every other thread of this process is known to wait for ever (Linux)."""
-    try:
-        tasks = [
-            task for task in Path("/proc/self/task").iterdir() if int(task.name) != os.getpid()
-        ]
-        return {(task / "comm").read_text().strip() for task in tasks} <= _IDLE
-    except OSError:
-        return False

@@ -14,6 +14,7 @@ import select
 import signal
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -44,8 +45,14 @@ def become(requests: int, replies: int) -> NoReturn:
         os._exit(0)
 
 
+def ignore_waiting_threads() -> None:
+    """Let Python 3.12 fork in silence: where nothing computes, polars' threads only wait."""
+    warnings.filterwarnings("ignore", category=DeprecationWarning, message=".*fork.*")
+
+
 def serve() -> None:
     """Answer requests until stdin ends."""
+    ignore_waiting_threads()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with os.fdopen(0, "rb", buffering=0, closefd=False) as requests:
         while line := requests.readline():

@@ -86,7 +86,7 @@ def _release(tool: Tool) -> tuple[int, int]:
 
 def _export(kind: Kind, tool: Tool | None, target: Target) -> Iterator[Check]:
     """Yield whether the profiler's own export works, if the kind needs one."""
-    if kind.export_check is None:
+    if not any(each.export for each in kind.formats):
         return
     name = f"{kind.tool} export"
     if target.gpu is None or tool is None:

@@ -1,7 +1,6 @@
 """The cell as its workload sees it: what to run, and where to leave what came of it."""
 
 import contextlib
-import importlib
 import json
 import os
 import time
@@ -12,9 +11,10 @@ from typing import Any
 import torch
 
 from harness.probe import by_hand, profiler_range, timed_events
-from harness.probe.gpu_lock import Turn
+from harness.probe.hooks import HOOKS
 from harness.probe.names import INPUT, RECORD, WAITING
 from harness.probe.series import Series
+from harness.probe.turn import Turn
 
 
 class Cell:
@@ -44,7 +44,7 @@ class Cell:
         self._declared: dict[str, int] = {}
         self._phases: list[dict[str, Any]] = []
         self._by_hand: bool = description.get("by_hand", False)
-        self._hook = _hook(description["hook"])(self)
+        self._hook = HOOKS[description["hook"]](self)
         if self.device == "cuda":
             timed_events.before_each(torch.cuda.Event, self._tune)
         self._hook.begin()
@@ -172,9 +172,3 @@ def started() -> float:
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     age = time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
     return time.time() - age
-
-
-def _hook(reference: str) -> Any:
-    """Return the class that "module:class" names: see harness.probe.hooks.hook."""
-    module, _, name = reference.partition(":")
-    return getattr(importlib.import_module(module), name)

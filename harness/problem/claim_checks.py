@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from harness.problem.located_yaml import Mistake, Place, shown
-from harness.problem.model import DEVICES, Advice, BoundClaim, Capture, Device, Problem, Selection
+from harness.problem.model import DEVICES, Advice, BoundClaim, Device, Problem, Recipe, Selection
 from harness.problem.names import Names, twice
 from harness.problem.scripts import Scripts
 
@@ -184,7 +184,7 @@ def _devices(
     }
 
 
-def _all_known(problem: Problem, capture: Capture) -> bool:
+def _all_known(problem: Problem, capture: Recipe) -> bool:
     """Return whether the cells of a capture are of cases and variants that there are."""
     listed = [name for names in capture.cells.values() if names != "all" for name in names]
     return capture.cells.keys() <= problem.cases.keys() and {*listed} <= problem.variants.keys()

@@ -127,7 +127,7 @@ class Settings(_Model):
         return list(self.model_extra or {})
 
 
-class Capture(_Model):
+class Recipe(_Model):
     """How one kind of capture is recorded, and for which cases and variants."""
 
     settings: Settings = Settings()
@@ -308,7 +308,7 @@ class Problem(_Model):
     variants: Annotated[dict[Name, Variant], _MANY]
     baseline: Name
     cases: Annotated[dict[Name, Case], _MANY]
-    captures: dict[CaptureKind, Capture]
+    captures: dict[CaptureKind, Recipe]
     metrics: Annotated[dict[Name, Metric], _MANY]
     claims: Annotated[list[_TaggedClaim], _MANY]
     short: Short = Short()

@@ -219,7 +219,7 @@ _OF_SECTION: dict[str, type[BaseModel]] = {
     "environments": model.Environment,
     "variants": model.Variant,
     "cases": model.Case,
-    "captures": model.Capture,
+    "captures": model.Recipe,
     "metrics": model.Metric,
     "references": model.Reference,
     "short": model.Short,

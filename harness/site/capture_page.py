@@ -26,7 +26,7 @@ _PAIRS = (
 
 
 @dataclass(frozen=True)
-class Capture:
+class CaptureRow:
     """One row of the table of captures; ``opens``: programs, each with its command."""
 
     name: str
@@ -109,7 +109,7 @@ def _captures(captures: tuple[KeptCapture, ...], folder: str) -> str:
     if not captures:
         return "*This report keeps none.*"
     rows = [
-        Capture(
+        CaptureRow(
             name=each.name,
             cell=each.cell,
             bytes=each.bytes,
@@ -133,7 +133,7 @@ def _opens(capture: KeptCapture, file: str) -> Iterator[tuple[str, str]]:
     for kind, kept in known:
         for program, command in kept.opens:
             yield program, command.format(file=file, plain=file.removesuffix(".zst"))
-        if kind.read:
+        if kind.artifact:
             yield "harness view", f"harness view {file}"
     if not known and file.endswith(".zst"):
         yield "zstd", f"zstd -dc {file}"

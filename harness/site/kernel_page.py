@@ -124,7 +124,7 @@ def _rows(subject: Subject) -> list[Row]:
     for kind in by_cost():
         if kind.name not in subject.captures:
             continue
-        found = summary.by_kind(kind.name, subject.captures[kind.name], subject.label)
+        found = summary.by_kind(subject.captures[kind.name])
         by_kernel = found.get("by_kernel", [])
         counted |= {row["name"]: row for row in by_kernel}
         shown = shown or by_kernel or found.get("kernels", [])

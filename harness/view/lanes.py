@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from harness.analysis import communication
-from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.timeline_tracks import tracks_of
 from harness.analysis.idle import causes as idle_causes
+from harness.evidence.capture import Capture
 from harness.evidence.tables import Tables
 
 RANGE, CALL, IDLE, STREAM = "range", "call", "idle", "stream"

@@ -9,10 +9,10 @@ import polars as pl
 
 from harness.analysis import roofline, summary
 from harness.analysis.diagnose import conclude
-from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.finding import Finding
 from harness.analysis.kernels import short_name
 from harness.analysis.roofline import Roofline
+from harness.evidence.capture import Capture
 from harness.evidence.kinds import by_cost
 from harness.evidence.section import PART
 from harness.evidence.subject import Subject
@@ -57,14 +57,8 @@ def of(subject: Subject) -> Panel:
 
 
 def _shown(subject: Subject) -> dict[str, Any]:
-    captures = {
-        kind: Capture(subject.label, tables, subject.conditions.get(kind, {}), kind)
-        for kind, tables in subject.captures.items()
-    }
-    summaries = {
-        kind: summary.by_kind(kind, capture.tables, subject.label)
-        for kind, capture in captures.items()
-    }
+    captures = subject.captures
+    summaries = {kind: summary.by_kind(capture) for kind, capture in captures.items()}
     drawn = next((kind.name for kind in by_cost() if _has_operations(captures.get(kind.name))), "")
     told = {
         kind: found

@@ -66,5 +66,5 @@ def test_a_product_of_matrices_does_the_operations_of_its_size(variant: str) -> 
     """``h10`` computes in wgmma, ``p0`` in mma, the others as their authors chose: 4096³ each."""
     subject = door.opened(f"{REPORT}:square-4096.{variant}")
     assert isinstance(subject, Subject)
-    (counted,) = flop.per_launch(subject.captures["ncu"]["instructions"]).values()
+    (counted,) = flop.per_launch(subject.captures["ncu"].tables["instructions"]).values()
     assert counted["bf16"] == 2 * 4096**3

@@ -16,8 +16,8 @@ CAPTURES = ["nsys/streams.sqlite.zst", "nsys/processes.sqlite.zst", "torch/strea
 
 
 def of_file(path: Path) -> Any:
-    (tables,) = door.capture(path).captures.values()
-    return timeline(tables)
+    (capture,) = door.capture(path).captures.values()
+    return timeline(capture.tables)
 
 
 @pytest.mark.parametrize("name", CAPTURES)

@@ -12,7 +12,6 @@ import pytest
 from markdown_it import MarkdownIt
 
 from harness.cli import judgement, output
-from harness.evidence.subject import Subject
 from harness.ground.plain import plain
 from harness.report import card, index
 from harness.report.chart import svg
@@ -24,6 +23,7 @@ from tests.support.battery import Figures, rounds
 from tests.support.hostile_page import hostile_page
 from tests.support.payloads import PAYLOADS
 from tests.support.programs import US, Program
+from tests.support.subjects import subject
 
 TEMPLATE = Path(__file__).parents[1] / "support" / "every_section.j2"
 PLAIN = "word"
@@ -212,7 +212,7 @@ def test_a_browser_runs_no_word_even_as_markup(tmp_path: Path, figures: Figures)
             made = Program()
             for _ in range(3):
                 made.launch(50 * US, word)
-            html = document.page([Subject("made", {"nsys": made.tables()}, {})])
+            html = document.page([subject("made", made.tables())])
             file.write_text(html.replace("</body>", f"{word}</body>"), encoding="utf-8")
             page.open(file, 1200, 900)
             assert page.evaluate("document.documentElement.dataset.ran") is None, text
@@ -225,8 +225,9 @@ def test_a_browser_runs_no_word_even_as_markup(tmp_path: Path, figures: Figures)
 def test_a_terminal_is_not_steered(
     folder: Path, figures: Figures, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from harness.analysis.diagnose import conclude, families
+    from harness.analysis.diagnose import conclude
     from harness.analysis.scope import scope
+    from harness.evidence.capture import Capture
     from harness.evidence.subject import Folder
     from harness.report import finding_text
 
@@ -240,7 +241,7 @@ def test_a_terminal_is_not_steered(
         for kind in ("nsys", "memory"):
             captured = page.metrics.capture_of(kind, "slow", "small")
             assert captured
-            named = families.Capture(text, captured, {}, kind)
+            named = Capture(text, captured, {}, kind)
             for line in finding_text.lines(conclude.diagnose([named])):
                 output.say(line)
         output.say(text)

@@ -142,7 +142,7 @@ def test_the_answer_is_exact(form: str, way: str, tmp_path: Path, figures: Figur
         path = tmp_path / f"{number}"
         FORMATS[form](made, draw, path, odd=way == "odd")
         opened: Any = door.opened(str(path))
-        assert gpu_ops(opened.captures[form]) == made.answer(), f"{form} {way} {number}"
+        assert gpu_ops(opened.captures[form].tables) == made.answer(), f"{form} {way} {number}"
     figures(captures=count, exact=count)
 
 

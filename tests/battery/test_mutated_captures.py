@@ -6,6 +6,7 @@ import pytest
 
 from harness.ground import confined
 from harness.ground.confined import Budget
+from tests.support import mutated_captures
 from tests.support.battery import Figures, rounds
 from tests.support.mutated_captures import FORMS
 
@@ -44,9 +45,7 @@ def test_every_mutant_is_answered_or_refused_in_one_line(
         size = min(BATCH, count - first)
         arguments = {"folder": str(folder), "form": form, "first": first, "count": size}
         allowed = Budget(MOST_MEMORY, cpu_s=size * MOST_S, wall_s=size * MOST_S)
-        found = confined.call(
-            "tests.support.mutated_captures:batch", folder, folder, arguments, allowed
-        )
+        found = confined.call(mutated_captures.batch, folder, folder, arguments, allowed)
         assert found["faults"] == []
         counts["mutants"] += size
         for name in COUNTED:

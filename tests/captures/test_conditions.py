@@ -10,7 +10,6 @@ import zstandard
 
 from harness.captures import reading, sniff
 from harness.evidence import tables as evidence
-from harness.evidence.kind import Kind
 from harness.evidence.kinds import KINDS
 from harness.ground.errors import CaptureError
 from tests.support.paths import DATA, ROOT
@@ -19,14 +18,10 @@ EXPORTS = sorted((DATA / "nsys").glob("*.sqlite.zst"))
 Tables = Mapping[str, tuple[str, Sequence[tuple[object, ...]]]]
 
 
-def conditions(kind: Kind, path: Path, tables: evidence.Tables) -> dict[str, str]:
-    return kind.conditions(path, tables) if kind.conditions else {}
-
-
 def conditions_of(path: Path) -> dict[str, str]:
     kind = sniff.recognised(path)[0]
     with sniff.opened(path) as plain:
-        return conditions(kind, plain, reading.read(kind, plain).tables)
+        return kind.conditions(plain, reading.read(kind, plain).tables)
 
 
 def export(path: Path, tables: Tables) -> Path:
@@ -60,7 +55,7 @@ def test_an_export_is_told_as_sqlite_itself_reads_it(path: Path, tmp_path: Path)
     }
     truth = {what: connection.execute(query).fetchone()[0] for what, query in expected.items()}
     connection.close()
-    for found in (conditions(KINDS["nsys"], database, {}), conditions_of(path)):
+    for found in (KINDS["nsys"].conditions(database, {}), conditions_of(path)):
         assert {what: found[what] for what in truth} == truth
     assert truth["GPU"].startswith("NVIDIA")
 
@@ -68,7 +63,7 @@ def test_an_export_is_told_as_sqlite_itself_reads_it(path: Path, tmp_path: Path)
 def test_gpus_of_several_kinds_are_all_conditions_of(tmp_path: Path) -> None:
     names: list[tuple[object, ...]] = [("NVIDIA L4",), ("NVIDIA H200",), ("NVIDIA L4",), (None,)]
     path = export(tmp_path / "a.sqlite", {"TARGET_INFO_GPU": ("name TEXT", names)})
-    assert conditions(KINDS["nsys"], path, {}) == {"GPU": "NVIDIA H200, NVIDIA L4"}
+    assert KINDS["nsys"].conditions(path, {}) == {"GPU": "NVIDIA H200, NVIDIA L4"}
 
 
 ODD: dict[str, Tables] = {
@@ -91,7 +86,7 @@ ODD: dict[str, Tables] = {
 
 @pytest.mark.parametrize("tables", ODD.values(), ids=ODD)
 def test_what_an_export_does_not_tell_is_not_there(tables: Tables, tmp_path: Path) -> None:
-    assert conditions(KINDS["nsys"], export(tmp_path / "odd.sqlite", tables), {}) == {}
+    assert KINDS["nsys"].conditions(export(tmp_path / "odd.sqlite", tables), {}) == {}
 
 
 def test_a_view_in_place_of_a_table_is_refused(tmp_path: Path) -> None:
@@ -101,7 +96,7 @@ def test_a_view_in_place_of_a_table_is_refused(tmp_path: Path) -> None:
     connection.commit()
     connection.close()
     with pytest.raises(CaptureError, match="TARGET_INFO_GPU is no table"):
-        conditions(KINDS["nsys"], path, {})
+        KINDS["nsys"].conditions(path, {})
 
 
 @pytest.mark.parametrize(
@@ -127,7 +122,7 @@ def test_counters_without_the_attributes(
     tables = {"counters": evidence.frame("counters", columns)}
     report = tmp_path / "no_session.ncu-rep"
     report.write_bytes(b"NVR\0" + bytes(4))  # a file header without fields, and no block
-    assert conditions(KINDS["ncu"], report, tables) == expected
+    assert KINDS["ncu"].conditions(report, tables) == expected
 
 
 @pytest.mark.parametrize("name", ["graph.pickle.zst", "stack_013_eager.json.gz"])

@@ -63,6 +63,6 @@ def test_what_ran_without_a_name_is_shown_so(tmp_path: Path, change: str, table:
         subject = door.opened(str(path))
         inspect.inspect(path)
     assert isinstance(subject, Subject)
-    names = subject.captures["nsys"][table]["name"]
+    names = subject.captures["nsys"].tables[table]["name"]
     assert names.null_count() == 0
     assert "[no name]" in names.unique().to_list()

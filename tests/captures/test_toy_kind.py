@@ -20,19 +20,18 @@ from harness.problem.plan import Cell, Selected, plan
 from harness.report import publish
 from tests.support.bench import Bench, Scripts
 from tests.support.manifests import GOOD, written
-from tests.support.toy_kind.kind import EXPORT, KIND
-from tests.support.toy_kind.record import PROGRAM
+from tests.support.toy_kind.kind import EXPORT, KIND, PROGRAM
 
 pytestmark = pytest.mark.usefixtures("a_lock_of_our_own", "toyprof")
 
 MANIFEST = GOOD.replace("  timing: {}", "  toy: {}\n  timing: {}").replace(
     "claims:",
     """\
-  kernels: {label: kernels, unit: launches, capture: toy, measure: kernels}
+  kernels: {label: time of kernels, unit: ms, capture: toy, measure: kernel_time}
   longest: {label: longest kernel, unit: ns, capture: toy, counter: gpu__time_duration.sum}
 claims:
   - id: fewer
-    statement: Fast launches fewer kernels.
+    statement: Fast has shorter kernels.
     metric: kernels
     of: {variant: fast, case: small}
     over: {variant: slow}
@@ -107,7 +106,7 @@ def test_it_is_recorded_read_measured_and_compared(bench: Bench, tmp_path: Path)
     assert counters["cell"].unique().sort().to_list() == ["small.fast.toy.r0", "small.slow.toy.r0"]
     assert sorted(counters["value"]) == [900.0, 4000.0, 5000.0]
     sides: list[Tables] = [
-        folder.subject("small", name).captures["toy"] for name in ("slow", "fast")
+        folder.subject("small", name).captures["toy"].tables for name in ("slow", "fast")
     ]
     diff = comparison.compare(
         {"toy": (sides[0], sides[1])}, {"toy": ({"a": "1"}, {"a": "2"})}, paired=True
@@ -125,9 +124,9 @@ def test_it_is_on_the_page_and_in_the_conditions(bench: Bench, tmp_path: Path) -
     (bench.problem.folder / "worklog.md.j2").write_text(PAGE)
     report = publish.publish(bench.problem, bench.run, tmp_path / "reports", tmp_path / "store")
     text = (report.folder / "README.md").read_text()
-    assert "Kernels: 2 launches and 1 launch." in text
+    assert "Kernels: 5.9 µs and 4 µs." in text
     assert "The longest: 4000 ns." in text
-    assert "Fast launches fewer kernels." in text
+    assert "Fast has shorter kernels." in text
     assert "gemm" in text
     head, _, row = text[text.index("| variant") :].splitlines()[:3]
     columns = dict(zip(head.split("|"), row.split("|"), strict=True))
@@ -151,9 +150,10 @@ def test_its_file_is_recognised_inspected_and_says_its_conditions(tmp_path: Path
     path = tmp_path / "some.file"
     path.write_text("TOY1\ngemm 5000\n")
     assert sniff.recognised(path)[0] is KIND
-    assert door.capture(path).conditions == {"toy": {"toyprof format": "1"}}
+    assert door.capture(path).captures["toy"].conditions == {"toyprof format": "1"}
     result = CliRunner().invoke(app, ["inspect", str(path)])
-    assert result.stdout == "toyprof format: 1\n\ngemm took 5000 ns\n"
+    assert result.stdout.startswith("toyprof format: 1\n\nProfiled kernels: launches")
+    assert "5.00" in result.stdout
 
 
 def test_without_its_line_it_is_no_kind(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

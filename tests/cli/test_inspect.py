@@ -45,7 +45,7 @@ def fake_reader(monkeypatch: pytest.MonkeyPatch, kind: str, **tables: Any) -> No
     made = {name: frame(name, columns) for name, columns in tables.items()}
     real = reading.read
 
-    def read(asked: Kind, plain: Path, extent: reading.Extent) -> reading.Capture:
+    def read(asked: Kind, plain: Path, extent: reading.Extent) -> reading.Contents:
         known = real(asked, plain, extent)
         return replace(known, tables=made) if asked.name == kind else known
 

@@ -52,9 +52,11 @@ def test_a_capture_becomes_a_cell_with_the_evidence_that_it_holds(house: Path) -
         for name in record.artifacts:
             verified(folder, record, name)
     evidence = door.run(run, house / "evidence").tables
-    operations = door.capture(NSYS).captures["nsys"]["gpu_ops"]["name"].cast(str).to_list()
+    operations = door.capture(NSYS).captures["nsys"].tables["gpu_ops"]["name"].cast(str).to_list()
     assert evidence["gpu_ops"]["name"].cast(str).to_list() == operations
-    launches = door.capture(NCU).captures["ncu"]["counters"]["launch"].unique().sort().to_list()
+    launches = (
+        door.capture(NCU).captures["ncu"].tables["counters"]["launch"].unique().sort().to_list()
+    )
     assert evidence["counters"]["launch"].unique().sort().to_list() == launches
 
 
@@ -70,7 +72,12 @@ def test_the_range_that_marks_a_step_is_counted(house: Path) -> None:
     page = publish.page_of(manifest.find(house / "problems", "9"), report)
     measured = page.metrics.get("kernels", "slow", "small").value
     launched = (
-        door.capture(NSYS).captures["nsys"]["gpu_ops"]["kind"].cast(str).to_list().count("kernel")
+        door.capture(NSYS)
+        .captures["nsys"]
+        .tables["gpu_ops"]["kind"]
+        .cast(str)
+        .to_list()
+        .count("kernel")
     )
     assert measured is not None and 0 < measured * counts["step"] <= launched
 
@@ -126,7 +133,7 @@ def test_what_cannot_be_imported_is_told_and_nothing_is_written(
 def test_captures_of_two_gpus_are_two_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_of(imported(NSYS))
     other = door.capture(NCU)
-    other.conditions["ncu"]["GPU"] = "NVIDIA L4"
+    other.captures["ncu"].conditions["GPU"] = "NVIDIA L4"
     monkeypatch.setattr(door, "capture", lambda _: other)
     done = imported(NCU, "--run", run.folder)
     assert "captures of 2 GPUs" in str(done.exception)

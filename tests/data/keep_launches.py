@@ -23,7 +23,7 @@ def kept(run: Path, names: list[str]) -> dict[str, pl.DataFrame]:
     parts: dict[str, list[pl.DataFrame]] = {name: [] for name in TABLES}
     for name in names:
         (cell,) = (run / "cells").glob(f"{name}.ncu.*")
-        tables = keep(door.capture(cell / "counters.ncu-rep").captures["ncu"])
+        tables = keep(door.capture(cell / "counters.ncu-rep").captures["ncu"].tables)
         for table in TABLES:
             rows = tables[table].cast({pl.Categorical: pl.String}).drop(UNUSED, strict=False)
             parts[table].append(rows.select(pl.lit(name).alias("cell"), pl.all()))

@@ -80,7 +80,7 @@ def test_a_cell_in_docker_is_exactly_this() -> None:
             "variant": "f8-0.13.0-eager",
             "case": "stack-m1",
             "capture": "timing",
-            "hook": "harness.probe.hooks.timing:Timing",
+            "hook": "timing",
             "device": "cuda",
             "params": asked.params,
             "settings": asked.settings,

@@ -50,11 +50,12 @@ def folder(path: Path) -> Folder:
 @pytest.mark.parametrize(("name", "kind"), FILES.items())
 def test_a_file_is_one_capture_of_its_kind(name: str, kind: str) -> None:
     known = subject(DATA / name)
-    assert list(known.captures) == list(known.conditions) == [kind]
+    assert list(known.captures) == [kind]
     assert known.label == str(DATA / name)
-    (tables,) = known.captures.values()
-    assert list(tables) == list(evidence.SCHEMAS)
-    assert any(not table.is_empty() for table in tables.values())
+    (capture,) = known.captures.values()
+    assert (capture.label, capture.kind) == (known.label, kind)
+    assert list(capture.tables) == list(evidence.SCHEMAS)
+    assert any(not table.is_empty() for table in capture.tables.values())
     diff = compare.compare(known, known)
     assert (diff.differing, diff.refused) == ((), ())
 
@@ -70,14 +71,14 @@ def test_a_cell_of_a_report_has_every_capture_of_it_and_all_rounds_of_its_times(
     known = subject(f"{REPORT}:stack-m1.f8-0.18.0-eager")
     assert list(known.captures) == ["timing", "nsys", "torch", "ncu", "memory"]
     assert known.run == json.loads((REPORT / "evidence/provenance.json").read_text())["run"]["id"]
-    cells = {kind: set(tables["cells"]["cell"]) for kind, tables in known.captures.items()}
+    cells = {kind: set(each.tables["cells"]["cell"]) for kind, each in known.captures.items()}
     assert cells["timing"] == {f"stack-m1.f8-0.18.0-eager.timing.r{number}" for number in range(5)}
     assert cells["ncu"] == {"stack-m1.f8-0.18.0-eager.ncu.r0"}
     for kind, table in {"nsys": "gpu_ops", "ncu": "counters", "memory": "memory_sites"}.items():
-        rows = known.captures[kind][table]
+        rows = known.captures[kind].tables[table]
         assert set(rows["cell"]) == cells[kind]
-    assert known.conditions["timing"]["GPU"] == "NVIDIA H200"
-    assert known.conditions["timing"]["torchao"] == "0.18.0"
+    assert known.captures["timing"].conditions["GPU"] == "NVIDIA H200"
+    assert known.captures["timing"].conditions["torchao"] == "0.18.0"
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_a_file_is_sniffed_once_and_read_once(name: str, monkeypatch: pytest.Mon
         calls.append("sniffed")
         return recognised(path)
 
-    def counted_read(kind: Kind, plain: Path, extent: reading.Extent) -> reading.Capture:
+    def counted_read(kind: Kind, plain: Path, extent: reading.Extent) -> reading.Contents:
         calls.append("read")
         return read(kind, plain, extent)
 

@@ -73,7 +73,7 @@ def test_of_one_cell_no_other_is_read(
     read: list[str] = []
     one = reading.read
 
-    def noted(kind: Kind, path: Path, *, conditions: bool) -> reading.Capture:
+    def noted(kind: Kind, path: Path, *, conditions: bool) -> reading.Contents:
         read.append(kind.name)
         return one(kind, path, conditions=conditions)
 

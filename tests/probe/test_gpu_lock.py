@@ -9,7 +9,7 @@ from pathlib import Path
 SETS_UP = """
 import os, sys, time
 from pathlib import Path
-from harness.probe.gpu_lock import Turn
+from harness.probe.turn import Turn
 
 name, lock, log = sys.argv[1], Path(sys.argv[2]), os.open(sys.argv[3], os.O_WRONLY | os.O_APPEND)
 
@@ -36,7 +36,7 @@ assert min(spent.values()) >= 0 and {"wait", "set_up", "measure", "finish"} <= s
 CELL = """
 import sys, time
 from pathlib import Path
-from harness.probe.gpu_lock import Turn
+from harness.probe.turn import Turn
 name, lock, log = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
 turn = Turn(lock, alone=name.startswith("alone"), sign=Path(f"{lock}.{name}"))
 with turn.exclusively():

@@ -111,7 +111,7 @@ def test_the_counters_that_pages_show_are_those_of_a_report(problem: Problem) ->
     known = {
         name
         for report in reports
-        for name in report.captures["ncu"]["counters"]["metric"].cast(pl.String).unique()
+        for name in report.captures["ncu"].tables["counters"]["metric"].cast(pl.String).unique()
     }
     requested = set(re.findall(r"[a-z0-9_]+__[a-z0-9_.]+", " ".join(problem.captures["ncu"].flags)))
     shown = {

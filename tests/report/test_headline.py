@@ -185,5 +185,5 @@ def test_real_processes_of_one_program_have_no_new_kernel_or_copy(kind: str) -> 
 def opened(name: str) -> Tables:
     known = door.opened(str(DATA / "differences" / name))
     assert isinstance(known, Subject)
-    (tables,) = known.captures.values()
-    return tables
+    (capture,) = known.captures.values()
+    return capture.tables

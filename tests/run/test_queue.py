@@ -135,7 +135,7 @@ def test_an_export_holds_up_no_other_cell(tmp_path: Path, monkeypatch: pytest.Mo
 MEASURES = """
 import json, sys, time
 from pathlib import Path
-from harness.probe.gpu_lock import Turn
+from harness.probe.turn import Turn
 turn = Turn(Path(sys.argv[1]), alone=False, sign=Path(sys.argv[2], "waiting"))
 turn.tune()
 turn.end_tuning()

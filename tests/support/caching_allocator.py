@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.diagnose.families import Capture
 from harness.captures.memory import read as memory
+from harness.evidence.capture import Capture
 from harness.evidence.tables import SCHEMAS, empty
 from tests.support.snapshots import written
 

@@ -27,7 +27,6 @@ from harness.cli import audit, diagnose, diff, inspect, view
 from harness.evidence.subject import Subject
 from harness.extract import door
 from harness.ground import confined
-from harness.ground.references import resolve
 
 
 class Captures(NamedTuple):
@@ -90,5 +89,7 @@ def in_process() -> Iterator[dict[str, Subject]]:
         yield known
 
 
-def _call(reference: str, _path: Path, _folder: Path, arguments: dict[str, Any], _: object) -> Any:
-    return resolve(reference)(**arguments)
+def _call(
+    function: Callable[..., Any], _path: Path, _folder: Path, arguments: dict[str, Any], _: object
+) -> Any:
+    return function(**arguments)

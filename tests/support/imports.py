@@ -25,23 +25,13 @@ def room(module: str) -> str:
 
 
 def imported_names(path: Path) -> Iterator[str]:
-    """Yield every absolute name that a file imports: ``a.b.c`` of `from a.b import c`.
-
-    A module whose name is put together when it runs counts by the text in front of its first
-    placeholder: ``import_module(f"harness.captures.{kind}.read")`` imports ``harness.captures``.
-    """
+    """Yield every absolute name that a file imports: ``a.b.c`` of `from a.b import c`."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: a relative import"
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            text = node.args[0]
-            if isinstance(text, ast.JoinedStr):
-                text = text.values[0]
-            if isinstance(text, ast.Constant):
-                yield str(text.value).rstrip(".")
 
 
 @cache

@@ -4,8 +4,8 @@ from functools import cache
 
 import polars as pl
 
-from harness.analysis.diagnose.families import Capture
 from harness.evidence import tables as evidence
+from harness.evidence.capture import Capture
 from harness.evidence.tables import Tables
 from tests.support.paths import DATA
 

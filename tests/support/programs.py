@@ -8,7 +8,7 @@ be run as well, and what it gains is known.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.analysis.diagnose.families import Capture
+from harness.evidence.capture import Capture
 from harness.evidence.tables import SCHEMAS, Tables
 from tests.support.timelines import rows
 

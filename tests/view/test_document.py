@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.diagnose.families import Capture
 from harness.evidence.subject import Subject
 from harness.extract import door
 from harness.ground.errors import UsageError
 from harness.view import document, lanes, packing, panel
 from tests.support.paths import DATA
 from tests.support.programs import US, Program
+from tests.support.subjects import subject
 
 HOSTILE = "</script><img src=x onerror=alert(1)>&lt;\u2028"
 
@@ -35,12 +35,12 @@ def program(name: str = "kernel") -> Subject:
     made = Program(start=3_000_000_000_000)
     for _ in range(10):
         made.launch(100 * US, name)
-    return Subject("made", {"nsys": made.tables()}, {})
+    return subject("made", made.tables())
 
 
 def test_columns_hold_every_event_to_the_nanosecond() -> None:
     subject = door.capture(DATA / "nsys/streams.sqlite.zst")
-    capture = Capture("", subject.captures["nsys"], {}, "nsys")
+    capture = subject.captures["nsys"]
     timeline = lanes.timeline(capture)
     packed = packing.packed(timeline)
     starts = unpacked(packed["columns"]["start"], "d")
@@ -62,7 +62,7 @@ def test_columns_hold_every_event_to_the_nanosecond() -> None:
 
 
 def test_an_operation_and_its_launching_call_share_a_number() -> None:
-    packed = packing.packed(lanes.timeline(Capture("", program().captures["nsys"], {}, "nsys")))
+    packed = packing.packed(lanes.timeline(program().captures["nsys"]))
     shared = unpacked(packed["columns"]["correlation"], "i")
     assert sorted(shared[:10]) == sorted(shared[-10:]) == list(range(10))
 
@@ -71,7 +71,7 @@ def test_no_text_of_a_capture_ends_the_script() -> None:
     page = document.page([program(HOSTILE)])
     assert page.count("</script>") == 2
     assert HOSTILE in embedded(page)["panels"][0]["timeline"]["texts"]
-    labelled = Subject(HOSTILE, program().captures, {})
+    labelled = Subject(HOSTILE, program().captures)
     assert "<img" not in document.page([labelled])
 
 

@@ -3,10 +3,10 @@
 import polars as pl
 import pytest
 
-from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.timeline_tracks import tracks_of
 from harness.analysis.idle import causes as idle_causes
 from harness.evidence import tables as evidence
+from harness.evidence.capture import Capture
 from harness.extract import door
 from harness.view import lanes
 from harness.view.lanes import Lane
@@ -40,7 +40,7 @@ def test_ranges_within_ranges_lie_a_lane_deeper() -> None:
 @pytest.mark.parametrize("name", ["streams", "graph_node", "memset_overlap"])
 def test_all_operations_and_calls_are_drawn_and_none_on_another(name: str) -> None:
     subject = door.capture(DATA / f"nsys/{name}.sqlite.zst")
-    capture = Capture("", subject.captures["nsys"], {}, "nsys")
+    capture = subject.captures["nsys"]
     found = lanes.timeline(capture)
     for what, table in ((lanes.STREAM, "gpu_ops"), (lanes.CALL, "api_calls")):
         drawn = pl.concat([lane.events for lane in of_kind(found, what)])

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from harness.analysis.kernels import short_name
-from harness.evidence.subject import Subject
 from harness.extract import door
 from harness.view import document
 from tests.support import chromium
 from tests.support.paths import DATA
 from tests.support.programs import US, Program
+from tests.support.subjects import subject
 
 HOSTILE = "nvjet_<b id=planted>bold</b>"
 
@@ -34,7 +34,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Page]:
         made.work(40 * US)
     made.launch(90 * US, HOSTILE)
     file = tmp_path_factory.mktemp("page") / "view.html"
-    file.write_text(document.page([Subject("made", {"nsys": made.tables()}, {})]))
+    file.write_text(document.page([subject("made", made.tables())]))
     with chromium.opened(file) as opened:
         yield opened
 

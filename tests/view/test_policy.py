@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.evidence.subject import Subject
 from harness.view import document, policy
 from tests.support import chromium, planted
 from tests.support.programs import US, Program
+from tests.support.subjects import subject
 
 NAME = "<script>document.documentElement.dataset.inline = 1</script>"
 
@@ -31,7 +31,7 @@ def html() -> str:
     made = Program()
     for _ in range(5):
         made.launch(50 * US, NAME)
-    return document.page([Subject("made", {"nsys": made.tables()}, {})])
+    return document.page([subject("made", made.tables())])
 
 
 def stated(html: str) -> str:

@@ -124,7 +124,7 @@ def test_a_kernel_shows_its_counters_and_its_point_under_the_roof(page: chromium
 
 
 def test_a_kernel_without_counters_says_so(tmp_path: Path, sides: list[Subject]) -> None:
-    bare = Subject("bare", {"nsys": sides[0].captures["nsys"]}, {})
+    bare = Subject("bare", {"nsys": sides[0].captures["nsys"]})
     file = tmp_path / "view.html"
     file.write_text(document.page([bare]))
     with chromium.opened(file) as opened:

@@ -10,7 +10,7 @@ from harness.analysis.audit import attribution, by_ranges, counted, floor, limit
 from harness.analysis.audit.attribution import UNATTRIBUTED
 from harness.analysis.audit.limits import Limits
 from harness.analysis.audit.rows import Row
-from harness.analysis.diagnose.families import Capture
+from harness.evidence.capture import Capture
 from harness.evidence.kinds import filling, unprofiled
 from harness.ground.errors import EvidenceError, UsageError
 

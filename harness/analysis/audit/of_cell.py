@@ -1,8 +1,8 @@
 """The audit of a variant in a case, from all captures that a run has of it."""
 
 from harness.analysis.audit.conclude import Audit, audit
-from harness.analysis.diagnose.families import Capture
 from harness.analysis.metrics import Metrics
+from harness.evidence.capture import Capture
 from harness.evidence.kinds import KINDS, filling
 from harness.evidence.tables import Tables
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.analysis.diagnose import launch_time, thresholds
-from harness.analysis.diagnose.families import FAMILIES, Capture, Family
+from harness.analysis.diagnose.families import FAMILIES, Family
 from harness.analysis.diagnose.finding import (
     ABSTAIN,
     HEALTHY,
@@ -14,6 +14,7 @@ from harness.analysis.diagnose.finding import (
     KernelDiagnosis,
     Kind,
 )
+from harness.evidence.capture import Capture
 
 _NOTHING = Kind(ABSTAIN, "timeline", "The captures hold no work on a GPU.")
 _RECORD = "capture the program on a GPU, with nsys, torch.profiler (ProfilerActivity.CUDA) or ncu"

@@ -12,18 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from harness.analysis.diagnose.finding import Finding, Kind
-from harness.evidence.tables import Tables
+from harness.evidence.capture import Capture
 from harness.ground.references import resolve
-
-
-@dataclass(frozen=True)
-class Capture:
-    """One capture: the label of its file or cell, its tables, what it was made on, its kind."""
-
-    label: str
-    tables: Tables
-    conditions: dict[str, str]
-    kind: str = ""
 
 
 class FindingModule(Protocol):

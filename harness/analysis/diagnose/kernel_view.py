@@ -11,11 +11,11 @@ from functools import cached_property
 import polars as pl
 
 from harness.analysis.counters import scale
-from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.finding import Evidence, Finding, Kind
 from harness.analysis.diagnose.launch import resources
 from harness.analysis.diagnose.launch.counted import Counted, Instruction
 from harness.analysis.diagnose.launch.resources import Resource
+from harness.evidence.capture import Capture
 
 TIME = "gpu__time_duration.sum"
 

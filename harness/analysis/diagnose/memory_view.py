@@ -12,9 +12,9 @@ import polars as pl
 
 from harness.analysis import memory
 from harness.analysis.diagnose import memory_thresholds, thresholds
-from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.memory_growth import Growth, Steps, growth
+from harness.evidence.capture import Capture
 from harness.evidence.tables import FREED_POOL, GRAPH_POOL, Tables
 
 FREE_SEGMENTS = "free segments"

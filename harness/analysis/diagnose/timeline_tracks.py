@@ -8,7 +8,6 @@ import polars as pl
 
 from harness.analysis import communication, copies, intervals, steady_state
 from harness.analysis.diagnose import copy_chains, thresholds
-from harness.analysis.diagnose.families import Capture
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import (
     host_calls,
@@ -18,6 +17,7 @@ from harness.analysis.idle import (
     host_time,
     host_waits,
 )
+from harness.evidence.capture import Capture
 
 
 @dataclass(frozen=True)

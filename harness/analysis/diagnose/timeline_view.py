@@ -11,10 +11,10 @@ import polars as pl
 
 from harness.analysis import communication
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_tracks import Track, tracks_of
 from harness.analysis.idle import causes as idle_causes
+from harness.evidence.capture import Capture
 from harness.evidence.kinds import by_cost
 
 

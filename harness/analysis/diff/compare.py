@@ -37,7 +37,7 @@ def compare(a: Subject, b: Subject, ranges: str | None = None) -> CellDiff:
         _has_range(side, str(ranges))
     return cells.compare(
         {kind: (_kept(kind, a), _kept(kind, b)) for kind in shared},
-        {kind: (a.conditions[kind], b.conditions[kind]) for kind in shared},
+        {kind: (a.captures[kind].conditions, b.captures[kind].conditions) for kind in shared},
         paired=bool(a.run) and a.run == b.run,
         ranges=ranges,
     )
@@ -45,8 +45,7 @@ def compare(a: Subject, b: Subject, ranges: str | None = None) -> CellDiff:
 
 def _kept(kind: str, side: Subject) -> Tables:
     """Return what evidence keeps of a capture, so that a file is compared like a report's cell."""
-    keep = KINDS[kind].keep
-    tables = keep(side.captures[kind]) if keep else side.captures[kind]
+    tables = KINDS[kind].keep(side.captures[kind].tables)
     return tables | {name: _few_kernels(tables[name]) for name in ("gpu_ops",) if name in tables}
 
 
@@ -67,7 +66,9 @@ def _few_kernels(gpu_ops: "pl.DataFrame") -> "pl.DataFrame":
 def _has_range(subject: Subject, name: str) -> None:
     for kind in filling("ranges"):
         if kind in subject.captures:
-            names = unnumbered(subject.captures[kind]["ranges"])["name"].unique().drop_nulls()
+            names = (
+                unnumbered(subject.captures[kind].tables["ranges"])["name"].unique().drop_nulls()
+            )
             if name not in names:
                 known = ", ".join(sorted(names)[:_MOST_NAMES]) or "none"
                 raise UsageError(
@@ -87,7 +88,7 @@ def compare_folders(a: Folder, b: Folder) -> FoldersDiff:
     for case, variant in shared:
         sides = [folder.subject(case, variant).captures.get(unprofiled()) for folder in (a, b)]
         if sides[0] and sides[1]:
-            ratios = timing.compare(sides[0], sides[1], paired=paired)
+            ratios = timing.compare(sides[0].tables, sides[1].tables, paired=paired)
             times.append(CellTimes(case, variant, tuple(ratios)))
     only = [
         tuple(".".join(cell) for cell in folder.cells if cell not in shared) for folder in (a, b)

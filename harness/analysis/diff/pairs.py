@@ -61,6 +61,5 @@ def _joined(side: CaptureFiles, kinds: set[str]) -> Subject:
     files = [file for kind in sorted(kinds) for file in _of(side, kind)]
     if len(files) == 1:
         return files[0]
-    captures = {kind: tables for file in files for kind, tables in file.captures.items()}
-    conditions = {kind: known for file in files for kind, known in file.conditions.items()}
-    return Subject(side.label, captures, conditions)
+    captures = [capture for file in files for capture in file.captures.values()]
+    return Subject(side.label, {capture.kind: capture for capture in captures})

@@ -1,8 +1,10 @@
 """The kind ``memory``: a snapshot of torch's allocator with its history, recorded by the probe."""
 
 import re
+from pathlib import Path
 
-from harness.evidence.kind import Format, Kept, Kind, Lazy
+from harness.evidence.capture import Tables
+from harness.evidence.kind import Format, Kept, Kind
 
 _SNAPSHOT = "memory.json.gz"
 _OPENED = (
@@ -12,23 +14,25 @@ _OPENED = (
 )
 """The snapshot is kept as JSON, which anybody may read; torch's own page is made of a pickle."""
 
-KIND = Kind(
-    name="memory",
-    title="a torch memory snapshot (.pickle or .json)",
-    cost=4,
-    formats=(
+
+class Memory(Kind):
+    """The allocations of the whole process."""
+
+    name = "memory"
+    title = "a torch memory snapshot (.pickle or .json)"
+    cost = 4
+    formats = (
         # torch's own file is a pickle of protocol 2 to 5, the probe's JSON of the same structure.
         Format(re.compile(rb"\x80[\x02-\x05]"), unpacks_itself=True),
         Format(
             re.compile(rb'\s*\{\s*"(?:segments|device_traces|totals|phases)"'),
             unpacks_itself=True,
         ),
-    ),
-    hook="harness.probe.hooks.memory:Memory",
-    leaves=(_SNAPSHOT,),
-    artifact=_SNAPSHOT,
-    read=Lazy("harness.captures.memory.read:read"),
-    fills=(
+    )
+    hook = "memory"
+    leaves = (_SNAPSHOT,)
+    artifact = _SNAPSHOT
+    fills = (
         "memory_pools",
         "memory_parts",
         "memory_by_pool",
@@ -41,10 +45,16 @@ KIND = Kind(
         "memory_sites",
         "memory_marks",
         "memory_mark_parts",
-    ),
-    measures={"transient_bytes": Lazy("harness.analysis.derived:transient_bytes")},
-    compared_by="memory_pools",
-    summarise=Lazy("harness.analysis.summary:memory_snapshot"),
-    show=Lazy("harness.cli.shown.memory:show"),
-    kept=(Kept(_SNAPSHOT, rank=0, opens=(("memory_viz of torch", _OPENED),)),),
-)
+    )
+    measures = ("transient_bytes",)
+    compared_by = "memory_pools"
+    kept = (Kept(_SNAPSHOT, rank=0, opens=(("memory_viz of torch", _OPENED),)),)
+
+    def read(self, path: Path) -> Tables:
+        """Return the tables of a snapshot."""
+        from harness.captures.memory import read
+
+        return read.read(path)
+
+
+KIND = Memory()

@@ -18,7 +18,7 @@ from harness.captures.nsys.ranges import NVTX, ranges
 from harness.captures.nsys.rows import correlation, process_id, real, timed
 from harness.captures.nsys.waits import TABLE as WAITS
 from harness.captures.nsys.waits import waits
-from harness.evidence.section import Section
+from harness.evidence.capture import Part
 from harness.evidence.tables import LARGE, Tables, empty, frame
 from harness.ground.errors import CaptureError
 
@@ -46,7 +46,7 @@ _SHARED = ("staticSharedMemory", "dynamicSharedMemory")
 _REGISTERS = "registersPerThread"
 
 
-def read(path: Path, *, joins: bool = True, part: Section | None = None) -> Tables:
+def read(path: Path, *, joins: bool = True, part: Part | None = None) -> Tables:
     """Return gpu_ops, devices, api_calls, waits, ranges and autograd_threads of an export.
 
     Raises CaptureError for what is no whole export of nsys.
@@ -74,12 +74,7 @@ def read_brief(path: Path) -> Tables:
     return read(path, joins=not is_large)
 
 
-def read_section(path: Path, part: Section) -> Tables:
-    """Return the tables of ``read`` for a part of the timeline."""
-    return read(path, part=part)
-
-
-def section(path: Path) -> Section | None:
+def section(path: Path) -> Part | None:
     """Return the middle of a long timeline, None of one that is read whole."""
     return parts.find(path, _EVENTS)
 

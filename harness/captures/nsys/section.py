@@ -6,12 +6,12 @@ from pathlib import Path
 from harness.captures.formats.sqlite_file import SqliteFile, opened
 from harness.captures.nsys.names import DOMAIN_TYPE
 from harness.evidence import section as sections
-from harness.evidence.section import Section
+from harness.evidence.capture import Part
 
 _ONE = "typeof(start) = 'integer'"
 
 
-def find(path: Path, events: tuple[str, ...]) -> Section | None:
+def find(path: Path, events: tuple[str, ...]) -> Part | None:
     """Return the middle of a long timeline, None of one that can be read whole.
 
     ``events`` are the tables that may hold its events.
@@ -46,7 +46,7 @@ def _spread(file: SqliteFile, table: str, start: int, end: int, width: int) -> d
     )
 
 
-def conditions(part: Section, events: tuple[str, ...], ranges: tuple[str, ...]) -> dict[str, str]:
+def conditions(part: Part, events: tuple[str, ...], ranges: tuple[str, ...]) -> dict[str, str]:
     """Return by table the conditions that rows of a part meet; it holds all names of domains."""
     begins = f"start >= {part.start_ns} AND start < {part.end_ns}"
     whole = f'{begins} AND "end" <= {part.end_ns} OR eventType = {DOMAIN_TYPE}'

@@ -1,28 +1,32 @@
 """The kind ``torch``: a trace of torch.profiler, recorded by the probe."""
 
 import re
+from pathlib import Path
 
-from harness.evidence.kind import Format, Kept, Kind, Lazy
+from harness.evidence.capture import Tables
+from harness.evidence.kind import Counts, Format, Kept, Kind
 
 _TRACE = "trace.json.gz"
 
-KIND = Kind(
-    name="torch",
-    title="a torch.profiler trace (.json)",
-    cost=2,
+
+class Torch(Kind):
+    """A trace of the measured steps."""
+
+    name = "torch"
+    title = "a torch.profiler trace (.json)"
+    cost = 2
     # Any JSON object or array: a trace's keys may come in any order.
-    formats=(
+    formats = (
         Format(
             re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*["}]|\[\s*[{\]])'),
             vague=True,
             unpacks_itself=True,
         ),
-    ),
-    hook="harness.probe.hooks.torch_profiler:TorchProfiler",
-    leaves=(_TRACE,),
-    artifact=_TRACE,
-    read=Lazy("harness.captures.torch.read:read"),
-    fills=(
+    )
+    hook = "torch"
+    leaves = (_TRACE,)
+    artifact = _TRACE
+    fills = (
         "gpu_ops",
         "devices",
         "api_calls",
@@ -31,21 +35,36 @@ KIND = Kind(
         "origins",
         "autograd_threads",
         "conditions",
-    ),
-    check=Lazy("harness.captures.checks:declared_ranges"),
-    conditions=Lazy("harness.captures.torch.conditions:conditions"),
-    measures={
-        "kernels_per_step": Lazy("harness.analysis.derived:kernels_per_step"),
-        "gpu_busy_per_step": Lazy("harness.analysis.derived:gpu_busy_per_step"),
-    },
-    compared_by="gpu_ops",
-    summarise=Lazy("harness.analysis.summary:torch_trace"),
-    show=Lazy("harness.cli.shown.timeline:show"),
-    kept=(
+    )
+    measures = ("kernels_per_step", "gpu_busy_per_step")
+    compared_by = "gpu_ops"
+    kept = (
         Kept(
             _TRACE,
             rank=1,
             opens=(("Perfetto", "xdg-open https://ui.perfetto.dev  # drop {file} on the page"),),
         ),
-    ),
-)
+    )
+
+    def read(self, path: Path) -> Tables:
+        """Return the tables of a trace."""
+        from harness.captures.torch import read
+
+        return read.read(path)
+
+    def check(self, counts: Counts, tables: Tables, path: Path) -> None:
+        """Compare ranges with the declared steps."""
+        from harness.captures import checks
+
+        checks.declared_ranges(counts, tables, path)
+
+    def conditions(self, path: Path, tables: Tables) -> dict[str, str]:  # noqa: ARG002
+        """Return the conditions that ``tables`` hold: they may stand anywhere in the file.
+
+        Keys: GPU (those that ran something), CUDA (the driver's), CUDA runtime, ROCm, profiler,
+        rank, tracing, not read (categories of events, with counts).
+        """
+        return dict(tables["conditions"].select("name", "value").rows())
+
+
+KIND = Torch()

@@ -5,6 +5,9 @@ from typing import Any
 from harness.cli.shown.columns import Cell, narrow, number, print_rows, without
 from harness.cli.shown.kernels import kernel_name
 
+BESIDE_NAMES = 78
+"""Columns of the terminal that a table of kernels needs beside their names."""
+
 _KERNEL: dict[str, Cell] = {
     "n": number("launches"),
     "µs": number("median_ns", 1e3, 2),

@@ -16,6 +16,8 @@ from harness.cli.shown.columns import (
 )
 from harness.cli.shown.kernels import kernel_name, shape
 
+BESIDE_NAMES = 67
+"""Columns of the terminal that a table of kernels needs beside their names."""
 _IDLE_ROWS, _CALL_ROWS, _COPY_ROWS, _SERIES_ROWS = 8, 10, 12, 12
 
 _STATES = {

@@ -2,18 +2,43 @@
 
 import contextlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from harness.probe import profiler_range
+from harness.probe.series import Series
 
-if TYPE_CHECKING:
-    from harness.probe.cell import Cell
+
+class Recording(Protocol):
+    """What a hook asks of the cell (harness.probe.cell) that it records."""
+
+    device: str
+    settings: dict[str, Any]
+    out: Path
+
+    def declare(self, name: str) -> int:
+        """Return the number of steps of a region."""
+
+    def phase(self, name: str) -> contextlib.AbstractContextManager[None]:
+        """Mark a stretch of the process."""
+
+    def exclusively(self, name: str = "") -> contextlib.AbstractContextManager[None]:
+        """Hold the device alone."""
+
+    def latency(self, step: Callable[[], object]) -> float:
+        """Run a step and return its time in ms."""
+
+    def sample(self, name: str, metric: str, unit: str, values: list[float]) -> None:
+        """Keep repeated measurements of a region."""
+
+    def sampled(self, name: str, measured: Series) -> None:
+        """Keep a series of a region."""
 
 
 class Hook:
     """Records the steps inside one range, each step in a range of its own."""
 
-    def __init__(self, cell: "Cell") -> None:
+    def __init__(self, cell: Recording) -> None:
         self.cell = cell
 
     def begin(self) -> None:

@@ -1,18 +1,15 @@
 """Traces of torch.profiler over the measured steps."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.probe import profiler_range
-from harness.probe.hooks.hook import Hook
-
-if TYPE_CHECKING:
-    from harness.probe.cell import Cell
+from harness.probe.hooks.hook import Hook, Recording
 
 
 class TorchProfiler(Hook):
     """Records operators and, on a GPU, its work, and writes the trace."""
 
-    def __init__(self, cell: "Cell") -> None:
+    def __init__(self, cell: Recording) -> None:
         super().__init__(cell)
         self._recorded: Any = None
 

@@ -9,9 +9,9 @@ import pytest
 
 from harness.analysis import intervals, timeline
 from harness.analysis.audit import conclude
-from harness.analysis.diagnose.families import Capture
 from harness.captures.torch.read import read
 from harness.evidence import tables as evidence
+from harness.evidence.capture import Capture
 from harness.evidence.tables import Tables
 from harness.ground.errors import EvidenceError, UsageError
 from tests.support.paths import ROOT

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from harness.analysis.audit import conclude
-from harness.analysis.diagnose.families import Capture
 from harness.captures.torch.read import read
 from harness.evidence import tables as evidence
+from harness.evidence.capture import Capture
 from harness.ground.errors import UsageError
 from harness.report import audit_text
 from tests.support.training_trace import Kernel, Layer, Step, events, write

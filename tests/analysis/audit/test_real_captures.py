@@ -6,8 +6,8 @@ import pytest
 
 from harness.analysis import derived
 from harness.analysis.audit import conclude
-from harness.analysis.diagnose.families import Capture
 from harness.evidence import tables as evidence
+from harness.evidence.capture import Capture
 from harness.evidence.subject import Subject
 from harness.extract import door
 from harness.ground.errors import UsageError
@@ -25,10 +25,7 @@ def opened(name: str) -> Subject:
 
 
 def captures(subject: Subject) -> list[Capture]:
-    return [
-        Capture(subject.label, tables, subject.conditions.get(kind, {}), kind)
-        for kind, tables in subject.captures.items()
-    ]
+    return list(subject.captures.values())
 
 
 def test_each_linear_s_kernels_get_their_counters_and_the_copies_are_worth_most() -> None:
@@ -37,7 +34,7 @@ def test_each_linear_s_kernels_get_their_counters_and_the_copies_are_worth_most(
     assert audit.unattributed == 0
     assert audit.counted == 1
     assert {row.launches for row in audit.rows} == {LINEARS}
-    moved = derived.dram_bytes(report.captures["ncu"])
+    moved = derived.dram_bytes(report.captures["ncu"].tables)
     assert moved == pytest.approx((audit.dram_read_bytes or 0) + (audit.dram_write_bytes or 0))
     most = max(audit.rows, key=lambda row: row.savings[1].ms if row.savings else 0.0)
     assert most.operator == "aten::copy_"

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from harness.analysis.audit import conclude, step_ops
-from harness.analysis.diagnose.families import Capture
 from harness.captures.torch.read import read
 from harness.evidence import tables as evidence
+from harness.evidence.capture import Capture
 from harness.evidence.tables import Tables
 from harness.ground.errors import UsageError
 from tests.support.training_trace import Event, Kernel, Layer, Step, events, write

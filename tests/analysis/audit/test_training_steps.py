@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 
 from harness.analysis.audit import conclude
 from harness.analysis.audit.conclude import Audit
-from harness.analysis.diagnose.families import Capture
 from harness.evidence import tables as evidence
+from harness.evidence.capture import Capture
 from harness.extract import door
 from tests.support.paths import DATA
 
@@ -29,11 +30,11 @@ PRODUCTS = {  # by the model's code: layers, their operator, products of forward
 @cache
 def audited(model: str) -> Audit:
     trace = door.capture(FOLDER / f"{model}.json.gz")
-    ((kind, tables),) = trace.captures.items()
+    (capture,) = trace.captures.values()
     counted = {name: evidence.empty(name) for name in evidence.SCHEMAS}
     counted["counters"] = pl.read_parquet(FOLDER / f"{model}.counters.parquet")
     return conclude.audit(
-        [Capture(model, tables, {}, kind), Capture(f"{model}, ncu", counted, {}, "ncu")]
+        [replace(capture, label=model, conditions={}), Capture(f"{model}, ncu", counted, {}, "ncu")]
     )
 
 

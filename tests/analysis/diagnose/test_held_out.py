@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from harness.analysis.diagnose.conclude import diagnose
-from harness.analysis.diagnose.families import Capture
 from harness.evidence import tables as evidence
+from harness.evidence.capture import Capture
 from harness.extract import door
 from tests.support.paths import DATA
 
@@ -116,6 +116,5 @@ def test_what_fills_memory_is_named(tmp_path: Path, truth: dict[str, Any]) -> No
 
 
 def capture_of(snapshot: Path) -> Capture:
-    subject = door.capture(snapshot)
-    ((kind, tables),) = subject.captures.items()
-    return Capture(snapshot.name, tables, {}, kind)
+    (capture,) = door.capture(snapshot).captures.values()
+    return capture

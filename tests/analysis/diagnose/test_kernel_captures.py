@@ -3,7 +3,6 @@
 import pytest
 
 from harness.analysis.diagnose.conclude import diagnose
-from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.finding import KernelDiagnosis
 from harness.extract import door
 from tests.support.paths import DATA, ROOT
@@ -15,7 +14,7 @@ HGEMM, GEMLITE, FLOAT8 = "4-custom-hgemm", "2-gemlite-autotune", "1-torchao-floa
 def kernels(path: str) -> dict[str, KernelDiagnosis]:
     """Return the diagnosis of each kernel's last launch, by the beginning of its name."""
     subject = door.capture(ROOT / path)
-    capture = Capture(path, subject.captures["ncu"], subject.conditions["ncu"])
+    capture = subject.captures["ncu"]
     launches = diagnose([capture]).kernels
     assert [each.launch for each in launches] == list(range(len(launches)))
     return {each.name.removeprefix("void ")[:33]: each for each in launches}

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from harness.analysis.diagnose import conclude
-from harness.analysis.diagnose.families import FAMILIES, Capture
+from harness.analysis.diagnose.families import FAMILIES
 from harness.analysis.diagnose.finding import Finding
+from harness.evidence.capture import Capture
 from harness.evidence.tables import SCHEMAS, empty
 from tests.support.caching_allocator import KIB, MIB, Device
 from tests.support.paths import DATA

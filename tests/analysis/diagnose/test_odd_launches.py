@@ -4,12 +4,12 @@ import pytest
 
 from harness.analysis import flop
 from harness.analysis.diagnose import conclude
-from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.kernel import bank_conflicts
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import mix, traffic, waits, warps
 from harness.analysis.diagnose.launch.counted import Counted, Instruction
 from harness.evidence import tables as evidence
+from harness.evidence.capture import Capture
 
 LONG = "9" * 5000
 ODD = ("", " ", "FFMA", "FFMA ,", "FFMA R1,,", f"FFMA R{LONG}, R1, R2, R3", f"LDG R{LONG}, [R1]")

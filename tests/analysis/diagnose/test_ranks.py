@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from harness.analysis.diagnose import conclude
-from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.finding import Finding
+from harness.evidence.capture import Capture
 from tests.support.programs import APART, LATENCY, LAUNCH, MS, US, Program
 from tests.support.timelines import rows
 

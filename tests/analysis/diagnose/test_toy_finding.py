@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from harness.analysis.diagnose import conclude, kernel, memory, timeline
-from harness.analysis.diagnose.families import FAMILIES, Capture, Family
+from harness.analysis.diagnose.families import FAMILIES, Family
 from harness.analysis.diagnose.finding import as_json
 from harness.evidence import tables as evidence
+from harness.evidence.capture import Capture
 from tests.support.timelines import Op, rows
 from tests.support.timelines import timeline as made
 

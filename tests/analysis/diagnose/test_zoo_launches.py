@@ -5,7 +5,7 @@ import pytest
 
 from harness.analysis import exam
 from harness.analysis.diagnose.conclude import diagnose
-from harness.analysis.diagnose.families import Capture
+from harness.evidence.capture import Capture
 from harness.evidence.tables import Tables
 from tests.support import kept_launches
 from tests.support.kept_launches import SICK

@@ -72,7 +72,7 @@ def subject(name: str, kind: str) -> Subject:
 
 def tables(name: str, kind: str) -> Tables:
     (known,) = subject(name, kind).captures.values()
-    return known
+    return known.tables
 
 
 @cache

@@ -15,6 +15,7 @@ from harness.ground.errors import UsageError
 from tests.support import reports
 from tests.support.evidence_folders import vouch
 from tests.support.paths import ROOT
+from tests.support.subjects import subject as made
 
 DATA = ROOT / "tests" / "data"
 REPORT = reports.KEPT
@@ -80,9 +81,9 @@ def test_an_empty_capture_is_not_compared_and_it_is_told_why(
     name: str, kind: str, table: str, what: str
 ) -> None:
     whole = subject(DATA / name)
-    tables = whole.captures[kind]
+    tables = whole.captures[kind].tables
     empty = {name: evidence.empty(name) for name in (table, "operators")}
-    none = Subject("none", {kind: tables | empty}, whole.conditions)
+    none = made("none", tables | empty, kind)
     for sides, where in (
         ((whole, none), "in the second"),
         ((none, whole), "in the first"),
@@ -95,17 +96,17 @@ def test_an_empty_capture_is_not_compared_and_it_is_told_why(
 
 def test_a_trace_of_the_cpu_alone_is_told_from_an_empty_one() -> None:
     whole = subject(DATA / "torch/streams.json.gz")
-    host = whole.captures["torch"] | {"gpu_ops": evidence.empty("gpu_ops")}
-    diff = compare.compare(whole, Subject("host", {"torch": host}, whole.conditions))
+    host = whole.captures["torch"].tables | {"gpu_ops": evidence.empty("gpu_ops")}
+    diff = compare.compare(whole, made("host", host, "torch"))
     assert diff.refused == ("torch: no GPU work in the second, only work of the CPU",)
 
 
 def test_operations_that_are_not_timed_are_no_gpu_work() -> None:
     # A trace gives start and duration 0 to what it could not time; the reader makes both null.
     whole = subject(DATA / "torch/streams.json.gz")
-    tables = dict(whole.captures["torch"])
+    tables = dict(whole.captures["torch"].tables)
     tables["gpu_ops"] = tables["gpu_ops"].with_columns(duration_ns=pl.lit(None, pl.Int64))
-    untimed = Subject("untimed", {"torch": tables}, whole.conditions)
+    untimed = made("untimed", tables, "torch")
     assert compare.compare(whole, untimed).refused == ("torch: no GPU work in the second",)
 
 

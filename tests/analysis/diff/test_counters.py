@@ -138,7 +138,7 @@ def test_kernels_of_one_side_and_the_largest_change_of_time_first() -> None:
 
 def real() -> dict[str, Tables]:
     path = ROOT / "tests" / "data" / "ncu" / "small.ncu-rep.zst"
-    found = {path.name: door.capture(path).captures["ncu"]}
+    found = {path.name: door.capture(path).captures["ncu"].tables}
     rows = evidence.load(REPORT)["counters"]
     for cell in rows["cell"].unique().sort():
         found[cell] = {"counters": rows.filter(pl.col("cell") == cell)}

@@ -3,13 +3,14 @@
 import pytest
 
 from harness.analysis.diff import pairs
-from harness.evidence.subject import CaptureFiles, Subject
+from harness.evidence.subject import CaptureFiles
 from harness.ground.errors import UsageError
+from tests.support.subjects import subject
 
 
 def folder(label: str, *files: tuple[str, str]) -> CaptureFiles:
     """Make a folder of files, each a name and a kind."""
-    subjects = [Subject(f"{label}/{name}", {kind: {}}, {kind: {}}) for name, kind in files]
+    subjects = [subject(f"{label}/{name}", {}, kind) for name, kind in files]
     return CaptureFiles(label, tuple(subjects))
 
 

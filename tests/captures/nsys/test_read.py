@@ -475,7 +475,7 @@ def test_a_section_is_read_as_it_is_cut(
     assert part is not None
     assert 0 < part.events <= most < part.of
     whole = section.cut(nsys.read(path), part)
-    read = nsys.read_section(path, part)
+    read = nsys.read(path, part=part)
     assert read.keys() == whole.keys()
     for table in section.TIMED:
         assert read[table].equals(whole[table]), table

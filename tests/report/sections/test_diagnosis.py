@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.analysis.diagnose import conclude
-from harness.analysis.diagnose.families import Capture
+from harness.evidence.capture import Capture
 from harness.problem.model import Problem
 from harness.report.page import Page
 from harness.report.sections.diagnosis import diagnosed, diagnosis

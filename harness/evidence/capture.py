@@ -1,0 +1,43 @@
+"""One recording, as it leaves the door and reaches the page."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Tables: TypeAlias = "dict[str, pl.DataFrame]"
+"""Table name to rows, as a reader returns them and as evidence is stored."""
+_NS_OF_S = 1e9
+
+
+@dataclass(frozen=True)
+class Capture:
+    """One recording: the label of its file or cell, its tables, what it was made on, its kind."""
+
+    label: str
+    tables: Tables
+    conditions: dict[str, str]
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The stretch from ``start_ns`` to ``end_ns``; it holds ``events`` of ``of``.
+
+    ``first_ns``: when the first event of all began.
+    """
+
+    start_ns: int
+    end_ns: int
+    events: int
+    of: int
+    first_ns: int
+
+    def __str__(self) -> str:
+        """Return a phrase for people: events, their number, and the times."""
+        begun, ended = ((at - self.first_ns) / _NS_OF_S for at in (self.start_ns, self.end_ns))
+        return (
+            f"{self.events:,} of {self.of:,} events, those in the middle:"
+            f" from {begun:,.3f} s to {ended:,.3f} s"
+        )
