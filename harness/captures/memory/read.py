@@ -5,14 +5,15 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.evidence.tables import Tables, frame
+from harness.evidence.tables import Tables, empty, frame
 from harness.ground.errors import CaptureError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from harness.captures.memory.snapshot import Mark, Snapshot
+    from harness.captures.memory.snapshot import Mark, Segment, Snapshot
     from harness.captures.memory.stacks import Stacks
+
 
 # Allocated memory drops when the allocator has the block back, not when that was asked for.
 _ALLOCATED = {"alloc": 1, "free_completed": -1}
@@ -42,8 +43,6 @@ def read(path: Path) -> Tables:
 
 def _tables(path: Path) -> Tables:
     from harness.captures.memory import event_pools, lifetimes
-    from harness.captures.memory.levels import by_pool
-    from harness.captures.memory.live import live
     from harness.captures.memory.peaks import peaks
     from harness.captures.memory.pools import mark_parts, parts, pools
     from harness.captures.memory.snapshot import load
@@ -172,3 +171,68 @@ def _peaks(phases: Phases, allocated: list[int]) -> dict[str | None, int]:
         if phase not in peaks or allocated[index] > allocated[peaks[phase]]:
             peaks[phase] = index
     return peaks
+
+
+def by_pool(
+    segments: "list[Segment]", pools: list[str] | None, allocated: list[int], reserved: list[int]
+) -> "pl.DataFrame":
+    """Return memory_by_pool: a pool's bytes at index -1 and after each event that changed them.
+
+    ``segments`` are those at the end; ``pools`` name the pool of each event, ``allocated`` and
+    ``reserved`` are the bytes that it added. The table is empty where pools are not known, or where
+    addresses contradict the segments: a pool would hold less than nothing.
+    """
+    if pools is None:
+        return empty("memory_by_pool")
+    held: dict[str, int] = {}
+    kept: dict[str, int] = {}
+    for segment in segments:
+        held[segment.pool] = held.get(segment.pool, 0) + segment.held
+        kept[segment.pool] = kept.get(segment.pool, 0) + segment.total_size
+    rows: list[tuple[int, str, int, int]] = []
+    for index in range(len(pools) - 1, -1, -1):
+        pool = pools[index]
+        if not pool:
+            continue
+        rows.append((index, pool, held.setdefault(pool, 0), kept.setdefault(pool, 0)))
+        held[pool] -= allocated[index]
+        kept[pool] -= reserved[index]
+        if held[pool] < 0 or kept[pool] < 0:
+            return empty("memory_by_pool")
+    rows += [(-1, pool, held[pool], kept[pool]) for pool in held]
+    columns = ("index", "pool", "allocated_bytes", "reserved_bytes")
+    values = zip(*reversed(rows), strict=True) if rows else ([], [], [], [])
+    return frame("memory_by_pool", dict(zip(columns, values, strict=True)))
+
+
+_MOST_STACKS = 200_000
+_KEYS = ("pool", "site", "stack")
+
+
+def live(path: Path, segments: "list[Segment]", names: "Stacks") -> "pl.DataFrame":
+    """Return memory_live: count and bytes of live blocks by pool, site and stack, most first.
+
+    The bytes asked for are null where any of the blocks does not tell. Segments without blocks
+    have no rows. Raises CaptureError, naming ``path``, for over 200 000 rows.
+    """
+    rows: dict[tuple[str, str, str], list[int]] = {}
+    for segment in segments:
+        for block in segment.blocks or []:
+            if not block.live:
+                continue
+            key = (segment.pool, names.site(block.frames), names.stack(block.frames))
+            row = rows.setdefault(key, [0, 0, 0, 0])
+            row[0] += 1
+            row[1] += block.size
+            row[2] += block.requested_size or 0
+            row[3] += block.requested_size is None
+        if len(rows) > _MOST_STACKS:
+            raise CaptureError(f"more than {_MOST_STACKS} stacks of live blocks", where=path)
+    ranked = sorted(rows.items(), key=lambda row: (-row[1][1], row[0]))
+    keys = {name: [key[at] for key, _ in ranked] for at, name in enumerate(_KEYS)}
+    sums = {
+        "count": [row[0] for _, row in ranked],
+        "bytes": [row[1] for _, row in ranked],
+        "requested_bytes": [None if row[3] else row[2] for _, row in ranked],
+    }
+    return frame("memory_live", keys | sums)

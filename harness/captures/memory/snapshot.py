@@ -5,7 +5,7 @@ The probe's JSON has, beside it, ``stacks`` that events and blocks name by index
 ``marks``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -16,7 +16,6 @@ import msgspec
 
 from harness.captures.formats import pickle_guard
 from harness.captures.formats.compressed import blocks
-from harness.captures.memory import sharing
 from harness.evidence.tables import GRAPH_POOL
 from harness.ground.errors import CaptureError
 
@@ -180,7 +179,7 @@ def load(path: Path) -> Snapshot:
     try:
         if data[:1] == b"\x80":
             source = pickle_guard.load(data, path)
-            sharing.check(source, len(data))
+            check(source, len(data))
             snapshot = _typed(source, msgspec.convert, _Plain, Event, Block)
         else:
             snapshot = _typed(data, msgspec.json.decode, _Json, _JsonEvent, _JsonBlock)
@@ -302,3 +301,41 @@ def _resolve(users: list[Event] | list[Block], stacks: _Stacks) -> None:
     for user in users:
         if user.stack is not None:
             user.frames = stacks[user.stack]
+
+
+_LEAST_BYTES = 8
+"""Of a record of its own: two keys and two values that are references take as many."""
+_FEWEST = 200_000  # which take little memory
+
+
+def check(source: Any, size: int) -> None:
+    """Raise ValueError if a snapshot, unpickled from ``size`` bytes, has more records than room.
+
+    Records are segments, their blocks, events, and the segments of marks. What is of another shape
+    counts nothing.
+    """
+    most, records = max(_FEWEST, size // _LEAST_BYTES), 0
+    for members in _lists(source):
+        records += len(members)
+        if records > most:
+            raise ValueError(f"over {most:,} records in {size:,} bytes: it repeats some of them")
+
+
+def _lists(source: Any) -> Iterator[list[Any]]:
+    """Yield the lists of records; each that has others below it before those."""
+    for key, below in (("segments", "blocks"), ("marks", "segments")):
+        members = _list(source, key)
+        yield members
+        yield from (_list(member, below) for member in members)
+    traces = _list(source, "device_traces")
+    yield traces
+    yield from _only_lists(traces)
+
+
+def _list(mapping: Any, key: str) -> list[Any]:
+    members = mapping.get(key) if isinstance(mapping, dict) else None
+    return members if isinstance(members, list) else []
+
+
+def _only_lists(members: Iterable[Any]) -> Iterator[list[Any]]:
+    return (member for member in members if isinstance(member, list))

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.captures.formats.sqlite_file import SqliteFile, opened
-from harness.captures.nsys.left_out import left_out
-from harness.captures.nsys.no_gpu_work import no_gpu_work
 from harness.evidence.tables import Tables, empty
 
 if TYPE_CHECKING:
     import polars as pl
+
 
 _OPTIONS, _SYSTEM = "META_DATA_CAPTURE", "TARGET_INFO_SYSTEM_ENV"
 _EXPORT = ("META_DATA_EXPORT", "EXPORT_META_DATA")
@@ -159,3 +158,77 @@ def _recorded(file: SqliteFile) -> str:
 
 def _ms(nanoseconds: int) -> str:
     return f"{nanoseconds / _NS_OF_MS:,.1f} ms"
+
+
+READ = (
+    "CUPTI_ACTIVITY_KIND_KERNEL",
+    "CUPTI_ACTIVITY_KIND_MEMCPY",
+    "CUPTI_ACTIVITY_KIND_MEMSET",
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+    "CUPTI_ACTIVITY_KIND_RUNTIME",
+    "CUPTI_ACTIVITY_KIND_DRIVER",
+    "NVTX_EVENTS",
+    "OSRT_API",
+    "PROFILER_OVERHEAD",
+)
+# Names and properties, which are no recorded events.
+_NAMES = ("StringIds", "PROCESSES", "ProcessStreams", "ThreadNames", "DIAGNOSTIC_EVENT")
+_PROPERTIES = (
+    *("ANALYSIS_", "ENUM_", "META_DATA_", "EXPORT_META_DATA", "NVTX_PAYLOAD_", "TARGET_INFO_"),
+    "sqlite_",
+)
+
+
+def left_out(file: SqliteFile) -> str:
+    """Return the tables of events that are not read, with their rows: ``SCHED_EVENTS (1,428)``."""
+    events = [
+        table
+        for table in file.tables()
+        if not table.startswith((*READ, *_PROPERTIES)) and table not in _NAMES
+    ]
+    counts = sorted(((file.count(table), table) for table in events), reverse=True)
+    return ", ".join(f"{table} ({rows:,})" for rows, table in counts if rows)
+
+
+# Calls that make the GPU work, in the runtime's and the driver's spelling.
+_WORK = {
+    "launches": r"^cu(da)?(Launch(Cooperative)?Kernel|GraphLaunch)",
+    "copies": r"^cu(da)?Memcpy",
+    "memsets": r"^cu(da)?Memset",
+}
+_SHOWN = 3
+# CUPTI hands its records over when a buffer is full, at synchronisation and at the process's end
+# (https://developer.nvidia.com/blog/pro-tip-clean-up-after-yourself-ensure-correct-profiling/).
+_LOST = (
+    "let the process synchronise and end by itself or call cudaProfilerStop, run no second profiler"
+    " beside nsys, and take an nsys no older than the driver"
+)
+_NOTHING = "record while the workload runs on the GPU"
+
+
+def no_gpu_work(tables: Tables) -> str:
+    """Return why there is no GPU work although there are host calls, and the remedy; empty if not.
+
+    Launches without an operation on the GPU are records that the profiler lost.
+    """
+    import polars as pl
+
+    if not tables["gpu_ops"].is_empty() or tables["api_calls"].is_empty():
+        return ""
+    counts = tables["api_calls"]["name"].cast(pl.String).value_counts(name="calls")
+    counts = counts.sort("calls", "name", descending=[True, False])
+    work = {what: counts.filter(pl.col("name").str.contains(name)) for what, name in _WORK.items()}
+    made = [f"{_sum(rows)} {what} ({_listed(rows)})" for what, rows in work.items() if len(rows)]
+    if made:
+        return f"none recorded, although the host made {' and '.join(made)}: {_LOST}"
+    return f"none: of {_sum(counts)} calls ({_listed(counts)}) none started GPU work: {_NOTHING}"
+
+
+def _sum(counts: "pl.DataFrame") -> str:
+    return f"{counts['calls'].sum():,}"
+
+
+def _listed(counts: "pl.DataFrame") -> str:
+    """Return the commonest calls with their numbers."""
+    shown = [f"{name} {calls:,}" for name, calls in counts.head(_SHOWN).rows()]
+    return ", ".join([*shown, *(["…"] if counts.height > _SHOWN else [])])

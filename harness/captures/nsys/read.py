@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING
 from harness.captures.formats.sqlite_combined import fetch_combined
 from harness.captures.formats.sqlite_file import SqliteFile, opened
 from harness.captures.nsys import section as parts
-from harness.captures.nsys.autograd import autograd_threads
-from harness.captures.nsys.calls import CALLS, calls
 from harness.captures.nsys.devices import devices
+from harness.captures.nsys.host import CALLS, NVTX, WAITS, autograd_threads, calls, ranges, waits
 from harness.captures.nsys.names import COPY_KINDS, MEMORY_KINDS, named, shape
-from harness.captures.nsys.ranges import NVTX, ranges
 from harness.captures.nsys.rows import correlation, process_id, real, timed
-from harness.captures.nsys.waits import TABLE as WAITS
-from harness.captures.nsys.waits import waits
 from harness.evidence.capture import Part
 from harness.evidence.tables import LARGE, Tables, empty, frame
 from harness.ground.errors import CaptureError

@@ -6,14 +6,12 @@ from typing import Any
 import polars as pl
 
 from harness.captures.formats.json_stream import Piece
-from harness.captures.torch.autograd import autograd_threads
 from harness.captures.torch.batch import Batch, Vocabulary
 from harness.captures.torch.columns import SHORTER, InexactError, UnsoundError
 from harness.captures.torch.events import EXACT_DECODER, TABLES, Event, first_fault
-from harness.captures.torch.launches import launches
+from harness.captures.torch.launches import innermost, launches
 from harness.captures.torch.metadata import is_plain
-from harness.captures.torch.operators import by_name
-from harness.captures.torch.origins import Host, origins
+from harness.captures.torch.origins import Host, node_names, origins
 from harness.evidence.tables import SCHEMAS, Tables, frame
 from harness.ground.errors import CaptureError
 
@@ -130,3 +128,77 @@ def _check_sum(durations: pl.Series) -> None:
     mean: Any = durations.mean()
     if mean is not None and mean * len(durations) >= _LONGEST_SUM_NS:
         raise CaptureError("impossible durations: they add up to more than 292 years")
+
+
+def autograd_threads(host: Host) -> pl.DataFrame:
+    """Return the evidence's table ``autograd_threads``.
+
+    The engine's threads run operators within autograd's nodes alone, but for nodes that began
+    before the trace; a thread that calls backward() runs other operators, too, and some nodes if
+    they are the CPU's. Served are the other threads that have annotations.
+    """
+    operators = host.operators.select("thread", "start_ns", "duration_ns", "name")
+    nodes = operators.filter(pl.col("name").is_in(list(node_names(host.names))))
+    places = operators.drop_nulls("thread").select(
+        "thread", at="start_ns", operator=pl.int_range(pl.len())
+    )
+    of_threads = places.join(nodes, on="thread", how="semi")
+    inside = innermost(nodes.drop("name"), of_threads)
+    counts = (
+        of_threads.join(inside, on="operator", how="anti")
+        .group_by("thread")
+        .agg(pl.len().alias("outside"))
+    )
+    engine = (
+        nodes.drop_nulls("thread")
+        .group_by("thread")
+        .agg(pl.len().alias("nodes"))
+        .join(counts, on="thread", how="left")
+        .filter(pl.col("outside").fill_null(0) < pl.col("nodes"))
+        .select("thread")
+    )
+    served = host.ranges.select(serves="thread").drop_nulls().unique()
+    served = served.join(engine, left_on="serves", right_on="thread", how="anti")
+    pairs = engine.join(served, how="cross").sort("thread", "serves")
+    return frame("autograd_threads", {key: pairs[key] for key in ("thread", "serves")})
+
+
+UNATTRIBUTED = "unattributed"
+"""The last row: GPU operations that no operator launched, such as the kernels of CUDA graphs."""
+
+
+def by_name(
+    operators: pl.DataFrame, launched: pl.DataFrame, gpu: pl.DataFrame, names: list[str]
+) -> pl.DataFrame:
+    """Return the table ``operators``: name, count, total_ns and device_ns, each name once.
+
+    A GPU operation belongs to the innermost operator that ran on the launching thread as the launch
+    began. GPU time is null for all operators where no GPU operation has a launch, and for a name
+    that has operators without a thread. All times then sum to the GPU operations' durations.
+
+    ``operators`` has start_ns, duration_ns and thread; ``launched`` is of
+    :func:`.launches.launches`; ``name`` counts in ``names``.
+    """
+    owned = innermost(
+        operators.select("thread", "name", "start_ns", "duration_ns"),
+        launched.select("thread", "at", work_ns="duration_ns"),
+    )
+    by_owner = owned.group_by("name").agg(pl.col("work_ns").sum())
+    unclear = operators.filter(pl.col("thread").is_null())["name"].unique()
+    clear = ~pl.col("name").is_in(unclear.implode()) & (launched.height > 0)
+    rows = (
+        operators.group_by("name", maintain_order=True)
+        .agg(pl.len().alias("count"), pl.col("duration_ns").sum().alias("total_ns"))
+        .join(by_owner, on="name", how="left", maintain_order="left")
+        .with_columns(pl.when(clear).then(pl.col("work_ns").fill_null(0)).alias("device_ns"))
+    )
+    columns: dict[str, list[object]] = {
+        "name": [names[number] for number in rows["name"]],
+        **{key: rows[key].to_list() for key in ("count", "total_ns", "device_ns")},
+    }
+    if gpu.height:
+        rest = gpu.height - owned.height
+        for key, value in (("name", UNATTRIBUTED), ("count", rest), ("total_ns", None)):
+            columns[key].append(value)
+        columns["device_ns"].append(int(gpu["duration_ns"].sum()) - int(owned["work_ns"].sum()))
+    return frame("operators", columns)

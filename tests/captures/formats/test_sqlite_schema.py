@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.captures.formats import sqlite_schema
+from harness.captures.formats import sqlite_file
 from harness.ground.errors import CaptureError
 
 
@@ -23,9 +23,9 @@ def test_a_schema_is_refused_above_its_bound(page_size: int, tables: int, tmp_pa
         path.write_bytes(file.serialize())
     if tables > 4000:
         with pytest.raises(CaptureError, match="a schema of more than 4,000 tables"):
-            sqlite_schema.check(path)
+            sqlite_file.check(path)
     else:
-        sqlite_schema.check(path)
+        sqlite_file.check(path)
 
 
 def test_pages_that_lead_in_a_circle_are_walked_once(tmp_path: Path) -> None:
@@ -34,4 +34,4 @@ def test_pages_that_lead_in_a_circle_are_walked_once(tmp_path: Path) -> None:
     page[16:18] = (512).to_bytes(2, "big")
     page[100:112] = b"\x05\0\0\0\x01" + bytes(3) + (1).to_bytes(4, "big")  # below it: itself
     path.write_bytes(page)
-    sqlite_schema.check(path)
+    sqlite_file.check(path)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from harness.captures.formats import pickle_guard
 from harness.captures.formats.compressed import blocks as unpacked
-from harness.captures.memory import live as memory_live
 from harness.captures.memory import read as memory
+from harness.captures.memory import read as memory_read
 from harness.ground.errors import CaptureError
 from tests.support.paths import ROOT
 from tests.support.snapshots import JSONS, PICKLES, frames, tables_of, written
@@ -261,7 +261,7 @@ def test_rows_and_texts_of_live_blocks_are_bounded(
     live = memory.read(written(tmp_path, snapshot))["memory_live"]
     assert live["stack"].str.len_chars().max() == 1000
     assert live["stack"].str.ends_with("…").sum() == 1
-    monkeypatch.setattr(memory_live, "_MOST_ROWS", 19)
+    monkeypatch.setattr(memory_read, "_MOST_STACKS", 19)
     with pytest.raises(CaptureError, match="more than 19 stacks"):
         memory.read(written(tmp_path, snapshot))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from harness.captures.nsys import conditions, no_gpu_work
+from harness.captures.nsys import conditions
 from harness.captures.nsys import read as nsys
 from tests.support.nsys_exports import altered, rows
 
@@ -85,7 +85,7 @@ def test_calls_that_start_no_work_say_so(tmp_path: Path) -> None:
     path = without("processes", tmp_path, f"DELETE FROM {CALLS} WHERE nameId IN ({launches})")
     (count,) = rows(path, f"SELECT count(*) FROM {CALLS}")[0]
     assert count > 900
-    assert no_gpu_work.no_gpu_work(nsys.read(path)) == (
+    assert conditions.no_gpu_work(nsys.read(path)) == (
         f"none: of {count:,} calls (cuGetProcAddress_v2 880, cudaOccupancyMaxActiveClusters 47,"
         " cudaEventCreateWithFlags 18, …) none started GPU work: record while the workload runs on"
         " the GPU"
