@@ -1,13 +1,24 @@
-"""The commands' help: arguments and options' values by a word, not by a type of Python."""
+"""The commands as typer knows them: old names are told, and help shows values by a word."""
 
 import re
 from typing import Any
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
+
+from harness.cli import renamed
 
 _WORDS = {"str": "NAME", "path": "PATH", "Path": "PATH", "int": "N", "int range": "N"}
 """The word for an option's value by the type that typer shows, where it has no ``metavar``."""
 _TYPE = re.compile(r"<(?:list\[)?([A-Za-z ]+)\]?>")
+
+
+class Commands(TyperGroup):
+    """The commands; the name that one had before is a UsageError that says its new name."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the arguments begin with."""
+        renamed.refuse(args[0])
+        return super().resolve_command(ctx, args)
 
 
 class Command(TyperCommand):

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,31 @@ if TYPE_CHECKING:
     from harness.run.session import Request, Session, Work
 
 _SOME_FAILED = 4
+
+
+@dataclass(frozen=True)
+class RanCell:
+    """A cell of a run."""
+
+    id: str
+    variant: str
+    case: str
+    capture: str
+    round: int
+    status: str
+    reason: str
+    wall_s: float
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run, what was told of it, and its worklog if one was written."""
+
+    run: str
+    engine: str
+    told: list[str]
+    cells: list[RanCell]
+    worklog: str | None
 
 
 def run(
@@ -82,7 +108,7 @@ def _print_plan(asked: "Session", *, commands: bool, json: bool) -> None:
         for line in asked.pasteable():
             output.say(line)
     elif json:
-        output.as_json(planned.as_json(asked))
+        output.as_json(planned.cells(asked))
     else:
         planned.show(asked)
 
@@ -123,13 +149,13 @@ def _on_cluster(
     request: "Request", name: str, *, dry_run: bool, cancel: bool, worklog: bool, json: bool
 ) -> None:
     """Run the cells as a cluster's jobs, or print what would be submitted."""
-    from harness.cli import cluster
+    from harness.cli import cluster, renamed
     from harness.run.cluster import profile, session
 
-    cluster_profile = profile.load(name)
-    asked = session.understood(request, cluster_profile)
-    if dry_run or cluster_profile.slurm is None:
-        cluster.show(asked, dry_run=dry_run)
+    renamed.refuse(f"run --on {name}")
+    asked = session.understood(request, profile.load(name))
+    if dry_run:
+        cluster.show(asked)
         return
     started = time.monotonic()
     batch, told, failed = cluster.carried_out(asked, cancel=cancel, quiet=json)
@@ -208,14 +234,9 @@ def _print_end(
 
 
 def _print_json(work: "Executed", messages: list[str], report: Path | None, engine: str) -> None:
-    kept = ("id", "variant", "case", "capture", "round", "status", "reason", "wall_s")
-    cells = [{key: getattr(record, key) for key in kept} for _, record in work.run.records()]
-    output.as_json(
-        {
-            "run": str(work.run.folder),
-            "engine": engine,
-            "told": messages,
-            "cells": cells,
-            "worklog": str(report / "README.md") if report else None,
-        }
-    )
+    cells = [
+        RanCell(**{each.name: getattr(record, each.name) for each in fields(RanCell)})
+        for _, record in work.run.records()
+    ]
+    worklog = str(report / "README.md") if report else None
+    output.as_json(Ran(str(work.run.folder), engine, messages, cells, worklog))

@@ -101,7 +101,6 @@ def spelled(path: Path) -> set[str]:
 OTHER_WORDS = {
     "analysis/copies.py": {"memory"},  # what a copy reads or writes
     "analysis/idle_causes.py": {"memory"},  # the same
-    "batch/kubernetes.py": {"memory"},  # what a Job may use
     "captures/torch/metadata.py": {"memory"},  # what torch.profiler was asked to record
     "cli/shown/timeline.py": {"memory"},  # what a copy reads or writes
     "analysis/roofline.py": {"memory"},  # what limits a kernel

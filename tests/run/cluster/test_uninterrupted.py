@@ -73,7 +73,7 @@ def test_jobs_that_were_submitted_meanwhile_are_followed(
     (tmp_path / "problems").mkdir()
     written(tmp_path / "problems", GOOD)
     asked = session.understood(Request("9", Selected(rounds=1), "local"), Profile(slurm=Slurm()))
-    batch = session.Batch(asked, Slurm(), asked.run())
+    batch = session.Batch(asked, asked.run())
     written_whole = []
 
     def submit(*_arguments: Any, **_options: Any) -> list[str]:
