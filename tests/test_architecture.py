@@ -65,7 +65,7 @@ SHARED_BY_COMMANDS = {
         "output",
         "outputs",
     ),
-    *("planned", "problem_argument", "progress", "renamed", "resolve", "run_options"),
+    *("planned", "problem_argument", "progress", "renamed", "resolve"),
     *("shown.head", "waiting"),
 }
 

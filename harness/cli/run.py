@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import engine_options, output, run_options
+from harness.cli import completion, engine_options, output
 from harness.cli.problem_argument import Problem
 
 if TYPE_CHECKING:
@@ -45,26 +45,64 @@ class Ran:
     worklog: str | None
 
 
+_ONLY = "Only this one; may be given again."
+Variants = Annotated[list[str] | None, typer.Option(help=_ONLY, autocompletion=completion.variants)]
+Cases = Annotated[list[str] | None, typer.Option(help=_ONLY, autocompletion=completion.cases)]
+Captures = Annotated[list[str] | None, typer.Option(help=_ONLY, autocompletion=completion.captures)]
+Rounds = Annotated[
+    int | None, typer.Option(help="Times that each timing cell runs, if not the problem's.")
+]
+Part = Annotated[
+    str | None,
+    typer.Option(metavar="I/N", help="Run one part of the plan: 0/8 is the first of at most 8."),
+]
+Gpus = Annotated[
+    str | None,
+    typer.Option(metavar="LIST", help="Run cells side by side on these GPUs, such as 0,2."),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(help="Cells that set up side by side; one measures. As the machine bears."),
+]
+LockClocks = Annotated[
+    int | None,
+    typer.Option(metavar="MHZ", help="Hold the SM clock at so many MHz; undone at the end.", min=1),
+]
+Full = Annotated[
+    bool, typer.Option("--full", help="Every cell, not only what headline claims need.")
+]
+Resume = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with this run folder.")]
+On = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CLUSTER", help="Run as jobs of this cluster: clusters/NAME.toml, or a path."
+    ),
+]
+Cancel = Annotated[
+    bool, typer.Option("--cancel", help="Ctrl-C cancels the cluster's jobs; else they go on.")
+]
+
+
 def run(
     problem: Problem,
-    variant: run_options.Variants = None,
-    case: run_options.Cases = None,
-    capture: run_options.Captures = None,
-    rounds: run_options.Rounds = None,
+    variant: Variants = None,
+    case: Cases = None,
+    capture: Captures = None,
+    rounds: Rounds = None,
     engine: engine_options.Engine = "auto",
     python: engine_options.Python = None,
     wheels: engine_options.Wheels = None,
     build_arg: engine_options.BuildArguments = None,
     image: engine_options.Image = None,
     mount: engine_options.Mounts = None,
-    part: run_options.Part = None,
-    gpus: run_options.Gpus = None,
-    jobs: run_options.Jobs = None,
-    lock_clocks: run_options.LockClocks = None,
-    full: run_options.Full = False,
-    resume: run_options.Resume = None,
-    on: run_options.On = None,
-    cancel: run_options.Cancel = False,
+    part: Part = None,
+    gpus: Gpus = None,
+    jobs: Jobs = None,
+    lock_clocks: LockClocks = None,
+    full: Full = False,
+    resume: Resume = None,
+    on: On = None,
+    cancel: Cancel = False,
     worklog: Annotated[
         bool, typer.Option("--worklog", help="Then judge its claims and write its worklog.")
     ] = False,

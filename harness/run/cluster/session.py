@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from harness.engines import choose
 from harness.evidence.provenance import Arguments, Target
 from harness.ground import checkout
+from harness.ground.endings import uninterrupted
 from harness.ground.errors import ToolError, UsageError
 from harness.problem import comparisons, manifest
 from harness.problem.model import Problem
@@ -18,7 +19,6 @@ from harness.run.cluster.follow import Follower
 from harness.run.cluster.job import Part
 from harness.run.cluster.profile import Profile
 from harness.run.cluster.submission import Submission, submissions
-from harness.run.cluster.uninterrupted import uninterrupted
 from harness.run.execute import Notify, unfinished
 from harness.run.session import Request, selection
 from harness.store.run_folder import Run

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from harness.ground import checkout
+from harness.ground.endings import uninterrupted
 from harness.problem.plan import Selected
 from harness.run.cluster import session, slurm
 from harness.run.cluster.profile import Profile, Slurm
-from harness.run.cluster.uninterrupted import uninterrupted
 from harness.run.session import Request
 from tests.support.manifests import GOOD, written
 
