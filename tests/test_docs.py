@@ -162,7 +162,7 @@ def command_lines(text: str) -> Iterator[str]:
     """Yield what stands behind ``harness`` in the spans and blocks of code of a page."""
     yield from re.findall(r"`(?:\$ )?harness ([^`\n]+)`", text)
     for block in re.findall(r"^```\w*\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-        yield from re.findall(r"^ *(?:\$ |\S+=\S+ |.*/)*harness ([a-z].*)$", block, re.MULTILINE)
+        yield from re.findall(r"^(?:[^#\n]*[ /])?harness ([a-z].*)$", block, re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: str(page.relative_to(ROOT)))
