@@ -7,7 +7,7 @@ import sys
 import pytest
 
 _SHOWN = (
-    "from harness import allocator; allocator.keep_freed(); import polars, os;"
+    "from harness.ground import allocator; allocator.keep_freed(); import polars, os;"
     " print(os.environ['_RJEM_MALLOC_CONF'])"
 )
 

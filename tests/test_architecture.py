@@ -55,17 +55,17 @@ PERMITTED = {
 SHARED_BY_COMMANDS = {
     *(
         "account",
-        "claim_outputs",
         "cluster",
         "completion",
         "engine_options",
+        "explained",
         "judgement",
         "layout",
         "opening",
         "output",
         "outputs",
     ),
-    *("planned", "problem_argument", "progress", "resolve", "run_options", "waiting"),
+    *("planned", "problem_argument", "progress", "renamed", "resolve", "waiting"),
     *(f"shown.{name}" for name in ("counters", "head", "memory", "samples", "timeline")),
 }
 
@@ -179,13 +179,14 @@ def test_the_probe_needs_only_torch_nvtx_and_itself() -> None:
 
 
 def test_a_command_does_not_know_the_others() -> None:
-    """``app`` and the package put the commands together."""
+    """``app`` and the package put the commands together, ``outputs`` their documents."""
     shared = {f"harness.cli.{name}" for name in SHARED_BY_COMMANDS}
+    together = {"__init__", "app", "outputs"}
     wrong = [
         (path.name, name)
         for path in sorted((HARNESS / "cli").glob("*.py"))
         for name in graph()[module_name(path)]
-        if room(name) == "cli" and name not in shared and path.stem not in ("__init__", "app")
+        if room(name) == "cli" and name not in shared and path.stem not in together
     ]
     assert wrong == []
 

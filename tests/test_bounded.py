@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import cli
 from tests.support.paths import ROOT
 
 PROGRAM = """
@@ -28,6 +29,25 @@ except HarnessError as error:
 raise SystemExit(code)
 """
 MORE = "(if you trust the file, HARNESS_READ_BUDGET=4 allows four times as much memory and time)"
+
+
+@pytest.mark.parametrize(
+    ("line", "bounded"),
+    [
+        ("check --claim faster 9", True),
+        ("report --join A B", True),
+        ("report 9 --tables-only", True),
+        ("contribute trace.json --as 9/small/fast", True),
+        ("contribute --check report.tar.gz", True),
+        ("contribute --push sftp://host/captures", False),
+        ("contribute --report FOLDER --fetch=sftp://host/captures", False),
+        ("doctor --clean", False),
+        ("run 9", False),
+        ("", False),
+    ],
+)
+def test_what_reads_the_files_of_others_is_bounded(line: str, *, bounded: bool) -> None:
+    assert cli.is_bounded(line.split()) == bounded
 
 
 def started(*work: str) -> "subprocess.Popen[str]":

@@ -38,8 +38,8 @@ def harness(installed: Path, *arguments: str, **variables: str) -> subprocess.Co
         ("check", "1"),
         ("report",),
         ("report", "1"),
-        ("join", "a", "b"),
-        ("captures", "push", "elsewhere"),
+        ("report", "--join", "a", "b"),
+        ("contribute", "--push", "elsewhere"),
     ],
 )
 def test_a_command_that_needs_the_problems_says_so_in_one_line(

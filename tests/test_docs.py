@@ -151,6 +151,32 @@ def test_a_path_that_a_page_names_exists(page: Path) -> None:
     assert [path for path in named if not (ROOT / path.rstrip(".")).exists()] == []
 
 
+COMMANDS: Any = typer.main.get_command(app)
+WITH_COMMANDS = sorted(
+    {*PAGES, *ROOT.glob("problems/**/*.md.j2"), *ROOT.glob("reports/**/*.md")}
+    - {ROOT / "CHANGELOG.md"}  # what it says of versions of before holds of them
+)
+
+
+def command_lines(text: str) -> Iterator[str]:
+    """Yield what stands behind ``harness`` in the spans and blocks of code of a page."""
+    yield from re.findall(r"`(?:\$ )?harness ([^`\n]+)`", text)
+    for block in re.findall(r"^```\w*\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        yield from re.findall(r"^(?:[^#\n]*[ /])?harness ([a-z].*)$", block, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_command_that_a_page_names_exists_with_its_options(page: Path) -> None:
+    for line in command_lines(page.read_text(encoding="utf-8")):
+        name, *words = re.split(r" +[#|&>]", line)[0].split()
+        if name in ("COMMAND", "…") or name.startswith("-"):
+            continue
+        assert name in COMMANDS.commands, line
+        known = {option for each in COMMANDS.commands[name].params for option in each.opts}
+        options = {re.split("[=…,]", word)[0] for word in words if word.startswith("-")}
+        assert options - {"--help", "-h"} <= known, line
+
+
 ROOMS = {path.parent.name for path in (ROOT / "harness").glob("*/__init__.py")}
 
 

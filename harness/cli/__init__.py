@@ -13,10 +13,11 @@ _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 _EXTRAS = {"submitit": "slurm", "mcp": "mcp"}
 """The extra that a package is in, where it is not in ``read``."""
 _BOUNDED = frozenset(
-    {"audit", "check", "contribute", "diagnose", "diff", "explain-claim", "inspect", "report"}
-    | {"view"}
+    {"audit", "check", "contribute", "diagnose", "diff", "inspect", "report", "view"}
 )
 """The commands that read what strangers made, and start nothing that outlives them."""
+_COPIES = ("--push", "--fetch")
+"""Options that copy captures unread: a network may take its time, and ask for a password."""
 
 
 def main() -> None:
@@ -24,8 +25,7 @@ def main() -> None:
     allocator.keep_freed()
     try:
         _on_ending(_interrupt)
-        words = (word for word in sys.argv[1:] if not word.startswith("-"))
-        code = bounded.run(_guarded) if next(words, "") in _BOUNDED else _guarded()
+        code = bounded.run(_guarded) if is_bounded(sys.argv[1:]) else _guarded()
     except HarnessError as error:
         print(f"harness: {error}", file=sys.stderr)
         code = error.exit_code
@@ -36,6 +36,12 @@ def main() -> None:
     _on_ending(signal.SIG_DFL)  # what Python does as it ends has nothing that is to be kept
     gc.freeze()  # nothing is freed: as it ends, Python would look through all objects for cycles
     raise SystemExit(code)
+
+
+def is_bounded(words: list[str]) -> bool:
+    """Return whether a command line runs in a bounded copy of this process."""
+    command = next((word for word in words if not word.startswith("-")), "")
+    return command in _BOUNDED and not any(word.startswith(_COPIES) for word in words)
 
 
 def _guarded() -> int:

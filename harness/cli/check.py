@@ -1,15 +1,19 @@
 """``harness check``: judge claims, say what got worse, or hold files to their hashes."""
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.cli import completion, output
 from harness.cli.problem_argument import MaybeProblem, ReportFolder, RunFolder
+from harness.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from harness.analysis.claims import ClaimResult
+    from harness.analysis.measured import Measured
     from harness.analysis.regression import Change
     from harness.evidence.subject import Folder
     from harness.problem.model import Problem
@@ -18,26 +22,89 @@ if TYPE_CHECKING:
 _WORSE, _DIFFERS, _NOT_WHOLE = 1, 1, 3
 
 
+@dataclass(frozen=True)
+class Side:
+    """A value with its interval."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A metric that both runs measured; ``factor`` is now over then, with its interval."""
+
+    metric: str
+    variant: str
+    case: str
+    outcome: str
+    factor: float | None
+    low: float | None
+    high: float | None
+    then: Side
+    now: Side
+    why: str
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What changed since ``--against``, and the claims that are newly refuted."""
+
+    changes: list[Changed]
+    newly_refuted: list[str]
+
+
+@dataclass(frozen=True)
+class FileFault:
+    """A file that is not as it was recorded, by its path in the folder, and what is wrong."""
+
+    file: str
+    what: str
+
+
+@dataclass(frozen=True)
+class FilesChecked:
+    """What ``--deep`` checked: files and their bytes, faults, captures that are not here."""
+
+    folder: str
+    files: int
+    bytes: int
+    faults: list[FileFault]
+    elsewhere: int
+
+
+Against = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Say what got worse since this run or report."),
+]
+Junit = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML here.")]
+Github = Annotated[
+    bool, typer.Option("--github", help="Also print annotations for GitHub Actions.")
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Let an inconclusive claim fail as well.")]
+Deep = Annotated[
+    bool, typer.Option("--deep", help="Judge no claim: check that every file is as recorded.")
+]
+Claim = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ID", help="Show what this claim rests on.", autocompletion=completion.claims
+    ),
+]
+
+
 def check(
     problem: MaybeProblem = None,
     run: RunFolder = None,
     report: ReportFolder = None,
-    against: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Say what got worse since this run or report."),
-    ] = None,
-    junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML here.")
-    ] = None,
-    github: Annotated[
-        bool, typer.Option("--github", help="Also print annotations for GitHub Actions.")
-    ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Let an inconclusive claim fail as well.")
-    ] = False,
-    deep: Annotated[
-        bool, typer.Option("--deep", help="Judge no claim: check that every file is as recorded.")
-    ] = False,
+    against: Against = None,
+    junit: Junit = None,
+    github: Github = False,
+    strict: Strict = False,
+    deep: Deep = False,
+    claim: Claim = None,
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Judge a problem's claims.
@@ -45,29 +112,31 @@ def check(
     Judges the run given, the report given, the newest run, or else the published report. Exit code
     0 if no claim is refuted, 1 if one is, 3 if none was measured or cells lack. With --against: 1
     if a metric is worse or a claim is newly refuted, 3 if nothing can be compared or cells lack.
-    With --deep: 1 if a file differs from its recorded hash, is missing, or is listed nowhere.
+    With --deep: 1 if a file differs from its recorded hash, is missing, or is listed nowhere. With
+    --claim: the metrics that decide it, and of each the cells, samples, captures and sha256; exit
+    code 0 whatever its verdict.
     """
-    from harness.cli import output
     from harness.cli.resolve import run_or_report
     from harness.extract import door
-    from harness.ground.errors import UsageError
-    from harness.report import check_results
     from harness.store.run_folder import Run
 
+    if (deep or claim is not None) and (against or junit or github or strict):
+        what = "--deep judges no claims" if deep else "--claim shows one claim"
+        raise UsageError(what, remedy="leave out --against, --junit, --github and --strict")
+    if deep and claim is not None:
+        raise UsageError("--deep judges no claims", remedy="leave out --claim")
     if deep:
-        if against or junit or github or strict:
-            raise UsageError("--deep judges no claims", remedy="leave out what is for claims")
         raise typer.Exit(_deep(problem, run, report, json=json))
     study, source = run_or_report(problem, run, report)
     evidence = door.whole(source.folder if isinstance(source, Run) else source)
+    if claim is not None:
+        from harness.cli import explained
+
+        explained.show(study, evidence, source, claim, json=json)
+        return
     compared = _compared(study, evidence, against, json=json) if against else None
     results, code = compared or _judged(study, evidence, source, strict=strict, json=json)
-    if junit:
-        from harness.ground import files
-
-        files.write_text(junit, check_results.junit(results, study.folder.name))
-    for line in check_results.annotations(results, study.folder.name) if github else ():
-        output.say(line, to_stderr=True)  # GitHub reads both streams, and JSON has the other
+    _pass_on(results, study.folder.name, junit, github=github)
     if evidence.origin.unfinished:
         ran, planned = evidence.origin.unfinished
         further = (
@@ -80,11 +149,19 @@ def check(
     raise typer.Exit(code)
 
 
+def _pass_on(results: list["Result"], study: str, junit: Path | None, *, github: bool) -> None:
+    """Write the results as JUnit XML, and print them as annotations, where that was asked for."""
+    from harness.ground import files
+    from harness.report import check_results
+
+    if junit:
+        files.write_text(junit, check_results.junit(results, study))
+    for line in check_results.annotations(results, study) if github else ():
+        output.say(line, to_stderr=True)  # GitHub reads both streams, and JSON has the other
+
+
 def _deep(problem: str | None, run: Path | None, report: Path | None, *, json: bool) -> int:
     """Hold each file to its recorded hash, and print those that differ; return the exit code."""
-    from dataclasses import asdict
-
-    from harness.cli import output
     from harness.cli.resolve import problem_of_report, recorded_folder
     from harness.ground import checkout
     from harness.report import recorded
@@ -97,9 +174,8 @@ def _deep(problem: str | None, run: Path | None, report: Path | None, *, json: b
         checked = recorded.of_report(folder, store, lambda: problem_of_report(problem, folder))
     count, size = len(checked.sizes), sum(checked.sizes.values())
     if json:
-        faults = [asdict(fault) for fault in checked.faults]
-        document = {"folder": str(folder), "files": count, "bytes": size, "faults": faults}
-        output.as_json(document | {"elsewhere": checked.elsewhere})
+        faults = [FileFault(fault.file, fault.what) for fault in checked.faults]
+        output.as_json(FilesChecked(str(folder), count, size, faults, checked.elsewhere))
     else:
         for fault in checked.faults:
             output.say(f"{folder / fault.file}: {fault.what}")
@@ -117,12 +193,12 @@ def _judged(
 ) -> tuple[list["Result"], int]:
     """Judge the claims and print the verdicts; return them as results, and the exit code."""
     from harness.analysis import claims
-    from harness.cli import judgement, output
+    from harness.cli import judgement
     from harness.report import check_results
 
     results, scope = judgement.judge(study, evidence)
     if json:
-        output.as_json(judgement.as_json(study, results, scope))
+        output.as_json([judgement.judged(study, result, scope) for result in results])
     else:
         kind = "report" if isinstance(source, Path) else "run"
         output.say(f"judged: {kind} {evidence.label}")
@@ -137,10 +213,9 @@ def _compared(
     """Print what changed since ``against``; return that as results, and the exit code."""
     from harness.analysis import regression
     from harness.analysis.metrics import Metrics
-    from harness.cli import judgement, output
+    from harness.cli import judgement
     from harness.evidence.subject import Folder
     from harness.extract import door
-    from harness.ground.errors import UsageError
     from harness.report import check_results
 
     earlier = door.opened(str(against))
@@ -161,7 +236,8 @@ def _compared(
     judged = [judgement.judge(study, side)[0] for side in (evidence, earlier)]
     refuted = regression.newly_refuted(*judged)
     if json:
-        output.as_json(_as_json(found, refuted))
+        changes = [_changed(change) for change in found]
+        output.as_json(Compared(changes, [result.claim.id for result in refuted]))
     else:
         output.say(f"{evidence.label} against {earlier.label}")
         _show(found, refuted)
@@ -177,7 +253,6 @@ def _named(side: "Folder", what: str) -> str:
 def _show(found: list["Change"], refuted: list["ClaimResult"]) -> None:
     """Print the metrics that are worse, those that are better, and how many were compared."""
     from harness.analysis import regression
-    from harness.cli import output
     from harness.report import check_results
     from harness.report.numbers import in_cell
 
@@ -203,23 +278,20 @@ def _show(found: list["Change"], refuted: list["ClaimResult"]) -> None:
     output.say(f"{len(found)} metrics that both measured: {counts}")
 
 
-def _as_json(found: list["Change"], refuted: list["ClaimResult"]) -> dict[str, object]:
-    sides = ("value", "low", "high", "unit")
-    return {
-        "changes": [
-            {
-                "metric": change.metric,
-                "variant": change.variant,
-                "case": change.case,
-                "outcome": change.outcome,
-                "factor": change.factor,
-                "low": change.low,
-                "high": change.high,
-                "then": {key: getattr(change.then, key) for key in sides},
-                "now": {key: getattr(change.now, key) for key in sides},
-                "why": change.why,
-            }
-            for change in found
-        ],
-        "newly_refuted": [result.claim.id for result in refuted],
-    }
+def _changed(change: "Change") -> Changed:
+    return Changed(
+        metric=change.metric,
+        variant=change.variant,
+        case=change.case,
+        outcome=change.outcome,
+        factor=change.factor,
+        low=change.low,
+        high=change.high,
+        then=_side(change.then),
+        now=_side(change.now),
+        why=change.why,
+    )
+
+
+def _side(measured: "Measured") -> Side:
+    return Side(measured.value, measured.low, measured.high, measured.unit)

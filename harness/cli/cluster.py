@@ -10,23 +10,13 @@ if TYPE_CHECKING:
     from harness.run.cluster.session import Asked, Batch
 
 
-def show(asked: "Asked", *, dry_run: bool) -> None:
-    """Print what would be submitted; UsageError where there is nothing but a dry run."""
-    from harness.ground.errors import UsageError
-    from harness.run.cluster import kubernetes
-
-    profile = asked.profile
-    if profile.slurm is not None:
-        for number, part in enumerate(asked.parts):
-            alone = ", a node to itself" if any(cell.loads_host for cell in part) else ""
-            output.say(f"# job {number + 1} of {len(asked.parts)}: {len(part)} cells{alone}")
-            for cell in part:
-                output.say(cell.id)
-        return
-    if not dry_run:
-        remedy = "add --dry-run, and give what it prints to kubectl apply -f -"
-        raise UsageError("the harness submits nothing to Kubernetes", remedy=remedy)
-    output.say(kubernetes.manifest(asked).rstrip())
+def show(asked: "Asked") -> None:
+    """Print the cells of each job that would be submitted."""
+    for number, part in enumerate(asked.parts):
+        alone = ", a node to itself" if any(cell.loads_host for cell in part) else ""
+        output.say(f"# job {number + 1} of {len(asked.parts)}: {len(part)} cells{alone}")
+        for cell in part:
+            output.say(cell.id)
 
 
 def carried_out(asked: "Asked", *, cancel: bool, quiet: bool) -> tuple["Batch", list[str], int]:
@@ -38,8 +28,7 @@ def carried_out(asked: "Asked", *, cancel: bool, quiet: bool) -> tuple["Batch", 
     from harness.run.cluster.session import Batch
 
     slurm.check()
-    assert asked.profile.slurm is not None  # noqa: S101 - the caller has looked
-    batch = Batch(asked, asked.profile.slurm, asked.run())
+    batch = Batch(asked, asked.run())
     left = batch.to_run
     told: list[str] = []
     try:

@@ -43,15 +43,10 @@ def captures(ctx: typer.Context, incomplete: str) -> list[str]:
     return [name for each in _named(ctx) for name in each.captures if name.startswith(incomplete)]
 
 
-def claims(incomplete: str) -> list[str]:
-    """Return the claims of all problems here: the problem follows, if it is named at all."""
-    return [
-        claim.id
-        for name in problems("")
-        for each in _problem(name)
-        for claim in each.claims
-        if claim.id.startswith(incomplete)
-    ]
+def claims(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the claims of the problem that the line names, of all problems if it names none."""
+    named = _named(ctx) or [each for name in problems("") for each in _problem(name)]
+    return [claim.id for each in named for claim in each.claims if claim.id.startswith(incomplete)]
 
 
 def _named(ctx: typer.Context) -> "list[Problem]":

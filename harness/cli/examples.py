@@ -16,24 +16,20 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "harness run 1 --gpus 0,2            side by side on two GPUs",
         "harness run 1 --resume runs/1-torchao-float8/20261121-101500",
     ),
-    "matrix": ("harness matrix nightly.toml --dry-run     the file: docs/clusters.md",),
-    "join": ("harness join runs/1-torchao-float8/FIRST runs/1-torchao-float8/SECOND",),
-    "extract": ("harness extract 1",),
     "check": (
         "harness check 1                     the newest run, else the report",
         "harness check --report reports/1-torchao-float8/nvidia-h200",
         "harness check 1 --strict --json",
         "harness check 1 --against RUN --junit junit.xml",
+        "harness check 1 --claim weight-only-decode    what a claim rests on",
         "harness check --deep 1              are its files as they were recorded",
-    ),
-    "explain-claim": (
-        "harness explain-claim weight-only-decode 1",
-        "harness explain-claim weight-only-decode --report FOLDER --json",
     ),
     "report": (
         "harness report 1                    the newest run's worklog",
         "harness report                      every report again",
         "harness report --report reports/1-torchao-float8/nvidia-h200",
+        "harness report 1 --tables-only      its evidence alone, beside its captures",
+        "harness report --join RUN RUN       two runs on one model of GPU as one",
     ),
     "inspect": (
         "harness inspect trace.json.gz       of torch.profiler",
@@ -55,25 +51,25 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "harness mcp reports                 what a client starts: docs/agents.md",
         "harness mcp reports ~/captures",
     ),
-    "import": (
-        "harness import trace.json.gz --as 1/stack-m1/bf16-eager --range step",
-        "harness import fixed.nsys-rep --as 1/stack-m1/bf16-tuned --run RUN",
-    ),
     "contribute": (
         "harness contribute 1 -o report.tar.gz",
         "harness contribute --check report.tar.gz",
         "harness contribute --check reports/1-torchao-float8/nvidia-h200",
+        "harness contribute trace.json.gz --as 1/stack-m1/bf16-eager --range step",
+        "harness contribute fixed.nsys-rep --as 1/stack-m1/bf16-tuned --run RUN",
+        "harness contribute --push /mnt/shared/captures    what git has no room for",
+        "harness contribute --fetch /mnt/shared/captures",
     ),
-    "doctor": ("harness doctor", "harness doctor --json"),
-    "calibrate": ("harness calibrate",),
-    "clean": ("harness clean",),
+    "doctor": (
+        "harness doctor",
+        "harness doctor --calibrate          what this GPU reaches at most",
+        "harness doctor --clean              containers that a killed run left",
+    ),
     "schema": (
         "harness schema > problem.schema.json",
         "harness schema check",
         "harness schema --all",
     ),
-    "captures push": ("harness captures push /mnt/shared/captures",),
-    "captures fetch": ("harness captures fetch /mnt/shared/captures",),
 }
 """Lines to type by command; after several spaces a line says what it is for."""
 

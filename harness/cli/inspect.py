@@ -1,6 +1,7 @@
 """``harness inspect``: what a capture file, a cell, a run or a report holds."""
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,6 +9,32 @@ import typer
 
 if TYPE_CHECKING:
     from harness.evidence.subject import Folder
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a run or a report, and its captures."""
+
+    case: str
+    variant: str
+    captures: list[str]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A run or a report."""
+
+    label: str
+    run: str
+    cells: list[Cell]
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A file of a folder that could not be read."""
+
+    label: str
+    error: str
 
 
 def inspect(
@@ -44,8 +71,8 @@ def inspect(
         for capture in each.captures.values()
     ]
     if json:
-        several = [{"label": label, **document} for label, document in documents]
-        several += [{"label": error.where, "error": str(error)} for error in refused]
+        several: list[object] = [{"label": label, **document} for label, document in documents]
+        several += [Unread(error.where, str(error)) for error in refused]
         output.as_json(several if len(several) > 1 else documents[0][1])
         return
     for label, document in documents:
@@ -85,8 +112,9 @@ def _cells(folder: "Folder", *, json: bool) -> None:
     rows = [(case, variant, folder.captures(case, variant)) for case, variant in folder.cells]
     origin = folder.origin.run
     if json:
-        cells = [dict(zip(("case", "variant", "captures"), row, strict=True)) for row in rows]
-        output.as_json({"label": folder.label, "run": origin.id, "cells": cells})
+        output.as_json(
+            Cells(folder.label, origin.id, [Cell(*row[:2], list(row[2])) for row in rows])
+        )
         return
     output.say(f"{origin.problem}, run {origin.id} on {origin.target.name}")
     output.say()

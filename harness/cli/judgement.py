@@ -1,11 +1,14 @@
 """The verdicts on a problem's claims, printed; and those that this run could not give."""
 
+from dataclasses import dataclass
 from textwrap import shorten
+from typing import Literal
 
 from harness.analysis import claims, reliability
 from harness.analysis.claims import ClaimResult
 from harness.analysis.metrics import Metrics
 from harness.analysis.scope import Scope, scope
+from harness.analysis.verdict import Verdict
 from harness.cli import output
 from harness.evidence.subject import Folder
 from harness.problem.model import Advice, Problem
@@ -15,6 +18,22 @@ LEFT_OUT = "not in the short run"
 _MOST_NAMES = 6
 _MOST_LETTERS = 100
 _INDENT = "    "
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim with its verdict."""
+
+    id: str
+    kind: Literal["bound", "advice"]
+    verdict: Verdict
+    statement: str
+    value: float | None
+    low: float | None
+    high: float | None
+    unit: str
+    why: str
+    doubt: str
 
 
 def judge(study: Problem, evidence: Folder) -> tuple[list[ClaimResult], Scope]:
@@ -69,22 +88,18 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def as_json(study: Problem, results: list[ClaimResult], of: Scope) -> list[dict[str, object]]:
-    """Return every claim with its verdict, as JSON-ready data in the manifest's order."""
-    return [_claim(study, result, left_out=result in of.left_out) for result in results]
-
-
-def _claim(study: Problem, result: ClaimResult, *, left_out: bool) -> dict[str, object]:
-    measured = result.measured
-    return {
-        "id": result.claim.id,
-        "kind": result.claim.kind,
-        "verdict": "not measured" if left_out else result.verdict,
-        "statement": result.claim.statement,
-        "value": measured.value,
-        "low": measured.low,
-        "high": measured.high,
-        "unit": measured.unit,
-        "why": LEFT_OUT if left_out else verdicts.why(study, result),
-        "doubt": measured.doubt,
-    }
+def judged(study: Problem, result: ClaimResult, of: Scope) -> Judged:
+    """Return a claim with its verdict, as it is printed for programs."""
+    measured, left_out = result.measured, result in of.left_out
+    return Judged(
+        id=result.claim.id,
+        kind=result.claim.kind,
+        verdict="not measured" if left_out else result.verdict,
+        statement=result.claim.statement,
+        value=measured.value,
+        low=measured.low,
+        high=measured.high,
+        unit=measured.unit,
+        why=LEFT_OUT if left_out else verdicts.why(study, result),
+        doubt=measured.doubt,
+    )

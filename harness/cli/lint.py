@@ -36,7 +36,7 @@ def lint(
     problems, unreadable = _asked(problem)
     remarks = [remark for each in problems for remark in _reviewed(each)]
     if json:
-        output.as_json([_as_json(remark) for remark in remarks])
+        output.as_json(remarks)
     else:
         for remark in remarks:
             output.say(str(remark).removeprefix(f"{Path.cwd()}/"))
@@ -70,13 +70,3 @@ def _reviewed(problem: "Problem") -> list["Remark"]:
     glossary = checkout.CHECKOUT / "docs" / "glossary.md"
     words = glossary.read_text(encoding="utf-8") if glossary.is_file() else ""
     return rules.review(Study.read(problem, tuple(reports), words))
-
-
-def _as_json(remark: "Remark") -> dict[str, object]:
-    return {
-        "rule": remark.rule,
-        "path": str(remark.path),
-        "line": remark.line,
-        "what": remark.what,
-        "remedy": remark.remedy,
-    }

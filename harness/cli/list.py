@@ -1,8 +1,22 @@
 """``harness list``: the problems, and what each is made of."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A problem."""
+
+    number: int
+    name: str
+    title: str
+    variants: list[str]
+    cases: list[str]
+    captures: list[str]
+    claims: int
 
 
 def list_problems(
@@ -22,15 +36,15 @@ def list_problems(
     if json:
         output.as_json(
             [
-                {
-                    "number": problem.number,
-                    "name": problem.folder.name,
-                    "title": problem.title,
-                    "variants": list(problem.variants),
-                    "cases": list(problem.cases),
-                    "captures": list(problem.captures),
-                    "claims": len(problem.claims),
-                }
+                Listed(
+                    problem.number,
+                    problem.folder.name,
+                    problem.title,
+                    list(problem.variants),
+                    list(problem.cases),
+                    list(problem.captures),
+                    len(problem.claims),
+                )
                 for problem in problems
             ]
         )

@@ -14,8 +14,8 @@ def mcp(
 ) -> None:
     """Serve commands that only read to an agent.
 
-    They are inspect, diff, diagnose, check and explain-claim. A client of the Model Context
-    Protocol (MCP) starts the server, and ends it by closing its stdin.
+    They are inspect, diff, diagnose and check. A client of the Model Context Protocol (MCP) starts
+    the server, and ends it by closing its stdin.
     """
     from harness.cli import outputs
     from harness.mcp.folders import Folders

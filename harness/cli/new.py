@@ -1,8 +1,18 @@
 """``harness new``: the draft of a study that runs at once."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+
+
+@dataclass(frozen=True)
+class Drafted:
+    """The folder of a new problem, and its test."""
+
+    problem: str
+    number: int
+    test: str | None
 
 
 def new(
@@ -20,7 +30,7 @@ def new(
     draft = drafts.write(checkout.problems(), name)
     if json:
         test = str(draft.test) if draft.test else None
-        output.as_json({"problem": str(draft.folder), "number": int(draft.number), "test": test})
+        output.as_json(Drafted(str(draft.folder), int(draft.number), test))
         return
     output.say(f"written: {draft.folder}")
     if draft.test:

@@ -8,6 +8,8 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
 from textwrap import wrap
 from typing import Literal
 
@@ -16,9 +18,19 @@ from harness.ground.plain import plain
 
 
 def as_json(value: object) -> None:
-    """Print ``value`` as JSON on stdout."""
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=True, allow_nan=False)
+    """Print plain data and dataclasses as JSON on stdout; a path as its text."""
+    json.dump(
+        value, sys.stdout, indent=2, ensure_ascii=True, allow_nan=False, default=_as_plain_data
+    )
     print()
+
+
+def _as_plain_data(value: object) -> object:
+    if isinstance(value, Path):
+        return str(value)
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    raise TypeError(f"no JSON: {type(value).__name__}")
 
 
 def say(line: str = "", *, to_stderr: bool = False) -> None:

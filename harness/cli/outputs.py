@@ -1,15 +1,20 @@
 """The commands' documents with ``--json``, and their exit codes; ``harness schema`` shows both.
 
-A document of a kind of capture has further keys, which are those of its kind.
+A document is a dataclass that its command prints. Documents of analysis that have further keys,
+which are those of the kind of capture, are described here.
 """
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
-from harness.cli.claim_outputs import Compared, Exact, Explained, FilesChecked, Judged
-from harness.evidence.provenance import Ceilings
-from harness.ground.references import resolve
+from harness.analysis.diagnose.finding import Evidence, Level
+from harness.cli import contribute, doctor, inspect, report, run
+from harness.cli.list import Listed
+from harness.cli.new import Drafted
 
 
 class _Open(BaseModel):
@@ -18,147 +23,28 @@ class _Open(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class Listed(Exact):
-    """A problem."""
-
-    number: int
-    name: str
-    title: str
-    variants: list[str]
-    cases: list[str]
-    captures: list[str]
-    claims: int
-
-
-class Drafted(Exact):
-    """The folder of a new problem, and its test."""
-
-    problem: str
-    number: int
-    test: str | None
-
-
-class Remarked(Exact):
-    """A remark on a study."""
-
-    rule: str
-    path: str
-    line: int
-    what: str
-    remedy: str
-
-
-class PlannedCell(Exact):
-    """A cell of ``harness run --dry-run``, with the seconds that it took before."""
-
-    id: str
-    variant: str
-    case: str
-    capture: str
-    round: int
-    expected_s: float | None
-
-
-class RanCell(Exact):
-    """A cell of a run."""
-
-    id: str
-    variant: str
-    case: str
-    capture: str
-    round: int
-    status: str
-    reason: str
-    wall_s: float
-
-
-class Ran(Exact):
-    """A run, what was told of it, and its worklog if one was written."""
-
-    run: str
-    engine: str
-    told: list[str]
-    cells: list[RanCell]
-    worklog: str | None
-
-
-class Joined(Exact):
-    """The run that holds several, and how many cells it has."""
-
-    run: str
-    cells: int
-
-
-class Extracted(Exact):
-    """The folder of evidence, and the rows of each table."""
-
-    evidence: str
-    rows: dict[str, int]
-
-
-class Rendered(Exact):
-    """The worklogs that were written; the lacks of a partial report; captures outside of git."""
-
-    worklogs: list[str]
-    partial: str
-    outside_git: int
-
-
 class Inspected(_Open):
     """A capture file, by its kind."""
 
     kind: str
     conditions: dict[str, str]
-    findings: list[dict[str, Any]]
+    findings: list[dict[str, Any]] | None
     label: str = ""
 
 
-class InspectedCell(Exact):
-    """A cell of a run or a report, and its captures."""
-
-    case: str
-    variant: str
-    captures: list[str]
-
-
-class InspectedFolder(Exact):
-    """A run or a report."""
-
-    label: str
-    run: str
-    cells: list[InspectedCell]
-
-
-class Unread(Exact):
-    """A file of a folder that could not be read."""
-
-    label: str
-    error: str
-
-
 class Differing(_Open):
-    """What changed from A to B, by what both hold."""
+    """What changed from A to B, by what both hold; of two folders, by cell or by capture."""
 
     a: str
     b: str
-    headline: str
-
-
-class Evidence(Exact):
-    """A number that a finding rests on; ``threshold`` is what decided."""
-
-    metric: str
-    value: float
-    threshold: float | None
-    source: str
-    unit: str
+    headline: str = ""
 
 
 class Found(_Open):
     """A finding: its share of the time, what removing it gains at most, how sure it is."""
 
     id: str
-    level: str
+    level: Level
     where: str
     kernel: str | None
     share: float | None
@@ -176,94 +62,55 @@ class Diagnosed(_Open):
     label: str = ""
 
 
-class Checked(Exact):
-    """A check of this machine; ``ok`` is null where nothing can be said."""
+def _lint() -> Any:
+    from harness.lint.study import Remark
 
-    name: str
-    ok: bool | None
-    found: str
-    remedy: str
+    return list[Remark]
 
 
-class Doctored(Exact):
-    """The checks of this machine, and the machine."""
+def _run() -> Any:
+    from harness.cli.planned import PlannedCell
 
-    checks: list[Checked]
-    target: dict[str, Any]
-
-
-class Capture(Exact):
-    """A capture that a report keeps."""
-
-    name: str
-    sha256: str
-    bytes: int
-    reason: str = ""
+    return run.Ran | list[PlannedCell]
 
 
-class Transferred(Exact):
-    """What became of each capture."""
+def _check() -> Any:
+    from harness.cli.check import Compared, FilesChecked
+    from harness.cli.explained import Explained
+    from harness.cli.judgement import Judged
 
-    copied: list[Capture]
-    already_there: list[Capture]
-    missing: list[Capture]
-
-
-class Cleaned(Exact):
-    """Containers that were removed, those still there, and errors of engines."""
-
-    removed: list[str]
-    still_there: list[str]
-    cannot_tell: list[str]
+    return list[Judged] | Compared | FilesChecked | Explained
 
 
-class Packed(Exact):
-    """An archive, the report's folder in it, and the captures that stayed behind."""
+def _audit() -> Any:
+    from harness.analysis.audit.conclude import Audit
 
-    archive: str
-    report: str
-    left_out: list[str]
+    return Audit
 
 
-class Received(Exact):
-    """The faults of a report that came in (``--check``), and the verdicts on its claims."""
+def _doctor() -> Any:
+    from harness.evidence.provenance import Ceilings
 
-    report: str
-    verdicts: str
-    faults: list[str]
+    return doctor.Doctored | Ceilings | doctor.Cleaned
 
 
-class Imported(Exact):
-    """The run that holds the captures, and the cells that they became."""
-
-    run: str
-    cells: list[str]
-
-
-OUTPUTS: dict[str, Any] = {
-    "list": list[Listed],
-    "new": Drafted,
-    "lint": list[Remarked],
-    "run": Ran | list[PlannedCell],
-    "matrix": list[dict[str, str]],
-    "join": Joined,
-    "extract": Extracted,
-    "check": list[Judged] | Compared | FilesChecked,
-    "explain-claim": Explained,
-    "report": Rendered,
-    "inspect": Inspected | InspectedFolder | list[Inspected | Unread],
-    "diff": Differing,
-    "diagnose": Diagnosed | list[Diagnosed],
-    "audit": "harness.analysis.audit.conclude:Audit",
-    "import": Imported,
-    "contribute": Packed | Received,
-    "doctor": Doctored,
-    "calibrate": Ceilings,
-    "clean": Cleaned,
-    "captures push": Transferred,
-    "captures fetch": Transferred,
+OUTPUTS: Mapping[str, Callable[[], Any]] = {
+    "list": lambda: list[Listed],
+    "new": lambda: Drafted,
+    "lint": _lint,
+    "run": _run,
+    "check": _check,
+    "report": lambda: report.Rendered | report.Extracted | report.Joined,
+    "inspect": lambda: Inspected | inspect.Cells | list[Inspected | inspect.Unread],
+    "diff": lambda: Differing,
+    "diagnose": lambda: Diagnosed | list[Diagnosed],
+    "audit": _audit,
+    "contribute": lambda: (
+        contribute.Packed | contribute.Received | contribute.Imported | contribute.Transferred
+    ),
+    "doctor": _doctor,
 }
-"""Each command's document: its type, or "module:type" of a document that needs readers."""
+"""Each command's document, made when it is asked for: some need the readers of captures."""
 
 _EXITS = {
     0: "done",
@@ -273,18 +120,19 @@ _EXITS = {
 }
 _OWN_EXITS: dict[str, dict[int, str]] = {
     "run": {4: "some cells failed"},
-    "matrix": {4: "some cells failed"},
     "check": {
         1: "a claim is refuted; with --strict also an inconclusive one; with --against: got worse;"
         " with --deep: a file is not as recorded",
         3: "no claim was measured, cells lack, or nothing can be compared",
     },
     "lint": {1: "there are remarks"},
-    "doctor": {1: "something is not as it has to be"},
-    "clean": {1: "a container is still there, or an engine could not tell"},
-    "contribute": {1: "with --check: the report has faults"},
-    "captures push": {1: "captures are missing"},
-    "captures fetch": {1: "captures are missing"},
+    "doctor": {
+        1: "something is not as it has to be; with --clean: a container is still there, or an"
+        " engine could not tell"
+    },
+    "contribute": {
+        1: "with --check: the report has faults; with --push and --fetch: captures are missing"
+    },
 }
 
 
@@ -293,12 +141,19 @@ def schema_of(command: str) -> dict[str, Any]:
     exits = {
         str(code): text for code, text in sorted((_EXITS | _OWN_EXITS.get(command, {})).items())
     }
-    known = OUTPUTS[command]
-    printed = resolve(known) if isinstance(known, str) else known
-    schema = TypeAdapter(printed).json_schema()
+    adapter = TypeAdapter(OUTPUTS[command]())
+    schema = adapter.json_schema(schema_generator=_Schemas)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"harness {command} --json",
         **{key: value for key, value in schema.items() if key != "title"},
         "x-exit-codes": exits,
     }
+
+
+class _Schemas(GenerateJsonSchema):
+    """Makes the schemas; a dataclass is a document without other keys than its own."""
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        """Return the schema of a dataclass."""
+        return super().dataclass_schema(schema) | {"additionalProperties": False}

@@ -1,15 +1,26 @@
 """``harness run --dry-run``: the cells of a run, and how long each took before."""
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
 
 from harness.cli import account, output
 from harness.cli.progress import in_words
-from harness.run.durations import Key, key_of
+from harness.run.durations import key_of
 from harness.run.session import Session
 
 _UNKNOWN = "–"
+
+
+@dataclass(frozen=True)
+class PlannedCell:
+    """A cell of ``harness run --dry-run``, with the seconds that it took before."""
+
+    id: str
+    variant: str
+    case: str
+    capture: str
+    round: int
+    expected_s: float | None
 
 
 def show(asked: Session) -> None:
@@ -30,21 +41,20 @@ def show(asked: Session) -> None:
         )
 
 
-def as_json(asked: Session) -> list[dict[str, Any]]:
-    """Return each cell with its duration in seconds, as JSON-ready data in the order of the run."""
-    return list(_cells(asked, asked.durations()))
-
-
-def _cells(asked: Session, expected: dict[Key, float]) -> Iterator[dict[str, Any]]:
-    for cell in asked.to_run:
-        yield {
-            "id": cell.id,
-            "variant": cell.variant,
-            "case": cell.case,
-            "capture": cell.capture,
-            "round": cell.round,
-            "expected_s": expected.get(key_of(cell)),
-        }
+def cells(asked: Session) -> list[PlannedCell]:
+    """Return each cell with its duration in seconds, in the order of the run."""
+    expected = asked.durations()
+    return [
+        PlannedCell(
+            cell.id,
+            cell.variant,
+            cell.case,
+            cell.capture,
+            cell.round,
+            expected.get(key_of(cell)),
+        )
+        for cell in asked.to_run
+    ]
 
 
 def _took(seconds: float | None, times: int) -> str:

@@ -15,8 +15,16 @@ def problem_of(wanted: str) -> Problem:
     return manifest.find(checkout.problems(), wanted)
 
 
-def chosen_run(wanted: str, run: Path | None) -> tuple[Problem, Run]:
-    """Return the problem and its run: the one given, else the newest."""
+def chosen_run(wanted: str | None, run: Path | None) -> tuple[Problem, Run]:
+    """Return the problem and its run: the one given, which also names the problem, or the newest.
+
+    Raises UsageError if neither is given, or the run is of another problem.
+    """
+    if run and wanted is None:
+        wanted = _here(Run.open(run).provenance.problem, "run", run)
+    if wanted is None:
+        remedy = "give its number, or a report with --report, or a run with --run"
+        raise UsageError("no problem named", remedy=remedy)
     problem = problem_of(wanted)
     chosen = Run.open(run) if run else Run.latest(checkout.runs(), problem.folder.name)
     if chosen.provenance.problem != problem.folder.name:
@@ -48,14 +56,11 @@ def run_or_report(
         raise UsageError("--run and --report exclude each other")
     if report:
         return problem_of_report(wanted, report), report
-    if run and wanted is None:
-        wanted = _here(Run.open(run).provenance.problem, "run", run)
-    if wanted is None:
-        remedy = "give its number, or a report with --report, or a run with --run"
-        raise UsageError("no problem named", remedy=remedy)
+    if run or wanted is None:
+        return chosen_run(wanted, run)
     problem = problem_of(wanted)
     name = problem.folder.name
-    published = [] if run or Run.folders(checkout.runs(), name) else _published(name)
+    published = [] if Run.folders(checkout.runs(), name) else _published(name)
     return (problem, _of_this_machine(published)) if published else chosen_run(wanted, run)
 
 

@@ -2,12 +2,13 @@
 
 import sys
 import time
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import engine_options, output, run_options
+from harness.cli import completion, engine_options, output
 from harness.cli.problem_argument import Problem
 
 if TYPE_CHECKING:
@@ -19,26 +20,89 @@ if TYPE_CHECKING:
 _SOME_FAILED = 4
 
 
+@dataclass(frozen=True)
+class RanCell:
+    """A cell of a run."""
+
+    id: str
+    variant: str
+    case: str
+    capture: str
+    round: int
+    status: str
+    reason: str
+    wall_s: float
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run, what was told of it, and its worklog if one was written."""
+
+    run: str
+    engine: str
+    told: list[str]
+    cells: list[RanCell]
+    worklog: str | None
+
+
+_ONLY = "Only this one; may be given again."
+Variants = Annotated[list[str] | None, typer.Option(help=_ONLY, autocompletion=completion.variants)]
+Cases = Annotated[list[str] | None, typer.Option(help=_ONLY, autocompletion=completion.cases)]
+Captures = Annotated[list[str] | None, typer.Option(help=_ONLY, autocompletion=completion.captures)]
+Rounds = Annotated[
+    int | None, typer.Option(help="Times that each timing cell runs, if not the problem's.")
+]
+Part = Annotated[
+    str | None,
+    typer.Option(metavar="I/N", help="Run one part of the plan: 0/8 is the first of at most 8."),
+]
+Gpus = Annotated[
+    str | None,
+    typer.Option(metavar="LIST", help="Run cells side by side on these GPUs, such as 0,2."),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(help="Cells that set up side by side; one measures. As the machine bears."),
+]
+LockClocks = Annotated[
+    int | None,
+    typer.Option(metavar="MHZ", help="Hold the SM clock at so many MHz; undone at the end.", min=1),
+]
+Full = Annotated[
+    bool, typer.Option("--full", help="Every cell, not only what headline claims need.")
+]
+Resume = Annotated[Path | None, typer.Option(metavar="FOLDER", help="Go on with this run folder.")]
+On = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CLUSTER", help="Run as jobs of this cluster: clusters/NAME.toml, or a path."
+    ),
+]
+Cancel = Annotated[
+    bool, typer.Option("--cancel", help="Ctrl-C cancels the cluster's jobs; else they go on.")
+]
+
+
 def run(
     problem: Problem,
-    variant: run_options.Variants = None,
-    case: run_options.Cases = None,
-    capture: run_options.Captures = None,
-    rounds: run_options.Rounds = None,
+    variant: Variants = None,
+    case: Cases = None,
+    capture: Captures = None,
+    rounds: Rounds = None,
     engine: engine_options.Engine = "auto",
     python: engine_options.Python = None,
     wheels: engine_options.Wheels = None,
     build_arg: engine_options.BuildArguments = None,
     image: engine_options.Image = None,
     mount: engine_options.Mounts = None,
-    part: run_options.Part = None,
-    gpus: run_options.Gpus = None,
-    jobs: run_options.Jobs = None,
-    lock_clocks: run_options.LockClocks = None,
-    full: run_options.Full = False,
-    resume: run_options.Resume = None,
-    on: run_options.On = None,
-    cancel: run_options.Cancel = False,
+    part: Part = None,
+    gpus: Gpus = None,
+    jobs: Jobs = None,
+    lock_clocks: LockClocks = None,
+    full: Full = False,
+    resume: Resume = None,
+    on: On = None,
+    cancel: Cancel = False,
     worklog: Annotated[
         bool, typer.Option("--worklog", help="Then judge its claims and write its worklog.")
     ] = False,
@@ -82,7 +146,7 @@ def _print_plan(asked: "Session", *, commands: bool, json: bool) -> None:
         for line in asked.pasteable():
             output.say(line)
     elif json:
-        output.as_json(planned.as_json(asked))
+        output.as_json(planned.cells(asked))
     else:
         planned.show(asked)
 
@@ -123,13 +187,13 @@ def _on_cluster(
     request: "Request", name: str, *, dry_run: bool, cancel: bool, worklog: bool, json: bool
 ) -> None:
     """Run the cells as a cluster's jobs, or print what would be submitted."""
-    from harness.cli import cluster
+    from harness.cli import cluster, renamed
     from harness.run.cluster import profile, session
 
-    cluster_profile = profile.load(name)
-    asked = session.understood(request, cluster_profile)
-    if dry_run or cluster_profile.slurm is None:
-        cluster.show(asked, dry_run=dry_run)
+    renamed.refuse(f"run --on {name}")
+    asked = session.understood(request, profile.load(name))
+    if dry_run:
+        cluster.show(asked)
         return
     started = time.monotonic()
     batch, told, failed = cluster.carried_out(asked, cancel=cancel, quiet=json)
@@ -208,14 +272,9 @@ def _print_end(
 
 
 def _print_json(work: "Executed", messages: list[str], report: Path | None, engine: str) -> None:
-    kept = ("id", "variant", "case", "capture", "round", "status", "reason", "wall_s")
-    cells = [{key: getattr(record, key) for key in kept} for _, record in work.run.records()]
-    output.as_json(
-        {
-            "run": str(work.run.folder),
-            "engine": engine,
-            "told": messages,
-            "cells": cells,
-            "worklog": str(report / "README.md") if report else None,
-        }
-    )
+    cells = [
+        RanCell(**{each.name: getattr(record, each.name) for each in fields(RanCell)})
+        for _, record in work.run.records()
+    ]
+    worklog = str(report / "README.md") if report else None
+    output.as_json(Ran(str(work.run.folder), engine, messages, cells, worklog))

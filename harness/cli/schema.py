@@ -18,7 +18,7 @@ def schema(
 
     A command's schema is of what it prints with --json, and lists its exit codes.
     """
-    from harness.cli import output, outputs
+    from harness.cli import output, outputs, renamed
     from harness.ground.errors import UsageError
     from harness.problem.model import Problem
     from harness.problem.names import nearest
@@ -32,5 +32,6 @@ def schema(
     elif command in outputs.OUTPUTS:
         output.as_json(outputs.schema_of(command))
     else:
+        renamed.refuse(command)
         remedy = nearest(command, list(outputs.OUTPUTS))
         raise UsageError(f"no command {command!r} that prints JSON", remedy=remedy)

@@ -126,7 +126,7 @@ def _checked(path: Path, columns: Columns, version: int, room: int) -> int:
         raise EvidenceError(
             f"evidence of version {written}, this harness reads {version}",
             where=path,
-            remedy="run `harness extract` on the run again",
+            remedy="run `harness report --tables-only` on the run again",
         )
     texts = pl.String(), pl.Categorical()
     types = {"str": texts, "category": texts, "int": (pl.Int64(),), "float": (pl.Float64(),)}

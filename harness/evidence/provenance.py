@@ -272,7 +272,7 @@ def load(folder: Path) -> EvidenceProvenance:
     """
     path = folder / FILE
     if not path.is_file():
-        raise CaptureError("no evidence here", where=folder, remedy="harness extract")
+        raise CaptureError("no evidence here", where=folder, remedy="harness report --tables-only")
     known = files.read_json(path)
     version = known.get("version", VERSION)
     if version != VERSION:

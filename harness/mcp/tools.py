@@ -64,26 +64,19 @@ class Diagnose(Arguments):
 
 
 class Check(Arguments):
-    """Judge the claims of a study by a run or report of it, or say what got worse."""
+    """Judge the claims of a study by a run or report, say what got worse, or explain a claim."""
 
     subject: Text = Field(description=_STUDY)
     against: Text | None = Field(None, description=f"compare with {_STUDY}")
+    claim: Text | None = Field(
+        None, description="show what this claim rests on: bound, verdict, samples, captures, sha256"
+    )
 
     def words(self, folders: Folders) -> list[str]:
         """Return the arguments of ``harness check``."""
         options = [f"--against={folders.subject(self.against)}"] if self.against else []
+        options += [f"--claim={self.claim}"] if self.claim else []
         return [*options, _study(folders.subject(self.subject))]
-
-
-class ExplainClaim(Arguments):
-    """Show what a claim rests on: bound, verdict, samples, captures and their sha256."""
-
-    subject: Text = Field(description=_STUDY)
-    claim: Text = Field(description="the claim's id, as check returns it")
-
-    def words(self, folders: Folders) -> list[str]:
-        """Return the arguments of ``harness explain-claim``."""
-        return [_study(folders.subject(self.subject)), "--", self.claim]
 
 
 TOOLS: Mapping[str, type[Arguments]] = {
@@ -91,7 +84,6 @@ TOOLS: Mapping[str, type[Arguments]] = {
     "diff": Diff,
     "diagnose": Diagnose,
     "check": Check,
-    "explain-claim": ExplainClaim,
 }
 """Each tool by its name, which is that of the command."""
 

@@ -1,6 +1,7 @@
 """The highest rates of a GPU, measured on it and promised, as rows of text.
 
-`harness calibrate` prints them beside the GPU, where no library that reads captures need be.
+`harness doctor --calibrate` prints them beside the GPU, where no library that reads captures need
+be.
 """
 
 from collections.abc import Mapping

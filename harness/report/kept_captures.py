@@ -2,7 +2,7 @@
 
 Of each case, variant and artifact one file is kept. Those that the report's page names go into git
 first, then the most telling kinds, small files before large ones, up to ``GIT_BYTES``. The others
-go into the local store, from where ``harness captures push`` copies them.
+go into the local store, from where ``harness contribute --push`` copies them.
 """
 
 import os

@@ -212,7 +212,7 @@ def test_a_report_is_rendered_as_in_the_checkout(installed: Installed, tmp_path:
 
 
 def test_without_a_checkout_it_says_what_it_lacks(installed: Installed) -> None:
-    for command in (("list",), ("run", "1"), ("report",), ("calibrate",)):
+    for command in (("list",), ("run", "1"), ("report",), ("doctor", "--calibrate")):
         done = installed.harness(*command)
         assert done.returncode in (1, 2)
         assert len(done.stderr.splitlines()) == 1

@@ -96,7 +96,6 @@ def spelled(path: Path) -> set[str]:
 OTHER_WORDS = {
     "analysis/copies.py": {"memory"},  # what a copy reads or writes
     "analysis/idle/causes.py": {"memory"},  # the same
-    "run/cluster/kubernetes.py": {"memory"},  # what a Job may use
     "captures/torch/metadata.py": {"memory"},  # what torch.profiler was asked to record
     "cli/shown/timeline.py": {"memory"},  # what a copy reads or writes
     "probe/hooks/__init__.py": {"timing", "torch", "memory"},  # the hooks' own names

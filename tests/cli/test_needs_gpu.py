@@ -20,13 +20,14 @@ def harness(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 # An interpreter that does not exist: should the GPU's absence go unnoticed, nothing is installed.
 NOWHERE = ("--engine", "local", "--python", "/nowhere/python")
+NO_CEILINGS = "no GPU here, so it has no ceilings (see harness doctor)"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message", "code"),
     [
-        (("calibrate",), "no GPU here, so it has no ceilings (see harness doctor)", 1),
-        (("calibrate", "--json"), "no GPU here, so it has no ceilings (see harness doctor)", 1),
+        (("doctor", "--calibrate"), NO_CEILINGS, 1),
+        (("doctor", "--calibrate", "--json"), NO_CEILINGS, 1),
         (("run", "1", "--lock-clocks", "1500"), "--lock-clocks needs a GPU (leave it out", 2),
         (("run", "1", "--lock-clocks", "1500", "--dry-run"), "--lock-clocks needs a GPU", 2),
     ],

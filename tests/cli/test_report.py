@@ -66,6 +66,6 @@ def test_captures_that_git_has_no_room_for_are_counted(
     run = Run.create(tmp_path / "runs", "9-example", origin(started="2026-01-01"))
     cell(run, "torch", {"trace.json.gz": DATA / "torch/streams.json.gz"})
     first, _ = report(run).splitlines()
-    assert first == "captures outside git: 1 (harness captures push DEST shares them)"
+    assert first == "captures outside git: 1 (harness contribute --push DEST shares them)"
     (kept,) = (tmp_path / ".captures").glob("*/*")
     assert kept.read_bytes() == (DATA / "torch/streams.json.gz").read_bytes()

@@ -85,7 +85,7 @@ def test_a_shell_completes_commands_and_problems() -> None:
     assert offered("harness run 1 --variant bf16-e") == ["bf16-eager"]
     assert offered("harness run --engine po") == ["podman"]
     assert offered("harness run no-such-problem --case s") == []
-    assert offered("harness explain-claim weight-only-d") == ["weight-only-decode"]
+    assert offered("harness check 1 --claim weight-only-d") == ["weight-only-decode"]
 
 
 def test_the_nearest_names_are_told() -> None:

@@ -35,7 +35,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def imported(*arguments: object, place: str = "9/small/slow") -> Result:
-    return CliRunner().invoke(app, ["import", *map(str, arguments), "--as", place, "--json"])
+    return CliRunner().invoke(app, ["contribute", *map(str, arguments), "--as", place, "--json"])
 
 
 def run_of(done: Result) -> Run:

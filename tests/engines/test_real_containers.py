@@ -252,7 +252,8 @@ def test_what_a_harness_leaves_that_is_killed_with_its_wardens_is_cleaned_and_go
     harness.wait()
     (stray,) = client.strays()
     assert "sleep" in stray
-    cleaned = subprocess.run([*call, "clean"], cwd=CHECKOUT, check=True, capture_output=True)
+    clean = [*call, "doctor", "--clean"]
+    cleaned = subprocess.run(clean, cwd=CHECKOUT, check=True, capture_output=True)
     assert stray in cleaned.stdout.decode()
     (run,) = (tmp_path / "runs" / "9-look").iterdir()
     assert [path.name.split(".")[1] for path in (run / "cells").glob("[!.]*")] == ["look"]

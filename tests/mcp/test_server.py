@@ -52,7 +52,7 @@ def printed(*arguments: object) -> Any:
 
 def test_the_tools_only_read_and_have_the_published_schemas(server: Connection) -> None:
     tools = {tool.name: tool for tool in server.tools()}
-    assert [*tools] == ["inspect", "diff", "diagnose", "check", "explain-claim"]
+    assert [*tools] == ["inspect", "diff", "diagnose", "check"]
     for name, tool in tools.items():
         assert tool.annotations.read_only_hint
         assert tool.input_schema["additionalProperties"] is False
@@ -74,9 +74,9 @@ def test_the_tools_only_read_and_have_the_published_schemas(server: Connection) 
         ("diff", {"a": NSYS, "b": NSYS}, ("diff", DATA / NSYS, DATA / NSYS)),
         ("check", {"subject": REPORT}, ("check", "--report", REPORTS / REPORT)),
         (
-            "explain-claim",
+            "check",
             {"subject": REPORT, "claim": "slow-eager"},
-            ("explain-claim", "slow-eager", "--report", REPORTS / REPORT),
+            ("check", "--claim", "slow-eager", "--report", REPORTS / REPORT),
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -104,7 +104,7 @@ def test_a_path_that_leads_out_is_refused(server: Connection, path: str) -> None
     assert server.refusal("diagnose", subjects=[NSYS, path]) == said
     assert server.refusal("check", subject=path) == said
     assert server.refusal("check", subject=REPORT, against=path) == said
-    assert server.refusal("explain-claim", subject=path, claim="slow-eager") == said
+    assert server.refusal("check", subject=path, claim="slow-eager") == said
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def test_a_path_that_leads_out_is_refused(server: Connection, path: str) -> None
         ("inspect", {"subject": NSYS, "json": True}, "inspect: json: Extra inputs"),
         ("diagnose", {"subjects": []}, "diagnose: subjects: List should have at least 1 item"),
         ("check", {"subject": "torch"}, "no evidence in this folder"),
-        ("explain-claim", {"subject": REPORT, "claim": "slow-eger"}, "did you mean slow-eager"),
-        ("explain-claim", {"subject": REPORT, "claim": "--help"}, "no claim '--help'"),
-        ("report", {}, "report: no such tool (there are: inspect, diff, diagnose, check,"),
+        ("check", {"subject": REPORT, "claim": "slow-eger"}, "did you mean slow-eager"),
+        ("check", {"subject": REPORT, "claim": "--help"}, "no claim '--help'"),
+        ("report", {}, "report: no such tool (there are: inspect, diff, diagnose, check)"),
     ],
 )
 def test_a_wrong_argument_is_one_line(
@@ -156,7 +156,7 @@ def test_runs_are_judged_and_nothing_is_written_beside_them(house: Path) -> None
         assert claim["verdict"] == "reproduced"
         changed = server.call("check", subject=newest, against=older)["changes"]
         assert {change["variant"]: change["outcome"] for change in changed}["slow"] == "worse"
-        explained = server.call("explain-claim", subject=newest, claim="faster")
+        explained = server.call("check", subject=newest, claim="faster")
         (fast, slow) = explained["metrics"]
         assert (fast["variant"], slow["variant"]) == ("fast", "slow")
         assert [len(cell["values"]) for cell in fast["cells"]] == [9, 9, 9]

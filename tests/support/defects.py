@@ -236,7 +236,7 @@ _STORED = (
     ),
     Defect(
         "an answer's end is known beforehand",
-        "harness/mcp/framed.py",
+        "harness/mcp/server.py",
         "secrets.token_hex(16)",
         "'0' * 32",
         "tests/mcp/test_server.py::test_names_that_give_orders_stay_within_the_frame",

@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.ground import json_text
 from harness.ground.checkout import CHECKOUT
@@ -45,40 +45,17 @@ class Slurm(Table):
     options: dict[str, str | int | bool] = {}
 
 
-class Kubernetes(Table):
-    """The surroundings of a Job's pods: an image, and a volume that holds the checkout.
-
-    ``claim`` is the PersistentVolumeClaim's name, ``path`` the checkout's place in it.
-    """
-
-    image: str
-    claim: str
-    path: str = "."
-    gpu_resource: str = "nvidia.com/gpu"
-    namespace: str | None = None
-    cpu: Annotated[int, Field(ge=1)] = 16
-    memory: str = "64Gi"
-    node_selector: dict[str, str] = {}
-
-
 class Profile(Table):
     """A cluster: the model of its GPUs, and how many jobs a run becomes at most.
 
     ``gpu`` is the name that the driver gives the GPU, None where jobs run on a CPU. ``gpus`` is how
-    many a job gets. Exactly one of ``slurm`` and ``kubernetes`` is there.
+    many a job gets.
     """
 
     gpu: str | None = None
     gpus: Annotated[int, Field(ge=1, le=64)] = 1
     jobs: Annotated[int, Field(ge=1, le=1000)] = 8
-    slurm: Slurm | None = None
-    kubernetes: Kubernetes | None = None
-
-    @model_validator(mode="after")
-    def _one_system(self) -> "Profile":
-        if (self.slurm is None) == (self.kubernetes is None):
-            raise ValueError("has no batch system, or two (give [slurm] or [kubernetes])")
-        return self
+    slurm: Slurm
 
     @property
     def device(self) -> Device:

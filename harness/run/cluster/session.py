@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from harness.engines import choose
 from harness.evidence.provenance import Arguments, Target
 from harness.ground import checkout
+from harness.ground.endings import uninterrupted
 from harness.ground.errors import ToolError, UsageError
 from harness.problem import comparisons, manifest
 from harness.problem.model import Problem
@@ -16,9 +17,8 @@ from harness.run import provenance
 from harness.run.cluster import slurm
 from harness.run.cluster.follow import Follower
 from harness.run.cluster.job import Part
-from harness.run.cluster.profile import Profile, Slurm
+from harness.run.cluster.profile import Profile
 from harness.run.cluster.submission import Submission, submissions
-from harness.run.cluster.uninterrupted import uninterrupted
 from harness.run.execute import Notify, unfinished
 from harness.run.session import Request, selection
 from harness.store.run_folder import Run
@@ -72,7 +72,6 @@ class Batch:
     """A run whose cells are jobs of SLURM; ``followed`` are submissions with jobs that go on."""
 
     asked: Asked
-    options: Slurm
     run: Run
     followed: list[Submission] = field(default_factory=list)
 
@@ -134,7 +133,7 @@ class Batch:
             for number, part in enumerate(parts)
         ]
         with uninterrupted():  # after sbatch returns, submitit writes what the jobs wait for
-            jobs = slurm.submit(self.options, submission, carried, alone=alone)
+            jobs = slurm.submit(self.asked.profile.slurm, submission, carried, alone=alone)
             self.followed.append(submission)
         return jobs
 

@@ -27,7 +27,7 @@ def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> session.Batch:
     written(tmp_path / "problems", GOOD)
     profile = Profile(slurm=Slurm())
     asked = session.understood(Request("9", Selected(rounds=1), "local"), profile)
-    made = session.Batch(asked, Slurm(), asked.run())
+    made = session.Batch(asked, asked.run())
     made.followed.append(Submission.create(made.run, [[cell.id for cell in asked.cells]]))
     return made
 

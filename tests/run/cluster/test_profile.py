@@ -1,15 +1,14 @@
-"""Profiles of clusters: every key is checked, and becomes what SLURM or Kubernetes expects."""
+"""Profiles of clusters: every key is checked, and becomes what SLURM expects."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from harness.ground import checkout
 from harness.ground.errors import HarnessError
 from harness.problem.plan import Selected
-from harness.run.cluster import kubernetes, profile, session, slurm
+from harness.run.cluster import profile, session, slurm
 from harness.run.session import Request
 from harness.run.session import session as local_session
 from tests.support.manifests import GOOD, written
@@ -33,8 +32,8 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("text", "mistake"),
     [
         ("jobs = 0\n[slurm]", "jobs: Input should be greater than or equal to 1"),
-        ("jobs = 2", "has no batch system, or two (give [slurm] or [kubernetes])"),
-        ('[slurm]\n[kubernetes]\nimage = "i"\nclaim = "c"', "has no batch system, or two"),
+        ("jobs = 2", "slurm: Field required"),
+        ("[slurm]\n[kubernetes]", "kubernetes: Extra inputs are not permitted"),
         ("[slurm]\npartitions = 'a'", "slurm.partitions: Extra inputs are not permitted"),
         ("[slurm]\ntime = '1 h'", "slurm.time: Input should be a valid integer"),
         ("[slurm", "no TOML: "),
@@ -49,7 +48,7 @@ def test_a_mistake_is_told_with_file_and_key(tmp_path: Path, text: str, mistake:
 
 
 def test_a_cluster_that_is_not_there_is_told() -> None:
-    with pytest.raises(HarnessError, match=r"no cluster 'mine' .*kubernetes, slurm"):
+    with pytest.raises(HarnessError, match=r"no cluster 'mine' .*there are: slurm"):
         profile.load("mine")
 
 
@@ -105,22 +104,11 @@ def test_gpus_of_this_host_are_not_for_a_cluster() -> None:
 
 
 @pytest.mark.usefixtures("house")
-def test_a_job_of_kubernetes_runs_every_part_once() -> None:
-    known = profile.Kubernetes(image="an/image:1", claim="volume", path="a/checkout")
-    asked = understood(profile.Profile(gpu="NVIDIA H200", jobs=2, kubernetes=known))
-    job = yaml.safe_load(kubernetes.manifest(asked))
-    assert (job["apiVersion"], job["kind"]) == ("batch/v1", "Job")
-    spec = job["spec"]
-    assert (spec["completionMode"], spec["completions"]) == ("Indexed", 3)
-    (container,) = spec["template"]["spec"]["containers"]
-    assert container["resources"]["limits"]["nvidia.com/gpu"] == 1
-    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
-    line = container["command"][-1]
-    assert line.endswith('--rounds 2 --part "$JOB_COMPLETION_INDEX/2"')
-    # Those parts are the jobs' cells: each cell in one of them.
+def test_the_parts_of_a_plan_are_the_jobs_of_a_cluster() -> None:
+    asked = understood(profile.Profile(jobs=2, slurm=profile.Slurm()))
     asked_here = [
         local_session(Request("9", Selected(rounds=2), "local", part=(number, 2)))
-        for number in range(spec["completions"])
+        for number in range(len(asked.parts))
     ]
     cells = [cell.name for each in asked_here for cell in each.cells]
     assert sorted(cells) == sorted(cell.name for cell in asked.cells)

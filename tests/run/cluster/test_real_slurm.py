@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from itertools import pairwise
@@ -11,7 +10,7 @@ from pathlib import Path
 import pydantic
 import pytest
 
-from harness.store.run_folder import Run, verified
+from harness.store.run_folder import verified
 from tests.support import cluster_house
 from tests.support.cluster_house import House, bring_back, slurm, until
 from tests.support.paths import ROOT
@@ -191,18 +190,3 @@ def test_runs_of_two_users_do_not_collide(house: Callable[..., House], tmp_path:
     assert all(first[1] <= second[0] + 0.01 for first, second in pairwise(spans))
     owners = [next(each.run.folder.glob("cells/*")).owner() for each in houses]
     assert owners == ["root", "nobody" if reached else "root"]
-
-
-def test_a_matrix_runs_here_and_on_a_cluster_at_once(house: Callable[..., House]) -> None:
-    of = house()
-    (of.folder / "all.toml").write_text(
-        f'problems = [9]\non = ["here", "ci"]\nrounds = 1\n'
-        f'[software.only]\nengine = "local"\npython = "{sys.executable}"\n'
-    )
-    code, said = of.ended(of.start_harness("matrix", "all.toml"))
-    assert (code, said.count("4 of 4")) == (0, 2), said
-    by_run = [
-        {origin.job is not None for origin in Run.open(path.parent).provenance.origins}
-        for path in sorted(of.folder.glob("runs/9-example/*/run.json"))
-    ]
-    assert sorted(map(sorted, by_run)) == [[False], [True]]

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from harness.ground import checkout
+from harness.ground.endings import uninterrupted
 from harness.problem.plan import Selected
 from harness.run.cluster import session, slurm
 from harness.run.cluster.profile import Profile, Slurm
-from harness.run.cluster.uninterrupted import uninterrupted
 from harness.run.session import Request
 from tests.support.manifests import GOOD, written
 
@@ -73,7 +73,7 @@ def test_jobs_that_were_submitted_meanwhile_are_followed(
     (tmp_path / "problems").mkdir()
     written(tmp_path / "problems", GOOD)
     asked = session.understood(Request("9", Selected(rounds=1), "local"), Profile(slurm=Slurm()))
-    batch = session.Batch(asked, Slurm(), asked.run())
+    batch = session.Batch(asked, asked.run())
     written_whole = []
 
     def submit(*_arguments: Any, **_options: Any) -> list[str]:

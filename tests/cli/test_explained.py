@@ -1,4 +1,4 @@
-"""``harness explain-claim``: what it names is what lies in the evidence, and hashes to that."""
+"""``harness check --claim``: what it names is what lies in the evidence, and hashes to that."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ STUDY = manifest.load(ROOT / "problems" / "1-torchao-float8")
 
 
 def explained(claim: str, *arguments: object) -> Any:
-    argv = ["explain-claim", claim, *map(str, arguments), "--json"]
+    argv = ["check", "--claim", claim, *map(str, arguments), "--json"]
     done = CliRunner().invoke(app, argv, catch_exceptions=False)
     return json.loads(done.stdout)
 
@@ -115,13 +115,13 @@ def test_an_unknown_claim_gets_the_nearest(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
     written(tmp_path / "problems", GOOD)
     run = timed(tmp_path / "runs", 2.0)
-    argv = ["explain-claim", "fastr", "--run", str(run.folder)]
+    argv = ["check", "--claim", "fastr", "--run", str(run.folder)]
     error = CliRunner().invoke(app, argv).exception
     assert str(error) == "9-example: no claim 'fastr' (did you mean faster?)"
 
 
 def test_it_fits_a_terminal_of_80_columns() -> None:
-    argv = ["explain-claim", claim_on("measure").id, "--report", str(REPORT.relative_to(ROOT))]
+    argv = ["check", "--claim", claim_on("measure").id, "--report", str(REPORT.relative_to(ROOT))]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)
         shown = CliRunner().invoke(app, argv, env={"COLUMNS": "80"}).stdout.splitlines()

@@ -1,4 +1,4 @@
-"""``harness clean`` with engines that are absent, empty, or do not answer."""
+"""``harness doctor --clean`` with engines that are absent, empty, or do not answer."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ NO_ANSWER = "docker: the engine does not answer (start it, for example: systemct
 
 
 def clean(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "harness", "clean", *options]
+    argv = [sys.executable, "-m", "harness", "doctor", "--clean", *options]
     env = {"PATH": f"{folder}", "PYTHONPATH": str(ROOT)}
     return subprocess.run(argv, cwd=ROOT, env=env, check=False, capture_output=True, text=True)
 

@@ -1,4 +1,4 @@
-"""``harness captures push|fetch`` as a user meets them."""
+"""``harness contribute --push`` and ``--fetch`` as a user meets them."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ OUTSIDE = {"a.trace.sqlite.zst": b"first", "b.trace.sqlite.zst": b"second"}
 
 
 def harness(*arguments: str) -> Result:
-    return CliRunner().invoke(app, ["captures", *arguments])
+    return CliRunner().invoke(app, ["contribute", *arguments])
 
 
 @pytest.fixture
@@ -54,32 +54,32 @@ def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_captures_go_to_a_folder_and_back(report: Path, tmp_path: Path) -> None:
     remote = tmp_path / "remote"
-    pushed = harness("push", str(remote))
+    pushed = harness("--push", str(remote))
     assert pushed.exit_code == 0
     assert pushed.stdout.splitlines()[-1] == "2 copied, 0 already there, 0 missing"
     assert sorted(path.read_bytes() for path in remote.rglob("*/*")) == [b"first", b"second"]
     shutil.rmtree(checkout.captures())
-    fetched = harness("fetch", str(remote), "--report", str(report))
+    fetched = harness("--fetch", str(remote), "--report", str(report))
     assert fetched.exit_code == 0
     assert fetched.stdout.splitlines()[-1] == "2 copied, 0 already there, 0 missing"
     for path in checkout.captures().rglob("*/*"):
         assert files.sha256(path) == path.name
-    again = json.loads(harness("fetch", str(remote), "--json").stdout)
+    again = json.loads(harness("--fetch", str(remote), "--json").stdout)
     assert {capture["name"] for capture in again["already_there"]} == OUTSIDE.keys()
 
 
 @pytest.mark.usefixtures("report")
 def test_a_missing_capture_is_one_line_and_exit_1(tmp_path: Path) -> None:
     remote = tmp_path / "remote"
-    harness("push", str(remote))
+    harness("--push", str(remote))
     shutil.rmtree(checkout.captures())
     (lost,) = (path for path in remote.rglob("*/*") if path.read_bytes() == b"first")
     lost.unlink()
-    fetched = harness("fetch", str(remote))
+    fetched = harness("--fetch", str(remote))
     assert fetched.exit_code == 1
     (line,) = (line for line in fetched.stdout.splitlines() if line.startswith("missing: "))
     assert line == f"missing: a.trace.sqlite.zst {lost.name}: missing at {remote}"
-    as_json = harness("fetch", str(remote), "--json")
+    as_json = harness("--fetch", str(remote), "--json")
     assert as_json.exit_code == 1
     assert [capture["name"] for capture in json.loads(as_json.stdout)["missing"]] == [
         "a.trace.sqlite.zst"
@@ -88,7 +88,7 @@ def test_a_missing_capture_is_one_line_and_exit_1(tmp_path: Path) -> None:
 
 def test_a_report_older_than_the_list_has_nothing_to_fetch(report: Path, tmp_path: Path) -> None:
     (report / "evidence" / capture_list.NAME).unlink()
-    fetched = harness("fetch", str(tmp_path), "--report", str(report))
+    fetched = harness("--fetch", str(tmp_path), "--report", str(report))
     assert (fetched.exit_code, fetched.stdout) == (0, "0 copied, 0 already there, 0 missing\n")
 
 
@@ -104,7 +104,7 @@ def test_a_wrong_list_is_bad_input(
     report: Path, tmp_path: Path, value: dict[str, object], reason: str
 ) -> None:
     files.write_json(report / "evidence" / capture_list.NAME, value)
-    error = harness("fetch", str(tmp_path)).exception
+    error = harness("--fetch", str(tmp_path)).exception
     assert isinstance(error, EvidenceError)
     assert error.exit_code == 2
     assert reason in str(error)
@@ -112,7 +112,11 @@ def test_a_wrong_list_is_bad_input(
 
 @pytest.mark.parametrize(
     "arguments",
-    [("fetch", "/nowhere"), ("push", "cloud://bucket"), ("fetch", ".", "--report", "/nowhere")],
+    [
+        ("--fetch", "/nowhere"),
+        ("--push", "cloud://bucket"),
+        ("--fetch", ".", "--report", "/nowhere"),
+    ],
 )
 @pytest.mark.usefixtures("report")
 def test_bad_input_is_exit_2(arguments: tuple[str, ...]) -> None:
