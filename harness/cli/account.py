@@ -15,7 +15,7 @@ from harness.evidence.kinds import KINDS
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
 from harness.run.durations import Key
-from harness.run.session import Session
+from harness.run.session import Here
 from harness.store.run_folder import Run
 
 if TYPE_CHECKING:  # where cells run there may be no library that reads captures
@@ -46,7 +46,7 @@ class Executed(Protocol):
         ...
 
 
-def opening(asked: Session, expected: Mapping[Key, float]) -> str:
+def opening(asked: Here, expected: Mapping[Key, float]) -> str:
     """Return how many cells a run has of how many, and how long they will take."""
     cells, whole, left = len(asked.cells), asked.of_all(), len(asked.to_run)
     path = "the short path of " if asked.selected.short else ""
@@ -56,7 +56,7 @@ def opening(asked: Session, expected: Mapping[Key, float]) -> str:
     return f"{path}{asked.problem.folder.name}: {counted}{going_on}{duration}"
 
 
-def _duration(asked: Session, expected: Mapping[Key, float]) -> str:
+def _duration(asked: Here, expected: Mapping[Key, float]) -> str:
     seconds = Estimate(asked.to_run, expected, asked.jobs).left(0.0)
     if seconds is None:
         return "; how long they take here is not known yet"

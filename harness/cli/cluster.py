@@ -7,10 +7,10 @@ from harness.cli import account, output
 from harness.cli.progress import Progress
 
 if TYPE_CHECKING:
-    from harness.run.cluster.session import Asked, Batch
+    from harness.run.cluster.session import Batch, OnCluster
 
 
-def show(asked: "Asked") -> None:
+def show(asked: "OnCluster") -> None:
     """Print the cells of each job that would be submitted."""
     for number, part in enumerate(asked.parts):
         alone = ", a node to itself" if any(cell.loads_host for cell in part) else ""
@@ -19,7 +19,7 @@ def show(asked: "Asked") -> None:
             output.say(cell.id)
 
 
-def carried_out(asked: "Asked", *, cancel: bool, quiet: bool) -> tuple["Batch", list[str], int]:
+def carried_out(asked: "OnCluster", *, cancel: bool, quiet: bool) -> tuple["Batch", list[str], int]:
     """Submit, follow, and say what was lost; return the run, these lines, and how many failed.
 
     If interrupted, the jobs go on, or are cancelled where ``cancel`` asks for that.

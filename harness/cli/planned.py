@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from harness.cli import account, output
 from harness.cli.progress import in_words
 from harness.run.durations import key_of
-from harness.run.session import Session
+from harness.run.session import Here
 
 _UNKNOWN = "–"
 
@@ -23,7 +23,7 @@ class PlannedCell:
     expected_s: float | None
 
 
-def show(asked: Session) -> None:
+def show(asked: Here) -> None:
     """Print a row a case, variant and capture: how many cells it has, and the seconds of one."""
     expected = asked.durations()
     counts = Counter(key_of(cell) for cell in asked.to_run)
@@ -41,7 +41,7 @@ def show(asked: Session) -> None:
         )
 
 
-def cells(asked: Session) -> list[PlannedCell]:
+def cells(asked: Here) -> list[PlannedCell]:
     """Return each cell with its duration in seconds, in the order of the run."""
     expected = asked.durations()
     return [

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from harness.analysis.scope import Scope
     from harness.cli.account import Executed
     from harness.run.durations import Key
-    from harness.run.session import Request, Session, Work
+    from harness.run.session import Here, Request, Work
 
 _SOME_FAILED = 4
 
@@ -138,7 +138,7 @@ def run(
         raise typer.Exit(_SOME_FAILED)
 
 
-def _print_plan(asked: "Session", *, commands: bool, json: bool) -> None:
+def _print_plan(asked: "Here", *, commands: bool, json: bool) -> None:
     """Print the lines to paste, or the cells with their durations."""
     from harness.cli import planned
 
@@ -163,7 +163,7 @@ def _numbers(part: str | None) -> tuple[int, int] | None:
     return int(number), int(count)
 
 
-def _carried_out(asked: "Session", *, worklog: bool, json: bool) -> int:
+def _carried_out(asked: "Here", *, worklog: bool, json: bool) -> int:
     """Set up, run the cells, and say how it ended; return how many cells failed."""
     from harness.cli import account
     from harness.cli.waiting import Waiting
@@ -191,7 +191,7 @@ def _on_cluster(
     from harness.run.cluster import profile, session
 
     renamed.refuse(f"run --on {name}")
-    asked = session.understood(request, profile.load(name))
+    asked = session.session(request, profile.load(name))
     if dry_run:
         cluster.show(asked)
         return

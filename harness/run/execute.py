@@ -3,7 +3,7 @@
 import contextlib
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,12 +12,12 @@ from harness.engines.engine import Engine, lock_name
 from harness.evidence.cell_record import CellRecord
 from harness.ground import files, process, program
 from harness.ground.errors import DiskFullError, ToolError
+from harness.machine.stability import OF_THE_LOAD
 from harness.machine.target import Target
 from harness.problem.plan import Cell
 from harness.run.attempt import Attempts, Leave
 from harness.run.pauses import Pauses
 from harness.run.queue import Queue, exporters
-from harness.run.retries import Retries
 from harness.store import run_folder, temporary
 
 Notify = Callable[[Cell, str, float], None]
@@ -37,7 +37,7 @@ class Execution:
     jobs: int = 1
     lock_mhz: int | None = None
     _attempts: Attempts = field(init=False)
-    _retries: Retries = field(init=False)
+    _retries: "Retries" = field(init=False)
     _stop: threading.Event = field(init=False, default_factory=threading.Event)
     _queue: Queue | None = field(init=False, default=None)
 
@@ -190,3 +190,36 @@ def _move(source: Path, target: Path) -> None:
     target.mkdir(exist_ok=True)
     for path in source.iterdir():
         path.rename(target / path.name)
+
+
+class Retries:
+    """Knows which doubts a second try kept, by case; ``records`` are those of the run so far."""
+
+    def __init__(self, records: Iterable[CellRecord] = ()) -> None:
+        self._kept: dict[str, set[str]] = {}
+        self._turns: dict[str, threading.Lock] = {}
+        for record in records:
+            self.learn(record)
+
+    @contextlib.contextmanager
+    def turn(self, record: CellRecord) -> Iterator[bool]:
+        """Yield whether a doubtful cell runs again; others of its case wait for what comes of it.
+
+        It does not where all its doubts are of the load and stayed in another cell's repetition.
+        """
+        if not _of_the_load(record.doubts or ()):
+            yield True
+            return
+        with self._turns.setdefault(record.case, threading.Lock()):
+            yield not _of_the_load(record.doubts or ()) <= self._kept.get(record.case, set())
+
+    def learn(self, record: CellRecord) -> None:
+        """Note the doubts that a cell had in both tries."""
+        both = _of_the_load(record.retried) & _of_the_load(record.doubts or ())
+        self._kept.setdefault(record.case, set()).update(both)
+
+
+def _of_the_load(doubts: Collection[str]) -> set[str]:
+    """Return the kinds of doubts if all are of the load, else nothing."""
+    kinds = {kind for doubt in doubts for kind in OF_THE_LOAD if doubt.startswith(kind)}
+    return kinds if all(doubt.startswith(OF_THE_LOAD) for doubt in doubts) else set()

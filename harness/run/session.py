@@ -1,7 +1,7 @@
 """A run from request to cells: understand all that was asked, then install, then execute."""
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,15 +10,17 @@ from harness.engines.engine import Engine, Node
 from harness.engines.options import Options
 from harness.evidence.provenance import Arguments, Ceilings, Origin
 from harness.ground import checkout
+from harness.ground.checkout import CHECKOUT
 from harness.ground.errors import UsageError
 from harness.machine.target import Target
 from harness.problem import comparisons, manifest
 from harness.problem.model import Problem
 from harness.problem.plan import Cell, Selected, has_short_path, plan
-from harness.run import calibrate, dry_run, durations, lanes, provenance
+from harness.run import calibrate, durations, lanes, provenance
 from harness.run.durations import Key
-from harness.run.execute import Execution, Notify, unfinished
+from harness.run.execute import Execution, Notify, locks, unfinished
 from harness.run.lanes import Lane
+from harness.run.output import OUT
 from harness.run.queue import most_jobs
 from harness.store.run_folder import Run
 
@@ -51,14 +53,38 @@ class Request:
 
 @dataclass(frozen=True)
 class Session:
-    """A request that was understood; nothing is written or installed yet."""
+    """A request that was understood, wherever its cells run; nothing is written yet."""
 
     request: Request
     problem: Problem
-    node: Node
     selected: Selected
     cells: list[Cell]
     resumed: Run | None
+
+    @property
+    def to_run(self) -> list[Cell]:
+        """Return the cells that the run which goes on has not finished; all of a new run."""
+        return unfinished(self.resumed, self.cells) if self.resumed else self.cells
+
+    def arguments(self, engine: str, jobs: int | None, cells: list[Cell]) -> Arguments:
+        """Return what a run records of its request and plan."""
+        return Arguments(
+            rounds=self.selected.rounds,
+            jobs=jobs,
+            engine=engine,
+            cells=len(cells),
+            lock_clocks_mhz=self.request.lock_mhz,
+            short=self.selected.short,
+            full=self.request.full and self.request.selected == Selected(),
+            planned=tuple(cell.name for cell in cells),
+        )
+
+
+@dataclass(frozen=True)
+class Here(Session):
+    """A session whose cells run on this host, on the GPUs of ``node``."""
+
+    node: Node
 
     @property
     def environments(self) -> list[str]:
@@ -69,11 +95,6 @@ class Session:
     def jobs(self) -> int:
         """Return how many cells set themselves up side by side."""
         return self.request.jobs or most_jobs(self.node.target)
-
-    @property
-    def to_run(self) -> list[Cell]:
-        """Return the cells that the run which goes on has not finished; all of a new run."""
-        return unfinished(self.resumed, self.cells) if self.resumed else self.cells
 
     def of_all(self) -> int:
         """Return how many cells the problem has here, in the plan or not."""
@@ -91,7 +112,7 @@ class Session:
         engine = choose.make(name, self.problem, self.node, self.request.options)
         yield from map(shlex.join, engine.preparation(self.environments))
         for own, cells in self.shares(name, engine, self.cells):
-            yield from dry_run.pasteable(own, cells)
+            yield from pasteable(own, cells)
 
     def shares(
         self, name: str, engine: Engine, cells: list[Cell]
@@ -140,16 +161,7 @@ class Session:
             gpus=len(target.gpus),
         )
         jobs = self.jobs
-        arguments = Arguments(
-            rounds=self.selected.rounds,
-            jobs=jobs,
-            engine=name,
-            cells=len(cells),
-            lock_clocks_mhz=request.lock_mhz,
-            short=self.selected.short,
-            full=request.full and request.selected == Selected(),
-            planned=tuple(cell.name for cell in cells),
-        )
+        arguments = self.arguments(name, jobs, cells)
         shares = self.shares(name, engine, cells)
         origins = [
             provenance.origin_of(
@@ -182,7 +194,7 @@ class Work:
     """An engine that is built, a run's folder, and the cells of the plan.
 
     ``further`` are origins that the run does not record yet: all of a run that goes on, those of
-    further GPUs of a new run. ``shares``: see :meth:`Session.shares`.
+    further GPUs of a new run. ``shares``: see :meth:`Here.shares`.
     """
 
     request: Request
@@ -222,24 +234,19 @@ class Work:
         return Execution(engine, self.run, notify, max(1, jobs), self.request.lock_mhz)
 
 
-def session(request: Request) -> Session:
-    """Check a request and return its session; this writes nothing.
+def session(request: Request) -> Here:
+    """Check a request and return its session on this host; this writes nothing.
 
     Raises UsageError, ManifestError or StoreError for a part that cannot be met, ToolError if the
     engine's program is absent or the GPU offers no such clock.
     """
-    choose.known(request.engine)
-    if request.jobs is not None and request.jobs < 1:
-        raise UsageError("--jobs has to be at least 1")
-    resumed = Run.open(request.resume) if request.resume else None
-    problem = manifest.find(checkout.problems(), request.problem)
+    problem, resumed = asked(request)
     node = choose.node_of(request.engine, request.options)
     if request.gpus:
         node = node.only(request.gpus)
         _of_one_model(node.target)
     if request.lock_mhz is not None:
         node.check_clock(request.lock_mhz)
-    request.options.check()
     selected = selection(request, problem, resumed)
     cells = plan(problem, selected, node.target.device, gpus=len(node.target.gpus))
     if request.part:
@@ -254,7 +261,20 @@ def session(request: Request) -> Session:
         choose.make(request.engine, problem, node, request.options)
     if resumed:
         provenance.check_resumable(resumed, problem, node.target)
-    return Session(request, problem, node, selected, cells, resumed)
+    return Here(request, problem, selected, cells, resumed, node)
+
+
+def asked(request: Request) -> tuple[Problem, Run | None]:
+    """Return the problem of a request and the run that goes on, as far as no machine is asked.
+
+    Raises UsageError, ManifestError or StoreError for a part that cannot be met.
+    """
+    choose.known(request.engine)
+    if request.jobs is not None and request.jobs < 1:
+        raise UsageError("--jobs has to be at least 1")
+    request.options.check()
+    resumed = Run.open(request.resume) if request.resume else None
+    return manifest.find(checkout.problems(), request.problem), resumed
 
 
 def _of_one_model(target: Target) -> None:
@@ -275,3 +295,26 @@ def selection(request: Request, problem: Problem, resumed: Run | None) -> Select
     record = resumed.provenance
     names = record.planned if asked.rounds is None else frozenset()
     return replace(asked, short=record.is_short, names=names)
+
+
+def pasteable(engine: Engine, cells: Sequence[Cell]) -> Iterator[str]:
+    """Yield the shell lines that run each cell."""
+    folder = CHECKOUT / "runs" / "by-hand"
+    for cell in cells:
+        yield f"# {cell.id}"
+        yield _line(engine, cell, folder / "cells" / cell.id / OUT, folder / "scratch")
+
+
+def _line(engine: Engine, cell: Cell, out: Path, scratch: Path) -> str:
+    command = engine.command(cell, out, scratch)
+    temporary = [command.env["TMPDIR"]] if "TMPDIR" in command.env else []
+    before = [
+        ["mkdir", "-p", str(out), str(scratch / "locks"), *temporary],
+        ["touch", *map(str, locks(scratch, engine.node.target))],
+    ]
+    if command.owner is not None:
+        before.append(["chown", str(command.owner), str(out)])
+    env = " ".join(f"{name}={shlex.quote(value)}" for name, value in command.env.items())
+    run = f"(cd {shlex.quote(str(command.cwd))} && {env} {shlex.join(command.argv)})"
+    after = [shlex.join(export.argv) for export in engine.afterwards(cell, out)]
+    return " && ".join([*map(shlex.join, before), run, *after])

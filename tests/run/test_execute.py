@@ -18,7 +18,7 @@ from harness.ground.errors import CaptureError, StoreError, ToolError, UsageErro
 from harness.machine import gpu_lock
 from harness.machine.host import Host
 from harness.machine.target import Target
-from harness.run import dry_run, provenance
+from harness.run import provenance, session
 from harness.store import run_folder, run_lock
 from tests.support import rivals
 from tests.support.bench import WELL, Bench
@@ -228,7 +228,7 @@ def test_a_resume_that_is_refused_is_not_noted(tmp_path: Path) -> None:
 
 def test_what_a_dry_run_prints_does_the_cell(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slow=WELL, fast=WELL)
-    lines = list(dry_run.pasteable(bench.engine, bench.cells))
+    lines = list(session.pasteable(bench.engine, bench.cells))
     assert lines[0] == f"# {bench.cells[0].id}"
     assert lines[1].startswith("mkdir -p ")
     assert len(lines) == 2 * len(bench.cells)

@@ -336,7 +336,7 @@ _SHOWN = (
 _ELSEWHERE = (
     Defect(
         "a cell that landed is replaced",
-        "harness/run/cluster/landing.py",
+        "harness/run/cluster/job.py",
         "if run.finished(cell.name):",
         "if not run.folder:",
         "tests/run/cluster/test_landing.py::test_a_finished_cell_is_adopted_and_a_failed_one_replaced",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.machine import gpu_lock
 from harness.run.cluster.job import Part
-from harness.run.cluster.session import Asked
+from harness.run.cluster.session import OnCluster
 from harness.run.cluster.submission import Submission
 from tests.support.paths import ROOT
 
@@ -21,7 +21,7 @@ echo '{"samples": [{"region": "r", "metric": "wall_time", "unit": "ms", "index":
 """A program in the interpreter's place, which notes each cell that it runs beside itself."""
 
 
-def carried(asked: Asked) -> list[Part]:
+def carried(asked: OnCluster) -> list[Part]:
     """Submit a plan to nobody: return its parts as jobs would get them."""
     run = asked.run()
     submission = Submission.create(run, [[cell.id for cell in part] for part in asked.parts])

@@ -6,6 +6,7 @@ killed, pre-empted or queued again goes on where it was.
 """
 
 import os
+import shutil
 import signal
 import socket
 import tempfile
@@ -16,13 +17,14 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from harness.engines import choose
+from harness.evidence.cell_record import CellRecord
 from harness.evidence.provenance import Job, Origin
 from harness.ground import files
 from harness.ground.errors import BusyError, ToolError
 from harness.problem.plan import Cell
-from harness.run.cluster.landing import land
 from harness.run.cluster.submission import Event, Submission
 from harness.run.session import Request, Work, session
+from harness.store import run_folder
 from harness.store.run_folder import Run
 
 if TYPE_CHECKING:
@@ -126,3 +128,36 @@ def _say(line: str) -> None:
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
+
+
+def land(cell: Path, run: Run) -> bool:
+    """Copy a cell's folder into a run; return False if the run has the cell finished already.
+
+    A cell that failed before is replaced. Raises StoreError if the run's folder cannot be written,
+    CaptureError if a file of the cell changed since it was recorded.
+    """
+    record = run_folder.record_of(cell)
+    target = run.cell(cell.name)
+    if not target.is_dir() and files.filled_folder(
+        target, lambda folder: _copy(cell, record, folder)
+    ):
+        return True
+    if run.finished(cell.name):
+        return False
+    with files.atomic_folder(target) as folder:
+        _copy(cell, record, folder)
+    return True
+
+
+def _copy(cell: Path, record: CellRecord, folder: Path) -> None:
+    """Copy a cell's artifacts and then its record, each down to the disk of the server."""
+    for name in record.artifacts:
+        _copied(run_folder.verified(cell, record, name), folder / name)
+    _copied(cell / run_folder.RECORD, folder / run_folder.RECORD)
+
+
+def _copied(source: Path, target: Path) -> None:
+    with files.regular(source) as file, target.open("xb") as copy:
+        shutil.copyfileobj(file, copy)
+        copy.flush()
+        os.fsync(copy.fileno())

@@ -2,25 +2,23 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from harness.engines import choose
-from harness.evidence.provenance import Arguments, Target
+from harness.evidence.provenance import Target
 from harness.ground import checkout
 from harness.ground.endings import uninterrupted
 from harness.ground.errors import ToolError, UsageError
-from harness.problem import comparisons, manifest
+from harness.problem import comparisons
 from harness.problem.model import Problem
-from harness.problem.plan import Cell, Selected, plan
+from harness.problem.plan import Cell, plan
 from harness.run import provenance
 from harness.run.cluster import slurm
-from harness.run.cluster.follow import Follower
 from harness.run.cluster.job import Part
 from harness.run.cluster.profile import Profile
 from harness.run.cluster.submission import Submission, submissions
 from harness.run.execute import Notify, unfinished
-from harness.run.session import Request, selection
+from harness.run.session import Request, Session, asked, selection
 from harness.store.run_folder import Run
 
 _LOOK_S = 1.0
@@ -29,40 +27,21 @@ _MOST_S = 15.0
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A request for a cluster that was understood; nothing is written or submitted yet."""
+class OnCluster(Session):
+    """A session whose cells run as jobs of a cluster."""
 
-    request: Request
     profile: Profile
-    problem: Problem
-    selected: Selected
-    cells: list[Cell]
-    resumed: Run | None
 
     @property
     def parts(self) -> list[list[Cell]]:
         """Return the cells of each job."""
         return comparisons.jobs(self.problem, self.to_run, self.profile.jobs)
 
-    @property
-    def to_run(self) -> list[Cell]:
-        """Return the cells that the run which goes on has not finished; all of a new run."""
-        return unfinished(self.resumed, self.cells) if self.resumed else self.cells
-
     def run(self) -> Run:
         """Return the run's folder, which is made if the run is new."""
         if self.resumed:
             return self.resumed
-        arguments = Arguments(
-            rounds=self.selected.rounds,
-            jobs=self.request.jobs,
-            engine=self.request.engine,
-            cells=len(self.cells),
-            lock_clocks_mhz=self.request.lock_mhz,
-            short=self.selected.short,
-            full=self.request.full and self.request.selected == Selected(),
-            planned=tuple(cell.name for cell in self.cells),
-        )
+        arguments = self.arguments(self.request.engine, self.request.jobs, self.cells)
         origin = provenance.submitted(self.problem, _target(self.profile), arguments)
         return Run.create(checkout.runs(), self.problem.folder.name, origin)
 
@@ -71,19 +50,19 @@ class Asked:
 class Batch:
     """A run whose cells are jobs of SLURM; ``followed`` are submissions with jobs that go on."""
 
-    asked: Asked
+    session: OnCluster
     run: Run
     followed: list[Submission] = field(default_factory=list)
 
     @property
     def problem(self) -> Problem:
         """Return the run's problem."""
-        return self.asked.problem
+        return self.session.problem
 
     @property
     def cells(self) -> list[Cell]:
         """Return the cells of the plan."""
-        return self.asked.cells
+        return self.session.cells
 
     @property
     def to_run(self) -> list[Cell]:
@@ -105,7 +84,7 @@ class Batch:
         if not self.followed:
             self.run.remove_leftovers()  # nobody works on it
         rest = [cell for cell in self.to_run if cell.id not in taken]
-        parts = comparisons.jobs(self.problem, rest, self.asked.profile.jobs)
+        parts = comparisons.jobs(self.problem, rest, self.session.profile.jobs)
         alone = [part for part in parts if any(cell.loads_host for cell in part)]
         beside = [part for part in parts if part not in alone]
         return [*self._submitted(beside, alone=False), *self._submitted(alone, alone=True)]
@@ -115,9 +94,9 @@ class Batch:
             return []
         submission = Submission.create(self.run, [[cell.id for cell in part] for part in parts])
         request = replace(
-            self.asked.request,
+            self.session.request,
             problem=str(self.problem.folder.resolve()),
-            selected=self.asked.selected,
+            selected=self.session.selected,
             resume=None,
             full=False,
         )
@@ -127,26 +106,26 @@ class Batch:
                 submission.folder,
                 number,
                 request,
-                self.asked.profile.gpu,
+                self.session.profile.gpu,
                 {cell.id: cell.name for cell in part},
             )
             for number, part in enumerate(parts)
         ]
         with uninterrupted():  # after sbatch returns, submitit writes what the jobs wait for
-            jobs = slurm.submit(self.asked.profile.slurm, submission, carried, alone=alone)
+            jobs = slurm.submit(self.session.profile.slurm, submission, carried, alone=alone)
             self.followed.append(submission)
         return jobs
 
     def follow(self, notify: Notify) -> None:
         """Tell how cells go until all have ended or no job is left that could run them."""
         follower = Follower(self.followed, self.to_run)
-        pause = asked = 0.0
+        pause = looked = 0.0
         while not follower.tell(notify):
-            if time.monotonic() > asked + pause:
+            if time.monotonic() > looked + pause:
                 if not self._goes_on():
                     follower.tell(notify)  # what was said since
                     return
-                asked, pause = time.monotonic(), min(_MOST_S, pause + _LOOK_S)
+                looked, pause = time.monotonic(), min(_MOST_S, pause + _LOOK_S)
             time.sleep(_LOOK_S)
 
     def cancel(self) -> None:
@@ -176,25 +155,20 @@ class Batch:
         return any(state.active for of in states for state in of)
 
 
-def understood(request: Request, profile: Profile) -> Asked:
-    """Check a request for a cluster; this writes nothing.
+def session(request: Request, profile: Profile) -> OnCluster:
+    """Check a request and return its session on a cluster; this writes nothing.
 
     Raises UsageError, ManifestError or StoreError for a part that cannot be met.
     """
-    choose.known(request.engine)
-    if request.jobs is not None and request.jobs < 1:
-        raise UsageError("--jobs has to be at least 1")
     if request.gpus:
         remedy = "the profile's gpus says how many a job gets"
         raise UsageError("--gpus names GPUs of this host", remedy=remedy)
-    request.options.check()
-    resumed = Run.open(request.resume) if request.resume else None
-    problem = manifest.find(checkout.problems(), request.problem)
+    problem, resumed = asked(request)
     if resumed:
         _check_resumable(resumed, problem, profile)
     selected = selection(request, problem, resumed)
     cells = plan(problem, selected, profile.device, gpus=profile.gpus)
-    return Asked(request, profile, problem, selected, cells, resumed)
+    return OnCluster(request, problem, selected, cells, resumed, profile)
 
 
 def _check_resumable(run: Run, problem: Problem, profile: Profile) -> None:
@@ -213,3 +187,35 @@ def _target(profile: Profile) -> Target:
     name = profile.gpu or "CPU"
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     return Target(name=name, slug=slug, device=profile.device)
+
+
+class Follower:
+    """Passes the events of jobs on, as an execution on this host would tell them.
+
+    A cell is told once that it runs and once that it ended, whatever a job that was queued again
+    does a second time. ``cells`` are those to tell of.
+    """
+
+    def __init__(self, submissions: Sequence[Submission], cells: Sequence[Cell]) -> None:
+        self._submissions = submissions
+        self._waiting = {cell.id: cell for cell in cells}
+        self._running: dict[str, Cell] = {}
+        self._seen: dict[tuple[str, int], int] = {}
+
+    def tell(self, notify: Notify) -> bool:
+        """Tell what is new; return whether every cell has ended."""
+        for submission in self._submissions:
+            for part in range(len(submission.parts)):
+                key = (submission.name, part)
+                events = submission.events(part)
+                for event in events[self._seen.get(key, 0) :]:
+                    self._tell(event.cell, event.status, event.seconds, notify)
+                self._seen[key] = len(events)
+        return not self._waiting and not self._running
+
+    def _tell(self, cell: str, status: str, seconds: float, notify: Notify) -> None:
+        if cell in self._waiting:
+            self._running[cell] = self._waiting.pop(cell)
+            notify(self._running[cell], "running", 0.0)
+        if status != "running" and cell in self._running:
+            notify(self._running.pop(cell), status, seconds)

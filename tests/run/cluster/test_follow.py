@@ -8,8 +8,8 @@ from harness.ground import checkout
 from harness.ground.errors import ToolError
 from harness.problem.plan import Cell, Selected
 from harness.run.cluster import session, slurm
-from harness.run.cluster.follow import Follower
 from harness.run.cluster.profile import Profile, Slurm
+from harness.run.cluster.session import Follower
 from harness.run.cluster.slurm import State
 from harness.run.cluster.submission import Event, Submission
 from harness.run.session import Request
@@ -26,7 +26,7 @@ def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> session.Batch:
     (tmp_path / "problems").mkdir()
     written(tmp_path / "problems", GOOD)
     profile = Profile(slurm=Slurm())
-    asked = session.understood(Request("9", Selected(rounds=1), "local"), profile)
+    asked = session.session(Request("9", Selected(rounds=1), "local"), profile)
     made = session.Batch(asked, asked.run())
     made.followed.append(Submission.create(made.run, [[cell.id for cell in asked.cells]]))
     return made

@@ -26,7 +26,7 @@ def part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Part:
     monkeypatch.setattr("signal.signal", lambda *_: None)
     (tmp_path / "problems").mkdir()
     written(tmp_path / "problems", GOOD)
-    asked = session.understood(Request("9", Selected(rounds=1), "local"), Profile(slurm=Slurm()))
+    asked = session.session(Request("9", Selected(rounds=1), "local"), Profile(slurm=Slurm()))
     (part,) = part_process.carried(asked)
     return part
 

@@ -28,7 +28,7 @@ CELLS = 4
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> session.Asked:
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> session.OnCluster:
     """A request for four cells on a cluster of CPUs."""
     monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
     (tmp_path / "problems").mkdir()
@@ -37,7 +37,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> session.Asked:
     program.write_text(part_process.PYTHON)
     program.chmod(0o755)
     request = Request(str(problem), Selected(rounds=2), "local", Options(python=program))
-    return session.understood(request, Profile(slurm=Slurm()))
+    return session.session(request, Profile(slurm=Slurm()))
 
 
 def executed(house: Path) -> Counter[str]:
@@ -53,7 +53,7 @@ def landed(run: Run) -> dict[str, str]:
     return {path.parent.name: files.sha256(path) for path in paths}
 
 
-def killed_once(asked: session.Asked, folder: Path, cells: int, after_s: float) -> int:
+def killed_once(asked: session.OnCluster, folder: Path, cells: int, after_s: float) -> int:
     """Kill a job and run it again to the end; return how many cells had landed before.
 
     It is killed some seconds after it began that many cells, however slow the machine is.
@@ -91,7 +91,7 @@ def killed_once(asked: session.Asked, folder: Path, cells: int, after_s: float) 
 
 
 @pytest.mark.slow
-def test_no_cell_is_lost_or_done_twice(asked: session.Asked, tmp_path: Path) -> None:
+def test_no_cell_is_lost_or_done_twice(asked: session.OnCluster, tmp_path: Path) -> None:
     draw = random.Random(24)
     moments = [(0, 0.0), (CELLS, 60.0)]
     for _ in range(KILLED - len(moments)):
@@ -108,7 +108,7 @@ def test_no_cell_is_lost_or_done_twice(asked: session.Asked, tmp_path: Path) -> 
     assert len(had_landed) > 2, had_landed
 
 
-def test_a_file_system_without_locks_is_enough(asked: session.Asked, tmp_path: Path) -> None:
+def test_a_file_system_without_locks_is_enough(asked: session.OnCluster, tmp_path: Path) -> None:
     (part,) = part_process.carried(asked)
     job = part_process.started(part, tmp_path / "node")
     job.wait(60)

@@ -12,8 +12,8 @@ import pytest
 from harness.evidence.cell_record import CellRecord
 from harness.ground import files
 from harness.ground.errors import CaptureError
-from harness.run.cluster import landing
-from harness.run.cluster.landing import land
+from harness.run.cluster import job
+from harness.run.cluster.job import land
 from harness.run.cluster.submission import Event, Submission, submissions
 from harness.store import run_folder
 from harness.store.run_folder import Run
@@ -88,14 +88,14 @@ def test_a_finished_cell_replaces_a_failed_one_that_landed_meanwhile(
         own.folder / "failed"
     )
     well = cell(own, "timing", {})
-    copy = landing._copy
+    copy = job._copy
 
     def after_another(source: Path, record: CellRecord, folder: Path) -> None:
         if not shared.cell(well.name).exists():
             shutil.copytree(failed, shared.cell(well.name))
         copy(source, record, folder)
 
-    monkeypatch.setattr(landing, "_copy", after_another)
+    monkeypatch.setattr(job, "_copy", after_another)
     assert land(well, shared)
     assert shared.finished(well.name)
 

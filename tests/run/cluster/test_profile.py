@@ -84,8 +84,8 @@ def test_slurm_gets_its_options_under_its_own_names() -> None:
     }
 
 
-def understood(known: profile.Profile, **more: Any) -> session.Asked:
-    return session.understood(Request("9", Selected(rounds=2), **more), known)
+def understood(known: profile.Profile, **more: Any) -> session.OnCluster:
+    return session.session(Request("9", Selected(rounds=2), **more), known)
 
 
 @pytest.mark.usefixtures("house")

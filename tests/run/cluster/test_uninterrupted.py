@@ -72,7 +72,7 @@ def test_jobs_that_were_submitted_meanwhile_are_followed(
     monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
     (tmp_path / "problems").mkdir()
     written(tmp_path / "problems", GOOD)
-    asked = session.understood(Request("9", Selected(rounds=1), "local"), Profile(slurm=Slurm()))
+    asked = session.session(Request("9", Selected(rounds=1), "local"), Profile(slurm=Slurm()))
     batch = session.Batch(asked, asked.run())
     written_whole = []
 
