@@ -11,8 +11,9 @@ import polars as pl
 
 from harness.analysis import ncu_rules
 from harness.analysis.diagnose import conclude
-from harness.analysis.diagnose.families import Capture, kinds
+from harness.analysis.diagnose.families import Capture
 from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, Finding
+from harness.analysis.diagnose.known_findings import kinds
 from harness.analysis.metrics import Metrics
 from harness.evidence.kinds import KINDS, unprofiled
 from harness.evidence.tables import SCHEMAS, Tables

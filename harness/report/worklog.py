@@ -9,13 +9,11 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
 from harness.ground import process
 from harness.ground.errors import ManifestError, UsageError
-from harness.ground.references import resolve
 from harness.report import arguments, paragraphs, source_text
 from harness.report.page import Page
 from harness.report.sections import SECTIONS
@@ -155,7 +153,7 @@ class _Conversation:
             raise UsageError(f"the page calls more than {MOST_CALLS} sections")
         if time.process_time() - self._since > MOST_CPU_S:
             raise UsageError(f"the page's sections take more than {MOST_CPU_S} s of CPU time")
-        section: Callable[..., Any] = resolve(SECTIONS[name])
+        section = SECTIONS[name]
         named = {key: unpacked(value) for key, value in call["named"].items()}
         if call["block"]:
             named["caller"] = self._block

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from harness.analysis import claims
-from harness.analysis.diagnose.families import kinds
+from harness.analysis.diagnose.known_findings import kinds
 from harness.analysis.metrics import Metrics
 from harness.evidence import provenance, tables
 from harness.evidence.provenance import EvidenceProvenance, Provenance, Target

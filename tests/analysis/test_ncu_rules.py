@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from harness.analysis import ncu_rules
-from harness.analysis.diagnose.families import kinds
+from harness.analysis.diagnose.known_findings import kinds
 from harness.evidence.tables import frame
 from tests.support.paths import ROOT
 

@@ -39,8 +39,8 @@ def only_words(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Render no figures and tables, and note every block that concludes."""
     for name in SECTIONS:
         if name not in REAL:
-            monkeypatch.setitem(SECTIONS, name, "tests.support.conclusions:silent")
-    monkeypatch.setitem(SECTIONS, "concludes", "tests.support.conclusions:recorded")
+            monkeypatch.setitem(SECTIONS, name, conclusions.silent)
+    monkeypatch.setitem(SECTIONS, "concludes", conclusions.recorded)
     yield
     conclusions.RENDERED.clear()
 

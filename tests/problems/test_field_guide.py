@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from harness.analysis import claims
-from harness.analysis.diagnose.families import kinds
+from harness.analysis.diagnose.known_findings import kinds
 from harness.evidence.tables import Tables
 from harness.extract import door
 from harness.problem.manifest import find

@@ -133,7 +133,7 @@ def failing(_page: Page) -> Markdown:
 def test_a_bug_of_a_section_is_no_mistake_of_the_template(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(SECTIONS, "failing", f"{__name__}:failing")
+    monkeypatch.setitem(SECTIONS, "failing", failing)
     (tmp_path / "worklog.md.j2").write_text("{{ w.failing() }}")
     with pytest.raises(AssertionError, match="a bug of a section"):
         render(tmp_path / "worklog.md.j2", page)

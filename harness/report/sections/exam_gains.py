@@ -3,8 +3,8 @@
 from typing import Any
 
 from harness.analysis import exam
-from harness.analysis.diagnose.families import kinds
 from harness.analysis.diagnose.finding import MEMORY
+from harness.analysis.diagnose.known_findings import kinds
 from harness.report.chart import FAINT, FONT, GAP, HEIGHT, SERIES, WIDTH, Rows, halo_text, svg
 from harness.report.escape import Markdown
 from harness.report.page import Page

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import get_args
 
 from harness.analysis import exam
-from harness.analysis.diagnose.families import kinds
 from harness.analysis.diagnose.finding import Kind, Level
+from harness.analysis.diagnose.known_findings import kinds
 from harness.analysis.measured import Measured
 from harness.ground.errors import ManifestError
 from harness.report.columns import DASH, NOT_MEASURED
