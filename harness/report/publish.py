@@ -13,9 +13,8 @@ from harness.extract import run as extraction
 from harness.ground import bounded, confined, files
 from harness.ground.errors import ManifestError
 from harness.problem.model import Problem
-from harness.report import card, completeness, index, kept_captures
+from harness.report import card, completeness, index, kept_captures, worklog
 from harness.report.page import Page
-from harness.report.worklog import Templates
 from harness.store import run_folder
 
 PAGES = "pages"
@@ -94,24 +93,23 @@ def render(problem: Problem, folder: Path) -> dict[str, str]:
 def draw(page: Page) -> dict[str, str]:
     """Fill the figures of a report's page; return the text of its worklog and pages, by path."""
     run = page.provenance.run
-    with Templates() as templates:
-        if run.is_short or run.target.device == "cpu":
-            return {"README.md": templates.render(SHORT, page)}
-        return _worklog(page, templates)
+    if run.is_short or run.target.device == "cpu":
+        return {"README.md": worklog.render(SHORT, page)}
+    return _worklog(page)
 
 
-def _worklog(page: Page, templates: Templates) -> dict[str, str]:
+def _worklog(page: Page) -> dict[str, str]:
     """Return the problem's worklog, or the default one, and the pages under it, by path."""
     folder = page.problem.folder
     own = folder / WORKLOG
     template = own if os.path.lexists(own) else DEFAULT
-    texts = {"README.md": templates.render(template, page)}
+    texts = {"README.md": worklog.render(template, page)}
     sub_page = replace(page, root="../")
     if (folder / PAGES).is_symlink():
         raise ManifestError("is a link", where=folder / PAGES, remedy="put the folder itself there")
     for template in sorted((folder / PAGES).glob(f"*{_TEMPLATE}")):
         name = files.safe_name(template.name.removesuffix(_TEMPLATE))
-        texts[f"{PAGES}/{name}.md"] = templates.render(template, sub_page)
+        texts[f"{PAGES}/{name}.md"] = worklog.render(template, sub_page)
     return texts
 
 

@@ -11,7 +11,7 @@ from harness.evidence.provenance import EvidenceProvenance, Provenance, Target
 from harness.ground.errors import ManifestError
 from harness.problem.model import Problem
 from harness.report.page import Page
-from harness.report.worklog import Templates
+from harness.report.worklog import render
 from harness.site.tree import Tree
 
 _FOLDER, _TEMPLATE = "pages", ".md.j2"
@@ -50,12 +50,11 @@ def _unmeasured(problem: Problem, wanted: set[str]) -> Iterator[tuple[Path, str]
     if not templates:
         return
     page = _without_evidence(problem)
-    with Templates() as process:
-        for template in templates:
-            try:
-                yield template, process.render(template, page)
-            except ManifestError:
-                continue
+    for template in templates:
+        try:
+            yield template, render(template, page)
+        except ManifestError:
+            continue
 
 
 def _without_evidence(problem: Problem) -> Page:
