@@ -16,10 +16,9 @@ from jinja2.exceptions import SecurityError, UndefinedError
 from jinja2.runtime import Macro
 
 from harness.ground.errors import ManifestError, UsageError
-from harness.report import arguments, limits, paragraphs, source_text
+from harness.report import arguments, limits, own_sections, paragraphs, source_text
 from harness.report.page import Page
 from harness.report.sandbox import MOST_CHARACTERS, Sandbox, TooLongError, Verbs, plain
-from harness.report.sections import SECTIONS
 
 MOST_CALLS = 3_000
 """Calls of sections that one page may make."""
@@ -31,7 +30,10 @@ MOST_DEEP = 20
 _LONGEST = 500
 """Characters of an error's text."""
 
-_REMEDY = "a template knows problem, w.on_gpu and what harness/report/sections/__init__.py lists"
+_REMEDY = (
+    "a template knows problem, w.on_gpu, what harness/report/sections/__init__.py lists, and its"
+    " study's own sections"
+)
 
 
 class RefusedError(Exception):
@@ -92,6 +94,7 @@ class _Rendering:
         self._template = template
         self._page = page
         self._parts = _Parts(template, text)
+        self._sections = own_sections.known_to(page.problem.folder)
         self._limits = limits.Limits()
         self._calls = 0
         self._depth = 0
@@ -107,7 +110,7 @@ class _Rendering:
         facts = {"on_gpu": target.device == "cuda", "report": report}
         with self._limits:
             template = Sandbox(self._parts).get_template("the page")
-            verbs = Verbs(SECTIONS, facts, self._answer)
+            verbs = Verbs(self._sections, facts, self._answer)
             page = template.generate(w=verbs, problem=plain(known))
             blocks, length = [], 0
             for block in page:
@@ -153,7 +156,7 @@ class _Rendering:
             raise UsageError(f"the page calls more than {MOST_CALLS} sections")
         if time.process_time() - self._since > MOST_CPU_S:
             raise UsageError(f"the page's sections take more than {MOST_CPU_S} s of CPU time")
-        section = SECTIONS[name]
+        section = self._sections[name]
         bound = arguments.bound(section, self._page, given, named)
         return section(*bound.args, **bound.kwargs)
 

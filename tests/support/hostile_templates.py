@@ -122,7 +122,7 @@ MISTAKES = {
     "{{ w.processes('time', {'a': ['slow', 'none']}) }}": "no case 'none'",
     "{{ w.sweep('n', 'time', 'rows', ['small'], ['slow'], 'c') }}": "there is no 'rows'",
     "{{ w.reference('nobody') }}": "no reference 'nobody'",
-    "{{ w.finding('nothing') }}": "no finding 'nothing'",
+    "{{ w.finding('nothing') }}": "no section 'finding'",
     "{{ w.holds('nothing') }}": "no such claim",
     "{{ w.holds() }}": "names no claim",
     "{{ w.source('problem.yaml', 9, 3) }}": "has no lines 9 to 3",

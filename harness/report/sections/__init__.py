@@ -1,8 +1,9 @@
 """The sections that a worklog's template can ask for, by name: ``{{ w.kernels(...) }}``.
 
 A section is a function of a :class:`harness.report.page.Page` and the template's arguments, which
-returns Markdown. A new one is a file beside this one, and a line here. What draws its figure is
-imported where it draws.
+returns Markdown. A new one is a file beside this one, and a line here; one that serves a single
+study lies there (:mod:`harness.report.own_sections`). What draws its figure is imported where it
+draws.
 """
 
 from collections.abc import Callable
@@ -20,9 +21,7 @@ from harness.report.sections import (
     counters,
     details,
     diagnosis,
-    exam,
     excerpts,
-    findings,
     gpu_timeline,
     inventory,
     kernels,
@@ -40,7 +39,6 @@ from harness.report.sections import (
     short,
     sweep,
     tally,
-    twins,
     values,
     variants,
     waterfall,
@@ -90,15 +88,8 @@ SECTIONS: dict[str, Section] = {
     "gpu_timeline": gpu_timeline.gpu_timeline,
     "waterfall": waterfall.waterfall,
     "changed": changed.changed,
-    "exam": exam.exam,
-    "exam_without": exam.exam_without,
     "diagnosis": diagnosis.diagnosis,
-    "findings": findings.findings,
-    "finding": findings.finding,
-    "fixes": findings.fixes,
-    "planted": findings.planted,
     "diagnosed": diagnosis.diagnosed,
-    "twins": twins.twins,
     "audit": audit.audit,
     "ledger": audit.ledger,
     "median_error": audit.median_error,
