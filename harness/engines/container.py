@@ -1,12 +1,15 @@
 """Cells as containers of Docker or podman, with no right that the capture does not need."""
 
+import contextlib
 import hashlib
 import os
+import queue
+import threading
 import time
 from abc import ABC, abstractmethod
 from pathlib import Path
 
-from harness.engines import docker_events, inside, rights
+from harness.engines import inside, rights
 from harness.engines.docker_cli import RUN_LABEL, Client, Name, explained
 from harness.engines.engine import Command, Node, OnHost
 from harness.engines.image import builds
@@ -18,6 +21,11 @@ from harness.ground import process
 from harness.ground.errors import ToolError, UsageError
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
+
+OUT_OF_MEMORY = "oom"
+
+_EVENTS_S = 10.0
+"""Seconds in which Docker answers for its events."""
 
 
 class Container(OnHost, ABC):
@@ -100,14 +108,14 @@ class Container(OnHost, ABC):
     def why(self, command: Command, log: str) -> str:
         """Return the engine's trouble that a failed cell's log shows, or why it was killed."""
         kill = explained(log) or self.kill_of(command, self._started[command.name])
-        if kill != docker_events.OUT_OF_MEMORY:
+        if kill != OUT_OF_MEMORY:
             return f"somebody killed the container: {kill}" if kill.startswith("signal") else kill
         limit = rights.memory_limit(self.node.target) / 2**30
         return f"the container ran out of memory: {limit:.1f} GiB, nine tenths of the machine's"
 
     @abstractmethod
     def kill_of(self, command: Command, since: float) -> str:
-        """Return why the container was killed after ``since``, as ``docker_events`` does."""
+        """Return why the container was killed after ``since``, as :func:`kill_of` does."""
 
     def provenance(self) -> dict[str, object]:
         """Return the engine, the image by digest, its locks and what its containers may do."""
@@ -201,7 +209,7 @@ class Docker(Container):
     def kill_of(self, command: Command, since: float) -> str:
         """Return the kill that the engine's events since then report, "" without one."""
         address = self._client.address()
-        return docker_events.kill_of(address, command.name, since) if address else ""
+        return kill_of(address, command.name, since) if address else ""
 
 
 class Podman(Container):
@@ -212,4 +220,43 @@ class Podman(Container):
 
     def kill_of(self, command: Command, since: float) -> str:  # noqa: ARG002
         """Return "oom" if podman's monitor left its mark of that; other kills leave none."""
-        return docker_events.OUT_OF_MEMORY if (command.cwd / "oom").exists() else ""
+        return OUT_OF_MEMORY if (command.cwd / "oom").exists() else ""
+
+
+def kill_of(address: str, container: str, since: float) -> str:
+    """Return why a container was killed after ``since``: "oom", "signal 9", or empty if it was not.
+
+    An ended container is removed with its state, and its log says nothing of a kill: the engine's
+    last events do. ``address`` is the engine's, as ``docker context inspect`` prints it; ``since``
+    is in seconds since the epoch. Empty also if the engine does not answer within ten seconds.
+    """
+    answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+    # In a thread, as docker-py waits for events without a deadline of its own.
+    arguments = (answers, address, container, since)
+    threading.Thread(target=_ask_events, args=arguments, daemon=True).start()
+    with contextlib.suppress(queue.Empty):
+        return answers.get(timeout=_EVENTS_S)
+    return ""
+
+
+def _ask_events(
+    answers: "queue.SimpleQueue[str]", address: str, container: str, since: float
+) -> None:
+    """Put the container's first kill into ``answers``."""
+    from docker.errors import DockerException
+
+    import docker
+
+    kills = {"container": container, "event": [OUT_OF_MEMORY, "kill"]}
+    reason = ""
+    # Suppressed are a refusal, no connection, and an answer that is no event.
+    with contextlib.suppress(DockerException, OSError, ValueError, LookupError):
+        client = docker.DockerClient(address)
+        with contextlib.closing(client):
+            # In whole seconds; without an end the engine would send events for ever.
+            end = int(time.time()) + 1
+            for event in client.events(since=int(since), until=end, filters=kills, decode=True):
+                if not reason and event["timeNano"] >= since * 1e9:
+                    signal = event["Actor"]["Attributes"].get("signal", "unknown")
+                    reason = OUT_OF_MEMORY if event["Action"] == "oom" else f"signal {signal}"
+    answers.put(reason)

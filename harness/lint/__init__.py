@@ -6,21 +6,21 @@ function in a file beside this one, and a line here.
 
 from collections.abc import Callable, Iterable
 
-from harness.lint import bounds, claims, conclusions, locks, numbers, variants, words
+from harness.lint import claims, sentences, variants
 from harness.lint.study import Remark, Study
 
 RULES: dict[str, Callable[[Study], Iterable[Remark]]] = {
     "no-claims": claims.no_claims,
     "unread-metric": claims.unread_metric,
     "cannot-fail": claims.cannot_fail,
-    "far-bound": bounds.far_bound,
+    "far-bound": claims.far_bound,
     "no-alternative": claims.no_alternative,
     "no-range": claims.no_range,
     "several-differences": variants.several_differences,
-    "unpinned": locks.unpinned,
-    "literal-number": numbers.literal_number,
-    "unconditional": conclusions.unconditional,
-    "unknown-word": words.unknown_word,
+    "unpinned": variants.unpinned,
+    "literal-number": sentences.literal_number,
+    "unconditional": sentences.unconditional,
+    "unknown-word": sentences.unknown_word,
 }
 
 

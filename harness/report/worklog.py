@@ -5,6 +5,7 @@ and nothing else (:mod:`harness.report.sandbox`), within :mod:`harness.report.li
 """
 
 import os
+import re
 import time
 import traceback
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from jinja2.exceptions import SecurityError, UndefinedError
 from jinja2.runtime import Macro
 
 from harness.ground.errors import ManifestError, UsageError
-from harness.report import arguments, limits, own_sections, paragraphs, source_text
+from harness.report import arguments, limits, own_sections, source_text
 from harness.report.page import Page
 from harness.report.sandbox import MOST_CHARACTERS, Sandbox, TooLongError, Verbs, plain
 
@@ -30,6 +31,10 @@ MOST_DEEP = 20
 _LONGEST = 500
 """Characters of an error's text."""
 
+_FENCE = re.compile(r" {0,3}(```|~~~)")
+_ON = re.compile(r" (?=\S)")
+_APART = ("|", "<", "#")
+"""How a line begins that ends what is above it: a table's row, HTML, a heading."""
 _REMEDY = (
     "a template knows problem, w.on_gpu, what harness/report/sections/__init__.py lists, and its"
     " study's own sections"
@@ -48,7 +53,7 @@ def render(template: Path, page: Page) -> str:
     """
     rendering = _Rendering(template, page, source_text.read(template))
     try:
-        return paragraphs.joined(rendering.text())
+        return joined(rendering.text())
     except Exception as error:
         if error is rendering.fault:
             raise
@@ -207,3 +212,28 @@ def _described(error: Exception) -> tuple[str, str]:
     if isinstance(error, TemplateError):
         return str(error.message), ""
     return f"{type(error).__name__}: {error}", ""
+
+
+def joined(page: str) -> str:
+    """Return a page as pleasant to read as what it renders to.
+
+    A sentence that comes from a block of its own begins a line with a space, and blocks that render
+    to nothing leave blank lines. Markdown ignores both; here the sentence goes behind the one
+    before it, and blank lines are single.
+    """
+    lines: list[str] = []
+    fence = ""
+    for line in page.split("\n"):
+        last = lines[-1] if lines else ""
+        mark = _FENCE.match(line)
+        if mark and fence in ("", mark[1]):
+            fence = "" if fence else mark[1]
+        elif fence:
+            pass
+        elif _ON.match(line) and last and not last.startswith(_APART) and not _FENCE.match(last):
+            lines[-1] = last.rstrip() + line
+            continue
+        elif not line and lines and not last:
+            continue
+        lines.append(line)
+    return "\n".join(lines)

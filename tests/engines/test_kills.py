@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.engines import docker_cli, docker_events
+from harness.engines import container, docker_cli
 from harness.engines.choose import make
 from harness.engines.engine import Command, Engine
 from harness.engines.options import Options
@@ -84,7 +84,7 @@ def test_an_engine_that_does_not_answer_leaves_the_logs_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert why(engine("docker", tmp_path, monkeypatch, ""), tmp_path) == ""
-    monkeypatch.setattr(docker_events, "_DEADLINE_S", 0.2)
+    monkeypatch.setattr(container, "_EVENTS_S", 0.2)
     with DockerEngine(tmp_path / "socket", [OOM], hangs=True) as docker:
         assert why(engine("docker", tmp_path, monkeypatch, docker.address), tmp_path) == ""
 

@@ -6,7 +6,7 @@ import pytest
 
 from harness import lint
 from harness.lint import template
-from harness.lint.conclusions import concluding
+from harness.lint.sentences import concluding
 from harness.lint.study import Remark, Study
 from harness.problem import manifest
 from tests.support.manifests import GOOD, written

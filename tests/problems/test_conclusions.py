@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.analysis.verdict import Verdict
-from harness.lint.conclusions import concluding
+from harness.lint.sentences import concluding
 from harness.problem import manifest
 from harness.report import publish
 from harness.report.page import Page
