@@ -13,7 +13,7 @@ from harness.extract import run as extraction
 from harness.ground import bounded, confined, files
 from harness.ground.errors import ManifestError
 from harness.problem.model import Problem
-from harness.report import card, completeness, index, kept_captures, worklog
+from harness.report import card, completeness, index, kept_captures
 from harness.report.page import Page
 from harness.store import run_folder
 
@@ -94,7 +94,7 @@ def draw(page: Page) -> dict[str, str]:
     """Fill the figures of a report's page; return the text of its worklog and pages, by path."""
     run = page.provenance.run
     if run.is_short or run.target.device == "cpu":
-        return {"README.md": worklog.render(SHORT, page)}
+        return {"README.md": _rendered(SHORT, page)}
     return _worklog(page)
 
 
@@ -103,14 +103,20 @@ def _worklog(page: Page) -> dict[str, str]:
     folder = page.problem.folder
     own = folder / WORKLOG
     template = own if os.path.lexists(own) else DEFAULT
-    texts = {"README.md": worklog.render(template, page)}
+    texts = {"README.md": _rendered(template, page)}
     sub_page = replace(page, root="../")
     if (folder / PAGES).is_symlink():
         raise ManifestError("is a link", where=folder / PAGES, remedy="put the folder itself there")
     for template in sorted((folder / PAGES).glob(f"*{_TEMPLATE}")):
         name = files.safe_name(template.name.removesuffix(_TEMPLATE))
-        texts[f"{PAGES}/{name}.md"] = worklog.render(template, sub_page)
+        texts[f"{PAGES}/{name}.md"] = _rendered(template, sub_page)
     return texts
+
+
+def _rendered(template: Path, page: Page) -> str:
+    from harness.report import worklog  # with jinja2 and all sections
+
+    return worklog.render(template, page)
 
 
 def page_of(problem: Problem, folder: Path) -> Page:

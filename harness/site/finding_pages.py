@@ -11,7 +11,6 @@ from harness.evidence.provenance import EvidenceProvenance, Provenance, Target
 from harness.ground.errors import ManifestError
 from harness.problem.model import Problem
 from harness.report.page import Page
-from harness.report.worklog import render
 from harness.site.tree import Tree
 
 _FOLDER, _TEMPLATE = "pages", ".md.j2"
@@ -49,6 +48,8 @@ def _unmeasured(problem: Problem, wanted: set[str]) -> Iterator[tuple[Path, str]
     templates = [template for template in templates if template.is_file()]
     if not templates:
         return
+    from harness.report.worklog import render
+
     page = _without_evidence(problem)
     for template in templates:
         try:

@@ -1,6 +1,9 @@
 """A template is a contributor's: it reaches data and verbs, and a mistake is one line."""
 
+import contextlib
 import os
+import resource
+import signal
 from pathlib import Path
 
 import pytest
@@ -111,6 +114,18 @@ def test_a_page_after_a_mistake_is_rendered(page: Page) -> None:
     with pytest.raises(ManifestError):
         rendered(page, "{{ nothing }}")
     assert rendered(page, "{{ 1 }}") == "1"
+
+
+def test_limits_end_with_the_page(page: Page) -> None:
+    def limits() -> list[object]:
+        timer = signal.getitimer(signal.ITIMER_PROF)
+        return [timer, signal.getsignal(signal.SIGPROF), resource.getrlimit(resource.RLIMIT_DATA)]
+
+    before = limits()
+    for text in ("{{ w.claims() }}", "{{ nothing }}", "{{ 'a' * 10 ** 10 }}"):
+        with contextlib.suppress(ManifestError):
+            rendered(page, text)
+        assert limits() == before
 
 
 def failing(_page: Page) -> Markdown:
