@@ -18,11 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from harness.analysis import exam
 from harness.analysis.diagnose import kernel_thresholds, memory_thresholds, thresholds
 from harness.evidence.capture import Capture
 from harness.ground import checkout
+from harness.report import own_sections
+from harness.report.sections.diagnosis import profiled
 
+grading = own_sections.load(checkout.CHECKOUT / "problems" / "6-bottleneck-zoo").grading
 MODULES = (thresholds, kernel_thresholds, memory_thresholds)
 FAR = 2.0
 """A threshold is tried between its value divided and multiplied by this."""
@@ -57,7 +59,7 @@ class Specimen:
     @property
     def right(self) -> bool:
         """Return whether the diagnosis names the specimen, and nothing in its twin."""
-        answer = exam.graded(self.case, self.planted, self.sick, self.healthy)
+        answer = grading.graded(self.case, self.planted, self.sick, self.healthy)
         return answer.right and not answer.false_alarm
 
 
@@ -141,10 +143,10 @@ def specimens_of(report: Path) -> list[Specimen]:
     found = []
     for case in study.cases:
         sick, healthy = (
-            tuple(exam.captures(study, metrics, variant, case))
-            for variant in (study.baseline, exam.twin_of(study))
+            tuple(profiled(study, metrics, variant, case))
+            for variant in (study.baseline, grading.twin_of(study))
         )
-        planted = exam.planted(study, case)
+        planted = grading.planted(study, case)
         if planted and sick and healthy:
             found.append(Specimen(case, planted, sick, healthy))
     return found

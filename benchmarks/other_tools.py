@@ -114,16 +114,17 @@ _VERSION = "import importlib.metadata as known; print(known.version('nsys-ai'))"
 
 def graded(run: Path, nsys_ai: str) -> Iterator[Row]:
     """Yield a row for each case of a run of which both twins have a capture by nsys."""
-    from harness.analysis import exam
     from harness.problem import manifest
+    from harness.report import own_sections
 
     study = manifest.find(ROOT / "problems", "6")
+    grading = own_sections.load(study.folder).grading
     for case in study.cases:
         exports = [
             next(run.glob(f"cells/{case}.{variant}.nsys.*/trace.sqlite"), None)
-            for variant in (study.baseline, exam.twin_of(study))
+            for variant in (study.baseline, grading.twin_of(study))
         ]
-        planted = exam.planted(study, case)
+        planted = grading.planted(study, case)
         if planted and all(exports):
             sick, healthy = (patterns(path, nsys_ai) for path in exports if path)
             yield Row(case, planted, sick, healthy)

@@ -1,13 +1,19 @@
 """The page on adding to the harness: its Python, put where the page says, does what it says."""
 
+import importlib
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
+from typing import cast
 
 import pytest
 
 from harness import lint
-from harness.analysis.diagnose import conclude, timeline
+from harness.analysis.diagnose import conclude, known_findings
+from harness.analysis.diagnose.families import FindingModule
+from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.evidence.capture import Capture
 from harness.lint.study import Study
 from harness.problem import manifest
@@ -27,19 +33,19 @@ FILES: dict[str, str] = dict(
 )
 
 
-def placed(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def placed(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Write a file of the page into a folder that is searched for modules; return its module."""
     (path,) = (path for path in FILES if Path(path).stem == name)
     (folder / f"{name}.py").write_text(FILES[path])
     monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, name, raising=False)
-    return name
+    return importlib.import_module(name)
 
 
 def test_the_section_is_on_a_page(
     example: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(SECTIONS, "warming", f"{placed('warming', tmp_path, monkeypatch)}:warming")
+    monkeypatch.setitem(SECTIONS, "warming", placed("warming", tmp_path, monkeypatch).warming)
     slow, fast = cell("slow"), cell("fast")
     rows = [*samples(slow, "wall_time", 6.0, 2.0), *samples(fast, "wall_time", 1.0, 1.0)]
     template = tmp_path / "worklog.md.j2"
@@ -53,9 +59,9 @@ def test_the_section_is_on_a_page(
 def test_the_finding_is_concluded_where_fills_take_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fill_ns: int, found: bool
 ) -> None:
-    name = placed("many_memsets", tmp_path, monkeypatch)
-    monkeypatch.setattr(timeline, "__path__", [*timeline.__path__, str(tmp_path)])
-    monkeypatch.setattr(timeline, "FINDINGS", (name,))
+    module = cast("FindingModule[TimelineView]", placed("many_memsets", tmp_path, monkeypatch))
+    alone = replace(known_findings.TIMELINE, findings=(module,))
+    monkeypatch.setattr(known_findings, "TIMELINE", alone)
     step = [Op("zero", fill_ns, kind="memset"), Op("gemm", 400_000)]
     findings = conclude.diagnose([Capture("made", made([step] * 5), {})]).findings
     assert ("many-memsets" in {each.id for each in findings}) is found
@@ -68,7 +74,7 @@ def test_the_rule_remarks_on_a_study(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rounds: int, told: bool
 ) -> None:
     module = placed("samples", tmp_path, monkeypatch)
-    monkeypatch.setitem(lint.RULES, "few-rounds", f"{module}:few_rounds")
+    monkeypatch.setitem(lint.RULES, "few-rounds", module.few_rounds)
     folder = written(tmp_path, GOOD.replace("timing: {}", f"timing: {{rounds: {rounds}}}"))
     remarks = lint.review(Study.read(manifest.load(folder)))
     assert ("few-rounds" in {remark.rule for remark in remarks}) is told

@@ -2,7 +2,7 @@
 
 import re
 
-from harness.analysis.diagnose.families import kinds
+from harness.analysis.diagnose.known_findings import kinds
 from tests.support import findings_page
 
 

@@ -11,7 +11,6 @@ from harness.engines.options import Options
 from harness.ground import locks
 from harness.ground.checkout import CHECKOUT
 from harness.ground.errors import ToolError, UsageError
-from harness.ground.references import resolve
 from harness.machine.target import Target
 from harness.problem.model import Problem
 from harness.problem.names import nearest
@@ -96,8 +95,7 @@ def make(name: str, problem: Problem, node: Node, options: Options) -> Engine:
 
 
 def _class(name: str) -> type[Engine]:
-    engine: type[Engine] = resolve(ENGINES[name])
-    return engine
+    return ENGINES[name]()
 
 
 @contextlib.contextmanager

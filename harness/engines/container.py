@@ -22,6 +22,11 @@ from harness.ground.errors import ToolError, UsageError
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
 
+OUT_OF_MEMORY = "oom"
+
+_EVENTS_S = 10.0
+"""Seconds in which Docker answers for its events."""
+
 
 class Container(OnHost, ABC):
     """Runs each cell in a container of its own; ``name`` is the program that starts it."""
@@ -110,7 +115,7 @@ class Container(OnHost, ABC):
 
     @abstractmethod
     def kill_of(self, command: Command, since: float) -> str:
-        """Return why the container was killed after ``since``, as ``docker_events`` does."""
+        """Return why the container was killed after ``since``, as :func:`kill_of` does."""
 
     def provenance(self) -> dict[str, object]:
         """Return the engine, the image by digest, its locks and what its containers may do."""
@@ -218,27 +223,25 @@ class Podman(Container):
         return OUT_OF_MEMORY if (command.cwd / "oom").exists() else ""
 
 
-OUT_OF_MEMORY = "oom"
-
-_DEADLINE_S = 10.0
-
-
 def kill_of(address: str, container: str, since: float) -> str:
     """Return why a container was killed after ``since``: "oom", "signal 9", or empty if it was not.
 
-    ``address`` is the engine's, as ``docker context inspect`` prints it; ``since`` is in seconds
-    since the epoch. Empty also if the engine does not answer within ten seconds.
+    An ended container is removed with its state, and its log says nothing of a kill: the engine's
+    last events do. ``address`` is the engine's, as ``docker context inspect`` prints it; ``since``
+    is in seconds since the epoch. Empty also if the engine does not answer within ten seconds.
     """
     answers: queue.SimpleQueue[str] = queue.SimpleQueue()
     # In a thread, as docker-py waits for events without a deadline of its own.
     arguments = (answers, address, container, since)
-    threading.Thread(target=_ask, args=arguments, daemon=True).start()
+    threading.Thread(target=_ask_events, args=arguments, daemon=True).start()
     with contextlib.suppress(queue.Empty):
-        return answers.get(timeout=_DEADLINE_S)
+        return answers.get(timeout=_EVENTS_S)
     return ""
 
 
-def _ask(answers: "queue.SimpleQueue[str]", address: str, container: str, since: float) -> None:
+def _ask_events(
+    answers: "queue.SimpleQueue[str]", address: str, container: str, since: float
+) -> None:
     """Put the container's first kill into ``answers``."""
     from docker.errors import DockerException
 

@@ -4,26 +4,27 @@ A rule is a function of a :class:`harness.lint.study.Study` that yields remarks.
 function in a file beside this one, and a line here.
 """
 
-from harness.ground.references import resolve
+from collections.abc import Callable, Iterable
+
+from harness.lint import claims, sentences, variants
 from harness.lint.study import Remark, Study
 
-RULES = {
-    "no-claims": "harness.lint.claims:no_claims",
-    "unread-metric": "harness.lint.claims:unread_metric",
-    "cannot-fail": "harness.lint.claims:cannot_fail",
-    "far-bound": "harness.lint.bounds:far_bound",
-    "no-alternative": "harness.lint.claims:no_alternative",
-    "no-range": "harness.lint.claims:no_range",
-    "several-differences": "harness.lint.variants:several_differences",
-    "unpinned": "harness.lint.locks:unpinned",
-    "literal-number": "harness.lint.numbers:literal_number",
-    "unconditional": "harness.lint.conclusions:unconditional",
-    "unknown-word": "harness.lint.words:unknown_word",
+RULES: dict[str, Callable[[Study], Iterable[Remark]]] = {
+    "no-claims": claims.no_claims,
+    "unread-metric": claims.unread_metric,
+    "cannot-fail": claims.cannot_fail,
+    "far-bound": claims.far_bound,
+    "no-alternative": claims.no_alternative,
+    "no-range": claims.no_range,
+    "several-differences": variants.several_differences,
+    "unpinned": variants.unpinned,
+    "literal-number": sentences.literal_number,
+    "unconditional": sentences.unconditional,
+    "unknown-word": sentences.unknown_word,
 }
-"""The name of a rule to ``"module:function"``."""
 
 
 def review(study: Study) -> list[Remark]:
     """Return every remark on a study, by file and line."""
-    remarks = [remark for rule in RULES.values() for remark in resolve(rule)(study)]
+    remarks = [remark for rule in RULES.values() for remark in rule(study)]
     return sorted(remarks, key=lambda remark: (remark.path.as_posix(), remark.line, remark.rule))

@@ -37,7 +37,7 @@ def locked(uuid: str, mhz: int) -> Iterator[None]:
     or later that it is undone.
     """
     guardian = process.guardian(
-        [sys.executable, "-m", "harness.machine.clock_lock", uuid, str(mhz)],
+        [sys.executable, "-m", __name__, uuid, str(mhz)],
         cwd=Path(__file__).parents[2],
         env=process.environment({"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}),
     )

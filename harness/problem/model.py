@@ -44,6 +44,8 @@ def _one_line(text: str) -> str:
 Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 _MANY = Field(max_length=500)
+_OF_PAGES = ("sections", "sections.py")
+"""What of a problem's folder only pages use, and no cell (harness/report/own_sections.py)."""
 Rounds = Annotated[int, Field(ge=1, le=MOST_ROUNDS)]
 
 
@@ -335,8 +337,9 @@ class Problem(_Model):
         """Return the files that a cell runs and reads: its folder's, then the shared workloads."""
         kinds = ("py", "cu", "cuh", "json")
         own = [path for kind in kinds for path in sorted(self._folder.glob(f"**/*.{kind}"))]
+        run = [path for path in own if path.relative_to(self._folder).parts[0] not in _OF_PAGES]
         shared = [self.shared / name for name in self.workloads]
-        return [path for path in [*own, *shared] if is_file(path)]
+        return [path for path in [*run, *shared] if is_file(path)]
 
     @property
     def shared(self) -> Path:

@@ -15,7 +15,6 @@ from harness.ground.errors import ManifestError
 from harness.problem.model import Problem
 from harness.report import card, completeness, index, kept_captures
 from harness.report.page import Page
-from harness.report.worklog import Templates
 from harness.store import run_folder
 
 PAGES = "pages"
@@ -94,25 +93,30 @@ def render(problem: Problem, folder: Path) -> dict[str, str]:
 def draw(page: Page) -> dict[str, str]:
     """Fill the figures of a report's page; return the text of its worklog and pages, by path."""
     run = page.provenance.run
-    with Templates() as templates:
-        if run.is_short or run.target.device == "cpu":
-            return {"README.md": templates.render(SHORT, page)}
-        return _worklog(page, templates)
+    if run.is_short or run.target.device == "cpu":
+        return {"README.md": _rendered(SHORT, page)}
+    return _worklog(page)
 
 
-def _worklog(page: Page, templates: Templates) -> dict[str, str]:
+def _worklog(page: Page) -> dict[str, str]:
     """Return the problem's worklog, or the default one, and the pages under it, by path."""
     folder = page.problem.folder
     own = folder / WORKLOG
     template = own if os.path.lexists(own) else DEFAULT
-    texts = {"README.md": templates.render(template, page)}
+    texts = {"README.md": _rendered(template, page)}
     sub_page = replace(page, root="../")
     if (folder / PAGES).is_symlink():
         raise ManifestError("is a link", where=folder / PAGES, remedy="put the folder itself there")
     for template in sorted((folder / PAGES).glob(f"*{_TEMPLATE}")):
         name = files.safe_name(template.name.removesuffix(_TEMPLATE))
-        texts[f"{PAGES}/{name}.md"] = templates.render(template, sub_page)
+        texts[f"{PAGES}/{name}.md"] = _rendered(template, sub_page)
     return texts
+
+
+def _rendered(template: Path, page: Page) -> str:
+    from harness.report import worklog  # with jinja2 and all sections
+
+    return worklog.render(template, page)
 
 
 def page_of(problem: Problem, folder: Path) -> Page:

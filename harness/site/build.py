@@ -4,7 +4,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Mapping
-from importlib import metadata, resources, util
+from importlib import metadata, util
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from harness.site.tree import Tree
 from harness.view import document, policy
 
 _DEADLINE_S = 600
-_FILES = resources.files("harness.site")
+_FILES = Path(__file__).parent
 _COMPLAINT = re.compile(r"^WARNING\s+-\s+(.*)$", re.MULTILINE)
 
 Navigation = list[dict[str, Any]]
@@ -45,7 +45,6 @@ def build(sources: Sources, site: Path) -> list[str]:
     """
     with (
         tempfile.TemporaryDirectory(prefix="site-") as scratch,
-        resources.as_file(_FILES / "theme") as theme,
         files.atomic_folder(site) as building,
     ):
         docs, log = Path(scratch) / "docs", Path(scratch) / "log"
@@ -55,7 +54,7 @@ def build(sources: Sources, site: Path) -> list[str]:
         }
         sources.tree.write(docs)
         config = Path(scratch) / "mkdocs.yml"
-        config.write_text(_config(sources, docs, theme, building.absolute()), encoding="utf-8")
+        config.write_text(_config(sources, docs, building.absolute()), encoding="utf-8")
         argv = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--config-file", str(config)]
         outcome = process.run(
             argv,
@@ -79,7 +78,7 @@ def _notices() -> dict[str, Path | str]:
     }
 
 
-def _config(sources: Sources, docs: Path, theme: Path, site: Path) -> str:
+def _config(sources: Sources, docs: Path, site: Path) -> str:
     """Return what differs from site to site, as YAML."""
     import yaml
 
@@ -88,7 +87,7 @@ def _config(sources: Sources, docs: Path, theme: Path, site: Path) -> str:
             "INHERIT": str(_FILES / "mkdocs.yml"),
             "docs_dir": str(docs),
             "site_dir": str(site),
-            "theme": {"custom_dir": str(theme)},
+            "theme": {"custom_dir": str(_FILES / "theme")},
             "hooks": [str(_FILES / "hooks.py"), str(policy.__file__)],
             "extra": {"terms": dict(sources.terms)},
             "nav": sources.navigation,

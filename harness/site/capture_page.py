@@ -9,8 +9,7 @@ from harness.evidence.kinds import KINDS
 from harness.report.escape import Markdown, link, listing, table
 from harness.report.numbers import size
 from harness.report.page import Page
-from harness.site.headed import head
-from harness.site.templates import rendered
+from harness.site.headed import head, rendered
 from harness.site.timelines import Cell, Timelines
 from harness.site.tree import Tree
 

@@ -11,8 +11,7 @@ from harness.report import verdicts
 from harness.report.page import Page
 from harness.site import claim_evidence, strips
 from harness.site.claim_evidence import Side, prose_html
-from harness.site.headed import head
-from harness.site.templates import rendered
+from harness.site.headed import head, rendered
 from harness.site.tree import Tree
 
 if TYPE_CHECKING:

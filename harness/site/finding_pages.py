@@ -4,14 +4,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from harness.analysis import claims
-from harness.analysis.diagnose.families import kinds
+from harness.analysis.diagnose.known_findings import kinds
 from harness.analysis.metrics import Metrics
 from harness.evidence import provenance, tables
 from harness.evidence.provenance import EvidenceProvenance, Provenance, Target
 from harness.ground.errors import ManifestError
 from harness.problem.model import Problem
 from harness.report.page import Page
-from harness.report.worklog import Templates
 from harness.site.tree import Tree
 
 _FOLDER, _TEMPLATE = "pages", ".md.j2"
@@ -49,13 +48,14 @@ def _unmeasured(problem: Problem, wanted: set[str]) -> Iterator[tuple[Path, str]
     templates = [template for template in templates if template.is_file()]
     if not templates:
         return
+    from harness.report.worklog import render
+
     page = _without_evidence(problem)
-    with Templates() as process:
-        for template in templates:
-            try:
-                yield template, process.render(template, page)
-            except ManifestError:
-                continue
+    for template in templates:
+        try:
+            yield template, render(template, page)
+        except ManifestError:
+            continue
 
 
 def _without_evidence(problem: Problem) -> Page:

@@ -13,8 +13,7 @@ from harness.evidence.subject import Folder, Subject
 from harness.report.numbers import number
 from harness.report.page import Page
 from harness.site import timelines
-from harness.site.headed import head
-from harness.site.templates import rendered
+from harness.site.headed import head, rendered
 from harness.site.tree import Tree
 from harness.view import roofline_plot
 

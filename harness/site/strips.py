@@ -1,4 +1,7 @@
-"""Samples as strips: a dot a sample, a row a process, with interval and bound on the same scale."""
+"""Samples as strips: a dot a sample, a row a process, with interval and bound on the same scale.
+
+As in :mod:`harness.view.roofline_plot`, colours are those of the page, which Altair's are not.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

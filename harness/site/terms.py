@@ -2,7 +2,7 @@
 
 import re
 
-from harness.analysis.diagnose.families import kinds
+from harness.analysis.diagnose.known_findings import kinds
 from harness.site.tree import Tree, built_path
 
 _GLOSSARY, _FINDINGS = "docs/glossary.md", "docs/findings.md"

@@ -1,6 +1,8 @@
 """A roofline as SVG: the kernels of one capture under what the GPU's memory and arithmetic allow.
 
-Colours are those of the page that holds it, so the figure suits light and dark alike.
+Colours are those of the page that holds it, so the figure suits light and dark alike, and the
+page's script finds each point. Altair, which draws the figures of reports, writes colours of its
+own into its marks and gives them neither class nor id.
 """
 
 import math

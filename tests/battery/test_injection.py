@@ -3,7 +3,6 @@
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,7 +15,7 @@ from harness.ground.plain import plain
 from harness.report import card, index
 from harness.report.chart import svg
 from harness.report.page import Page
-from harness.report.worklog import Templates
+from harness.report.worklog import render
 from harness.view import document
 from tests.support import chromium
 from tests.support.battery import Figures, rounds
@@ -75,12 +74,6 @@ def links(markdown: str) -> int:
     return len(LINKED.findall(without))
 
 
-@pytest.fixture(scope="module")
-def templates() -> Iterator[Templates]:
-    with Templates() as process:
-        yield process
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "9-example"
@@ -89,23 +82,21 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def rendered(templates: Templates, folder: Path, text: str) -> tuple[Page, str]:
+def rendered(folder: Path, text: str) -> tuple[Page, str]:
     page = hostile_page(text, folder)
     template = folder / "worklog.md.j2"
     known = text.encode("utf-8", "replace").decode()
     literal = "".join(f"\\u{ord(c):04x}" if ord(c) < 0x10000 else c for c in known)
     template.write_text(f'{{% set text = "{literal}" %}}\n{TEMPLATE.read_text()}')
-    return page, templates.render(template, page)
+    return page, render(template, page)
 
 
-def test_a_page_is_made_of_the_same_elements(
-    templates: Templates, folder: Path, figures: Figures
-) -> None:
-    _, clean = rendered(templates, folder, PLAIN)
+def test_a_page_is_made_of_the_same_elements(folder: Path, figures: Figures) -> None:
+    _, clean = rendered(folder, PLAIN)
     assert clean.count("not measured on this target") <= 4
     of_clean, linked = tags(clean), links(clean)
     for text in TRIED:
-        _, page = rendered(templates, folder, text)
+        _, page = rendered(folder, text)
         assert tags(page) == of_clean, text
         assert links(page) == linked, text
         assert all(plain(line) == line for line in page.split("\n")), text
@@ -150,19 +141,17 @@ FIGURES = {
 }
 
 
-def drawn(templates: Templates, folder: Path, text: str, call: str) -> tuple[str, str]:
+def drawn(folder: Path, text: str, call: str) -> tuple[str, str]:
     page = replace(hostile_page(text, folder), figures={})
     template = folder / "figure.md.j2"
     template.write_text(f"{{% set text = problem.title %}}\n{{{{ {call} }}}}\n")
-    markdown = templates.render(template, page)
+    markdown = render(template, page)
     (svg,) = page.figures.values()
     return markdown, svg
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_drawn_of_the_same_elements(
-    name: str, templates: Templates, folder: Path, figures: Figures
-) -> None:
+def test_a_figure_is_drawn_of_the_same_elements(name: str, folder: Path, figures: Figures) -> None:
     def kinds(drawing: str) -> set[str]:
         return {
             f"{element.tag} {attribute}"
@@ -170,11 +159,11 @@ def test_a_figure_is_drawn_of_the_same_elements(
             for attribute in ("", *element.attrib)
         }
 
-    markdown, svg = drawn(templates, folder, PLAIN, FIGURES[name])
+    markdown, svg = drawn(folder, PLAIN, FIGURES[name])
     of_clean, shape = tags(markdown), kinds(svg)
     tried = TRIED[list(FIGURES).index(name) :: 4 * len(FIGURES)]  # a figure takes its time
     for text in tried:
-        markdown, svg = drawn(templates, folder, text, FIGURES[name])
+        markdown, svg = drawn(folder, text, FIGURES[name])
         assert tags(markdown) == of_clean, text
         assert kinds(svg) <= shape | _LAYOUT, text
     figures(payloads=len(tried))

@@ -3,15 +3,13 @@
 import random
 import re
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from harness.ground.errors import ManifestError
 from harness.report.page import Page
-from harness.report.template.sandbox import MOST_CHARACTERS
-from harness.report.worklog import Templates
+from harness.report.sandbox import MOST_CHARACTERS
+from harness.report.worklog import render
 from tests.support import hostile_templates as hostile
 from tests.support.battery import Figures, rounds
 from tests.support.hostile_page import hostile_page
@@ -42,20 +40,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
     return hostile_page("", folder)
 
 
-@pytest.fixture
-def templates() -> Iterator[Templates]:
-    with Templates() as process:
-        yield process
-
-
-def told(templates: Templates, page: Page, text: str) -> str:
+def told(page: Page, text: str) -> str:
     """Return the line that a template gives, "" if it makes a page."""
     template = page.problem.folder / "worklog.md.j2"
     template.write_text(text, encoding="utf-8")
     page.figures.clear()
     started = time.monotonic()
     try:
-        made = templates.render(template, page)
+        made = render(template, page)
         assert len(made) < 2 * MOST_CHARACTERS
         return ""
     except ManifestError as error:
@@ -68,30 +60,26 @@ def told(templates: Templates, page: Page, text: str) -> str:
         assert time.monotonic() - started < LATE_S
 
 
-def test_each_hostile_template_gives_its_line(
-    templates: Templates, page: Page, figures: Figures
-) -> None:
+def test_each_hostile_template_gives_its_line(page: Page, figures: Figures) -> None:
     tried = hostile.OUT_OF_THE_SANDBOX | hostile.MISTAKES
     for text, line in tried.items():
-        assert line in told(templates, page, text).replace(" 9-example", "")
+        assert line in told(page, text).replace(" 9-example", "")
     figures(templates=len(tried))
 
 
 @pytest.mark.parametrize("text", [*hostile.TOO_MUCH, *hostile.ENDLESS])
 def test_no_template_takes_more_than_a_page_may(text: str, page: Page) -> None:
-    with Templates() as process:  # of its own, as it may die
-        line = told(process, page, text)
-        expected = (hostile.TOO_MUCH | hostile.ENDLESS)[text]
-        assert expected in line
-        assert bool(line) or not expected
+    line = told(page, text)
+    expected = (hostile.TOO_MUCH | hostile.ENDLESS)[text]
+    assert expected in line
+    assert bool(line) or not expected
 
 
 def test_a_mutated_template_is_a_page_or_one_line(page: Page, figures: Figures) -> None:
     chance = random.Random(SEED)
     count, pages = rounds(1500), 0
-    with Templates() as process:
-        for _ in range(count):
-            pages += not told(process, page, _mutated(chance))
+    for _ in range(count):
+        pages += not told(page, _mutated(chance))
     assert 0 < pages < count
     figures(templates=count, pages=pages)
 
@@ -111,13 +99,3 @@ _CHARACTERS = [
     *("{{", "}}", "{%", "%}", "{#", "#}", "w.", " | ", "__class__", "\ufeff", "\u202e", "é", "\n"),
     *("range(9)", "w.claims()", "problem", "none", "-1", "1e9", "''", "[]", "{}", " if ", " for "),
 ]
-
-
-def test_a_killed_template_process_is_one_line(page: Page, tmp_path: Path) -> None:
-    template = tmp_path / "worklog.md.j2"
-    template.write_text("text")
-    with Templates() as process:
-        process._process.kill()
-        process._process.wait()
-        with pytest.raises(ManifestError, match="ends the template engine"):
-            process.render(template, page)

@@ -16,6 +16,7 @@ from harness.ground.errors import UsageError
 from tests.support import damage, own_files
 from tests.support.manifests import GOOD, written
 from tests.support.own_files import OwnFiles
+from tests.support.toy_engine import Toy
 
 LOG = "cells/small.slow.timing.r0/log.txt"
 
@@ -126,7 +127,7 @@ def test_folders_that_are_neither_are_refused(house: Path) -> None:
 
 def test_a_run_that_was_executed_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With its lock, what it works with, and the log that every process leaves."""
-    monkeypatch.setitem(ENGINES, "toy", "tests.support.toy_engine:Toy")
+    monkeypatch.setitem(ENGINES, "toy", lambda: Toy)
     monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)

@@ -41,7 +41,7 @@ MANIFEST = f"{GOOD.partition('claims:')[0]}{CLAIMS}".replace(
 @pytest.fixture(autouse=True)
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout with one problem that has a short path, and the toy among the engines."""
-    monkeypatch.setitem(ENGINES, "toy", "tests.support.toy_engine:Toy")
+    monkeypatch.setitem(ENGINES, "toy", lambda: Toy)
     monkeypatch.setattr(Toy, "nodes", [])
     monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -17,6 +17,7 @@ from harness.problem.model import Problem
 from tests.support.manifests import GOOD, written
 from tests.support.paths import DATA
 from tests.support.reports import KEPT, copied
+from tests.support.toy_engine import Toy
 
 NSYS, TORCH = DATA / "nsys" / "streams.sqlite.zst", DATA / "torch" / "streams.json.gz"
 
@@ -34,7 +35,7 @@ def schema(*arguments: str) -> Any:
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout with problem 9, which the toy engine runs."""
-    monkeypatch.setitem(ENGINES, "toy", "tests.support.toy_engine:Toy")
+    monkeypatch.setitem(ENGINES, "toy", lambda: Toy)
     monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("sys.argv", ["harness", "run", "9"])

@@ -84,7 +84,7 @@ def test_an_engine_that_does_not_answer_leaves_the_logs_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert why(engine("docker", tmp_path, monkeypatch, ""), tmp_path) == ""
-    monkeypatch.setattr(container, "_DEADLINE_S", 0.2)
+    monkeypatch.setattr(container, "_EVENTS_S", 0.2)
     with DockerEngine(tmp_path / "socket", [OOM], hangs=True) as docker:
         assert why(engine("docker", tmp_path, monkeypatch, docker.address), tmp_path) == ""
 

@@ -174,8 +174,7 @@ def test_auto_goes_on_to_the_next_engine_and_says_what_kept_the_first(
             raise ToolError("no registry")
 
     monkeypatch.setattr("harness.engines.choose._answering", lambda **_: ["docker"])
-    monkeypatch.setitem(ENGINES, "docker", "tests.engines.test_local:Broken")
-    monkeypatch.setattr("tests.engines.test_local.Broken", Broken, raising=False)
+    monkeypatch.setitem(ENGINES, "docker", lambda: Broken)
     problem = manifest.find(CHECKOUT / "problems", "1")
     monkeypatch.setattr(Local, "probe_overlay", None)  # nothing to install
     messages: list[str] = []
@@ -199,8 +198,7 @@ def test_runs_of_one_checkout_install_one_after_another(
         def prepare(self, environments: list[str], log: Path) -> None:
             together.wait(timeout=0.3)  # a second one in here would pass
 
-    monkeypatch.setitem(ENGINES, "local", "tests.engines.test_local:Slow")
-    monkeypatch.setattr("tests.engines.test_local.Slow", Slow, raising=False)
+    monkeypatch.setitem(ENGINES, "local", lambda: Slow)
     problem = manifest.find(CHECKOUT / "problems", "1")
     asked = (problem, Host(here), Options(python=Path("/opt/python")), ["plain"], lambda _: None)
     with ThreadPoolExecutor(2) as pool:

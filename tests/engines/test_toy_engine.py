@@ -19,7 +19,7 @@ SELECTED = ("9", "--engine", "toy", "--variant", "slow", "--rounds", "1")
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout with one problem, and the toy among the engines."""
-    monkeypatch.setitem(ENGINES, "toy", "tests.support.toy_engine:Toy")
+    monkeypatch.setitem(ENGINES, "toy", lambda: Toy)
     monkeypatch.setattr(Toy, "nodes", [])
     monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

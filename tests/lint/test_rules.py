@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from harness import lint
-from harness.ground.references import resolve
 from harness.lint import template
-from harness.lint.conclusions import concluding
+from harness.lint.sentences import concluding
 from harness.lint.study import Remark, Study
 from harness.problem import manifest
 from tests.support.manifests import GOOD, written
@@ -53,7 +52,7 @@ def of_template(tmp_path: Path, text: str, rule: str, glossary: str = "") -> lis
 
 @pytest.mark.parametrize("rule", lint.RULES)
 def test_every_rule_is_a_function_that_says_what_it_remarks(rule: str) -> None:
-    function = resolve(lint.RULES[rule])
+    function = lint.RULES[rule]
     assert function.__name__ == rule.replace("-", "_")
     assert function.__doc__ and function.__doc__.startswith("Yield a remark on ")
 

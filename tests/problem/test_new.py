@@ -10,7 +10,7 @@ import pytest
 
 from harness.ground import files
 from harness.ground.errors import UsageError
-from harness.lint.conclusions import concluding
+from harness.lint.sentences import concluding
 from harness.problem import manifest, new
 from harness.report import publish
 from tests.support.paths import ROOT

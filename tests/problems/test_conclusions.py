@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from harness.analysis.verdict import Verdict
-from harness.lint.conclusions import concluding
+from harness.lint.sentences import concluding
 from harness.problem import manifest
 from harness.report import publish
 from harness.report.page import Page
 from harness.report.sections import SECTIONS
-from harness.report.worklog import Templates
+from harness.report.worklog import render
 from tests.support import conclusions
 from tests.support.paths import ROOT
 from tests.support.reports import COMMITTED
@@ -39,8 +39,8 @@ def only_words(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Render no figures and tables, and note every block that concludes."""
     for name in SECTIONS:
         if name not in REAL:
-            monkeypatch.setitem(SECTIONS, name, "tests.support.conclusions:silent")
-    monkeypatch.setitem(SECTIONS, "concludes", "tests.support.conclusions:recorded")
+            monkeypatch.setitem(SECTIONS, name, conclusions.silent)
+    monkeypatch.setitem(SECTIONS, "concludes", conclusions.recorded)
     yield
     conclusions.RENDERED.clear()
 
@@ -53,15 +53,9 @@ def page_of(report: Path) -> Page:
     return replace(page, results=[replace(one, verdict="reproduced") for one in page.results])
 
 
-@pytest.fixture(scope="module")
-def templates_process() -> Iterator[Templates]:
-    with Templates() as process:
-        yield process
-
-
-def rendered(process: Templates, page: Page, template: Path) -> tuple[str, list[conclusions.Block]]:
+def rendered(page: Page, template: Path) -> tuple[str, list[conclusions.Block]]:
     conclusions.RENDERED.clear()
-    text = process.render(template, page)
+    text = render(template, page)
     return text, [block for block in conclusions.RENDERED if block.body]
 
 
@@ -73,16 +67,14 @@ def flipped(page: Page, claim: str, verdict: Verdict) -> Page:
 
 
 @pytest.mark.parametrize(("report", "template"), PAGES)
-def test_no_sentence_asserts_a_claim_that_is_refuted(
-    report: Path, template: Path, templates_process: Templates
-) -> None:
+def test_no_sentence_asserts_a_claim_that_is_refuted(report: Path, template: Path) -> None:
     page = page_of(report)
-    text, blocks = rendered(templates_process, page, template)
+    text, blocks = rendered(page, template)
     for block in blocks:
         assert block.body in text
     for claim in {claim for block in blocks for claim in block.ids}:
         for verdict in ("refuted", "inconclusive", "not measured"):
-            text, _ = rendered(templates_process, flipped(page, claim, verdict), template)
+            text, _ = rendered(flipped(page, claim, verdict), template)
             for block in blocks:
                 assert (block.body in text) == (claim not in block.ids), (claim, block.body)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.ground.errors import ManifestError
-from harness.lint.conclusions import concluding
+from harness.lint.sentences import concluding
 from harness.problem.model import Problem
 from harness.report import publish
 from harness.report.sections import inventory

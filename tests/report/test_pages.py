@@ -56,7 +56,7 @@ def drawn(page: Page, name: str, text: str) -> Markdown:
 def test_a_page_s_figure_stands_with_the_worklog_s(
     problem: Problem, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(SECTIONS, "drawn", f"{__name__}:drawn")
+    monkeypatch.setitem(SECTIONS, "drawn", drawn)
     worklog, page = problem.folder / "worklog.md.j2", problem.folder / "pages" / "01-step.md.j2"
     for template in (worklog, page):
         template.write_text('{{ w.drawn("same", "a") }}\n')

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from harness.report.paragraphs import joined
+from harness.report.worklog import joined
 from tests.support.paths import ROOT
 
 REPORTS = sorted((ROOT / "reports").glob("*/nvidia-h200/**/*.md"))

@@ -1,7 +1,9 @@
 """A template is a contributor's: it reaches data and verbs, and a mistake is one line."""
 
+import contextlib
 import os
-from collections.abc import Iterator
+import resource
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,9 @@ from harness.ground.errors import HarnessError, ManifestError
 from harness.problem import manifest
 from harness.report.escape import Markdown
 from harness.report.page import Page
+from harness.report.sandbox import plain
 from harness.report.sections import SECTIONS
-from harness.report.template.channel import packed, unpacked
-from harness.report.worklog import Templates, render
+from harness.report.worklog import render
 from tests.support.hostile_templates import FILES, MISTAKES, OUT_OF_THE_SANDBOX
 from tests.support.manifests import GOOD, written
 from tests.support.pages import timed_page
@@ -33,16 +35,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
     return timed_page(manifest.load(folder), slow=2.0, fast=1.0)
 
 
-@pytest.fixture(scope="module")
-def templates() -> Iterator[Templates]:
-    with Templates() as process:
-        yield process
-
-
-def rendered(templates: Templates, page: Page, text: str) -> str:
+def rendered(page: Page, text: str) -> str:
     template = page.problem.folder / "worklog.md.j2"
     template.write_text(text, encoding="utf-8")
-    return templates.render(template, page)
+    return render(template, page)
 
 
 @pytest.mark.parametrize(
@@ -74,16 +70,14 @@ def rendered(templates: Templates, page: Page, text: str) -> str:
         ("{{ 2 ** 10 }} {{ 1.5 }} {{ 'x' * 3 }}", "1024 1.5 xxx"),
     ],
 )
-def test_what_a_template_may_do(templates: Templates, page: Page, text: str, shown: str) -> None:
-    assert shown in rendered(templates, page, text)
+def test_what_a_template_may_do(page: Page, text: str, shown: str) -> None:
+    assert shown in rendered(page, text)
 
 
 @pytest.mark.parametrize(("text", "told"), [*OUT_OF_THE_SANDBOX.items(), *MISTAKES.items()])
-def test_a_mistake_is_one_line_with_its_place(
-    templates: Templates, page: Page, text: str, told: str
-) -> None:
+def test_a_mistake_is_one_line_with_its_place(page: Page, text: str, told: str) -> None:
     with pytest.raises(ManifestError) as raised:
-        rendered(templates, page, f"{{# first #}}\n{text}\n")
+        rendered(page, f"{{# first #}}\n{text}\n")
     line = str(raised.value)
     assert told in line
     assert "\n" not in line
@@ -92,25 +86,21 @@ def test_a_mistake_is_one_line_with_its_place(
 
 
 @pytest.mark.parametrize(("text", "told"), FILES.items())
-def test_a_template_reads_and_names_no_file_but_its_own(
-    templates: Templates, page: Page, text: str, told: str
-) -> None:
+def test_a_template_reads_and_names_no_file_but_its_own(page: Page, text: str, told: str) -> None:
     with pytest.raises(HarnessError) as raised:
-        rendered(templates, page, text)
+        rendered(page, text)
     assert told in str(raised.value)
     assert page.figures == {}
 
 
-def test_a_mistake_in_a_part_is_told_with_the_part_and_its_line(
-    templates: Templates, page: Page
-) -> None:
+def test_a_mistake_in_a_part_is_told_with_the_part_and_its_line(page: Page) -> None:
     with pytest.raises(ManifestError, match=r"part\.j2, line 3: 'nothing' is undefined"):
-        rendered(templates, page, "a\n{% include 'part.j2' %}\n")
+        rendered(page, "a\n{% include 'part.j2' %}\n")
 
 
-def test_the_line_is_that_of_the_mistake(templates: Templates, page: Page) -> None:
+def test_the_line_is_that_of_the_mistake(page: Page) -> None:
     with pytest.raises(ManifestError, match=r"worklog\.md\.j2, line 4: "):
-        rendered(templates, page, "a\n\n{% if w.on_gpu %}\n{{ w.nothing() }}\n{% endif %}\n")
+        rendered(page, "a\n\n{% if w.on_gpu %}\n{{ w.nothing() }}\n{% endif %}\n")
 
 
 def test_a_template_that_is_a_link_is_not_read(page: Page, tmp_path: Path) -> None:
@@ -120,10 +110,22 @@ def test_a_template_that_is_a_link_is_not_read(page: Page, tmp_path: Path) -> No
         render(tmp_path / "worklog.md.j2", page)
 
 
-def test_a_page_after_a_mistake_is_rendered(templates: Templates, page: Page) -> None:
+def test_a_page_after_a_mistake_is_rendered(page: Page) -> None:
     with pytest.raises(ManifestError):
-        rendered(templates, page, "{{ nothing }}")
-    assert rendered(templates, page, "{{ 1 }}") == "1"
+        rendered(page, "{{ nothing }}")
+    assert rendered(page, "{{ 1 }}") == "1"
+
+
+def test_limits_end_with_the_page(page: Page) -> None:
+    def limits() -> list[object]:
+        timer = signal.getitimer(signal.ITIMER_PROF)
+        return [timer, signal.getsignal(signal.SIGPROF), resource.getrlimit(resource.RLIMIT_DATA)]
+
+    before = limits()
+    for text in ("{{ w.claims() }}", "{{ nothing }}", "{{ 'a' * 10 ** 10 }}"):
+        with contextlib.suppress(ManifestError):
+            rendered(page, text)
+        assert limits() == before
 
 
 def failing(_page: Page) -> Markdown:
@@ -133,7 +135,7 @@ def failing(_page: Page) -> Markdown:
 def test_a_bug_of_a_section_is_no_mistake_of_the_template(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(SECTIONS, "failing", f"{__name__}:failing")
+    monkeypatch.setitem(SECTIONS, "failing", failing)
     (tmp_path / "worklog.md.j2").write_text("{{ w.failing() }}")
     with pytest.raises(AssertionError, match="a bug of a section"):
         render(tmp_path / "worklog.md.j2", page)
@@ -143,9 +145,9 @@ def test_a_bug_of_a_section_is_no_mistake_of_the_template(
     "value", ["a", 1, 2.5, None, True, ["a", [1]], {"a": {"markdown": "x"}}, {}]
 )
 def test_plain_data_comes_back_as_it_was(value: object) -> None:
-    assert unpacked(packed(value)) == value
+    assert plain(value) == value
 
 
 def test_markdown_stays_markdown_on_its_way() -> None:
-    assert isinstance(unpacked(packed(Markdown("**a**"))), Markdown)
-    assert type(unpacked(packed("**a**"))) is str
+    assert isinstance(plain(Markdown("**a**")), Markdown)
+    assert type(plain("**a**")) is str

@@ -1,12 +1,12 @@
 """A new section is one file and one line: from a template that asks for it to the rendered page."""
 
+import importlib
 import sys
 from pathlib import Path
 
 import pytest
 
 from harness.ground.errors import ManifestError
-from harness.ground.references import resolve
 from harness.problem.model import Problem
 from harness.report.sections import SECTIONS
 from harness.report.worklog import render
@@ -36,7 +36,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "toy_section.py").write_text(TOY)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "toy_section", raising=False)
-    monkeypatch.setitem(SECTIONS, "warming", "toy_section:warming")
+    monkeypatch.setitem(SECTIONS, "warming", importlib.import_module("toy_section").warming)
 
 
 @pytest.mark.usefixtures("toy")
@@ -62,7 +62,5 @@ def test_without_its_line_a_section_is_unknown(example: Problem, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", SECTIONS)
-def test_every_line_of_the_registry_names_a_function_with_a_description(name: str) -> None:
-    section = resolve(SECTIONS[name])
-    assert callable(section)
-    assert section.__doc__
+def test_every_section_has_a_description(name: str) -> None:
+    assert SECTIONS[name].__doc__

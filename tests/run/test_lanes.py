@@ -71,7 +71,7 @@ def house(tmp_path: Path, with_gpu: Target, monkeypatch: pytest.MonkeyPatch) -> 
     first = with_gpu.gpus[0]
     TwoGpus.target = replace(with_gpu, more_gpus=(replace(first, index=2, uuid="GPU-2222"),))
     TwoGpus.seen, TwoGpus.by_case = [], {}
-    monkeypatch.setitem(ENGINES, "two", f"{__name__}:TwoGpus")
+    monkeypatch.setitem(ENGINES, "two", lambda: TwoGpus)
     monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("harness.run.calibrate.at_hand", lambda *_: None)

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from harness.analysis.diagnose.families import kinds
+from harness.analysis.diagnose.known_findings import kinds
 from tests.support import chromium, sites
 from tests.support.paths import ROOT
 

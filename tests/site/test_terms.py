@@ -1,6 +1,6 @@
 """The terms that the site explains: of the glossary and of all findings."""
 
-from harness.analysis.diagnose.families import kinds
+from harness.analysis.diagnose.known_findings import kinds
 from harness.site.terms import terms
 from harness.site.tree import Tree
 from tests.support.paths import ROOT

@@ -8,10 +8,15 @@ import polars as pl
 from harness.evidence.tables import Tables
 from harness.problem import manifest
 from harness.problem.model import Problem
+from harness.report import own_sections
 from tests.support.manifests import written
+from tests.support.paths import ROOT
 from tests.support.programs import MS, US, Program
 from tests.support.small_evidence import Row, samples
 from tests.support.small_evidence import tables as evidence
+
+ZOO = own_sections.load(ROOT / "problems" / "6-bottleneck-zoo")
+"""The sections of problem 6, with its modules."""
 
 TURNS = 30
 CASES = {"waits": "host-sync", "copies": "pageable-copy", "mislabelled": "straggler"}

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import get_args
 
-from harness.analysis.diagnose.families import kinds
 from harness.analysis.diagnose.finding import Level
+from harness.analysis.diagnose.known_findings import kinds
 from harness.ground import files
 from harness.problem.manifest import find
 from tests.support.paths import ROOT

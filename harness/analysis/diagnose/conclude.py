@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TypeVar
 
-from harness.analysis.diagnose import launch_time, thresholds
-from harness.analysis.diagnose.families import FAMILIES, Family
+from harness.analysis.diagnose import known_findings, launch_time, thresholds
+from harness.analysis.diagnose.families import Family
 from harness.analysis.diagnose.finding import (
     ABSTAIN,
     HEALTHY,
@@ -15,6 +15,8 @@ from harness.analysis.diagnose.finding import (
     Kind,
 )
 from harness.evidence.capture import Capture
+
+View = TypeVar("View")
 
 _NOTHING = Kind(ABSTAIN, "timeline", "The captures hold no work on a GPU.")
 _RECORD = "capture the program on a GPU, with nsys, torch.profiler (ProfilerActivity.CUDA) or ncu"
@@ -31,23 +33,27 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
     That the subject is healthy, or that the evidence decides nothing, is only said where no finding
     has 5 % of its time at stake; it comes first then.
     """
-    joint: list[Finding] = []
-    launches: list[KernelDiagnosis] = []
-    seen = {family.name: family.seen(captures) for family in FAMILIES}
-    for family in FAMILIES:
-        views = seen[family.name]
-        whole = [1.0] * len(views)
-        shares = launch_time.shares(seen["timeline"], views) if family.by_launch else whole
-        found: list[Finding] = []
-        for view, share in zip(views, shares, strict=True):
-            concluded = conclusions(family, view)
-            found += [_scaled(each, share) for each in concluded]
-            if family.by_launch:
-                launches.append(KernelDiagnosis(view.name, view.launch, tuple(concluded)))
-        joint += _by_kernel(found) if family.by_launch else found
-    if not joint:
-        joint = [_nothing(captures)]
-    return Diagnosis(tuple(_ranked(joint)), tuple(launches))
+    timelines = known_findings.TIMELINE.seen(captures)
+    profiled = known_findings.KERNEL.seen(captures)
+    launches = tuple(
+        KernelDiagnosis(view.name, view.launch, tuple(conclusions(known_findings.KERNEL, view)))
+        for view in profiled
+    )
+    in_program = [
+        _scaled(each, share)
+        for launch, share in zip(launches, launch_time.shares(timelines, profiled), strict=True)
+        for each in launch.findings
+    ]
+    joint = [
+        *_of_all(known_findings.TIMELINE, timelines),
+        *_by_kernel(in_program),
+        *_of_all(known_findings.MEMORY, known_findings.MEMORY.seen(captures)),
+    ]
+    return Diagnosis(tuple(_ranked(joint or [_nothing(captures)])), launches)
+
+
+def _of_all(family: Family[View], views: Sequence[View]) -> list[Finding]:
+    return [finding for view in views for finding in conclusions(family, view)]
 
 
 def _nothing(captures: Sequence[Capture]) -> Finding:
@@ -60,16 +66,16 @@ def _nothing(captures: Sequence[Capture]) -> Finding:
     return _NOTHING.finding(where, (), confidence=0.0, capture_next=(advice or _RECORD,))
 
 
-def conclusions(family: Family, view: Any) -> list[Finding]:
+def conclusions(family: Family[View], view: View) -> list[Finding]:
     """Return the findings of one view, most important first."""
-    every = (finding for module in family.modules() for finding in module.found(view))
+    every = (finding for module in family.findings for finding in module.found(view))
     found = [
         finding for finding in every if finding.share is None or finding.share >= thresholds.SEEN
     ]
-    undecided = list(family.module(ABSTAIN).found(view))
+    undecided = list(family.abstain.found(view))
     if any(finding.stake >= thresholds.MATTERS for finding in found):
         return _ranked([*undecided, *found])
-    return _ranked([*(list(family.module(HEALTHY).found(view)) or undecided), *found])
+    return _ranked([*(list(family.healthy.found(view)) or undecided), *found])
 
 
 def _ranked(findings: Sequence[Finding]) -> list[Finding]:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from harness.captures.ncu.child import DAMAGED
+from harness.captures.ncu import child
 from harness.captures.ncu.framing import kernel_count
 from harness.evidence.tables import SCHEMAS, Tables, frame
 from harness.ground import process
@@ -84,7 +84,7 @@ def rows_of(path: Path, folder: Path) -> Path:
     rows = folder / "rows.jsonl"
     # A file, not a pipe: the native reader may print, and the rows have no bound but the disk's.
     outcome = process.run(
-        [_PYTHON, "-m", "harness.captures.ncu.child", str(path.resolve()), str(rows)],
+        [_PYTHON, "-m", child.__name__, str(path.resolve()), str(rows)],
         cwd=Path(__file__).parents[3],
         env=process.environment({}),
         log=folder / "log",
@@ -92,7 +92,7 @@ def rows_of(path: Path, folder: Path) -> Path:
     )
     if outcome.status == "ok":
         return rows
-    if outcome.returncode == DAMAGED and outcome.detail:
+    if outcome.returncode == child.DAMAGED and outcome.detail:
         raise CaptureError(outcome.detail, where=path, remedy="profile it again, or copy it again")
     reason = outcome.detail or f"exit code {outcome.returncode}"
     if outcome.status == "timeout":

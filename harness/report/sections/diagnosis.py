@@ -1,9 +1,12 @@
 """The diagnosis of a variant's captures, as ``harness diagnose`` prints it."""
 
-from harness.analysis import exam
 from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.finding import Finding
 from harness.analysis.kernels import short_name
+from harness.analysis.metrics import Metrics
+from harness.evidence.capture import Capture
+from harness.evidence.kinds import KINDS, unprofiled
+from harness.problem.model import Problem
 from harness.report.arguments import CaseName, VariantName
 from harness.report.escape import Markdown, escape
 from harness.report.finding_text import EVIDENCE_SHOWN, costs, mattering, number_of
@@ -12,17 +15,27 @@ from harness.report.page import Page, not_measured
 _SHOWN = 2
 
 
+def profiled(problem: Problem, metrics: Metrics, variant: str, case: str) -> list[Capture]:
+    """Return the profiled captures of a variant in a case."""
+    kinds = [kind for kind in KINDS if kind in problem.captures and kind != unprofiled()]
+    found = [(kind, metrics.capture_of(kind, variant, case)) for kind in kinds]
+    return [
+        Capture(f"{case}.{variant}", tables, {}, kind)
+        for kind, tables in found
+        if tables is not None
+    ]
+
+
 def diagnosed(page: Page, case: CaseName) -> bool:
     """Return whether every variant of a case has a capture that can be diagnosed."""
     return all(
-        exam.captures(page.problem, page.metrics, variant, case)
-        for variant in page.problem.variants
+        profiled(page.problem, page.metrics, variant, case) for variant in page.problem.variants
     )
 
 
 def diagnosis(page: Page, variant: VariantName, case: CaseName, most: int = _SHOWN) -> Markdown:
     """Return the ``most`` important findings on a variant's captures, with their numbers."""
-    captured = exam.captures(page.problem, page.metrics, variant, case)
+    captured = profiled(page.problem, page.metrics, variant, case)
     label = page.problem.variants[variant].label
     if not captured:
         return not_measured(f"The diagnosis, {label}")

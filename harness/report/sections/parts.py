@@ -1,13 +1,26 @@
 """Parts of a total: a stacked bar a variant, and by what each part changed."""
 
+from collections.abc import Mapping
+
 from harness.problem.model import Metric
 from harness.report.arguments import CaseName, MetricName, VariantName
-from harness.report.axes import shown_unit
-from harness.report.chart import FAINT, SERIES, Rows
+from harness.report.axes import linear, shown_unit
+from harness.report.chart import (
+    FAINT,
+    FONT,
+    GAP,
+    PLOT,
+    SERIES,
+    Rows,
+    halo_text,
+    row_labels,
+    row_step,
+    rows_axis,
+    svg,
+)
 from harness.report.escape import Markdown, table
 from harness.report.numbers import measured, size
 from harness.report.page import Page, not_measured
-from harness.report.stacked import draw
 
 REST = "other"
 """The name of the remainder that the named parts leave of the total."""
@@ -43,7 +56,7 @@ def _draw(rows: Rows, total: Metric) -> str:
     scaled = [row | {key: row[key] / scale for key in ("end", "value")} for row in rows]
     names = list(dict.fromkeys(row["part"] for row in rows))
     palette = dict(zip(names, [*SERIES[: len(names) - 1], FAINT], strict=True))
-    return draw(scaled, f"{total.label}, {unit}", palette)
+    return _stacked(scaled, f"{total.label}, {unit}", palette)
 
 
 def parts_changed(
@@ -104,3 +117,35 @@ def _bar(
 
 def _label(page: Page, variant: str) -> str:
     return page.problem.variants[variant].label
+
+
+def _stacked(rows: Rows, title: str, palette: Mapping[str, str]) -> str:
+    """Return stacked bars as SVG, their parts in the order and colours of ``palette``.
+
+    Rows: label, part, value; and the same in each row of a bar: end (the total) and shown.
+    """
+    import altair as alt
+
+    ends = {row["label"]: row for row in rows}
+    order, parts = list(ends), list(palette)
+    scale = linear([(row["end"], row["shown"]) for row in ends.values()], (), PLOT)
+    axis = alt.Axis(tickCount=5)
+    layers = [row | {"layer": parts.index(row["part"])} for row in rows]
+    bar = (
+        alt.Chart(alt.Data(values=layers))
+        .mark_bar(size=FONT)
+        .encode(
+            y=rows_axis(order),
+            x=alt.X("value:Q", title=title, scale=scale, axis=axis, stack="zero"),
+            color=alt.Color(
+                "part:N",
+                title=None,
+                scale=alt.Scale(domain=parts, range=list(palette.values())),
+            ),
+            order="layer:O",
+        )
+    )
+    beside = alt.Chart(alt.Data(values=list(ends.values()))).encode(y=rows_axis(order))
+    text = halo_text(beside.encode(x="end:Q", text="shown:N"), align="left", dx=GAP)
+    layered = bar + text + row_labels(order)
+    return svg(layered.properties(width=PLOT, height=row_step(order)))

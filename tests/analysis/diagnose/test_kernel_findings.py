@@ -5,13 +5,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from harness.analysis.diagnose.conclude import conclusions
-from harness.analysis.diagnose.families import FAMILIES
 from harness.analysis.diagnose.finding import Finding
-from harness.analysis.diagnose.kernel import FINDINGS
 from harness.analysis.diagnose.kernel_view import KernelView
+from harness.analysis.diagnose.known_findings import KERNEL
 from tests.support.profiled_launches import CODE, launch, part, quiet, stalls
 
-(KERNEL,) = [family for family in FAMILIES if family.name == "kernel"]
 DRAM, ISSUE = "gpu__dram_throughput", "sm__issue_active"
 FMA, ALU = "sm__pipe_fma_cycles_active", "sm__pipe_alu_cycles_active"
 L1, L2 = "l1tex__data_pipe_lsu_wavefronts", "lts__t_sectors"
@@ -175,7 +173,7 @@ def concluded(view: KernelView) -> list[Finding]:
 
 
 def test_every_finding_has_a_launch_here() -> None:
-    assert {name.replace("_", "-") for name in FINDINGS} == CASES.keys() | ROOFS.keys()
+    assert KERNEL.kinds().keys() == CASES.keys() | ROOFS.keys()
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.diagnose import conclude
-from harness.analysis.diagnose.families import FAMILIES
+from harness.analysis.diagnose import conclude, known_findings
 from harness.analysis.diagnose.finding import Finding
 from harness.evidence.capture import Capture
 from harness.evidence.tables import SCHEMAS, empty
@@ -248,5 +247,4 @@ def test_a_graph_alone_with_its_pool_is_healthy(name: str) -> None:
 
 
 def test_all_findings_on_memory_are_tried_here() -> None:
-    (family,) = (each for each in FAMILIES if each.name == "memory")
-    assert {each.KIND.id for each in family.modules()} == PROGRAMS.keys()
+    assert known_findings.MEMORY.kinds().keys() == PROGRAMS.keys()

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.analysis.diagnose import conclude
-from harness.analysis.diagnose.families import FAMILIES
+from harness.analysis.diagnose import conclude, known_findings
 from harness.analysis.diagnose.finding import Diagnosis, Finding
 from tests.support.programs import MS, US, Program
 from tests.support.timelines import rows
@@ -498,8 +497,7 @@ def test_no_time_is_explained_twice(actions: list[tuple[str, int, int, bool]], t
 
 
 def test_all_findings_on_timelines_are_tried_here() -> None:
-    (family,) = (each for each in FAMILIES if each.name == "timeline")
-    assert {each.KIND.id for each in family.modules()} == PROGRAMS.keys() | {"straggler"}
+    assert known_findings.TIMELINE.kinds().keys() == PROGRAMS.keys() | {"straggler"}
 
 
 @pytest.mark.parametrize(("kernel_ns", "listed"), [(3 * MS, False), (300 * US, True)])

@@ -1,17 +1,21 @@
 """The door for findings: one file and one line in a registry, and `diagnose` returns it."""
 
+import importlib
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from harness.analysis.diagnose import conclude, kernel, memory, timeline
-from harness.analysis.diagnose.families import FAMILIES, Family
+from harness.analysis.diagnose import conclude, known_findings
 from harness.analysis.diagnose.finding import as_json
 from harness.evidence import tables as evidence
 from harness.evidence.capture import Capture
+from tests.support.paths import ROOT
 from tests.support.timelines import Op, rows
 from tests.support.timelines import timeline as made
 
+FAMILIES = ("TIMELINE", "KERNEL", "MEMORY")
 TOY = """
 from harness.analysis.diagnose.finding import Evidence, Kind
 
@@ -29,9 +33,12 @@ def found(view):
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "toy.py").write_text(TOY)
-    for package in (timeline, kernel, memory):
-        monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
-        monkeypatch.setattr(package, "FINDINGS", ("toy",))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "toy", raising=False)
+    alone = (importlib.import_module("toy"),)
+    for name in FAMILIES:
+        family = getattr(known_findings, name)
+        monkeypatch.setattr(known_findings, name, replace(family, findings=alone))
 
 
 def timeline_capture() -> Capture:
@@ -93,10 +100,10 @@ def test_the_json_has_the_keys_that_programs_read() -> None:
     assert document["kernels"][0].keys() == {"name", "launch", "findings"}
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
-def test_a_file_of_a_family_finds_the_id_of_its_name(family: Family) -> None:
-    folder = Path(__file__).parents[3] / "harness" / "analysis" / "diagnose" / family.name
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_file_of_a_family_finds_the_id_of_its_name(name: str) -> None:
+    family = getattr(known_findings, name)
+    folder = ROOT / "harness" / "analysis" / "diagnose" / family.name
     files = {path.stem for path in folder.glob("*.py")} - {"__init__", "healthy", "abstain"}
-    modules = family.modules()
-    assert {module.KIND.id.replace("-", "_") for module in modules} == files
-    assert len(modules) == len(files)
+    assert {id_.replace("-", "_") for id_ in family.kinds()} == files
+    assert len(family.findings) == len(files)

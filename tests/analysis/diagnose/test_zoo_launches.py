@@ -3,12 +3,14 @@
 import polars as pl
 import pytest
 
-from harness.analysis import exam
 from harness.analysis.diagnose.conclude import diagnose
 from harness.evidence.capture import Capture
 from harness.evidence.tables import Tables
 from tests.support import kept_launches
+from tests.support.exams import ZOO
 from tests.support.kept_launches import SICK
+
+PIECES = ZOO.grading.PIECES
 
 HEALTHY = (
     *SICK,
@@ -44,9 +46,9 @@ def test_a_twin_is_healthy(case: str) -> None:
     assert first(kept_launches.tables(f"{case}.healthy")) == ("healthy", 0.0)
 
 
-@pytest.mark.parametrize("piece", [name for name in exam.PIECES if name.startswith("counters")])
+@pytest.mark.parametrize("piece", [name for name in PIECES if name.startswith("counters")])
 @pytest.mark.parametrize("case", [*SICK, "inter-sm-traffic-distributed-table"])
 def test_without_a_group_of_counters_no_other_cause_is_named(case: str, piece: str) -> None:
     whole = kept_launches.tables(f"{case}.sick")
-    named, _ = first(exam.PIECES[piece](whole))
+    named, _ = first(PIECES[piece](whole))
     assert named in {first(whole)[0], "abstain"}

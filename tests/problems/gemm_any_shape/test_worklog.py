@@ -214,7 +214,7 @@ def test_the_first_screen_and_the_walk_are_as_short_as_their_readers_time(
 def test_no_page_concludes_what_its_claim_does_not_bear_out(
     problem: Problem, evidence: Tables, verdict: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(SECTIONS, "concludes", "tests.support.conclusions:recorded")
+    monkeypatch.setitem(SECTIONS, "concludes", conclusions.recorded)
     page = page_of(problem, evidence)
     flipped = [dataclasses.replace(result, verdict=verdict) for result in page.results]
     template: Path = ANY_SHAPE / "worklog.md.j2"

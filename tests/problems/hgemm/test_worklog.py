@@ -184,7 +184,7 @@ def test_each_step_has_a_page_with_its_code_and_its_counters(
 def test_no_page_concludes_what_its_claim_does_not_bear_out(
     problem: Problem, evidence: Tables, verdict: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(SECTIONS, "concludes", "tests.support.conclusions:recorded")
+    monkeypatch.setitem(SECTIONS, "concludes", conclusions.recorded)
     page = page_of(problem, evidence)
     flipped = [dataclasses.replace(result, verdict=verdict) for result in page.results]
     pages = [FOLDER / "worklog.md.j2", *sorted((FOLDER / "pages").glob("*.md.j2"))]

@@ -143,7 +143,7 @@ def test_the_first_screen_is_short(page: Page) -> None:
 def test_no_sentence_concludes_what_its_claim_does_not_bear_out(
     page: Page, verdict: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(SECTIONS, "concludes", "tests.support.conclusions:recorded")
+    monkeypatch.setitem(SECTIONS, "concludes", conclusions.recorded)
     conclusions.RENDERED.clear()
     render(TEMPLATE, page)
     blocks = [block for block in conclusions.RENDERED if block.body]

@@ -9,9 +9,8 @@ from harness.evidence.capture import Capture
 from harness.problem.model import Problem
 from harness.report.page import Page
 from harness.report.sections.diagnosis import diagnosed, diagnosis
-from harness.report.sections.findings import findings
 from tests.support.exams import CASES, captured, program, zoo
-from tests.support.pages import page, rows_of
+from tests.support.pages import page
 from tests.support.small_evidence import tables
 
 TOOK = {(case, "sick"): 4.0 for case in CASES} | {(case, "healthy"): 2.0 for case in CASES}
@@ -51,14 +50,3 @@ def test_without_captures_nothing_is_said(problem: Problem) -> None:
     assert diagnosis(empty, "sick", "waits") == (
         "*The diagnosis, sick: not measured on this target.*"
     )
-
-
-def test_the_table_of_findings_goes_top_down_and_has_the_range_of_gains(problem: Problem) -> None:
-    took = TOOK | {("waits", "healthy"): 1.0}
-    (_, *rows) = rows_of(findings(page(problem, captured(took))))
-    assert [row[0] for row in rows] == ["multi-GPU", "timeline", "timeline"]
-    assert [(row[1].split("]")[0], row[3]) for row in rows] == [
-        ("[straggler", "2×"),
-        ("[host-sync", "4×"),
-        ("[pageable-copy", "2×"),
-    ]

@@ -6,13 +6,3 @@ and FP32 it is no fault, its gain is 0, and the launch is healthy. Special funct
 integers, issue slots and shared memory are bounds that other instructions avoid: their gain is the
 room that other parts leave.
 """
-
-FINDINGS: tuple[str, ...] = (
-    *("uncoalesced", "cache_thrash", "bank_conflicts", "warp_divergence", "register_spills"),
-    *("atomics_contention", "too_few_blocks", "tail_effect", "tile_quantisation"),
-    *("low_occupancy_registers", "low_occupancy_shared", "latency_bound", "barrier_imbalance"),
-    *("issue_bound", "integer_bound", "special_function_bound", "fp64_bound", "fp32_bound"),
-    *("shared_memory_bound", "tensor_cores_unused", "inter_sm_traffic"),
-    *("tensor_bound", "dram_bound"),
-)
-"""The files of this package that each find one cause."""

@@ -1,17 +1,36 @@
 """The rest of a launch's time, without the causes that have signs of their own."""
 
-import importlib
-
 from harness.analysis.diagnose import kernel_thresholds
+from harness.analysis.diagnose.families import FindingModule
+from harness.analysis.diagnose.kernel import (
+    atomics_contention,
+    bank_conflicts,
+    cache_thrash,
+    inter_sm_traffic,
+    register_spills,
+    tail_effect,
+    tensor_cores_unused,
+    tile_quantisation,
+    too_few_blocks,
+    uncoalesced,
+    warp_divergence,
+)
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import lacking, shape, warps
 from harness.analysis.diagnose.thresholds import MATTERS
 
-_PACKAGE = "harness.analysis.diagnose.kernel"
-_SPECIFIC = (
-    *("uncoalesced", "cache_thrash", "bank_conflicts", "warp_divergence", "register_spills"),
-    *("atomics_contention", "too_few_blocks", "tail_effect", "tile_quantisation"),
-    *("inter_sm_traffic", "tensor_cores_unused"),
+_SPECIFIC: tuple[FindingModule[KernelView], ...] = (
+    uncoalesced,
+    cache_thrash,
+    bank_conflicts,
+    warp_divergence,
+    register_spills,
+    atomics_contention,
+    too_few_blocks,
+    tail_effect,
+    tile_quantisation,
+    inter_sm_traffic,
+    tensor_cores_unused,
 )
 """The findings whose waits would otherwise be taken for latency."""
 
@@ -32,8 +51,7 @@ def left(view: KernelView) -> float | None:
 
 def unexplained(view: KernelView) -> float:
     """Return the fraction of time that no part was busy and no specific finding explains."""
-    modules = (importlib.import_module(f"{_PACKAGE}.{name}") for name in _SPECIFIC)
-    explained = sum((each.stake for module in modules for each in module.found(view)), 0.0)
+    explained = sum((each.stake for module in _SPECIFIC for each in module.found(view)), 0.0)
     return max(0.0, slack(view) - explained)
 
 

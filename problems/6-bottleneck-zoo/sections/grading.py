@@ -9,15 +9,16 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from harness.analysis import ncu_rules
 from harness.analysis.diagnose import conclude
-from harness.analysis.diagnose.families import kinds
 from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, Finding
+from harness.analysis.diagnose.known_findings import kinds
 from harness.analysis.metrics import Metrics
 from harness.evidence.capture import Capture
-from harness.evidence.kinds import KINDS, unprofiled
 from harness.evidence.tables import SCHEMAS, Tables
 from harness.problem.model import Advice, Problem
+from harness.report.sections.diagnosis import profiled
+
+from . import ncu_rules
 
 PLANTED = "finding"
 """The parameter of a case that names what was planted."""
@@ -91,7 +92,7 @@ def degraded(problem: Problem, metrics: Metrics) -> dict[str, list[str]]:
     """
     outcomes: dict[str, list[str]] = {}
     for case in problem.cases:
-        whole = captures(problem, metrics, problem.baseline, case)
+        whole = profiled(problem, metrics, problem.baseline, case)
         known = planted(problem, case)
         if not whole or _first(whole) != known:
             continue
@@ -137,7 +138,7 @@ def advised(problem: Problem, case: str) -> str | None:
 def _answer(problem: Problem, metrics: Metrics, case: str) -> Answer | None:
     known = planted(problem, case)
     sick, healthy = (
-        captures(problem, metrics, variant, case)
+        profiled(problem, metrics, variant, case)
         for variant in (problem.baseline, twin_of(problem))
     )
     if known is None or not sick or not healthy:
@@ -162,17 +163,6 @@ def graded(case: str, known: str, sick: Sequence[Capture], healthy: Sequence[Cap
         predicted=_predicted(found, known),
         margin=_margin(found, known),
     )
-
-
-def captures(problem: Problem, metrics: Metrics, variant: str, case: str) -> list[Capture]:
-    """Return the profiled captures of a variant in a case."""
-    kinds = [kind for kind in KINDS if kind in problem.captures and kind != unprofiled()]
-    found = [(kind, metrics.capture_of(kind, variant, case)) for kind in kinds]
-    return [
-        Capture(f"{case}.{variant}", tables, {}, kind)
-        for kind, tables in found
-        if tables is not None
-    ]
 
 
 def _predicted(findings: tuple[Finding, ...], known: str) -> float | None:

@@ -2,12 +2,13 @@
 
 import polars as pl
 
-from harness.analysis import exam
 from harness.report.arguments import CaseName
 from harness.report.columns import DASH
 from harness.report.escape import Markdown, escape, table
 from harness.report.numbers import number
 from harness.report.page import Page, not_measured
+
+from . import grading
 
 _TIME = "gpu__time_duration.sum"
 Values = dict[str, tuple[float, str]]
@@ -16,7 +17,7 @@ Values = dict[str, tuple[float, str]]
 
 def twins(page: Page, case: CaseName, *names: str) -> Markdown:
     """Return named counters of both variants of a case, each of the launch that takes longest."""
-    variants = (page.problem.baseline, exam.twin_of(page.problem))
+    variants = (page.problem.baseline, grading.twin_of(page.problem))
     both = [_longest(page, variant, case) for variant in variants]
     if not all(both):
         return not_measured("Counters")

@@ -5,20 +5,21 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import polars as pl
 import pytest
 
-from harness.analysis import exam
 from harness.analysis.diagnose.finding import ABSTAIN
-from harness.analysis.exam import Answer
 from harness.analysis.metrics import Metrics
 from harness.problem.manifest import find
 from harness.report import publish
 from tests.support import kept_launches
+from tests.support.exams import ZOO
 from tests.support.paths import ROOT
 from tests.support.reports import COMMITTED
 
+exam = ZOO.grading
 REPORTS = [folder for folder in COMMITTED if folder.parent.name == "6-bottleneck-zoo"]
 KEPT = "kept launches"
 LEAST_RIGHT = 0.95
@@ -29,7 +30,7 @@ MOST_ERROR = 0.25
 class Examined:
     """The answers to all cases, and what is named without pieces of evidence, by case."""
 
-    answers: list[Answer]
+    answers: list[Any]
     degraded: dict[str, list[str]]
 
 
@@ -61,7 +62,7 @@ def examined(which: str) -> Examined:
     return kept() if report is None else of_report(report)
 
 
-def errors(answers: list[Answer]) -> Iterator[float]:
+def errors(answers: list[Any]) -> Iterator[float]:
     for each in answers:
         if each.predicted is not None and each.gained and not each.is_bound:
             yield abs(each.predicted - each.gained) / each.gained

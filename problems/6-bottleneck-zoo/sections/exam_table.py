@@ -3,13 +3,14 @@
 from collections import Counter
 from statistics import median
 
-from harness.analysis import exam as grading
 from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY
-from harness.analysis.exam import Answer
 from harness.report.escape import Markdown, escape, prose, table
 from harness.report.page import Page, not_measured
 from harness.report.sections.details import details
-from harness.report.sections.exam_gains import exam_gains
+
+from . import grading
+from .exam_gains import exam_gains
+from .grading import Answer
 
 _HEAD = [
     *("specimen", "planted", "named first", "twin, named first", "highest rule of Nsight Compute"),

@@ -48,7 +48,8 @@ _METHODS: Mapping[type, frozenset[str]] = {
 MOST_CHARACTERS = 4_000_000
 """Characters of a page."""
 
-_MOST_EXPONENT = 1000
+_MOST_BITS = 1 << 16
+"""Bits of a product or power of integers: nothing ends the operation on large ones."""
 
 Ask = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
 """Returns a verb's answer to positional and named arguments."""
@@ -101,7 +102,7 @@ class TooLongError(Exception):
 class Sandbox(ImmutableSandboxedEnvironment):
     """A template engine with these lists; ``loader`` brings the parts that templates include."""
 
-    intercepted_binops = frozenset({"**"})
+    intercepted_binops = frozenset({"*", "**"})
 
     def __init__(self, loader: BaseLoader) -> None:
         super().__init__(
@@ -147,9 +148,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self.getattr(obj, str(argument))
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        """Return a power whose exponent is small."""
-        if isinstance(right, int) and abs(right) > _MOST_EXPONENT:
-            raise OverflowError(f"an exponent above {_MOST_EXPONENT}")
+        """Return a product or a power; OverflowError for a large one of integers."""
+        if isinstance(left, int) and isinstance(right, int):
+            bits = left.bit_length(), right.bit_length()
+            most = bits[0] * abs(right) if operator == "**" else sum(bits)
+            if most > _MOST_BITS:
+                raise OverflowError(f"an integer of more than {_MOST_BITS} bits")
         return super().call_binop(context, operator, left, right)
 
     def _item(self, obj: Any, argument: Any) -> Any:
@@ -198,3 +202,19 @@ def _printed(value: object) -> object:
     if isinstance(value, str) and len(value) > MOST_CHARACTERS:
         raise TooLongError
     return escape.finalize(value)
+
+
+def plain(value: object) -> Any:
+    """Return a copy of plain data, whose tuples are lists; TypeError if it is anything else.
+
+    ValueError for a text that is longer than a page may be.
+    """
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [plain(item) for item in value]
+    if isinstance(value, str) and len(value) > MOST_CHARACTERS:
+        raise ValueError(f"a text of more than {MOST_CHARACTERS / 1e6:.0f} MB")
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(f"a value of type {type(value).__name__} is no plain data")

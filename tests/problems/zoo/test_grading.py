@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-from harness.analysis import exam
-from harness.analysis.exam import Answer
 from harness.analysis.metrics import Metrics
 from harness.problem.model import Problem
 from harness.report.chart import FONT, GAP
-from harness.report.sections import exam as section
-from harness.report.sections import exam_gains
-from tests.support.exams import CASES, captured, zoo
+from tests.support.exams import CASES, ZOO, captured, zoo
 from tests.support.pages import page, rows_of
+
+exam, exam_gains = ZOO.grading, ZOO.exam_gains
+Answer = exam.Answer
 
 TOOK = {(case, "sick"): 4.0 for case in CASES} | {(case, "healthy"): 3.0 for case in CASES}
 
@@ -80,7 +79,7 @@ def test_a_bound_without_a_fault_stands_behind_healthy() -> None:
 
 
 def test_the_page_counts_and_shows_each_specimen(problem: Problem) -> None:
-    shown = section.exam(page(problem, captured(TOOK)))
+    shown = ZOO.exam(page(problem, captured(TOOK)))
     assert "names the planted bottleneck first in **2 of 3** specimens" in shown
     assert "a bottleneck in **0** of their healthy twins" in shown
     rows = rows_of(shown)
@@ -100,7 +99,7 @@ def test_a_margin_is_the_distance_to_the_nearest_threshold(problem: Problem) -> 
     near = Answer("near", "leak", ("leak",), ("healthy",), margin=0.25)
     far = Answer("far", "leak", ("leak",), ("healthy",), margin=1.0)
     missed = Answer("missed", "leak", ("abstain",), ("healthy",), margin=0.01)
-    shown = section._margins([near, far, missed])
+    shown = ZOO.exam_table._margins([near, far, missed])
     assert "lie 62 % or more" in shown
     assert "near, 25 %" in shown
 
@@ -144,12 +143,12 @@ def test_names_in_the_figure_keep_clear_of_points_and_of_each_other() -> None:
 def test_a_bound_predicts_no_gain_and_has_no_error() -> None:
     bound = Answer("a", "dram-bound", ("healthy", "dram-bound"), ("healthy",), 0.0, 0.7)
     fault = Answer("b", "leak", ("leak",), ("healthy",), 0.5, 0.4)
-    assert "Of 1 gains" in section._sentence([bound, fault])
-    assert "within 25 %" in section._sentence([bound, fault])
+    assert "Of 1 gains" in ZOO.exam_table._sentence([bound, fault])
+    assert "within 25 %" in ZOO.exam_table._sentence([bound, fault])
 
 
 def test_the_page_says_what_is_named_without_each_piece(problem: Problem) -> None:
-    rows = rows_of(section.exam_without(page(problem, captured(TOOK))))
+    rows = rows_of(ZOO.exam_without(page(problem, captured(TOOK))))
     assert rows[0] == [
         "without",
         "specimens",
@@ -162,7 +161,7 @@ def test_the_page_says_what_is_named_without_each_piece(problem: Problem) -> Non
 
 
 def test_the_rules_of_nsight_compute_are_graded_beside_the_diagnosis() -> None:
-    shown = section._rules(
+    shown = ZOO.exam_table._rules(
         [
             Answer("a", "too-few-blocks", ("too-few-blocks",), ("healthy",), rule="Small Grid"),
             Answer("b", "uncoalesced", ("uncoalesced",), ("healthy",), rule="Small Grid"),
@@ -171,3 +170,15 @@ def test_the_rules_of_nsight_compute_are_graded_beside_the_diagnosis() -> None:
     )
     assert "Of the 2 specimens" in shown
     assert "leads to the planted bottleneck in 1, the diagnosis in 2" in shown
+
+
+def test_the_table_of_findings_goes_top_down_and_has_the_range_of_gains(problem: Problem) -> None:
+    took = {place: 4.0 if place[1] == "sick" else 2.0 for place in TOOK}
+    took |= {("waits", "healthy"): 1.0}
+    (_, *rows) = rows_of(ZOO.findings(page(problem, captured(took))))
+    assert [row[0] for row in rows] == ["multi-GPU", "timeline", "timeline"]
+    assert [(row[1].split("]")[0], row[3]) for row in rows] == [
+        ("[straggler", "2×"),
+        ("[host-sync", "4×"),
+        ("[pageable-copy", "2×"),
+    ]

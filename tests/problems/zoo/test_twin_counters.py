@@ -6,8 +6,7 @@ import pytest
 
 from harness.problem import manifest
 from harness.problem.model import Problem
-from harness.report.sections.twins import twins
-from tests.support.exams import MANIFEST
+from tests.support.exams import MANIFEST, ZOO
 from tests.support.manifests import written
 from tests.support.pages import page, rows_of
 from tests.support.small_evidence import Row, tables
@@ -41,7 +40,7 @@ def test_each_twin_shows_its_longest_launch_and_gaps(problem: Problem) -> None:
         counted("healthy", 0, TIME, 3.0, "ns"),
     ]
     evidence = tables(cells=[cell("sick"), cell("healthy")], counters=counters)
-    assert rows_of(twins(page(problem, evidence), "small", "waves"))[1:] == [
+    assert rows_of(ZOO.twins(page(problem, evidence), "small", "waves"))[1:] == [
         [TIME, "9 ns", "3 ns"],
         ["waves", "2", "–"],
     ]
@@ -49,4 +48,4 @@ def test_each_twin_shows_its_longest_launch_and_gaps(problem: Problem) -> None:
 
 def test_one_twin_alone_is_not_compared(problem: Problem) -> None:
     evidence = tables(cells=[cell("sick")], counters=[counted("sick", 0, TIME, 5.0)])
-    assert "not measured" in twins(page(problem, evidence), "small", "waves")
+    assert "not measured" in ZOO.twins(page(problem, evidence), "small", "waves")

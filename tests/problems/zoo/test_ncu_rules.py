@@ -3,11 +3,12 @@
 import polars as pl
 import pytest
 
-from harness.analysis import ncu_rules
-from harness.analysis.diagnose.families import kinds
+from harness.analysis.diagnose.known_findings import kinds
 from harness.evidence.tables import frame
+from tests.support.exams import ZOO
 from tests.support.paths import ROOT
 
+ncu_rules = ZOO.ncu_rules
 COUNTERS = {"metric": ["gpu__time_duration.sum"] * 2, "launch": [0, 1], "value": [9.0, 70.0]}
 
 

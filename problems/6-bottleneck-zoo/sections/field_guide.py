@@ -3,15 +3,16 @@
 from collections.abc import Iterator
 from typing import get_args
 
-from harness.analysis import exam
-from harness.analysis.diagnose.families import kinds
 from harness.analysis.diagnose.finding import Kind, Level
+from harness.analysis.diagnose.known_findings import kinds
 from harness.analysis.measured import Measured
 from harness.ground.errors import ManifestError
 from harness.report.columns import DASH, NOT_MEASURED
 from harness.report.escape import Markdown, escape, table
 from harness.report.numbers import measured
 from harness.report.page import Page
+
+from . import grading
 
 _HEAD = ["level", "finding", "what is wrong", "the twin gains"]
 
@@ -51,7 +52,7 @@ def fixes(page: Page, name: str) -> Markdown:  # noqa: ARG001 - every section is
 
 def planted(page: Page, name: str) -> list[str]:
     """Return the cases in which a finding was planted."""
-    return [case for case in page.problem.cases if exam.planted(page.problem, case) == name]
+    return [case for case in page.problem.cases if grading.planted(page.problem, case) == name]
 
 
 def _by_level() -> Iterator[Kind]:
@@ -61,7 +62,7 @@ def _by_level() -> Iterator[Kind]:
 
 def _gains(page: Page, name: str) -> str:
     """Return the least and the largest gain of a finding's twins."""
-    advised = [case for case in planted(page, name) if exam.advised(page.problem, case)]
+    advised = [case for case in planted(page, name) if grading.advised(page.problem, case)]
     gains = [gain for case in advised for gain in _gain(page, case)]
     if not gains:
         return NOT_MEASURED if advised else DASH
@@ -70,10 +71,10 @@ def _gains(page: Page, name: str) -> str:
 
 
 def _gain(page: Page, case: str) -> list[Measured]:
-    metric, problem = exam.advised(page.problem, case), page.problem
+    metric, problem = grading.advised(page.problem, case), page.problem
     if metric is None:
         return []
-    sides = ((metric, variant, case) for variant in (problem.baseline, exam.twin_of(problem)))
+    sides = ((metric, variant, case) for variant in (problem.baseline, grading.twin_of(problem)))
     ratio = page.metrics.ratio(*sides)
     return [] if ratio.value is None else [ratio]
 

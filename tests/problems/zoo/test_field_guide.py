@@ -1,20 +1,19 @@
 """Problem 6's field guide: a page a finding, which renders with and without measurements."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from harness.analysis import claims
-from harness.analysis.diagnose.families import kinds
+from harness.analysis.diagnose.known_findings import kinds
 from harness.evidence.tables import Tables
 from harness.extract import door
 from harness.problem.manifest import find
 from harness.problem.model import Problem
 from harness.report.page import Page
-from harness.report.worklog import Templates
+from harness.report.worklog import render
 from tests.support.field_guide import measured
 from tests.support.pages import page
 from tests.support.paths import ROOT
@@ -51,12 +50,6 @@ def sub_page(problem: Problem, evidence: Tables) -> Page:
     return Page(problem, made.metrics, results, made.provenance, made.tables, root="../")
 
 
-@pytest.fixture(scope="module")
-def templates() -> Iterator[Templates]:
-    with Templates() as process:
-        yield process
-
-
 def id_of(template: Path) -> str:
     return template.name.removesuffix(".md.j2")
 
@@ -67,10 +60,8 @@ def test_every_finding_with_a_specimen_has_a_page_and_the_reverse(problem: Probl
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=id_of)
-def test_a_page_without_measurements_says_so_in_a_line_each(
-    template: Path, empty: Page, templates: Templates
-) -> None:
-    text = templates.render(template, empty)
+def test_a_page_without_measurements_says_so_in_a_line_each(template: Path, empty: Page) -> None:
+    text = render(template, empty)
     specimens = text.count("\n## Specimen: ")
     lines = [line for line in text.splitlines() if "not measured" in line.lower()]
     assert specimens >= 1
@@ -80,9 +71,9 @@ def test_a_page_without_measurements_says_so_in_a_line_each(
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=id_of)
 def test_a_page_with_measurements_shows_picture_diagnosis_and_gain(
-    template: Path, full: Page, templates: Templates
+    template: Path, full: Page
 ) -> None:
-    text = templates.render(template, full)
+    text = render(template, full)
     specimens = text.count("\n## Specimen: ")
     assert NOT_MEASURED not in text
     assert text.count(": 2×. [The claim]") == specimens  # what `measured` makes of every twin
@@ -124,12 +115,8 @@ def test_the_counters_that_pages_show_are_those_of_a_report(problem: Problem) ->
 
 
 @pytest.mark.parametrize("made", ["empty", "full"])
-def test_the_worklog_links_to_every_page(
-    made: str, request: pytest.FixtureRequest, templates: Templates
-) -> None:
+def test_the_worklog_links_to_every_page(made: str, request: pytest.FixtureRequest) -> None:
     evidence = request.getfixturevalue(made).tables
-    text = templates.render(
-        FOLDER / "worklog.md.j2", sub_page(find(ROOT / "problems", "6"), evidence)
-    )
+    text = render(FOLDER / "worklog.md.j2", sub_page(find(ROOT / "problems", "6"), evidence))
     pages = re.findall(r"\]\(\.\./pages/([a-z0-9-]+)\.md\)", text)
     assert sorted(pages) == [id_of(template) for template in TEMPLATES]

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from harness.analysis import exam
-from harness.analysis.diagnose.families import kinds
 from harness.analysis.diagnose.finding import MEMORY
+from harness.analysis.diagnose.known_findings import kinds
 from harness.report.chart import FAINT, FONT, GAP, HEIGHT, SERIES, WIDTH, Rows, halo_text, svg
 from harness.report.escape import Markdown
 from harness.report.page import Page
+
+from .grading import Answer
 
 _OFF = 0.15
 """A point whose prediction is off by as much, as a fraction of the specimen's time, is named."""
@@ -25,13 +26,13 @@ _CHARACTER = 0.55 * FONT
 """Pixels of a character's width, about."""
 
 
-def exam_gains(page: Page, answers: list[exam.Answer]) -> Markdown:
+def exam_gains(page: Page, answers: list[Answer]) -> Markdown:
     """Draw the predicted gain of each right answer and the gain of the twin, in percent."""
     title = "gain predicted and gain of the twin"
     return page.figure("exam-gains", title, draw(rows(answers)), _CAPTION)
 
 
-def rows(answers: list[exam.Answer]) -> Rows:
+def rows(answers: list[Answer]) -> Rows:
     """Return predicted, gained, kind and the name of what is far off, by right answer.
 
     A bound is left out: the diagnosis predicts no gain for it.

@@ -1,0 +1,137 @@
+"""The findings that the diagnosis knows, by family.
+
+To add one, write ``<family>/<id with _ for ->.py`` with ``KIND``, a
+:class:`~harness.analysis.diagnose.finding.Kind`, and ``found(view)``, a pure function that yields
+``KIND.finding(…)`` for each place where the view bears the cause out; then add the file to the
+family's ``findings`` below. A finding reads its family's view and nothing else.
+"""
+
+from harness.analysis.diagnose import kernel_view, memory_view, timeline_view
+from harness.analysis.diagnose.families import Family
+from harness.analysis.diagnose.finding import Kind
+from harness.analysis.diagnose.kernel import abstain as kernel_abstain
+from harness.analysis.diagnose.kernel import (
+    atomics_contention,
+    bank_conflicts,
+    barrier_imbalance,
+    cache_thrash,
+    dram_bound,
+    fp32_bound,
+    fp64_bound,
+    integer_bound,
+    inter_sm_traffic,
+    issue_bound,
+    latency_bound,
+    low_occupancy_registers,
+    low_occupancy_shared,
+    register_spills,
+    shared_memory_bound,
+    special_function_bound,
+    tail_effect,
+    tensor_bound,
+    tensor_cores_unused,
+    tile_quantisation,
+    too_few_blocks,
+    uncoalesced,
+    warp_divergence,
+)
+from harness.analysis.diagnose.kernel import healthy as kernel_healthy
+from harness.analysis.diagnose.kernel_view import KernelView
+from harness.analysis.diagnose.memory import abstain as memory_abstain
+from harness.analysis.diagnose.memory import (
+    dead_pool,
+    fragmentation,
+    leak,
+    transient_spike,
+)
+from harness.analysis.diagnose.memory import healthy as memory_healthy
+from harness.analysis.diagnose.memory_view import MemoryView
+from harness.analysis.diagnose.timeline import abstain as timeline_abstain
+from harness.analysis.diagnose.timeline import (
+    allocator_churn,
+    compile_in_loop,
+    data_starved,
+    exposed_communication,
+    graph_opaque,
+    host_bound,
+    host_sync,
+    launch_bound,
+    pageable_copy,
+    serialised_copy,
+    straggler,
+    stream_serialised,
+)
+from harness.analysis.diagnose.timeline import healthy as timeline_healthy
+from harness.analysis.diagnose.timeline_view import TimelineView
+
+TIMELINE = Family[TimelineView](
+    name="timeline",
+    table="gpu_ops",
+    views=timeline_view.views,
+    findings=(
+        exposed_communication,
+        straggler,
+        data_starved,
+        host_bound,
+        launch_bound,
+        host_sync,
+        pageable_copy,
+        serialised_copy,
+        allocator_churn,
+        compile_in_loop,
+        stream_serialised,
+        graph_opaque,
+    ),
+    healthy=timeline_healthy,
+    abstain=timeline_abstain,
+)
+KERNEL = Family[KernelView](
+    name="kernel",
+    table="counters",
+    views=kernel_view.views,
+    findings=(
+        uncoalesced,
+        cache_thrash,
+        bank_conflicts,
+        warp_divergence,
+        register_spills,
+        atomics_contention,
+        too_few_blocks,
+        tail_effect,
+        tile_quantisation,
+        low_occupancy_registers,
+        low_occupancy_shared,
+        latency_bound,
+        barrier_imbalance,
+        issue_bound,
+        integer_bound,
+        special_function_bound,
+        fp64_bound,
+        fp32_bound,
+        shared_memory_bound,
+        tensor_cores_unused,
+        inter_sm_traffic,
+        tensor_bound,
+        dram_bound,
+    ),
+    healthy=kernel_healthy,
+    abstain=kernel_abstain,
+)
+MEMORY = Family[MemoryView](
+    name="memory",
+    table="memory_pools",
+    views=memory_view.views,
+    findings=(
+        fragmentation,
+        dead_pool,
+        transient_spike,
+        leak,
+    ),
+    healthy=memory_healthy,
+    abstain=memory_abstain,
+)
+
+
+def kinds() -> dict[str, Kind]:
+    """Return what every finding of every family is, by id, in the order of the families."""
+    return TIMELINE.kinds() | KERNEL.kinds() | MEMORY.kinds()
