@@ -248,7 +248,7 @@ OUTPUTS: dict[str, Any] = {
     "matrix": list[dict[str, str]],
     "join": Joined,
     "extract": Extracted,
-    "check": list[Judged] | Compared | FilesChecked,
+    "check": list[Judged] | dict[str, list[Judged]] | Compared | FilesChecked,
     "explain-claim": Explained,
     "report": Rendered,
     "inspect": Inspected | InspectedFolder | list[Inspected | Unread],
