@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from harness.evidence.capture_list import KeptCapture
+    from harness.evidence.capture_list import StoredFile
     from harness.store.capture_store import Transfer
 
 app = typer.Typer(
@@ -31,19 +31,22 @@ def push(
     from harness.report import index
     from harness.store import capture_store
 
-    captures = _listed(index.reports(checkout.reports()))
+    captures = [*_listed(index.reports(checkout.reports())), *_of_studies()]
     _show(capture_store.push(captures, checkout.captures(), destination), json=json)
 
 
 @app.command()
 def fetch(
-    source: Annotated[str, typer.Argument(metavar="SRC", help="What DEST was to `push`.")],
+    source: Annotated[
+        str | None,
+        typer.Argument(metavar="[SRC]", help="What DEST was to `push`; git's history if absent."),
+    ] = None,
     report: Annotated[
         Path | None, typer.Option("--report", help="A report's folder; every report if absent.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Copy reports' captures from SRC.
+    """Copy reports' captures from SRC, or out of the history of this repository.
 
     They go to .captures/; size and sha256 are checked on arrival.
     """
@@ -52,22 +55,35 @@ def fetch(
     from harness.store import capture_store
 
     folders = index.reports(checkout.reports()) if report is None else [report]
-    captures = _listed(folders)
-    _show(capture_store.fetch(captures, source, checkout.captures()), json=json)
+    captures = [*_listed(folders), *(_of_studies() if report is None else ())]
+    store = checkout.captures()
+    transfer = (
+        capture_store.fetch_from_history(captures, checkout.CHECKOUT, store)
+        if source is None
+        else capture_store.fetch(captures, source, store)
+    )
+    _show(transfer, json=json)
 
 
-def _listed(reports: list[Path]) -> list["KeptCapture"]:
+def _listed(reports: list[Path]) -> list["StoredFile"]:
     """Return the captures outside git that reports list; older reports list none."""
     from harness.evidence import capture_list
     from harness.ground.errors import UsageError
 
-    captures = []
+    captures: list[StoredFile] = []
     for report in reports:
         if not (report / "evidence").is_dir():
             raise UsageError("not a report: it has no evidence folder", where=report)
         listed = capture_list.read(report / "evidence")
         captures += [capture for capture in listed.captures if not capture.in_git] if listed else []
     return captures
+
+
+def _of_studies() -> "tuple[StoredFile, ...]":
+    from harness.evidence import capture_list
+    from harness.ground import checkout
+
+    return capture_list.stored(checkout.problems())
 
 
 def _show(transfer: "Transfer", *, json: bool) -> None:
@@ -94,5 +110,5 @@ def _show(transfer: "Transfer", *, json: bool) -> None:
     raise typer.Exit(1 if transfer.missing else 0)
 
 
-def _row(capture: "KeptCapture") -> dict[str, str | int]:
+def _row(capture: "StoredFile") -> dict[str, str | int]:
     return {"name": capture.name, "sha256": capture.sha256, "bytes": capture.bytes}

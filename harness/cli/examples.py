@@ -73,7 +73,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "harness schema --all",
     ),
     "captures push": ("harness captures push /mnt/shared/captures",),
-    "captures fetch": ("harness captures fetch /mnt/shared/captures",),
+    "captures fetch": ("harness captures fetch", "harness captures fetch /mnt/shared/captures"),
 }
 """Lines to type by command; after several spaces a line says what it is for."""
 
