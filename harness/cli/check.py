@@ -1,7 +1,7 @@
 """``harness check``: judge claims, say what got worse, or hold files to their hashes."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from harness.evidence.subject import Folder
     from harness.problem.model import Problem
     from harness.report.check_results import Result
+    from harness.store.run_folder import Run
 
 _WORSE, _DIFFERS, _NOT_WHOLE = 1, 1, 3
 
@@ -109,14 +110,14 @@ def check(
 ) -> None:
     """Judge a problem's claims.
 
-    Judges the run given, the report given, the newest run, or else the published report. Exit code
+    Judges the run given, the report given, the newest run, or else each published report. Exit code
     0 if no claim is refuted, 1 if one is, 3 if none was measured or cells lack. With --against: 1
     if a metric is worse or a claim is newly refuted, 3 if nothing can be compared or cells lack.
     With --deep: 1 if a file differs from its recorded hash, is missing, or is listed nowhere. With
     --claim: the metrics that decide it, and of each the cells, samples, captures and sha256; exit
     code 0 whatever its verdict.
     """
-    from harness.cli.resolve import run_or_report
+    from harness.cli.resolve import run_or_report, run_or_reports
     from harness.extract import door
     from harness.store.run_folder import Run
 
@@ -127,26 +128,63 @@ def check(
         raise UsageError("--deep judges no claims", remedy="leave out --claim")
     if deep:
         raise typer.Exit(_deep(problem, run, report, json=json))
-    study, source = run_or_report(problem, run, report)
-    evidence = door.whole(source.folder if isinstance(source, Run) else source)
     if claim is not None:
         from harness.cli import explained
 
+        study, source = run_or_report(problem, run, report)
+        evidence = door.whole(source.folder if isinstance(source, Run) else source)
         explained.show(study, evidence, source, claim, json=json)
         return
-    compared = _compared(study, evidence, against, json=json) if against else None
-    results, code = compared or _judged(study, evidence, source, strict=strict, json=json)
+    if against:
+        study, source = run_or_report(problem, run, report)
+        outcomes = [_outcome(study, source, against, strict=strict, json=json)]
+    else:
+        study, sources = run_or_reports(problem, run, report)
+        outcomes = [_outcome(study, each, None, strict=strict, json=json) for each in sources]
+    if json:
+        documents = {outcome.target: outcome.document for outcome in outcomes}
+        output.as_json(documents if len(outcomes) > 1 else outcomes[0].document)
+    results = [result for outcome in outcomes for result in outcome.named(len(outcomes) > 1)]
     _pass_on(results, study.folder.name, junit, github=github)
+    codes = {outcome.code for outcome in outcomes}
+    raise typer.Exit(_WORSE if _WORSE in codes else max(codes))
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What one run or report came to: its results, the exit code that it asks for, its JSON."""
+
+    target: str
+    results: list["Result"]
+    code: int
+    document: object
+
+    def named(self, among_others: bool) -> list["Result"]:
+        """Return the results, ``among_others`` with the target in the names of their suites."""
+        if not among_others:
+            return self.results
+        return [replace(each, suite=f"{each.suite} on {self.target}") for each in self.results]
+
+
+def _outcome(
+    study: "Problem", source: "Run | Path", against: Path | None, *, strict: bool, json: bool
+) -> _Outcome:
+    """Judge the claims by a run or report, or compare it ``against`` another; print as text."""
+    from harness.extract import door
+
+    folder = source if isinstance(source, Path) else source.folder
+    evidence = door.whole(folder)
+    results, code, document = (
+        _compared(study, evidence, against, json=json)
+        if against
+        else _judged(study, evidence, source, strict=strict, json=json)
+    )
     if evidence.origin.unfinished:
         ran, planned = evidence.origin.unfinished
-        further = (
-            f" (harness run {study.number} --resume {source.folder})"
-            if isinstance(source, Run)
-            else ""
-        )
-        output.say(f"unfinished: {ran} of {planned} cells were run{further}", to_stderr=True)
+        more = f" (harness run {study.number} --resume {folder})" if folder is not source else ""
+        output.say(f"unfinished: {ran} of {planned} cells were run{more}", to_stderr=True)
         code = code or _NOT_WHOLE
-    raise typer.Exit(code)
+    return _Outcome(evidence.origin.run.target.slug, results, code, document)
 
 
 def _pass_on(results: list["Result"], study: str, junit: Path | None, *, github: bool) -> None:
@@ -190,27 +228,26 @@ def _deep(problem: str | None, run: Path | None, report: Path | None, *, json: b
 
 def _judged(
     study: "Problem", evidence: "Folder", source: object, *, strict: bool, json: bool
-) -> tuple[list["Result"], int]:
-    """Judge the claims and print the verdicts; return them as results, and the exit code."""
+) -> tuple[list["Result"], int, object]:
+    """Judge the claims and print the verdicts; return results, exit code and JSON."""
     from harness.analysis import claims
     from harness.cli import judgement
     from harness.report import check_results
 
     results, scope = judgement.judge(study, evidence)
-    if json:
-        output.as_json([judgement.judged(study, result, scope) for result in results])
-    else:
+    if not json:
         kind = "report" if isinstance(source, Path) else "run"
         output.say(f"judged: {kind} {evidence.label}")
         judgement.show(study, scope, evidence)
     found = check_results.of_claims(study, scope.judged, strict=strict)
-    return found, claims.exit_code(list(scope.judged), strict=strict)
+    code = claims.exit_code(list(scope.judged), strict=strict)
+    return found, code, [judgement.judged(study, result, scope) for result in results]
 
 
 def _compared(
     study: "Problem", evidence: "Folder", against: Path, *, json: bool
-) -> tuple[list["Result"], int]:
-    """Print what changed since ``against``; return that as results, and the exit code."""
+) -> tuple[list["Result"], int, object]:
+    """Print what changed since ``against``; return results, exit code and JSON."""
     from harness.analysis import regression
     from harness.analysis.metrics import Metrics
     from harness.cli import judgement
@@ -235,15 +272,14 @@ def _compared(
     found = regression.changes(study, *sides)
     judged = [judgement.judge(study, side)[0] for side in (evidence, earlier)]
     refuted = regression.newly_refuted(*judged)
-    if json:
-        changes = [_changed(change) for change in found]
-        output.as_json(Compared(changes, [result.claim.id for result in refuted]))
-    else:
+    if not json:
         output.say(f"{evidence.label} against {earlier.label}")
         _show(found, refuted)
     results = check_results.of_changes(found) + check_results.of_claims(study, refuted)
     worse = bool(refuted) or any(change.outcome == "worse" for change in found)
-    return results, _WORSE if worse else 0 if found else _NOT_WHOLE
+    code = _WORSE if worse else 0 if found else _NOT_WHOLE
+    changes = [_changed(change) for change in found]
+    return results, code, Compared(changes, [result.claim.id for result in refuted])
 
 
 def _named(side: "Folder", what: str) -> str:

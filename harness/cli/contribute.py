@@ -11,10 +11,12 @@ from harness.cli import completion, output
 from harness.ground.errors import UsageError
 
 if TYPE_CHECKING:
-    from harness.evidence.capture_list import KeptCapture
+    from harness.evidence.capture_list import StoredFile
     from harness.store.capture_store import Transfer
 
 _FAULTS, _MISSING = 1, 1
+_HISTORY = "git"
+"""What ``--fetch`` calls the history of this repository."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Imported:
 
 
 @dataclass(frozen=True)
-class Capture:
+class Copied:
     """A capture that a report keeps."""
 
     name: str
@@ -53,7 +55,7 @@ class Capture:
 
 
 @dataclass(frozen=True)
-class Missing(Capture):
+class Missing(Copied):
     """A capture that was not copied, and why."""
 
     reason: str
@@ -63,8 +65,8 @@ class Missing(Capture):
 class Transferred:
     """With ``--push`` or ``--fetch``: what became of each capture."""
 
-    copied: list[Capture]
-    already_there: list[Capture]
+    copied: list[Copied]
+    already_there: list[Copied]
     missing: list[Missing]
 
 
@@ -127,7 +129,11 @@ def contribute(
         ),
     ] = None,
     fetch: Annotated[
-        str | None, typer.Option(metavar="SRC", help="Copy them back; what DEST was to --push.")
+        str | None,
+        typer.Option(
+            metavar="SRC",
+            help="Copy them back; what DEST was to --push, or git: from its history.",
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
@@ -254,15 +260,22 @@ def _import(
 
 def _transfer(report: Path | None, push: str | None, fetch: str | None, *, json: bool) -> None:
     """Copy captures that git has no room for; exit code 1 if some are missing."""
+    from harness.evidence import capture_list
     from harness.ground import checkout
     from harness.report import index
     from harness.store import capture_store
 
-    captures = _outside_git([report] if report else index.reports(checkout.reports()))
+    captures: list[StoredFile] = [
+        *_outside_git([report] if report else index.reports(checkout.reports())),
+        *(() if report else capture_list.stored(checkout.problems())),
+    ]
+    store = checkout.captures()
     if push is not None:
-        done = capture_store.push(captures, checkout.captures(), push)
+        done = capture_store.push(captures, store, push)
+    elif fetch == _HISTORY:
+        done = capture_store.fetch_from_history(captures, checkout.CHECKOUT, store)
     else:
-        done = capture_store.fetch(captures, str(fetch), checkout.captures())
+        done = capture_store.fetch(captures, str(fetch), store)
     if json:
         output.as_json(_transferred(done))
     else:
@@ -275,11 +288,11 @@ def _transfer(report: Path | None, push: str | None, fetch: str | None, *, json:
     raise typer.Exit(_MISSING if done.missing else 0)
 
 
-def _outside_git(reports: list[Path]) -> list["KeptCapture"]:
+def _outside_git(reports: list[Path]) -> list["StoredFile"]:
     """Return the captures outside git that reports list; older reports list none."""
     from harness.evidence import capture_list
 
-    captures = []
+    captures: list[StoredFile] = []
     for report in reports:
         if not (report / "evidence").is_dir():
             raise UsageError("not a report: it has no evidence folder", where=report)
@@ -289,11 +302,11 @@ def _outside_git(reports: list[Path]) -> list["KeptCapture"]:
 
 
 def _transferred(done: "Transfer") -> Transferred:
-    def row(capture: "KeptCapture") -> tuple[str, str, int]:
+    def row(capture: "StoredFile") -> tuple[str, str, int]:
         return capture.name, capture.sha256, capture.bytes
 
     return Transferred(
-        [Capture(*row(capture)) for capture in done.copied],
-        [Capture(*row(capture)) for capture in done.already_there],
+        [Copied(*row(capture)) for capture in done.copied],
+        [Copied(*row(capture)) for capture in done.already_there],
         [Missing(*row(capture), reason) for capture, reason in done.missing],
     )

@@ -79,7 +79,7 @@ def _check() -> Any:
     from harness.cli.explained import Explained
     from harness.cli.judgement import Judged
 
-    return list[Judged] | Compared | FilesChecked | Explained
+    return list[Judged] | dict[str, list[Judged]] | Compared | FilesChecked | Explained
 
 
 def _audit() -> Any:

@@ -46,22 +46,33 @@ def note_unsealed(run: Run) -> None:
 def run_or_report(
     wanted: str | None, run: Path | None, report: Path | None
 ) -> tuple[Problem, Run | Path]:
-    """Return the problem with its run, or with the folder of its report.
+    """Return what :func:`run_or_reports` does, of several reports that of this machine's target."""
+    problem, found = run_or_reports(wanted, run, report)
+    if isinstance(found[0], Run):
+        return problem, found[0]
+    return problem, _of_this_machine([each for each in found if isinstance(each, Path)])
+
+
+def run_or_reports(
+    wanted: str | None, run: Path | None, report: Path | None
+) -> tuple[Problem, list[Run | Path]]:
+    """Return the problem with its run, or with the folders of its reports.
 
     That is ``run`` or ``report`` if given, else the problem's newest run, else its published
-    report. Without ``wanted``, ``run`` or ``report`` names the problem. Raises UsageError if the
+    reports. Without ``wanted``, ``run`` or ``report`` names the problem. Raises UsageError if the
     arguments contradict each other, StoreError if the problem has neither a run nor a report.
     """
     if run and report:
         raise UsageError("--run and --report exclude each other")
     if report:
-        return problem_of_report(wanted, report), report
+        return problem_of_report(wanted, report), [report]
     if run or wanted is None:
-        return chosen_run(wanted, run)
+        problem, newest = chosen_run(wanted, run)
+        return problem, [newest]
     problem = problem_of(wanted)
     name = problem.folder.name
     published = [] if Run.folders(checkout.runs(), name) else _published(name)
-    return (problem, _of_this_machine(published)) if published else chosen_run(wanted, run)
+    return problem, [*published] or [chosen_run(wanted, run)[1]]
 
 
 def recorded_folder(wanted: str | None, run: Path | None, report: Path | None) -> Path:

@@ -1,4 +1,7 @@
-"""captures.json: the captures that a report keeps, in git or in the content-addressed store."""
+"""captures.json: the captures that a report keeps, in git or in the content-addressed store.
+
+Files of studies that stand in the store are listed in problems/stored.json, which is kept by hand.
+"""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,18 +14,27 @@ from harness.ground import files
 from harness.ground.errors import CaptureError
 
 NAME = "captures.json"
+STORED = "stored.json"
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Bytes = Annotated[int, Field(ge=0)]
 
 
-class KeptCapture(Record, extra="forbid"):
-    """One file that a report keeps, and the artifact of a cell that it was made from."""
+class StoredFile(Record, extra="forbid"):
+    """One file by its content, size in bytes.
+
+    ``git_blob``: git's id of the content, if a commit of this repository once held it.
+    """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,149}$")]
     sha256: Sha256
     bytes: Bytes
-    """Size and hash of the kept file: redacted and compressed."""
+    git_blob: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
+
+
+class KeptCapture(StoredFile):
+    """One file that a report keeps, redacted and compressed, and the artifact it was made from."""
+
     in_git: bool
     cell: str
     artifact: str
@@ -38,6 +50,13 @@ class CaptureList(Record, extra="forbid"):
     captures: Many[KeptCapture]
 
 
+class StoredList(Record):
+    """The files of studies that the store holds."""
+
+    version: Literal[1] = 1
+    files: Many[StoredFile]
+
+
 def write(evidence: Path, captures: CaptureList) -> None:
     """Write the list into an evidence folder."""
     files.write_json(evidence / NAME, captures.as_json())
@@ -50,6 +69,12 @@ def read(evidence: Path) -> CaptureList | None:
     """
     path = evidence / NAME
     return record.read(CaptureList, path) if path.exists() else None
+
+
+def stored(problems: Path) -> tuple[StoredFile, ...]:
+    """Return the files of studies that the store holds; StoreError or EvidenceError as `read`."""
+    path = problems / STORED
+    return record.read(StoredList, path, unsealed=True).files if path.exists() else ()
 
 
 def check(capture: Path) -> None:

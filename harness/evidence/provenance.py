@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from harness.evidence import shared
 from harness.evidence.cell_record import Artifact, CellRecord, GpuSummary
 from harness.evidence.kinds import tools
 from harness.evidence.record import Many, Record, parsed
@@ -18,6 +19,9 @@ from harness.ground.errors import CaptureError, EvidenceError
 
 VERSION = 1
 """Raised with every change that makes older records unreadable."""
+
+EVIDENCE_VERSION = 2
+"""Raised as ``VERSION`` is; in evidence of version 1, which is read as well, nothing is shared."""
 
 FILE = "provenance.json"
 """The record's name in an evidence folder."""
@@ -243,13 +247,26 @@ class CellProvenance(Record):
 class EvidenceProvenance(Record):
     """Where an evidence folder comes from (``provenance.json``): the run and each of its cells.
 
-    ``tables`` are size and sha256 of each file of tables, by the table's name.
+    ``tables`` are size and sha256 of each file of tables, by the table's name. The file has what
+    cells share but once: see :mod:`harness.evidence.shared`.
     """
 
     run: Provenance
     cells: Many[CellProvenance]
-    version: int = VERSION
+    version: int = EVIDENCE_VERSION
     tables: dict[str, Artifact] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _restored(cls, value: Any) -> Any:
+        """Give each cell its values again; evidence of version 1 has them there."""
+        if not isinstance(value, Mapping):
+            return value
+        cells, values = value.get("cells"), value.get("shared")
+        if not (isinstance(cells, list) and isinstance(values, list)):
+            return value
+        rest = {key: item for key, item in value.items() if key != "shared"}
+        return rest | {"version": EVIDENCE_VERSION, "cells": shared.restored(cells, values)}
 
     @property
     def gpus(self) -> dict[str, str | None]:
@@ -275,9 +292,9 @@ def load(folder: Path) -> EvidenceProvenance:
         raise CaptureError("no evidence here", where=folder, remedy="harness report --tables-only")
     known = files.read_json(path)
     version = known.get("version", VERSION)
-    if version != VERSION:
+    if version not in (VERSION, EVIDENCE_VERSION):
         raise EvidenceError(
-            f"provenance of version {version!r:.20}, this harness reads {VERSION}",
+            f"provenance of version {version!r:.20}, this harness reads {EVIDENCE_VERSION}",
             where=path,
             remedy="use the harness that made it",
         )
@@ -288,5 +305,6 @@ def save(
     folder: Path, run: Provenance, cells: list[CellProvenance], tables: Mapping[str, Artifact]
 ) -> None:
     """Write the provenance of an evidence folder, which vouches for its ``tables``."""
-    record = EvidenceProvenance(run=run, cells=tuple(cells), tables=dict(tables))
-    files.write_json(folder / FILE, record.as_json())
+    record = EvidenceProvenance(run=run, cells=tuple(cells), tables=dict(tables)).as_json()
+    record["cells"], record["shared"] = shared.share(record["cells"])
+    files.write_json(folder / FILE, record, dense=True)

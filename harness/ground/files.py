@@ -159,14 +159,14 @@ def append_line(target: Path, line: str) -> None:
         file.write(f"{line}\n")
 
 
-def write_json(target: Path, value: Mapping[str, object]) -> None:
-    """Write ``value`` as indented, sealed JSON, atomically.
+def write_json(target: Path, value: Mapping[str, object], *, dense: bool = False) -> None:
+    """Write ``value`` as sealed JSON, indented or ``dense``, atomically.
 
     Raises StoreError for a value that would not be read again, such as NaN.
     """
     for mistake in json_text.mistakes(value):
         raise StoreError(f"not written: {mistake}", where=target)
-    write_text(target, json_text.sealed(value))
+    write_text(target, json_text.sealed(value, dense=dense))
 
 
 def read_json(path: Path, *, unsealed: bool = False) -> dict[str, Any]:

@@ -19,6 +19,8 @@ _SEAL = re.compile(rb',\n  "(.{6})": "(.{64})"\n\}\n\Z', re.DOTALL)
 """A seal, also where a letter of its key or of its hash has changed."""
 _SEAL_BYTES = 83
 
+_STRICT: dict[str, Any] = {"ensure_ascii": False, "allow_nan": False}
+
 _MOST_LEVELS = 64
 _MOST_LETTERS = 60
 LEAST, MOST = 1e-60, 1e60
@@ -27,15 +29,26 @@ _INTEGERS = range(-(1 << 63), 1 << 63)
 """The whole numbers that a table's column can hold."""
 
 
-def sealed(value: Mapping[str, object]) -> str:
-    """Return ``value``, of at least one key, as indented JSON with a seal.
+def sealed(value: Mapping[str, object], *, dense: bool = False) -> str:
+    """Return ``value``, of at least one key, as JSON with a seal: indented, or ``dense``.
 
     Raises ValueError for a NaN or an infinity.
     """
-    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    text = _dense(value) if dense else json.dumps(value, indent=2, **_STRICT)
     content = text.removesuffix("\n}")
     digest = hashlib.sha256(content.encode()).hexdigest()
     return f'{content},\n  "{_KEY}": "{digest}"\n}}\n'
+
+
+def _dense(value: Mapping[str, object]) -> str:
+    """Return ``value`` with a line for each key, and for each item of a list below it."""
+    lines = []
+    for key, item in value.items():
+        items = item if item and isinstance(item, list | tuple) else ()
+        texts = [json.dumps(each, separators=(",", ":"), **_STRICT) for each in items or (item,)]
+        whole = ",\n".join(texts)
+        lines.append(f"{json.dumps(key)}: " + (f"[\n{whole}\n]" if items else whole))
+    return "{\n" + ",\n".join(lines) + "\n}"
 
 
 def has_seal(data: bytes) -> bool:

@@ -22,7 +22,7 @@ from harness.ground.errors import CaptureError
 from harness.problem.model import Problem
 from harness.store import capture_store, run_folder
 
-GIT_BYTES = 4_000_000
+GIT_BYTES = 450_000
 """The most bytes that the captures of one report may take in git."""
 
 _OF_PROBLEM_RANK = 2

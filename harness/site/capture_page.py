@@ -115,24 +115,28 @@ def _captures(captures: tuple[KeptCapture, ...], folder: str) -> str:
             size=size(each.bytes),
             sha256=each.sha256,
             in_git=each.in_git,
-            opens=tuple(_opens(each, f"{folder}/captures/{each.name}")),
+            opens=tuple(_opens(each, folder)),
         )
         for each in captures
     ]
     return rendered("captures.html.j2", captures=rows, folder=folder)
 
 
-def _opens(capture: KeptCapture, file: str) -> Iterator[tuple[str, str]]:
-    """Yield each program that reads a capture, with the command that opens it there.
+def _opens(capture: KeptCapture, folder: str) -> Iterator[tuple[str, str]]:
+    """Yield each program that reads a capture, with the commands that open it there.
 
     A file that a problem asked to keep, and that no kind of capture knows, is unpacked.
     """
+    file, first = f"{folder}/captures/{capture.name}", ""
+    if not capture.in_git:
+        file = capture.name
+        first = f"cp .captures/*/{capture.sha256} {file}\n"
     known = [(kind, kept) for kind in KINDS.values() for kept in kind.kept]
     known = [(kind, kept) for kind, kept in known if kept.name == capture.artifact]
     for kind, kept in known:
         for program, command in kept.opens:
-            yield program, command.format(file=file, plain=file.removesuffix(".zst"))
+            yield program, first + command.format(file=file, plain=file.removesuffix(".zst"))
         if kind.artifact:
-            yield "harness view", f"harness view {file}"
+            yield "harness view", f"{first}harness view {file}"
     if not known and file.endswith(".zst"):
-        yield "zstd", f"zstd -dc {file}"
+        yield "zstd", f"{first}zstd -dc {file}"

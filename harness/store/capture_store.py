@@ -2,7 +2,8 @@
 
 The local store (``.captures/`` in the checkout) is filled by publishing. A remote is a folder or
 any URL that fsspec opens, with the same layout. Files never change under their name, so a file that
-stands with the recorded size is not copied again.
+stands with the recorded size is not copied again. What a commit of this repository once held comes
+out of its history as well.
 """
 
 import contextlib
@@ -16,24 +17,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from harness.ground import files
+from harness.ground import files, process
 from harness.ground.errors import HarnessError, ToolError, UsageError
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
-    from harness.evidence.capture_list import KeptCapture
+    from harness.evidence.capture_list import StoredFile
 
 _BLOCK_BYTES = 1 << 20
+_MOST_GIT_S = 300
 
 
 @dataclass
 class Transfer:
     """What became of each capture; with each missing capture stands the reason."""
 
-    copied: list["KeptCapture"] = field(default_factory=list)
-    already_there: list["KeptCapture"] = field(default_factory=list)
-    missing: list[tuple["KeptCapture", str]] = field(default_factory=list)
+    copied: list["StoredFile"] = field(default_factory=list)
+    already_there: list["StoredFile"] = field(default_factory=list)
+    missing: list[tuple["StoredFile", str]] = field(default_factory=list)
 
 
 def relative(sha256: str) -> str:
@@ -48,7 +50,7 @@ def add(store: Path, source: Path, sha256: str) -> None:
         shutil.copyfile(source, temporary)
 
 
-def push(captures: Iterable["KeptCapture"], store: Path, destination: str) -> Transfer:
+def push(captures: Iterable["StoredFile"], store: Path, destination: str) -> Transfer:
     """Copy captures from the local store to ``destination``; each is read back and checked.
 
     Raises UsageError if fsspec cannot open ``destination``, ToolError if writing to it fails.
@@ -70,7 +72,7 @@ def push(captures: Iterable["KeptCapture"], store: Path, destination: str) -> Tr
     return transfer
 
 
-def fetch(captures: Iterable["KeptCapture"], source: str, store: Path) -> Transfer:
+def fetch(captures: Iterable["StoredFile"], source: str, store: Path) -> Transfer:
     """Copy captures from ``source`` into the local store; size and sha256 are checked on arrival.
 
     Raises UsageError if fsspec cannot open ``source``, ToolError if reading from it fails.
@@ -90,6 +92,40 @@ def fetch(captures: Iterable["KeptCapture"], source: str, store: Path) -> Transf
         else:
             transfer.copied.append(capture)
     return transfer
+
+
+def fetch_from_history(captures: Iterable["StoredFile"], checkout: Path, store: Path) -> Transfer:
+    """Copy captures that a commit once held from git's history into the local store, checked.
+
+    Raises ToolError if git cannot start.
+    """
+    transfer = Transfer()
+    for capture in captures:
+        if not _differs(store / relative(capture.sha256), capture):
+            transfer.already_there.append(capture)
+        elif reason := _out_of_history(capture, checkout, store):
+            transfer.missing.append((capture, reason))
+        else:
+            transfer.copied.append(capture)
+    return transfer
+
+
+def _out_of_history(capture: "StoredFile", checkout: Path, store: Path) -> str:
+    """Take one file out of git's history; return why it could not be taken, empty if it was."""
+    if capture.git_blob is None:
+        return "git never held it: name a store that does"
+    with tempfile.TemporaryDirectory(prefix="capture-") as scratch:
+        arrived = Path(scratch) / "arrived"
+        # A partial clone fetches the content now; any owner's clone is read.
+        argv = ["git", "-c", "safe.directory=*", "cat-file", "blob", capture.git_blob]
+        env = process.environment({})
+        done = process.run(argv, cwd=checkout, env=env, log=arrived, deadline_s=_MOST_GIT_S)
+        if done.status != "ok":
+            return f"not in this clone's history (git fetch --unshallow): {done.detail}"
+        if reason := _differs(arrived, capture):
+            return reason
+        add(store, arrived, capture.sha256)
+    return ""
 
 
 def _opened(url: str) -> "tuple[AbstractFileSystem, str]":
@@ -148,9 +184,7 @@ def _upload(system: "AbstractFileSystem", local: Path, remote: str, sha256: str)
         raise
 
 
-def _download(
-    system: "AbstractFileSystem", remote: str, store: Path, capture: "KeptCapture"
-) -> str:
+def _download(system: "AbstractFileSystem", remote: str, store: Path, capture: "StoredFile") -> str:
     """Fetch one file into the store; return why it could not be taken, empty if it was."""
     if reason := _unfetchable(system, remote, store, capture.bytes):
         return reason
@@ -194,7 +228,7 @@ def _copy_at_most(source: IO[bytes], target: Path, limit: int) -> None:
             limit -= len(block)
 
 
-def _differs(path: Path, capture: "KeptCapture") -> str:
+def _differs(path: Path, capture: "StoredFile") -> str:
     """Return the difference of a local file from its record, "" if there is none."""
     if not path.is_file():
         return "missing"

@@ -1,6 +1,7 @@
 """The first counters of a launch, from tables made by hand and from ncu's own CSV."""
 
 import csv
+import gzip
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ def counters(*rows: Any) -> Any:
 
 def real_counters() -> Any:
     """Read ncu's own raw page: a row of names, a row of units, a row a launch."""
-    with (NCU / "small.csv").open(newline="") as file:
+    with gzip.open(NCU / "small.csv.gz", "rt", newline="") as file:
         head, units, *launches = csv.reader(file)
     rows = []
     for launch, values in enumerate(launches):
@@ -120,7 +121,7 @@ def test_a_kernel_without_times_has_no_total() -> None:
 
 
 def test_threads_execute_what_ncu_counts_in_the_longest_kernel() -> None:
-    with (NCU / "small.csv").open(newline="") as file:
+    with gzip.open(NCU / "small.csv.gz", "rt", newline="") as file:
         head, _, *launches = csv.reader(file)
     softmax = launches[3][head.index("thread_inst_executed")]  # 41 µs, the longest of four
     found = thread_instructions({"counters": real_counters()})

@@ -1,7 +1,9 @@
 """``harness contribute --push`` and ``--fetch`` as a user meets them."""
 
+import hashlib
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from harness.evidence.capture_list import CaptureList, KeptCapture
 from harness.ground import checkout, files
 from harness.ground.errors import EvidenceError, UsageError
 from harness.store import capture_store
+from tests.support.paths import ROOT
 
 OUTSIDE = {"a.trace.sqlite.zst": b"first", "b.trace.sqlite.zst": b"second"}
 
@@ -123,3 +126,28 @@ def test_bad_input_is_exit_2(arguments: tuple[str, ...]) -> None:
     error = harness(*arguments).exception
     assert isinstance(error, UsageError)
     assert error.exit_code == 2
+
+
+def test_without_a_place_what_history_holds_is_fetched_and_studies_files_too(
+    report: Path, tmp_path: Path
+) -> None:
+    content = b"times"
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    hashed = ["git", "hash-object", "-w", "--stdin"]
+    blob = subprocess.run(hashed, cwd=tmp_path, input=content, check=True, capture_output=True)
+    sha256 = hashlib.sha256(content).hexdigest()
+    file = {"name": "t.xz", "sha256": sha256, "bytes": 5, "git_blob": blob.stdout.decode().strip()}
+    listed = json.dumps({"version": 1, "files": [file]})  # written by hand: it has no seal
+    (tmp_path / "problems" / capture_list.STORED).write_text(listed)
+    shutil.rmtree(checkout.captures())
+    fetched = harness("fetch")
+    assert fetched.exit_code == 1  # no commit held the report's two
+    assert fetched.stdout.splitlines()[-1] == "1 copied, 0 already there, 2 missing"
+    assert (checkout.captures() / capture_store.relative(sha256)).read_bytes() == content
+    assert "t.xz" not in harness("fetch", "--report", str(report)).stdout
+
+
+def test_this_repository_s_lists_are_read() -> None:
+    files_of_studies = capture_list.stored(ROOT / "problems")
+    assert [each.name for each in files_of_studies] == ["tuning.jsonl.xz"]
+    assert all(each.git_blob for each in files_of_studies)

@@ -36,7 +36,8 @@ def run(*arguments: object, **environment: Any) -> Any:
 
 
 def rows(name: str) -> Any:
-    with (DATA / name).open(newline="") as file:
+    opened = gzip.open if name.endswith(".gz") else open
+    with opened(DATA / name, "rt", newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -105,7 +106,7 @@ def test_torch_and_nsys_see_the_same_launches() -> None:
 def test_ncu_counters_are_those_of_its_own_page() -> None:
     found = json.loads(run(DATA / "ncu/small.ncu-rep.zst", "--json"))
     assert found["kind"] == "ncu"
-    truth = rows("ncu/small.csv")[1:]
+    truth = rows("ncu/small.csv.gz")[1:]
     duration = [float(row["gpu__time_duration.sum"].replace(",", "")) for row in truth]
     assert [row["duration_ns"] for row in found["kernels"]] == duration
     for row, expected in zip(found["kernels"], truth, strict=True):

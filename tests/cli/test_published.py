@@ -105,14 +105,31 @@ def test_a_report_of_published_evidence_is_rendered_in_place(checkout: Path) -> 
     assert (moved / "README.md").read_bytes() == (report / "README.md").read_bytes(), done.stderr
 
 
-def test_of_several_targets_one_has_to_be_named(checkout: Path) -> None:
-    paths = [published(checkout, 0.5, slug) for slug in ("some-gpu", "some-other")]
-    refused = harness(checkout, "check", "9")
-    assert (refused.returncode, refused.stdout) == (2, "")
-    (line,) = refused.stderr.splitlines()
-    assert "some-gpu, some-other" in line
-    assert "--report DIR" in line
-    assert harness(checkout, "check", "9", "--report", paths[1]).returncode == 0
+def test_of_several_targets_each_is_judged_under_its_heading(checkout: Path) -> None:
+    good, bad = (published(checkout, *what) for what in ((0.5, "some-gpu"), (2.0, "some-other")))
+    junit = checkout / "junit.xml"
+    done = harness(checkout, "check", "9", "--junit", junit, "--github")
+    assert done.returncode == 1  # one of them refutes the claim
+    lines = done.stdout.splitlines()
+    first, second = (lines.index(f"judged: report {report}") for report in (good, bad))
+    assert first < lines.index("1 of 1 claims reproduced") < second
+    assert lines.index("0 of 1 claims reproduced, 1 refuted") > second
+    assert 'tests="2" failures="1"' in junit.read_text()
+    assert "claims on some-other faster::" in done.stderr
+    each = json.loads(harness(checkout, "check", "9", "--json").stdout)
+    verdicts = {target: [claim["verdict"] for claim in claims] for target, claims in each.items()}
+    assert verdicts == {"some-gpu": ["reproduced"], "some-other": ["refuted"]}
+    assert harness(checkout, "check", "9", "--report", good).returncode == 0
+
+
+def test_of_several_targets_one_has_to_be_named_to_compare_or_explain(checkout: Path) -> None:
+    report, _ = (published(checkout, 0.5, slug) for slug in ("some-gpu", "some-other"))
+    for arguments in (("check", "9", "--against", report), ("explain-claim", "faster", "9")):
+        refused = harness(checkout, *arguments)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        (line,) = refused.stderr.splitlines()
+        assert "some-gpu, some-other" in line
+        assert "--report DIR" in line
 
 
 def test_without_a_run_and_a_report_the_first_step_is_said(checkout: Path) -> None:

@@ -5,6 +5,7 @@
 Each truth that the tests compare with is made by the profilers' own tools beside the capture.
 """
 
+import gzip
 import json
 import subprocess
 import sys
@@ -222,12 +223,13 @@ def make(out: Path, only: str = "") -> None:
     _do(["ncu", *flags, "-o", str(report), *script, "run", "small"])
     page = ["--csv", "--page", "raw", "--print-units", "base", "--print-fp"]
     csv = _do(["ncu", "--import", str(report), *page])
-    report.with_suffix(".csv").write_text(csv)
+    report.with_suffix(".csv.gz").write_bytes(gzip.compress(csv.encode(), mtime=0))
     source = out / "ncu" / "source.ncu-rep"
     flags = ["--section=SourceCounters", "--section=SpeedOfLight", *flags[2:]]
     _do(["ncu", *flags, "-o", str(source), *script, "run", "cast"])
     csv = _do(["ncu", "--import", str(source), "--csv", "--page", "source"])
-    source.with_suffix(".csv").write_text(csv)  # four of its columns are kept
+    packed = gzip.compress(csv.encode(), mtime=0)  # four of its columns are kept
+    source.with_suffix(".csv.gz").write_bytes(packed)
     _do([*script, "memory", str(out / "memory")])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from harness.evidence import provenance
+from harness.evidence import provenance, shared
 from harness.ground import files
 from harness.ground.errors import CaptureError, EvidenceError, StoreError
 from tests.support import reports
@@ -70,6 +70,7 @@ def test_every_published_report_is_read_with_nothing_lost(folder: Path, tmp_path
 def test_the_exported_schema_fits_every_published_report(folder: Path) -> None:
     schema = provenance.EvidenceProvenance.model_json_schema()
     written = json.loads((folder / provenance.FILE).read_text())
+    written["cells"] = shared.restored(written["cells"], written["shared"])
     assert fits(written, schema, schema["$defs"])
     written["cells"][0]["wall_s"] = "long"
     assert not fits(written, schema, schema["$defs"])
@@ -92,6 +93,10 @@ def test_unknown_keys_survive_reading_and_writing(tmp_path: Path) -> None:
         (("cells", 3, "wall_s"), "12", "cells.3.wall_s"),
         (("cells", 3, "seen", "samples"), None, "cells.3.seen.samples"),
         (("cells",), {}, "cells"),
+        (("cells", 3, "params"), 10_000, "cells.3.params"),
+        (("cells", 3, "packages"), -1, "cells.3.packages"),
+        (("cells", 3, "command", 0), True, "cells.3.command.0"),
+        (("shared",), {}, "cells.0.params"),
     ],
 )
 def test_a_wrong_type_is_one_line_with_file_and_key(
@@ -110,6 +115,32 @@ def test_a_wrong_type_is_one_line_with_file_and_key(
     assert "\n" not in str(error.value)
 
 
+def test_version_1_in_which_nothing_is_shared_is_read(tmp_path: Path) -> None:
+    known = provenance.load(PUBLISHED[0])
+    files.write_json(tmp_path / provenance.FILE, known.as_json() | {"version": 1})
+    assert provenance.load(tmp_path) == known.model_copy(update={"version": 1})
+
+
+def test_what_cells_share_stands_once(tmp_path: Path) -> None:
+    known = provenance.load(PUBLISHED[0])
+    provenance.save(tmp_path, known.run, list(known.cells), known.tables)
+    text = (tmp_path / provenance.FILE).read_text()
+    assert 2 * len(text) < len(json.dumps(known.as_json()))
+    for argument in {argument for cell in known.cells for argument in cell.command}:
+        assert text.count(f",\n{json.dumps(argument)}") <= 1
+    assert len(text.splitlines()) > len(known.cells)  # a difference shows the cells that changed
+
+
+def test_small_cells_do_not_grow_to_more_than_memory_bears(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared, "_MOST_LETTERS", 1000)
+    written = json.loads((PUBLISHED[0] / provenance.FILE).read_text())
+    files.write_json(tmp_path / provenance.FILE, written)
+    with pytest.raises(EvidenceError, match=r"cells\.\d+\.\w+.*: Input should be"):
+        provenance.load(tmp_path)
+
+
 def test_a_key_that_is_missing_is_named(tmp_path: Path) -> None:
     files.write_json(tmp_path / provenance.FILE, {"run": {"version": 1, "id": "1"}, "cells": []})
     with pytest.raises(EvidenceError, match=r"provenance\.json: run\.problem: Field required"):
@@ -124,7 +155,7 @@ def test_no_json_and_no_file_and_a_later_version_are_refused(tmp_path: Path) -> 
         provenance.load(tmp_path)
     written = json.loads((PUBLISHED[0] / provenance.FILE).read_text())
     files.write_json(tmp_path / provenance.FILE, written | {"version": 99})
-    with pytest.raises(EvidenceError, match="version 99, this harness reads 1"):
+    with pytest.raises(EvidenceError, match="version 99, this harness reads 2"):
         provenance.load(tmp_path)
 
 

@@ -1,6 +1,5 @@
 """Small captures of every form, cut from those of tests/data: what mutants are made of."""
 
-import gzip
 import json
 import pickle
 import sqlite3
@@ -65,7 +64,8 @@ def planted_steps(name: str = "streams") -> bytes:
 
 
 def _trace(name: str) -> dict[str, Any]:
-    whole: dict[str, Any] = json.loads(gzip.decompress((DATA / f"{name}.json.gz").read_bytes()))
+    (packed,) = DATA.glob(f"{name}.json.*")
+    whole: dict[str, Any] = json.loads(b"".join(blocks(packed, 1 << 20)))
     return whole
 
 

@@ -1,4 +1,4 @@
-"""The audit of eight linears on an H200, by the captures that problem 1's report carries."""
+"""The audit of eight linears on an H200, by captures of problem 1's f8-0.13.0-eager."""
 
 from dataclasses import replace
 
@@ -11,15 +11,13 @@ from harness.evidence.capture import Capture
 from harness.evidence.subject import Subject
 from harness.extract import door
 from harness.ground.errors import UsageError
-from tests.support.paths import ROOT
+from tests.support.paths import DATA
 
-REPORT = ROOT / "reports" / "1-torchao-float8" / "nvidia-h200"
-CELL = "stack-m1.f8-0.13.0-eager"
 LINEARS = 8
 
 
 def opened(name: str) -> Subject:
-    subject = door.opened(str(REPORT / "captures" / f"{CELL}.{name}"))
+    subject = door.opened(str(DATA / "audit" / f"float8_linears.{name}"))
     assert isinstance(subject, Subject)
     return subject
 
@@ -29,7 +27,7 @@ def captures(subject: Subject) -> list[Capture]:
 
 
 def test_each_linear_s_kernels_get_their_counters_and_the_copies_are_worth_most() -> None:
-    trace, report = opened("trace.json.gz"), opened("counters.ncu-rep.zst")
+    trace, report = opened("trace.json.gz"), opened("ncu-rep.zst")
     audit = conclude.audit([*captures(trace), *captures(report)])
     assert audit.unattributed == 0
     assert audit.counted == 1

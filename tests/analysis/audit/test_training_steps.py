@@ -1,6 +1,5 @@
 """The audit of three models' training steps on an H200: tests/data/training_steps."""
 
-import gzip
 import json
 import re
 from dataclasses import replace
@@ -12,6 +11,7 @@ import pytest
 
 from harness.analysis.audit import conclude
 from harness.analysis.audit.conclude import Audit
+from harness.captures.formats.compressed import blocks
 from harness.evidence import tables as evidence
 from harness.evidence.capture import Capture
 from harness.extract import door
@@ -29,7 +29,7 @@ PRODUCTS = {  # by the model's code: layers, their operator, products of forward
 
 @cache
 def audited(model: str) -> Audit:
-    trace = door.capture(FOLDER / f"{model}.json.gz")
+    trace = door.capture(FOLDER / f"{model}.json.zst")
     (capture,) = trace.captures.values()
     counted = {name: evidence.empty(name) for name in evidence.SCHEMAS}
     counted["counters"] = pl.read_parquet(FOLDER / f"{model}.counters.parquet")
@@ -41,8 +41,8 @@ def audited(model: str) -> Audit:
 @cache
 def kernels(model: str) -> list[dict[str, Any]]:
     """Return the trace's own rows of kernels, copies and memsets."""
-    with gzip.open(FOLDER / f"{model}.json.gz") as file:
-        events = json.load(file)["traceEvents"]
+    packed = blocks(FOLDER / f"{model}.json.zst", 1 << 20)
+    events = json.loads(b"".join(packed))["traceEvents"]
     return [e for e in events if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
 
 

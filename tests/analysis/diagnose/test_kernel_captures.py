@@ -4,16 +4,18 @@ import pytest
 
 from harness.analysis.diagnose.conclude import diagnose
 from harness.analysis.diagnose.finding import KernelDiagnosis
+from harness.evidence.subject import Subject
 from harness.extract import door
 from tests.support.paths import DATA, ROOT
 
-KEPT = "reports/{}/nvidia-h200/captures/{}.counters.ncu-rep.zst"
+KEPT = "reports/{}/nvidia-h200:{}"
 HGEMM, GEMLITE, FLOAT8 = "4-custom-hgemm", "2-gemlite-autotune", "1-torchao-float8"
 
 
 def kernels(path: str) -> dict[str, KernelDiagnosis]:
     """Return the diagnosis of each kernel's last launch, by the beginning of its name."""
-    subject = door.capture(ROOT / path)
+    subject = door.opened(str(ROOT / path))
+    assert isinstance(subject, Subject)
     capture = subject.captures["ncu"]
     launches = diagnose([capture]).kernels
     assert [each.launch for each in launches] == list(range(len(launches)))

@@ -135,9 +135,7 @@ def kernel(a: str, b: str) -> tuple[Effect | None, tuple[Effect, ...], float]:
     return found.cause, found.effects, found.launch_ns[1] - found.launch_ns[0]
 
 
-HGEMM = str(
-    ROOT / "reports/4-custom-hgemm/nvidia-h200/captures/square-4096.{}.counters.ncu-rep.zst"
-)
+HGEMM = str(ROOT / "reports/4-custom-hgemm/nvidia-h200:square-4096.{}")
 STEPS = {
     ("p1", "p2"): "shared memory's bank conflicts",  # padding
     ("p2", "p3"): "instructions",  # ldmatrix

@@ -1,6 +1,7 @@
 """The instructions of profiled kernels, against the source page that ncu prints of the report."""
 
 import csv
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def instructions(report: Path) -> pl.DataFrame:
 def printed() -> list[list[tuple[str, int, int, int]]]:
     """What `ncu --page source --csv` printed: SASS, samples, executions, long scoreboard."""
     launches: list[list[tuple[str, int, int, int]]] = []
-    with (DATA / "ncu" / "source.csv").open(newline="") as file:
+    with gzip.open(DATA / "ncu" / "source.csv.gz", "rt", newline="") as file:
         for first, *rest in csv.reader(file):
             if first == "Kernel Name":
                 launches.append([])

@@ -2,6 +2,7 @@
 
 import csv
 import functools
+import gzip
 import itertools
 import json
 import os
@@ -43,7 +44,7 @@ def counters(report: Path) -> pl.DataFrame:
 @pytest.fixture(scope="module")
 def printed() -> tuple[dict[str, str], list[dict[str, str]]]:
     """What `ncu --page raw --csv` printed: units by column, then a row a launch."""
-    lines = (DATA / "small.csv").read_text().splitlines()
+    lines = gzip.decompress((DATA / "small.csv.gz").read_bytes()).decode().splitlines()
     start = next(index for index, line in enumerate(lines) if line.startswith('"ID"'))
     units, *rows = csv.DictReader(lines[start:])
     return units, rows

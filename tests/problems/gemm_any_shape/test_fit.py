@@ -15,7 +15,10 @@ from typing import Any
 
 import pytest
 
+from harness.evidence import capture_list
+from harness.store import capture_store
 from tests.support.hgemm import ANY_SHAPE
+from tests.support.paths import DATA, ROOT
 
 SHAPES = [(16, 4096, 4096), (512, 512, 4096), (1024, 1024, 1024), (2000, 3000, 1000), (300, 7, 999)]
 
@@ -23,6 +26,16 @@ SHAPES = [(16, 4096, 4096), (512, 512, 4096), (1024, 1024, 1024), (2000, 3000, 1
 @pytest.fixture
 def fit(module: Callable[[str], ModuleType]) -> ModuleType:
     return module("fit")
+
+
+@pytest.fixture(scope="module")
+def tuning(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The times that the committed fit rests on: whole where the store has them, or each 300th."""
+    (file,) = capture_list.stored(ROOT / "problems")
+    whole = ROOT / ".captures" / capture_store.relative(file.sha256)
+    named = tmp_path_factory.mktemp("tuning") / file.name
+    named.symlink_to(whole if whole.is_file() else DATA / "gemm_any_shape" / file.name)
+    return named
 
 
 @pytest.fixture
@@ -175,11 +188,11 @@ def test_a_row_of_an_unknown_memory_is_named(fit: ModuleType, tmp_path: Path) ->
 
 
 def test_no_reported_shape_is_fitted_to(
-    fit: ModuleType, module: Callable[[str], ModuleType]
+    fit: ModuleType, module: Callable[[str], ModuleType], tuning: Path
 ) -> None:
     shape = "x".join(map(str, module("shape_sets").reported()[0]))
     assert not fit.times([{"problem": f"{shape}:nn", "times": {"a": 1.0}}])
-    kept = {fit.understood(row["problem"]).shape for row in fit.read(fit.KEPT)}
+    kept = {fit.understood(row["problem"]).shape for row in fit.read(tuning)}
     assert not kept & set(module("shape_sets").reported())
 
 
@@ -296,10 +309,11 @@ def test_features_of_a_swapped_plan_are_those_of_the_transpose(
 
 
 def test_the_committed_choice_rests_on_the_committed_times(
-    module: Callable[[str], ModuleType], fit: ModuleType
+    module: Callable[[str], ModuleType], fit: ModuleType, tuning: Path
 ) -> None:
     """Of the shapes that it was fitted to, the dispatcher names a plan near the fastest."""
-    measured = fit.samples(fit.times(fit.read(fit.KEPT)[::10]))
+    rows = fit.read(tuning)
+    measured = fit.samples(fit.times(rows[:: 10 if len(rows) > 1000 else 1]))
     model, trees = module("model"), module("trees")
     lost = fit.regrets(model.constants(), trees.forest(), measured)
     assert len(lost) > 50
