@@ -63,14 +63,15 @@ def doctor(
 
     GPU, profilers, counters, engines and disk are looked at. With --calibrate: what the GPU reaches
     at most, beside the datasheet's peaks; --python, --wheels, --image and --mount are for that
-    alone. With --clean: containers of a running harness stay; exit code 1 if one is left that
-    should not be, or an engine does not answer.
+    alone. With --clean: containers of a running harness stay; exit code 1 if another one is left,
+    or an engine does not answer.
     """
     if not calibrate and (python or wheels or image or mount):
         remedy = "--python, --wheels, --image and --mount are for --calibrate"
         raise UsageError("nothing is run here", remedy=remedy)
-    if calibrate and clean:
-        raise UsageError("--calibrate and --clean exclude each other")
+    if clean and (calibrate or engine != "auto"):
+        remedy = "leave out --calibrate and --engine"
+        raise UsageError("--clean asks every engine that is here", remedy=remedy)
     if calibrate:
         _calibrate(engine, engine_options.options(python, wheels, image, mount), json=json)
     elif clean:

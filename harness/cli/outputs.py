@@ -12,7 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from harness.analysis.diagnose.finding import Evidence, Level
-from harness.cli import contribute, doctor, inspect, report, run
+from harness.cli import check, contribute, doctor, inspect, report, run
 from harness.cli.list import Listed
 from harness.cli.new import Drafted
 
@@ -75,11 +75,10 @@ def _run() -> Any:
 
 
 def _check() -> Any:
-    from harness.cli.check import Compared, FilesChecked
     from harness.cli.explained import Explained
     from harness.cli.judgement import Judged
 
-    return list[Judged] | dict[str, list[Judged]] | Compared | FilesChecked | Explained
+    return list[Judged] | dict[str, list[Judged]] | check.Compared | check.FilesChecked | Explained
 
 
 def _audit() -> Any:

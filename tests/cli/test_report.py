@@ -13,7 +13,7 @@ from harness.store.run_folder import Run
 from tests.support.manifests import GOOD, written
 from tests.support.origins import origin
 from tests.support.paths import DATA
-from tests.support.run_cells import cell
+from tests.support.run_cells import cell, timed
 
 
 def report(run: Run, *arguments: str) -> str:
@@ -69,3 +69,20 @@ def test_captures_that_git_has_no_room_for_are_counted(
     assert first == "captures outside git: 1 (harness contribute --push DEST shares them)"
     (kept,) = (tmp_path / ".captures").glob("*/*")
     assert kept.read_bytes() == (DATA / "torch/streams.json.gz").read_bytes()
+
+
+def test_a_run_alone_names_its_problem_also_for_its_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
+    (tmp_path / "problems").mkdir()
+    written(tmp_path / "problems", GOOD)
+    run = timed(tmp_path / "runs", 2.0)
+    done = CliRunner().invoke(app, ["report", "--tables-only", "--run", str(run.folder), "--json"])
+    document = json.loads(done.stdout)
+    assert document["evidence"] == str(run.folder / "evidence")
+    assert document["rows"]["samples"] == 3 * 2 * 9
+    assert not (tmp_path / "reports").exists()
+    done = CliRunner().invoke(app, ["report", "--run", str(run.folder), "--json"])
+    (worklog,) = json.loads(done.stdout)["worklogs"]
+    assert Path(worklog).parent.parent == tmp_path / "reports" / "9-example"

@@ -1,4 +1,4 @@
-"""Evidence folders made by hand, vouched for as `harness extract` vouches for its own."""
+"""Evidence folders made by hand, vouched for as `harness report` vouches for its own."""
 
 from pathlib import Path
 
