@@ -104,11 +104,22 @@ class Rendered(Exact):
     outside_git: int
 
 
+class Busy(Exact):
+    """How long GPUs worked in the steps (``of``), and from their first operation to their last."""
+
+    of: str
+    busy_ns: int
+    span_ns: int
+    whole_busy_ns: int
+    whole_span_ns: int
+
+
 class Inspected(_Open):
     """A capture file, by its kind."""
 
     kind: str
     conditions: dict[str, str]
+    step: Busy | None
     findings: list[dict[str, Any]]
     label: str = ""
 
@@ -170,8 +181,9 @@ class Found(_Open):
 
 
 class Diagnosed(_Open):
-    """The findings on a subject, most important first."""
+    """The findings on a subject, most important first; ``step``: what their shares are of."""
 
+    step: Busy | None
     findings: list[Found]
     label: str = ""
 

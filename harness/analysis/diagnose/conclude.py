@@ -46,7 +46,8 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
         joint += _by_kernel(found) if family.by_launch else found
     if not joint:
         joint = [_nothing(captures)]
-    return Diagnosis(tuple(_ranked(joint)), tuple(launches))
+    busy = next((view.busy for view in seen["timeline"]), None)
+    return Diagnosis(tuple(_ranked(joint)), tuple(launches), busy)
 
 
 def _nothing(captures: Sequence[Capture]) -> Finding:

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import polars as pl
 
-from harness.analysis import communication, copies, intervals, steady_state
+from harness.analysis import communication, copies, intervals, step
 from harness.analysis.diagnose import copy_chains, thresholds
 from harness.analysis.diagnose.families import Capture
 from harness.analysis.idle import causes as idle_causes
@@ -18,18 +18,18 @@ from harness.analysis.idle import (
     host_time,
     host_waits,
 )
+from harness.analysis.step import Step
 
 
 @dataclass(frozen=True)
 class Track:
     """One device of one capture in its steady state; every time is in ns.
 
-    ``span_ns`` is how long that state lasts, in ``stretches`` of start_ns and end_ns, which are
-    measured steps if ``marked``; a ramp at the start of such a step is not in it. ``whole_ns`` is
-    how long the device's operations last, warm-up included. ``compute_ns``, ``communication_ns``
-    and ``copy_ns`` divide the span with idle time, as communication.device_time does. In
-    ``host_ns`` the thread that launches most operations was neither blocked nor reading a value
-    back (host_time).
+    ``span_ns`` is how long that state lasts, in the stretches of ``steps``; where these are apart,
+    without the ramp at the start of each. ``whole_ns`` is how long the device's operations last,
+    warm-up included. ``compute_ns``, ``communication_ns`` and ``copy_ns`` divide the span with idle
+    time, as communication.device_time does. In ``host_ns`` the thread that launches most operations
+    was neither blocked nor reading a value back (host_time).
 
     ``idle`` holds pieces of idle time with their ``cause``, ``ops`` the operations with ``work``,
     ``memory`` and ``queued_ns`` (null where the launch is unknown), ``calls`` the host's calls with
@@ -40,8 +40,7 @@ class Track:
 
     source: str
     device: int | None
-    stretches: pl.DataFrame
-    marked: bool
+    steps: Step
     whole_ns: int
     span_ns: int
     compute_ns: int
@@ -54,6 +53,11 @@ class Track:
     waits: pl.DataFrame
     multiprocessors: int | None
     pinned_rate: float
+
+    @property
+    def stretches(self) -> pl.DataFrame:
+        """Return start_ns and end_ns of the time that counts."""
+        return self.steps.stretches
 
     @property
     def busy_ns(self) -> int:
@@ -131,17 +135,18 @@ class Track:
 def tracks_of(capture: Capture) -> list[Track]:
     """Return a track of each device of a capture, by device; none where nothing has a time."""
     tables = capture.tables
-    stretches = steady_state.windows(tables)
+    steps = step.of(tables)
+    stretches = steps.stretches
     every = tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns"])
-    ops = steady_state.inside(every, stretches)
+    ops = intervals.inside(every, stretches)
     calls = _with_kinds(tables, stretches)
-    input_waits = steady_state.inside(
+    input_waits = intervals.inside(
         host_waits.for_input(tables["waits"], every, tables["api_calls"]), stretches
     )
     tracks = [
-        _track(capture, device, group, stretches, calls, input_waits)
+        _track(capture, device, group, steps, calls, input_waits)
         for (device,), group in ops.group_by("device", maintain_order=True)
-        if intervals.length(steady_state.spans(group, stretches))
+        if intervals.length(_spans(group, stretches))
     ]
     return sorted(tracks, key=lambda track: -1 if track.device is None else track.device)
 
@@ -150,36 +155,34 @@ def _track(
     capture: Capture,
     device: int | None,
     ops: pl.DataFrame,
-    stretches: pl.DataFrame,
+    steps: Step,
     calls: pl.DataFrame,
     input_waits: pl.DataFrame,
 ) -> Track:
-    api_calls = capture.tables["api_calls"]
-    spans = steady_state.spans(ops, stretches)
+    api_calls, stretches = capture.tables["api_calls"], steps.stretches
+    spans = _spans(ops, stretches)
     span = intervals.length(spans)
     times = communication.device_time(ops).row(0, named=True)
     reads = host_reads.reads(ops, calls)
     host_ns = span - host_time.for_waits_ns(calls, reads)
     busy = times["compute_ns"] + times["communication_ns"] + times["copy_ns"]
     idle = idle_causes.with_causes(
-        steady_state.inside(host_state.idle_pieces(ops, api_calls), spans),
+        intervals.inside(host_state.idle_pieces(ops, api_calls), spans),
         ops,
         capture.tables["ranges"],
         input_waits,
         reads,
         host_is_ahead=host_ns < busy,
     )
-    marked = steady_state.is_marked(capture.tables)
     waits = host_lead.recorded_waits(capture.tables, stretches)
     idle = host_lead.with_lost_lead(idle, calls, waits)
-    left = host_lead.without_ramp(idle, spans, calls, waits) if marked else idle
+    left = host_lead.without_ramp(idle, spans, calls, waits) if steps.is_apart else idle
     ramp = intervals.length(idle) - intervals.length(left)
     known = capture.tables["devices"].filter(pl.col("device").eq_missing(device))
     return Track(
         source=capture.label,
         device=device,
-        stretches=stretches,
-        marked=marked,
+        steps=steps,
         whole_ns=_length(capture.tables["gpu_ops"], device),
         span_ns=span - ramp,
         compute_ns=times["compute_ns"],
@@ -193,6 +196,16 @@ def _track(
         multiprocessors=next(iter(known["multiprocessors"].drop_nulls()), None),
         pinned_rate=_pinned_rate(next(iter(known["compute_capability"].drop_nulls()), None)),
     )
+
+
+def _spans(ops: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
+    """Return what operations span of each stretch: start_ns and end_ns, by start."""
+    ended = ops.select("start_ns", end_ns=pl.col("start_ns") + pl.col("duration_ns"))
+    placed = intervals.ordered(ended, "start_ns").join_asof(
+        stretches.select("start_ns", stretch="start_ns"), on="start_ns", check_sortedness=False
+    )
+    parts = placed.group_by("stretch").agg(pl.col("start_ns").min(), pl.col("end_ns").max())
+    return parts.select("start_ns", "end_ns").sort("start_ns")
 
 
 def _length(gpu_ops: pl.DataFrame, device: int | None) -> int:
@@ -211,7 +224,7 @@ def _with_queue(ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
 
 def _with_kinds(tables: dict[str, pl.DataFrame], stretches: pl.DataFrame) -> pl.DataFrame:
     timed = tables["api_calls"].drop_nulls(["start_ns", "duration_ns"])
-    calls = steady_state.inside(timed, stretches)
+    calls = intervals.inside(timed, stretches)
     return calls.with_columns(host_calls.kinds(calls["name"]))
 
 

@@ -10,6 +10,7 @@ from harness.analysis.diff.explain import reasons
 from harness.analysis.diff.match import Launched, Match, matches
 from harness.analysis.diff.significance import LEAST, difference, level_of_each
 from harness.analysis.idle.calls import by_call
+from harness.analysis.step import WHOLE
 from harness.analysis.students_t import Difference
 from harness.analysis.verdict import THRESHOLD
 from harness.evidence.tables import Tables
@@ -60,7 +61,7 @@ class GpuDiff:
     ``steps`` are compared, the last ones of each side. ``ranges``: the names that mark them;
     ``marked``: how many of these ranges A and B ran into one step. ``gpus``: how many GPUs the
     times are summed over; ``devices`` holds each GPU alone where both sides have the same several.
-    ``recorded``: how many steps A and B hold.
+    ``recorded``: how many steps A and B hold. ``step``: in words, the steps that are compared.
     """
 
     ranges: tuple[str, str]
@@ -72,6 +73,7 @@ class GpuDiff:
     gpus: tuple[int, int] = (1, 1)
     devices: Mapping[str, "GpuDiff"] = field(default_factory=dict)
     recorded: tuple[int, int] = (1, 1)
+    step: tuple[str, str] = (WHOLE, WHOLE)
 
     @property
     def busy_ns(self) -> tuple[int, int]:
@@ -137,26 +139,32 @@ def _with_calls(row: Row, diff: GpuDiff, a: Mapping[str, int], b: Mapping[str, i
     return replace(row, calls=tuple(sorted(calls, key=size)))
 
 
-def _compared(a: step_breakdown.Steps, b: step_breakdown.Steps) -> GpuDiff:
+def _compared(a: step_breakdown.Breakdown, b: step_breakdown.Breakdown) -> GpuDiff:
     """Return the difference of as many steps of each side, over all of their devices."""
     diff = GpuDiff(
-        (a.ranges, b.ranges),
+        (a.step.ranges, b.step.ranges),
         a.count,
         sum(step.length_ns for step in a.steps),
         sum(step.length_ns for step in b.steps),
         (),
         marked=(a.marked, b.marked),
         gpus=(len(a.by_device), len(b.by_device)),
+        step=(_words(a), _words(b)),
     )
     rows = [*_rows("kernel", a, b, diff), *_rows("copy", a, b, diff), *_rest(a, b)]
     level = level_of_each(len(rows))
     return replace(diff, rows=tuple(_judge(row, diff, level) for row in rows))
 
 
+def _words(side: step_breakdown.Breakdown) -> str:
+    """Return what steps a side has; those of other rules begin with their first operation."""
+    return f"{side.step.of}{' with its range' * side.step.is_apart}"
+
+
 def _rows(
     kind: Literal["kernel", "copy"],
-    a: step_breakdown.Steps,
-    b: step_breakdown.Steps,
+    a: step_breakdown.Breakdown,
+    b: step_breakdown.Breakdown,
     diff: GpuDiff,
 ) -> list[Row]:
     kinds, matching = (_KERNELS, matches) if kind == "kernel" else (_COPIES, _by_direction)
@@ -188,7 +196,7 @@ def _direction(copy: Launched) -> str:
     return copy.name.partition(" (")[0]
 
 
-def _rest(a: step_breakdown.Steps, b: step_breakdown.Steps) -> list[Row]:
+def _rest(a: step_breakdown.Breakdown, b: step_breakdown.Breakdown) -> list[Row]:
     """Return the rows of no operation: the overlap, and the gaps by what the host did."""
     streams = [side.ops["stream"].n_unique() for side in (a, b)]
     why = (f"streams {streams[0]} → {streams[1]}",) if streams[0] != streams[1] else ()

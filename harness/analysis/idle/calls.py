@@ -7,13 +7,13 @@ import polars as pl
 
 from harness.analysis import intervals
 from harness.analysis.diff import step_breakdown
-from harness.analysis.diff.step_breakdown import Steps
+from harness.analysis.diff.step_breakdown import Breakdown
 
 _VERSION = re.compile(r"_v\d+$")
 """The end that nsys gives to the names of calls that have several versions: cudaLaunch_v7000."""
 
 
-def by_call(steps: Steps, calls: pl.DataFrame) -> dict[str, int]:
+def by_call(steps: Breakdown, calls: pl.DataFrame) -> dict[str, int]:
     """Return the idle ns of all steps and devices by the name of the call that the host was in.
 
     Calls of threads that launched work on the device count, as for the parts of a step; where two
