@@ -177,6 +177,7 @@ def test_commands_say_the_same_of_the_same_trace() -> None:
     tables = looped(["step {}"], turns=3).tables()
     capture = Capture("made", tables, {}, "nsys")
     busy = step.busy(tables)
+    assert busy is not None
     audited = audit.audit([capture])
     assert diagnose.diagnose([capture]).step == audited.step == busy
     assert summary.document("nsys", tables, "made", {})["step"] == dataclasses.asdict(busy)

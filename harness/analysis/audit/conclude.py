@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from harness.analysis import kernels as kernel_names
 from harness.analysis import step
-from harness.analysis.audit import attribution, by_ranges, counted, floor, limits, rows, step_ops
+from harness.analysis.audit import attribution, by_ranges, counted, limits, rows, step_ops
 from harness.analysis.audit.attribution import UNATTRIBUTED
-from harness.analysis.audit.limits import Limits
+from harness.analysis.audit.limits import TENSOR, Limits
 from harness.analysis.audit.rows import Row
 from harness.analysis.diagnose.families import Capture
 from harness.analysis.step import Busy
@@ -19,6 +20,11 @@ from harness.ground.errors import EvidenceError, UsageError
 MOST_UNATTRIBUTED = 0.01
 """The fraction of the GPU's time above which an audit is refused as incomplete."""
 
+_ATTENTION, _BY_TENSOR, _BY_DRAM = (
+    "attention",
+    "other kernels limited by tensor cores",
+    "kernels limited by DRAM",
+)
 _SAME_CLOCK = 0.98
 """Of the trace's SM clock: below it the difference of a step and its kernels is no idle time."""
 _STEP_TIMES = ("gpu_time", "wall_time")
@@ -213,9 +219,9 @@ def _concluded(
         flushed_bytes=_mean(ops["flushed_bytes"], steps),
         compulsory_bytes=_fact(captures, "compulsory_bytes"),
         flop=_fact(captures, "step_flop"),
-        floor_ms=floor.ms(table) if share else None,
-        sustained_floor_ms=floor.ms(table, sustained) if share and sustained else None,
-        above_ms=floor.above_ms(table, sustained) if share else {},
+        floor_ms=_floor_ms(table) if share else None,
+        sustained_floor_ms=_floor_ms(table, sustained) if share and sustained else None,
+        above_ms=_above_ms(table, sustained) if share else {},
         unsaid=tuple(_unsaid([trace, *captures], launched, phases, share, known)),
         step=step.busy(trace.tables, launched.steps),
     )
@@ -292,3 +298,35 @@ def _unsaid(
             " names the graph's launch and no operator. Record the step without graphs as well."
         )
     return lacks
+
+
+def _floor_ms(table: Sequence[Row], tensor: float | None = None) -> float:
+    """Return the ms of a step in which every kernel that has targets reaches its last one.
+
+    ``tensor``: the fraction of their peak that products reach instead.
+    """
+    return sum(_at_best(row, tensor) for row in table)
+
+
+def _above_ms(table: Sequence[Row], tensor: float | None = None) -> dict[str, float]:
+    """Return by kind of kernel how many ms longer those take than in the floor, the most first."""
+    above: dict[str, float] = {}
+    for row in table:
+        more = row.ms - _at_best(row, tensor)
+        if more > 0:
+            kind = _limited_by(row)
+            above[kind] = above.get(kind, 0.0) + more
+    return dict(sorted(above.items(), key=lambda pair: pair[1], reverse=True))
+
+
+def _limited_by(row: Row) -> str:
+    """Return the kind of a kernel that tensor cores or DRAM limit."""
+    if kernel_names.family(row.kernel) == _ATTENTION:
+        return _ATTENTION
+    return _BY_TENSOR if row.limit == TENSOR else _BY_DRAM
+
+
+def _at_best(row: Row, tensor: float | None) -> float:
+    if tensor is not None and row.limit == TENSOR and row.used is not None:
+        return row.ms * min(1.0, row.used / tensor)
+    return row.ms - (row.savings[-1].ms if row.savings else 0.0)

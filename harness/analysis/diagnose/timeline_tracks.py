@@ -7,15 +7,13 @@ from functools import cached_property
 import polars as pl
 
 from harness.analysis import communication, copies, intervals, step
-from harness.analysis.diagnose import copy_chains, thresholds
+from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.families import Capture
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import (
     host_calls,
     host_lead,
-    host_reads,
     host_state,
-    host_time,
     host_waits,
 )
 from harness.analysis.step import Step
@@ -29,7 +27,7 @@ class Track:
     without the ramp at the start of each. ``whole_ns`` is how long the device's operations last,
     warm-up included. ``compute_ns``, ``communication_ns`` and ``copy_ns`` divide the span with idle
     time, as communication.device_time does. In ``host_ns`` the thread that launches most operations
-    was neither blocked nor reading a value back (host_time).
+    was neither blocked nor reading a value back (host_waits).
 
     ``idle`` holds pieces of idle time with their ``cause``, ``ops`` the operations with ``work``,
     ``memory`` and ``queued_ns`` (null where the launch is unknown), ``calls`` the host's calls with
@@ -103,7 +101,7 @@ class Track:
     ) -> int:
         """Return how long one of these copies ran, and no kernel or large copy of ``besides`` did.
 
-        ``within`` counts only the time in which a kernel could hide them (copy_chains.hideable).
+        ``within`` counts only the time in which a kernel could hide them (_hideable).
         """
         if rows.is_empty():
             return 0
@@ -122,7 +120,7 @@ class Track:
     def _hideable(self) -> pl.DataFrame:
         """Return the time of each stretch in which a kernel could hide a copy."""
         large = self.large_copies((copies.PAGEABLE, copies.PINNED, copies.MANAGED))
-        return copy_chains.hideable(self._kernels, large, self.stretches)
+        return _hideable(self._kernels, large, self.stretches)
 
     @cached_property
     def launched(self) -> pl.DataFrame:
@@ -163,8 +161,8 @@ def _track(
     spans = _spans(ops, stretches)
     span = intervals.length(spans)
     times = communication.device_time(ops).row(0, named=True)
-    reads = host_reads.reads(ops, calls)
-    host_ns = span - host_time.for_waits_ns(calls, reads)
+    reads = host_waits.reads(ops, calls)
+    host_ns = span - host_waits.blocked_ns(calls, reads)
     busy = times["compute_ns"] + times["communication_ns"] + times["copy_ns"]
     idle = idle_causes.with_causes(
         intervals.inside(host_state.idle_pieces(ops, api_calls), spans),
@@ -231,3 +229,41 @@ def _with_kinds(tables: dict[str, pl.DataFrame], stretches: pl.DataFrame) -> pl.
 def _pinned_rate(capability: str | None) -> float:
     major = int(capability.partition(".")[0]) if capability else 8
     return thresholds.PINNED_RATES[min(max(major, 7), 9)]
+
+
+def _hideable(kernels: pl.DataFrame, copies: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
+    """Return of each stretch the time in which a copy could run beside a kernel: start_ns, end_ns.
+
+    It lasts from the first to the last of ``kernels``. The first copy does not count if the kernels
+    before it take less time than it does, nor the last one if those after it do. All three:
+    start_ns and end_ns, the kernels disjoint. Batches that are copied ahead of their kernels still
+    begin with a copy, and results that are fetched behind theirs end with one.
+    """
+    end = pl.col("end_ns")
+    length = end - pl.col("start_ns")
+    starts = stretches.select("start_ns", stretch="start_ns").sort("start_ns")
+    work, copied = (
+        rows.select("start_ns", "end_ns").sort("start_ns").join_asof(starts, on="start_ns")
+        for rows in (kernels, copies)
+    )
+    spans = work.group_by("stretch").agg(pl.col("start_ns").min(), end.max())
+    ends = copied.group_by("stretch").agg(
+        pl.col("start_ns").min().alias("first_ns"),
+        end.sort_by("start_ns").first().alias("arrived_ns"),
+        pl.col("start_ns").sort_by("end_ns").last().alias("fetched_ns"),
+        end.max().alias("last_ns"),
+    )
+    beside = (
+        work.join(ends, on="stretch")
+        .group_by("stretch")
+        .agg(
+            length.filter(pl.col("start_ns") < pl.col("first_ns")).sum().alias("before"),
+            length.filter(pl.col("last_ns") < end).sum().alias("after"),
+        )
+    )
+    known = spans.join(ends, on="stretch", how="left").join(beside, on="stretch", how="left")
+    fills = pl.col("before") < pl.col("arrived_ns") - pl.col("first_ns")
+    drains = pl.col("after") < pl.col("last_ns") - pl.col("fetched_ns")
+    begin = pl.when(fills).then(pl.max_horizontal("start_ns", "arrived_ns")).otherwise("start_ns")
+    until = pl.when(drains).then(pl.min_horizontal("end_ns", "fetched_ns")).otherwise("end_ns")
+    return known.select(start_ns=begin, end_ns=until).sort("start_ns")

@@ -13,6 +13,7 @@ threads that launched work on the device.
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
@@ -25,6 +26,8 @@ from harness.analysis.step import Step
 from harness.evidence.tables import Tables
 
 Span = tuple[int, int]
+_VERSION = re.compile(r"_v\d+$")
+"""The end that nsys gives to the names of calls that have several versions: cudaLaunch_v7000."""
 _SYNC = "(?i)synchronize"
 GAPS = ("host", "launch", "wait")
 """What the host did while no operation ran: none of CUDA, a CUDA call, a synchronising call."""
@@ -83,6 +86,19 @@ class Breakdown:
         return replace(self, by_device={device: self.by_device[device]}, ops=ops)
 
 
+def of_both(a: Tables, b: Tables, name: str | None = None) -> tuple[Breakdown, Breakdown]:
+    """Return the steps of two captures: those that ranges of ``name`` mark, or else ranges at all.
+
+    Where ranges of the programs' own have different names, each capture is one step: they need not
+    mark the same work.
+    """
+    first, second = steps(a, name), steps(b, name)
+    own = "ranges" in (first.step.rule, second.step.rule)
+    if own and first.step.ranges != second.step.ranges:
+        return _divided(a, _whole(a)), _divided(b, _whole(b))
+    return first, second
+
+
 def steps(tables: Tables, name: str | None = None) -> Breakdown:
     """Return the steps that ranges called ``name`` mark, or else those that ranges mark.
 
@@ -90,8 +106,16 @@ def steps(tables: Tables, name: str | None = None) -> Breakdown:
     where ranges of several names do, as nobody says which is meant.
     """
     found = step.of(tables, name)
-    if not found.ranges or step.AND in found.ranges:
-        found = step.whole(tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns"]))
+    several = step.AND in found.ranges and found.rule == "declared" and name is None
+    return _divided(tables, found if found.ranges and not several else _whole(tables))
+
+
+def _whole(tables: Tables) -> Step:
+    return step.whole(tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns"]))
+
+
+def _divided(tables: Tables, found: Step) -> Breakdown:
+    """Return where the time of these steps goes."""
     calls, ranges = tables["api_calls"], step.unnumbered(tables["ranges"])
     inside, marked = found.ops, 1
     windows = _windows(found, ranges)
@@ -194,3 +218,25 @@ def common(gaps: Sequence[Span], spans: Sequence[Span]) -> int:
         return before[count] - max(0, spans[count - 1][1] - at) if count else 0
 
     return sum(until(end) - until(start) for start, end in gaps)
+
+
+def idle_by_call(steps: Breakdown, calls: pl.DataFrame) -> dict[str, int]:
+    """Return the idle ns of all steps and devices by the name of the call that the host was in.
+
+    Calls of threads that launched work on the device count, as for the parts of a step; where two
+    threads, or nested calls, are in calls of two names, both names have the time.
+    """
+    held_ns: Counter[str] = Counter()
+    for (_,), ops in steps.ops.partition_by("device", as_dict=True).items():
+        by_step = ops.partition_by("step", as_dict=True)
+        gaps = [
+            gap
+            for at, window in enumerate(steps.windows)
+            for gap in idle(window, intervals.union(timed(by_step.get((at,), ops.clear()))))
+        ]
+        of_device = of_launchers(calls, ops).cast({"name": pl.String})
+        for (name,), named in of_device.partition_by("name", as_dict=True).items():
+            covered = intervals.union(timed(named)).rows()
+            held = common(gaps, covered) if covered else 0
+            held_ns[_VERSION.sub("", str(name))] += held
+    return {name: held for name, held in sorted(held_ns.items()) if held}
