@@ -39,7 +39,8 @@ def find(ops: pl.DataFrame) -> Period | None:
     is_its = pl.col("device").eq_missing(pl.lit(busiest[0], ops["device"].dtype))
     # By launch, as operations on two streams may start in another order in each repetition.
     mine = ops.filter(is_its).sort("correlation", "start_ns", nulls_last=True)
-    runs = [(run, length) for length in _lengths(mine["name"]) for run in _runs(mine, length)]
+    codes = mine["name"].cast(pl.String).cast(pl.Categorical).to_physical()
+    runs = [(run, length) for length in _lengths(codes) for run in _runs(codes, length)]
     if not runs:
         return None
     (begin, count), length = max(runs, key=lambda run: (run[0][1] * run[1], -run[1]))
@@ -64,10 +65,9 @@ def _lengths(names: pl.Series) -> Iterator[int]:
     yield from (length for length in tried.head(_TRIED) if length * LEAST <= len(names))
 
 
-def _runs(ops: pl.DataFrame, length: int) -> Iterator[tuple[int, int]]:
+def _runs(names: pl.Series, length: int) -> Iterator[tuple[int, int]]:
     """Yield place and count of the longest run of LEAST repetitions or more of that length."""
-    name = pl.col("name").cast(pl.String)
-    same = ops.select((name == name.shift(length)).fill_null(value=False).rle()).unnest("name")
+    same = (names == names.shift(length)).fill_null(value=False).rle().struct.unnest()
     places = same.with_columns(until=pl.col("len").cum_sum()).filter("value")
     longest = places.sort("len", "until", descending=[True, False]).head(1)
     for equal, until in longest.select("len", "until").iter_rows():

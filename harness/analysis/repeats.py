@@ -31,7 +31,7 @@ def series(name: str) -> str:
 
 def without_number(name: str) -> str:
     """Return the name of a series without the N for its number: ``step N`` → ``step``."""
-    return re.sub(r"[_ :-]?N$", "", name)
+    return re.sub(r"[_ :=-]*N$", "", name)
 
 
 def with_series(ranges: pl.DataFrame) -> pl.DataFrame:

@@ -132,8 +132,9 @@ def of(tables: Tables, name: str | None = None) -> Step:
         numbered = kept.with_columns((pl.col("step").rank("dense") - 1).cast(pl.Int64))
         return Step(rule, what, numbered, ranges, kept["step"].n_unique(), spans.height)
     warm = warm_up.after(ops, tables["api_calls"])
-    if (found := period.find(warm)) is not None:
-        return Step("period", found.text, found.ops, count=found.count, recorded=found.count)
+    if (repeated := period.find(warm)) is not None:
+        count = repeated.count
+        return Step("period", repeated.text, repeated.ops, count=count, recorded=count)
     return whole(warm, WHOLE if warm.height == ops.height else _WARM)
 
 
@@ -282,14 +283,14 @@ def _placed(ops: pl.DataFrame, tables: Tables, spans: pl.DataFrame) -> pl.DataFr
         how="left",
         maintain_order="left",
     )
-    known = launched.filter("inside").drop("inside")
+    within = launched.filter("inside").drop("inside")
     # Of each device by itself: one that works in no step has no part in them.
     of_device = pl.col("device").fill_null(-1).alias("of_device")
-    begun = known.group_by("step", of_device).agg(pl.col("start_ns").min()).sort("start_ns")
+    begun = within.group_by("step", of_device).agg(pl.col("start_ns").min()).sort("start_ns")
     is_stray = ~pl.col("correlation").is_in(first["correlation"].implode())
     strays = ops.filter(is_stray.fill_null(value=True)).with_columns(of_device).sort("start_ns")
     by_time = strays.join_asof(begun, on="start_ns", by="of_device", check_sortedness=False)
-    return pl.concat([known, by_time.drop_nulls("step").select(known.columns)])
+    return pl.concat([within, by_time.drop_nulls("step").select(within.columns)])
 
 
 def _without_warm_up(placed: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:

@@ -176,7 +176,7 @@ def _track(
     idle = host_lead.with_lost_lead(idle, calls, waits)
     left = host_lead.without_ramp(idle, spans, calls, waits) if steps.is_apart else idle
     ramp = intervals.length(idle) - intervals.length(left)
-    known = capture.tables["devices"].filter(pl.col("device").eq_missing(device))
+    properties = capture.tables["devices"].filter(pl.col("device").eq_missing(device))
     return Track(
         source=capture.label,
         device=device,
@@ -191,8 +191,8 @@ def _track(
         idle=left,
         calls=calls,
         waits=input_waits,
-        multiprocessors=next(iter(known["multiprocessors"].drop_nulls()), None),
-        pinned_rate=_pinned_rate(next(iter(known["compute_capability"].drop_nulls()), None)),
+        multiprocessors=next(iter(properties["multiprocessors"].drop_nulls()), None),
+        pinned_rate=_pinned_rate(next(iter(properties["compute_capability"].drop_nulls()), None)),
     )
 
 
@@ -261,9 +261,9 @@ def _hideable(kernels: pl.DataFrame, copies: pl.DataFrame, stretches: pl.DataFra
             length.filter(pl.col("last_ns") < end).sum().alias("after"),
         )
     )
-    known = spans.join(ends, on="stretch", how="left").join(beside, on="stretch", how="left")
+    ended = spans.join(ends, on="stretch", how="left").join(beside, on="stretch", how="left")
     fills = pl.col("before") < pl.col("arrived_ns") - pl.col("first_ns")
     drains = pl.col("after") < pl.col("last_ns") - pl.col("fetched_ns")
     begin = pl.when(fills).then(pl.max_horizontal("start_ns", "arrived_ns")).otherwise("start_ns")
     until = pl.when(drains).then(pl.min_horizontal("end_ns", "fetched_ns")).otherwise("end_ns")
-    return known.select(start_ns=begin, end_ns=until).sort("start_ns")
+    return ended.select(start_ns=begin, end_ns=until).sort("start_ns")

@@ -105,25 +105,26 @@ def steps(tables: Tables, name: str | None = None) -> Breakdown:
     All is one step where none do, as two captures need not repeat the same work by themselves, or
     where ranges of several names do, as nobody says which is meant.
     """
-    found = step.of(tables, name)
-    several = step.AND in found.ranges and found.rule == "declared" and name is None
-    return _divided(tables, found if found.ranges and not several else _whole(tables))
+    marked = step.of(tables, name)
+    several = step.AND in marked.ranges and marked.rule == "declared" and name is None
+    return _divided(tables, marked if marked.ranges and not several else _whole(tables))
 
 
 def _whole(tables: Tables) -> Step:
     return step.whole(tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns"]))
 
 
-def _divided(tables: Tables, found: Step) -> Breakdown:
+def _divided(tables: Tables, of_capture: Step) -> Breakdown:
     """Return where the time of these steps goes."""
     calls, ranges = tables["api_calls"], step.unnumbered(tables["ranges"])
-    inside, marked = found.ops, 1
-    windows = _windows(found, ranges)
+    inside, marked = of_capture.ops, 1
+    windows = _windows(of_capture, ranges)
     if any(after[0] < before[1] for before, after in pairwise(windows)):  # steps run into another
         marked = len(windows)
         windows = [(windows[0][0], max(end for _, end in windows))]
         inside = inside.with_columns(pl.lit(0, pl.Int64).alias("step"))
-    others = ranges.filter(repeats.with_series(ranges)["name"] != found.ranges)
+    own = of_capture.ranges
+    others = ranges.filter(pl.col("name") != own, repeats.with_series(ranges)["name"] != own)
     inside = with_paths(inside.cast({"name": pl.String}), of_launchers(calls, inside), others)
     by_device = {
         device: _of_device(windows, of_device, of_launchers(calls, of_device))
@@ -131,7 +132,7 @@ def _divided(tables: Tables, found: Step) -> Breakdown:
             inside.partition_by("device", as_dict=True).items(), key=str
         )
     }
-    return Breakdown(found, marked, tuple(windows), by_device, inside)
+    return Breakdown(of_capture, marked, tuple(windows), by_device, inside)
 
 
 def _of_device(
@@ -173,15 +174,15 @@ def _kinds_of_call() -> Iterator[pl.Expr]:
     yield pl.lit(value=True)
 
 
-def _windows(found: Step, ranges: pl.DataFrame) -> list[Span]:
+def _windows(of_capture: Step, ranges: pl.DataFrame) -> list[Span]:
     """Return start and end of each step; of a declared one, with its range."""
-    rows = step.windows(found.ops, apart=found.is_apart).sort("step")
-    if found.rule != "declared":
+    rows = step.windows(of_capture.ops, apart=of_capture.is_apart).sort("step")
+    if of_capture.rule != "declared":
         return rows.select("start_ns", "end_ns").rows()
     ends = {number: span for number, *span in rows.iter_rows()}
     return [
         (min(start, ends[at][0]), max(end, ends[at][1])) if at in ends else (start, end)
-        for at, start, end in timeline.steps(ranges, found.ranges)
+        for at, start, end in timeline.steps(ranges, of_capture.ranges)
         .select("step", "start_ns", "end_ns")
         .iter_rows()
     ]
