@@ -7,21 +7,13 @@ from collections.abc import Callable
 
 import polars as pl
 
-from harness.analysis import communication, timeline
+from harness.analysis import communication, step, timeline
 from harness.analysis.counters import of_longest_kernel, per_kernel
 from harness.evidence.tables import Tables
 
-_DECLARED = "declared "
-
-
-def region(tables: Tables) -> str | None:
-    """Return the name of the measured steps' ranges, as the workload declared it."""
-    names = tables["facts"].filter(pl.col("name").str.starts_with(_DECLARED))["name"].to_list()
-    return names[0].removeprefix(_DECLARED) if names else None
-
 
 def _steps(tables: Tables) -> pl.DataFrame | None:
-    name = region(tables)
+    name = step.declared(tables)
     if name is None or tables["gpu_ops"].is_empty():
         return None
     return timeline.step_activity(tables["gpu_ops"], tables, name)
@@ -52,7 +44,7 @@ def gpu_idle_share(tables: Tables) -> float | None:
 
 def exposed_communication(tables: Tables) -> float | None:
     """Milliseconds of a step in which a GPU only communicates; the mean of the GPUs."""
-    name = region(tables)
+    name = step.declared(tables)
     steps = 0 if name is None else timeline.steps(tables["ranges"], name).height
     alone = communication.device_time(tables["gpu_ops"])["communication_ns"].mean()
     return None if alone is None or not steps else float(alone) / steps / 1e6  # type: ignore[arg-type]  # a number column
@@ -103,7 +95,7 @@ def _total(column: pl.Series) -> float | None:
 
 def transient_bytes(tables: Tables) -> float | None:
     """Highest allocated bytes in the measured phase over what stood when it began."""
-    phase = region(tables)
+    phase = step.declared(tables)
     if phase is None:
         return None
     rows = tables["memory_timeline"]

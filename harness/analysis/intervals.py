@@ -89,6 +89,15 @@ def cut(rows: pl.DataFrame, found: pl.DataFrame, by: str, **columns: pl.Expr) ->
     return pl.concat([part.select(rows.columns) for part in (inside, outside, whole)])
 
 
+def inside(rows: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows (start_ns) that start in one of the sorted, disjoint stretches."""
+    begun = stretches["start_ns"].search_sorted(rows["start_ns"], side="right")
+    none = pl.Series([None], dtype=pl.Int64)
+    until = pl.concat([none, stretches["end_ns"]]).gather(begun)
+    within = rows["start_ns"] < until
+    return rows if within.all(ignore_nulls=False) else rows.filter(within)
+
+
 def ordered(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
     """Return rows sorted by columns of integers; equal ones stay in their order.
 

@@ -13,6 +13,9 @@ from harness.evidence.tables import Tables
 _ASSIGNED = re.compile(r"(?<== )\d+")
 _LAST = re.compile(r"(?<=[^\W\d])\d+$|(?<=[#_ :-])\d+$")
 
+OPERATOR = r", (?:seq|op_id) = (?:\d+|N)\b.*$"
+"""What emit_nvtx appends to an operator's name (torch/csrc/autograd/profiler_legacy.cpp)."""
+
 LEAST = 3
 """Ranges of one series from which on it is one: two could be anything."""
 
@@ -24,6 +27,11 @@ def series(name: str) -> str:
     → ``ProfilerStep#N``.
     """
     return _LAST.sub("N", _ASSIGNED.sub("N", name))
+
+
+def without_number(name: str) -> str:
+    """Return the name of a series without the N for its number: ``step N`` → ``step``."""
+    return re.sub(r"[_ :=-]*N$", "", name)
 
 
 def with_series(ranges: pl.DataFrame) -> pl.DataFrame:

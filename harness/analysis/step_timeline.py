@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis import derived, intervals, timeline
+from harness.analysis import intervals, timeline
 from harness.analysis.metrics import Metrics
+from harness.analysis.step import declared
 from harness.evidence.kinds import filling
 from harness.evidence.tables import Tables
 
@@ -29,7 +30,7 @@ def of(metrics: Metrics, variant: str, case: str) -> StepTimeline | None:
     """Return the step of median length of the cheapest timeline, None without a timeline."""
     for kind in filling("gpu_ops"):
         tables = metrics.capture_of(kind, variant, case)
-        name = None if tables is None else derived.region(tables)
+        name = None if tables is None else declared(tables)
         if tables is not None and name is not None and not tables["gpu_ops"].is_empty():
             steps = _steps(tables, name, kind)
             if steps:

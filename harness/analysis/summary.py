@@ -18,8 +18,9 @@ Document = dict[str, Any]
 def document(capture: Capture) -> Document:
     """Return the summary of a capture, as plain data with full names.
 
-    Every kind has kind, conditions (what the capture was made on, by name) and findings (those of
-    ``harness diagnose`` for this capture alone, each with its title). ``kind`` says what else:
+    Every kind has kind, conditions (what the capture was made on, by name), findings (those of
+    ``harness diagnose`` for this capture alone, each with its title) and step (of what time their
+    fractions are: harness.analysis.step.Busy, None without a timeline). ``kind`` says what else:
 
     - ``nsys`` and ``torch``: gpu, idle, calls, copies, series, kernels, ranges and (for torch)
       operators, as harness.analysis.timeline_summary says
@@ -30,13 +31,13 @@ def document(capture: Capture) -> Document:
       sites, and limits: sentences on what the file lacks
 
     Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured is None, as
-    are findings, idle, calls and series of a timeline of more than LARGE operations.
+    are findings, step, idle, calls and series of a timeline of more than LARGE operations.
     Raises CaptureError that names the capture if a timeline holds no GPU work, ranges or calls.
     """
     return {
         "kind": capture.kind,
         "conditions": capture.conditions,
-        "findings": _findings(capture),
+        **_diagnosis(capture),
         **by_kind(capture),
     }
 
@@ -54,14 +55,18 @@ def by_kind(capture: Capture) -> Document:
     return memory_snapshot(tables) if "memory_pools" in filled else samples(tables)
 
 
-def _findings(capture: Capture) -> list[Document] | None:
-    """Return the findings of one capture; [] where no family of findings has evidence from it."""
+def _diagnosis(capture: Capture) -> Document:
+    """Return step and findings; [] where no family of findings has evidence from the capture."""
     if _table(capture.tables, "gpu_ops").height > LARGE:
-        return None
+        return {"step": None, "findings": None}
     from harness.analysis.diagnose import conclude
 
-    findings = conclude.diagnose([capture]).findings
-    return [asdict(each) for each in findings] if any(each.evidence for each in findings) else []
+    diagnosis = conclude.diagnose([capture])
+    is_evident = any(each.evidence for each in diagnosis.findings)
+    return {
+        "step": diagnosis.step and asdict(diagnosis.step),
+        "findings": [asdict(each) for each in diagnosis.findings] if is_evident else [],
+    }
 
 
 def samples(tables: Tables) -> Document:

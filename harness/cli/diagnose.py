@@ -87,5 +87,8 @@ def _show(diagnosis: "Diagnosis") -> None:
     from harness.cli import output
     from harness.report import finding_text
 
+    if diagnosis.step:
+        output.say(f"{diagnosis.step.text}.")
+        output.say()
     for line in finding_text.lines(diagnosis):
         output.say(line)

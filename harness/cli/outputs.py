@@ -12,6 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from harness.analysis.diagnose.finding import Evidence, Level
+from harness.analysis.step import Busy
 from harness.cli import check, contribute, doctor, inspect, report, run
 from harness.cli.list import Listed
 from harness.cli.new import Drafted
@@ -28,6 +29,7 @@ class Inspected(_Open):
 
     kind: str
     conditions: dict[str, str]
+    step: Busy | None
     findings: list[dict[str, Any]] | None
     label: str = ""
 
@@ -56,8 +58,9 @@ class Found(_Open):
 
 
 class Diagnosed(_Open):
-    """The findings on a subject, most important first."""
+    """The findings on a subject, most important first; ``step``: what their shares are of."""
 
+    step: Busy | None
     findings: list[Found]
     label: str = ""
 

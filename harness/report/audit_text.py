@@ -25,6 +25,8 @@ def lines(audit: Audit) -> Iterator[str]:
     """Yield the lines that print an audit, none wider than 80 columns but a label."""
     yield audit.label
     yield ""
+    if audit.step:
+        yield from _wrapped(f"{audit.step.text}.")
     for sentence in sentences(audit):
         yield from _wrapped(sentence)
     yield ""

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from harness.analysis.diff.cells import CellDiff, FoldersDiff
 from harness.analysis.diff.counters import compare
+from harness.analysis.diff.gpu import GpuDiff
 from harness.analysis.diff.memory import MemoryDiff
 from harness.analysis.diff.timing import Ratio
 from harness.evidence.tables import Tables
@@ -30,7 +31,8 @@ def sections(diff: CellDiff) -> list[Section]:
     """Return a whole difference: conditions, times, GPU time, counters, memory."""
     every = [_conditions(diff), *([_times(diff.timing)] if diff.timing else [])]
     if diff.gpu:
-        every.append(gpu_time(diff.gpu, diff.gpu_kind or ""))
+        time = gpu_time(diff.gpu, diff.gpu_kind or "")
+        every.append(replace(time, lead=f"{time.lead} {compared(diff.gpu)}"))
         every += [by_gpu(diff.gpu)] if diff.gpu.devices else []
     if diff.counters:
         every += kernels(diff.counters)
@@ -38,6 +40,12 @@ def sections(diff: CellDiff) -> list[Section]:
         first, *rest = memory(diff.memory) or [Section("Memory")]
         every += [replace(first, lead=_memory_headline(diff.memory)), *rest]
     return every
+
+
+def compared(diff: GpuDiff) -> str:
+    """Return a sentence on which steps are compared."""
+    a, b = diff.step
+    return f"Compared: {a}." if a == b else f"Compared: {a} of A, {b} of B."
 
 
 def _conditions(diff: CellDiff) -> Section:

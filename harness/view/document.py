@@ -124,6 +124,7 @@ def _difference(a: Subject, b: Subject) -> dict[str, Any]:
     except HarnessError as error:
         return {"headline": str(error), "notes": [], "rows": []}
     notes = [*(f"Not compared: {why}." for why in change.refused), *change.unlike]
+    notes += [difference.compared(change.gpu)] if change.gpu else []
     return {
         "headline": difference.headline(change),
         "notes": notes,

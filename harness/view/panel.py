@@ -71,7 +71,7 @@ def _shown(subject: Subject) -> dict[str, Any]:
         "short": {row["name"]: short_name(row["name"]) for row in rows},
         "conditions": captures[drawn].conditions if drawn else {},
         "left_out": list(_left_out(captures.values(), timeline)),
-        "findings": _findings(list(captures.values())),
+        **_diagnosis(list(captures.values())),
         "timeline": timeline and _packed(timeline),
         "memory": next(filter(None, map(_memory, captures.values())), None),
         "tables": {
@@ -110,9 +110,11 @@ def _row(row: dict[str, Any], bytes_but: frozenset[str] | None = None) -> dict[s
     }
 
 
-def _findings(captures: list[Capture]) -> list[dict[str, Any]]:
-    shown, _ = finding_text.mattering(conclude.diagnose(captures), _FINDINGS)
-    return [
+def _diagnosis(captures: list[Capture]) -> dict[str, Any]:
+    """Return the findings that matter, and in ``step`` of what time their shares are."""
+    diagnosis = conclude.diagnose(captures)
+    shown, _ = finding_text.mattering(diagnosis, _FINDINGS)
+    findings = [
         {
             "id": finding.id,
             "title": finding.title,
@@ -125,6 +127,7 @@ def _findings(captures: list[Capture]) -> list[dict[str, Any]]:
         }
         for finding in shown
     ]
+    return {"step": diagnosis.step and f"{diagnosis.step.text}.", "findings": findings}
 
 
 def _advice(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:

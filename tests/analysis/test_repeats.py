@@ -23,6 +23,14 @@ def test_a_number_at_the_end_makes_a_series(name: str, series: str) -> None:
     assert repeats.series(name) == series
 
 
+@pytest.mark.parametrize(
+    ("series", "name"),
+    [("step N", "step"), ("stepN", "step"), ("layer_N", "layer"), ("a = N", "a")],
+)
+def test_a_series_is_called_by_what_its_names_share(series: str, name: str) -> None:
+    assert repeats.without_number(series) == name
+
+
 def test_ranges_of_a_series_are_counted_and_timed_together() -> None:
     program = Program()
     for turn in range(4):

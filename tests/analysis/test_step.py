@@ -1,106 +1,188 @@
-"""A measured step: its kernels, families, operators and counters, from evidence made by hand."""
+"""Which operations are a step, by which rule, and what is left out as warm-up."""
+
+import contextlib
+import dataclasses
 
 import polars as pl
 import pytest
 
-from harness.analysis import step
-from harness.analysis.metrics import Metrics
-from harness.evidence.tables import SCHEMAS, Tables
-from harness.problem.model import Problem
-from tests.support.small_evidence import Row, cell, tables
-from tests.support.timelines import Op, timeline
-
-MARK = "step:made"
-COPY = Op("Memcpy DtoD", 900, kind="memcpy")
+from harness.analysis import intervals, step, summary
+from harness.analysis.audit import conclude as audit
+from harness.analysis.diagnose import conclude as diagnose
+from harness.analysis.diff import gpu
+from harness.evidence.capture import Capture
+from tests.support.programs import APART, LATENCY, LAUNCH, MS, US, Program
 
 
-def recorded(captures: dict[str, Tables], **other: list[Row]) -> Tables:
-    """Return the evidence of variant slow with one capture a kind, each step declared."""
-    cells = [cell("slow", capture=kind) for kind in captures]
-    declared = [
-        {"cell": row["cell"], "name": f"declared {MARK}", "unit": "ranges", "value": 2.0}
-        for row in cells
-    ]
-    base = tables(cells=cells, facts=declared, **other)
-    rows = {
-        name: [
-            capture[name].insert_column(0, pl.lit(row["cell"]).alias("cell"))
-            for row, capture in zip(cells, captures.values(), strict=True)
-        ]
-        for name in SCHEMAS
-    }
-    return {name: pl.concat([base[name], *rows[name]]) for name in base}
+def window(program: Program) -> list[tuple[int, ...]]:
+    return step.of(program.tables()).stretches.rows()
 
 
-def two_steps(matmul_ns: int) -> Tables:
-    """Return two steps of a GEMM and two pointwise kernels each."""
-    kernels = [Op("ampere_bf16_gemm_128x64", matmul_ns), *[Op("triton_poi_fused_add_0", 1_000)] * 2]
-    return timeline([[*kernels, COPY]] * 2, mark=MARK)
+def test_a_program_without_warm_up_counts_whole() -> None:
+    program = Program()
+    for _ in range(10):
+        program.launch(10 * US)
+    assert window(program) == [(LAUNCH + LATENCY, program.ends)]
 
 
-def test_kernels_are_a_steps_and_leave_copies_out(example: Problem) -> None:
-    evidence = recorded({"nsys": two_steps(5_000)})
-    kernels = step.kernels(Metrics(example, evidence), "slow", "small")
-    assert kernels
-    assert (kernels.steps, kernels.kind) == (2, "nsys")
-    counts = dict(kernels.kernels.select("name", "count").iter_rows())
-    assert counts == {"ampere_bf16_gemm_128x64": 2, "triton_poi_fused_add_0": 4}
+def test_the_first_turn_is_left_out_if_it_reserves_memory() -> None:
+    program = Program()
+    for turn in range(6):
+        if turn == 1:
+            start = program.now + LAUNCH + LATENCY
+        for name in ("a", "b"):
+            if (turn, name) == (0, "b"):
+                program.call("cudaMalloc", 50 * US)
+            program.launch(1 * US, name)
+            program.synchronise()
+    assert window(program) == [(start, program.ends)]
 
 
-@pytest.mark.parametrize(("without_nsys", "kind"), [(False, "nsys"), (True, "torch")])
-def test_the_cheapest_timeline_with_gpu_work_counts(
-    example: Problem, without_nsys: bool, kind: str
-) -> None:
-    nsys = {name: rows.clear() if without_nsys else rows for name, rows in two_steps(5_000).items()}
-    evidence = recorded({"torch": two_steps(7_000), "nsys": nsys})
-    kernels = step.kernels(Metrics(example, evidence), "slow", "small")
-    assert kernels
-    assert kernels.kind == kind
+def test_a_program_that_never_repeats_counts_whole() -> None:
+    program = Program()
+    for turn in range(20):
+        program.call("cudaMalloc", 50 * US)
+        program.launch(10 * US, f"kernel {turn}")
+    first = program.tables()["gpu_ops"]["start_ns"].min()
+    assert window(program) == [(first, program.ends)]
 
 
-def test_without_a_timeline_there_are_no_kernels(example: Problem) -> None:
-    assert step.kernels(Metrics(example, tables(cells=[cell("slow")])), "slow", "small") is None
+def test_measured_steps_count_one_by_one() -> None:
+    program = Program()
+    expected = []
+    for _ in range(3):
+        program.work(1 * MS)
+        with program.marked("step:forward"):
+            begin = program.now + LAUNCH + LATENCY
+            program.launch(20 * US)
+            program.launch(20 * US)
+            program.synchronise("cudaDeviceSynchronize")
+        expected.append((begin, program.ends))
+    assert window(program) == expected
+    tables = program.tables()
+    assert intervals.inside(tables["gpu_ops"], step.of(tables).stretches).height == 6
 
 
-@pytest.mark.parametrize("on_gpu", [True, False])
-def test_operators_are_those_with_gpu_time_or_all_where_none_has_any(
-    example: Problem, on_gpu: bool
-) -> None:
-    name = cell("slow", capture="torch")["cell"]
-    of_gpu = {"aten::mm": 8_000, "aten::add": 2_000, "aten::view": 0}
-    operators = [
-        {"cell": name, "name": operator, "count": 4, "total_ns": 6_000}
-        | {"device_ns": device_ns if on_gpu else None}
-        for operator, device_ns in of_gpu.items()
-    ]
-    evidence = recorded({"torch": two_steps(5_000)}, operators=operators)
-    top = step.operators(Metrics(example, evidence), "slow", "small", most=8)
-    assert top is not None
-    rows = {operator: tuple(values) for operator, *values in top.iter_rows()}
-    if on_gpu:
-        assert rows == {"aten::mm": (2.0, 3.0, 4.0), "aten::add": (2.0, 3.0, 1.0)}
-    else:
-        assert rows == dict.fromkeys(of_gpu, (2.0, 3.0, None))
+def test_a_pause_at_the_very_start_is_left_out() -> None:
+    program = Program()
+    program.launch(10 * US)
+    program.work(100 * MS)
+    begin = program.now + LAUNCH + LATENCY
+    for _ in range(40):
+        program.launch(50 * US)
+    assert window(program) == [(begin, program.ends)]
 
 
-def test_counters_are_medians_over_the_launches_of_a_name(example: Problem) -> None:
-    name = cell("slow", capture="ncu")["cell"]
-    times = {0: 100.0, 1: 300.0, 2: 200.0}
-    rows = [
-        {"cell": name, "launch": launch, "name": "k", "grid": "1,1,1", "block": "1,1,1"}
-        | {"metric": "gpu__time_duration.sum", "unit": "ns", "value": time_ns}
-        for launch, time_ns in times.items()
-    ]
-    evidence = tables(cells=[cell("slow", capture="ncu")], counters=rows)
-    kernels = step.counters(Metrics(example, evidence), "slow", "small")
-    assert kernels is not None
-    assert kernels.select("name", "launches", "time_ns").rows() == [("k", 3, 200.0)]
-    assert kernels["dram_bytes"].to_list() == [None]
+def looped(names: list[str], turns: int = 4) -> Program:
+    """Launch three kernels a turn, within ranges of these names; ``{}`` is the turn's number."""
+    program = Program()
+    for turn in range(turns):
+        with contextlib.ExitStack() as ranges:
+            for name in names:
+                ranges.enter_context(program.marked(name.format(turn)))
+                program.work(1 * US)
+            for kernel in ("a", "b", "a"):
+                program.launch(20 * US, kernel)
+        program.work(1 * MS)
+    return program
 
 
-def test_a_difference_needs_a_timeline_of_both(example: Problem) -> None:
-    evidence = recorded({"nsys": two_steps(5_000)})
-    assert step.difference(Metrics(example, evidence), "slow", "fast", "small") is None
-    diff = step.difference(Metrics(example, evidence), "slow", "slow", "small")
-    assert diff
-    assert diff.a_ns == diff.b_ns
+@pytest.mark.parametrize(
+    ("names", "of"),
+    [
+        (["ProfilerStep#{}", "step:mine"], "4 × step:mine"),
+        (["ProfilerStep#{}", "step {}"], "4 × ProfilerStep#"),
+        (["step {}", "layer"], "4 × step"),
+        (["turn", "layer_{}"], "4 × turn"),
+        (["aten::mul, op_id = {}"], "4 × period of 3 kernels"),
+        ([], "4 × period of 3 kernels"),
+    ],
+)
+def test_steps_are_found_by_the_first_rule_that_holds(names: list[str], of: str) -> None:
+    assert step.of(looped(names).tables()).of == of
+
+
+def test_a_range_that_the_user_names_goes_before_all_others() -> None:
+    found = step.of(looped(["step:mine", "layer"]).tables(), "layer")
+    assert (found.of, found.is_apart) == ("4 × layer", True)
+
+
+def test_what_a_program_does_between_its_own_ranges_is_part_of_the_step_before() -> None:
+    tables = looped(["step {}"]).tables()
+    ((start, end),) = step.of(tables).stretches.rows()
+    assert end - start > 3 * MS
+    assert step.of(looped(["step:mine"]).tables()).stretches.height == 4
+
+
+def test_ranges_that_hold_little_of_the_time_are_parts_of_steps() -> None:
+    program = Program()
+    for _ in range(5):
+        with program.marked("optimizer"):
+            program.launch(10 * US, "update")
+        program.launch(100 * US, "forward")
+    assert step.of(program.tables()).of == "5 × period of 2 kernels"
+
+
+def test_equal_layers_of_one_step_are_no_steps() -> None:
+    program = Program()
+    for name in ("embed", "norm", *["up", "down"] * 8, "norm", "head", "sample"):
+        program.launch(10 * US, name)
+    assert step.of(program.tables()).of == "whole capture"
+
+
+def test_steps_in_which_the_program_warms_up_are_left_out() -> None:
+    program = Program()
+    for turn in range(6):
+        with program.marked(f"step {turn}"):
+            for name in ("a", "b"):
+                if not turn:
+                    program.call("cudaMalloc", 50 * US)
+                program.launch(10 * US, name)
+                program.synchronise()
+    assert step.of(program.tables()).of == "5 of 6 × step"
+
+
+def test_a_launch_of_another_thread_belongs_to_the_step_that_is_open() -> None:
+    tables = looped(["ProfilerStep#{}"]).tables()
+    place = pl.int_range(pl.len()) % 3
+    calls = tables["api_calls"].with_columns(
+        thread=pl.when(place == 1).then(2).otherwise("thread").cast(pl.Int64)
+    )
+    found = step.of(tables | {"api_calls": calls})
+    assert found.ops["step"].to_list() == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
+
+
+def test_how_busy_the_gpu_was_is_said_of_the_steps_and_of_the_whole() -> None:
+    program = Program()
+    program.launch(10 * US, "once")
+    for _ in range(3):
+        program.work(1 * MS)
+        with program.marked("step:mine"):
+            program.launch(30 * US)
+            program.launch(30 * US)
+            program.synchronise()
+    busy = step.busy(program.tables())
+    assert busy is not None
+    assert (busy.busy_ns, busy.whole_busy_ns) == (180 * US, 190 * US)
+    assert busy.span_ns == 3 * (60 * US + APART)
+    assert busy.text == "GPU busy 98.4 % of 3 × step:mine, 5.9 % of the whole capture"
+
+
+def test_without_timed_work_nothing_is_busy() -> None:
+    assert step.busy(Program().tables()) is None
+    assert step.of(Program().tables()).ops.is_empty()
+
+
+def test_commands_say_the_same_of_the_same_trace() -> None:
+    tables = looped(["step {}"], turns=3).tables()
+    capture = Capture("made", tables, {}, "nsys")
+    busy = step.busy(tables)
+    assert busy is not None
+    audited = audit.audit([capture])
+    assert diagnose.diagnose([capture]).step == audited.step == busy
+    assert summary.document(capture)["step"] == dataclasses.asdict(busy)
+    assert audited.traced_ms * audited.steps * 1e6 == pytest.approx(busy.span_ns)
+    assert audited.busy_ms * audited.steps * 1e6 == pytest.approx(busy.busy_ns)
+    diff = gpu.compare(tables, tables)
+    assert diff.step == (busy.of, busy.of)
+    assert diff.a_ns / diff.steps == pytest.approx(audited.traced_ms * 1e6, rel=1e-6)

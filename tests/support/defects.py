@@ -90,9 +90,9 @@ _READERS = (
     ),
     Defect(
         "the audit takes a device that works in no step",
-        "harness/analysis/audit/step_ops.py",
-        "        if (placed := _placed(rows, marks)).height:\n",
-        "        if (placed := _placed(rows, marks)).height or True:\n",
+        "harness/analysis/step.py",
+        '    of_device = pl.col("device").fill_null(-1).alias("of_device")\n',
+        '    of_device = pl.lit(-1).alias("of_device")\n',
         "tests/analysis/audit/test_step_ops.py::test_a_device_that_works_in_no_step_has_none",
     ),
     Defect(

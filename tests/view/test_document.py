@@ -95,3 +95,10 @@ def test_a_memory_snapshot_is_drawn_by_pool() -> None:
     assert shown["timeline"] is None
     (pool, *_) = shown["tables"]["Memory by pool"]
     assert pool["live bytes"] <= pool["allocated_bytes"] <= pool["reserved_bytes"]
+
+
+def test_a_page_says_of_what_time_its_shares_are() -> None:
+    (shown,) = embedded(document.page([program()]))["panels"]
+    assert shown["step"] == (
+        "GPU busy 99.1 % of 10 × period of 1 kernel, 99.1 % of the whole capture."
+    )

@@ -8,13 +8,13 @@ in ``backward()``. torch's own ranges (``torch.autograd.profiler.emit_nvtx``) na
 import polars as pl
 
 from harness.analysis.diff.paths import with_paths
+from harness.analysis.repeats import OPERATOR
+from harness.analysis.step import PREFIX, PROFILER
 from harness.evidence.tables import Tables, frame
 
 _BETWEEN = " / "
-_MARK = r"^(?:ProfilerStep#\d+|step:.*|phase:.*)$"
+_MARK_OF_TIME = rf"^(?:{PROFILER}\d+|{PREFIX}.*|phase:.*)$"
 """Ranges that mark time, not a place in the program."""
-_OPERATOR = r", (?:seq|op_id) = \d+.*$"
-"""What emit_nvtx appends to an operator's name (torch/csrc/autograd/profiler_legacy.cpp)."""
 _BACKWARD = "autograd"
 """The node of what autograd's threads launched: which one it was, no range says."""
 
@@ -26,9 +26,9 @@ def origins(tables: Tables) -> pl.DataFrame:
     calls = calls.join(launches, on="correlation", how="semi").sort("start_ns")
     calls = calls.unique("correlation", keep="first", maintain_order=True)
     ranges = tables["ranges"].drop_nulls().cast({"name": pl.String})
-    operator = pl.col("name").str.contains(_OPERATOR)
-    named = ranges.filter(operator).with_columns(pl.col("name").str.replace(_OPERATOR, ""))
-    places = _whole(ranges.filter(~operator, ~pl.col("name").str.contains(_MARK)))
+    operator = pl.col("name").str.contains(OPERATOR)
+    named = ranges.filter(operator).with_columns(pl.col("name").str.replace(OPERATOR, ""))
+    places = _whole(ranges.filter(~operator, ~pl.col("name").str.contains(_MARK_OF_TIME)))
     engine = tables["autograd_threads"]
     found = with_paths(calls, calls, named).rename({"path": "operator"})
     scopes = with_paths(calls, _callers(calls, engine), places).select("correlation", scope="path")

@@ -6,10 +6,13 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from harness.analysis.audit import attribution, by_ranges, counted, floor, limits, rows, step_ops
+from harness.analysis import kernels as kernel_names
+from harness.analysis import step
+from harness.analysis.audit import attribution, by_ranges, counted, limits, rows, step_ops
 from harness.analysis.audit.attribution import UNATTRIBUTED
-from harness.analysis.audit.limits import Limits
+from harness.analysis.audit.limits import TENSOR, Limits
 from harness.analysis.audit.rows import Row
+from harness.analysis.step import Busy
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import filling, unprofiled
 from harness.ground.errors import EvidenceError, UsageError
@@ -17,6 +20,11 @@ from harness.ground.errors import EvidenceError, UsageError
 MOST_UNATTRIBUTED = 0.01
 """The fraction of the GPU's time above which an audit is refused as incomplete."""
 
+_ATTENTION, _BY_TENSOR, _BY_DRAM = (
+    "attention",
+    "other kernels limited by tensor cores",
+    "kernels limited by DRAM",
+)
 _SAME_CLOCK = 0.98
 """Of the trace's SM clock: below it the difference of a step and its kernels is no idle time."""
 _STEP_TIMES = ("gpu_time", "wall_time")
@@ -36,7 +44,7 @@ class Audit:
     much longer those take than in the second floor, or in the first where there is one alone.
     ``flushed_bytes``: read and written with caches flushed before each kernel, where a second
     report says it. ``flop`` and ``compulsory_bytes``: of a step, where the workload states them.
-    ``unsaid``: what these captures cannot say.
+    ``unsaid``: what these captures cannot say. ``step``: how busy all GPUs of the trace were.
     """
 
     label: str
@@ -60,6 +68,7 @@ class Audit:
     sustained_floor_ms: float | None
     above_ms: dict[str, float]
     unsaid: tuple[str, ...]
+    step: Busy | None = None
 
     @property
     def whole_ms(self) -> float:
@@ -115,15 +124,15 @@ def audit(captures: Sequence[Capture]) -> Audit:
             remedy="name the trace among the report's captures, or extract the run again",
         )
     warm, cold = _reports(captures)
-    found = step_ops.steps(trace.tables)
-    if not any(found.busy_ns):
+    launched = step_ops.launched(trace.tables)
+    if not any(launched.busy_ns):
         raise UsageError("no timed work on a GPU in it", where=trace.label)
     known = limits.limits(trace.tables, trace.conditions.get("GPU", ""))
-    ops = attribution.attributed(found.ops, trace.tables["origins"])
+    ops = attribution.attributed(launched.ops, trace.tables["origins"])
     flushed = counted.moved(ops, (cold or trace).tables["counters"])
     ops = counted.with_counters(ops, (warm or trace).tables["counters"])
     ops = limits.with_use(ops.with_columns(flushed.alias("flushed_bytes")), known)
-    return _concluded(captures, trace, found, ops, known)
+    return _concluded(captures, trace, launched, ops, known)
 
 
 def _by_ranges(captures: Sequence[Capture]) -> Capture:
@@ -174,11 +183,11 @@ def _reports(captures: Sequence[Capture]) -> tuple[Capture | None, Capture | Non
 def _concluded(
     captures: Sequence[Capture],
     trace: Capture,
-    found: step_ops.Steps,
+    launched: step_ops.Launched,
     ops: pl.DataFrame,
     known: Limits,
 ) -> Audit:
-    steps = len(found.lengths_ns)
+    steps = len(launched.lengths_ns)
     table = rows.rows(ops, known)
     phases = {
         phase: sum(row.ms for row in table if row.phase == phase) for phase in attribution.PHASES
@@ -196,9 +205,9 @@ def _concluded(
         label=trace.label,
         limits=known,
         steps=steps,
-        traced_ms=statistics.fmean(found.lengths_ns) / 1e6,
-        busy_ms=statistics.fmean(found.busy_ns) / 1e6,
-        overlap_ms=step_ops.overlap_ns(found) / steps / 1e6,
+        traced_ms=statistics.fmean(launched.lengths_ns) / 1e6,
+        busy_ms=statistics.fmean(launched.busy_ns) / 1e6,
+        overlap_ms=step_ops.overlap_ns(launched) / steps / 1e6,
         step_ms=_unprofiled(captures),
         traced_mhz=_clock([trace]),
         step_mhz=_clock([each for each in captures if each.kind == unprofiled()]),
@@ -210,10 +219,11 @@ def _concluded(
         flushed_bytes=_mean(ops["flushed_bytes"], steps),
         compulsory_bytes=_fact(captures, "compulsory_bytes"),
         flop=_fact(captures, "step_flop"),
-        floor_ms=floor.ms(table) if share else None,
-        sustained_floor_ms=floor.ms(table, sustained) if share and sustained else None,
-        above_ms=floor.above_ms(table, sustained) if share else {},
-        unsaid=tuple(_unsaid([trace, *captures], found, phases, share, known)),
+        floor_ms=_floor_ms(table) if share else None,
+        sustained_floor_ms=_floor_ms(table, sustained) if share and sustained else None,
+        above_ms=_above_ms(table, sustained) if share else {},
+        unsaid=tuple(_unsaid([trace, *captures], launched, phases, share, known)),
+        step=step.busy(trace.tables, launched.steps),
     )
 
 
@@ -250,7 +260,7 @@ def _fact(captures: Sequence[Capture], name: str) -> float | None:
 
 def _unsaid(
     captures: Sequence[Capture],
-    found: step_ops.Steps,
+    launched: step_ops.Launched,
     phases: dict[str, float],
     share: float,
     known: Limits,
@@ -263,12 +273,12 @@ def _unsaid(
             " threads launched, and what is in no range is outside. A trace of torch.profiler says"
             " more."
         )
-    if not found.marked:
+    if launched.steps.rule == "whole":
         lacks.append("No range marks steps, so all that repeats counts as one step.")
-    if found.before_ns:
+    if launched.before_ns:
         lacks.append(
-            f"{found.before_ns / 1e6:.2f} ms of operations ran before the first step's and have no"
-            " launch in the trace: they are in no step."
+            f"{launched.before_ns / 1e6:.2f} ms of operations ran before the first step's and have"
+            " no launch in the trace: they are in no step."
         )
     if _unprofiled(captures) is None:
         lacks.append("No unprofiled time: shares are of the step under the profiler.")
@@ -288,3 +298,35 @@ def _unsaid(
             " names the graph's launch and no operator. Record the step without graphs as well."
         )
     return lacks
+
+
+def _floor_ms(table: Sequence[Row], tensor: float | None = None) -> float:
+    """Return the ms of a step in which every kernel that has targets reaches its last one.
+
+    ``tensor``: the fraction of their peak that products reach instead.
+    """
+    return sum(_at_best(row, tensor) for row in table)
+
+
+def _above_ms(table: Sequence[Row], tensor: float | None = None) -> dict[str, float]:
+    """Return by kind of kernel how many ms longer those take than in the floor, the most first."""
+    above: dict[str, float] = {}
+    for row in table:
+        more = row.ms - _at_best(row, tensor)
+        if more > 0:
+            kind = _limited_by(row)
+            above[kind] = above.get(kind, 0.0) + more
+    return dict(sorted(above.items(), key=lambda pair: pair[1], reverse=True))
+
+
+def _limited_by(row: Row) -> str:
+    """Return the kind of a kernel that tensor cores or DRAM limit."""
+    if kernel_names.family(row.kernel) == _ATTENTION:
+        return _ATTENTION
+    return _BY_TENSOR if row.limit == TENSOR else _BY_DRAM
+
+
+def _at_best(row: Row, tensor: float | None) -> float:
+    if tensor is not None and row.limit == TENSOR and row.used is not None:
+        return row.ms * min(1.0, row.used / tensor)
+    return row.ms - (row.savings[-1].ms if row.savings else 0.0)

@@ -1,16 +1,32 @@
 """The rows of the audit: kernels by phase, place in the model and name, and what each saves."""
 
 import math
+import re
 from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis import students_t
-from harness.analysis.audit import fixes
-from harness.analysis.audit.limits import DRAM, TARGETS, TENSOR, Limits, reached
+from harness.analysis import kernels, students_t
+from harness.analysis.audit.limits import DRAM, LATENCY, TARGETS, TENSOR, Limits, reached
 
 _LEVEL = 0.95
 _KEY = ("phase", "path", "operator", "name")
+_MISALIGNED = re.compile(r"align[12](?!\d)|_align1\b")
+_NEAR = 0.70
+_FIXES = {
+    "optimizer/foreach": "fused optimizer (fused=True), or the step in backward",
+    "softmax": "fused or chunked cross entropy; fused attention",
+    "attention": "compare attention backends: torch.nn.attention.sdpa_kernel",
+    "norm": "fuse with its neighbours: torch.compile, or a hand-written kernel",
+    "elementwise": "fuse with its neighbours: torch.compile",
+    "triton: pointwise": "fuse further, or into a GEMM's epilogue",
+    "reduce": "fuse with its neighbours; a kernel with more blocks",
+    "cast/copy": "keep the data in the type and layout that is read",
+    "fill/memset": "do not fill what is overwritten: set_to_none",
+    "index/gather": "sort or combine indices; fewer atomics",
+    "communication": "overlap with computation",
+}
+"""Remedies by the family of a kernel."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +133,7 @@ def _row(row: dict[str, object], steps: int, known: Limits) -> Row:
         limit=limit,
         used=used,
         savings=_savings(ms, limit, used, known),
-        fix=fixes.family(kernel, operator, limit, used),
+        fix=_fix(kernel, operator, limit, used),
     )
 
 
@@ -148,3 +164,24 @@ def _half_width(parts: object, steps: int) -> float | None:
     mean = sum(values) / steps
     deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / (steps - 1))
     return students_t.point(_LEVEL, steps - 1) * deviation / math.sqrt(steps)
+
+
+def _fix(kernel: str, operator: str, limit: str | None, used: float | None) -> str:
+    """Return the family of remedies of a kernel, empty where none is known.
+
+    ``used``: the fraction of the peak of ``limit`` that the kernel reaches.
+    """
+    if limit == LATENCY:
+        return "fewer launches: fuse, batch, CUDA graph"
+    group = kernels.family(kernel)
+    if group in ("gemm", "convolution", "gemv"):
+        if _MISALIGNED.search(kernel):
+            return "pad the sizes to a multiple of 8 or more elements"
+        if limit == TENSOR and used is not None and used >= _NEAR:
+            return "near the ceiling: fewer or narrower operations"
+        if limit == DRAM:
+            return "narrower weights, or more rows a product"
+        return "another tile or split-K; larger products"
+    if "loss" in operator or "log_softmax" in operator:
+        return "chunked cross entropy that never writes the logits"
+    return _FIXES.get(group, "")

@@ -4,78 +4,64 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis import intervals, steady_state
+from harness.analysis import intervals, step
+from harness.analysis.step import Step
 from harness.evidence.tables import Tables
-
-_MARK = r"^(?:step:.*|ProfilerStep#\d+)$"
-"""The ranges that mark steps: those of the probe and torch.profiler's own (torch/profiler)."""
 
 
 @dataclass(frozen=True)
-class Steps:
-    """The operations of one device in some steps.
+class Launched:
+    """The operations of one device in the steps of its program.
 
     ``ops``: step, launched_ns (null where no host call is known), in_graph (a graph replays it),
     runs_ns (since when it works), own_ns and the columns of ``gpu_ops``; by step and launch.
     ``lengths_ns``: by step, from the start of its first operation to that of the next step's, of
-    the last to its own end. ``marked``: whether ranges say where steps begin; otherwise all that
-    repeats counts as one. ``before_ns``: time of operations that nothing in the trace launched and
-    that ran before the first step's; they are in no step.
+    the last, and of steps apart, to its own end. ``before_ns``: time of operations that nothing in
+    the trace launched and that ran before the first step's; they are in no step.
     """
 
     ops: pl.DataFrame
     lengths_ns: tuple[int, ...]
     busy_ns: tuple[int, ...]
-    marked: bool
+    steps: Step
     before_ns: int = 0
 
 
-def steps(tables: Tables) -> Steps:
+def launched(tables: Tables) -> Launched:
     """Return the steps of the device that worked most, of those that work in any; else none.
 
-    An operation belongs to the step during which a host call launched it, on whichever thread:
-    autograd launches the backward pass from threads of its own. ``own_ns`` divides each instant
-    among the operations that run in it, those of other steps too, so that these times add up to the
-    time of a busy GPU. An operation that waits for the one before it on its stream does not run.
+    ``own_ns`` divides each instant among the operations that run in it, those of other steps too,
+    so that these times add up to the time of a busy GPU. An operation that waits for the one before
+    it on its stream does not run.
     """
+    steps = step.of(tables)
     timed = tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns"])
-    rows, placed, marked = _of_busiest(_launched(timed, tables["api_calls"]), tables)
+    of_device = _is_busiest(timed, steps.ops)
+    placed = _with_launch(steps.ops.filter(of_device), tables["api_calls"])
     if placed.is_empty():
-        return Steps(timed, (), (), marked=False)
-    end = pl.col("start_ns") + pl.col("duration_ns")
-    spans = placed.group_by("step").agg(pl.col("start_ns").min(), end_ns=end.max()).sort("step")
-    # Steps of the probe begin on an idle device: what the host does between them is no part of one.
-    apart = marked and steady_state.is_marked(tables)
-    until = spans["end_ns"] if apart else spans["start_ns"].shift(-1).fill_null(spans["end_ns"][-1])
+        return Launched(placed, (), (), steps)
+    spans = step.windows(placed, apart=steps.is_apart)
+    last = spans["end_ns"].max()
+    until = spans["end_ns"] if steps.is_apart else spans["start_ns"].shift(-1, fill_value=last)
     ops = _shared(placed).sort("step", "launched_ns", "start_ns", nulls_last=True)
     busy = ops.group_by("step").agg(pl.col("own_ns").sum()).sort("step")["own_ns"]
     lengths = (until - spans["start_ns"]).to_list()
     first = placed["start_ns"].min()
-    strays = rows.filter(pl.col("launched_ns").is_null(), pl.col("start_ns") < first)
-    before = int(strays["duration_ns"].sum()) if marked else 0
-    return Steps(ops, tuple(lengths), tuple(round(each) for each in busy), marked, before)
+    others = _with_launch(timed.filter(of_device), tables["api_calls"])
+    strays = others.filter(pl.col("launched_ns").is_null(), pl.col("start_ns") < first)
+    before = int(strays["duration_ns"].sum()) if steps.ranges else 0
+    return Launched(ops, tuple(lengths), tuple(round(each) for each in busy), steps, before)
 
 
-def _of_busiest(ops: pl.DataFrame, tables: Tables) -> tuple[pl.DataFrame, pl.DataFrame, bool]:
-    """Return a device's operations, those in steps with their step, and whether ranges mark these.
-
-    The device is the busiest that has any in a marked step, or else in what repeats.
-    """
-    by_device = ops.group_by("device").agg(pl.col("duration_ns").sum())
+def _is_busiest(ops: pl.DataFrame, in_steps: pl.DataFrame) -> pl.Expr:
+    """Return whether an operation is of the busiest of the devices that work in steps."""
+    working = pl.col("device").is_in(in_steps["device"].unique().implode(), nulls_equal=True)
+    by_device = ops.filter(working).group_by("device").agg(pl.col("duration_ns").sum())
     devices = by_device.sort("duration_ns", "device", descending=True)["device"]
-    apart = [ops.filter(pl.col("device").eq_missing(device)) for device in devices]
-    marks = _marks(tables["ranges"])
-    for rows in apart:
-        if (placed := _placed(rows, marks)).height:
-            return rows, placed, True
-    window = steady_state.windows(tables)
-    for rows in apart:
-        if (within := steady_state.inside(rows, window)).height:
-            return rows, within.with_columns(step=pl.lit(0, pl.Int64)), False
-    return ops, ops.clear(), False
+    return pl.col("device").eq_missing(pl.lit(next(iter(devices), None), pl.Int64))
 
 
-def _launched(ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
+def _with_launch(ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
     """Return operations with the start of the first host call of their correlation, and in_graph.
 
     CUDA, its driver and HIP call the launch of a graph ...GraphLaunch.
@@ -92,40 +78,6 @@ def _launched(ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
         pl.col("graph_node").is_not_null() | whole | pl.col("replayed").fill_null(value=False)
     )
     return known.with_columns(in_graph=in_graph).drop("replayed")
-
-
-def _marks(ranges: pl.DataFrame) -> pl.DataFrame:
-    """Return step, from_ns and until_ns of the ranges that mark steps, by start."""
-    name = pl.col("name").cast(pl.String)
-    return (
-        ranges.filter(name.str.contains(_MARK))
-        .drop_nulls(["start_ns", "duration_ns"])
-        .sort("start_ns")
-        .with_row_index("step")
-        .select(
-            pl.col("step").cast(pl.Int64),
-            from_ns="start_ns",
-            until_ns=pl.col("start_ns") + pl.col("duration_ns"),
-        )
-    )
-
-
-def _placed(rows: pl.DataFrame, marks: pl.DataFrame) -> pl.DataFrame:
-    """Return the operations that were launched within a mark.
-
-    Those without a known launch belong to the step whose first operation began last before them.
-    """
-    by_launch = (
-        rows.drop_nulls("launched_ns")
-        .sort("launched_ns", maintain_order=True)
-        .join_asof(marks, left_on="launched_ns", right_on="from_ns", check_sortedness=False)
-        .filter(pl.col("launched_ns") < pl.col("until_ns"))
-        .drop("from_ns", "until_ns", strict=False)
-    )
-    begun = by_launch.group_by("step").agg(pl.col("start_ns").min()).sort("start_ns")
-    strays = rows.filter(pl.col("launched_ns").is_null()).sort("start_ns")
-    by_time = strays.join_asof(begun, on="start_ns", check_sortedness=False).drop_nulls("step")
-    return pl.concat([by_launch, by_time.select(by_launch.columns)])
 
 
 def _shared(ops: pl.DataFrame) -> pl.DataFrame:
@@ -166,15 +118,8 @@ def _runs_ns() -> pl.Expr:
     return pl.when(waits).then(before).otherwise("start_ns")
 
 
-def idle_ns(found: Steps) -> tuple[int, ...]:
-    """Return the time of each step in which the device did nothing."""
-    return tuple(
-        max(0, length - busy) for length, busy in zip(found.lengths_ns, found.busy_ns, strict=True)
-    )
-
-
-def overlap_ns(found: Steps) -> int:
+def overlap_ns(launched_: Launched) -> int:
     """Return the time in which two or more operations ran, over all steps."""
     end = pl.col("start_ns") + pl.col("duration_ns")
-    runs = found.ops.select(start_ns="runs_ns", end_ns=end)
+    runs = launched_.ops.select(start_ns="runs_ns", end_ns=end)
     return intervals.length(runs) - intervals.length(intervals.union(runs))

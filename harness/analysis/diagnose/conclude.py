@@ -49,7 +49,8 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
         *_by_kernel(in_program),
         *_of_all(known_findings.MEMORY, known_findings.MEMORY.seen(captures)),
     ]
-    return Diagnosis(tuple(_ranked(joint or [_nothing(captures)])), launches)
+    busy = next((view.busy for view in timelines), None)
+    return Diagnosis(tuple(_ranked(joint or [_nothing(captures)])), launches, busy)
 
 
 def _of_all(family: Family[View], views: Sequence[View]) -> list[Finding]:

@@ -1,7 +1,10 @@
 """Findings: a cause, the evidence that bears it out, and what it costs, as plain data."""
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from harness.analysis.step import Busy
 
 Level = Literal[
     "serving", "multi-GPU", "timeline", "SM", "warp scheduler", "warp", "thread", "memory"
@@ -112,15 +115,22 @@ class KernelDiagnosis:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All findings of a subject, most important first, and those of each profiled launch."""
+    """All findings of a subject, most important first, and those of each profiled launch.
+
+    ``step``: of what time the fractions of findings on timelines are; None without a timeline.
+    """
 
     findings: tuple[Finding, ...]
     kernels: tuple[KernelDiagnosis, ...] = ()
+    step: "Busy | None" = None
 
 
 def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
     """Return the diagnosis as ``harness diagnose --json`` prints it; no launches, no "kernels"."""
-    document: dict[str, Any] = {"findings": [_plain(each) for each in diagnosis.findings]}
+    document: dict[str, Any] = {
+        "step": diagnosis.step and asdict(diagnosis.step),
+        "findings": [_plain(each) for each in diagnosis.findings],
+    }
     if diagnosis.kernels:
         document["kernels"] = [
             {

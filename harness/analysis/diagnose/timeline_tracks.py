@@ -6,17 +6,16 @@ from functools import cached_property
 
 import polars as pl
 
-from harness.analysis import communication, copies, intervals, steady_state
-from harness.analysis.diagnose import copy_chains, thresholds
+from harness.analysis import communication, copies, intervals, step
+from harness.analysis.diagnose import thresholds
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import (
     host_calls,
     host_lead,
-    host_reads,
     host_state,
-    host_time,
     host_waits,
 )
+from harness.analysis.step import Step
 from harness.evidence.capture import Capture
 
 
@@ -24,12 +23,11 @@ from harness.evidence.capture import Capture
 class Track:
     """One device of one capture in its steady state; every time is in ns.
 
-    ``span_ns`` is how long that state lasts, in ``stretches`` of start_ns and end_ns, which are
-    measured steps if ``marked``; a ramp at the start of such a step is not in it. ``whole_ns`` is
-    how long the device's operations last, warm-up included. ``compute_ns``, ``communication_ns``
-    and ``copy_ns`` divide the span with idle time, as communication.device_time does. In
-    ``host_ns`` the thread that launches most operations was neither blocked nor reading a value
-    back (host_time).
+    ``span_ns`` is how long that state lasts, in the stretches of ``steps``; where these are apart,
+    without the ramp at the start of each. ``whole_ns`` is how long the device's operations last,
+    warm-up included. ``compute_ns``, ``communication_ns`` and ``copy_ns`` divide the span with idle
+    time, as communication.device_time does. In ``host_ns`` the thread that launches most operations
+    was neither blocked nor reading a value back (host_waits).
 
     ``idle`` holds pieces of idle time with their ``cause``, ``ops`` the operations with ``work``,
     ``memory`` and ``queued_ns`` (null where the launch is unknown), ``calls`` the host's calls with
@@ -40,8 +38,7 @@ class Track:
 
     source: str
     device: int | None
-    stretches: pl.DataFrame
-    marked: bool
+    steps: Step
     whole_ns: int
     span_ns: int
     compute_ns: int
@@ -54,6 +51,11 @@ class Track:
     waits: pl.DataFrame
     multiprocessors: int | None
     pinned_rate: float
+
+    @property
+    def stretches(self) -> pl.DataFrame:
+        """Return start_ns and end_ns of the time that counts."""
+        return self.steps.stretches
 
     @property
     def busy_ns(self) -> int:
@@ -99,7 +101,7 @@ class Track:
     ) -> int:
         """Return how long one of these copies ran, and no kernel or large copy of ``besides`` did.
 
-        ``within`` counts only the time in which a kernel could hide them (copy_chains.hideable).
+        ``within`` counts only the time in which a kernel could hide them (_hideable).
         """
         if rows.is_empty():
             return 0
@@ -118,7 +120,7 @@ class Track:
     def _hideable(self) -> pl.DataFrame:
         """Return the time of each stretch in which a kernel could hide a copy."""
         large = self.large_copies((copies.PAGEABLE, copies.PINNED, copies.MANAGED))
-        return copy_chains.hideable(self._kernels, large, self.stretches)
+        return _hideable(self._kernels, large, self.stretches)
 
     @cached_property
     def launched(self) -> pl.DataFrame:
@@ -131,17 +133,18 @@ class Track:
 def tracks_of(capture: Capture) -> list[Track]:
     """Return a track of each device of a capture, by device; none where nothing has a time."""
     tables = capture.tables
-    stretches = steady_state.windows(tables)
+    steps = step.of(tables)
+    stretches = steps.stretches
     every = tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns"])
-    ops = steady_state.inside(every, stretches)
+    ops = intervals.inside(every, stretches)
     calls = _with_kinds(tables, stretches)
-    input_waits = steady_state.inside(
+    input_waits = intervals.inside(
         host_waits.for_input(tables["waits"], every, tables["api_calls"]), stretches
     )
     tracks = [
-        _track(capture, device, group, stretches, calls, input_waits)
+        _track(capture, device, group, steps, calls, input_waits)
         for (device,), group in ops.group_by("device", maintain_order=True)
-        if intervals.length(steady_state.spans(group, stretches))
+        if intervals.length(_spans(group, stretches))
     ]
     return sorted(tracks, key=lambda track: -1 if track.device is None else track.device)
 
@@ -150,36 +153,34 @@ def _track(
     capture: Capture,
     device: int | None,
     ops: pl.DataFrame,
-    stretches: pl.DataFrame,
+    steps: Step,
     calls: pl.DataFrame,
     input_waits: pl.DataFrame,
 ) -> Track:
-    api_calls = capture.tables["api_calls"]
-    spans = steady_state.spans(ops, stretches)
+    api_calls, stretches = capture.tables["api_calls"], steps.stretches
+    spans = _spans(ops, stretches)
     span = intervals.length(spans)
     times = communication.device_time(ops).row(0, named=True)
-    reads = host_reads.reads(ops, calls)
-    host_ns = span - host_time.for_waits_ns(calls, reads)
+    reads = host_waits.reads(ops, calls)
+    host_ns = span - host_waits.blocked_ns(calls, reads)
     busy = times["compute_ns"] + times["communication_ns"] + times["copy_ns"]
     idle = idle_causes.with_causes(
-        steady_state.inside(host_state.idle_pieces(ops, api_calls), spans),
+        intervals.inside(host_state.idle_pieces(ops, api_calls), spans),
         ops,
         capture.tables["ranges"],
         input_waits,
         reads,
         host_is_ahead=host_ns < busy,
     )
-    marked = steady_state.is_marked(capture.tables)
     waits = host_lead.recorded_waits(capture.tables, stretches)
     idle = host_lead.with_lost_lead(idle, calls, waits)
-    left = host_lead.without_ramp(idle, spans, calls, waits) if marked else idle
+    left = host_lead.without_ramp(idle, spans, calls, waits) if steps.is_apart else idle
     ramp = intervals.length(idle) - intervals.length(left)
-    known = capture.tables["devices"].filter(pl.col("device").eq_missing(device))
+    properties = capture.tables["devices"].filter(pl.col("device").eq_missing(device))
     return Track(
         source=capture.label,
         device=device,
-        stretches=stretches,
-        marked=marked,
+        steps=steps,
         whole_ns=_length(capture.tables["gpu_ops"], device),
         span_ns=span - ramp,
         compute_ns=times["compute_ns"],
@@ -190,9 +191,19 @@ def _track(
         idle=left,
         calls=calls,
         waits=input_waits,
-        multiprocessors=next(iter(known["multiprocessors"].drop_nulls()), None),
-        pinned_rate=_pinned_rate(next(iter(known["compute_capability"].drop_nulls()), None)),
+        multiprocessors=next(iter(properties["multiprocessors"].drop_nulls()), None),
+        pinned_rate=_pinned_rate(next(iter(properties["compute_capability"].drop_nulls()), None)),
     )
+
+
+def _spans(ops: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
+    """Return what operations span of each stretch: start_ns and end_ns, by start."""
+    ended = ops.select("start_ns", end_ns=pl.col("start_ns") + pl.col("duration_ns"))
+    placed = intervals.ordered(ended, "start_ns").join_asof(
+        stretches.select("start_ns", stretch="start_ns"), on="start_ns", check_sortedness=False
+    )
+    parts = placed.group_by("stretch").agg(pl.col("start_ns").min(), pl.col("end_ns").max())
+    return parts.select("start_ns", "end_ns").sort("start_ns")
 
 
 def _length(gpu_ops: pl.DataFrame, device: int | None) -> int:
@@ -211,10 +222,48 @@ def _with_queue(ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
 
 def _with_kinds(tables: dict[str, pl.DataFrame], stretches: pl.DataFrame) -> pl.DataFrame:
     timed = tables["api_calls"].drop_nulls(["start_ns", "duration_ns"])
-    calls = steady_state.inside(timed, stretches)
+    calls = intervals.inside(timed, stretches)
     return calls.with_columns(host_calls.kinds(calls["name"]))
 
 
 def _pinned_rate(capability: str | None) -> float:
     major = int(capability.partition(".")[0]) if capability else 8
     return thresholds.PINNED_RATES[min(max(major, 7), 9)]
+
+
+def _hideable(kernels: pl.DataFrame, copies: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
+    """Return of each stretch the time in which a copy could run beside a kernel: start_ns, end_ns.
+
+    It lasts from the first to the last of ``kernels``. The first copy does not count if the kernels
+    before it take less time than it does, nor the last one if those after it do. All three:
+    start_ns and end_ns, the kernels disjoint. Batches that are copied ahead of their kernels still
+    begin with a copy, and results that are fetched behind theirs end with one.
+    """
+    end = pl.col("end_ns")
+    length = end - pl.col("start_ns")
+    starts = stretches.select("start_ns", stretch="start_ns").sort("start_ns")
+    work, copied = (
+        rows.select("start_ns", "end_ns").sort("start_ns").join_asof(starts, on="start_ns")
+        for rows in (kernels, copies)
+    )
+    spans = work.group_by("stretch").agg(pl.col("start_ns").min(), end.max())
+    ends = copied.group_by("stretch").agg(
+        pl.col("start_ns").min().alias("first_ns"),
+        end.sort_by("start_ns").first().alias("arrived_ns"),
+        pl.col("start_ns").sort_by("end_ns").last().alias("fetched_ns"),
+        end.max().alias("last_ns"),
+    )
+    beside = (
+        work.join(ends, on="stretch")
+        .group_by("stretch")
+        .agg(
+            length.filter(pl.col("start_ns") < pl.col("first_ns")).sum().alias("before"),
+            length.filter(pl.col("last_ns") < end).sum().alias("after"),
+        )
+    )
+    ended = spans.join(ends, on="stretch", how="left").join(beside, on="stretch", how="left")
+    fills = pl.col("before") < pl.col("arrived_ns") - pl.col("first_ns")
+    drains = pl.col("after") < pl.col("last_ns") - pl.col("fetched_ns")
+    begin = pl.when(fills).then(pl.max_horizontal("start_ns", "arrived_ns")).otherwise("start_ns")
+    until = pl.when(drains).then(pl.min_horizontal("end_ns", "fetched_ns")).otherwise("end_ns")
+    return ended.select(start_ns=begin, end_ns=until).sort("start_ns")

@@ -9,20 +9,22 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis import communication
+from harness.analysis import communication, step
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_tracks import Track, tracks_of
 from harness.analysis.idle import causes as idle_causes
+from harness.analysis.step import Busy
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import by_cost
 
 
 @dataclass(frozen=True)
 class TimelineView:
-    """The timelines of one program."""
+    """The timelines of one program; ``busy``: how busy its GPUs were, in its steps."""
 
     tracks: tuple[Track, ...]
+    busy: Busy | None = None
 
     @property
     def span_ns(self) -> int:
@@ -72,13 +74,13 @@ class TimelineView:
 
     @property
     def steps(self) -> int:
-        """Return the number of measured steps of one device, 1 where none are marked."""
+        """Return the number of measured steps of one device, 1 where they are not apart."""
         return min(track.stretches.height for track in self.tracks)
 
     @property
     def unmarked(self) -> bool:
         """Return whether a capture lacks marked steps, so that any stretch of it may be seen."""
-        return not all(track.marked for track in self.tracks)
+        return not all(track.steps.is_apart for track in self.tracks)
 
     @property
     def operations(self) -> int:
@@ -169,10 +171,13 @@ def views(captures: Sequence[Capture]) -> Sequence[TimelineView]:
     timelines = [each for each in captures if each.tables["gpu_ops"].height]
     kinds = {each.kind for each in timelines}
     cheapest = next((kind.name for kind in by_cost() if kind.name in kinds), None)
-    tracks = [
-        track
+    by_capture = [
+        (each, tracks)
         for each in timelines
-        if cheapest is None or each.kind == cheapest
-        for track in tracks_of(each)
+        if (cheapest is None or each.kind == cheapest) and (tracks := tracks_of(each))
     ]
-    return (TimelineView(tuple(tracks)),) if tracks else ()
+    busy = step.together(
+        [part for each, (track, *_) in by_capture if (part := step.busy(each.tables, track.steps))]
+    )
+    every = tuple(track for _, tracks in by_capture for track in tracks)
+    return (TimelineView(every, busy),) if every else ()

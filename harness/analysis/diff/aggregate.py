@@ -7,7 +7,7 @@ import polars as pl
 
 from harness.analysis.diff.match import Launched
 from harness.analysis.diff.significance import LEAST
-from harness.analysis.diff.step_breakdown import Steps
+from harness.analysis.diff.step_breakdown import Breakdown
 
 SHAPES = ("grid", "block", "registers", "shared_bytes")
 
@@ -35,7 +35,7 @@ def of_times(by_step: Sequence[int]) -> Side:
     return Side(total_ns=sum(by_step), by_step=tuple(by_step))
 
 
-def by_name(breakdown: Steps, kinds: Sequence[str]) -> dict[str, Side]:
+def by_name(breakdown: Breakdown, kinds: Sequence[str]) -> dict[str, Side]:
     """Return the side of each operation of these kinds, by name."""
     ops = breakdown.ops.filter(pl.col("kind").is_in(kinds))
     times: dict[str, list[int]] = {}
@@ -64,7 +64,7 @@ def by_name(breakdown: Steps, kinds: Sequence[str]) -> dict[str, Side]:
     }
 
 
-def launched(breakdown: Steps, kinds: Sequence[str]) -> list[Launched]:
+def launched(breakdown: Breakdown, kinds: Sequence[str]) -> list[Launched]:
     """Return the operations of ``kinds`` by name: count, first place in a step, and ranges."""
     ops = breakdown.ops.filter(pl.col("kind").is_in(kinds)).sort("step", "start_ns")
     order = ops.with_columns(pl.int_range(pl.len()).over("step").alias("order"))

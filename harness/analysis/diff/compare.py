@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from harness.analysis.diff import cells, timing
 from harness.analysis.diff.cells import CellDiff, CellTimes, FoldersDiff
-from harness.analysis.diff.step_breakdown import unnumbered
+from harness.analysis.step import unnumbered
 from harness.evidence.kinds import KINDS, by_cost, filling, unprofiled
 from harness.evidence.subject import Folder, Subject
 from harness.evidence.tables import Tables

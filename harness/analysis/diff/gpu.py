@@ -6,10 +6,10 @@ from typing import Literal
 
 from harness.analysis.diff import aggregate, step_breakdown
 from harness.analysis.diff.aggregate import Side
-from harness.analysis.diff.explain import reasons
 from harness.analysis.diff.match import Launched, Match, matches
+from harness.analysis.diff.names import changed_words, stem
 from harness.analysis.diff.significance import LEAST, difference, level_of_each
-from harness.analysis.idle.calls import by_call
+from harness.analysis.step import WHOLE
 from harness.analysis.students_t import Difference
 from harness.analysis.verdict import THRESHOLD
 from harness.evidence.tables import Tables
@@ -24,6 +24,8 @@ nobody knows whether another pair would differ as much, so the part is not calle
 judged": seen too few times to say even that.
 """
 _KERNELS, _COPIES = ("kernel", "graph"), ("copy", "memset")
+_ARROW = " → "
+_LABELS = {"grid": "grid", "block": "block", "registers": "registers", "shared_bytes": "shared B"}
 _GAPS = {
     "host": "idle while the host computes",
     "launch": "idle while the host is in a CUDA call",
@@ -60,7 +62,7 @@ class GpuDiff:
     ``steps`` are compared, the last ones of each side. ``ranges``: the names that mark them;
     ``marked``: how many of these ranges A and B ran into one step. ``gpus``: how many GPUs the
     times are summed over; ``devices`` holds each GPU alone where both sides have the same several.
-    ``recorded``: how many steps A and B hold.
+    ``recorded``: how many steps A and B hold. ``step``: in words, the steps that are compared.
     """
 
     ranges: tuple[str, str]
@@ -72,6 +74,7 @@ class GpuDiff:
     gpus: tuple[int, int] = (1, 1)
     devices: Mapping[str, "GpuDiff"] = field(default_factory=dict)
     recorded: tuple[int, int] = (1, 1)
+    step: tuple[str, str] = (WHOLE, WHOLE)
 
     @property
     def busy_ns(self) -> tuple[int, int]:
@@ -108,7 +111,7 @@ def compare(a: Tables, b: Tables, name: str | None = None) -> GpuDiff:
 
     Both have to hold GPU work: ask :func:`harness.analysis.diff.cells.refused` first.
     """
-    whole = [step_breakdown.steps(tables, name) for tables in (a, b)]
+    whole = step_breakdown.of_both(a, b, name)
     count = min(side.count for side in whole)
     if count > LEAST:
         count -= 1  # the first recorded step pays for the profiler's own warm-up
@@ -118,7 +121,10 @@ def compare(a: Tables, b: Tables, name: str | None = None) -> GpuDiff:
     devices = {str(device): _compared(first.on(device), second.on(device)) for device in each}
     recorded = whole[0].count * whole[0].marked, whole[1].count * whole[1].marked
     diff = replace(_compared(first, second), devices=devices, recorded=recorded)
-    held = by_call(first, a["api_calls"]), by_call(second, b["api_calls"])
+    held = (
+        step_breakdown.idle_by_call(first, a["api_calls"]),
+        step_breakdown.idle_by_call(second, b["api_calls"]),
+    )
     return replace(diff, rows=tuple(_with_calls(row, diff, *held) for row in diff.rows))
 
 
@@ -137,26 +143,32 @@ def _with_calls(row: Row, diff: GpuDiff, a: Mapping[str, int], b: Mapping[str, i
     return replace(row, calls=tuple(sorted(calls, key=size)))
 
 
-def _compared(a: step_breakdown.Steps, b: step_breakdown.Steps) -> GpuDiff:
+def _compared(a: step_breakdown.Breakdown, b: step_breakdown.Breakdown) -> GpuDiff:
     """Return the difference of as many steps of each side, over all of their devices."""
     diff = GpuDiff(
-        (a.ranges, b.ranges),
+        (a.step.ranges, b.step.ranges),
         a.count,
         sum(step.length_ns for step in a.steps),
         sum(step.length_ns for step in b.steps),
         (),
         marked=(a.marked, b.marked),
         gpus=(len(a.by_device), len(b.by_device)),
+        step=(_words(a), _words(b)),
     )
     rows = [*_rows("kernel", a, b, diff), *_rows("copy", a, b, diff), *_rest(a, b)]
     level = level_of_each(len(rows))
     return replace(diff, rows=tuple(_judge(row, diff, level) for row in rows))
 
 
+def _words(side: step_breakdown.Breakdown) -> str:
+    """Return what steps a side has; those of other rules begin with their first operation."""
+    return f"{side.step.of}{' with its range' * side.step.is_apart}"
+
+
 def _rows(
     kind: Literal["kernel", "copy"],
-    a: step_breakdown.Steps,
-    b: step_breakdown.Steps,
+    a: step_breakdown.Breakdown,
+    b: step_breakdown.Breakdown,
     diff: GpuDiff,
 ) -> list[Row]:
     kinds, matching = (_KERNELS, matches) if kind == "kernel" else (_COPIES, _by_direction)
@@ -165,7 +177,7 @@ def _rows(
     for match in matching(aggregate.launched(a, kinds), aggregate.launched(b, kinds)):
         first = aggregate.together([before[kernel.name] for kernel in match.a], a.count)
         second = aggregate.together([after[kernel.name] for kernel in match.b], b.count)
-        label, why = (first.names or second.names)[0], reasons(first, second, diff.per)
+        label, why = (first.names or second.names)[0], _reasons(first, second, diff.per)
         rows.append(Row(kind, label, first, second, _change(first, second, diff), why))
     return rows
 
@@ -188,7 +200,7 @@ def _direction(copy: Launched) -> str:
     return copy.name.partition(" (")[0]
 
 
-def _rest(a: step_breakdown.Steps, b: step_breakdown.Steps) -> list[Row]:
+def _rest(a: step_breakdown.Breakdown, b: step_breakdown.Breakdown) -> list[Row]:
     """Return the rows of no operation: the overlap, and the gaps by what the host did."""
     streams = [side.ops["stream"].n_unique() for side in (a, b)]
     why = (f"streams {streams[0]} → {streams[1]}",) if streams[0] != streams[1] else ()
@@ -244,3 +256,49 @@ def _interval(row: Row, diff: GpuDiff, level: float) -> Difference | None:
         each = difference(row.a.each, row.b.each, level)
         return each.times(launches[0]) if each else None
     return interval
+
+
+def _reasons(a: Side, b: Side, per: tuple[int, int]) -> tuple[str, ...]:
+    """Return the differences between two sides of one row, the most informative first.
+
+    ``per``: the number of steps and GPUs that A and B are summed over.
+    """
+    if not a.names or not b.names:
+        return (f"{_a_step(a.count, per[0]) if a.names else _a_step(b.count, per[1])} a step",)
+    differences = []
+    if len(a.names) != len(b.names):
+        kernels = "kernel" if len(a.names) == 1 else "kernels"
+        differences.append(f"{len(a.names)} {kernels} → {len(b.names)}")
+    counts = _a_step(a.count, per[0]), _a_step(b.count, per[1])
+    if counts[0] != counts[1]:
+        differences.append(f"launches a step {_ARROW.join(counts)}")
+    sizes = _a_step(a.bytes or 0, per[0]), _a_step(b.bytes or 0, per[1])
+    if None not in (a.bytes, b.bytes) and sizes[0] != sizes[1]:
+        differences.append(f"bytes a step {_ARROW.join(sizes)}")
+    if len(a.names) == len(b.names) == 1:
+        differences += _of_one_kernel(a, b)
+    if a.total_ns and b.total_ns and len(a.names) == len(b.names):
+        ratio = b.total_ns * a.count / (a.total_ns * b.count)
+        differences.append(f"each {ratio:.2f}× as long")
+    return tuple(differences)
+
+
+def _of_one_kernel(a: Side, b: Side) -> list[str]:
+    """Return the differences in name and launch shape between one kernel and another."""
+    differences = []
+    is_copy = a.bytes is not None
+    if a.names != b.names and (is_copy or stem(a.names[0]) == stem(b.names[0])):
+        before, after = changed_words(a.names[0], b.names[0])
+        differences.append(f"{before or 'nothing'} → {after or 'nothing'}")
+    elif a.names != b.names:
+        differences.append("another kernel in its place")
+    shapes = dict(b.shapes)
+    return differences + [
+        f"{_LABELS[key]} {value} → {shapes[key]}"
+        for key, value in a.shapes
+        if shapes.get(key, value) != value
+    ]
+
+
+def _a_step(total: int, steps: int) -> str:
+    return f"{total / steps:.6g}"

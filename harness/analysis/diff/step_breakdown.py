@@ -1,7 +1,7 @@
 """Where the time of a step goes, in whole nanoseconds: what ran, what overlapped, what waited.
 
-A step lasts from the start of its range, or of its first GPU operation if that is earlier, until
-the end of both. Within it
+A declared step lasts from the start of its range, or of its first GPU operation if that is earlier,
+until the end of both; any other as harness.analysis.step says. Within it
 
     length = sum of the operations' durations - overlap + gaps
 
@@ -13,25 +13,29 @@ threads that launched work on the device.
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 import polars as pl
 
-from harness.analysis import intervals, timeline
+from harness.analysis import intervals, repeats, step, timeline
 from harness.analysis.diff.paths import with_paths
+from harness.analysis.step import Step
 from harness.evidence.tables import Tables
 
 Span = tuple[int, int]
+_VERSION = re.compile(r"_v\d+$")
+"""The end that nsys gives to the names of calls that have several versions: cudaLaunch_v7000."""
 _SYNC = "(?i)synchronize"
 GAPS = ("host", "launch", "wait")
 """What the host did while no operation ran: none of CUDA, a CUDA call, a synchronising call."""
 
 
 @dataclass(frozen=True)
-class Step:
-    """One step: its length in ns, what of it two operations shared, and its gaps by GAPS."""
+class Parts:
+    """One step's time: its length in ns, what of it two operations shared, and its gaps by GAPS."""
 
     length_ns: int
     overlap_ns: int
@@ -39,22 +43,22 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Steps:
+class Breakdown:
     """The steps of a capture on each of its devices, and their GPU operations.
 
     ``ops`` has each operation's ``step``, and its ``path``: the innermost range around its launch
     but for the step's own, null where there is none.
 
-    ``ranges`` is the name of the steps' ranges, "" where the capture has none: then all of it, from
-    its first operation to the end of its last, is the one step. ``marked``: how many ranges a step
-    holds; more than 1 where the GPU works on one while it still works on the one before.
-    ``windows``: start and end of each step, in ns.
+    ``step`` says what the steps are: the whole capture, from its first operation to the end of its
+    last, where no ranges mark them. ``marked``: how many ranges a step holds; more than 1 where the
+    GPU works on one while it still works on the one before. ``windows``: start and end of each
+    step, in ns.
     """
 
-    ranges: str
+    step: Step
     marked: int
     windows: tuple[Span, ...]
-    by_device: Mapping[int | None, tuple[Step, ...]]
+    by_device: Mapping[int | None, tuple[Parts, ...]]
     ops: pl.DataFrame
 
     @property
@@ -63,49 +67,64 @@ class Steps:
         return len(next(iter(self.by_device.values()), ()))
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[Parts, ...]:
         """Return the steps with their times summed over the devices."""
         return tuple(_together(step) for step in zip(*self.by_device.values(), strict=True))
 
-    def last(self, count: int) -> "Steps":
+    def last(self, count: int) -> "Breakdown":
         """Return the last ``count`` steps, numbered from 0."""
         first = self.count - count
         ops = self.ops.filter(pl.col("step") >= first)
         by_device = {device: steps[first:] for device, steps in self.by_device.items()}
         ops = ops.with_columns(pl.col("step") - first)
-        return replace(self, windows=self.windows[first:], by_device=by_device, ops=ops)
+        kept = replace(self.step, count=self.step.count - first * self.marked)
+        return replace(self, step=kept, windows=self.windows[first:], by_device=by_device, ops=ops)
 
-    def on(self, device: int | None) -> "Steps":
+    def on(self, device: int | None) -> "Breakdown":
         """Return the steps on one device."""
         ops = self.ops.filter(pl.col("device").eq_missing(pl.lit(device, pl.Int64)))
         return replace(self, by_device={device: self.by_device[device]}, ops=ops)
 
 
-def steps(tables: Tables, name: str | None = None) -> Steps:
-    """Return the steps that ranges called ``name`` mark, or those that mark themselves as steps.
+def of_both(a: Tables, b: Tables, name: str | None = None) -> tuple[Breakdown, Breakdown]:
+    """Return the steps of two captures: those that ranges of ``name`` mark, or else ranges at all.
 
-    Marked so are ``step:…`` of this project and ``ProfilerStep#…`` of torch. Where they leave in
-    doubt which step launched what, all is one step.
+    Where ranges of the programs' own have different names, each capture is one step: they need not
+    mark the same work.
     """
-    ops, calls, ranges = (tables[key] for key in ("gpu_ops", "api_calls", "ranges"))
-    ops = ops.drop_nulls(["start_ns", "duration_ns"])
-    name, ranges = _marked(ranges, name)
-    spans: list[Span] = []
-    inside = ops.clear()
-    if name:
-        spans = timeline.steps(ranges, name).select("start_ns", "end_ns").rows()
-        host = tables | {"ranges": ranges}
-        inside = timeline.gpu_ops_in_ranges(ops, host, name)
-        if timeline.doubtful_steps(host, name):
-            inside = inside.clear()
-    if inside.is_empty():
-        name, spans, inside = "", [], ops.with_columns(pl.lit(0, pl.Int64).alias("step"))
-    windows, marked = _windows(spans, inside), 1
+    first, second = steps(a, name), steps(b, name)
+    own = "ranges" in (first.step.rule, second.step.rule)
+    if own and first.step.ranges != second.step.ranges:
+        return _divided(a, _whole(a)), _divided(b, _whole(b))
+    return first, second
+
+
+def steps(tables: Tables, name: str | None = None) -> Breakdown:
+    """Return the steps that ranges called ``name`` mark, or else those that ranges mark.
+
+    All is one step where none do, as two captures need not repeat the same work by themselves, or
+    where ranges of several names do, as nobody says which is meant.
+    """
+    marked = step.of(tables, name)
+    several = step.AND in marked.ranges and marked.rule == "declared" and name is None
+    return _divided(tables, marked if marked.ranges and not several else _whole(tables))
+
+
+def _whole(tables: Tables) -> Step:
+    return step.whole(tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns"]))
+
+
+def _divided(tables: Tables, of_capture: Step) -> Breakdown:
+    """Return where the time of these steps goes."""
+    calls, ranges = tables["api_calls"], step.unnumbered(tables["ranges"])
+    inside, marked = of_capture.ops, 1
+    windows = _windows(of_capture, ranges)
     if any(after[0] < before[1] for before, after in pairwise(windows)):  # steps run into another
         marked = len(windows)
         windows = [(windows[0][0], max(end for _, end in windows))]
         inside = inside.with_columns(pl.lit(0, pl.Int64).alias("step"))
-    others = ranges.filter(pl.col("name").cast(pl.String) != (name or ""))
+    own = of_capture.ranges
+    others = ranges.filter(pl.col("name") != own, repeats.with_series(ranges)["name"] != own)
     inside = with_paths(inside.cast({"name": pl.String}), of_launchers(calls, inside), others)
     by_device = {
         device: _of_device(windows, of_device, of_launchers(calls, of_device))
@@ -113,10 +132,12 @@ def steps(tables: Tables, name: str | None = None) -> Steps:
             inside.partition_by("device", as_dict=True).items(), key=str
         )
     }
-    return Steps(name or "", marked, tuple(windows), by_device, inside)
+    return Breakdown(of_capture, marked, tuple(windows), by_device, inside)
 
 
-def _of_device(windows: Sequence[Span], ops: pl.DataFrame, calls: pl.DataFrame) -> tuple[Step, ...]:
+def _of_device(
+    windows: Sequence[Span], ops: pl.DataFrame, calls: pl.DataFrame
+) -> tuple[Parts, ...]:
     host = [intervals.union(timed(calls.filter(kind))).rows() for kind in _kinds_of_call()]
     by_step = ops.partition_by("step", as_dict=True)
     return tuple(
@@ -125,9 +146,9 @@ def _of_device(windows: Sequence[Span], ops: pl.DataFrame, calls: pl.DataFrame) 
     )
 
 
-def _together(devices: Sequence[Step]) -> Step:
+def _together(devices: Sequence[Parts]) -> Parts:
     """Return the sum of one step's times on several devices."""
-    return Step(
+    return Parts(
         sum(step.length_ns for step in devices),
         sum(step.overlap_ns for step in devices),
         tuple(map(sum, zip(*(step.gaps_ns for step in devices), strict=True))),
@@ -137,24 +158,6 @@ def _together(devices: Sequence[Step]) -> Step:
 def waits(name: str) -> bool:
     """Return whether a call of this name waits for the GPU."""
     return re.search(_SYNC, name) is not None
-
-
-def unnumbered(ranges: pl.DataFrame) -> pl.DataFrame:
-    """Return ranges with torch's numbered steps, ``ProfilerStep#12``, under one name."""
-    plain = pl.col("name").cast(pl.String)
-    return ranges.with_columns(plain.str.replace(r"^(ProfilerStep)#\d+$", "$1"))
-
-
-def _marked(ranges: pl.DataFrame, name: str | None) -> tuple[str | None, pl.DataFrame]:
-    """Return the name of the steps' ranges, if any mark them, and the ranges unnumbered."""
-    plain = unnumbered(ranges)
-    if name:
-        return name, plain
-    names = plain["name"].unique(maintain_order=True).drop_nulls()
-    if "ProfilerStep" in names:
-        return "ProfilerStep", plain
-    marks = [mark for mark in names if mark.startswith("step:")]
-    return (marks[0] if len(marks) == 1 else None), plain
 
 
 def of_launchers(calls: pl.DataFrame, ops: pl.DataFrame) -> pl.DataFrame:
@@ -171,25 +174,27 @@ def _kinds_of_call() -> Iterator[pl.Expr]:
     yield pl.lit(value=True)
 
 
-def _windows(spans: Sequence[Span], ops: pl.DataFrame) -> list[Span]:
-    end = pl.col("start_ns") + pl.col("duration_ns")
-    extents = ops.group_by("step").agg(pl.col("start_ns").min(), end.max().alias("end_ns"))
-    ends = {step: (start, end) for step, start, end in extents.iter_rows()}
-    if not spans:
-        return list(ends.values())
+def _windows(of_capture: Step, ranges: pl.DataFrame) -> list[Span]:
+    """Return start and end of each step; of a declared one, with its range."""
+    rows = step.windows(of_capture.ops, apart=of_capture.is_apart).sort("step")
+    if of_capture.rule != "declared":
+        return rows.select("start_ns", "end_ns").rows()
+    ends = {number: span for number, *span in rows.iter_rows()}
     return [
         (min(start, ends[at][0]), max(end, ends[at][1])) if at in ends else (start, end)
-        for at, (start, end) in enumerate(spans)
+        for at, start, end in timeline.steps(ranges, of_capture.ranges)
+        .select("step", "start_ns", "end_ns")
+        .iter_rows()
     ]
 
 
-def _step(window: Span, ops: pl.DataFrame, host: Sequence[Sequence[Span]]) -> Step:
+def _step(window: Span, ops: pl.DataFrame, host: Sequence[Sequence[Span]]) -> Parts:
     busy = intervals.union(ops)
     shared = intervals.length(ops) - intervals.length(busy)
     gaps = idle(window, busy)
     waited, called = (common(gaps, covered) for covered in host)
     unused = sum(end - start for start, end in gaps)
-    return Step(window[1] - window[0], shared, (unused - called, called - waited, waited))
+    return Parts(window[1] - window[0], shared, (unused - called, called - waited, waited))
 
 
 def idle(window: Span, busy: pl.DataFrame) -> list[Span]:
@@ -214,3 +219,25 @@ def common(gaps: Sequence[Span], spans: Sequence[Span]) -> int:
         return before[count] - max(0, spans[count - 1][1] - at) if count else 0
 
     return sum(until(end) - until(start) for start, end in gaps)
+
+
+def idle_by_call(steps: Breakdown, calls: pl.DataFrame) -> dict[str, int]:
+    """Return the idle ns of all steps and devices by the name of the call that the host was in.
+
+    Calls of threads that launched work on the device count, as for the parts of a step; where two
+    threads, or nested calls, are in calls of two names, both names have the time.
+    """
+    held_ns: Counter[str] = Counter()
+    for (_,), ops in steps.ops.partition_by("device", as_dict=True).items():
+        by_step = ops.partition_by("step", as_dict=True)
+        gaps = [
+            gap
+            for at, window in enumerate(steps.windows)
+            for gap in idle(window, intervals.union(timed(by_step.get((at,), ops.clear()))))
+        ]
+        of_device = of_launchers(calls, ops).cast({"name": pl.String})
+        for (name,), named in of_device.partition_by("name", as_dict=True).items():
+            covered = intervals.union(timed(named)).rows()
+            held = common(gaps, covered) if covered else 0
+            held_ns[_VERSION.sub("", str(name))] += held
+    return {name: held for name, held in sorted(held_ns.items()) if held}

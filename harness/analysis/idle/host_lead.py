@@ -8,7 +8,7 @@ host goes on to the next step.
 
 import polars as pl
 
-from harness.analysis import intervals, steady_state
+from harness.analysis import intervals, step
 from harness.analysis.diagnose import thresholds
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import host_calls
@@ -30,7 +30,7 @@ def recorded_waits(tables: Tables, stretches: pl.DataFrame) -> pl.DataFrame:
     still ran is the lead that the host had. No rows where no steps are marked.
     """
     names = pl.col("name").cast(pl.String)
-    steps = tables["ranges"].filter(names.str.starts_with(steady_state.STEP))
+    steps = tables["ranges"].filter(names.str.starts_with(step.PREFIX))
     if steps.is_empty() or stretches.is_empty():
         return pl.DataFrame(schema=_WAIT)
     api_calls = tables["api_calls"]

@@ -24,7 +24,7 @@ BETWEEN = " / "
 _NODE = "autograd::engine::evaluate_function: "
 _REGION = "Torch-Compiled Region"
 """What the operator begins with in which torch.compile runs what it compiled."""
-_STEP = re.compile(r"ProfilerStep#\d+|step:.*|phase:.*")
+_MARK_OF_TIME = re.compile(r"ProfilerStep#\d+|step:.*|phase:.*")
 """Annotations that mark time, not a place in the program."""
 _NODE_NUMBER = re.compile(r"backward\d*$")
 
@@ -158,7 +158,7 @@ def _scopes(host: Host) -> pl.DataFrame:
     """Return modules, annotations and compiled regions as spans whose name is their whole path."""
     strings = list(host.names)
     regions = [number for number, name in enumerate(strings) if name.startswith(_REGION)]
-    marks = [number for number, name in enumerate(strings) if _STEP.fullmatch(name)]
+    marks = [number for number, name in enumerate(strings) if _MARK_OF_TIME.fullmatch(name)]
     spans = [
         rows.select("thread", "start_ns", "duration_ns", "name")
         for rows in (

@@ -5,6 +5,7 @@ from typing import Any
 
 from harness.analysis.diagnose.finding import MEMORY
 from harness.analysis.kernels import short_name
+from harness.analysis.step import Busy
 from harness.cli import output
 from harness.evidence.tables import LARGE
 from harness.ground.plain import plain
@@ -16,7 +17,7 @@ _PERCENT = "\N{NO-BREAK SPACE}%"
 
 
 def show(document: dict[str, Any], label: str, width: int) -> None:
-    """Print conditions, a line each, and the first findings, wrapped at ``width`` columns."""
+    """Print conditions, how busy the GPU was, and the first findings, at ``width`` columns."""
     known = document["conditions"]
     machine = [
         known[name] if name == "GPU" else f"{name} {known[name]}"
@@ -29,6 +30,9 @@ def show(document: dict[str, Any], label: str, width: int) -> None:
     for name, value in rows:
         _print(f"{name}:".ljust(margin), value, width)
     if rows:
+        output.say()
+    if document["step"]:
+        _print("", f"{Busy(**document['step']).text}.", width)
         output.say()
     _findings(document["findings"], label, width)
 

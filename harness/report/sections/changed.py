@@ -11,9 +11,9 @@ from harness.report.section_text import markdown
 
 def changed(page: Page, a: VariantName, b: VariantName, case: CaseName) -> Markdown:
     """Return the parts of a step that changed from variant ``a`` to ``b``, summing to the whole."""
-    from harness.analysis import step
+    from harness.analysis import step_parts
 
-    diff = step.difference(page.metrics, a, b, case)
+    diff = step_parts.difference(page.metrics, a, b, case)
     if diff is None:
         return not_measured(f"{a} against {b}")
     labels = (page.problem.variants[variant].label for variant in (a, b))

@@ -20,16 +20,16 @@ _SCALES = {"time_ns": 1e-3, "dram_bytes": 1e-6}
 
 def counters(page: Page, variant: VariantName, case: CaseName) -> Markdown:
     """Return the table of a variant's counters: a row a kernel, medians over its launches."""
-    from harness.analysis import step
+    from harness.analysis import step_parts
     from harness.analysis.kernels import short_names
 
-    kernels = step.counters(page.metrics, variant, case)
+    kernels = step_parts.counters(page.metrics, variant, case)
     if kernels is None or kernels.is_empty():
         return not_measured()
     names = short_names(kernels["name"].to_list())
     rows = [
         [names[row["name"]], str(row["launches"])]
-        + [_cell(row[column], column) for column in step.COUNTERS]
+        + [_cell(row[column], column) for column in step_parts.COUNTERS]
         for row in kernels.iter_rows(named=True)
     ]
     return table(list(_HEAD), rows)

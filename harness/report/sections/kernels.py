@@ -8,10 +8,10 @@ from harness.report.page import Page, not_measured
 
 def kernels(page: Page, variant: VariantName, case: CaseName) -> Markdown:
     """Return the table of a variant's kernels by their time in a step."""
-    from harness.analysis import step
+    from harness.analysis import step_parts
     from harness.analysis.kernels import family, short_names
 
-    measured = step.kernels(page.metrics, variant, case)
+    measured = step_parts.kernels(page.metrics, variant, case)
     if measured is None:
         return not_measured()
     names = short_names(measured.kernels["name"].to_list())

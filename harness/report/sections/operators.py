@@ -10,9 +10,9 @@ _MOST_OPERATORS = 8
 
 def operators(page: Page, variant: VariantName, case: CaseName) -> Markdown:
     """Return the table of a variant's operators by the GPU time of their own kernels."""
-    from harness.analysis import step
+    from harness.analysis import step_parts
 
-    top = step.operators(page.metrics, variant, case, _MOST_OPERATORS)
+    top = step_parts.operators(page.metrics, variant, case, _MOST_OPERATORS)
     if top is None or top.is_empty():
         return not_measured()
     rows = [

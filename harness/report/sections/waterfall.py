@@ -31,9 +31,9 @@ def waterfall(
     page: Page, name: str, a: VariantName, b: VariantName, case: CaseName, caption: str
 ) -> Markdown:
     """Draw how the time that the GPU works in a step of variant ``a`` becomes that of ``b``."""
-    from harness.analysis import step
+    from harness.analysis import step_parts
 
-    diff = step.difference(page.metrics, a, b, case)
+    diff = step_parts.difference(page.metrics, a, b, case)
     before, after = (page.problem.variants[variant].label for variant in (a, b))
     figure = None
     if diff:

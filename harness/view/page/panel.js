@@ -71,7 +71,8 @@ function withoutTimeline(panel) {
 async function panelOf(view, panel) {
   const several = data.panels.length > 1;
   const label = () => (several ? [el("h2", {}, panel.label)] : []);
-  const found = panel.findings.length ? [findings(panel.findings)] : [];
+  const step = panel.step ? [el("p", {}, panel.step)] : [];
+  const found = panel.findings.length ? [...step, findings(panel.findings)] : step;
   const leftOut = panel.left_out.map((line) => el("p", { class: "left-out" }, line));
   const top = el("section", { class: "top" }, ...label(), ...leftOut, ...(several ? [] : found));
   const rest = el("section", {}, ...label(), ...(several ? found : []));

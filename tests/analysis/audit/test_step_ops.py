@@ -43,12 +43,12 @@ def test_a_device_that_works_in_no_step_has_none(tmp_path: Path, mark: str) -> N
         event | {"name": mark} if event["name"].startswith("ProfilerStep") else event
         for event in events(STEP)
     ]
-    alone = step_ops.steps(tables(tmp_path, of))
-    both = step_ops.steps(tables(tmp_path, [*of, *busier_elsewhere(of)]))
-    assert alone.marked == (mark in MARKS[:1])
-    if alone.marked:
+    alone = step_ops.launched(tables(tmp_path, of))
+    both = step_ops.launched(tables(tmp_path, [*of, *busier_elsewhere(of)]))
+    assert (alone.steps.rule == "profiler") == (mark in MARKS[:1])
+    if alone.steps.rule == "profiler":
         assert (both.lengths_ns, both.busy_ns) == (alone.lengths_ns, alone.busy_ns)
-    assert set(both.ops["device"]) == ({0} if alone.marked else {1})
+    assert set(both.ops["device"]) == ({0} if (alone.steps.rule == "profiler") else {1})
 
 
 def test_kernels_that_last_no_time_are_no_step(tmp_path: Path) -> None:
@@ -62,4 +62,4 @@ def test_kernels_that_last_no_time_are_no_step(tmp_path: Path) -> None:
 def test_what_lasts_no_time_beside_the_window_is_no_step(tmp_path: Path) -> None:
     instant = {"dur": 0, "ts": 5.0}
     of = [event | instant for event in on_the_gpu(events(STEP))]
-    assert step_ops.steps(tables(tmp_path, of)).lengths_ns == ()
+    assert not any(step_ops.launched(tables(tmp_path, of)).busy_ns)

@@ -1,7 +1,6 @@
 """Idle time by the CUDA call that the host was in, by hand, in differences, and in their words."""
 
 from harness.analysis.diff import gpu, step_breakdown
-from harness.analysis.idle.calls import by_call
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables
 from harness.report.headline import headline
@@ -44,7 +43,7 @@ def test_idle_time_is_counted_by_call_without_its_version() -> None:
     made = capture(500)
     steps = step_breakdown.steps(made)
     # Idle 30 … 550, while the host allocates 40 … 540 and launches 540 … 550; then 580 … 600.
-    assert by_call(steps, made["api_calls"]) == {
+    assert step_breakdown.idle_by_call(steps, made["api_calls"]) == {
         "cudaLaunchKernel": 10,
         "cudaMalloc": 500,
         "cudaStreamSynchronize": 10,

@@ -64,7 +64,7 @@ def _hidden_ns(track: Track, part: float) -> float:
     rows = track.ops.filter(pl.col("work") == communication.COMMUNICATE)
     if rows.is_empty():
         return 0.0
-    steps = track.stretches.height if track.marked else 0
+    steps = track.stretches.height if track.steps.is_apart else 0
     last = steps * float(rows["duration_ns"].median())  # type: ignore[arg-type]  # integers
     taken = float(rows.select(blocks().median()).item() or 0) / (track.multiprocessors or math.inf)
     return max(track.communication_ns * part - last, 0.0) * max(1 - taken, 0.0)
