@@ -140,6 +140,19 @@ def test_a_reader_has_a_budget_of_its_own() -> None:
     assert (code, out, err) == (2, "", line)
 
 
+def test_a_reader_starts_though_the_command_has_computed() -> None:
+    """A copy of a process whose threads are at work can hang: its locks stay closed for ever."""
+    asked = "os.getpid, FILE, Path(tempfile.mkdtemp()), {}"
+    code, out, err = ended(
+        "import polars as pl",
+        "rows = pl.DataFrame({'a': range(1 << 20)})",
+        "rows.group_by(pl.col('a') % 7).len().join(rows, on='a')",
+        f"print(confined.call({asked}, Budget(memory=1 << 30, cpu_s=9, wall_s=20)) > 0)",
+        "return 0",
+    )
+    assert (code, out, err) == (0, "True\n", "")
+
+
 def test_two_files_may_take_what_both_may() -> None:
     limits = (
         "known = Budget(memory=300 << 20, cpu_s=20, wall_s=60)",

@@ -10,6 +10,7 @@ from harness.analysis.measured import Measured
 from harness.analysis.metrics import Metrics
 from harness.analysis.verdict import THRESHOLD, Verdict, judged_ends, verdict
 from harness.problem.model import Advice, Problem
+from harness.problem.needs import rivals
 
 _ORDER: tuple[Verdict, ...] = ("refuted", "not measured", "inconclusive", "reproduced")
 
@@ -73,9 +74,8 @@ def _gain(problem: Problem, advice: Advice, metrics: Metrics, case: str) -> Gain
     measured = _improvement(problem, advice, metrics, case, advice.instead_of)
     leads = {
         variant: _improvement(problem, advice, metrics, case, variant)
-        for variant in problem.variants
-        if variant not in (advice.take, advice.instead_of, *advice.but)
-        and metrics.get(advice.metric, variant, case).value is not None
+        for variant in rivals(problem, advice)
+        if metrics.get(advice.metric, variant, case).value is not None
     }
     rival = min(leads, key=lambda variant: _strength(leads[variant]), default=None)
     lead = leads[rival] if rival else Measured("×", why="nothing else was measured")

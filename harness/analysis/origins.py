@@ -1,6 +1,5 @@
 """The origins of a claim: each metric that decides it, with cells, artifacts and their sha256."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.analysis.claims import ClaimResult
@@ -9,8 +8,7 @@ from harness.analysis.metrics import Metrics
 from harness.evidence.cell_record import Artifact
 from harness.evidence.kinds import KINDS
 from harness.evidence.provenance import CellProvenance, EvidenceProvenance
-from harness.problem.claim_checks import complete
-from harness.problem.model import Advice, Metric, Problem
+from harness.problem.model import Metric, Problem
 
 Place = tuple[str, str, str]
 """Metric, variant and case."""
@@ -55,7 +53,7 @@ def origins(
     """Return each metric of a variant and case that decides a claim, once."""
     cells = {cell.cell: cell for cell in known.cells}
     found = []
-    for place in dict.fromkeys(_places(result)):
+    for place in dict.fromkeys(result.decides):
         name, variant, case = place
         definition = problem.metric(name)
         source = _source(definition)
@@ -86,19 +84,6 @@ def origins(
             )
         )
     return tuple(found)
-
-
-def _places(result: ClaimResult) -> Iterator[Place]:
-    """Yield each metric of a variant and case that decides a claim."""
-    claim = result.claim
-    if isinstance(claim, Advice):
-        for gain in result.gains:
-            for variant in filter(None, (claim.take, claim.instead_of, gain.rival)):
-                yield claim.metric, variant, gain.case
-        return
-    for selection in filter(None, (claim.of, claim.over)):
-        variant, case, metric = complete(claim, selection)
-        yield metric, variant, case
 
 
 def _source(metric: Metric) -> str:

@@ -11,7 +11,7 @@ from harness.analysis.scope import Scope, scope
 from harness.analysis.verdict import Verdict
 from harness.cli import output
 from harness.evidence.subject import Folder
-from harness.problem.model import Advice, Problem
+from harness.problem.model import Problem
 from harness.report import verdicts
 
 LEFT_OUT = "not in the short run"
@@ -68,9 +68,8 @@ def show(study: Problem, of: Scope, evidence: Folder) -> None:
 
 def tell(study: Problem, result: ClaimResult) -> None:
     """Print a claim: verdict and numbers, the statement, and why it is so."""
-    claim, unit = result.claim, result.measured.unit
-    bound = verdicts.limit(claim.bound, unit)
-    promised = f"a gain {bound}" if isinstance(claim, Advice) else bound
+    claim = result.claim
+    promised = ("a " if claim.kind == "advice" else "") + verdicts.promised(result)
     measured = "" if result.measured.value is None else f" {verdicts.value(result)},"
     output.prose(f"{result.verdict}: {claim.id}:{measured} claimed {promised}", _INDENT)
     doubt = shorten(result.measured.doubt, _MOST_LETTERS, placeholder=" …")  # whole on the page

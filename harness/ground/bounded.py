@@ -147,7 +147,7 @@ def _become_the_copy(state: int, said: int, folder: str | None) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, endings.ENDINGS)
     confined_server.limit(resource.RLIMIT_CORE, 0)  # an abort is foreseen
     tempfile.tempdir = folder or tempfile.tempdir
-    confined.fork_server_here()
+    confined.fork_server()
     os.dup2(said, _STDERR)
 
 

@@ -6,8 +6,8 @@ own, whose memory and CPU time the kernel limits, and which is killed when it is
 
 The processes are forked by a server (:mod:`harness.ground.confined_server`), as a fresh Python
 takes a fifth of a second of CPU time to import polars. To fork a process whose threads are at work
-can hang: they may hold locks, which nobody opens in the copy. So the server never computes. It is
-started anew, but where :func:`fork_server_here` says that nothing has computed here either.
+can hang: they may hold locks, which nobody opens in the copy. So the server never computes. It is a
+new process, but where :func:`fork_server` made it of one that had no other thread yet.
 
 Memory is limited as data (RLIMIT_DATA): what a process may write to, alone. The address space
 (RLIMIT_AS) also counts files that are mapped, and 64 MB that each thread reserves.
@@ -20,17 +20,13 @@ import os
 import signal
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from harness.ground import confined_server, errors, process, references
 from harness.ground.errors import CaptureError, HarnessError, ToolError, UsageError
-
-if TYPE_CHECKING:
-    import subprocess
 
 VARIABLE = "HARNESS_READ_BUDGET"
 """The environment variable that multiplies every budget."""
@@ -164,41 +160,44 @@ def _ending(status: int) -> str:
 class _Server:
     """The process that forks: requests go in and replies come out, a line each."""
 
-    def __init__(self) -> None:
-        self._spawned: subprocess.Popen[str] | None = None
-        self._pid: int | None = None
-        self._requests: IO[str]
-        self._replies: IO[str]
-        if _forks:
-            self._fork()
-        else:
-            self._spawned = process.guardian(
-                [sys.executable, "-m", confined_server.__name__],
-                cwd=Path(__file__).parents[2],
-                env=process.environment({}),
-            )
-            assert self._spawned.stdin and self._spawned.stdout  # noqa: S101 - for the type checker
-            self._requests, self._replies = self._spawned.stdin, self._spawned.stdout
+    def __init__(self, requests: IO[str], replies: IO[str], wait: Callable[[], object]) -> None:
+        self._requests = requests
+        self._replies = replies
+        self._wait = wait
 
-    def _fork(self) -> None:
-        import polars  # noqa: F401 - so that every process that is forked has it
-
+    @classmethod
+    def forked(cls) -> "_Server":
+        """Return a server that is a copy of this process."""
         requests, self_requests = os.pipe()
         self_replies, replies = os.pipe()
-        with warnings.catch_warnings():
-            confined_server.ignore_waiting_threads()
-            self._pid = os.fork()
-        if self._pid == 0:
+        pid = os.fork()
+        if pid == 0:
             confined_server.become(requests, replies)
         os.close(requests)
         os.close(replies)
-        self._requests = os.fdopen(self_requests, "w", encoding="utf-8")
-        self._replies = os.fdopen(self_replies, encoding="utf-8")
+        return cls(
+            os.fdopen(self_requests, "w", encoding="utf-8"),
+            os.fdopen(self_replies, encoding="utf-8"),
+            lambda: os.waitpid(pid, 0),
+        )
+
+    @classmethod
+    def started(cls) -> "_Server":
+        """Return a server that is a new process."""
+        spawned = process.guardian(
+            [sys.executable, "-m", confined_server.__name__],
+            cwd=Path(__file__).parents[2],
+            env=process.environment({}),
+        )
+        assert spawned.stdin and spawned.stdout  # noqa: S101 - for the type checker
+        return cls(spawned.stdin, spawned.stdout, spawned.wait)
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the reply to a request; OSError or ValueError if the server is gone."""
         self._requests.write(json.dumps(request) + "\n")
         self._requests.flush()
+        import polars  # noqa: F401 - needed for what is read; the server imports it meanwhile
+
         reply: dict[str, Any] = json.loads(self._replies.readline())
         return reply
 
@@ -209,24 +208,17 @@ class _Server:
                 stream.close()
             except OSError:  # a request that it never took
                 continue
-        if self._spawned:
-            self._spawned.wait()
-        elif self._pid:
-            os.waitpid(self._pid, 0)
+        self._wait()
 
 
-_forks = False
 _lock = threading.Lock()
 _server: tuple[int, _Server] | None = None
 
 
-def fork_server_here() -> None:
-    """Let the server be forked from this process, in which nothing computes before its first call.
-
-    So it is in a bounded copy: whatever it computes with was read by a call.
-    """
-    global _forks
-    _forks = True
+def fork_server() -> None:
+    """Fork the server from this process now; it may have no other thread."""
+    global _server
+    _server = os.getpid(), _Server.forked()
 
 
 def _ask(request: dict[str, Any]) -> dict[str, Any]:
@@ -234,7 +226,7 @@ def _ask(request: dict[str, Any]) -> dict[str, Any]:
     global _server
     with _lock:
         if _server is None or _server[0] != os.getpid():
-            _server = os.getpid(), _Server()
+            _server = os.getpid(), _Server.started()
         try:
             return _server[1].ask(request)
         except BaseException as error:

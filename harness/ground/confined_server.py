@@ -45,17 +45,15 @@ def become(requests: int, replies: int) -> NoReturn:
         os._exit(0)
 
 
-def ignore_waiting_threads() -> None:
-    """Let Python 3.12 fork in silence: where nothing computes, polars' threads only wait."""
-    warnings.filterwarnings("ignore", category=DeprecationWarning, message=".*fork.*")
-
-
 def serve() -> None:
     """Answer requests until stdin ends."""
-    ignore_waiting_threads()
+    # polars' own threads wait for ever where nothing computes, of which Python 3.12 would warn.
+    warnings.filterwarnings("ignore", category=DeprecationWarning, message=".*fork.*")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with os.fdopen(0, "rb", buffering=0, closefd=False) as requests:
         while line := requests.readline():
+            import polars  # noqa: F401 - once, for all processes that are forked
+
             reply = _done(json.loads(line))
             with contextlib.suppress(BrokenPipeError):
                 os.write(1, json.dumps(reply).encode() + b"\n")
@@ -154,7 +152,5 @@ def limit(kind: int, soft: int, hard: int | None = None) -> None:
 
 if __name__ == "__main__":
     allocator.keep_freed()
-    import polars  # noqa: F401 - once, for all processes that are forked
-
     serve()
     sys.exit(0)

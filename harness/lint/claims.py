@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from harness.lint.study import Remark, Study
-from harness.problem.claim_checks import complete
 from harness.problem.model import DEVICES, Advice, BoundClaim, Problem
+from harness.problem.needs import further, rivals
 
 _ALL = 1e12
 """A bound that no time, rate, ratio or number of bytes of a study reaches."""
@@ -48,7 +48,7 @@ def cannot_fail(study: Study) -> Iterator[Remark]:
     is what its script was told.
     """
     for index, claim in enumerate(study.problem.claims):
-        if isinstance(claim, Advice):
+        if claim.kind == "advice":
             continue
         bound = claim.bound
         if (bound.above is not None and bound.above <= 0) or (
@@ -69,14 +69,13 @@ def no_alternative(study: Study) -> Iterator[Remark]:
 
     A study of two variants has none for any advice, which is told once.
     """
-    advised = [claim for claim in study.problem.claims if isinstance(claim, Advice)]
     remedy = "measure what a reader would try instead"
-    if advised and len(study.problem.variants) < _FEWEST:
+    if study.problem.advice and len(study.problem.variants) < _FEWEST:
         what = "with two variants, no advice has an alternative to beat"
         yield study.remark("no-alternative", ("variants",), what, remedy)
         return
     for index, claim in enumerate(study.problem.claims):
-        if isinstance(claim, Advice) and not _alternatives(study.problem, claim):
+        if claim.kind == "advice" and not _alternatives(study.problem, claim):
             what = f"{claim.id}: its cases measure nothing else that {claim.take!r} has to beat"
             yield study.remark("no-alternative", ("claims", index), what, remedy)
 
@@ -87,7 +86,7 @@ def no_range(study: Study) -> Iterator[Remark]:
     A point names its sizes ("M = 1, 4096²"); a range, or a kind of work, names none or two.
     """
     for index, claim in enumerate(study.problem.claims):
-        if isinstance(claim, Advice) and len(claim.at) == 1 and not _is_point(claim.holds_for):
+        if claim.kind == "advice" and len(claim.at) == 1 and not _is_point(claim.holds_for):
             what = f"{claim.id}: it is measured in one case and says {claim.holds_for!r}"
             remedy = "measure both ends of the range under 'at'"
             yield study.remark("no-range", ("claims", index, "at"), what, remedy)
@@ -100,15 +99,12 @@ def _is_point(holds_for: str) -> bool:
 def _read_by_claims(problem: Problem) -> Iterator[str]:
     for claim in problem.claims:
         yield claim.metric
-        if isinstance(claim, Advice):
-            yield from claim.pays
-        elif claim.over is not None and claim.over.metric:
-            yield claim.over.metric
+        yield from (metric for metric, _, _ in [*claim.sides, *further(problem, claim)])
 
 
 def _is_stated(problem: Problem, claim: BoundClaim) -> bool:
     """Return whether a claim, without a ratio, reads a fact named like a parameter."""
-    _, case, name = complete(claim, claim.of)
+    name, _, case = claim.place(claim.of)
     metric = problem.metric(name)
     given = {*problem.cases[case].params, *(_options(problem))}
     return claim.over is None and metric.per is None and metric.fact in given
@@ -124,9 +120,8 @@ def _alternatives(problem: Problem, advice: Advice) -> list[str]:
     kind = problem.metric(advice.metric).capture
     return [
         name
-        for name in problem.variants
-        if name not in (advice.take, advice.instead_of, *advice.but)
-        and any(
+        for name in rivals(problem, advice)
+        if any(
             problem.covers(kind, name, case, device)
             for case in advice.at
             for device in DEVICES
@@ -146,7 +141,7 @@ def far_bound(study: Study) -> Iterator[Remark]:
         report = door.report(folder)
         metrics = Metrics(study.problem, report.tables, report.origin.gpus)
         for result in claims.judge(study.problem, metrics, report.origin.run.target.device):
-            if result.verdict == "reproduced" and isinstance(result.claim, BoundClaim):
+            if result.verdict == "reproduced" and isinstance(result, claims.BoundResult):
                 factor = _factor(result.claim, result.measured.value)
                 factors.setdefault(result.claim.id, []).append(factor)
     for index, claim in enumerate(study.problem.claims):

@@ -15,19 +15,14 @@ def claims(problem: Problem, names: Names, scripts: Scripts) -> Iterator[Mistake
         if claim.id in seen:
             yield ("claims", index, "id"), f"duplicate name {claim.id!r} (rename one of them)"
         seen.add(claim.id)
-        check = _advice if isinstance(claim, Advice) else _bound_claim
         where: Place = ("claims", index)
-        yield from check(problem, names, scripts, where, claim)  # type: ignore[arg-type]  # by kind
+        if claim.kind == "advice":
+            yield from _advice(problem, names, scripts, where, claim)
+        else:
+            yield from _bound_claim(problem, names, scripts, where, claim)
     if problem.card:
         for what in names.unknown("claims", problem.card.claim):
             yield ("card", "claim"), what
-
-
-def complete(claim: BoundClaim, selection: Selection) -> tuple[str, str, str]:
-    """Return variant, case and metric of one side of a claim; ``over`` inherits from ``of``."""
-    variant = selection.variant or claim.of.variant
-    case = selection.case or claim.of.case
-    return variant, case, selection.metric or claim.metric  # type: ignore[return-value]  # checked at load
 
 
 def _metric(names: Names, scripts: Scripts, name: str) -> Iterator[str]:
@@ -115,7 +110,8 @@ def _bound_claim(
         return
     devices = set(DEVICES)
     for side, selection in sides.items():
-        whole = complete(claim, selection)
+        metric, variant, case = claim.place(selection)
+        whole = (variant, case, metric)
         makers = _devices(problem, claim.needs, *whole)
         if not makers:
             yield (*where, side), _not_made(claim.needs, *whole)
@@ -136,7 +132,8 @@ def _unknown(
     selection: Selection,
 ) -> Iterator[Mistake]:
     """Yield each name of a side that leads nowhere, at the key that says it."""
-    for key, name in zip(("variant", "case", "metric"), complete(claim, selection), strict=True):
+    metric, variant, case = claim.place(selection)
+    for key, name in (("variant", variant), ("case", case), ("metric", metric)):
         place: Place = (*where, side, key)
         if key == "metric" and selection.metric is None:
             place = (*where, key)
@@ -152,7 +149,7 @@ def _unknown(
 
 def _ratio(where: Place, claim: BoundClaim, over: Selection) -> Iterator[Mistake]:
     """Yield why a ratio of two positive values cannot fail, or cannot hold."""
-    if complete(claim, over) == complete(claim, claim.of):
+    if claim.place(over) == claim.place(claim.of):
         what = "compares a value with itself"
         yield (*where, "over"), f"{what} (name another variant, case or metric than 'of')"
     bound = claim.bound

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.problem.claim_checks import complete
-from harness.problem.model import BoundClaim, Problem
+from harness.problem.model import Problem
 from harness.problem.plan import Cell
 
 
@@ -33,9 +32,8 @@ def comparisons(problem: Problem, cells: Sequence[Cell]) -> list[list[Cell]]:
         return case
 
     for claim in problem.claims:
-        if isinstance(claim, BoundClaim) and claim.over is not None:
-            sides = (complete(claim, side)[1] for side in (claim.of, claim.over))
-            first, second = map(lead, sides)
+        if claim.kind == "bound" and claim.over:
+            first, second = (lead(case) for _, _, case in claim.sides)
             leader[second] = first
     groups: dict[str, list[Cell]] = {}
     for cell in cells:

@@ -1,7 +1,7 @@
 """The contents of a ``problem.yaml``, as models."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -225,12 +225,27 @@ class Claim(_Model):
     headline: bool = Field(default=False, description="the short path runs the cells it needs")
 
 
+Place: TypeAlias = tuple[str, str, str]
+"""A metric, a variant and a case."""
+
+
 class BoundClaim(Claim):
     """A statement with a bound on a metric, or on the ratio of two (``of`` over ``over``)."""
 
     kind: Literal["bound"] = "bound"
     of: Selection
     over: Selection | None = None
+
+    def place(self, side: Selection) -> Place:
+        """Return what one side is measured by; ``over`` inherits from ``of``."""
+        variant = side.variant or self.of.variant
+        case = side.case or self.of.case
+        return side.metric or self.metric, variant, case  # type: ignore[return-value]  # checked at load
+
+    @property
+    def sides(self) -> list[Place]:
+        """Return the places that it compares, or the one that it bounds."""
+        return [self.place(side) for side in (self.of, self.over) if side]
 
 
 class Advice(Claim):
@@ -255,6 +270,12 @@ class Advice(Claim):
         {}, alias="except", description="variants that are no alternatives, each with the reason"
     )
     bound: Bound = Field(Bound(above=1.0), description="the least gain; above 1 if absent")
+
+    @property
+    def sides(self) -> list[Place]:
+        """Return the places that it compares."""
+        sides = (self.take, self.instead_of)
+        return [(self.metric, variant, case) for case in self.at for variant in sides]
 
 
 def _kind(claim: object) -> object:
@@ -326,6 +347,11 @@ class Problem(_Model):
     )
 
     _folder: Path = Path()
+
+    @property
+    def advice(self) -> "list[Advice]":
+        """Return the claims that are advice."""
+        return [claim for claim in self.claims if isinstance(claim, Advice)]
 
     @property
     def folder(self) -> Path:

@@ -3,11 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from harness.problem.claim_checks import complete
-from harness.problem.model import Advice, AnyClaim, CaptureKind, Device, Metric, Problem
-
-Place = tuple[str, str, str]
-"""A metric, a variant and a case."""
+from harness.problem.model import Advice, AnyClaim, CaptureKind, Device, Metric, Place, Problem
 
 Spot = tuple[CaptureKind, str, str]
 """A kind of capture, a variant and a case: what one cell of each round records."""
@@ -28,7 +24,7 @@ class Use:
 def can_judge(problem: Problem, claim: AnyClaim, device: Device) -> bool:
     """Return whether the plan for ``device`` has all that a claim cannot be judged without."""
     return claim.needs in (None, device) and all(
-        _is_planned(problem, place, device) for place in _sides(claim)
+        _is_planned(problem, place, device) for place in claim.sides
     )
 
 
@@ -41,9 +37,8 @@ def uses(problem: Problem, claims: Iterable[AnyClaim], device: Device) -> dict[S
     for claim in claims:
         if not can_judge(problem, claim, device):
             continue
-        further = [] if not isinstance(claim, Advice) else _alternatives(problem, claim)
         by_spot: dict[Spot, list[Metric]] = {}
-        for name, variant, case in [*_sides(claim), *further]:
+        for name, variant, case in [*claim.sides, *further(problem, claim)]:
             if _is_planned(problem, (name, variant, case), device):
                 metric = problem.metric(name)
                 by_spot.setdefault((metric.capture, variant, case), []).append(metric)
@@ -59,28 +54,24 @@ def _with(use: Use, metrics: list[Metric]) -> Use:
     return Use(use.claims + 1, use.sampled or sampled, max(use.rounds, 2 if later else 1))
 
 
-def _sides(claim: AnyClaim) -> list[Place]:
-    """Return the sides that a claim compares."""
-    if isinstance(claim, Advice):
-        sides = (claim.take, claim.instead_of)
-        return [(claim.metric, variant, case) for case in claim.at for variant in sides]
-    selections = [claim.of, *([claim.over] if claim.over else [])]
-    places = [complete(claim, selection) for selection in selections]
-    return [(metric, variant, case) for variant, case, metric in places]
-
-
-def _alternatives(problem: Problem, advice: Advice) -> list[Place]:
-    """Return what an advice has to beat, and the costs of its two sides."""
-    rivals = [variant for variant in problem.variants if variant not in advice.but]
+def further(problem: Problem, claim: AnyClaim) -> list[Place]:
+    """Return what a claim reads besides its sides: of an advice its rivals, and its costs."""
+    if claim.kind == "bound":
+        return []
+    read = [(claim.metric, rivals(problem, claim))]
+    read += [(metric, [claim.take, claim.instead_of]) for metric in claim.pays]
     return [
-        *((advice.metric, variant, case) for case in advice.at for variant in rivals),
-        *(
-            (metric, variant, case)
-            for metric in advice.pays
-            for case in advice.at
-            for variant in (advice.take, advice.instead_of)
-        ),
+        (metric, variant, case)
+        for metric, variants in read
+        for case in claim.at
+        for variant in variants
     ]
+
+
+def rivals(problem: Problem, advice: Advice) -> list[str]:
+    """Return the variants that an advice has to beat, besides its two sides."""
+    sides = (advice.take, advice.instead_of)
+    return [name for name in problem.variants if name not in (*sides, *advice.but)]
 
 
 def _is_planned(problem: Problem, place: Place, device: Device) -> bool:

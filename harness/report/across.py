@@ -7,7 +7,7 @@ from harness.analysis.claims import ClaimResult
 from harness.ground import files
 from harness.ground.errors import HarnessError
 from harness.problem import manifest
-from harness.problem.model import Advice, Problem
+from harness.problem.model import Problem
 from harness.report import index, publish, verdicts
 from harness.report.escape import Markdown, code, escape, link, prose, table
 from harness.report.page import Page
@@ -91,11 +91,9 @@ def _tables(pages: list[Page], group: list[list[ClaimResult]]) -> list[Markdown]
 
 def _row(results: list[ClaimResult], first: int, count: int) -> list[str]:
     claim = results[0].claim
-    bound = verdicts.limit(claim.bound, results[0].measured.unit)
     statement = Markdown(f"{code(claim.id)}: {prose(claim.statement)}")
     shown = results[first : first + count]
-    promised = f"gain {bound}" if isinstance(claim, Advice) else bound
-    return [statement, promised, *(_cell(result) for result in shown)]
+    return [statement, verdicts.promised(results[0]), *(_cell(result) for result in shown)]
 
 
 def _cell(result: ClaimResult) -> Markdown:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from harness.analysis.advice import Gain, worst
-from harness.analysis.claims import ClaimResult
+from harness.analysis.claims import AdviceResult, ClaimResult
 from harness.analysis.measured import Measured
 from harness.analysis.verdict import Verdict, cleared, is_sampled, judged_ends, limits
 from harness.problem.model import Bound, Problem
@@ -18,7 +18,7 @@ _OTHERS: tuple[Verdict, ...] = ("refuted", "inconclusive", "not measured")
 
 def why(problem: Problem, result: ClaimResult) -> str:
     """Return the reason of a verdict; empty where the value beside the bound says it."""
-    if result.gains:
+    if isinstance(result, AdviceResult) and result.gains:
         return _why_advice(problem, result)
     if result.verdict == "not measured":
         return result.measured.why
@@ -59,6 +59,12 @@ def by_process(value: Measured) -> str:
     return f"by process {between(*value.spread, value.unit)}"
 
 
+def promised(result: ClaimResult) -> str:
+    """Return the bound of a claim, or the gain of an advice."""
+    bound = limit(result.claim.bound, result.measured.unit)
+    return f"gain {bound}" if result.claim.kind == "advice" else bound
+
+
 def limit(bound: Bound, unit: str = "") -> str:
     """Return a bound in words, in the unit of the measured value."""
     return bounds(*limits(bound), unit)
@@ -86,7 +92,7 @@ def _clearance(value: Measured, bound: Bound) -> str:
     return f"{why}, widened for differing clocks or GPUs to {between(*ci95, value.unit)}"
 
 
-def _why_advice(problem: Problem, result: ClaimResult) -> str:
+def _why_advice(problem: Problem, result: AdviceResult) -> str:
     decided = worst(result.gains)
     case = problem.cases[decided.case].label
     if decided.verdict == "not measured":

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.analysis.claims import ClaimResult
+from harness.analysis.claims import AdviceResult, ClaimResult
 from harness.analysis.verdict import limits
-from harness.problem.model import Advice
 from harness.report import verdicts
 from harness.report.page import Page
 from harness.site import claim_evidence, strips
@@ -60,13 +59,12 @@ def _claims(study: Page, worklog: str) -> Iterator[Claim]:
         reasons = [verdicts.why(study.problem, result), value.doubt]
         if result.verdict == "refuted" and claim.otherwise:
             reasons.append(f"in truth {claim.otherwise}".rstrip("."))
-        asked = verdicts.limit(claim.bound, value.unit)
         yield Claim(
             id=claim.id,
             verdict=result.verdict,
             rank=_ORDER.index(result.verdict),
             statement=prose_html(claim.statement),
-            bound=f"gain {asked}" if isinstance(claim, Advice) else asked,
+            bound=verdicts.promised(result),
             measured=claim_evidence.shown(value),
             value=value.value,
             reason="; ".join(filter(None, reasons)),
@@ -78,12 +76,12 @@ def _claims(study: Page, worklog: str) -> Iterator[Claim]:
 
 def _chart(study: Page, result: ClaimResult) -> str:
     """Return the ratios that decide a claim against its bound; "" of a claim on one metric."""
-    claim = result.claim
-    if isinstance(claim, Advice):
+    asked = limits(result.claim.bound)
+    if isinstance(result, AdviceResult):
         cases = study.problem.cases
         rows = [(cases[gain.case].label, gain.gain) for gain in result.gains]
-        return strips.svg([], "×", rows, limits(claim.bound))
-    if claim.over is None:
+        return strips.svg([], "×", rows, asked)
+    if result.claim.over is None:
         return ""
     unit = result.measured.unit
-    return strips.svg([], unit, [("ratio", result.measured)], limits(claim.bound))
+    return strips.svg([], unit, [("ratio", result.measured)], asked)

@@ -22,8 +22,8 @@ def study(example: Problem) -> Problem:
 
 def judged(
     study: Problem, made: Tables, gpus: Mapping[str, str] | None = None
-) -> claims.ClaimResult:
-    (result,) = claims.judge(study, Metrics(study, made, gpus), "cuda")
+) -> claims.AdviceResult:
+    (result,) = claims.advised(claims.judge(study, Metrics(study, made, gpus), "cuda"))
     return result
 
 
@@ -168,5 +168,5 @@ def test_the_cost_is_the_ratio_of_what_it_pays(study: Problem) -> None:
 
 def test_what_needs_a_gpu_is_not_judged_without_one(study: Problem) -> None:
     needy = changed(study, needs="cuda")
-    (result,) = claims.judge(needy, Metrics(needy, timed(CLEAR)), "cpu")
+    (result,) = claims.advised(claims.judge(needy, Metrics(needy, timed(CLEAR)), "cpu"))
     assert (result.verdict, result.measured.why, result.gains) == ("not measured", "needs CUDA", ())

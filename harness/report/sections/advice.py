@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from harness.analysis.advice import Gain
-from harness.analysis.claims import ClaimResult
+from harness.analysis.claims import AdviceResult, advised
 from harness.analysis.measured import Measured
-from harness.problem.model import Advice, Problem
+from harness.problem.model import Problem
 from harness.report import verdicts
 from harness.report.escape import Markdown, escape, prose, table
 from harness.report.numbers import measured
@@ -24,7 +24,7 @@ def advice(page: Page) -> Markdown:
     names the better variant. Below the table stand the reasons of inconclusive advice, the variants
     that were no alternatives, and advice that was not measured.
     """
-    results = [result for result in page.results if isinstance(result.claim, Advice)]
+    results = advised(page.results)
     shown = sorted((result for result in results if result.verdict in _SHOWN), key=_rank)
     unmeasured = [result for result in results if result.verdict == "not measured"]
     none = Markdown("" if unmeasured else "*No advice is borne out on this target.*")
@@ -37,11 +37,11 @@ def advice(page: Page) -> Markdown:
     return Markdown("\n\n".join(part for part in parts if part))
 
 
-def _rank(result: ClaimResult) -> tuple[int, float]:
+def _rank(result: AdviceResult) -> tuple[int, float]:
     return _SHOWN.index(result.verdict), -(result.measured.value or 0.0)
 
 
-def _table(page: Page, results: Sequence[ClaimResult]) -> Markdown:
+def _table(page: Page, results: Sequence[AdviceResult]) -> Markdown:
     rows: list[list[str]] = [
         [
             prose(result.claim.statement),
@@ -51,12 +51,11 @@ def _table(page: Page, results: Sequence[ClaimResult]) -> Markdown:
             link(page, result),
         ]
         for result in results
-        if isinstance(result.claim, Advice)
     ]
     return table(_HEAD, rows, numeric_from=len(_HEAD), whole=True)
 
 
-def _gains(page: Page, result: ClaimResult) -> Markdown:
+def _gains(page: Page, result: AdviceResult) -> Markdown:
     """Return the least and the largest gain, each with its case and both values of the metric."""
     ordered = sorted(result.gains, key=lambda gain: gain.gain.value or 0.0)
     ends = ordered if len(ordered) < 2 else [ordered[0], ordered[-1]]
@@ -75,21 +74,19 @@ def _whole(text: str) -> str:
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _change(page: Page, result: ClaimResult, gain: Gain) -> str:
+def _change(page: Page, result: AdviceResult, gain: Gain) -> str:
     """Return the metric before and after, such as " (366 µs → 270 µs)"; of a ratio, nothing."""
     claim = result.claim
-    if not isinstance(claim, Advice) or page.problem.metric(claim.metric).unit == "×":
+    if page.problem.metric(claim.metric).unit == "×":
         return ""
     sides = (claim.instead_of, claim.take)
     values = (page.metrics.get(claim.metric, side, gain.case) for side in sides)
     return f" ({_whole(' → '.join(measured(value, interval=False) for value in values))})"
 
 
-def _costs(problem: Problem, result: ClaimResult) -> Markdown:
+def _costs(problem: Problem, result: AdviceResult) -> Markdown:
     """Return what an advice costs: words, then the range over its cases of each metric it pays."""
     claim = result.claim
-    if not isinstance(claim, Advice):
-        return Markdown("")
     paid = []
     for metric in claim.pays:
         ratios = [gain.pays[metric] for gain in result.gains if gain.pays[metric].value is not None]
@@ -99,7 +96,7 @@ def _costs(problem: Problem, result: ClaimResult) -> Markdown:
     return Markdown("; ".join(filter(None, [prose(claim.costs), *paid])) or "–")
 
 
-def _undecided(page: Page, results: Sequence[ClaimResult]) -> Markdown:
+def _undecided(page: Page, results: Sequence[AdviceResult]) -> Markdown:
     """Return a line on each inconclusive advice: how processes differ, what the rule asks for."""
     return Markdown(
         "\n".join(
@@ -111,14 +108,9 @@ def _undecided(page: Page, results: Sequence[ClaimResult]) -> Markdown:
     )
 
 
-def _left_out(problem: Problem, results: Sequence[ClaimResult]) -> Markdown:
+def _left_out(problem: Problem, results: Sequence[AdviceResult]) -> Markdown:
     """Return the line of variants that were no alternatives, by the reason that they share."""
-    reasons = {
-        name: reason
-        for result in results
-        if isinstance(result.claim, Advice)
-        for name, reason in result.claim.but.items()
-    }
+    reasons = {name: reason for result in results for name, reason in result.claim.but.items()}
     if not reasons:
         return Markdown("")
     labels: dict[str, list[str]] = {}
@@ -138,7 +130,7 @@ def _listed(labels: Sequence[str]) -> str:
     return f"{len(labels)} variants, from “{labels[0]}” to “{labels[-1]}”"
 
 
-def _unmeasured(results: Sequence[ClaimResult]) -> Markdown:
+def _unmeasured(results: Sequence[AdviceResult]) -> Markdown:
     if not results:
         return Markdown("")
     return Markdown(

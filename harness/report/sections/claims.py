@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from harness.analysis.claims import ClaimResult
 from harness.analysis.scope import scope
 from harness.problem import plan
-from harness.problem.model import Advice, Problem
+from harness.problem.model import Problem
 from harness.report import verdicts
 from harness.report.columns import DASH
 from harness.report.escape import Markdown, attribute, code, escape, prose, table
@@ -76,11 +76,10 @@ def _row(problem: Problem, result: ClaimResult) -> list[str]:
         statement = Markdown(f"{statement} In truth {prose(claim.otherwise)}")
     mark: str = "**refuted**" if result.verdict == "refuted" else result.verdict
     reasons = [verdicts.why(problem, result), value.doubt]
-    asked = verdicts.limit(claim.bound, value.unit)
     return [
         Markdown(f'<a id="{attribute(claim.id)}"></a>{code(claim.id)}'),
         statement,
-        f"gain {asked}" if isinstance(claim, Advice) else asked,
+        verdicts.promised(result),
         verdicts.value(result),
         Markdown(": ".join([mark, *filter(None, [escape("; ".join(filter(None, reasons)))])])),
         ", ".join(sorted({cell.rsplit(".", 1)[0] for cell in value.cells})) or DASH,

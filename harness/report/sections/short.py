@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from harness.analysis.claims import ClaimResult
+from harness.analysis.claims import advised as of_advice
 from harness.analysis.measured import Measured
 from harness.analysis.scope import scope
-from harness.problem.model import Advice
 from harness.problem.plan import has_short_path
 from harness.report.escape import Markdown, attribute, code, escape, prose, table
 from harness.report.numbers import measured
 from harness.report.page import Page
 from harness.report.sections.advice import advice
-from harness.report.verdicts import limit, why
+from harness.report.verdicts import promised, why
 
 _STEADY = 10.0
 """Times the low end: a wider interval says nothing of the value."""
@@ -39,7 +39,7 @@ def asked(page: Page) -> Markdown:
 def advised(page: Page) -> Markdown:
     """Return the table of the advice that the run was to judge, "" if there was none."""
     results = scope(page.problem, page.results, page.provenance.run).judged
-    if not any(isinstance(result.claim, Advice) for result in results):
+    if not of_advice(results):
         return Markdown("")
     return advice(replace(page, results=list(results)))
 
@@ -81,13 +81,12 @@ def _row(page: Page, result: ClaimResult) -> list[str]:
     statement = prose(claim.statement)
     if result.verdict == "refuted" and claim.otherwise:
         statement = Markdown(f"{statement} In truth {prose(claim.otherwise)}")
-    bound = limit(claim.bound, value.unit)
     mark = "**refuted**" if result.verdict == "refuted" else result.verdict
     reasons = filter(None, [why(page.problem, result), value.doubt])
     return [
         Markdown(f'<a id="{attribute(claim.id)}"></a>{statement}'),
         _value(value),
-        f"gain {bound}" if isinstance(claim, Advice) else bound,
+        promised(result),
         Markdown(": ".join([mark, *map(escape, reasons)])),
     ]
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.problem.claim_checks import complete
-from harness.problem.model import Problem, Selection
+from harness.problem.model import Problem
 from harness.problem.plan import Selected, plan
 from tests.support.hgemm import COUNTED, TOLD, TURNS, Cell
 from tests.support.manifests import bound_claims
@@ -33,13 +32,8 @@ def run(contest: ModuleType, problem: Problem, variant: str, case: str, capture:
 
 def sides(problem: Problem) -> Iterator[tuple[str, str, str]]:
     """Yield every variant, case and metric that a claim looks at, once."""
-    found = {
-        complete(claim, side)
-        for claim in bound_claims(problem)
-        for side in (claim.of, claim.over)
-        if isinstance(side, Selection)
-    }
-    yield from sorted(found)
+    read = {place for claim in bound_claims(problem) for place in claim.sides}
+    yield from sorted((variant, case, metric) for metric, variant, case in read)
 
 
 def test_what_claims_look_at_is_stated(contest: ModuleType, problem: Problem) -> None:
