@@ -19,6 +19,8 @@ from tests.support import kept_launches
 from tests.support.paths import ROOT
 from tests.support.reports import COMMITTED
 
+pytestmark = pytest.mark.slow
+
 REPORTS = [folder for folder in COMMITTED if folder.parent.name == "6-bottleneck-zoo"]
 KEPT = "kept launches"
 LEAST_RIGHT = 0.95
