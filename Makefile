@@ -1,7 +1,7 @@
 # One line a target: everything is decided by the harness. `make help` lists them.
 .DEFAULT_GOAL := help
 HARNESS := .venv/bin/harness
-.PHONY: help setup test test-all battery mutation report browse lint format
+.PHONY: help setup test test-all battery mutation nightly report browse lint format
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9%-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -15,15 +15,21 @@ report: setup ## render every committed report again from its evidence
 test: setup ## the test suite without its slow lane
 	@.venv/bin/python -m pytest -q -n auto --dist worksteal -m "not slow"
 
-test-all: setup ## the whole test suite, as CI runs it
-	@.venv/bin/python -m pytest -q -n auto --dist loadfile
+test-all: setup ## the whole test suite, with a tenth of the battery
+	@.venv/bin/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder \
+		-m "not nightly" $(ARGS)
 
-battery: setup ## the battery alone; its counts go into benchmarks/results/battery.json
+battery: export WORKLOGS_BATTERY_SCALE ?= 1
+battery: export WORKLOGS_BATTERY_SEED ?= 0
+battery: setup ## all of the battery; its counts go into benchmarks/results/battery.json
 	@WORKLOGS_BATTERY_RESULTS=$(CURDIR)/benchmarks/results/battery.json \
-		.venv/bin/python -m pytest -q -n auto --dist loadfile tests/battery
+		.venv/bin/python -m pytest -q -n auto --dist loadfile tests/battery \
+		tests/run/cluster/test_killed_jobs.py
 
-mutation: setup ## the mutation score of readers, claims, verdict, files and process (nightly)
+mutation: setup ## the mutation score of readers, claims, verdict, files and process
 	@.venv/bin/python -m tests.support.mutation --results benchmarks/results/mutation.json $(ARGS)
+
+nightly: battery mutation ## what takes hours: all of the battery, planted defects, mutants
 
 lint: setup ## style and types
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy

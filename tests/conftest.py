@@ -10,7 +10,7 @@ from hypothesis import settings
 from harness.machine.target import Gpu, Target
 from harness.problem import manifest
 from harness.problem.model import Problem
-from tests.support import reports
+from tests.support import battery, reports
 from tests.support.guard import sitecustomize
 from tests.support.manifests import GOOD, written
 
@@ -18,6 +18,13 @@ from tests.support.manifests import GOOD, written
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 sitecustomize.install()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which attacks the battery made."""
+    terminalreporter.write_line(
+        f"battery: {battery.SCALE:g} of its rounds, WORKLOGS_BATTERY_SEED={battery.SEED}"
+    )
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -113,6 +113,7 @@ def test_memory_beyond_what_a_file_may_take_is_refused_in_one_line(spend: str) -
     assert err.endswith(f" MB of memory {MORE}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "spend",
     [

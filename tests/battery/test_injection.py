@@ -18,7 +18,7 @@ from harness.report.page import Page
 from harness.report.worklog import render
 from harness.view import document
 from tests.support import chromium
-from tests.support.battery import Figures, rounds
+from tests.support.battery import Figures, part
 from tests.support.hostile_page import hostile_page
 from tests.support.payloads import PAYLOADS
 from tests.support.programs import US, Program
@@ -26,7 +26,7 @@ from tests.support.subjects import subject
 
 TEMPLATE = Path(__file__).parents[1] / "support" / "every_section.j2"
 PLAIN = "word"
-TRIED = PAYLOADS[: rounds(len(PAYLOADS))]
+TRIED = part(PAYLOADS)
 
 FORGE = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 LINKED = re.compile(  # what GFM links, and GitHub mentions, without any mark

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.battery import Figures, rounds
+from tests.support.battery import Figures, rounds, seeded
 from tests.support.houses import ENDINGS, House, goes_on, soon
 from tests.support.nursery import Fault, Nursery
 
-SEED = 20
+SEED = seeded(20)
 LOCAL = ("--engine", "local", "--python", "/bin/sh")
 ONE_BY_ONE, TOGETHER = (*LOCAL, "--jobs", "1"), (*LOCAL, "--jobs", "2")
 

@@ -13,12 +13,12 @@ from harness.evidence.provenance import Arguments
 from harness.run import provenance
 from harness.store.run_folder import Run
 from tests.support import rivals
-from tests.support.battery import Figures, rounds
+from tests.support.battery import WHOLE, Figures, rounds, seeded
 from tests.support.bench import WELL, Bench
 from tests.support.origins import origin
 from tests.support.rivals import Rival, Task
 
-SEED = 20
+SEED = seeded(20)
 GPU_HELD = re.compile(
     r"BusyError 1: another run(, process \d+,)? holds cpu \(wait for it to end, or stop it\)"
 )
@@ -112,7 +112,7 @@ def test_a_killed_harness_leaves_the_gpu_when_its_cell_has_ended(
             forget(made)
     lines = Counter(log.read_text().splitlines())
     figures(rounds=rounds(30), killed=killed, overlaps=lines["overlap"])
-    assert killed
+    assert killed or not WHOLE
     assert lines["overlap"] == 0
 
 

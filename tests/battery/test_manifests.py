@@ -16,11 +16,11 @@ import pytest
 from harness.ground.errors import HarnessError, ManifestError, UsageError
 from harness.problem import manifest
 from harness.problem.plan import Selected, plan
-from tests.support.battery import Figures, rounds
+from tests.support.battery import WHOLE, Figures, rounds, seeded
 from tests.support.paths import ROOT
 from tests.support.wrong_manifests import BASE, example
 
-SEED = 20
+SEED = seeded(20)
 LINE = re.compile(r"line (\d+): .+ \(.+\)", re.DOTALL)
 
 
@@ -326,7 +326,7 @@ def test_a_mutated_manifest_is_read_or_refused_in_one_line(
             except UsageError as error:
                 assert "nothing to run" in str(error)
     figures(tried=tried, refused=refused)
-    assert refused > tried / 2
+    assert refused > tried / 2 or not WHOLE
 
 
 def _mirrored(tmp_path: Path, folder: Path) -> Path:

@@ -7,10 +7,10 @@ import pytest
 from harness.ground import confined
 from harness.ground.confined import Budget
 from tests.support import mutated_captures
-from tests.support.battery import Figures, rounds
+from tests.support.battery import SEED, Figures, rounds
 from tests.support.mutated_captures import FORMS
 
-IN_CI = {
+MUTANTS = {
     "torch": 150,
     "torch in gzip": 600,
     "torch in zstd": 200,
@@ -27,7 +27,7 @@ IN_CI = {
     "memory as an old pickle": 200,
     "memory as a pickle, values": 36,
 }
-"""Mutants a form: up to five seconds of a core each."""
+"""Mutants a form that `make battery` makes: up to five seconds of a core each."""
 BATCH = 250
 MOST_MEMORY, MOST_S = 2 << 30, 10.0
 COUNTED = ("read", "refused", "commands", "declined")
@@ -37,13 +37,14 @@ COUNTED = ("read", "refused", "commands", "declined")
 def test_every_mutant_is_answered_or_refused_in_one_line(
     form: str, tmp_path: Path, figures: Figures
 ) -> None:
-    count = rounds(IN_CI[form])
+    count = rounds(MUTANTS[form])
     counts = {"mutants": 0, **dict.fromkeys(COUNTED, 0), "slowest_s": 0.0}
     for first in range(0, count, BATCH):
         folder = tmp_path / str(first)
         folder.mkdir()
         size = min(BATCH, count - first)
-        arguments = {"folder": str(folder), "form": form, "first": first, "count": size}
+        number = SEED * count + first
+        arguments = {"folder": str(folder), "form": form, "first": number, "count": size}
         allowed = Budget(MOST_MEMORY, cpu_s=size * MOST_S, wall_s=size * MOST_S)
         found = confined.call(mutated_captures.batch, folder, folder, arguments, allowed)
         assert found["faults"] == []

@@ -8,6 +8,8 @@ from tests.support.battery import Figures
 from tests.support.defects import DEFECTS, Defect
 from tests.support.shadow import Shadow
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(scope="module")
 def shadow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shadow]:

@@ -11,11 +11,11 @@ from harness.report.page import Page
 from harness.report.sandbox import MOST_CHARACTERS
 from harness.report.worklog import render
 from tests.support import hostile_templates as hostile
-from tests.support.battery import Figures, rounds
+from tests.support.battery import WHOLE, Figures, rounds, seeded
 from tests.support.hostile_page import hostile_page
 from tests.support.paths import ROOT
 
-SEED = 20
+SEED = seeded(20)
 LATE_S = 120
 """Far more than a page may take, on a machine that does other work."""
 
@@ -80,7 +80,8 @@ def test_a_mutated_template_is_a_page_or_one_line(page: Page, figures: Figures) 
     count, pages = rounds(1500), 0
     for _ in range(count):
         pages += not told(page, _mutated(chance))
-    assert 0 < pages < count
+    assert pages < count
+    assert pages or not WHOLE
     figures(templates=count, pages=pages)
 
 

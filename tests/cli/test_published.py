@@ -23,6 +23,8 @@ from tests.support.origins import TARGET, origin
 from tests.support.paths import DATA, ROOT
 from tests.support.run_cells import cell
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:

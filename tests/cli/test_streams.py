@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 HARNESS = (sys.executable, "-m", "harness")
 DRY_RUN = ("run", "1", "--commands", "--engine", "local")
 REPORT = str(ROOT / "reports" / "1-torchao-float8" / "nvidia-h200")

@@ -18,6 +18,8 @@ from tests.support import conclusions
 from tests.support.paths import ROOT
 from tests.support.reports import COMMITTED
 
+pytestmark = pytest.mark.slow
+
 REAL = ("m", "ratio", "has", "says", "repeats", "verdict_line", "claims", "advice", "holds")
 
 

@@ -1,9 +1,20 @@
-"""What the files of tests/battery share: how many rounds they make and how they state counts."""
+"""What the files of tests/battery share: how many rounds they make, which, and their counts.
+
+A change is attacked with a tenth of the rounds, another tenth each day; `make battery` makes all.
+"""
 
 import os
-from typing import Protocol
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Protocol, TypeVar
 
-SCALE = float(os.environ.get("WORKLOGS_BATTERY_SCALE", "1"))
+SCALE = float(os.environ.get("WORKLOGS_BATTERY_SCALE", "0.1"))
+WHOLE = SCALE >= 1
+_TODAY = str(datetime.now(UTC).date().toordinal())
+SEED = int(os.environ.setdefault("WORKLOGS_BATTERY_SEED", _TODAY))
+"""Moves all seeds; the workers of a test run inherit it."""
+
+T = TypeVar("T")
 
 
 class Figures(Protocol):
@@ -13,6 +24,17 @@ class Figures(Protocol):
         """Keep ``counts`` under the test's name."""
 
 
-def rounds(in_ci: int) -> int:
-    """Return how many rounds to make where CI makes ``in_ci``, at least one."""
-    return max(1, round(in_ci * SCALE))
+def rounds(whole: int) -> int:
+    """Return how many rounds to make where `make battery` makes ``whole``, at least one."""
+    return max(1, round(whole * SCALE))
+
+
+def seeded(own: int) -> int:
+    """Return the seed of a file whose seed is ``own`` where WORKLOGS_BATTERY_SEED is 0."""
+    return own + 1000 * SEED
+
+
+def part(items: Sequence[T]) -> list[T]:
+    """Return this run's share of ``items``: all, or every tenth from where the seed says."""
+    every = len(items) // rounds(len(items)) if not WHOLE else 1
+    return list(items[SEED % every :: every])

@@ -95,6 +95,8 @@ class Shadow:
                 "HOME": str(folder),
                 "TMPDIR": str(self._temporary),
                 "PYTHONHASHSEED": "0",
+                "WORKLOGS_BATTERY_SCALE": "1",
+                "WORKLOGS_BATTERY_SEED": "0",
                 "PYTHONDONTWRITEBYTECODE": "1",
             },
             stdin=subprocess.PIPE,

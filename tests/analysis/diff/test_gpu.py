@@ -210,6 +210,7 @@ def real() -> dict[str, Tables]:
     return known
 
 
+@pytest.mark.slow
 def test_rows_sum_to_the_whole_of_all_real_captures_and_none_differs_from_itself() -> None:
     known = real()
     assert len(known) > 20

@@ -24,6 +24,8 @@ from tests.support.hgemm import FOLDER, Cell
 from tests.support.reading import walk, words
 from tests.support.small_evidence import Row, ceiling, tables
 
+pytestmark = pytest.mark.slow
+
 SLOWNESS = {
     "p": [12, 5, 4, 3, 3, 2.8, 2, 1.8, 1.75],
     "h": [2.4, 1.7, 1.4, 1.2, 1.1, 1.05, 1, 0.98, 0.99, 0.97, 1.3],

@@ -75,7 +75,11 @@ def test_two_ranks_compute_what_the_whole_stack_does() -> None:
     done = subprocess.run(
         [str(PYTHON), "-c", CODE],
         cwd=FOLDER,
-        env={"PYTHONPATH": f"{ROOT}:{ROOT / 'problems'}:{FOLDER}", "PATH": "/usr/bin:/bin"},
+        env={
+            "PYTHONPATH": f"{ROOT}:{ROOT / 'problems'}:{FOLDER}",
+            "PATH": "/usr/bin:/bin",
+            "OMP_NUM_THREADS": "1",  # the other cores run other tests
+        },
         check=False,
         capture_output=True,
         text=True,

@@ -18,6 +18,8 @@ from tests.support import conclusions, reports
 from tests.support.small_evidence import Row, tables
 from tests.support.tensor_parallel import FOLDER
 
+pytestmark = pytest.mark.slow
+
 ALONE_MS, REDUCES, FLOOR_US = 1.8, 16, 0.9
 EXPOSED_US = {
     "nccl": 18.0,

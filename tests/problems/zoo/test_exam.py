@@ -19,6 +19,8 @@ from tests.support.exams import ZOO
 from tests.support.paths import ROOT
 from tests.support.reports import COMMITTED
 
+pytestmark = pytest.mark.slow
+
 exam = ZOO.grading
 REPORTS = [folder for folder in COMMITTED if folder.parent.name == "6-bottleneck-zoo"]
 KEPT = "kept launches"

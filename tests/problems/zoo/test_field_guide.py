@@ -19,6 +19,8 @@ from tests.support.pages import page
 from tests.support.paths import DATA, ROOT
 from tests.support.small_evidence import tables
 
+pytestmark = pytest.mark.slow
+
 FOLDER = ROOT / "problems" / "6-bottleneck-zoo"
 TEMPLATES = sorted(FOLDER.glob("pages/*.md.j2"))
 NOT_MEASURED = "not measured on this target"

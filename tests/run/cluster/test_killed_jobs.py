@@ -21,9 +21,10 @@ from harness.run.session import Request
 from harness.store import run_folder
 from harness.store.run_folder import Run, verified
 from tests.support import part_process
+from tests.support.battery import WHOLE, rounds, seeded
 from tests.support.manifests import GOOD, written
 
-KILLED = 50
+KILLED = max(8, rounds(50))
 CELLS = 4
 
 
@@ -92,7 +93,7 @@ def killed_once(asked: session.OnCluster, folder: Path, cells: int, after_s: flo
 
 @pytest.mark.slow
 def test_no_cell_is_lost_or_done_twice(asked: session.OnCluster, tmp_path: Path) -> None:
-    draw = random.Random(24)
+    draw = random.Random(seeded(24))
     moments = [(0, 0.0), (CELLS, 60.0)]
     for _ in range(KILLED - len(moments)):
         cells = draw.randint(0, CELLS)  # with 0 at any moment of the start, too
@@ -105,7 +106,7 @@ def test_no_cell_is_lost_or_done_twice(asked: session.OnCluster, tmp_path: Path)
         had_landed = Counter(job.result() for job in jobs)
     # The kills were spread: before the first cell, between cells, and after the last.
     assert had_landed.keys() >= {0, CELLS}
-    assert len(had_landed) > 2, had_landed
+    assert len(had_landed) > 2 or not WHOLE, had_landed
 
 
 def test_a_file_system_without_locks_is_enough(asked: session.OnCluster, tmp_path: Path) -> None:
