@@ -2,7 +2,7 @@
 
 CEILINGS = {"DRAM": 0.925, "tensor pipe": 0.96}
 """What the best kernels reach of a part's peak, where that is less than all of it. DRAM: reads of
-4 453 GB/s of 4 813 on an H200, `harness calibrate`. Tensor pipe: 95.2 to 96.6 % of the active
+4 453 GB/s of 4 813 on an H200, `harness doctor --calibrate`. Tensor pipe: 95.2 to 96.6 % of the active
 cycles in the fastest products of problem 4, its torch.mm among them."""
 
 AT_CEILING = 0.6
@@ -75,7 +75,7 @@ IMBALANCE = 0.1
 
 RAMP_NS = 2_000.0
 """Idle time that starting and ending any launch takes: an empty kernel takes 2.9 µs between events
-on an H200 (`harness calibrate`, event_pair)."""
+on an H200 (`harness doctor --calibrate`, event_pair)."""
 
 MOST_RAMP = 0.4
 """Of a launch's time, start and end at most: a launch of less than 5 µs is little else, and says

@@ -4,16 +4,17 @@ Tables are absent where nothing was recorded, and columns come and go between ve
 there is is looked up first (https://docs.nvidia.com/nsight-systems/UserGuide, SQLite schema).
 """
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.captures.formats.sqlite_combined import fetch_combined
 from harness.captures.formats.sqlite_file import SqliteFile, opened
-from harness.captures.nsys import section as parts
 from harness.captures.nsys.devices import devices
 from harness.captures.nsys.host import CALLS, NVTX, WAITS, autograd_threads, calls, ranges, waits
-from harness.captures.nsys.names import COPY_KINDS, MEMORY_KINDS, named, shape
+from harness.captures.nsys.names import COPY_KINDS, DOMAIN_TYPE, MEMORY_KINDS, named, shape
 from harness.captures.nsys.rows import correlation, process_id, real, timed
+from harness.evidence import section as sections
 from harness.evidence.capture import Part
 from harness.evidence.tables import LARGE, Tables, empty, frame
 from harness.ground.errors import CaptureError
@@ -33,6 +34,8 @@ _EVENTS = (_KERNELS, _COPIES, _MEMSETS, _GRAPHS, *CALLS, WAITS, *NVTX)
 """Tables whose rows are events of the timeline."""
 
 _ROCPD = "rocpd_"
+_ONE = "typeof(start) = 'integer'"
+"""An event whose start is no integer has no place in time."""
 _TIMES = ("start", "end")
 _PLACE = ("deviceId", "streamId")
 _CORRELATION, _PROCESS, _NODE = "correlationId", "globalPid", "graphNodeId"
@@ -53,7 +56,7 @@ def read(path: Path, *, joins: bool = True, part: Part | None = None) -> Tables:
     graph_node), which are half the file, waits, and the kernels' streams and shared memory; but
     not api_calls and waits where there is no GPU work. Of a ``part`` only its events are read.
     """
-    only = parts.conditions(part, _EVENTS, NVTX) if part else {}
+    only = _within(part) if part else {}
     with opened(path, only) as file:
         if any(table.startswith(_ROCPD) for table in file.tables()):
             raise CaptureError("a database of rocprofv3 (rocpd) is not read", where=path)
@@ -71,8 +74,23 @@ def read_brief(path: Path) -> Tables:
 
 
 def section(path: Path) -> Part | None:
-    """Return the middle of a long timeline, None of one that is read whole."""
-    return parts.find(path, _EVENTS)
+    """Return the middle of a long timeline, None of one that is read whole; no event is held."""
+    with opened(path) as file:
+        known = [table for table in _EVENTS if "start" in file.columns(table)]
+        wanted = "count(*), min(start), max(start)"
+        found = [next(file.asked(wanted, table, f"WHERE {_ONE}")) for table in known]
+        count = sum(number for number, *_ in found)
+        if count <= sections.MOST:
+            return None
+        ends = [end for _, *ends in found for end in ends if end is not None]
+
+        def counted(start: int, end: int, width: int) -> dict[int, int]:
+            every = Counter[int]()
+            for table in known:
+                every.update(_spread(file, table, start, end, width))
+            return every
+
+        return sections.middle(count, min(ends), max(ends), counted)
 
 
 class _Export:
@@ -213,3 +231,22 @@ class _Export:
         return keys.join(numbers, on=["process", "deviceId"], how="left", maintain_order="left")[
             "device"
         ]
+
+
+def _spread(file: SqliteFile, table: str, start: int, end: int, width: int) -> dict[int, int]:
+    """Return how many events begin in each part of a stretch; a part without any is left out."""
+    return dict(
+        file.asked(
+            "CAST((start - ?) / ? AS INTEGER) AS part, count(*)",
+            table,
+            f"WHERE {_ONE} AND start >= ? AND start <= ? GROUP BY part",
+            *(start, width, start, end - 1),  # as 2^63 is no integer of SQLite
+        )
+    )
+
+
+def _within(part: Part) -> dict[str, str]:
+    """Return by table the conditions that rows of a part meet; it holds all names of domains."""
+    begins = f"start >= {part.start_ns} AND start < {part.end_ns}"
+    whole = f'{begins} AND "end" <= {part.end_ns} OR eventType = {DOMAIN_TYPE}'
+    return dict.fromkeys(_EVENTS, begins) | dict.fromkeys(NVTX, whole)
