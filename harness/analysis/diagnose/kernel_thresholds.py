@@ -2,8 +2,8 @@
 
 CEILINGS = {"DRAM": 0.925, "tensor pipe": 0.96}
 """What the best kernels reach of a part's peak, where that is less than all of it. DRAM: reads of
-4 453 GB/s of 4 813 on an H200, `harness doctor --calibrate`. Tensor pipe: 95.2 to 96.6 % of the active
-cycles in the fastest products of problem 4, its torch.mm among them."""
+4 453 GB/s of 4 813 on an H200, `harness doctor --calibrate`. Tensor pipe: 95.2 to 96.6 % of the
+active cycles in the fastest products of problem 4, its torch.mm among them."""
 
 AT_CEILING = 0.6
 """Of a ceiling. Below it Nsight Compute's own guidance speaks of latency: "achieved compute
