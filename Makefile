@@ -24,7 +24,7 @@ battery: export WORKLOGS_BATTERY_SEED ?= 0
 battery: setup ## all of the battery; its counts go into benchmarks/results/battery.json
 	@WORKLOGS_BATTERY_RESULTS=$(CURDIR)/benchmarks/results/battery.json \
 		.venv/bin/python -m pytest -q -n auto --dist loadfile tests/battery \
-		tests/run/cluster/test_killed_jobs.py
+		tests/run/cluster/test_killed_jobs.py tests/site/test_site.py
 
 mutation: setup ## the mutation score of readers, claims, verdict, files and process
 	@.venv/bin/python -m tests.support.mutation --results benchmarks/results/mutation.json $(ARGS)

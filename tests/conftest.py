@@ -20,6 +20,22 @@ settings.load_profile("untimed")
 sitecustomize.install()
 
 
+_FIRST = (
+    "tests/site/test_site.py",
+    "tests/engines/test_real_containers.py",
+    "tests/problems/gemm_any_shape/test_cubins.py",
+    "tests/battery/test_installed.py",
+    "tests/run/cluster/test_real_slurm.py",
+)
+"""Files that take longest: a worker that begins with one does not keep the others waiting."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first."""
+    first = {name: place for place, name in enumerate(_FIRST)}
+    items.sort(key=lambda item: first.get(item.nodeid.partition("::")[0], len(_FIRST)))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say which attacks the battery made."""
     terminalreporter.write_line(

@@ -22,6 +22,7 @@ from typing import Literal, NamedTuple
 import polars as pl
 
 from harness.analysis import intervals, launches, period, repeats, timeline, warm_up
+from harness.analysis.busy import WHOLE, Busy
 from harness.evidence.tables import Tables
 
 Rule = Literal["declared", "profiler", "ranges", "period", "whole"]
@@ -30,7 +31,6 @@ PREFIX = "step:"
 """How the names of the probe's ranges around measured steps begin."""
 PROFILER = "ProfilerStep#"
 """How torch.profiler begins the name of a step's range; a number follows."""
-WHOLE = "whole capture"
 AND = ", "
 """What joins the names of the ranges of several measured steps."""
 
@@ -76,29 +76,6 @@ class Step:
         if self.is_apart or self.ops.is_empty():
             return windows(self.ops, apart=True).select("start_ns", "end_ns")
         return _extent(self.ops).select(pl.col("start_ns").min(), pl.col("end_ns").max())
-
-
-@dataclass(frozen=True)
-class Busy:
-    """How long GPUs worked in the steps (``of``), and from their first operation to their last."""
-
-    of: str
-    busy_ns: int
-    span_ns: int
-    whole_busy_ns: int
-    whole_span_ns: int
-
-    @property
-    def text(self) -> str:
-        """Return what part of which time the GPU was busy, in words."""
-        steps, whole = (
-            f"{100 * part / time if time else 0:.1f} %"
-            for part, time in (
-                (self.busy_ns, self.span_ns),
-                (self.whole_busy_ns, self.whole_span_ns),
-            )
-        )
-        return f"GPU busy {f'{steps} of {self.of}, ' * (self.of != WHOLE)}{whole} of the {WHOLE}"
 
 
 class _Marking(NamedTuple):

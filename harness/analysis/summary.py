@@ -20,7 +20,7 @@ def document(capture: Capture) -> Document:
 
     Every kind has kind, conditions (what the capture was made on, by name), findings (those of
     ``harness diagnose`` for this capture alone, each with its title) and step (of what time their
-    fractions are: harness.analysis.step.Busy, None without a timeline). ``kind`` says what else:
+    fractions are: harness.analysis.busy.Busy, None without a timeline). ``kind`` says what else:
 
     - ``nsys`` and ``torch``: gpu, idle, calls, copies, series, kernels, ranges and (for torch)
       operators, as harness.analysis.timeline_summary says

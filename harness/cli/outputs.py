@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from harness.analysis.busy import Busy
 from harness.analysis.diagnose.finding import Evidence, Level
-from harness.analysis.step import Busy
 from harness.cli import check, contribute, doctor, inspect, report, run
 from harness.cli.list import Listed
 from harness.cli.new import Drafted

@@ -247,6 +247,7 @@ def session(request: Request) -> Here:
         _of_one_model(node.target)
     if request.lock_mhz is not None:
         node.check_clock(request.lock_mhz)
+    request.options.check()
     selected = selection(request, problem, resumed)
     cells = plan(problem, selected, node.target.device, gpus=len(node.target.gpus))
     if request.part:
@@ -272,7 +273,6 @@ def asked(request: Request) -> tuple[Problem, Run | None]:
     choose.known(request.engine)
     if request.jobs is not None and request.jobs < 1:
         raise UsageError("--jobs has to be at least 1")
-    request.options.check()
     resumed = Run.open(request.resume) if request.resume else None
     return manifest.find(checkout.problems(), request.problem), resumed
 

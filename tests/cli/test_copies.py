@@ -140,7 +140,7 @@ def test_without_a_place_what_history_holds_is_fetched_and_studies_files_too(
     listed = json.dumps({"version": 1, "files": [file]})  # written by hand: it has no seal
     (tmp_path / "problems" / capture_list.STORED).write_text(listed)
     shutil.rmtree(checkout.captures())
-    fetched = harness("fetch")
+    fetched = harness("--fetch", "git")
     assert fetched.exit_code == 1  # no commit held the report's two
     assert fetched.stdout.splitlines()[-1] == "1 copied, 0 already there, 2 missing"
     assert (checkout.captures() / capture_store.relative(sha256)).read_bytes() == content

@@ -126,7 +126,7 @@ def test_of_several_targets_each_is_judged_under_its_heading(checkout: Path) -> 
 
 def test_of_several_targets_one_has_to_be_named_to_compare_or_explain(checkout: Path) -> None:
     report, _ = (published(checkout, 0.5, slug) for slug in ("some-gpu", "some-other"))
-    for arguments in (("check", "9", "--against", report), ("explain-claim", "faster", "9")):
+    for arguments in (("check", "9", "--against", report), ("check", "9", "--claim", "faster")):
         refused = harness(checkout, *arguments)
         assert (refused.returncode, refused.stdout) == (2, "")
         (line,) = refused.stderr.splitlines()

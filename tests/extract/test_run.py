@@ -142,8 +142,9 @@ def test_evidence_of_another_version_is_refused(
 def test_provenance_is_plain_json(run: run_folder.Run, export: Path, tmp_path: Path) -> None:
     nsys_cell(run, export, {"step": 3})
     extraction.extract(run, tmp_path / "evidence")
-    record = json.loads((tmp_path / "evidence" / provenance.FILE).read_text())
-    assert set(record["cells"][0]["artifacts"]) == {"trace.sqlite", "trace.nsys-rep"}
+    json.loads((tmp_path / "evidence" / provenance.FILE).read_text())
+    (cell,) = provenance.load(tmp_path / "evidence").cells
+    assert set(cell.artifacts) == {"trace.sqlite", "trace.nsys-rep"}
 
 
 def test_more_cells_than_a_report_holds_are_refused_at_once(

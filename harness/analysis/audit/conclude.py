@@ -12,7 +12,7 @@ from harness.analysis.audit import attribution, by_ranges, counted, limits, rows
 from harness.analysis.audit.attribution import UNATTRIBUTED
 from harness.analysis.audit.limits import TENSOR, Limits
 from harness.analysis.audit.rows import Row
-from harness.analysis.step import Busy
+from harness.analysis.busy import Busy
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import filling, unprofiled
 from harness.ground.errors import EvidenceError, UsageError

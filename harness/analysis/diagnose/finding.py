@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from harness.analysis.step import Busy
+    from harness.analysis.busy import Busy
 
 Level = Literal[
     "serving", "multi-GPU", "timeline", "SM", "warp scheduler", "warp", "thread", "memory"

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from harness.analysis import communication, step
+from harness.analysis.busy import Busy
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_tracks import Track, tracks_of
 from harness.analysis.idle import causes as idle_causes
-from harness.analysis.step import Busy
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import by_cost
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from harness.analysis.busy import WHOLE
 from harness.analysis.diff import aggregate, step_breakdown
 from harness.analysis.diff.aggregate import Side
 from harness.analysis.diff.match import Launched, Match, matches
 from harness.analysis.diff.names import changed_words, stem
 from harness.analysis.diff.significance import LEAST, difference, level_of_each
-from harness.analysis.step import WHOLE
 from harness.analysis.students_t import Difference
 from harness.analysis.verdict import THRESHOLD
 from harness.evidence.tables import Tables

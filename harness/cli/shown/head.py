@@ -3,9 +3,9 @@
 import textwrap
 from typing import Any
 
+from harness.analysis.busy import Busy
 from harness.analysis.diagnose.finding import MEMORY
 from harness.analysis.kernels import short_name
-from harness.analysis.step import Busy
 from harness.cli import output
 from harness.evidence.tables import LARGE
 from harness.ground.plain import plain

@@ -163,6 +163,7 @@ def session(request: Request, profile: Profile) -> OnCluster:
     if request.gpus:
         remedy = "the profile's gpus says how many a job gets"
         raise UsageError("--gpus names GPUs of this host", remedy=remedy)
+    request.options.check()
     problem, resumed = asked(request)
     if resumed:
         _check_resumable(resumed, problem, profile)
