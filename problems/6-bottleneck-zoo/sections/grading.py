@@ -15,7 +15,7 @@ from harness.analysis.diagnose.known_findings import kinds
 from harness.analysis.metrics import Metrics
 from harness.evidence.capture import Capture
 from harness.evidence.tables import SCHEMAS, Tables
-from harness.problem.model import Advice, Problem
+from harness.problem.model import Problem
 from harness.report.sections.diagnosis import profiled
 
 from . import ncu_rules
@@ -131,7 +131,7 @@ def twin_of(problem: Problem) -> str:
 
 def advised(problem: Problem, case: str) -> str | None:
     """Return the metric that the advice for a case names, None without advice."""
-    advice = (claim for claim in problem.claims if isinstance(claim, Advice) and case in claim.at)
+    advice = (claim for claim in problem.advice if case in claim.at)
     return next((claim.metric for claim in advice), None)
 
 
