@@ -61,7 +61,7 @@ def understood(said: Located) -> Understood:
         }
         for where, details in sorted(by_place.items(), key=lambda item: -len(item[0])):
             if where not in misspelt or details[0]["type"] != "missing":
-                mistakes.add(where, _told(where, details, data))
+                mistakes.add(where, _wording(where, details, data))
     names = Names.of(data)
     if not mistakes:
         return Understood(problem, mistakes, names, tuple(range(len(data["claims"]))))
@@ -134,7 +134,7 @@ def _has(data: Any, part: str | int) -> bool:
     return isinstance(data, dict) and part in data
 
 
-def _told(where: Place, errors: list[ErrorDetails], data: dict[str, Any]) -> str:
+def _wording(where: Place, errors: list[ErrorDetails], data: dict[str, Any]) -> str:
     """Return the words for the errors of one place: several are the kinds a value may be of."""
     first = errors[0]
     kind, context, value = first["type"], first.get("ctx", {}), first["input"]

@@ -83,7 +83,7 @@ def shapes(label: str, step: "StepTimeline", ends: Window) -> Shapes:
     left = [_text(ends[0] - GAP / per_us, y, text, "right", FAINT) for text, y in rows]
     title = [
         _text(ends[0], _TITLE, label, "left"),
-        _text(ends[0], _TITLE + _LINE, _told(step), "left"),
+        _text(ends[0], _TITLE + _LINE, _step_summary(step), "left"),
     ]
     key_boxes, key_texts = _key(keys, ends[0], height + _AXIS, per_us)
     return Shapes(
@@ -94,7 +94,7 @@ def shapes(label: str, step: "StepTimeline", ends: Window) -> Shapes:
     )
 
 
-def _told(step: "StepTimeline") -> str:
+def _step_summary(step: "StepTimeline") -> str:
     share = 100 * step.busy_ns / step.length_ns
     count = "1 operation" if len(step.ops) == 1 else f"{len(step.ops)} operations"
     length = step.length_ns / 1e3

@@ -141,9 +141,9 @@ class _Rendering:
                 where = f" ({error.where})" if error.where else ""
                 raise RefusedError(f"w.{name}: {error.what}{where}", error.remedy) from None
             except Exception as error:
-                raise self._told(name, error) from None
+                raise self._error_for_template(name, error) from None
 
-    def _told(self, name: str, error: Exception) -> Exception:
+    def _error_for_template(self, name: str, error: Exception) -> Exception:
         """Return what a section's error is to the template: a refusal, if its arguments make it."""
         if error is self._of_block:
             return error

@@ -58,7 +58,7 @@ def _of_all(family: Family[View], views: Sequence[View]) -> list[Finding]:
 
 
 def _nothing(captures: Sequence[Capture]) -> Finding:
-    """Return that there is no work on a GPU: why, where a capture's calls tell."""
+    """Return the finding that no work ran on a GPU, with the reason if a capture gives it."""
     told = next(
         (each.conditions[_GPU_WORK] for each in captures if _GPU_WORK in each.conditions), ""
     )

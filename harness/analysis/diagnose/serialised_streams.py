@@ -55,15 +55,17 @@ def serialised(ops: pl.DataFrame, multiprocessors: int) -> Serialised:
 
 
 def perhaps_serialised_ns(ops: pl.DataFrame, multiprocessors: int) -> int:
-    """Return how long kernels of unknown grids waited so, if those grids are small; as above."""
+    """Return how much longer kernels waited in turns, in ns, if every unknown grid is small.
+
+    0 where fewer than REPEATED kernels would have waited.
+    """
     kernels = pl.col("kind") == "kernel"
     if ops.filter(kernels & pl.col("grid").is_null())["stream"].n_unique() < 2:
         return 0
     smallest = pl.when(kernels & pl.col("grid").is_null()).then(pl.lit("1")).otherwise("grid")
     supposed = ops.with_columns(grid=smallest.cast(pl.String))
-    found = serialised(supposed, multiprocessors)
-    known = serialised(ops, multiprocessors)
-    return found.total_ns - known.total_ns if found.kernels >= thresholds.REPEATED else 0
+    most, least = serialised(supposed, multiprocessors), serialised(ops, multiprocessors)
+    return most.total_ns - least.total_ns if most.kernels >= thresholds.REPEATED else 0
 
 
 def _turns(ops: pl.DataFrame, room: float) -> pl.DataFrame:

@@ -197,11 +197,11 @@ def _states(side: Medians) -> Iterator[Effect]:
 def _scaled(a: Medians, b: Medians, *, same_kernel: bool) -> Iterator[Effect]:
     """Yield what scales the whole time of a launch: its blocks, the clock, the warps at work."""
     blocks = "launch__grid_size"
-    if same_kernel and _told(a, b, blocks):
+    if same_kernel and _both_have(a, b, blocks):
         yield _scaling("blocks", "work", blocks, a, b, b[blocks] / a[blocks])
-    if _told(a, b, _CLOCK):
+    if _both_have(a, b, _CLOCK):
         yield _scaling("SM clock", "clock", _CLOCK, a, b, a[_CLOCK] / b[_CLOCK])
-    if _told(a, b, _OCCUPANCY):
+    if _both_have(a, b, _OCCUPANCY):
         yield _scaling("occupancy", "occupancy", _OCCUPANCY, a, b, a[_OCCUPANCY] / b[_OCCUPANCY])
 
 
@@ -212,5 +212,5 @@ def _scaling(what: str, group: Group, metric: str, a: Medians, b: Medians, by: f
     return Effect(what, group, metric, a[metric], b[metric], (a["time"], scaled))
 
 
-def _told(a: Medians, b: Medians, metric: str) -> bool:
+def _both_have(a: Medians, b: Medians, metric: str) -> bool:
     return bool(a.get(metric)) and bool(b.get(metric))
