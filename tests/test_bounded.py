@@ -192,11 +192,22 @@ def test_no_temporary_file_stays(ending: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def heeding(number: signal.Signals) -> tuple[str, ...]:
+    """Return work that waits for a signal, and then whether it comes again."""
+    return (
+        "seen = []",
+        f"signal.signal({int(number)}, lambda *_: (seen.append(1), print('heeded', flush=True)))",
+        'print("waits", flush=True)',
+        "until = time.monotonic() + 30",
+        "while not seen and time.monotonic() < until: time.sleep(0.05)",
+        "time.sleep(0.5)",
+        "return 7",
+    )
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_reaches_the_copy_once(number: signal.Signals) -> None:
-    heed = "signal.signal({0}, lambda *_: print('heeded', flush=True))"
-    work = (heed.format(int(number)), 'print("waits", flush=True)', "time.sleep(2)", "return 7")
-    with started(*work) as program:
+    with started(*heeding(number)) as program:
         assert program.stdout
         assert program.stdout.readline() == "waits\n"
         program.send_signal(number)
@@ -206,10 +217,9 @@ def test_a_signal_reaches_the_copy_once(number: signal.Signals) -> None:
 
 def test_a_signal_before_the_first_process_heeds_it_waits() -> None:
     late = "heeded = endings.heeded; endings.heeded = lambda: (time.sleep(0.5), heeded())[1]"
-    text = PROGRAM.format(
-        work="signal.signal(signal.SIGTERM, lambda *_: print('heeded', flush=True))"
-        "\n    print('waits', flush=True); time.sleep(2); return 7"
-    ).replace("try:\n", f"from harness.ground import endings\n{late}\ntry:\n")
+    text = PROGRAM.format(work="\n    ".join(heeding(signal.SIGTERM))).replace(
+        "try:\n", f"from harness.ground import endings\n{late}\ntry:\n"
+    )
     with started_as(text) as program:
         assert program.stdout
         assert program.stdout.readline() == "waits\n"
