@@ -20,8 +20,8 @@ class BoundResult:
     verdict: Verdict
 
     @property
-    def decides(self) -> list[Place]:
-        """Return what was measured to decide it."""
+    def places(self) -> list[Place]:
+        """Return each metric, with variant and case, that the verdict is decided on."""
         return self.claim.sides
 
 
@@ -35,8 +35,8 @@ class AdviceResult:
     gains: tuple[advice.Gain, ...] = ()
 
     @property
-    def decides(self) -> list[Place]:
-        """Return what was measured to decide it, with the rival of each case."""
+    def places(self) -> list[Place]:
+        """Return each metric, with variant and case, that the verdict is decided on."""
         return [
             (self.claim.metric, variant, gain.case)
             for gain in self.gains

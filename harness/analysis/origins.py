@@ -53,7 +53,7 @@ def origins(
     """Return each metric of a variant and case that decides a claim, once."""
     cells = {cell.cell: cell for cell in known.cells}
     found = []
-    for place in dict.fromkeys(result.decides):
+    for place in dict.fromkeys(result.places):
         name, variant, case = place
         definition = problem.metric(name)
         source = _source(definition)

@@ -59,7 +59,7 @@ class Step:
 
     @property
     def of(self) -> str:
-        """Return what these steps are and by what rule, such as "8 × ProfilerStep#"."""
+        """Return the number of steps and the rule that found them: "8 × ProfilerStep#"."""
         if self.rule == "whole":
             return self.what
         some = "" if self.count == self.recorded else f" of {self.recorded}"

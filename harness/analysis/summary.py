@@ -1,8 +1,9 @@
 """One capture analysed on its own: the document that ``harness inspect`` shows."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import KINDS
@@ -13,6 +14,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 Document = dict[str, Any]
+Sort = Literal["timeline", "counters", "allocations", "samples"]
+
+_SORTS: Mapping[str, Sort] = {
+    "gpu_ops": "timeline",
+    "counters": "counters",
+    "memory_pools": "allocations",
+}
+"""The evidence table that makes a capture one of a sort; those without any hold samples alone."""
 
 
 def document(capture: Capture) -> Document:
@@ -47,12 +56,22 @@ def by_kind(capture: Capture) -> Document:
 
     Raises CaptureError as ``document`` does.
     """
-    tables, filled = capture.tables, KINDS[capture.kind].fills
-    if "gpu_ops" in filled:
-        return _timeline(tables, capture.label, filled)
-    if "counters" in filled:
-        return counters(tables)
-    return memory_snapshot(tables) if "memory_pools" in filled else samples(tables)
+    tables = capture.tables
+    match sort(capture.kind):
+        case "timeline":
+            return _timeline(tables, capture.label, KINDS[capture.kind].fills)
+        case "counters":
+            return counters(tables)
+        case "allocations":
+            return memory_snapshot(tables)
+        case "samples":
+            return samples(tables)
+
+
+def sort(kind: str) -> Sort:
+    """Return what a kind of capture records, by the tables that it fills."""
+    filled = KINDS[kind].fills
+    return next((name for table, name in _SORTS.items() if table in filled), "samples")
 
 
 def _diagnosis(capture: Capture) -> Document:

@@ -85,24 +85,23 @@ def inspect(
 
 
 def _show(document: dict[str, Any], label: str, *, full_names: bool) -> None:
+    from harness.analysis import summary
     from harness.analysis.kernels import short_names
     from harness.cli.shown import counters, head, memory, samples, timeline
-    from harness.evidence.kinds import KINDS
 
-    filled = KINDS[document["kind"]].fills
+    sort = summary.sort(document["kind"])
     names = [kernel["name"] for kernel in document.get("kernels", [])]
     width = shutil.get_terminal_size((100, 24)).columns
-    beside = counters.BESIDE_NAMES if "counters" in filled else timeline.BESIDE_NAMES
+    beside = counters.BESIDE_NAMES if sort == "counters" else timeline.BESIDE_NAMES
     shown = {} if full_names else short_names(names, max(100, width) - beside)
     head.show(document, label, width)
-    if "gpu_ops" in filled:
-        timeline.show(document, shown)
-    elif "counters" in filled:
-        counters.show(document, shown)
-    elif "memory_pools" in filled:
-        memory.show(document, shown)
-    else:
-        samples.show(document, shown)
+    printers = {
+        "timeline": timeline.show,
+        "counters": counters.show,
+        "allocations": memory.show,
+        "samples": samples.show,
+    }
+    printers[sort](document, shown)
 
 
 def _cells(folder: "Folder", *, json: bool) -> None:

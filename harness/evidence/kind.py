@@ -109,7 +109,7 @@ class Kind:
         return []
 
     def counted(self, log: str) -> dict[str, int]:  # noqa: ARG002
-        """Return what the profiler says in its log that it recorded."""
+        """Return the counts of recorded events that the profiler printed to its log, by name."""
         return {}
 
     def read(self, path: Path) -> Tables:

@@ -11,7 +11,7 @@ import pytest
 
 from harness.analysis.diagnose.known_findings import kinds
 from tests.support import chromium, sites
-from tests.support.battery import SEED, WHOLE
+from tests.support.battery import part
 from tests.support.paths import ROOT
 
 pytestmark = [
@@ -86,7 +86,7 @@ def test_every_page_loads_alone_and_fits_a_phone_and_a_desk(site: Site) -> None:
     """For a change a quarter of them, another one each day."""
     pages = [path for path in site.pages() if path != "404.html"]  # its links need a server
     wrong = {}
-    for path in pages if WHOLE else pages[SEED % 4 :: 4]:
+    for path in part(pages, least=0.25):
         page = site.open(path, PHONE)
         widths = [settled_width(page, PHONE)]
         page.resize(DESK, 900)

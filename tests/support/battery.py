@@ -34,7 +34,11 @@ def seeded(own: int) -> int:
     return own + 1000 * SEED
 
 
-def part(items: Sequence[T]) -> list[T]:
-    """Return this run's share of ``items``: all, or every tenth from where the seed says."""
-    every = len(items) // rounds(len(items)) if not WHOLE else 1
+def part(items: Sequence[T], least: float = 0.0) -> list[T]:
+    """Return this run's share of ``items``: all, or every tenth from where the seed says.
+
+    ``least``: the smallest share, where a tenth is too few.
+    """
+    count = max(rounds(len(items)), round(least * len(items)))
+    every = len(items) // count if not WHOLE else 1
     return list(items[SEED % every :: every])
