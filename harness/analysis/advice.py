@@ -5,14 +5,36 @@ Rule and reasons: docs/statistics.md, "Advice".
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from harness.analysis.measured import Measured
 from harness.analysis.metrics import Metrics
-from harness.analysis.verdict import THRESHOLD, Verdict, judged_ends, verdict
+from harness.analysis.verdict import THRESHOLD, Verdict, is_described, judged_ends, verdict
 from harness.problem.model import Advice, Problem
 from harness.problem.needs import rivals
 
-_ORDER: tuple[Verdict, ...] = ("refuted", "not measured", "inconclusive", "reproduced")
+_ORDER: tuple[Verdict, ...] = (
+    "refuted",
+    "not measured",
+    "described",
+    "undecided",
+    "tie",
+    "reproduced",
+)
+
+Standing: TypeAlias = Literal["better", "unknown", "described", "tie", "worse"]
+"""How an alternative stands to what an advice takes: better and worse are clear by 1 %, a tie is
+neither, and unknown where no ratio or clock decides."""
+
+_STANDINGS: tuple[Standing, ...] = ("better", "unknown", "described", "tie", "worse")
+_LEAVES: dict[Standing, Verdict] = {
+    "better": "refuted",
+    "unknown": "undecided",
+    "described": "described",
+    "tie": "tie",
+    "worse": "reproduced",
+}
+"""What an alternative leaves of an advice."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +54,9 @@ class Gain:
     pays: dict[str, Measured]
 
     @property
-    def beaten(self) -> bool:
-        """Return whether the alternative is better, clear of a tie."""
-        return self.rival is not None and _beats(self.lead)
-
-    @property
-    def undecided(self) -> bool:
-        """Return whether nothing can be said about the alternative: no ratio, or no clock."""
-        return self.rival is not None and not _decides(self.lead)
+    def standing(self) -> Standing | None:
+        """Return how the alternative stands to what is taken, None where there is none."""
+        return standing(self.lead) if self.rival else None
 
     @property
     def behind(self) -> Measured:
@@ -51,8 +68,20 @@ class Gain:
         if not (lead.value and lead.low and lead.high):
             return replace(lead, value=None)
         return replace(
-            lead, value=1 / lead.value, low=1 / lead.high, high=1 / lead.low, ci99=None, spread=None
+            lead, value=1 / lead.value, low=1 / lead.high, high=1 / lead.low, spread=None
         )
+
+
+def standing(lead: Measured) -> Standing:
+    """Return how an alternative stands to what is taken, whose lead over it was measured."""
+    if lead.value is None or math.isinf(lead.clock_factor):
+        return "unknown"
+    if is_described(lead):
+        return "described"
+    low, high = judged_ends(lead)
+    if high < 1 - THRESHOLD:
+        return "better"
+    return "worse" if low > 1 + THRESHOLD else "tie"
 
 
 def gains(problem: Problem, advice: Advice, metrics: Metrics) -> tuple[Gain, ...]:
@@ -77,7 +106,7 @@ def _gain(problem: Problem, advice: Advice, metrics: Metrics, case: str) -> Gain
         for variant in rivals(problem, advice)
         if metrics.get(advice.metric, variant, case).value is not None
     }
-    rival = min(leads, key=lambda variant: _strength(leads[variant]), default=None)
+    rival = min(leads, key=lambda variant: nearness(leads[variant]), default=None)
     lead = leads[rival] if rival else Measured("×", why="nothing else was measured")
     pays = {
         metric: metrics.ratio((metric, advice.take, case), (metric, advice.instead_of, case))
@@ -85,7 +114,7 @@ def _gain(problem: Problem, advice: Advice, metrics: Metrics, case: str) -> Gain
     }
     decided = verdict(measured, advice.bound)
     if rival and decided != "not measured":
-        decided = min(decided, _against(lead), key=_ORDER.index)
+        decided = min(decided, _LEAVES[standing(lead)], key=_ORDER.index)
     return Gain(case, measured, decided, rival, lead, pays)
 
 
@@ -99,22 +128,6 @@ def _improvement(
     return metrics.ratio(against, taken)
 
 
-def _beats(lead: Measured) -> bool:
-    """Return whether the alternative is better: the whole 95 % interval, by the threshold."""
-    return _decides(lead) and judged_ends(lead)[0][1] < 1 - THRESHOLD
-
-
-def _decides(measured: Measured) -> bool:
-    return measured.value is not None and not math.isinf(measured.clock_factor)
-
-
-def _against(lead: Measured) -> Verdict:
-    """Return what an alternative leaves of an advice."""
-    if _beats(lead):
-        return "refuted"
-    return "reproduced" if _decides(lead) else "inconclusive"
-
-
-def _strength(lead: Measured) -> tuple[bool, bool, float]:
-    """Return what alternatives are ordered by: those that are better, then the undecided."""
-    return not _beats(lead), _decides(lead), lead.value or 0.0
+def nearness(lead: Measured) -> tuple[int, float]:
+    """Return what alternatives are ordered by: how they stand, then how close they come."""
+    return _STANDINGS.index(standing(lead)), lead.value or 0.0

@@ -1,23 +1,27 @@
 """Claims against evidence: a metric and a bound give a verdict; nothing is evaluated as code."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from harness.analysis import advice
 from harness.analysis.measured import Measured
 from harness.analysis.metrics import Metrics
-from harness.analysis.verdict import Verdict, verdict
+from harness.analysis.verdict import TESTED, Verdict, verdict
 from harness.problem.model import Advice, AnyClaim, BoundClaim, Device, Place, Problem
 
 
 @dataclass(frozen=True)
 class BoundResult:
-    """A claim on a metric or a ratio, the value measured for it, and the verdict."""
+    """A claim on a metric or a ratio, the value measured for it, and the verdict.
+
+    ``untested``: why the run did not test it, where the claim is not the one that it began with.
+    """
 
     claim: BoundClaim
     measured: Measured
     verdict: Verdict
+    untested: str = ""
 
     @property
     def places(self) -> list[Place]:
@@ -27,12 +31,16 @@ class BoundResult:
 
 @dataclass(frozen=True)
 class AdviceResult:
-    """An advice, its least gain, the verdict, and the gains of every case; none if not judged."""
+    """An advice, its least gain, the verdict, and the gains of every case; none if not judged.
+
+    ``untested``: as of a bound.
+    """
 
     claim: Advice
     measured: Measured
     verdict: Verdict
     gains: tuple[advice.Gain, ...] = ()
+    untested: str = ""
 
     @property
     def places(self) -> list[Place]:
@@ -48,14 +56,28 @@ class AdviceResult:
 ClaimResult: TypeAlias = BoundResult | AdviceResult
 
 
-def judge(problem: Problem, metrics: Metrics, device: Device) -> list[ClaimResult]:
-    """Return every claim of the problem with its verdict, in the manifest's order."""
-    return [_judge(problem, claim, metrics, device) for claim in problem.claims]
+def judge(
+    problem: Problem, metrics: Metrics, device: Device, untested: Mapping[str, str] | None = None
+) -> list[ClaimResult]:
+    """Return every claim of the problem with its verdict, in the manifest's order.
+
+    ``untested``: why a run did not test a claim, by its id. Such a claim is described.
+    """
+    reasons = untested or {}
+    results = (_judge(problem, claim, metrics, device) for claim in problem.claims)
+    return [_as_tested(result, reasons.get(result.claim.id, "")) for result in results]
 
 
 def advised(results: Iterable[ClaimResult]) -> list[AdviceResult]:
     """Return the results of advice."""
     return [result for result in results if isinstance(result, AdviceResult)]
+
+
+def _as_tested(result: ClaimResult, untested: str) -> ClaimResult:
+    """Return a result as described where the run did not test its claim."""
+    if not untested or result.verdict == "not measured":
+        return result
+    return replace(result, verdict="described", untested=untested)
 
 
 def _judge(problem: Problem, claim: AnyClaim, metrics: Metrics, device: Device) -> ClaimResult:
@@ -77,8 +99,8 @@ def _value(claim: BoundClaim, metrics: Metrics) -> Measured:
 
 
 def exit_code(results: Sequence[ClaimResult], *, strict: bool = False) -> int:
-    """Return 1 if a claim is refuted (``strict``: or inconclusive), 3 if none was measured, 0."""
-    failing = {"refuted", "inconclusive"} if strict else {"refuted"}
-    if any(result.verdict in failing for result in results):
+    """Return 1 if a claim is refuted (``strict``: not reproduced), 3 if none was tested, else 0."""
+    tested = [result.verdict for result in results if result.verdict in TESTED]
+    if "refuted" in tested or (strict and any(each != "reproduced" for each in tested)):
         return 1
-    return 3 if all(result.verdict == "not measured" for result in results) else 0
+    return 0 if tested else 3

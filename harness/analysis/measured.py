@@ -7,12 +7,13 @@ from dataclasses import dataclass
 class Measured:
     """A metric's value; ``value`` is None where it was not measured and ``why`` says so.
 
-    ``low`` and ``high`` are a 95 % interval, equal to the value for what is counted, not sampled;
-    ``ci99`` are the ends of the 99 % interval, which a verdict asks for as well.
-    ``doubt`` says why the times behind the value are not to be relied on; empty if nothing was
-    noticed. ``clock_factor`` is the factor by which clocks or GPUs that differ may have moved the
-    value, either way: 1 if there is no doubt, infinite where the factor is not known. ``spread``:
-    the least and the largest value of a round, None where it was not measured in several.
+    ``low`` and ``high`` are the ends of its 99 % interval, which decides a verdict; they equal the
+    value for what is counted, not sampled. ``timed``: it is a time, a rate or an energy, in which
+    processes differ. ``doubt`` says why the times behind the value are not to be relied on; empty
+    if nothing was noticed. ``clock_factor`` is the factor by which clocks or GPUs that differ may
+    have moved the value, either way: 1 if there is no doubt, infinite where the factor is not
+    known. ``spread``: the least and the largest value of a round, None where it was not measured in
+    several.
     """
 
     unit: str
@@ -25,5 +26,5 @@ class Measured:
     why: str = ""
     doubt: str = ""
     clock_factor: float = 1.0
-    ci99: tuple[float, float] | None = None
+    timed: bool = False
     spread: tuple[float, float] | None = None

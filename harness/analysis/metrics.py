@@ -57,6 +57,7 @@ class Metrics:
             definition.unit,
             statistics.estimate(values.by_round),
             samples=sum(map(len, values.by_round.values())),
+            timed=definition.timed,
             cells=values.cells,
             doubt=self._doubts.of([(definition, variant, case)]),
         )
@@ -79,6 +80,7 @@ class Metrics:
             "×",
             interval,
             samples=min(sum(map(len, side.values())) for side in (first, second)),
+            timed=any(metric.timed for metric, _, _ in places),
             cells=(*sides[0].cells, *sides[1].cells),
             doubt=("; ".join(filter(None, [why, _left_out(shared - first.keys())])), factor),
         )
@@ -166,6 +168,7 @@ def _measured(
     interval: Interval,
     *,
     samples: int,
+    timed: bool,
     cells: tuple[str, ...],
     doubt: tuple[str, float],
 ) -> Measured:
@@ -180,7 +183,7 @@ def _measured(
         cells,
         doubt=why,
         clock_factor=factor,
-        ci99=interval.ci99,
+        timed=timed,
         spread=interval.spread,
     )
 

@@ -15,17 +15,12 @@ from harness.analysis.claims import ClaimResult
 from harness.analysis.measured import Measured
 from harness.analysis.metrics import Metrics
 from harness.analysis.statistics import Interval, Rounds
-from harness.analysis.verdict import Ends, decide, widened
+from harness.analysis.verdict import LEAST_PROCESSES, Ends, place, widened
 from harness.evidence.tables import Tables
 from harness.problem.model import Metric, Problem
 
 Outcome = Literal["worse", "better", "not told apart"]
 OUTCOMES: tuple[Outcome, ...] = ("worse", "better", "not told apart")
-
-_LEAST_ROUNDS = 2
-"""Processes of a side, below which the spread between processes is not known."""
-_MEASURED = {"s", "ms", "µs", "ns", "Hz", "MHz", "W", "mJ", "%", "×"}
-"""Units of what is measured: one value of such a unit has no interval, and decides nothing."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +36,7 @@ class Side:
 class Change:
     """One metric of a variant and case that both sides measured.
 
-    ``factor`` is now over then, ``low`` and ``high`` the ends of its 95 % interval, all None where
+    ``factor`` is now over then, ``low`` and ``high`` the ends of its 99 % interval, all None where
     no ratio can be taken. ``why``: what the outcome rests on, or why none could be decided.
     """
 
@@ -90,7 +85,7 @@ def _change(name: str, metric: Metric, cell: tuple[str, str], now: Side, then: S
         return Change(*known, *_of_values(metric, rounds))
     if _is_counted(metric, rounds):
         ratio = (values[0].value or 0.0) / (values[1].value or math.inf)
-        outcome = _outcome(metric, (ratio, ratio), (ratio, ratio))
+        outcome = _outcome(metric, (ratio, ratio))
         return Change(*known, outcome, "counted", ratio, ratio, ratio)
     interval = statistics.unpaired_ratio(*rounds)
     outcome, why = _judged(metric, interval, rounds, values, (now, then))
@@ -105,24 +100,23 @@ def _judged(
     sides: tuple[Side, Side],
 ) -> tuple[Outcome, str]:
     """Return the outcome of a ratio of sampled values, and the reason if it decides nothing."""
-    if min(map(len, rounds)) < _LEAST_ROUNDS:
-        return "not told apart", "one process of a side: how processes differ is not known"
+    if min(map(len, rounds)) < LEAST_PROCESSES:
+        return "not told apart", f"fewer than {LEAST_PROCESSES} processes of a side"
     apart, factor = _gpus_apart(metric, values, sides)
     factor *= values[0].clock_factor * values[1].clock_factor
     doubts = "; ".join(filter(None, [values[0].doubt, values[1].doubt, apart]))
     if math.isinf(factor):
         return "not told apart", doubts
-    ends = widened((ratio.low, ratio.high), factor), widened(ratio.ci99, factor)
-    return _outcome(metric, *ends), doubts
+    return _outcome(metric, widened((ratio.low, ratio.high), factor)), doubts
 
 
-def _outcome(metric: Metric, ci95: Ends, ci99: Ends) -> Outcome:
+def _outcome(metric: Metric, interval: Ends) -> Outcome:
     """Return on which side of 1 a ratio lies, as better or worse."""
     below: Outcome = "better" if metric.better == "lower" else "worse"
     above: Outcome = "worse" if metric.better == "lower" else "better"
-    if decide(ci95, ci99, (-math.inf, 1)) == "inside":
+    if place(interval, (-math.inf, 1)) == "inside":
         return below
-    return above if decide(ci95, ci99, (1, math.inf)) == "inside" else "not told apart"
+    return above if place(interval, (1, math.inf)) == "inside" else "not told apart"
 
 
 def _of_values(metric: Metric, rounds: tuple[Rounds, Rounds]) -> tuple[Outcome, str]:
@@ -136,7 +130,7 @@ def _of_values(metric: Metric, rounds: tuple[Rounds, Rounds]) -> tuple[Outcome, 
 
 def _is_counted(metric: Metric, rounds: tuple[Rounds, Rounds]) -> bool:
     """Return whether a value was counted or stated, alike in every process."""
-    if metric.sample or metric.counter or metric.unit in _MEASURED or metric.unit.endswith("/s"):
+    if metric.counter or metric.timed:
         return False
     return all(len({value for values in side.values() for value in values}) == 1 for side in rounds)
 

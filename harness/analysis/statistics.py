@@ -22,7 +22,9 @@ Rounds = Mapping[int, Sequence[float]]
 """Samples by the number of their round."""
 
 _RESAMPLES = 999
-_CI95, _CI99 = 0.95, 0.99  # levels: the interval that is shown, the one a verdict asks for too
+LEVEL = 0.99
+"""Confidence of every interval, printed or judged: of 40 claims on a page, less than half of one is
+expected to be decided wrongly."""
 _SEED = 20251114  # fixed, so that a report renders the same twice
 _FEW = 7
 """Rounds up to which Student's t is used: of so few a bootstrap-t has few resamples, often nearly
@@ -31,17 +33,16 @@ alike, and is far too wide."""
 
 @dataclass(frozen=True)
 class Interval:
-    """A value with the ends of its 95 % interval, and the number of rounds that it comes from.
+    """A value with the ends of its interval, and the number of rounds that it comes from.
 
-    ``ci99``: the ends of the 99 % interval, which a verdict asks for as well. ``spread``: the least
-    and the largest value of a round, None where rounds were not taken one by one.
+    ``spread``: the least and the largest value of a round, None where rounds were not taken one by
+    one.
     """
 
     value: float
     low: float
     high: float
     rounds: int
-    ci99: tuple[float, float]
     spread: tuple[float, float] | None = None
 
 
@@ -96,27 +97,23 @@ def unpaired_ratio(of: Rounds, over: Rounds) -> Interval:
         upper, lower = ([*chain.from_iterable(side.values())] for side in (of, over))
         return _ratio_within(upper, lower)
     logs = [[math.log(median(values)) for values in side.values()] for side in (of, over)]
-    ci95, ci99 = (students_t.difference(logs[1], logs[0], level) for level in (_CI95, _CI99))
+    difference = students_t.difference(logs[1], logs[0], LEVEL)
     rounds = min(map(len, logs))
-    return _exponential(Interval(ci95.value, ci95.low, ci95.high, rounds, (ci99.low, ci99.high)))
+    return _exponential(Interval(difference.value, difference.low, difference.high, rounds))
 
 
 def _over_rounds(values: Sequence[float]) -> Interval:
-    """Return the mean of one value a round, and intervals of the same width to both sides."""
+    """Return the mean of one value a round, with an interval of the same width to both sides."""
     mean, error = _mean_and_error(values)
-    reach95, reach99 = (point * error for point in _points(values)) if error > 0 else (0.0, 0.0)
-    ci99 = (mean - reach99, mean + reach99)
-    spread = (min(values), max(values))
-    return Interval(mean, mean - reach95, mean + reach95, len(values), ci99, spread)
+    reach = _point(values) * error if error > 0 else 0.0
+    return Interval(mean, mean - reach, mean + reach, len(values), (min(values), max(values)))
 
 
 def _exponential(logarithm: Interval) -> Interval:
-    """Return the interval of a value from the interval of its logarithm."""
-    low, value, high, least, most = map(
-        math.exp, (logarithm.low, logarithm.value, logarithm.high, *logarithm.ci99)
-    )
+    """Return an interval of logarithms as one of the values themselves."""
+    value, low, high = map(math.exp, (logarithm.value, logarithm.low, logarithm.high))
     spread = logarithm.spread and (math.exp(logarithm.spread[0]), math.exp(logarithm.spread[1]))
-    return Interval(value, low, high, logarithm.rounds, (least, most), spread)
+    return Interval(value, low, high, logarithm.rounds, spread)
 
 
 def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
@@ -127,34 +124,30 @@ def _mean_and_error(values: Sequence[float]) -> tuple[float, float]:
     return mean, math.sqrt(squares / (count - 1) / count)
 
 
-def _points(values: Sequence[float]) -> tuple[float, float]:
-    """Return the half-widths of the 95 % and the 99 % interval, in standard errors."""
+def _point(values: Sequence[float]) -> float:
+    """Return the half-width of the interval, in standard errors."""
     count = len(values)
     if count <= _FEW:
-        return _of_few(_CI95, count), _of_few(_CI99, count)
+        return point_of_few(count)
     mean = math.fsum(values) / count
     draw = random.Random(_SEED)  # noqa: S311 - statistics, not secrets
     drawn = (_mean_and_error(draw.choices(values, k=count)) for _ in range(_RESAMPLES))
     # A resample of one value many times has no error of its own, and says nothing.
     scores = sorted(abs(other - mean) / error for other, error in drawn if error > 0)
-    point95, point99 = (scores[math.ceil(level * len(scores)) - 1] for level in (_CI95, _CI99))
-    return point95, point99
+    return scores[math.ceil(LEVEL * len(scores)) - 1]
 
 
 @cache
-def _of_few(level: float, count: int) -> float:
-    """Return Student's point for a number of rounds, with the three decimals that tables print.
-
-    The committed reports were rendered with those.
-    """
-    return round(students_t.point(level, count - 1), 3)
+def point_of_few(count: int) -> float:
+    """Return Student's point for a number of rounds, with the three decimals that tables print."""
+    return round(students_t.point(LEVEL, count - 1), 3)
 
 
 def _within(samples: Sequence[float]) -> Interval:
     """Return the median of one round's samples; its interval is of resampled medians."""
     draw = random.Random(_SEED)  # noqa: S311 - statistics, not secrets
     medians = sorted(median(draw.choices(samples, k=len(samples))) for _ in range(_RESAMPLES))
-    return Interval(median(samples), *_ends(medians, _CI95), 1, _ends(medians, _CI99))
+    return Interval(median(samples), *_ends(medians), 1)
 
 
 def _ratio_within(of: Sequence[float], over: Sequence[float]) -> Interval:
@@ -166,11 +159,10 @@ def _ratio_within(of: Sequence[float], over: Sequence[float]) -> Interval:
         return upper / lower
 
     ratios = sorted(resampled() for _ in range(_RESAMPLES))
-    value = median(of) / median(over)
-    return Interval(value, *_ends(ratios, _CI95), 1, _ends(ratios, _CI99))
+    return Interval(median(of) / median(over), *_ends(ratios), 1)
 
 
-def _ends(ordered: Sequence[float], level: float) -> tuple[float, float]:
-    """Return the ends of the middle ``level`` of sorted values."""
-    cut = round((1 - level) / 2 * len(ordered))
+def _ends(ordered: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of the middle ``LEVEL`` of sorted values."""
+    cut = round((1 - LEVEL) / 2 * len(ordered))
     return ordered[cut], ordered[-cut - 1]

@@ -84,7 +84,9 @@ Junit = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write JUn
 Github = Annotated[
     bool, typer.Option("--github", help="Also print annotations for GitHub Actions.")
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Let an inconclusive claim fail as well.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Let a tested claim fail unless it is reproduced.")
+]
 Deep = Annotated[
     bool, typer.Option("--deep", help="Judge no claim: check that every file is as recorded.")
 ]

@@ -123,9 +123,10 @@ _EXITS = {
 _OWN_EXITS: dict[str, dict[int, str]] = {
     "run": {4: "some cells failed"},
     "check": {
-        1: "a claim is refuted; with --strict also an inconclusive one; with --against: got worse;"
+        1: "a claim is refuted; with --strict also one tested and not reproduced; with --against:"
+        " a metric got worse;"
         " with --deep: a file is not as recorded",
-        3: "no claim was measured, cells lack, or nothing can be compared",
+        3: "no claim was tested, cells lack, or nothing can be compared",
     },
     "lint": {1: "there are remarks"},
     "doctor": {

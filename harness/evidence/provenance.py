@@ -115,7 +115,7 @@ class Arguments(Record):
 
 
 class Rate(Record):
-    """One ceiling in ``unit``, with the ends of its 95 % interval and its number of rounds."""
+    """One ceiling in ``unit``, with the ends of its 99 % interval and its number of rounds."""
 
     unit: str
     value: float

@@ -34,6 +34,9 @@ Name = str
 
 MOST_ROUNDS = 1000
 
+_TIMED = frozenset({"s", "ms", "µs", "ns", "Hz", "MHz", "W", "J", "mJ", "%", "×"})
+"""Units of what is measured, not counted: shares and factors are of times."""
+
 
 def _one_line(text: str) -> str:
     if "\n" in text.strip():
@@ -184,6 +187,15 @@ class Metric(_Model):
             )
         return self
 
+    @property
+    def timed(self) -> bool:
+        """Return whether it is a time, a rate or an energy, in which processes differ.
+
+        Other facts and counters are counts, sizes and errors, alike in each process that has the
+        same operands.
+        """
+        return bool(self.sample) or self.unit in _TIMED or self.unit.endswith("/s")
+
 
 class Selection(_Model):
     """Which variant and case a metric is taken of."""
@@ -311,7 +323,7 @@ class Reference(_Model):
 class Short(_Model):
     """The short path: the cells that headline claims need, in few rounds."""
 
-    rounds: Rounds = Field(default=2, description="processes in which it repeats a timing cell")
+    rounds: Rounds = Field(default=3, description="processes in which it repeats a timing cell")
 
 
 class Card(_Model):

@@ -36,7 +36,7 @@ _PEAK_OF = {"dram_copy": "dram", "dram_read": "dram", "bf16_sustained": "bf16"}
 _WITHOUT_PEAK = frozenset(LABELS) - {*_PEAK_OF, "bf16", "fp16", "fp8", "tf32", "fp32"}
 
 Rates = Mapping[str, Mapping[str, Any]]
-"""Ceiling to unit, value, low and high (95 %)."""
+"""Ceiling to unit, value, low and high (99 %)."""
 
 
 @dataclass(frozen=True)

@@ -29,10 +29,13 @@ class Result:
 def of_claims(
     problem: Problem, results: Sequence[ClaimResult], *, strict: bool = False
 ) -> list[Result]:
-    """Return each claim as a result; undecided claims are skipped, or failed where ``strict``."""
+    """Return each claim as a result: failed if refuted (``strict``: or tested and not reproduced).
+
+    Other claims that are not reproduced are skipped.
+    """
     found = []
     for result in results:
-        failed = result.verdict == "refuted" or (strict and result.verdict == "inconclusive")
+        failed = result.verdict == "refuted" or (strict and result.verdict in ("tie", "undecided"))
         status: Literal["failed", "passed", "skipped"] = "failed" if failed else "skipped"
         if result.verdict == "reproduced":
             status = "passed"

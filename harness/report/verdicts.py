@@ -5,26 +5,39 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from harness.analysis.advice import Gain, worst
-from harness.analysis.claims import AdviceResult, ClaimResult
+from harness.analysis.claims import AdviceResult, BoundResult, ClaimResult
 from harness.analysis.measured import Measured
-from harness.analysis.verdict import Verdict, cleared, is_sampled, judged_ends, limits
+from harness.analysis.verdict import (
+    LEAST_PROCESSES,
+    MOST_FURTHER,
+    TESTED,
+    THRESHOLD,
+    Verdict,
+    further_rounds,
+    is_described,
+    is_sampled,
+    judged_ends,
+    limits,
+)
 from harness.problem.model import Bound, Problem
 from harness.report.columns import DASH
 from harness.report.escape import Markdown
 from harness.report.numbers import between, bounds, in_cell, in_full, measured
 
-_OTHERS: tuple[Verdict, ...] = ("refuted", "inconclusive", "not measured")
+_FAILED: tuple[Verdict, ...] = ("refuted", "tie", "undecided")
+_UNTESTED: tuple[Verdict, ...] = ("described", "not measured")
+_TO_SPARE = f", {100 * THRESHOLD:g} % to spare"
 
 
 def why(problem: Problem, result: ClaimResult) -> str:
     """Return the reason of a verdict; empty where the value beside the bound says it."""
+    if result.verdict == "described" and result.untested:
+        return result.untested
     if isinstance(result, AdviceResult) and result.gains:
         return _why_advice(problem, result)
     if result.verdict == "not measured":
         return result.measured.why
-    if result.verdict == "inconclusive":
-        return _undecided(result.measured, result.claim.bound)
-    return ""
+    return _why_not(result.measured, result.claim.bound, result.verdict)
 
 
 def by_verdict(results: Iterable[ClaimResult]) -> dict[str, int]:
@@ -33,23 +46,57 @@ def by_verdict(results: Iterable[ClaimResult]) -> dict[str, int]:
 
 
 def tally(counts: Mapping[str, int]) -> str:
-    """Return "9 of 11 claims reproduced, 1 refuted, 1 inconclusive" of counts by verdict."""
-    reproduced, others = counted(counts)
-    return ", ".join([f"{reproduced} reproduced", *others])
+    """Return "9 of 11 tested claims reproduced, 2 refuted; 6 described" of counts by verdict."""
+    tested = sum(counts.get(name, 0) for name in TESTED)
+    reproduced = f"{counts.get('reproduced', 0)} of {tested} tested claims reproduced"
+    parts = [", ".join([reproduced, *_counts(counts, _FAILED)] if tested else ["no claim tested"])]
+    return "; ".join([*parts, *filter(None, [", ".join(_counts(counts, _UNTESTED))])])
 
 
-def counted(counts: Mapping[str, int]) -> tuple[str, list[str]]:
-    """Return "9 of 11 claims", and the count of each other verdict, such as "1 refuted"."""
-    reproduced = f"{counts.get('reproduced', 0)} of {sum(counts.values())} claims"
-    return reproduced, [f"{counts[name]} {name}" for name in _OTHERS if counts.get(name)]
+def title(headlines: Mapping[str, int]) -> str:
+    """Return in a word or two how the headline claims fared, by their counts by verdict.
+
+    "Reproduced" where all that were tested are; "Partly reproduced: 3 of 5"; "Refuted" and
+    "Undecided" where none is; "Described" where none was tested.
+    """
+    tested = sum(headlines.get(name, 0) for name in TESTED)
+    reproduced = headlines.get("reproduced", 0)
+    if not tested:
+        return "Described" if headlines.get("described") else "Measured"
+    if reproduced:
+        whole = reproduced == tested
+        return "Reproduced" if whole else f"Partly reproduced: {reproduced} of {tested}"
+    return "Refuted" if headlines.get("refuted") else "Undecided"
 
 
 def value(result: ClaimResult) -> Markdown:
-    """Return a claim's measured value, in full where the claim is inconclusive."""
+    """Return a claim's measured value, in full where the claim is undecided."""
     if result.measured.value is None:
         return Markdown(DASH)
-    decides = result.verdict == "inconclusive" and is_sampled(result.measured)
+    decides = result.verdict in ("undecided", "tie") and is_sampled(result.measured)
     return in_full(result.measured) if decides else in_cell(result.measured)
+
+
+def finding(problem: Problem, result: ClaimResult) -> str:
+    """Return what was measured for a claim, without its value and without what it claims.
+
+    Such as "wall time, eager over compiled, M = 1".
+    """
+    if isinstance(result, BoundResult):
+        first, *second = result.places
+    else:
+        claim = result.claim
+        case = worst(result.gains).case if result.gains else claim.at[0]
+        sides = [(claim.metric, variant, case) for variant in (claim.take, claim.instead_of)]
+        first, *second = sides if problem.metric(claim.metric).better == "higher" else sides[::-1]
+    (metric, variant, case), other = first, second[0] if second else first
+    labels = (problem.metric(metric).label, problem.metric(other[0]).label)
+    variants = (problem.variants[variant].label, problem.variants[other[1]].label)
+    cases = (problem.cases[case].label, problem.cases[other[2]].label)
+    return ", ".join(
+        first if first == second else f"{first} over {second}"
+        for first, second in (labels, variants, cases)
+    )
 
 
 def by_process(value: Measured) -> str:
@@ -60,8 +107,10 @@ def by_process(value: Measured) -> str:
 
 
 def promised(result: ClaimResult) -> str:
-    """Return the bound of a claim, or the gain of an advice."""
+    """Return the bound of a claim, or the gain of an advice, with the margin that it needs."""
     bound = limit(result.claim.bound, result.measured.unit)
+    if result.measured.timed and is_sampled(result.measured):
+        bound += _TO_SPARE
     return f"gain {bound}" if result.claim.kind == "advice" else bound
 
 
@@ -70,26 +119,43 @@ def limit(bound: Bound, unit: str = "") -> str:
     return bounds(*limits(bound), unit)
 
 
+def _counts(counts: Mapping[str, int], names: Iterable[str]) -> list[str]:
+    return [f"{counts[name]} {name}" for name in names if counts.get(name)]
+
+
+def _why_not(value: Measured, bound: Bound, verdict: Verdict) -> str:
+    """Return why a value neither reproduces nor refutes a bound; "" where it does."""
+    if verdict == "described":
+        return _few(value)
+    if verdict == "tie":
+        return f"within {100 * THRESHOLD:g} % of the bound"
+    return _undecided(value, bound) if verdict == "undecided" else ""
+
+
+def _few(value: Measured) -> str:
+    """Return that a value comes from too few processes."""
+    count = "one process" if value.rounds == 1 else f"{value.rounds} processes"
+    return f"{count}; {LEAST_PROCESSES} decide"
+
+
 def _undecided(value: Measured, bound: Bound) -> str:
-    """Return how processes differ in a value, and the demand of the rule that it did not meet."""
-    return "; ".join(filter(None, [by_process(value), _clearance(value, bound)]))
+    """Return how processes differ in a value, and what would decide it."""
+    return "; ".join(filter(None, [by_process(value), _would_decide(value, bound)]))
 
 
-def _clearance(value: Measured, bound: Bound) -> str:
-    """Return the demand of the verdicts' rule that an interval did not meet."""
+def _would_decide(value: Measured, bound: Bound) -> str:
+    """Return how many rounds more would decide a value, and what widens its interval."""
     if math.isinf(value.clock_factor):
         return "its times decide nothing"
     if not is_sampled(value):
         return ""
-    asked = cleared(limits(bound))
-    ci95, ci99 = judged_ends(value)
-    if asked[0] <= ci95[0] and ci95[1] <= asked[1]:
-        whole = "99 % interval" + (", widened as clocks or GPUs differ" * (value.clock_factor != 1))
-        return f"the {whole}, {bounds(*ci99, value.unit)}, is not inside the bound"
-    why = f"the rule asks for {bounds(*asked, value.unit)} with the whole interval"
+    rounds = further_rounds(value, bound)
+    count = f"{rounds} more round{'s' * (rounds != 1)}"
+    decided = f"{count if rounds else f'not even {MOST_FURTHER} more rounds'} would decide it"
     if value.clock_factor == 1:
-        return why
-    return f"{why}, widened for differing clocks or GPUs to {between(*ci95, value.unit)}"
+        return decided
+    ends = between(*judged_ends(value), value.unit)
+    return f"widened for differing clocks or GPUs to {ends}; {decided}"
 
 
 def _why_advice(problem: Problem, result: AdviceResult) -> str:
@@ -99,14 +165,27 @@ def _why_advice(problem: Problem, result: AdviceResult) -> str:
         return f"{case}: {decided.gain.why}"
     if decided.verdict == "reproduced":
         return _closest(problem, result.gains)
-    if decided.beaten and decided.rival:
-        better = problem.variants[decided.rival].label
-        factor = "" if decided.behind.value is None else f" by {measured(decided.behind)}"
-        return f"{case}: {better} is better{factor}"
-    if decided.rival and decided.undecided:
-        return f"{case}: not comparable with {problem.variants[decided.rival].label}"
-    undecided = _undecided(decided.gain, result.claim.bound)
-    return "; ".join(filter(None, [f"{case}: {in_full(decided.gain)}", undecided]))
+    if against := _against(problem, decided):
+        return f"{case}: {against}"
+    reason = _why_not(decided.gain, result.claim.bound, decided.verdict)
+    return "; ".join(filter(None, [f"{case}: {in_full(decided.gain)}", reason]))
+
+
+def _against(problem: Problem, gain: Gain) -> str:
+    """Return how an alternative decides a case, "" where the gain itself does."""
+    if gain.rival is None:
+        return ""
+    label = problem.variants[gain.rival].label
+    if gain.standing == "better" and gain.verdict == "refuted":
+        factor = "" if gain.behind.value is None else f" by {measured(gain.behind)}"
+        return f"{label} is better{factor}"
+    if gain.standing == "unknown" and gain.verdict == "undecided":
+        return f"not comparable with {label}"
+    if gain.standing == "tie" and gain.verdict == "tie":
+        return f"not told apart from {label}: {measured(gain.lead)}"
+    if gain.standing == "described" and not is_described(gain.gain):
+        return f"{label} was measured in {_few(gain.lead)}"
+    return ""
 
 
 def _closest(problem: Problem, gains: tuple[Gain, ...]) -> str:

@@ -119,7 +119,7 @@ def _said(origin: MetricOrigin) -> "Markup":
 
 
 def shown(value: Measured) -> str:
-    """Return a value with its 95 % interval as plain text, or why it has none."""
+    """Return a value with its 99 % interval as plain text, or why it has none."""
     if value.value is None:
         return f"not measured: {value.why}"
     return _plain(in_full(value) if value.low != value.high else measured(value))

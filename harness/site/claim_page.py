@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 NAME = "claims.md"
-_ORDER = ("refuted", "inconclusive", "not measured", "reproduced")
+_ORDER = ("refuted", "tie", "undecided", "described", "not measured", "reproduced")
 """Verdicts as the table sorts them."""
 
 

@@ -79,8 +79,7 @@ def svg(rows: Rows, unit: str, intervals: Sequence[tuple[str, Measured]], bound:
 
 
 def _ends(measured: Measured) -> list[float]:
-    ends = (measured.low, measured.high, *(measured.ci99 or ()))
-    return [end for end in ends if end is not None]
+    return [end for end in (measured.low, measured.high) if end is not None]
 
 
 def _said(known: Sequence[tuple[str, Measured]], rows: Rows) -> str:
@@ -130,14 +129,8 @@ def _allowed(scale: _Scale, bound: Ends, height: float) -> Iterator[str]:
 def _interval(scale: _Scale, label: str, each: Measured, y: float) -> Iterator[str]:
     low, high, value = each.low or 0.0, each.high or 0.0, each.value or 0.0
     yield _label(label, y)
-    if each.ci99:
-        yield _line("ci99", scale, *each.ci99, y)
-    yield _line("ci95", scale, low, high, y)
+    yield f'<path class="interval" d="M{scale.x(low):.1f} {y}H{scale.x(high):.1f}"/>'
     yield f'<circle class="value" cx="{scale.x(value):.1f}" cy="{y}" r="5"/>'
-
-
-def _line(name: str, scale: _Scale, low: float, high: float, y: float) -> str:
-    return f'<path class="{name}" d="M{scale.x(low):.1f} {y}H{scale.x(high):.1f}"/>'
 
 
 def _dots(scale: _Scale, label: str, values: Sequence[float], y: float) -> Iterator[str]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from harness.analysis import students_t
 from harness.analysis.metrics import Metrics
+from harness.analysis.statistics import LEVEL
 
-_LEVEL = 0.95
 _AT_LIMIT = 95.0
 """Mean power in % of the limit from which the limit, and not the step, may decide the clock."""
 
@@ -29,7 +29,7 @@ class Ratio:
 class Entry:
     """Fixes: ``saved`` is the time of ``before`` less that of the last of ``variants``.
 
-    ``saved`` is None if that was not measured. ``half_width``: of the 95 % interval over rounds,
+    ``saved`` is None if that was not measured. ``half_width``: of the interval over rounds,
     None of a single round. ``predicted``: of all ``variants`` together, None where nothing was. All
     in the metric's unit.
     """
@@ -44,13 +44,18 @@ class Entry:
     def error(self) -> float | None:
         """Return the prediction's distance as a fraction of what was saved, None if unknown.
 
-        Of a fix that saved no more than its interval there is no such fraction.
+        All rows count, also those that saved less than their interval: what a prediction is off by
+        is largest there. Infinite where nothing was saved.
         """
         if self.predicted is None or self.saved is None:
             return None
-        if abs(self.saved) <= (self.half_width or 0.0):
-            return None
-        return abs(self.predicted - self.saved) / abs(self.saved)
+        distance = abs(self.predicted - self.saved)
+        return distance / abs(self.saved) if self.saved else math.inf
+
+    @property
+    def wrong_sign(self) -> bool:
+        """Return whether a gain was predicted and a loss measured, or the other way round."""
+        return (self.predicted or 0.0) * (self.saved or 0.0) < 0
 
     @property
     def agrees(self) -> bool | None:
@@ -130,7 +135,7 @@ def _mean(savings: Sequence[float]) -> tuple[float | None, float | None]:
     if len(savings) == 1:
         return mean, None
     error = statistics.stdev(savings) / math.sqrt(len(savings))
-    return mean, students_t.point(_LEVEL, len(savings) - 1) * error
+    return mean, students_t.point(LEVEL, len(savings) - 1) * error
 
 
 def _mean_time(metrics: Metrics, case: str, metric: str, variant: str) -> float | None:
@@ -148,6 +153,6 @@ def _by_round(
 
 
 def median_error(found: Sequence[Entry]) -> float | None:
-    """Return the median of the predictions' errors, None where none is known."""
+    """Return the median of the predictions' errors over all rows, None where none is known."""
     errors = [entry.error for entry in found if entry.error is not None]
     return statistics.median(errors) if errors else None

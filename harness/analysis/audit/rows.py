@@ -8,8 +8,8 @@ import polars as pl
 
 from harness.analysis import kernels, students_t
 from harness.analysis.audit.limits import DRAM, LATENCY, TARGETS, TENSOR, Limits, reached
+from harness.analysis.statistics import LEVEL
 
-_LEVEL = 0.95
 _KEY = ("phase", "path", "operator", "name")
 _MISALIGNED = re.compile(r"align[12](?!\d)|_align1\b")
 _NEAR = 0.70
@@ -41,7 +41,7 @@ class Saving:
 class Row:
     """Kernels of one name, operator and place in a phase, per step.
 
-    ``half_width_ms``: of the 95 % interval of ``ms`` over the steps, None for a single step.
+    ``half_width_ms``: of the 99 % interval of ``ms`` over the steps, None for a single step.
     ``dram_bytes``, ``used`` (fraction of the peak of ``limit``) and ``reread_bytes`` (read right
     after the kernel before wrote them) are None where nothing was counted. ``savings`` are those of
     TARGETS, then of the measured ceiling; empty for what no claim is made of.
@@ -163,7 +163,7 @@ def _half_width(parts: object, steps: int) -> float | None:
     values = [*by_step.values(), *[0.0] * (steps - len(by_step))]
     mean = sum(values) / steps
     deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / (steps - 1))
-    return students_t.point(_LEVEL, steps - 1) * deviation / math.sqrt(steps)
+    return students_t.point(LEVEL, steps - 1) * deviation / math.sqrt(steps)
 
 
 def _fix(kernel: str, operator: str, limit: str | None, used: float | None) -> str:

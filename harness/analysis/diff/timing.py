@@ -8,7 +8,7 @@ import polars as pl
 
 from harness.analysis import statistics
 from harness.analysis.statistics import Interval, Rounds
-from harness.analysis.verdict import decide
+from harness.analysis.verdict import place
 from harness.evidence.tables import Tables
 
 Verdict = Literal["faster", "slower", "higher", "lower", "not told apart"]
@@ -59,8 +59,8 @@ def _rounds(tables: Tables) -> dict[tuple[str, str, str], Rounds]:
 
 def _verdict(unit: str, ratio: Interval) -> Verdict:
     """Return on which side of 1 the ratio lies, if it lies on one."""
-    if decide((ratio.low, ratio.high), ratio.ci99, (-math.inf, 1)) == "inside":
+    if place((ratio.low, ratio.high), (-math.inf, 1)) == "inside":
         return "faster" if unit in _TIMES else "lower"
-    if decide((ratio.low, ratio.high), ratio.ci99, (1, math.inf)) == "inside":
+    if place((ratio.low, ratio.high), (1, math.inf)) == "inside":
         return "slower" if unit in _TIMES else "higher"
     return "not told apart"

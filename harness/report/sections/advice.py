@@ -1,44 +1,44 @@
-"""What to do: the advice that the evidence bears out, best first, each linked to its claim."""
+"""What to do: each piece of advice with its gain, its nearest rival and its claim."""
 
 from collections.abc import Sequence
 
-from harness.analysis.advice import Gain
+from harness.analysis.advice import Gain, nearness
 from harness.analysis.claims import AdviceResult, advised
 from harness.analysis.measured import Measured
+from harness.analysis.verdict import Verdict
 from harness.problem.model import Problem
 from harness.report import verdicts
 from harness.report.escape import Markdown, escape, prose, table
 from harness.report.numbers import measured
 from harness.report.page import Page
-from harness.report.sections.claims import link
+from harness.report.sections.claims import link, named
 
-_HEAD = ["do this", "you gain", "it holds for", "it costs", "claim"]
-_SHOWN = ("reproduced", "inconclusive")
+_HEAD = ["do this", "you gain", "best alternative", "it holds for", "it costs", "claim"]
+_SHOWN: tuple[Verdict, ...] = ("reproduced", "tie", "undecided", "described")
 _MOST_LABELS = 4
 
 
 def advice(page: Page) -> Markdown:
-    """Return the table of advice: what to do, its gain, range and cost, and its claim's verdict.
+    """Return the table of advice: gain, best alternative, range, cost and verdict of each.
 
-    Reproduced advice comes first, by its least gain. Refuted advice is left out: the claims' table
-    names the better variant. Below the table stand the reasons of inconclusive advice, the variants
-    that were no alternatives, and advice that was not measured.
+    Reproduced advice comes first, each verdict in the manifest's order: its author puts first what
+    who has the problem should do. Refuted advice is left out: the claims' table names the better
+    variant. Below the table stand the reasons of undecided and described advice, and advice that
+    was not measured.
     """
     results = advised(page.results)
-    shown = sorted((result for result in results if result.verdict in _SHOWN), key=_rank)
+    shown = sorted(
+        (result for result in results if result.verdict in _SHOWN),
+        key=lambda result: _SHOWN.index(result.verdict),
+    )
     unmeasured = [result for result in results if result.verdict == "not measured"]
     none = Markdown("" if unmeasured else "*No advice is borne out on this target.*")
     parts = [
         _table(page, shown) if shown else none,
-        _undecided(page, shown),
-        _left_out(page.problem, shown),
+        _open(page, shown),
         _unmeasured(unmeasured),
     ]
     return Markdown("\n\n".join(part for part in parts if part))
-
-
-def _rank(result: AdviceResult) -> tuple[int, float]:
-    return _SHOWN.index(result.verdict), -(result.measured.value or 0.0)
 
 
 def _table(page: Page, results: Sequence[AdviceResult]) -> Markdown:
@@ -46,6 +46,7 @@ def _table(page: Page, results: Sequence[AdviceResult]) -> Markdown:
         [
             prose(result.claim.statement),
             _gains(page, result),
+            _rival(page.problem, result),
             prose(result.claim.holds_for),
             _costs(page.problem, result),
             link(page, result),
@@ -96,31 +97,41 @@ def _costs(problem: Problem, result: AdviceResult) -> Markdown:
     return Markdown("; ".join(filter(None, [prose(claim.costs), *paid])) or "–")
 
 
-def _undecided(page: Page, results: Sequence[AdviceResult]) -> Markdown:
-    """Return a line on each inconclusive advice: how processes differ, what the rule asks for."""
-    return Markdown(
-        "\n".join(
-            f"- {link(page, result, begins=True)}: {prose(result.claim.statement).rstrip('.')};"
-            f" {escape(verdicts.why(page.problem, result))}."
-            for result in results
-            if result.verdict == "inconclusive"
-        )
-    )
+def _rival(problem: Problem, result: AdviceResult) -> Markdown:
+    """Return the alternative that comes closest in any case, how far behind, and who was left out.
 
-
-def _left_out(problem: Problem, results: Sequence[AdviceResult]) -> Markdown:
-    """Return the line of variants that were no alternatives, by the reason that they share."""
-    reasons = {name: reason for result in results for name, reason in result.claim.but.items()}
-    if not reasons:
-        return Markdown("")
+    An alternative that is neither better nor worse by 1 %, with its whole interval, is a tie.
+    """
+    compared = [gain for gain in result.gains if gain.rival]
+    parts = []
+    if compared:
+        nearest = min(compared, key=lambda gain: nearness(gain.lead))
+        label = escape(problem.variants[str(nearest.rival)].label)
+        lead = measured(nearest.lead)
+        # A described lead is no verdict on the alternative: the ratio alone is told.
+        parts.append(f"{label}: {'tie, ' if nearest.standing == 'tie' else ''}{lead}")
+    else:
+        parts.append("none measured")
     labels: dict[str, list[str]] = {}
     for name, variant in problem.variants.items():
-        if name in reasons:
-            labels.setdefault(reasons[name], []).append(escape(variant.label))
-    parts = (
-        f"{prose(why[:1].upper() + why[1:])}: {_listed(alike)}." for why, alike in labels.items()
+        if name in result.claim.but:
+            labels.setdefault(result.claim.but[name], []).append(escape(variant.label))
+    parts += [f"left out: {_listed(alike)} ({prose(why)})" for why, alike in labels.items()]
+    return Markdown("; ".join(parts))
+
+
+def _open(page: Page, results: Sequence[AdviceResult]) -> Markdown:
+    """Return why advice is neither reproduced nor refuted, a line for each verdict and reason."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for result in results:
+        if result.verdict != "reproduced":
+            key = (result.verdict, verdicts.why(page.problem, result))
+            alike.setdefault(key, []).append(named(page, result))
+    lines = (
+        f"- {verdict.capitalize()}: {escape(why)} ({', '.join(links)})."
+        for (verdict, why), links in alike.items()
     )
-    return Markdown(f"*No alternatives. {' '.join(parts)}*")
+    return Markdown("\n".join(lines))
 
 
 def _listed(labels: Sequence[str]) -> str:

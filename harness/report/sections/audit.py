@@ -1,5 +1,6 @@
 """The audit of a step, and what each fix of a ledger was predicted to save and saved."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -97,12 +98,15 @@ def ledger(page: Page, case: CaseName, of: Savings, joined: Sequence[VariantName
         shown = [_NONE if value is None else number(value) for value in values]
         if entry.saved is not None and entry.half_width is not None:
             shown[1] += f" ± {number(entry.half_width, 2)}"
-        error = _NONE if entry.error is None else f"{100 * entry.error:.0f} %"
+        error = _NONE if entry.error is None else _percent(entry.error)
+        error += " (wrong sign)" * entry.wrong_sign
         labels = [page.problem.variants[name].label for name in entry.variants]
         rows.append([escape("; ".join(labels)), *shown, error])
     head = ["fix", f"predicted, {unit}", f"saved, {unit}", "error of the prediction"]
     middle = _median(found)
-    said = [f"Median error of the predictions: {middle}."] if middle else []
+    said = [f"Median error of the predictions, over all rows: {middle}."] if middle else []
+    if wrong := sum(entry.wrong_sign for entry in found):
+        said.append(f"{wrong} of {len(found)} foresaw the wrong sign.")
     agreeing = [entry.agrees for entry in found if entry.agrees is not None]
     if agreeing:
         said.append(
@@ -119,4 +123,8 @@ def ledger(page: Page, case: CaseName, of: Savings, joined: Sequence[VariantName
 def _median(found: Sequence[ledgers.Entry]) -> str:
     """Return the median error of predictions as a page shows it, empty where none is known."""
     middle = ledgers.median_error(found)
-    return "" if middle is None else f"{100 * middle:.0f} %"
+    return "" if middle is None else _percent(middle)
+
+
+def _percent(error: float) -> str:
+    return "∞" if math.isinf(error) else f"{100 * error:.0f} %"

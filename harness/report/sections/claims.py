@@ -1,7 +1,5 @@
 """The claims of a worklog: the line of verdicts that it begins with, and the table of all."""
 
-from collections.abc import Sequence
-
 from harness.analysis.claims import ClaimResult
 from harness.analysis.scope import scope
 from harness.problem import plan
@@ -12,21 +10,21 @@ from harness.report.escape import Markdown, attribute, code, escape, prose, tabl
 from harness.report.escape import link as target
 from harness.report.page import Page
 
-_HALF = 0.5
 _MAKES_KERNELS = ("torch", "triton")
 """Packages whose versions stand in the first line: they decide which kernels run."""
 
 
 def verdict_line(page: Page) -> Markdown:
-    """Return the first line: the target, how many claims have each verdict, the day, software.
+    """Return the first line: how the headline claims fared, all verdicts, the day, software.
 
-    Counted are the claims that the run was to judge. Of an unfinished run it says so, and of a run
-    of other scripts than the problem has now.
+    Counted are the claims that the run was to judge; without headline claims, all of them give the
+    title. Of an unfinished run it says so, and of a run of other scripts than the problem has now.
     """
     judged = scope(page.problem, page.results, page.provenance.run).judged
-    reproduced, others = verdicts.counted(verdicts.by_verdict(judged))
-    counts = "; ".join(filter(None, [reproduced, ", ".join(others)])) if judged else "no claims"
-    parts = [f"**{_summary(judged)} on {escape(page.target.name)}** ({counts})", *_software(page)]
+    headlines = [result for result in judged if result.claim.headline] or judged
+    counts = verdicts.tally(verdicts.by_verdict(judged)) if judged else "no claims"
+    title = verdicts.title(verdicts.by_verdict(headlines))
+    parts = [f"**{title} on {escape(page.target.name)}** ({counts})", *_software(page)]
     line = f"{', '.join(parts)}."
     if page.provenance.unfinished:
         ran, planned = page.provenance.unfinished
@@ -41,17 +39,6 @@ def verdict_line(page: Page) -> Markdown:
     return Markdown(line)
 
 
-def _summary(results: Sequence[ClaimResult]) -> str:
-    """Return in a word how many of the claims are reproduced: more than half, some, none.
-
-    Without claims the study was measured, and that is all.
-    """
-    if not results:
-        return "Measured"
-    share = sum(result.verdict == "reproduced" for result in results) / len(results)
-    return "Reproduced" if share > _HALF else "Partly reproduced" if share else "Not reproduced"
-
-
 def claims(page: Page) -> Markdown:
     """Return the table of claims: id, statement, bound, measured value, verdict, source cells."""
     head = ["claim", "statement", "bound", "measured", "verdict", "from"]
@@ -64,21 +51,34 @@ def link(page: Page, result: ClaimResult, *, begins: bool = False) -> Markdown:
 
     ``begins``: with a capital, as the first word of a sentence.
     """
-    place = f"{page.root}README.md" if page.root else ""
     word = result.verdict.capitalize() if begins else result.verdict
-    return Markdown(f"[{word}]({target(place, result.claim.id)})")
+    return Markdown(f"[{word}]({_place(page, result)})")
+
+
+def named(page: Page, result: ClaimResult) -> Markdown:
+    """Return a claim's id, linked to its row in the worklog's table of claims."""
+    return Markdown(f"[{code(result.claim.id)}]({_place(page, result)})")
+
+
+def _place(page: Page, result: ClaimResult) -> str:
+    return target(f"{page.root}README.md" if page.root else "", result.claim.id)
+
+
+def stated(result: ClaimResult) -> Markdown:
+    """Return a claim's statement, with what is true instead where it is refuted."""
+    claim = result.claim
+    if result.verdict == "refuted" and claim.otherwise:
+        return Markdown(f"{prose(claim.statement)} In truth {prose(claim.otherwise)}")
+    return prose(claim.statement)
 
 
 def _row(problem: Problem, result: ClaimResult) -> list[str]:
     value, claim = result.measured, result.claim
-    statement = prose(claim.statement)
-    if result.verdict == "refuted" and claim.otherwise:
-        statement = Markdown(f"{statement} In truth {prose(claim.otherwise)}")
     mark: str = "**refuted**" if result.verdict == "refuted" else result.verdict
     reasons = [verdicts.why(problem, result), value.doubt]
     return [
         Markdown(f'<a id="{attribute(claim.id)}"></a>{code(claim.id)}'),
-        statement,
+        stated(result),
         verdicts.promised(result),
         verdicts.value(result),
         Markdown(": ".join([mark, *filter(None, [escape("; ".join(filter(None, reasons)))])])),

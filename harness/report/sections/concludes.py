@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from harness.analysis.claims import ClaimResult
+from harness.analysis.claims import BoundResult, ClaimResult
 from harness.ground.errors import ManifestError
 from harness.report import verdicts
 from harness.report.escape import Markdown, escape, prose
@@ -19,8 +19,8 @@ def holds(page: Page, *ids: str) -> bool:
 def concludes(page: Page, *ids: str, caller: Callable[[], str]) -> Markdown:
     """Return a block's text if all claims with these ids are reproduced.
 
-    Otherwise the block is not rendered, and a sentence for each claim that is refuted or
-    inconclusive takes its place. Of a claim that was not measured the table of claims says so.
+    Otherwise the block is not rendered, and what was measured for each claim that is not reproduced
+    takes its place. Of a claim that was not measured the table of claims says so.
     ManifestError if an id is unknown.
     """
     failed = [result for result in _named(page, ids) if result.verdict != "reproduced"]
@@ -50,19 +50,20 @@ def _named(page: Page, ids: tuple[str, ...]) -> list[ClaimResult]:
 
 
 def _instead(page: Page, result: ClaimResult) -> str:
-    """Return the sentence on a claim that is not reproduced."""
-    statement = prose(result.claim.statement).rstrip(".")
+    """Return what was measured for a claim that is not reproduced, and why it is not.
+
+    The claim's own sentence is not repeated: it would read as if it held.
+    """
+    value = measured(result.measured) if result.verdict == "refuted" else verdicts.value(result)
+    details = [escape(verdicts.why(page.problem, result))]
+    if result.verdict == "refuted" and isinstance(result, BoundResult):
+        bound = verdicts.limit(result.claim.bound, result.measured.unit)
+        details = [escape(f"claimed {bound}")]
     if result.verdict == "refuted" and result.claim.otherwise:
-        return _sentence(prose(result.claim.otherwise))
-    detail: str = escape(verdicts.why(page.problem, result))
-    if result.verdict == "refuted" and not detail:
-        value = result.measured
-        bound = escape(verdicts.limit(result.claim.bound, value.unit))
-        detail = f"measured {measured(value)}, claimed {bound}"
-    if result.verdict == "inconclusive":  # what the rule asks for stands in the table of claims
-        spread = verdicts.by_process(result.measured)
-        detail = "; ".join(filter(None, [verdicts.value(result), escape(spread)]))
-    return f"{link(page, result, begins=True)}: {statement} ({detail})."
+        finding = _sentence(prose(result.claim.otherwise)).rstrip(".")
+        return f"{finding} ({'; '.join([value, *details])})."
+    finding = f"{escape(verdicts.finding(page.problem, result))}: {value}"
+    return f"{link(page, result, begins=True)}: {finding} ({'; '.join(filter(None, details))})."
 
 
 def _sentence(text: str) -> str:

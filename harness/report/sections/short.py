@@ -12,6 +12,7 @@ from harness.report.escape import Markdown, attribute, code, escape, prose, tabl
 from harness.report.numbers import measured
 from harness.report.page import Page
 from harness.report.sections.advice import advice
+from harness.report.sections.claims import stated
 from harness.report.verdicts import promised, why
 
 _STEADY = 10.0
@@ -78,13 +79,10 @@ def _list(results: Sequence[ClaimResult], mark: str = "") -> Markdown:
 
 def _row(page: Page, result: ClaimResult) -> list[str]:
     claim, value = result.claim, result.measured
-    statement = prose(claim.statement)
-    if result.verdict == "refuted" and claim.otherwise:
-        statement = Markdown(f"{statement} In truth {prose(claim.otherwise)}")
     mark = "**refuted**" if result.verdict == "refuted" else result.verdict
     reasons = filter(None, [why(page.problem, result), value.doubt])
     return [
-        Markdown(f'<a id="{attribute(claim.id)}"></a>{statement}'),
+        Markdown(f'<a id="{attribute(claim.id)}"></a>{stated(result)}'),
         _value(value),
         promised(result),
         Markdown(": ".join([mark, *map(escape, reasons)])),

@@ -19,7 +19,7 @@ def tally(
     """Return a row a kind of region: how many have ``metric`` above and below ``level``.
 
     ``kind``: the fact whose text says what kind a region is; a region without it is left out. A
-    region counts as above or below where its whole 95 % interval does, else as neither. The median
+    region counts as above or below where its whole 99 % interval does, else as neither. The median
     is of the regions' values.
     """
     place = (variant, case)

@@ -9,7 +9,7 @@ from harness.report.page import Page
 def metric(
     page: Page, name: MetricName, variant: VariantName, case: CaseName, *, interval: bool = True
 ) -> str:
-    """Return a metric with its unit and, unless ``interval`` is false, its 95 % interval."""
+    """Return a metric with its unit and, unless ``interval`` is false, its 99 % interval."""
     return measured(page.metrics.get(name, variant, case), interval=interval)
 
 
