@@ -72,6 +72,15 @@ class CellTables:
         """Return the text that a cell's workload stated under a name, None if it did not."""
         return self._texts.get((cell, name))
 
+    def stated(self, cell: str, fact: str) -> dict[str, str]:
+        """Return the text of the fact ``fact.REGION`` by region, of those that a cell stated."""
+        prefix = f"{fact}."
+        return {
+            name.removeprefix(prefix): text
+            for (of, name), text in self._texts.items()
+            if of == cell and name.startswith(prefix)
+        }
+
     def regions(self, case: str) -> set[str]:
         """Return the regions in which the timing cells of a case measured."""
         return self._regions.get(case, set())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import cache
 from statistics import median
 from typing import NamedTuple
@@ -17,6 +17,9 @@ from harness.evidence.kinds import filling, unprofiled
 from harness.evidence.tables import Tables
 from harness.ground.errors import EvidenceError
 from harness.problem.model import Metric, Problem
+
+ALL = "all"
+"""The region that is the mean over all regions of a metric with members."""
 
 
 class _Values(NamedTuple):
@@ -53,9 +56,12 @@ class Metrics:
         values = self._values(metric, variant, case)
         if not values.by_round:
             return Measured(definition.unit, why=values.why)
+        members = self._members(definition, values.cells)
         return _measured(
             definition.unit,
-            statistics.estimate(values.by_round),
+            statistics.over_members(members)
+            if len(members) > 1
+            else statistics.estimate(values.by_round),
             samples=sum(map(len, values.by_round.values())),
             timed=definition.timed,
             cells=values.cells,
@@ -116,6 +122,20 @@ class Metrics:
         """Return the tables of the cheapest usable capture whose kind fills ``table``, or None."""
         captures = (self.capture_of(kind, variant, case) for kind in filling(table))
         return next((tables for tables in captures if tables is not None), None)
+
+    def _members(self, metric: Metric, cells: Sequence[str]) -> list[list[float]]:
+        """Return a row for each region of a metric's group, a median a round; none of one region.
+
+        Regions that a round lacks are left out.
+        """
+        if not (metric.members and metric.sample):
+            return []
+        groups = self._cells.stated(cells[0], metric.members)
+        wanted = (name for name, group in groups.items() if metric.region in (group, ALL))
+        rows = (
+            [self._cells.samples(cell, metric.sample, name) for cell in cells] for name in wanted
+        )
+        return [[median(samples) for samples in row] for row in rows if all(row)]
 
     def _definition(self, name: str) -> Metric:
         try:

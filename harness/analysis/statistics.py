@@ -84,6 +84,33 @@ def pairs(of: Rounds, over: Rounds) -> list[tuple[int, int]]:
     return [(number, number) for number in shared] or [(min(of), min(over))]
 
 
+def over_members(rows: Sequence[Sequence[float]]) -> Interval:
+    """Return the mean over members that were drawn from many, such as shapes, and its interval.
+
+    ``rows``: a member's medians, one a round, two members at least. Geometric where all are
+    positive. The interval has two levels: members differ, and so do the rounds that all of them
+    share; the degrees of freedom are Satterthwaite's.
+    """
+    positive = min(map(min, rows)) > 0
+    logs = [[math.log(value) if positive else value for value in row] for row in rows]
+    of_members = [math.fsum(row) / len(row) for row in logs]
+    of_rounds = [math.fsum(column) / len(column) for column in zip(*logs, strict=True)]
+    parts = [
+        (_mean_and_error(values)[1] ** 2, len(values) - 1)
+        for values in (of_members, of_rounds)
+        if len(values) > 1
+    ]
+    mean, error = math.fsum(of_members) / len(rows), math.fsum(part for part, _ in parts)
+    if error > 0:
+        freedom = error**2 / math.fsum(part**2 / count for part, count in parts)
+        reach = students_t.point(LEVEL, freedom) * math.sqrt(error)
+    else:
+        reach = 0.0
+    spread = (min(of_rounds), max(of_rounds))
+    interval = Interval(mean, mean - reach, mean + reach, len(of_rounds), spread)
+    return _exponential(interval) if positive else interval
+
+
 def unpaired_ratio(of: Rounds, over: Rounds) -> Interval:
     """Return median(of) / median(over) of sides whose rounds did not run beside each other.
 

@@ -166,6 +166,11 @@ class Metric(_Model):
     region: str | None = Field(
         None, description="the samples of this region alone, or the fact that ends in .REGION"
     )
+    members: str | None = Field(
+        None,
+        description="a fact that names each region's group: a region called like a group, or `all`,"
+        " is the mean over its regions, and the interval allows for which regions were drawn",
+    )
     start: Literal["first", "later"] | None = Field(
         None, description="only the round that compiles and tunes, or those that find its caches"
     )

@@ -8,7 +8,8 @@ from statistics import median
 
 import pytest
 
-from harness.analysis.statistics import Rounds, estimate, ratio, unpaired_ratio
+from harness.analysis import statistics
+from harness.analysis.statistics import Rounds, estimate, over_members, ratio, unpaired_ratio
 from harness.analysis.verdict import LEAST_PROCESSES
 from tests.support.simulated import PROCESSES, different, interleaved, noise, rates
 
@@ -217,3 +218,37 @@ def test_an_unpaired_ratio_of_what_is_not_positive_is_refused(bad: float) -> Non
     for pair in (({0: [1.0], 1: [bad]}, {0: [1.0]}), ({0: [1.0]}, {0: [1.0, bad]})):
         with pytest.raises(ValueError, match="not positive"):
             unpaired_ratio(*pair)
+
+
+def test_a_mean_over_members_has_the_interval_of_both_levels_by_hand() -> None:
+    # Logarithms 1, 2, 3 of three members, moved by 0 and 0.2 in two rounds: members' means 1.1,
+    # 2.1, 3.1 of variance 1, rounds' means 2 and 2.2 of variance 0.02.
+    rows = [[math.exp(member + moved) for moved in (0.0, 0.2)] for member in (1.0, 2.0, 3.0)]
+    interval = over_members(rows)
+    assert (interval.rounds, interval.value) == (2, pytest.approx(math.exp(2.1)))
+    error = 1 / 3 + 0.02 / 2
+    freedom = error**2 / ((1 / 3) ** 2 / 2 + (0.02 / 2) ** 2 / 1)
+    reach = math.log(interval.high / interval.value) / math.sqrt(error)
+    assert 2 < freedom < 3
+    assert 5.841 < reach < 9.925  # the tables' points for 3 and 2 degrees of freedom
+    assert math.log(interval.value / interval.low) == pytest.approx(reach * math.sqrt(error))
+    assert over_members([[-1.0], [0.0], [4.0]]).value == 1  # no logarithms: their mean
+    assert over_members([[2.0, 2.0], [2.0, 2.0]]).high == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_the_mean_of_all_that_could_be_drawn_is_covered(rounds: int) -> None:
+    # Members vary by 20 %, and each round moves all of them by 1 %.
+    draw = random.Random(29)
+    covered = 0
+    for _ in range(TRIALS):
+        moved = [draw.gauss(0, 0.01) for _ in range(rounds)]
+        members = [draw.gauss(0, 0.2) for _ in range(40)]
+        interval = over_members(
+            [[math.exp(m + r + draw.gauss(0, 0.01)) for r in moved] for m in members]
+        )
+        covered += interval.low <= 1 <= interval.high
+    assert 0.975 <= covered / TRIALS <= 1
+    one_process = statistics.estimate({0: [1.0, 1.01, 0.99]})
+    assert interval.high / interval.low > one_process.high / one_process.low
