@@ -29,7 +29,7 @@ _MEASURED = {"s", "ms", "µs", "ns", "Hz", "MHz", "W", "mJ", "%", "×"}
 
 
 @dataclass(frozen=True)
-class Side:
+class MeasuredSubject:
     """The evidence of one run or report; ``gpus``: the GPU that each of its cells ran on."""
 
     metrics: Metrics
@@ -57,7 +57,7 @@ class Change:
     high: float | None = None
 
 
-def changes(problem: Problem, now: Side, then: Side) -> list[Change]:
+def changes(problem: Problem, now: MeasuredSubject, then: MeasuredSubject) -> list[Change]:
     """Return every metric that both sides measured, in the manifest's order."""
     return [
         _change(name, problem.metric(name), (variant, case), now, then)
@@ -81,7 +81,9 @@ def _by_region(name: str, metric: Metric, regions: Sequence[str]) -> list[str]:
     return [f"{name}@{region}" for region in regions] if apart else [name]
 
 
-def _change(name: str, metric: Metric, cell: tuple[str, str], now: Side, then: Side) -> Change:
+def _change(
+    name: str, metric: Metric, cell: tuple[str, str], now: MeasuredSubject, then: MeasuredSubject
+) -> Change:
     values = now.metrics.get(name, *cell), then.metrics.get(name, *cell)
     rounds = now.metrics.samples(name, *cell), then.metrics.samples(name, *cell)
     known = (name, *cell, values[1], values[0])
@@ -102,7 +104,7 @@ def _judged(
     ratio: Interval,
     rounds: tuple[Rounds, Rounds],
     values: tuple[Measured, Measured],
-    sides: tuple[Side, Side],
+    sides: tuple[MeasuredSubject, MeasuredSubject],
 ) -> tuple[Outcome, str]:
     """Return the outcome of a ratio of sampled values, and the reason if it decides nothing."""
     if min(map(len, rounds)) < _LEAST_ROUNDS:
@@ -142,7 +144,9 @@ def _is_counted(metric: Metric, rounds: tuple[Rounds, Rounds]) -> bool:
 
 
 def _gpus_apart(
-    metric: Metric, values: tuple[Measured, Measured], sides: tuple[Side, Side]
+    metric: Metric,
+    values: tuple[Measured, Measured],
+    sides: tuple[MeasuredSubject, MeasuredSubject],
 ) -> tuple[str, float]:
     """Return the doubt that comes from sides that ran on different GPUs, and its factor."""
     if metric.paired:

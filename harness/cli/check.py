@@ -264,7 +264,7 @@ def _compared(
             remedy = "compare runs of one problem on one model of GPU"
             raise UsageError(f"its {what} is {there}, not {here}", where=against, remedy=remedy)
     sides = [
-        regression.Side(
+        regression.MeasuredSubject(
             Metrics(study, side.tables, side.origin.gpus), side.tables, side.origin.gpus
         )
         for side in (evidence, earlier)

@@ -13,7 +13,7 @@ from harness import __version__
 from harness.captures import sniff
 from harness.evidence.cell_record import CellRecord, CommandRecord, GpuSummary, WorkloadRecord
 from harness.evidence.kind import Kind
-from harness.evidence.provenance import Engine, Gpu, Origin, Target
+from harness.evidence.provenance import EngineRecord, GpuRecord, Origin, TargetRecord
 from harness.evidence.subject import Subject
 from harness.extract import door
 from harness.ground import files
@@ -40,7 +40,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedRun:
     """The run that holds the captures, and the names of the cells that were made."""
 
     run: Run
@@ -61,7 +61,7 @@ def place_of(problem: Problem, case: str, variant: str) -> Place:
 
 def import_files(
     sources: Sequence[Path], place: Place, runs: Path, into: Run | None, step: str | None
-) -> Imported:
+) -> ImportedRun:
     """Make a cell of each capture file, in run ``into`` or a new one.
 
     ``step`` is the NVTX range or annotation that marks a step; it is declared as often as it
@@ -85,7 +85,7 @@ def import_files(
             _publish(run, place, source, kind, counts)
             for source, kind, counts in zip(sources, kinds, declared, strict=True)
         ]
-    return Imported(run, tuple(cells))
+    return ImportedRun(run, tuple(cells))
 
 
 def check_open(run: Run, problem: Problem) -> None:
@@ -115,7 +115,7 @@ def _declared(subject: Subject, kind: Kind, step: str | None) -> Mapping[str, in
     return {step: count}
 
 
-def _target(sources: Sequence[Path], subjects: Sequence[Subject], into: Run | None) -> Target:
+def _target(sources: Sequence[Path], subjects: Sequence[Subject], into: Run | None) -> TargetRecord:
     """Return the target that the captures name, and the run's; UsageError if they differ."""
     targets = {
         str(source): _named(capture.conditions)
@@ -132,16 +132,16 @@ def _target(sources: Sequence[Path], subjects: Sequence[Subject], into: Run | No
     return next(iter([*known.values(), *targets.values()]))
 
 
-def _named(conditions: Mapping[str, str]) -> Target:
+def _named(conditions: Mapping[str, str]) -> TargetRecord:
     """Return the target that a capture's conditions name."""
     name = conditions.get("GPU", _UNKNOWN_GPU)
     cuda = conditions.get("CUDA")
-    gpu = Gpu(name=name, driver=conditions.get("driver", "not known"), cuda=cuda)
-    return Target(name=name, slug=slug(name), device="cuda", gpu=gpu)
+    gpu = GpuRecord(name=name, driver=conditions.get("driver", "not known"), cuda=cuda)
+    return TargetRecord(name=name, slug=slug(name), device="cuda", gpu=gpu)
 
 
-def _origin(problem: Problem, target: Target) -> Origin:
-    engine = Engine(engine=ENGINE, where="without the harness", python="not known")
+def _origin(problem: Problem, target: TargetRecord) -> Origin:
+    engine = EngineRecord(engine=ENGINE, where="without the harness", python="not known")
     name = problem.folder.name
     return Origin(problem=name, target=target, harness=__version__, engine=engine)
 

@@ -28,14 +28,14 @@ _OVERLAP = 256
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedReport:
     """What an archive holds: the report's folder, and which captures had to stay behind."""
 
     folder: str
     left_out: tuple[str, ...]
 
 
-def pack(problem: Problem, report: Path, archive: Path, private: Private) -> Packed:
+def pack(problem: Problem, report: Path, archive: Path, private: Private) -> PackedReport:
     """Write ``archive`` (.tar.gz) with the report that a pull request adds.
 
     UsageError for a report that is not committed: of a CPU, or a partial or unfinished one. A
@@ -59,7 +59,7 @@ def pack(problem: Problem, report: Path, archive: Path, private: Private) -> Pac
         publish.render(problem, built)
         with files.atomic_file(archive) as temporary:
             _write(temporary, Path(scratch))
-    return Packed(f"reports/{problem.folder.name}/{slug}", left_out)
+    return PackedReport(f"reports/{problem.folder.name}/{slug}", left_out)
 
 
 def without_names(table: "pl.DataFrame", private: Private) -> "pl.DataFrame":

@@ -39,7 +39,7 @@ _PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE)
 
 
 @dataclass(frozen=True)
-class Received:
+class ReceivedReport:
     """A report as it came in: its faults, and the verdicts on its claims here."""
 
     folder: str
@@ -47,7 +47,7 @@ class Received:
     verdicts: str = ""
 
 
-def check(source: Path, problems: Path) -> Received:
+def check(source: Path, problems: Path) -> ReceivedReport:
     """Check a report's folder, or the archive that ``harness contribute`` wrote.
 
     UsageError for what is neither.
@@ -59,10 +59,10 @@ def check(source: Path, problems: Path) -> Received:
         return _checked(folder, problems, f"{folder.parent.name}/{folder.name}")
 
 
-def _checked(folder: Path, problems: Path, name: str) -> Received:
+def _checked(folder: Path, problems: Path, name: str) -> ReceivedReport:
     faults = list(_odd_files(folder))
     if faults:
-        return Received(name, tuple(faults))
+        return ReceivedReport(name, tuple(faults))
     try:
         problem_name, target = name.split("/")
         problem = manifest.find(problems, problem_name)
@@ -74,13 +74,13 @@ def _checked(folder: Path, problems: Path, name: str) -> Received:
                 if (folder / part).is_dir():
                     shutil.copytree(folder / part, again / part)
             publish.render(problem, again)
-            pages = recorded.Checked(folder)
+            pages = recorded.IntegrityCheck(folder)
             recorded.hold_pages(pages, again)
             faults += [f"{fault.file} {fault.what}" for fault in pages.faults]
             results = publish.page_of(problem, again).results
     except HarnessError as error:
-        return Received(name, (*faults, str(error).replace(f"{folder}/", "")))
-    return Received(name, tuple(faults), tally(by_verdict(results)))
+        return ReceivedReport(name, (*faults, str(error).replace(f"{folder}/", "")))
+    return ReceivedReport(name, tuple(faults), tally(by_verdict(results)))
 
 
 def _odd_files(folder: Path) -> Iterator[str]:

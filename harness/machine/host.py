@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from harness.ground.errors import UsageError
 from harness.machine import clock_lock, gpu_lock, target
-from harness.machine.monitor import Monitor
+from harness.machine.monitor import GpuMonitor
 from harness.machine.target import Gpu, Target
 
 
@@ -35,9 +35,9 @@ class Host:
             found.append(gpu)
         return Host(replace(self.target, gpu=found[0], more_gpus=tuple(found[1:])))
 
-    def monitor(self, token: str | None = None) -> Monitor:
+    def monitor(self, token: str | None = None) -> GpuMonitor:
         """Return a monitor of the GPU; without a GPU it takes no samples."""
-        return Monitor(self.target.gpu.uuid if self.target.gpu else None, token)
+        return GpuMonitor(self.target.gpu.uuid if self.target.gpu else None, token)
 
     @contextmanager
     def hold_gpus(self, count: int) -> Iterator[None]:

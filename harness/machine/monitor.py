@@ -45,7 +45,7 @@ class GpuSample:
     others: tuple[str, ...] | None
 
 
-class Monitor:
+class GpuMonitor:
     """Samples one GPU twenty times a second between ``__enter__`` and ``__exit__``; sets nothing.
 
     Without a GPU there are no samples. ``token`` is that of the run whose processes are no others.

@@ -87,7 +87,7 @@ def read(path: Path) -> Located:
         node = loader.get_single_node()
         if node is None:
             raise _refused(path, 1, "empty", "CONTRIBUTING.md says what a manifest holds")
-        return _Values(loader).of(node)
+        return _Constructor(loader).of(node)
     except yaml.MarkedYAMLError as error:
         raise _no_yaml(path, text, error) from None
     except yaml.reader.ReaderError as error:
@@ -182,7 +182,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
-class _Values:
+class _Constructor:
     """Turns composed nodes into data; each mistake is noted once and its value becomes None."""
 
     def __init__(self, loader: _Loader) -> None:

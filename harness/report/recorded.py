@@ -45,7 +45,7 @@ class Fault:
 
 
 @dataclass
-class Checked:
+class IntegrityCheck:
     """What was checked: the bytes of each file, and the faults.
 
     ``elsewhere``: captures that a report lists and that are neither in it nor in the store.
@@ -63,12 +63,12 @@ class Checked:
         self.faults.append(Fault(file, what))
 
 
-def of_run(folder: Path) -> Checked:
+def of_run(folder: Path) -> IntegrityCheck:
     """Check a run: its record, each cell's, and each file that a cell left.
 
     Not checked is what a run only works with: its lock, ``scratch/``, and the logs of its jobs.
     """
-    checked = Checked(folder)
+    checked = IntegrityCheck(folder)
     known = {"run.json", run_lock.FILE}
     _record(checked, "run.json", Provenance)
     for path in sorted(folder.glob("jobs/*/*")):
@@ -88,19 +88,19 @@ def of_run(folder: Path) -> Checked:
     return checked
 
 
-def of_report(folder: Path, store: Path, problem: Callable[[], Problem]) -> Checked:
+def of_report(folder: Path, store: Path, problem: Callable[[], Problem]) -> IntegrityCheck:
     """Check a report: its evidence, its captures, here and in the local store, and its pages.
 
     Pages and figures are rendered again where the evidence is as it was recorded; ``problem``
     returns the problem whose templates render them.
     """
-    checked = Checked(folder)
+    checked = IntegrityCheck(folder)
     known = {"README.md", card.NAME} | {
         f"{part}/{path.name}" for part in _DRAWN for path in (folder / part).glob("*")
     }
     known |= _evidence(checked) | _captures(checked, store)
     if os.path.lexists(folder / card.NAME):
-        _record(checked, card.NAME, card.Card)
+        _record(checked, card.NAME, card.ReportCard)
     _others(checked, known, lambda _: False)
     checked.rendered = not checked.faults
     if checked.rendered:
@@ -108,7 +108,7 @@ def of_report(folder: Path, store: Path, problem: Callable[[], Problem]) -> Chec
     return checked
 
 
-def _evidence(checked: Checked) -> set[str]:
+def _evidence(checked: IntegrityCheck) -> set[str]:
     """Check a report's evidence; return the files that belong to it."""
     name = f"evidence/{provenance.FILE}"
     record = _record(checked, name, EvidenceProvenance)
@@ -118,7 +118,7 @@ def _evidence(checked: Checked) -> set[str]:
     return {name, *_files(checked, "evidence", tables)}
 
 
-def _captures(checked: Checked, store: Path) -> set[str]:
+def _captures(checked: IntegrityCheck, store: Path) -> set[str]:
     """Check the captures that a report keeps; return the files that belong to them."""
     name = f"evidence/{capture_list.NAME}"
     if not os.path.lexists(checked.folder / name):
@@ -139,7 +139,7 @@ def _captures(checked: Checked, store: Path) -> set[str]:
     return {name, *(f"captures/{capture.name}" for capture in listed.captures if capture.in_git)}
 
 
-def _record(checked: Checked, name: str, model: type[Model]) -> Model | None:
+def _record(checked: IntegrityCheck, name: str, model: type[Model]) -> Model | None:
     """Check a record by its own hash; return what it holds, None if that cannot be known."""
     path = checked.folder / name
     try:
@@ -153,7 +153,7 @@ def _record(checked: Checked, name: str, model: type[Model]) -> Model | None:
     return record
 
 
-def _files(checked: Checked, folder: str, known: Mapping[str, Artifact]) -> set[str]:
+def _files(checked: IntegrityCheck, folder: str, known: Mapping[str, Artifact]) -> set[str]:
     """Check the files of a folder that a record lists; return their paths."""
     for name, artifact in known.items():
         if files.is_safe(name):
@@ -163,7 +163,7 @@ def _files(checked: Checked, folder: str, known: Mapping[str, Artifact]) -> set[
     return {f"{folder}/{name}" for name in known}
 
 
-def _file(checked: Checked, name: str, known: Artifact) -> None:
+def _file(checked: IntegrityCheck, name: str, known: Artifact) -> None:
     """Check a file by its recorded size and hash; ``name`` may be a path outside of the folder."""
     path = checked.folder / name
     if not os.path.lexists(path):
@@ -181,7 +181,7 @@ def _file(checked: Checked, name: str, known: Artifact) -> None:
         checked.note(name, f"{_CHANGED}: its sha256 is another")
 
 
-def _others(checked: Checked, known: set[str], works: Callable[[str], bool]) -> None:
+def _others(checked: IntegrityCheck, known: set[str], works: Callable[[str], bool]) -> None:
     """Note the files that no record lists, but those that something only ``works`` with."""
     for name in _names(checked.folder):
         if name not in known and not works(name):
@@ -195,7 +195,7 @@ def _names(folder: Path) -> Iterator[str]:
             yield path.relative_to(folder).as_posix()
 
 
-def _render(checked: Checked, problem: Problem) -> None:
+def _render(checked: IntegrityCheck, problem: Problem) -> None:
     """Render a report's pages and figures again, and note those that are others."""
     with tempfile.TemporaryDirectory(prefix="rendered-") as scratch:
         again = Path(scratch) / checked.folder.name
@@ -206,7 +206,7 @@ def _render(checked: Checked, problem: Problem) -> None:
         hold_pages(checked, again)
 
 
-def hold_pages(checked: Checked, again: Path) -> None:
+def hold_pages(checked: IntegrityCheck, again: Path) -> None:
     """Note the pages and figures that are others than those rendered in the folder ``again``."""
     for name in sorted({*_pages(checked.folder), *_pages(again)}):
         _page(checked, name, again / name)
@@ -219,7 +219,7 @@ def _pages(folder: Path) -> Iterator[str]:
             yield f"{part}/{path.name}"
 
 
-def _page(checked: Checked, name: str, again: Path) -> None:
+def _page(checked: IntegrityCheck, name: str, again: Path) -> None:
     """Hold a page or figure against the one that was rendered again."""
     here = checked.folder / name
     if not os.path.lexists(here):

@@ -100,7 +100,7 @@ class _Rendering:
         self._page = page
         self._parts = _Parts(template, text)
         self._sections = own_sections.known_to(page.problem.folder)
-        self._limits = limits.Limits()
+        self._limits = limits.RenderLimits()
         self._calls = 0
         self._depth = 0
         self._since = time.process_time()

@@ -32,7 +32,7 @@ _NO_BOUND: Ends = (float("-inf"), float("inf"))
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellEvidence:
     """One cell behind a metric: what it left, with sha256, and the kept copy, if one lies here."""
 
     name: str
@@ -45,7 +45,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Side:
+class MetricEvidence:
     """One metric of a variant in a case, from its definition back to its cells."""
 
     title: str
@@ -53,16 +53,16 @@ class Side:
     value: str
     strip: str
     tables: tuple[tuple[str, str], ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[CellEvidence, ...]
 
 
-class Evidence:
+class ClaimEvidence:
     """What the claims of one report rest on."""
 
     def __init__(self, study: Page) -> None:
         self._study = study
 
-    def sides(self, result: ClaimResult) -> tuple[Side, ...]:
+    def sides(self, result: ClaimResult) -> tuple[MetricEvidence, ...]:
         """Return each metric of a variant and case that decides a claim, once.
 
         Where it is the only one, its strip shows the claim's bound.
@@ -72,12 +72,12 @@ class Evidence:
         bound = limits(result.claim.bound) if len(found) == 1 else _NO_BOUND
         return tuple(self._side(origin, bound) for origin in found)
 
-    def _side(self, origin: MetricOrigin, bound: Ends) -> Side:
+    def _side(self, origin: MetricOrigin, bound: Ends) -> MetricEvidence:
         problem, metric, value = self._study.problem, origin.definition, origin.measured
         variant, case = problem.variants[origin.variant], problem.cases[origin.case]
         values = self._study.metrics.samples(origin.name, origin.variant, origin.case)
         rows = strips.by_process(values) if metric.sample else []
-        return Side(
+        return MetricEvidence(
             title=f"{metric.label}: {variant.label}, {case.label}",
             said=_said(origin),
             value=shown(value),
@@ -88,9 +88,9 @@ class Evidence:
             cells=tuple(self._cell(cell, metric) for cell in origin.cells),
         )
 
-    def _cell(self, origin: CellOrigin, metric: Metric) -> Cell:
+    def _cell(self, origin: CellOrigin, metric: Metric) -> CellEvidence:
         known, artifact, left = origin.cell, origin.artifact, origin.recorded
-        return Cell(
+        return CellEvidence(
             name=known.cell,
             values=_told(origin.values, metric.unit),
             gpu=known.gpu or "CPU",

@@ -7,7 +7,7 @@ from harness.analysis import claims
 from harness.analysis.diagnose.known_findings import kinds
 from harness.analysis.metrics import Metrics
 from harness.evidence import provenance, tables
-from harness.evidence.provenance import EvidenceProvenance, Provenance, Target
+from harness.evidence.provenance import EvidenceProvenance, Provenance, TargetRecord
 from harness.ground.errors import ManifestError
 from harness.problem.model import Problem
 from harness.report.page import Page
@@ -65,7 +65,7 @@ def _without_evidence(problem: Problem) -> Page:
         version=provenance.VERSION,
         id="",
         problem=problem.folder.name,
-        target=Target(name="this machine", slug="none", device="cuda"),
+        target=TargetRecord(name="this machine", slug="none", device="cuda"),
     )
     metrics = Metrics(problem, empty)
     judged = claims.judge(problem, metrics, "cuda")

@@ -41,11 +41,11 @@ class Kernel:
     short: str
     timeline: str
     numbers: tuple[Number, ...]
-    roof: "Roof"
+    roof: "RooflinePoint"
 
 
 @dataclass(frozen=True)
-class Roof:
+class RooflinePoint:
     """What a kernel reached of its roof; ``point`` is the id of its point, "" without one.
 
     ``told`` says where the point lies, or why there is none.
@@ -57,7 +57,7 @@ class Roof:
 
 
 @dataclass(frozen=True)
-class Figure:
+class RooflineFigure:
     """The roofline of one cell's kernels: id, title and SVG."""
 
     id: str
@@ -78,7 +78,7 @@ def add(tree: Tree, study: Page) -> str:
     return page
 
 
-def _cells(study: Page) -> Iterator[tuple[Figure, list[Kernel]]]:
+def _cells(study: Page) -> Iterator[tuple[RooflineFigure, list[Kernel]]]:
     """Yield the roofline and the kernels of every profiled cell, in the order of the cells."""
     evidence = Folder(str(study.folder), study.tables, study.provenance)
     for case, variant in evidence.cells:
@@ -91,10 +91,10 @@ def _cells(study: Page) -> Iterator[tuple[Figure, list[Kernel]]]:
             _kernel(case, variant, row, _roof(str(row["name"]), found, id_))
             for row in _rows(subject)
         ]
-        yield Figure(id_, f"{case}, {variant}", roofline_plot.svg(found, id_)), kernels
+        yield RooflineFigure(id_, f"{case}, {variant}", roofline_plot.svg(found, id_)), kernels
 
 
-def _kernel(case: str, variant: str, row: Row, roof: Roof) -> Kernel:
+def _kernel(case: str, variant: str, row: Row, roof: RooflinePoint) -> Kernel:
     name = str(row["name"])
     return Kernel(
         case=case,
@@ -107,13 +107,13 @@ def _kernel(case: str, variant: str, row: Row, roof: Roof) -> Kernel:
     )
 
 
-def _roof(name: str, found: Roofline, figure: str) -> Roof:
+def _roof(name: str, found: Roofline, figure: str) -> RooflinePoint:
     for place, point in enumerate(found.points):
         if point.name == name:
             roofs = found.roofs[point.kind]
             share = _shown(100 * point.share(roofs[0])[0] if roofs else None)
-            return Roof(share, f"{figure}-{place}", roofline_plot.said(point, found))
-    return Roof(_shown(None), "", found.missing.get(name, "No hardware counters."))
+            return RooflinePoint(share, f"{figure}-{place}", roofline_plot.said(point, found))
+    return RooflinePoint(_shown(None), "", found.missing.get(name, "No hardware counters."))
 
 
 def _rows(subject: Subject) -> list[Row]:

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.evidence.cell_record import Artifact, CellRecord
-from harness.evidence.provenance import VERSION, Origin, Provenance, Target
+from harness.evidence.provenance import VERSION, Origin, Provenance, TargetRecord
 from harness.evidence.record import read
 from harness.ground import files
 from harness.ground.errors import CaptureError, EvidenceError, StoreError
@@ -186,7 +186,7 @@ def differing(
             yield what, then, now
 
 
-def _named(target: Target) -> str:
+def _named(target: TargetRecord) -> str:
     return f"{target.name}, driver {target.gpu.driver if target.gpu else None}"
 
 

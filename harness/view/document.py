@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.analysis.diff import compare
-from harness.analysis.diff.gpu import GpuDiff, Row
+from harness.analysis.diff.gpu import DiffRow, GpuDiff
 from harness.analysis.roofline import Roofline
 from harness.evidence.subject import Subject
 from harness.ground.errors import HarnessError
@@ -137,7 +137,7 @@ def _rows(diff: GpuDiff) -> list[dict[str, Any]]:
     return [_row(row, diff) for row in ranked]
 
 
-def _row(row: Row, diff: GpuDiff) -> dict[str, Any]:
+def _row(row: DiffRow, diff: GpuDiff) -> dict[str, Any]:
     a_ns, b_ns = diff.a_step(row.a.total_ns, row.b.total_ns)
     launches = diff.a_step(row.a.count, row.b.count) if row.kind in ("kernel", "copy") else None
     return {

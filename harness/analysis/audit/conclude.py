@@ -183,7 +183,7 @@ def _reports(captures: Sequence[Capture]) -> tuple[Capture | None, Capture | Non
 def _concluded(
     captures: Sequence[Capture],
     trace: Capture,
-    launched: step_ops.Launched,
+    launched: step_ops.LaunchedOps,
     ops: pl.DataFrame,
     known: Limits,
 ) -> Audit:
@@ -260,7 +260,7 @@ def _fact(captures: Sequence[Capture], name: str) -> float | None:
 
 def _unsaid(
     captures: Sequence[Capture],
-    launched: step_ops.Launched,
+    launched: step_ops.LaunchedOps,
     phases: dict[str, float],
     share: float,
     known: Limits,

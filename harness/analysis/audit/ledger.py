@@ -14,7 +14,7 @@ _AT_LIMIT = 95.0
 
 
 @dataclass(frozen=True)
-class Ratio:
+class RatioMetrics:
     """Metrics of one process: its time over that of the variant ``reference``, its mean power.
 
     ``power`` is in % of the power limit.
@@ -69,7 +69,7 @@ def entries(
     metric: str,
     predicted: str,
     variants: Sequence[str],
-    ratio: Ratio | None = None,
+    ratio: RatioMetrics | None = None,
     joined: Collection[str] = (),
 ) -> tuple[Entry, ...]:
     """Return an entry for each variant after the first: what it saves against the one before.
@@ -99,7 +99,7 @@ def _entry(
     metric: str,
     predicted: str,
     step: tuple[str, ...],
-    ratio: Ratio | None,
+    ratio: RatioMetrics | None,
 ) -> Entry:
     before, *fixes = step
     variant = fixes[-1]

@@ -11,14 +11,14 @@ from harness.analysis.diagnose.finding import (
     HEALTHY,
     Diagnosis,
     Finding,
+    FindingKind,
     KernelDiagnosis,
-    Kind,
 )
 from harness.evidence.capture import Capture
 
 View = TypeVar("View")
 
-_NOTHING = Kind(ABSTAIN, "timeline", "The captures hold no work on a GPU.")
+_NOTHING = FindingKind(ABSTAIN, "timeline", "The captures hold no work on a GPU.")
 _RECORD = "capture the program on a GPU, with nsys, torch.profiler (ProfilerActivity.CUDA) or ncu"
 _GPU_WORK = "GPU work"
 """The condition of a capture that says why the GPU has no work in it, and what to do about it."""

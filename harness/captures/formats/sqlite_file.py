@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from harness.captures.formats.sqlite_packed import PACKED, Packed
+from harness.captures.formats.sqlite_packed import PACKED, Packing
 from harness.ground.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class SqliteFile:
         return frozenset(name for _, name, _, not_null, *_ in rows if not_null)
 
     def fetch(
-        self, table: str, columns: Columns, packed: Packed | None = None, *, foreign: bool = False
+        self, table: str, columns: Columns, packed: Packing | None = None, *, foreign: bool = False
     ) -> "pl.DataFrame":
         """Return ``columns`` of ``table`` as Int64 and String, in the order of the rows.
 

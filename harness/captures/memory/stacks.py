@@ -25,7 +25,7 @@ _MOST_FRAMES = 6
 _MOST_CHARACTERS = 1000  # of a stack's text
 
 
-class Stacks:
+class StackNames:
     """Names sites and stacks; each different stack is walked once.
 
     A stack's identity is its text in JSON. A pickle's stacks are lists, which may be shared, of

@@ -59,7 +59,7 @@ class Vocabulary:
         self.copies = Codes(self.strings, _copy_kind)
 
 
-class Batch:
+class EventBatch:
     """Values of events by table and column; ``left_out`` counts events that no table wants."""
 
     def __init__(self, words: Vocabulary) -> None:

@@ -70,7 +70,7 @@ class Savings:
 
     def entries(self, page: Page, case: str, joined: Sequence[str]) -> tuple[ledgers.Entry, ...]:
         """Return the entry of each row."""
-        ratio = ledgers.Ratio(*self.paired) if self.paired else None
+        ratio = ledgers.RatioMetrics(*self.paired) if self.paired else None
         of = self.metric, self.predicted, self.variants
         return ledgers.entries(page.metrics, case, *of, ratio, joined)
 

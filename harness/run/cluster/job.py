@@ -22,7 +22,7 @@ from harness.evidence.provenance import Job, Origin
 from harness.ground import files
 from harness.ground.errors import BusyError, ToolError
 from harness.problem.plan import Cell
-from harness.run.cluster.submission import Event, Submission
+from harness.run.cluster.submission import CellProgress, Submission
 from harness.run.session import Request, Work, session
 from harness.store import run_folder
 from harness.store.run_folder import Run
@@ -34,7 +34,7 @@ _LOOK_S = 1.0
 
 
 @dataclass(frozen=True)
-class Part:
+class JobPart:
     """One part of a submission, as its job carries it.
 
     ``request`` is what was asked, ``gpu`` the name of the GPU that the node has to have, None for
@@ -87,7 +87,7 @@ class Part:
             _say(f"{cell.id}: {status}")
             if status != "running":
                 land(work.run.cell(cell.id), shared)
-            submission.say(self.number, Event(cell.id, status, seconds))
+            submission.say(self.number, CellProgress(cell.id, status, seconds))
 
         while True:
             self._note_origins(work.run)

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.ground import process
 from harness.ground.errors import ToolError
-from harness.run.cluster.job import Part
+from harness.run.cluster.job import JobPart
 from harness.run.cluster.profile import Slurm
 from harness.run.cluster.submission import Submission
 
@@ -43,7 +43,7 @@ def check() -> None:
 
 
 def submit(
-    profile: Slurm, submission: Submission, parts: Sequence[Part], *, alone: bool
+    profile: Slurm, submission: Submission, parts: Sequence[JobPart], *, alone: bool
 ) -> list[str]:
     """Submit the parts, as an array if there are several; return the jobs' ids.
 

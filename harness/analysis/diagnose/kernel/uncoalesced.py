@@ -13,11 +13,11 @@ part; else the time in which it was busy or waited for, times the sectors wasted
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import gain, resources, shape, traffic, warps
 
-KIND = Kind(
+KIND = FindingKind(
     "uncoalesced",
     "warp",
     "Threads of a warp access addresses that lie far apart, and much of each sector is unused.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Evidence, Finding, Kind
+from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import gain, resources
 
@@ -15,7 +15,7 @@ def nearest(view: KernelView, part: str, besides: tuple[str, ...] = ()) -> bool:
 
 
 def roof(
-    view: KernelView, kind: Kind, part: str, besides: tuple[str, ...] = ()
+    view: KernelView, kind: FindingKind, part: str, besides: tuple[str, ...] = ()
 ) -> Iterator[Finding]:
     """Yield a bound without a fault: ``part`` is nearest to its ceiling, and near it."""
     known = view.used.get(part)
@@ -25,14 +25,16 @@ def roof(
     yield view.finding(kind, 0.0, number, share=min(known.use, 1.0))
 
 
-def either(view: KernelView, kind: Kind, parts: tuple[str, ...], least: float) -> Iterator[Finding]:
+def either(
+    view: KernelView, kind: FindingKind, parts: tuple[str, ...], least: float
+) -> Iterator[Finding]:
     """Yield a bound as ``avoidable`` does, or as a roof where other parts leave no room."""
     found = [*avoidable(view, kind, parts, least)]
     yield from found or roof(view, kind, parts[0], parts[1:])
 
 
 def avoidable(
-    view: KernelView, kind: Kind, parts: tuple[str, ...], least: float, issued: float = 0.0
+    view: KernelView, kind: FindingKind, parts: tuple[str, ...], least: float, issued: float = 0.0
 ) -> Iterator[Finding]:
     """Yield a bound whose work another part of the GPU could do, or need not be done.
 
