@@ -86,17 +86,17 @@ def _change(
 ) -> Change:
     values = now.metrics.get(name, *cell), then.metrics.get(name, *cell)
     rounds = now.metrics.samples(name, *cell), then.metrics.samples(name, *cell)
-    known = (name, *cell, values[1], values[0])
+    head = (name, *cell, values[1], values[0])
     least = min(value for side in rounds for samples in side.values() for value in samples)
     if least <= 0:
-        return Change(*known, *_of_values(metric, rounds))
+        return Change(*head, *_of_values(metric, rounds))
     if _is_counted(metric, rounds):
         ratio = (values[0].value or 0.0) / (values[1].value or math.inf)
         outcome = _outcome(metric, (ratio, ratio), (ratio, ratio))
-        return Change(*known, outcome, "counted", ratio, ratio, ratio)
+        return Change(*head, outcome, "counted", ratio, ratio, ratio)
     interval = statistics.unpaired_ratio(*rounds)
     outcome, why = _judged(metric, interval, rounds, values, (now, then))
-    return Change(*known, outcome, why, interval.value, interval.low, interval.high)
+    return Change(*head, outcome, why, interval.value, interval.low, interval.high)
 
 
 def _judged(

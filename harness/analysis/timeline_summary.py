@@ -77,5 +77,5 @@ def _gpu(gpu_ops: pl.DataFrame) -> dict[str, Any]:
 
 
 def _series(name: str | None, known: set[str]) -> str | None:
-    found = None if name is None else repeats.series(name)
-    return found if found != name and found in known else None
+    series = None if name is None else repeats.series(name)
+    return series if series != name and series in known else None

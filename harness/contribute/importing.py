@@ -49,13 +49,13 @@ class ImportedRun:
 
 def place_of(problem: Problem, case: str, variant: str) -> Place:
     """Return a place of a problem; UsageError if it has no such case or variant."""
-    for kind, name, known in (
+    for kind, name, names in (
         ("case", case, list(problem.cases)),
         ("variant", variant, list(problem.variants)),
     ):
-        if name not in known:
+        if name not in names:
             what = f"problem {problem.folder.name} has no {kind} {name!r}"
-            raise UsageError(what, remedy=nearest(name, known))
+            raise UsageError(what, remedy=nearest(name, names))
     return Place(problem, case, variant)
 
 
@@ -90,10 +90,10 @@ def import_files(
 
 def check_open(run: Run, problem: Problem) -> None:
     """Raise UsageError if captures cannot be added to a run: it was executed, or is of another."""
-    known = run.provenance
-    if known.problem != problem.folder.name:
-        raise UsageError(f"a run of {known.problem}", where=run.folder)
-    if known.engine is None or known.engine.engine != ENGINE:
+    origin = run.provenance
+    if origin.problem != problem.folder.name:
+        raise UsageError(f"a run of {origin.problem}", where=run.folder)
+    if origin.engine is None or origin.engine.engine != ENGINE:
         what = "the harness executed this run"
         raise UsageError(
             what, where=run.folder, remedy="import into a run of its own: leave out --run"
@@ -109,8 +109,8 @@ def _declared(subject: Subject, kind: Kind, step: str | None) -> Mapping[str, in
     ranges = subject.captures[kind.name].tables["ranges"]
     count = ranges.filter(pl.col("name").cast(pl.String) == step).height
     if not count:
-        known = list(dict.fromkeys(ranges["name"].cast(pl.String).to_list()))
-        remedy = nearest(step, known) if known else "it has no ranges: leave out --range"
+        listed = list(dict.fromkeys(ranges["name"].cast(pl.String).to_list()))
+        remedy = nearest(step, listed) if listed else "it has no ranges: leave out --range"
         raise UsageError(f"no range {step!r}", where=subject.label, remedy=remedy)
     return {step: count}
 
@@ -124,12 +124,12 @@ def _target(sources: Sequence[Path], subjects: Sequence[Subject], into: Run | No
     }
     if into:
         targets[str(into.folder)] = into.provenance.target
-    known = {where: target for where, target in targets.items() if target.name != _UNKNOWN_GPU}
-    names = {target.name for target in known.values()}
+    named = {where: target for where, target in targets.items() if target.name != _UNKNOWN_GPU}
+    names = {target.name for target in named.values()}
     if len(names) > 1:
-        told = ", ".join(f"{where} on {target.name}" for where, target in known.items())
+        told = ", ".join(f"{where} on {target.name}" for where, target in named.items())
         raise UsageError(f"captures of {len(names)} GPUs: {told}", remedy="import them apart")
-    return next(iter([*known.values(), *targets.values()]))
+    return next(iter([*named.values(), *targets.values()]))
 
 
 def _named(conditions: Mapping[str, str]) -> TargetRecord:

@@ -126,16 +126,16 @@ def _names(report: Folder) -> Iterator[str]:
     import polars as pl
 
     private = Private()
-    for found in private.found(json.dumps(report.origin.as_json(), ensure_ascii=False)):
-        yield f"provenance.json names {found!a}"
+    for word in private.found(json.dumps(report.origin.as_json(), ensure_ascii=False)):
+        yield f"provenance.json names {word!a}"
     if any(call.job for call in report.origin.run.origins):
         yield "provenance.json names the job of a batch system"
     for name, table in report.tables.items():
         for column in table.columns:
             if table[column].dtype in (pl.String, pl.Categorical):
                 texts = table[column].cast(pl.String).unique().drop_nulls().to_list()
-                for found in private.found("\n".join(texts)):
-                    yield f"{name}.parquet, {column}, names {found!a}"
+                for word in private.found("\n".join(texts)):
+                    yield f"{name}.parquet, {column}, names {word!a}"
 
 
 def _unpacked(archive: Path, scratch: Path) -> Path:
@@ -200,8 +200,8 @@ def _report_in(members: Sequence[tarfile.TarInfo], archive: Path) -> str:
     for member in members:
         parts = member.name.split("/")
         top, problem, target = [*parts, "", "", ""][:3]
-        known = top == "reports" and _FILE.fullmatch("/".join(parts[3:]))
-        if not known or not all(map(files.is_safe, parts)):
+        is_report = top == "reports" and _FILE.fullmatch("/".join(parts[3:]))
+        if not is_report or not all(map(files.is_safe, parts)):
             raise _no_file(member.name, archive)
         if member.name in names:
             raise UsageError(f"holds {member.name} twice", where=archive)

@@ -75,11 +75,11 @@ def read(
         return {name: pl.read_ipc(Path(scratch) / name) for name in tables}
 
 
-def _verify(path: Path, known: Artifact | None) -> None:
-    if known is None:
+def _verify(path: Path, recorded: Artifact | None) -> None:
+    if recorded is None:
         raise EvidenceError("the evidence's provenance lists no such table", where=path)
     try:
-        same = path.stat().st_size == known.bytes and files.sha256(path) == known.sha256
+        same = path.stat().st_size == recorded.bytes and files.sha256(path) == recorded.sha256
     except OSError as error:
         raise EvidenceError(f"not readable: {error.strerror}", where=path) from None
     if not same:

@@ -290,15 +290,15 @@ def load(folder: Path) -> EvidenceProvenance:
     path = folder / FILE
     if not path.is_file():
         raise CaptureError("no evidence here", where=folder, remedy="harness report --tables-only")
-    known = files.read_json(path)
-    version = known.get("version", VERSION)
+    document = files.read_json(path)
+    version = document.get("version", VERSION)
     if version not in (VERSION, EVIDENCE_VERSION):
         raise EvidenceError(
             f"provenance of version {version!r:.20}, this harness reads {EVIDENCE_VERSION}",
             where=path,
             remedy="use the harness that made it",
         )
-    return parsed(EvidenceProvenance, known, path)
+    return parsed(EvidenceProvenance, document, path)
 
 
 def save(

@@ -110,7 +110,7 @@ def _no_yaml(path: Path, text: str, error: yaml.MarkedYAMLError) -> ManifestErro
         if "end" in what:  # of the file: what began has no end
             mark = error.context_mark
     line = mark.line if mark else 0
-    key = next((_KEY.match(found) for found in text.splitlines()[line : line + 1]), None)
+    key = next((_KEY.match(line_text) for line_text in text.splitlines()[line : line + 1]), None)
     what = textwrap.shorten(what, 200, placeholder=" …")
     remedy = error.note or "look for quotes, brackets, indentation and anchors there"
     return _refused(path, line + 1, f"{key[1]}: {what}" if key else what, remedy)

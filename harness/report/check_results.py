@@ -30,7 +30,7 @@ def of_claims(
     problem: Problem, results: Sequence[ClaimResult], *, strict: bool = False
 ) -> list[Result]:
     """Return each claim as a result; undecided claims are skipped, or failed where ``strict``."""
-    found = []
+    outcomes = []
     for result in results:
         failed = result.verdict == "refuted" or (strict and result.verdict == "inconclusive")
         status: Literal["failed", "passed", "skipped"] = "failed" if failed else "skipped"
@@ -39,8 +39,8 @@ def of_claims(
         bound = verdicts.limit(result.claim.bound, result.measured.unit)
         said = f"{result.verdict}: {verdicts.value(result)}, bound {bound}"
         why = verdicts.why(problem, result) or result.claim.statement
-        found.append(Result("claims", result.claim.id, status, f"{said}: {why}"))
-    return found
+        outcomes.append(Result("claims", result.claim.id, status, f"{said}: {why}"))
+    return outcomes
 
 
 def of_changes(changes: Sequence[Change]) -> list[Result]:

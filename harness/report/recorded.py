@@ -69,22 +69,22 @@ def of_run(folder: Path) -> IntegrityCheck:
     Not checked is what a run only works with: its lock, ``scratch/``, and the logs of its jobs.
     """
     checked = IntegrityCheck(folder)
-    known = {"run.json", run_lock.FILE}
+    listed = {"run.json", run_lock.FILE}
     _record(checked, "run.json", Provenance)
     for path in sorted(folder.glob("jobs/*/*")):
         name = path.relative_to(folder).as_posix()
         if path.suffix == ".json":
             _record(checked, name, Origin if name.endswith(".origin.json") else Record)
-        known.add(name)
+        listed.add(name)
     for path in sorted(folder.glob(f"cells/[!.]*/{run_folder.RECORD}")):
         cell = path.parent.relative_to(folder).as_posix()
-        known.add(f"{cell}/{run_folder.RECORD}")
+        listed.add(f"{cell}/{run_folder.RECORD}")
         record = _record(checked, f"{cell}/{run_folder.RECORD}", CellRecord)
         if record is None:  # it says what else belongs to the cell
-            known |= {name for name in _names(folder) if name.startswith(f"{cell}/")}
+            listed |= {name for name in _names(folder) if name.startswith(f"{cell}/")}
             continue
-        known |= _files(checked, cell, record.artifacts)
-    _others(checked, known, lambda name: name.startswith("scratch/"))
+        listed |= _files(checked, cell, record.artifacts)
+    _others(checked, listed, lambda name: name.startswith("scratch/"))
     return checked
 
 
@@ -95,13 +95,13 @@ def of_report(folder: Path, store: Path, problem: Callable[[], Problem]) -> Inte
     returns the problem whose templates render them.
     """
     checked = IntegrityCheck(folder)
-    known = {"README.md", card.NAME} | {
+    listed = {"README.md", card.NAME} | {
         f"{part}/{path.name}" for part in _DRAWN for path in (folder / part).glob("*")
     }
-    known |= _evidence(checked) | _captures(checked, store)
+    listed |= _evidence(checked) | _captures(checked, store)
     if os.path.lexists(folder / card.NAME):
         _record(checked, card.NAME, card.ReportCard)
-    _others(checked, known, lambda _: False)
+    _others(checked, listed, lambda _: False)
     checked.rendered = not checked.faults
     if checked.rendered:
         _render(checked, problem())
@@ -114,7 +114,7 @@ def _evidence(checked: IntegrityCheck) -> set[str]:
     record = _record(checked, name, EvidenceProvenance)
     if record is None:  # it says which tables belong to the evidence
         return {name, *(each for each in _names(checked.folder) if each.endswith(".parquet"))}
-    tables = {f"{table}.parquet": known for table, known in record.tables.items()}
+    tables = {f"{table}.parquet": artifact for table, artifact in record.tables.items()}
     return {name, *_files(checked, "evidence", tables)}
 
 
@@ -128,12 +128,12 @@ def _captures(checked: IntegrityCheck, store: Path) -> set[str]:
     if listed is None:
         return {name, *(each for each in _names(checked.folder) if each.startswith("captures/"))}
     for capture in listed.captures:
-        known = Artifact(sha256=capture.sha256, bytes=capture.bytes)
+        artifact = Artifact(sha256=capture.sha256, bytes=capture.bytes)
         kept = store / capture_store.relative(capture.sha256)
         if capture.in_git:
-            _file(checked, f"captures/{capture.name}", known)
+            _file(checked, f"captures/{capture.name}", artifact)
         if os.path.lexists(kept):
-            _file(checked, str(kept), known)
+            _file(checked, str(kept), artifact)
         elif not capture.in_git:
             checked.elsewhere += 1
     return {name, *(f"captures/{capture.name}" for capture in listed.captures if capture.in_git)}
@@ -153,38 +153,38 @@ def _record(checked: IntegrityCheck, name: str, model: type[Model]) -> Model | N
     return record
 
 
-def _files(checked: IntegrityCheck, folder: str, known: Mapping[str, Artifact]) -> set[str]:
+def _files(checked: IntegrityCheck, folder: str, artifacts: Mapping[str, Artifact]) -> set[str]:
     """Check the files of a folder that a record lists; return their paths."""
-    for name, artifact in known.items():
+    for name, artifact in artifacts.items():
         if files.is_safe(name):
             _file(checked, f"{folder}/{name}", artifact)
         else:  # a record that was made to lead elsewhere
             checked.note(f"{folder}/{name}", "no name of a file that the harness wrote")
-    return {f"{folder}/{name}" for name in known}
+    return {f"{folder}/{name}" for name in artifacts}
 
 
-def _file(checked: IntegrityCheck, name: str, known: Artifact) -> None:
+def _file(checked: IntegrityCheck, name: str, recorded: Artifact) -> None:
     """Check a file by its recorded size and hash; ``name`` may be a path outside of the folder."""
     path = checked.folder / name
     if not os.path.lexists(path):
         checked.note(name, _MISSING)
         return
     try:
-        found = run_folder.artifact_of(path, at_most=known.bytes)
+        measured = run_folder.artifact_of(path, at_most=recorded.bytes)
     except StoreError as error:
         checked.note(name, error.what)
         return
-    checked.sizes[name] = found.bytes
-    if found.bytes != known.bytes:
-        checked.note(name, f"{_CHANGED}: {found.bytes} bytes instead of {known.bytes}")
-    elif found.sha256 != known.sha256:
+    checked.sizes[name] = measured.bytes
+    if measured.bytes != recorded.bytes:
+        checked.note(name, f"{_CHANGED}: {measured.bytes} bytes instead of {recorded.bytes}")
+    elif measured.sha256 != recorded.sha256:
         checked.note(name, f"{_CHANGED}: its sha256 is another")
 
 
-def _others(checked: IntegrityCheck, known: set[str], works: Callable[[str], bool]) -> None:
+def _others(checked: IntegrityCheck, listed: set[str], works: Callable[[str], bool]) -> None:
     """Note the files that no record lists, but those that something only ``works`` with."""
     for name in _names(checked.folder):
-        if name not in known and not works(name):
+        if name not in listed and not works(name):
             checked.note(name, _UNKNOWN)
 
 

@@ -110,13 +110,13 @@ class _Rendering:
     def text(self) -> str:
         """Return the page's text."""
         problem, target = self._page.problem, self._page.target
-        known = problem.model_dump(mode="json") | {"number": problem.number}
+        manifest = problem.model_dump(mode="json") | {"number": problem.number}
         report = f"reports/{problem.folder.name}/{target.slug}"
         facts = {"on_gpu": target.device == "cuda", "report": report}
         with self._limits:
             template = Sandbox(self._parts).get_template("the page")
             verbs = Verbs(self._sections, facts, self._answer)
-            page = template.generate(w=verbs, problem=plain(known))
+            page = template.generate(w=verbs, problem=plain(manifest))
             blocks, length = [], 0
             for block in page:
                 blocks.append(block)

@@ -26,8 +26,8 @@ def origin_of(
     """Return the origin of a run that begins now."""
     target = TargetRecord.model_validate(engine.node.target.as_dict())
     record = EngineRecord.model_validate(engine.provenance())
-    known = {"engine": record, "ceilings": ceilings}
-    return submitted(problem, target, arguments).model_copy(update=known)
+    additions = {"engine": record, "ceilings": ceilings}
+    return submitted(problem, target, arguments).model_copy(update=additions)
 
 
 def submitted(problem: Problem, target: TargetRecord, arguments: RunArguments) -> Origin:

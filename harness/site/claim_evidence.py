@@ -68,9 +68,9 @@ class ClaimEvidence:
         Where it is the only one, its strip shows the claim's bound.
         """
         study = self._study
-        found = origins(study.problem, study.metrics, study.provenance, result)
-        bound = limits(result.claim.bound) if len(found) == 1 else _NO_BOUND
-        return tuple(self._side(origin, bound) for origin in found)
+        metrics = origins(study.problem, study.metrics, study.provenance, result)
+        bound = limits(result.claim.bound) if len(metrics) == 1 else _NO_BOUND
+        return tuple(self._side(origin, bound) for origin in metrics)
 
     def _side(self, origin: MetricOrigin, bound: Ends) -> MetricEvidence:
         problem, metric, value = self._study.problem, origin.definition, origin.measured
@@ -89,15 +89,15 @@ class ClaimEvidence:
         )
 
     def _cell(self, origin: CellOrigin, metric: Metric) -> CellEvidence:
-        known, artifact, left = origin.cell, origin.artifact, origin.recorded
+        cell, artifact, left = origin.cell, origin.artifact, origin.recorded
         return CellEvidence(
-            name=known.cell,
+            name=cell.cell,
             values=_told(origin.values, metric.unit),
-            gpu=known.gpu or "CPU",
+            gpu=cell.gpu or "CPU",
             artifact=artifact if left and artifact else "",
             sha256=left.sha256 if left else "",
             bytes=size(left.bytes) if left else "",
-            kept=self._kept.get((known.cell, artifact), "") if artifact else "",
+            kept=self._kept.get((cell.cell, artifact), "") if artifact else "",
         )
 
     @cached_property

@@ -23,19 +23,19 @@ def add(tree: Tree, problems: Iterable[Problem]) -> dict[str, str]:
     A page of a report has the finding's name. For the others the templates of ``problems``, which
     have no report, are rendered without evidence and added.
     """
-    found = {
+    paths = {
         PurePosixPath(path).stem: path
         for path in tree.pages
         if PurePosixPath(path).parent.name == _FOLDER and PurePosixPath(path).stem in kinds()
     }
     for problem in problems:
-        for template, text in _unmeasured(problem, kinds().keys() - found):
+        for template, text in _unmeasured(problem, kinds().keys() - paths):
             id_ = template.name.removesuffix(_TEMPLATE)
             path = (template.parent / f"{id_}.md").relative_to(tree.checkout).as_posix()
             title, _, rest = text.strip().partition("\n")
             tree.pages[path] = f"{title}{_NO_REPORT}{rest}\n"
-            found[id_] = path
-    return found
+            paths[id_] = path
+    return paths
 
 
 def _unmeasured(problem: Problem, wanted: set[str]) -> Iterator[tuple[Path, str]]:

@@ -85,13 +85,13 @@ def _cells(study: Page) -> Iterator[tuple[RooflineFigure, list[Kernel]]]:
         if all(KINDS[kind].unprofiled for kind in evidence.captures(case, variant)):
             continue
         subject = evidence.subject(case, variant)
-        found = roofline.of_subject(subject)
+        model = roofline.of_subject(subject)
         id_ = f"roofline-{case}.{variant}"
         kernels = [
-            _kernel(case, variant, row, _roof(str(row["name"]), found, id_))
+            _kernel(case, variant, row, _roof(str(row["name"]), model, id_))
             for row in _rows(subject)
         ]
-        yield RooflineFigure(id_, f"{case}, {variant}", roofline_plot.svg(found, id_)), kernels
+        yield RooflineFigure(id_, f"{case}, {variant}", roofline_plot.svg(model, id_)), kernels
 
 
 def _kernel(case: str, variant: str, row: Row, roof: RooflinePoint) -> Kernel:
@@ -107,13 +107,13 @@ def _kernel(case: str, variant: str, row: Row, roof: RooflinePoint) -> Kernel:
     )
 
 
-def _roof(name: str, found: Roofline, figure: str) -> RooflinePoint:
-    for place, point in enumerate(found.points):
+def _roof(name: str, model: Roofline, figure: str) -> RooflinePoint:
+    for place, point in enumerate(model.points):
         if point.name == name:
-            roofs = found.roofs[point.kind]
+            roofs = model.roofs[point.kind]
             share = _shown(100 * point.share(roofs[0])[0] if roofs else None)
-            return RooflinePoint(share, f"{figure}-{place}", roofline_plot.said(point, found))
-    return RooflinePoint(_shown(None), "", found.missing.get(name, "No hardware counters."))
+            return RooflinePoint(share, f"{figure}-{place}", roofline_plot.said(point, model))
+    return RooflinePoint(_shown(None), "", model.missing.get(name, "No hardware counters."))
 
 
 def _rows(subject: Subject) -> list[Row]:
@@ -123,10 +123,10 @@ def _rows(subject: Subject) -> list[Row]:
     for kind in by_cost():
         if kind.name not in subject.captures:
             continue
-        found = summary.by_kind(subject.captures[kind.name])
-        by_kernel = found.get("by_kernel", [])
+        by_kind = summary.by_kind(subject.captures[kind.name])
+        by_kernel = by_kind.get("by_kernel", [])
         counted |= {row["name"]: row for row in by_kernel}
-        shown = shown or by_kernel or found.get("kernels", [])
+        shown = shown or by_kernel or by_kind.get("kernels", [])
     return [row | counted.get(row["name"], {}) | row for row in shown]
 
 

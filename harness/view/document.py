@@ -102,13 +102,13 @@ def _labels(subjects: Sequence[Subject]) -> list[str]:
     return [f"{side}: {label}" for side, label in zip("AB", labels, strict=True)]
 
 
-def _points(found: Roofline, place: int) -> dict[str, Any]:
+def _points(model: Roofline, place: int) -> dict[str, Any]:
     """Return the figure of a panel, each kernel's place in it, and why the others have none."""
     return {
         "figure": f"roofline-{place}",
-        "points": {point.name: number for number, point in enumerate(found.points)},
-        "said": {point.name: roofline_plot.said(point, found) for point in found.points},
-        "missing": found.missing,
+        "points": {point.name: number for number, point in enumerate(model.points)},
+        "said": {point.name: roofline_plot.said(point, model) for point in model.points},
+        "missing": model.missing,
     }
 
 

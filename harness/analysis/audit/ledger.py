@@ -111,8 +111,8 @@ def _entry(
         saved, half_width = _mean([unit * share for share in shares])
     else:
         saved, half_width = _mean(list(_by_round(metrics, case, metric, before, variant)))
-    known = [metrics.get(predicted, name, case).value for name in fixes]
-    expected = None if None in known else sum(filter(None, known))
+    savings = [metrics.get(predicted, name, case).value for name in fixes]
+    expected = None if None in savings else sum(filter(None, savings))
     return Entry(tuple(fixes), before, expected, saved, half_width)
 
 
@@ -147,7 +147,7 @@ def _by_round(
         yield statistics.median(over[number]) - statistics.median(of[number])
 
 
-def median_error(found: Sequence[Entry]) -> float | None:
+def median_error(rows: Sequence[Entry]) -> float | None:
     """Return the median of the predictions' errors, None where none is known."""
-    errors = [entry.error for entry in found if entry.error is not None]
+    errors = [entry.error for entry in rows if entry.error is not None]
     return statistics.median(errors) if errors else None

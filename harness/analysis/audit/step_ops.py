@@ -72,12 +72,12 @@ def _with_launch(ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
         .group_by("correlation")
         .agg(pl.col("start_ns").min().alias("launched_ns"), replays.any().alias("replayed"))
     )
-    known = ops.join(calls, on="correlation", how="left", maintain_order="left")
+    with_calls = ops.join(calls, on="correlation", how="left", maintain_order="left")
     whole = pl.col("kind").cast(pl.String) == "graph"
     in_graph = (
         pl.col("graph_node").is_not_null() | whole | pl.col("replayed").fill_null(value=False)
     )
-    return known.with_columns(in_graph=in_graph).drop("replayed")
+    return with_calls.with_columns(in_graph=in_graph).drop("replayed")
 
 
 def _shared(ops: pl.DataFrame) -> pl.DataFrame:

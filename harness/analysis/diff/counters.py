@@ -136,13 +136,13 @@ def _explained(kernel: KernelCounters, a: Values, b: Values) -> KernelCounters:
         }
         for side in (a, b)
     )
-    found = effects(before, after, same_kernel=kernel.a == kernel.b)
+    kernel_effects = effects(before, after, same_kernel=kernel.a == kernel.b)
     return replace(
         kernel,
         factors=_factors(before, after),
         launch_ns=(before["time"], after["time"]),
-        effects=found,
-        cause=cause(found, before, after),
+        effects=kernel_effects,
+        cause=cause(kernel_effects, before, after),
     )
 
 

@@ -63,9 +63,9 @@ def _left(
     a: Iterable[LaunchedKernel], b: Iterable[LaunchedKernel], matched: Iterable[Match]
 ) -> tuple[list[LaunchedKernel], list[LaunchedKernel]]:
     """Return the kernels that no match holds yet, in order of launch."""
-    known = list(matched)
-    taken_a = {kernel.name for match in known for kernel in match.a}
-    taken_b = {kernel.name for match in known for kernel in match.b}
+    so_far = list(matched)
+    taken_a = {kernel.name for match in so_far for kernel in match.a}
+    taken_b = {kernel.name for match in so_far for kernel in match.b}
     order = lambda kernel: kernel.order  # noqa: E731 - a key
     return (
         sorted((kernel for kernel in a if kernel.name not in taken_a), key=order),

@@ -112,8 +112,8 @@ class SqliteFile:
         queries = [_query(table, shown, part, most_rows + 1) for part in parts]
         try:
             with ThreadPoolExecutor(len(queries)) as threads:
-                found = list(threads.map(partial(_arrow, self._uri), queries))
-            rows = _as_texts(pl.concat(part[1:] for part in found), texts, foreign=foreign)
+                fetched = list(threads.map(partial(_arrow, self._uri), queries))
+            rows = _as_texts(pl.concat(part[1:] for part in fetched), texts, foreign=foreign)
         except (AdbcError, pl.exceptions.PolarsError) as error:
             if any(words in str(error) for words in _NO_MEMORY):
                 raise MemoryError from None

@@ -83,9 +83,9 @@ class EventBatch:
                     wanted[table].append(event)
                 else:
                     self.left_out[category] += 1
-        for unread, found in by_category.items():
+        for unread, unread_events in by_category.items():
             if unread not in TABLES:
-                self.left_out[unread] += len(found)
+                self.left_out[unread] += len(unread_events)
         for table, kept in wanted.items():
             if kept:
                 self._collect(table, self._tables[table], kept)

@@ -56,18 +56,18 @@ def origins(host: HostActivity, launched: pl.DataFrame) -> pl.DataFrame:
     )
     nodes = innermost(_nodes(host, scopes), places)
     inside = innermost(scopes, places)
-    found = places
+    launches = places
     for seen in (
         operators.select("correlation", operator="name"),
         nodes.select("correlation", node="name", node_ns="start_ns", made="scope"),
         inside.select("correlation", scope="name", scope_ns="start_ns"),
     ):
-        found = found.join(seen, on="correlation", how="left")
+        launches = launches.join(seen, on="correlation", how="left")
     outside = pl.col("scope_ns").is_null() | (pl.col("scope_ns") < pl.col("node_ns"))
     linked = pl.col("node").is_not_null() & outside & pl.col("made").is_not_null()
-    rows = found.with_columns(scope=pl.when(linked).then("made").otherwise("scope"))
-    known = pl.any_horizontal(pl.col("operator", "node", "scope").is_not_null())
-    rows = rows.filter(known).sort("correlation")
+    rows = launches.with_columns(scope=pl.when(linked).then("made").otherwise("scope"))
+    has_origin = pl.any_horizontal(pl.col("operator", "node", "scope").is_not_null())
+    rows = rows.filter(has_origin).sort("correlation")
     texts = pl.Series(list(host.names), dtype=pl.String).cast(pl.Categorical)
     columns = {name: texts.gather(rows[name]) for name in ("operator", "node", "scope")}
     return frame("origins", {"correlation": rows["correlation"], **columns})

@@ -76,11 +76,11 @@ class Batch:
         """
         taken: set[str] = set()
         for submission in submissions(self.run):
-            known = submission.parts
+            cells_of_part = submission.parts
             going_on = {state.part for state in slurm.states(submission) if state.active}
             if going_on:
                 self.followed.append(submission)
-                taken |= {cell for part in going_on for cell in known[part]}
+                taken |= {cell for part in going_on for cell in cells_of_part[part]}
         if not self.followed:
             self.run.remove_leftovers()  # nobody works on it
         rest = [cell for cell in self.to_run if cell.id not in taken]

@@ -92,11 +92,11 @@ def parameters(profile: Slurm, name: str, *, alone: bool) -> dict[str, Any]:
 def states(submission: Submission) -> list[State]:
     """Return the jobs of a submission that SLURM still knows; ToolError if it does not answer."""
     asked = ["squeue", "--noheader", "--array", "--states=all", f"--name={submission.name}"]
-    found = []
+    listed = []
     for line in process.output([*asked, "--format=%K|%i|%T|%r"]).splitlines():
         index, job, state, reason = line.strip().split("|", 3)
-        found.append(State(int(index) if index.isdigit() else 0, job, state, reason))
-    return found
+        listed.append(State(int(index) if index.isdigit() else 0, job, state, reason))
+    return listed
 
 
 def cancel(submission: Submission) -> None:

@@ -84,5 +84,5 @@ class Submission:
 
 def submissions(run: Run) -> list[Submission]:
     """Return the submissions of a run, the oldest first."""
-    found = (path.parent for path in run.folder.glob(f"jobs/[0-9]*/{_PARTS}"))
-    return [Submission(folder) for folder in sorted(found, key=lambda folder: int(folder.name))]
+    folders = (path.parent for path in run.folder.glob(f"jobs/[0-9]*/{_PARTS}"))
+    return [Submission(folder) for folder in sorted(folders, key=lambda folder: int(folder.name))]

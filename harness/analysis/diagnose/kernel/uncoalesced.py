@@ -43,8 +43,8 @@ def found(view: KernelView) -> Iterator[Finding]:
         resources.L1: (view.use(resources.L1) * beside_shared, waste.at_l1),
     }
     filled = (shape.waves(view) or 1.0) >= thresholds.LOW_OCCUPANCY
-    known = filled and {resources.DRAM, resources.L2} <= view.used.keys()
-    waits = warps.waiting(view, "long_scoreboard", "lg_throttle", "drain") if known else 0.0
+    counted = filled and {resources.DRAM, resources.L2} <= view.used.keys()
+    waits = warps.waiting(view, "long_scoreboard", "lg_throttle", "drain") if counted else 0.0
     if max(busy for busy, _ in levels.values()) < thresholds.AT_CEILING <= waits:
         levels["waits for memory"] = (waits, waste.at_l2 or 0.0)
     name, (busy, wasted) = max(levels.items(), key=lambda item: item[1][0] * item[1][1])

@@ -64,9 +64,9 @@ def used(view: Counted) -> dict[str, Resource]:
     """Return the use of every part that the report tells of, over the launch's elapsed time."""
     parts = {}
     for name in _PARTS:
-        known = _collected(view, name) or _from_counts(view, name)
-        if known:
-            metric, percent = known
+        utilisation = _collected(view, name) or _from_counts(view, name)
+        if utilisation:
+            metric, percent = utilisation
             use = percent / 100 / thresholds.CEILINGS.get(name, 1.0) / shape.at_work(view)
             parts[name] = Resource(name, percent, use, metric)
     return parts
@@ -81,7 +81,7 @@ def while_busy(view: Counted) -> tuple[str, float] | None:
         return None
     unknown = _PARTS.keys() - used(view).keys()
     percents = {name: _percents(view, name, _ACTIVE).values() for name in unknown}
-    highest = {name: max(known) for name, known in percents.items() if known}
+    highest = {name: max(values) for name, values in percents.items() if values}
     return max(highest.items(), key=lambda item: item[1], default=None)
 
 
