@@ -76,6 +76,6 @@ def _gpu(gpu_ops: pl.DataFrame) -> dict[str, Any]:
     return asdict(activity) | {"devices": devices}
 
 
-def _series(name: str | None, known: set[str]) -> str | None:
+def _series(name: str | None, names: set[str]) -> str | None:
     series = None if name is None else repeats.series(name)
-    return series if series != name and series in known else None
+    return series if series != name and series in names else None

@@ -243,7 +243,7 @@ def _keys(where: Place, data: dict[str, Any]) -> list[str]:
     else:
         claim = data["claims"][where[1]]
         of = model.Advice if claim.get("kind") == "advice" else model.BoundClaim
-    return [known.alias or name for name, known in of.model_fields.items()]
+    return [field.alias or name for name, field in of.model_fields.items()]
 
 
 def _near(name: str, names: Iterable[str]) -> str:

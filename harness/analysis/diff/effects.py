@@ -81,12 +81,12 @@ def effects(a: Medians, b: Medians, *, same_kernel: bool) -> tuple[Effect, ...]:
     """
     if not a.get("time") or not b.get("time"):
         return ()
-    sides = [{known.what: known for known in _accounted(side)} for side in (a, b)]
+    sides = [{first.what: first for first in _accounted(side)} for side in (a, b)]
     both = [
         Effect(
-            what, known.group, known.metric, known.a, other.a, (known.time_ns[0], other.time_ns[0])
+            what, first.group, first.metric, first.a, other.a, (first.time_ns[0], other.time_ns[0])
         )
-        for what, known in sides[0].items()
+        for what, first in sides[0].items()
         if (other := sides[1].get(what))
     ]
     candidates = [*both, *_scaled(a, b, same_kernel=same_kernel)]

@@ -106,7 +106,7 @@ def with_lost_lead(idle: pl.DataFrame, calls: pl.DataFrame, waits: pl.DataFrame)
     ).sort("at_ns")
     pieces = idle.select("thread", "start_ns", "end_ns", "cause").with_row_index("piece")
     caused = pieces.filter(pl.col("cause").is_in([*_BY_HOST, *_BLOCKS.values()]))
-    known = (
+    after_block = (
         intervals.ordered(caused, "start_ns")
         .join_asof(
             events.with_row_index("event"),
@@ -118,7 +118,7 @@ def with_lost_lead(idle: pl.DataFrame, calls: pl.DataFrame, waits: pl.DataFrame)
         .drop_nulls("event")
     )
     spent = _LENGTH.cum_sum().over("event")
-    lost = intervals.ordered(known, "event").filter(
+    lost = intervals.ordered(after_block, "event").filter(
         pl.col("cause").is_in(_BY_HOST) & (spent <= pl.col("lead_ns"))
     )
     return idle.with_columns(idle["cause"].scatter(lost["piece"], lost["blamed"]))

@@ -87,16 +87,16 @@ def while_busy(view: Counted) -> tuple[str, float] | None:
 
 def _collected(view: Counted, name: str) -> tuple[str, float] | None:
     """Return the metric with the highest use, and that use in percent of the peak."""
-    known = _percents(view, name, _ELAPSED)
-    if known.keys() == {_READS_OF_L2 + _ELAPSED}:
+    percents = _percents(view, name, _ELAPSED)
+    if percents.keys() == {_READS_OF_L2 + _ELAPSED}:
         return None
-    if not known:
+    if not percents:
         busy = shape.activity(view)
         if busy is None:
             return None
         active = _percents(view, name, _ACTIVE)
-        known = {metric: value * busy for metric, value in active.items()}
-    return max(known.items(), key=lambda item: item[1], default=None)
+        percents = {metric: value * busy for metric, value in active.items()}
+    return max(percents.items(), key=lambda item: item[1], default=None)
 
 
 def _percents(view: Counted, name: str, rollup: str) -> dict[str, float]:
