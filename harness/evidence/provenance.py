@@ -27,7 +27,7 @@ FILE = "provenance.json"
 """The record's name in an evidence folder."""
 
 
-class Gpu(Record):
+class GpuRecord(Record):
     """One GPU; memory in bytes, ``cuda`` the highest version that the driver supports."""
 
     name: str
@@ -39,14 +39,14 @@ class Gpu(Record):
     cuda: str | None = None
 
 
-class Tool(Record):
+class ToolRecord(Record):
     """A profiler's program and its version."""
 
     path: str
     version: str
 
 
-class Target(Record):
+class TargetRecord(Record):
     """The machine that a run was made on; ``slug`` names its folder under reports/.
 
     ``tools`` are the profilers' programs by name, None where one was not installed; ``more_gpus``
@@ -56,14 +56,14 @@ class Target(Record):
     name: str
     slug: str
     device: Literal["cuda", "cpu"]
-    gpu: Gpu | None = None
+    gpu: GpuRecord | None = None
     cpu: str | None = None
     cores: int | None = None
     memory_bytes: int | None = None
     system: str | None = None
-    tools: dict[str, Tool | None] = Field(default_factory=dict)
+    tools: dict[str, ToolRecord | None] = Field(default_factory=dict)
     counters_restricted: bool | None = None
-    more_gpus: list[Gpu] = Field(default_factory=list)
+    more_gpus: list[GpuRecord] = Field(default_factory=list)
 
     @model_validator(mode="before")
     @classmethod
@@ -83,7 +83,7 @@ class Git(Record):
     changed: bool | None = None
 
 
-class Engine(Record):
+class EngineRecord(Record):
     """What ran the cells; ``image`` and the fields after it are those of a container."""
 
     engine: str
@@ -97,7 +97,7 @@ class Engine(Record):
     capabilities: Many[str] = ()
 
 
-class Arguments(Record):
+class RunArguments(Record):
     """The options of ``harness run`` that shape a measurement, and the plan that they made.
 
     ``short``: the short path of a problem was planned; ``full``: all that its manifest then asked
@@ -152,13 +152,13 @@ class Origin(Record):
     """
 
     problem: str
-    target: Target
+    target: TargetRecord
     harness: str | None = None
     git: Git = Git()
     manifest_sha256: str | None = None
     sources_sha256: str | None = None
-    engine: Engine | None = None
-    arguments: Arguments = Arguments()
+    engine: EngineRecord | None = None
+    arguments: RunArguments = RunArguments()
     started: str | None = None
     ceilings: Ceilings | None = None
     job: Job | None = None
@@ -290,15 +290,15 @@ def load(folder: Path) -> EvidenceProvenance:
     path = folder / FILE
     if not path.is_file():
         raise CaptureError("no evidence here", where=folder, remedy="harness report --tables-only")
-    known = files.read_json(path)
-    version = known.get("version", VERSION)
+    document = files.read_json(path)
+    version = document.get("version", VERSION)
     if version not in (VERSION, EVIDENCE_VERSION):
         raise EvidenceError(
             f"provenance of version {version!r:.20}, this harness reads {EVIDENCE_VERSION}",
             where=path,
             remedy="use the harness that made it",
         )
-    return parsed(EvidenceProvenance, known, path)
+    return parsed(EvidenceProvenance, document, path)
 
 
 def save(

@@ -33,7 +33,7 @@ def uses(problem: Problem, claims: Iterable[AnyClaim], device: Device) -> dict[S
 
     An advice also reads the alternatives that it has to beat, and its costs.
     """
-    found: dict[Spot, Use] = {}
+    by_cell: dict[Spot, Use] = {}
     for claim in claims:
         if not can_judge(problem, claim, device):
             continue
@@ -43,8 +43,8 @@ def uses(problem: Problem, claims: Iterable[AnyClaim], device: Device) -> dict[S
                 metric = problem.metric(name)
                 by_spot.setdefault((metric.capture, variant, case), []).append(metric)
         for spot, metrics in by_spot.items():
-            found[spot] = _with(found.get(spot, Use()), metrics)
-    return found
+            by_cell[spot] = _with(by_cell.get(spot, Use()), metrics)
+    return by_cell
 
 
 def _with(use: Use, metrics: list[Metric]) -> Use:

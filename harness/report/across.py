@@ -80,13 +80,13 @@ def _counted(page: Page) -> str:
 
 def _tables(pages: list[Page], group: list[list[ClaimResult]]) -> list[Markdown]:
     """Return the tables of claims, at most four GPUs beside each other."""
-    found = []
+    tables = []
     for first in range(0, len(pages), _AT_ONCE):
         shown = pages[first : first + _AT_ONCE]
         head = ["claim", "bound", *(page.target.name for page in shown)]
         rows = [_row(results, first, len(shown)) for results in group]
-        found.append(table(head, rows, numeric_from=len(head), whole=True))
-    return found
+        tables.append(table(head, rows, numeric_from=len(head), whole=True))
+    return tables
 
 
 def _row(results: list[ClaimResult], first: int, count: int) -> list[str]:

@@ -16,7 +16,7 @@ NAME = "card.json"
 """The card's name in a report's folder; it is made with the worklog."""
 
 
-class Card(Record):
+class ReportCard(Record):
     """One report in short; texts are Markdown, ``verdicts`` counts claims by verdict.
 
     ``sentence`` is empty where the manifest has no card, and where its claim is not reproduced.
@@ -39,7 +39,7 @@ def write(page: Page, folder: Path) -> None:
     run = page.provenance.run
     sentence, headline = _sentence(page)
     judged = scope(page.problem, page.results, run).judged
-    card = Card(
+    card = ReportCard(
         title=page.problem.title,
         gpus=tuple(sorted({call.target.name for call in run.origins})),
         measured=(run.started or "")[:10],
@@ -52,10 +52,10 @@ def write(page: Page, folder: Path) -> None:
     files.write_json(folder / NAME, card.as_json())
 
 
-def read(folder: Path) -> Card | None:
+def read(folder: Path) -> ReportCard | None:
     """Return the card of a report's folder, None if an earlier harness rendered it without."""
     path = folder / NAME
-    return record.read(Card, path) if path.is_file() else None
+    return record.read(ReportCard, path) if path.is_file() else None
 
 
 def _sentence(page: Page) -> tuple[str, str]:

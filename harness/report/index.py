@@ -86,7 +86,7 @@ def card_of(report: Path, place: str, sources: str | None) -> str:
     return _card(shown, place, sources) if shown else ""
 
 
-def _card(shown: card.Card, place: str, sources: str | None) -> str:
+def _card(shown: card.ReportCard, place: str, sources: str | None) -> str:
     page = link(f"{place}/README.md")
     parts = [f"## [{escape(shown.title)}]({page})"]
     if shown.sentence:

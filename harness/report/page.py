@@ -5,7 +5,7 @@ from pathlib import Path
 
 from harness.analysis.claims import ClaimResult
 from harness.analysis.metrics import Metrics
-from harness.evidence.provenance import EvidenceProvenance, Target
+from harness.evidence.provenance import EvidenceProvenance, TargetRecord
 from harness.evidence.tables import Tables
 from harness.ground import files
 from harness.ground.errors import ManifestError
@@ -32,7 +32,7 @@ class Page:
     root: str = ""
 
     @property
-    def target(self) -> Target:
+    def target(self) -> TargetRecord:
         """Return the machine that the run was made on."""
         return self.provenance.run.target
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from harness import __version__
 from harness.engines.engine import Engine
-from harness.evidence.provenance import Arguments, Ceilings, Git, Origin
-from harness.evidence.provenance import Engine as EngineRecord
-from harness.evidence.provenance import Target as TargetRecord
+from harness.evidence.provenance import Ceilings, Git, Origin, RunArguments
+from harness.evidence.provenance import EngineRecord as EngineRecord
+from harness.evidence.provenance import TargetRecord as TargetRecord
 from harness.ground import process
 from harness.ground.errors import HarnessError, UsageError
 from harness.machine.target import Target
@@ -21,16 +21,16 @@ _BUT_REPORTS = (":(top)", ":(top,exclude)reports")
 
 
 def origin_of(
-    problem: Problem, engine: Engine, arguments: Arguments, ceilings: Ceilings | None = None
+    problem: Problem, engine: Engine, arguments: RunArguments, ceilings: Ceilings | None = None
 ) -> Origin:
     """Return the origin of a run that begins now."""
     target = TargetRecord.model_validate(engine.node.target.as_dict())
     record = EngineRecord.model_validate(engine.provenance())
-    known = {"engine": record, "ceilings": ceilings}
-    return submitted(problem, target, arguments).model_copy(update=known)
+    additions = {"engine": record, "ceilings": ceilings}
+    return submitted(problem, target, arguments).model_copy(update=additions)
 
 
-def submitted(problem: Problem, target: TargetRecord, arguments: Arguments) -> Origin:
+def submitted(problem: Problem, target: TargetRecord, arguments: RunArguments) -> Origin:
     """Return the origin of a run that begins now, and whose cells other machines will run."""
     manifest = (problem.folder / MANIFEST).read_bytes()
     return Origin(

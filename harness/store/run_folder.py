@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.evidence.cell_record import Artifact, CellRecord
-from harness.evidence.provenance import VERSION, Origin, Provenance, Target
+from harness.evidence.provenance import VERSION, Origin, Provenance, TargetRecord
 from harness.evidence.record import read
 from harness.ground import files
 from harness.ground.errors import CaptureError, EvidenceError, StoreError
@@ -167,8 +167,8 @@ def _next_name(folder: Path) -> str:
 
 def _order(name: str) -> tuple[str, int, str]:
     """Return what sorts the names of runs by when they were made; names of others come first."""
-    known = _NAME.fullmatch(name)
-    return (known[1], int(known[2] or 1), name) if known else ("", 0, name)
+    match = _NAME.fullmatch(name)
+    return (match[1], int(match[2] or 1), name) if match else ("", 0, name)
 
 
 def differing(
@@ -186,7 +186,7 @@ def differing(
             yield what, then, now
 
 
-def _named(target: Target) -> str:
+def _named(target: TargetRecord) -> str:
     return f"{target.name}, driver {target.gpu.driver if target.gpu else None}"
 
 
@@ -205,14 +205,14 @@ def verified(folder: Path, record: CellRecord, name: str) -> Path:
     Raises CaptureError if it differs, is missing, or is no regular file of the folder itself.
     """
     path = folder / name
-    known = record.artifacts.get(name)
-    if known is None or path.parent != folder or not os.path.lexists(path):
+    recorded = record.artifacts.get(name)
+    if recorded is None or path.parent != folder or not os.path.lexists(path):
         raise CaptureError("the cell left no such file", where=path)
     try:
-        measured = artifact_of(path, at_most=known.bytes)
+        measured = artifact_of(path, at_most=recorded.bytes)
     except StoreError as error:
         raise CaptureError(error.what, where=path, remedy=_AGAIN) from None
-    if (measured.bytes, measured.sha256) != (known.bytes, known.sha256):
+    if (measured.bytes, measured.sha256) != (recorded.bytes, recorded.sha256):
         what = "changed since it was recorded (size or sha256 differs)"
         raise CaptureError(what, where=path, remedy=_AGAIN)
     return path

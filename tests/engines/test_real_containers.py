@@ -25,7 +25,7 @@ from harness.engines.engine import Engine
 from harness.engines.options import Options
 from harness.evidence import tables as evidence
 from harness.evidence.cell_record import CellRecord
-from harness.evidence.provenance import Arguments
+from harness.evidence.provenance import RunArguments
 from harness.extract import run as extraction
 from harness.ground.checkout import CHECKOUT
 from harness.machine import target
@@ -154,7 +154,7 @@ def ran(
     where = replace(target.detect(), gpu=None, memory_bytes=4 << 30)
     built = engine_of(name, problem, where)
     built.prepare([], runs.parent / "install.txt")
-    origin = provenance.origin_of(problem, built, Arguments(jobs=1))
+    origin = provenance.origin_of(problem, built, RunArguments(jobs=1))
     run = run_folder.Run.create(runs, problem.folder.name, origin)
     selected = Selected(variants=variants, cases=tuple(problem.cases)[:1], rounds=1)
     cells = plan(problem, selected, "cpu")
@@ -295,7 +295,7 @@ def test_problem_1_measures_in_a_container_what_it_measures_on_the_host(
         where = replace(target.detect(), gpu=None)
         built = engine_of(engine, problem, where)
         built.prepare(["torchao-0.13.0"], tmp_path / "install.txt")
-        origin = provenance.origin_of(problem, built, Arguments(jobs=1))
+        origin = provenance.origin_of(problem, built, RunArguments(jobs=1))
         run = run_folder.Run.create(tmp_path / engine, problem.folder.name, origin)
         selected = Selected(("f8-0.13.0-eager",), ("stack-m1",), rounds=1)
         cells = plan(problem, selected, "cpu")

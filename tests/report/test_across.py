@@ -8,7 +8,7 @@ import pytest
 
 from harness.analysis.claims import judge
 from harness.evidence import provenance
-from harness.evidence.provenance import Target
+from harness.evidence.provenance import TargetRecord
 from harness.problem.model import Problem
 from harness.problem.plan import source_hash
 from harness.report import across, publish
@@ -21,7 +21,7 @@ def on(problem: Problem, gpu: str, fast_ms: float | None) -> Page:
     """Return a page of a GPU on which slow takes 2 ms."""
     times = {"slow": 2.0} | ({} if fast_ms is None else {"fast": fast_ms})
     made = timed_page(problem, **times)
-    target = Target(name=gpu, slug=gpu.lower(), device="cuda")
+    target = TargetRecord(name=gpu, slug=gpu.lower(), device="cuda")
     run = made.provenance.run.model_copy(update={"target": target})
     origin = made.provenance.model_copy(update={"run": run})
     results = judge(problem, made.metrics, "cuda")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.evidence.provenance import Arguments, Git
+from harness.evidence.provenance import Git, RunArguments
 from harness.problem import manifest
 from harness.run import provenance
 from tests.support.bench import WELL, Scripts, on_cpu
@@ -33,7 +33,7 @@ def checkout(tmp_path: Path) -> Path:
 def noted(checkout: Path) -> Git:
     problem = manifest.load(checkout / "9-example")
     engine = Scripts({"slow": WELL, "fast": WELL}, on_cpu())
-    return provenance.origin_of(problem, engine, Arguments()).git
+    return provenance.origin_of(problem, engine, RunArguments()).git
 
 
 def test_the_commit_is_noted_and_whether_files_differ(checkout: Path) -> None:

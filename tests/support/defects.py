@@ -63,8 +63,8 @@ _READERS = (
     Defect(
         "a path of an archive may lead out of its folder",
         "harness/contribute/receive.py",
-        "        if not known or not all(map(files.is_safe, parts)):\n",
-        "        if not known:\n",
+        "        if not is_report or not all(map(files.is_safe, parts)):\n",
+        "        if not is_report:\n",
         "tests/contribute/test_contribution.py::test_an_archive_of_anything_else_is_refused",
     ),
     Defect(
@@ -209,22 +209,22 @@ _STORED = (
     Defect(
         "an artifact's hash is skipped",
         "harness/store/run_folder.py",
-        "if (measured.bytes, measured.sha256) != (known.bytes, known.sha256):",
-        "if measured.bytes != known.bytes:",
+        "if (measured.bytes, measured.sha256) != (recorded.bytes, recorded.sha256):",
+        "if measured.bytes != recorded.bytes:",
         "tests/run/test_execute.py::test_an_artifact_that_changed_is_refused",
     ),
     Defect(
         "a deep check looks at sizes alone",
         "harness/report/recorded.py",
-        "elif found.sha256 != known.sha256:",
-        "elif not found.sha256:",
+        "elif measured.sha256 != recorded.sha256:",
+        "elif not measured.sha256:",
         "tests/cli/test_deep.py::test_a_flip_in_a_log_is_told",
     ),
     Defect(
         "a deep check takes any file",
         "harness/report/recorded.py",
-        "if name not in known and not works(name):",
-        "if name not in known and works(name):",
+        "if name not in listed and not works(name):",
+        "if name not in listed and works(name):",
         "tests/report/test_recorded.py::test_what_no_record_lists_is_named",
     ),
     Defect(
@@ -244,8 +244,8 @@ _STORED = (
     Defect(
         "a table's hash is skipped",
         "harness/evidence/parquet.py",
-        "same = path.stat().st_size == known.bytes and files.sha256(path) == known.sha256",
-        "same = path.stat().st_size == known.bytes",
+        "same = path.stat().st_size == recorded.bytes and files.sha256(path) == recorded.sha256",
+        "same = path.stat().st_size == recorded.bytes",
         "tests/evidence/test_parquet.py::test_a_file_that_is_not_the_one_written_is_refused",
     ),
     Defect(

@@ -5,7 +5,7 @@ from html import unescape
 
 from harness.analysis.metrics import Metrics
 from harness.evidence.cell_record import GpuSummary
-from harness.evidence.provenance import CellProvenance, EvidenceProvenance, Provenance, Target
+from harness.evidence.provenance import CellProvenance, EvidenceProvenance, Provenance, TargetRecord
 from harness.evidence.tables import Tables
 from harness.problem.model import Problem
 from harness.report.page import Page
@@ -20,7 +20,7 @@ def page(
     gpus: Mapping[str, str | None] | None = None,
 ) -> Page:
     """Return a page without claims; ``gpus``: the GPU that each cell ran on."""
-    place = Target(name=target, slug="target", device="cuda")
+    place = TargetRecord(name=target, slug="target", device="cuda")
     run = Provenance(version=1, id="now", problem=problem.folder.name, target=place)
     cells = tuple(cell_provenance(name, gpu) for name, gpu in (gpus or {}).items())
     provenance = EvidenceProvenance(run=run, cells=cells)

@@ -5,7 +5,13 @@ from collections.abc import Sequence
 
 from harness.analysis import reliability
 from harness.evidence import kinds
-from harness.evidence.provenance import CellProvenance, Engine, Origin, Provenance, Target
+from harness.evidence.provenance import (
+    CellProvenance,
+    EngineRecord,
+    Origin,
+    Provenance,
+    TargetRecord,
+)
 from harness.evidence.tables import Tables
 from harness.report.arguments import CaseName
 from harness.report.escape import Markdown, table
@@ -58,16 +64,16 @@ def timed_on(page: Page, case: CaseName) -> Markdown:
     )
 
 
-def _target_rows(target: Target) -> list[list[str]]:
+def _target_rows(target: TargetRecord) -> list[list[str]]:
     rows = [["target", _target(target)], ["host", _host(target)]]
     return rows + [[name, tool.version] for name, tool in target.tools.items() if tool]
 
 
-def _host(target: Target) -> str:
+def _host(target: TargetRecord) -> str:
     return ", ".join(filter(None, [target.cpu, target.system])) or "not recorded"
 
 
-def _target(target: Target) -> str:
+def _target(target: TargetRecord) -> str:
     gpu = target.gpu
     if gpu is None:
         return f"{target.cpu}, {target.cores} cores"
@@ -97,7 +103,7 @@ def _clock_rows(cells: Sequence[CellProvenance]) -> list[list[str]]:
     return rows
 
 
-def _engine_rows(engine: Engine) -> list[list[str]]:
+def _engine_rows(engine: EngineRecord) -> list[list[str]]:
     rows = [["where", f"{engine.where}, {engine.engine} engine, {engine.python}"]]
     if engine.image:
         rows.append(["image", f"{engine.image}, {engine.image_digest}"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.analysis.claims import judge
-from harness.evidence.provenance import Arguments, EvidenceProvenance
+from harness.evidence.provenance import EvidenceProvenance, RunArguments
 from harness.problem.manifest import load
 from harness.problem.model import Device, Problem
 from harness.problem.plan import source_hash
@@ -55,7 +55,7 @@ def of_run(
     names = tuple(place["cell"] for place in cells)
     target = shown.target.model_copy(update={"device": device})
     run = shown.provenance.run.model_copy(
-        update={"target": target, "arguments": Arguments(short=is_short, planned=names)}
+        update={"target": target, "arguments": RunArguments(short=is_short, planned=names)}
     )
     origin = EvidenceProvenance(run=run, cells=tuple(cell_provenance(name, None) for name in names))
     results = judge(problem, shown.metrics, device)
@@ -122,7 +122,7 @@ def test_an_unfinished_run_says_how_far_it_got(problem: Problem) -> None:
         replace(shown, provenance=half)
     )
     others = (f"cell {number}" for number in range(9))
-    arguments = Arguments(planned=(half.cells[0].cell, *others))
+    arguments = RunArguments(planned=(half.cells[0].cell, *others))
     of_all = half.run.model_copy(update={"arguments": arguments})
     line = verdict_line(replace(shown, provenance=half.model_copy(update={"run": of_all})))
     assert "**Unfinished: 1 of 10 cells were run.**" in line
