@@ -75,7 +75,8 @@ def test_no_sentence_asserts_a_claim_that_is_refuted(report: Path, template: Pat
     for block in blocks:
         assert block.body in text
     for claim in {claim for block in blocks for claim in block.ids}:
-        for verdict in ("refuted", "inconclusive", "not measured"):
+        verdict: Verdict
+        for verdict in ("refuted", "undecided", "described", "not measured"):
             text, _ = rendered(flipped(page, claim, verdict), template)
             for block in blocks:
                 assert (block.body in text) == (claim not in block.ids), (claim, block.body)

@@ -39,7 +39,9 @@ def test_claims_that_depend_on_the_gpu_come_first(example: Problem) -> None:
     assert head == ["claim", "bound", "One", "Two"]
     assert row[0] == "`faster`: Fast is faster."
     assert row[2].startswith("reproduced: 0.5×") and row[3].startswith("**refuted**: 1.5×")
-    assert "[One](one/README.md) 2 of 2 claims reproduced; [Two](two/README.md) 0 of 2" in text
+    assert (
+        "[One](one/README.md) 2 of 2 tested claims reproduced; [Two](two/README.md) 0 of 2" in text
+    )
 
 
 def test_what_one_gpu_did_not_measure_is_no_difference(example: Problem) -> None:
@@ -83,7 +85,7 @@ def test_the_page_stands_beside_the_reports_and_the_index_links_it(tmp_path: Pat
     index = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert index.count("[GPU by GPU](1-torchao-float8/README.md)") == 2
     page = (first.parent / "README.md").read_text(encoding="utf-8")
-    assert "[NVIDIA H200](nvidia-h200/README.md) 1 of 1 claims reproduced" in page
+    assert "[NVIDIA H200](nvidia-h200/README.md) 1 of 1 tested claims reproduced" in page
     assert "Other &#60;GPU>" in page
 
 

@@ -28,9 +28,17 @@ def page(
 
 
 def timed_page(problem: Problem, **times: float) -> Page:
-    """Return a page on one sample of ``wall_time`` (ms) of each variant in case small."""
-    rows = [row for name, value in times.items() for row in samples(cell(name), "wall_time", value)]
-    return page(problem, evidence(cells=[cell(name) for name in times], samples=rows))
+    """Return a page on ``wall_time`` (ms) of each variant in case small, one sample a process."""
+    cells = {name: [cell(name, number) for number in range(3)] for name in times}
+    rows = [
+        row
+        for name, of in cells.items()
+        for each in of
+        for row in samples(each, "wall_time", times[name])
+    ]
+    return page(
+        problem, evidence(cells=[each for of in cells.values() for each in of], samples=rows)
+    )
 
 
 def cell_provenance(name: str, gpu: str | None) -> CellProvenance:

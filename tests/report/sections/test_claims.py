@@ -31,8 +31,8 @@ def judged(problem: Problem, slow_ms: float, fast_ms: float, doubt: str = "") ->
 @pytest.mark.parametrize(
     ("fast_ms", "verdict", "counts"),
     [
-        (1.0, "reproduced", "**Reproduced on a GPU** (1 of 1 claims)"),
-        (4.0, "**refuted**", "**Not reproduced on a GPU** (0 of 1 claims; 1 refuted)"),
+        (1.0, "reproduced", "**Reproduced on a GPU** (1 of 1 tested claims reproduced)"),
+        (4.0, "**refuted**", "**Refuted on a GPU** (0 of 1 tested claims reproduced, 1 refuted)"),
     ],
 )
 def test_the_first_line_counts_what_the_table_lists(
@@ -43,7 +43,7 @@ def test_the_first_line_counts_what_the_table_lists(
     head, row = rows_of(claims.claims(shown))
     cells = dict(zip(head, row, strict=True))
     assert cells["verdict"] == verdict
-    assert cells["bound"] == "≤ 1×"
+    assert cells["bound"] == "≤ 1×, 1 % to spare"
     assert cells["measured"].startswith(f"{fast_ms / 2:g}×")
     assert cells["from"] == "small.fast.timing, small.slow.timing"
 
@@ -77,9 +77,9 @@ def test_what_was_not_measured_says_why(example: Problem) -> None:
 @pytest.mark.parametrize(
     ("bound", "text"),
     [
-        (Bound(above=2), "≥ 2×"),
-        (Bound(between=(0.5, 1.5)), "0.5 to 1.5×"),
-        (Bound(between=(3, 3)), "3×"),
+        (Bound(above=2), "≥ 2×, 1 % to spare"),
+        (Bound(between=(0.5, 1.5)), "0.5 to 1.5×, 1 % to spare"),
+        (Bound(between=(3, 3)), "3×, 1 % to spare"),
     ],
 )
 def test_a_bound_is_in_words(example: Problem, bound: Bound, text: str) -> None:
