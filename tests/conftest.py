@@ -27,17 +27,19 @@ sitecustomize.install()
 _FIRST = (
     "tests/site/test_site.py",
     "tests/engines/test_real_containers.py",
-    "tests/problems/gemm_any_shape/test_cubins.py",
     "tests/battery/test_installed.py",
     "tests/run/cluster/test_real_slurm.py",
 )
 """Files that take longest: a worker that begins with one does not keep the others waiting."""
 
+_LAST = "tests/battery/test_kills_in_containers.py"
+"""Counts an engine's containers, as test_real_containers.py does: they must not run together."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first."""
-    first = {name: place for place, name in enumerate(_FIRST)}
-    items.sort(key=lambda item: first.get(item.nodeid.partition("::")[0], len(_FIRST)))
+    places = {name: place for place, name in enumerate(_FIRST)} | {_LAST: len(_FIRST) + 1}
+    items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(_FIRST)))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
