@@ -13,7 +13,7 @@ Spot = tuple[CaptureKind, str, str]
 class Use:
     """How claims read a spot: how many wait for it, and the fewest rounds that answer them.
 
-    ``sampled``: some read samples, so that each round narrows their interval.
+    ``sampled``: some read times, so that each round narrows their interval.
     """
 
     claims: int = 0
@@ -49,7 +49,7 @@ def uses(problem: Problem, claims: Iterable[AnyClaim], device: Device) -> dict[S
 
 def _with(use: Use, metrics: list[Metric]) -> Use:
     """Return the use of a spot by one claim more, which reads these metrics of it."""
-    sampled = any(metric.sample is not None for metric in metrics)
+    sampled = any(metric.timed for metric in metrics)
     later = any(metric.start == "later" for metric in metrics)
     return Use(use.claims + 1, use.sampled or sampled, max(use.rounds, 2 if later else 1))
 

@@ -57,12 +57,14 @@ def title(headlines: Mapping[str, int]) -> str:
     """Return in a word or two how the headline claims fared, by their counts by verdict.
 
     "Reproduced" where all that were tested are; "Partly reproduced: 3 of 5"; "Refuted" and
-    "Undecided" where none is; "Described" where none was tested.
+    "Undecided" where none is; "Described" or "Not measured" where none was tested; "Measured" of a
+    study that claims nothing.
     """
     tested = sum(headlines.get(name, 0) for name in TESTED)
     reproduced = headlines.get("reproduced", 0)
     if not tested:
-        return "Described" if headlines.get("described") else "Measured"
+        untested = "Described" if headlines.get("described") else "Not measured"
+        return untested if headlines else "Measured"
     if reproduced:
         whole = reproduced == tested
         return "Reproduced" if whole else f"Partly reproduced: {reproduced} of {tested}"
