@@ -115,6 +115,8 @@ def _said(origin: MetricOrigin) -> "Markup":
     parts = [f"`{origin.name}` is {said}", f"of the `{metric.capture}` capture"]
     parts += [f"in the region `{metric.region}`"] if metric.region else []
     parts += [f"divided by `{metric.per}`"] if metric.per else []
+    if metric.members and metric.region:
+        parts.append(f"or the mean over the regions whose `{metric.members}` is that")
     return prose_html(" ".join(parts) + ".")
 
 
