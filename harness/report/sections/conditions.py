@@ -7,6 +7,7 @@ from harness.analysis import reliability
 from harness.evidence import kinds
 from harness.evidence.provenance import CellProvenance, Engine, Origin, Provenance, Target
 from harness.evidence.tables import Tables
+from harness.problem import meaning
 from harness.report.arguments import CaseName
 from harness.report.escape import Markdown, table
 from harness.report.numbers import number
@@ -140,8 +141,12 @@ def _source_rows(run: Provenance) -> list[list[str]]:
         *([["jobs", ran]] if jobs else []),
         ["harness", "; ".join(dict.fromkeys(_harness(origin) for origin in run.origins))],
         ["manifest", _digest(run.manifest_sha256)],
-        ["sources", _digest(run.sources_sha256)],
+        ["sources", _digest(run.sources_sha256 or _of_state(run))],
     ]
+
+
+def _of_state(run: Provenance) -> str | None:
+    return None if run.state is None else meaning.digest(run.state)
 
 
 def _digest(sha256: str | None) -> str:
