@@ -26,6 +26,14 @@ EVIDENCE_VERSION = 2
 FILE = "provenance.json"
 """The record's name in an evidence folder."""
 
+_SETTINGS = ("capture", "case", "lock", "variant")
+"""The first words of the parts of a problem's state that are no scripts."""
+
+
+def is_script(part: str) -> bool:
+    """Return whether a part of a problem's state is a script or a data file."""
+    return part.partition(" ")[0] not in _SETTINGS
+
 
 class GpuRecord(Record):
     """One GPU; memory in bytes, ``cuda`` the highest version that the driver supports."""
@@ -145,10 +153,27 @@ class Job(Record):
     restarts: int = 0
 
 
+class StartedClaim(Record):
+    """A claim as a run was started with it.
+
+    ``statement``: without its layout. ``bound``: above, below or between. ``definition``: the
+    digest of what else decides: what is compared, and the metrics. ``since``: the commit and the
+    day since which the manifest has the claim so, None where git does not tell.
+    """
+
+    statement: str
+    bound: dict[str, float | Many[float]]
+    definition: str
+    since: str | None = None
+
+
 class Origin(Record):
     """One ``harness run`` call: the problem, the software and the target it ran on.
 
-    ``job``: the batch system's job that the call ran in, None outside of one.
+    ``claims`` are those that it was started with, ``state`` the parts of the problem that decide
+    what its cells do, each with its digest (harness/problem/state.py). ``sources_sha256`` is an
+    earlier harness's, of the scripts' bytes. ``job``: the batch system's job that the call ran in,
+    None outside of one.
     """
 
     problem: str
@@ -162,6 +187,15 @@ class Origin(Record):
     started: str | None = None
     ceilings: Ceilings | None = None
     job: Job | None = None
+    claims: dict[str, StartedClaim] | None = None
+    state: dict[str, str] | None = None
+
+    @property
+    def scripts(self) -> dict[str, str] | None:
+        """Return the parts of the state that are scripts, None if none was recorded."""
+        if self.state is None:
+            return None
+        return {name: digest for name, digest in self.state.items() if is_script(name)}
 
 
 class Provenance(Origin):
@@ -195,13 +229,13 @@ class Provenance(Origin):
     def with_jobs(self, jobs: Sequence[Origin]) -> "Provenance":
         """Return the run with the origins of the ``jobs`` that executed it.
 
-        The machine that submitted them ran no cell: its target, engine and ceilings are the first
-        job's.
+        The machine that submitted them ran no cell: its target, engine, ceilings and state are the
+        first job's. The claims are those that it submitted.
         """
         if not jobs:
             return self
         first, *others = jobs
-        ran = {key: getattr(first, key) for key in ("target", "engine", "ceilings", "job")}
+        ran = {key: getattr(first, key) for key in ("target", "engine", "ceilings", "job", "state")}
         return self.model_copy(update={**ran, "resumed": (*self.resumed, *others)})
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from harness.analysis.claims import ClaimResult
 from harness.ground import files
 from harness.ground.errors import HarnessError
-from harness.problem import manifest
+from harness.problem import manifest, state
 from harness.problem.model import Problem
 from harness.report import index, publish, verdicts
 from harness.report.escape import Markdown, code, escape, link, prose, table
@@ -52,10 +52,10 @@ def compared(problem: Problem, pages: list[Page]) -> str:
         f"# {escape(problem.title)}: GPU by GPU",
         "Which claims hold where: " + "; ".join(map(_counted, pages)) + ".",
     ]
-    if older := [escape(page.target.name) for page in pages if page.is_stale]:
+    if older := [_outdated(page) for page in pages if page.changed]:
         parts.append(
-            f"**The problem's scripts changed after the run on {' and on '.join(older)}.** What"
-            " differs there may come from them, not from the GPU."
+            f"**Stale: {'; '.join(older)}.** What differs there may come from this, not from the"
+            " GPU."
         )
     for title, group in (
         ("Claims whose verdict depends on the GPU", differing),
@@ -76,6 +76,10 @@ def _counted(page: Page) -> str:
     worklog = link(f"{page.folder.name}/README.md")
     counts = verdicts.tally(verdicts.by_verdict(page.results))
     return f"[{escape(page.target.name)}]({worklog}) {counts}"
+
+
+def _outdated(page: Page) -> str:
+    return escape(f"since the run on {page.target.name} {state.in_words(page.changed)} changed")
 
 
 def _tables(pages: list[Page], group: list[list[ClaimResult]]) -> list[Markdown]:

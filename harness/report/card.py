@@ -20,8 +20,6 @@ class ReportCard(Record):
     """One report in short; texts are Markdown, ``verdicts`` counts claims by verdict.
 
     ``sentence`` is empty where the manifest has no card, and where its claim is not reproduced.
-    ``sources`` are the sha256 of the problem's scripts that each call of ``harness run`` used, ""
-    where an earlier harness did not note it.
     """
 
     title: str
@@ -31,7 +29,6 @@ class ReportCard(Record):
     number: str = ""
     verdicts: dict[str, int] = Field(default_factory=dict)
     figure: str = ""
-    sources: Many[str] = ()
 
 
 def write(page: Page, folder: Path) -> None:
@@ -47,7 +44,6 @@ def write(page: Page, folder: Path) -> None:
         number=headline,
         verdicts=by_verdict(judged),
         figure=next(iter(page.figures), ""),
-        sources=tuple(sorted({call.sources_sha256 or "" for call in run.origins})),
     )
     files.write_json(folder / NAME, card.as_json())
 

@@ -176,14 +176,22 @@ def differing(
 ) -> Iterator[tuple[str, str | None, str | None]]:
     """Yield each thing that keeps two origins from being of one run, with what both say of it.
 
-    That is the problem, with ``scripts`` its scripts' sha256, and the target with its GPU's driver.
+    That is the problem, with ``scripts`` each script, and the target with its GPU's driver.
     """
     pairs = {"problem": (first.problem, second.problem)}
-    sources = {"scripts": (first.sources_sha256, second.sources_sha256)} if scripts else {}
+    sources = _scripts(first, second) if scripts else {}
     targets = {"target": (_named(first.target), _named(second.target))}
     for what, (then, now) in {**pairs, **sources, **targets}.items():
         if then != now:
             yield what, then, now
+
+
+def _scripts(first: Origin, second: Origin) -> dict[str, tuple[str | None, str | None]]:
+    """Return the digests of each script by two origins; of an earlier harness those of all."""
+    if first.scripts is None or second.scripts is None:
+        return {"scripts": (first.sources_sha256, second.sources_sha256)}
+    names = sorted(first.scripts | second.scripts)
+    return {name: (first.scripts.get(name), second.scripts.get(name)) for name in names}
 
 
 def _named(target: TargetRecord) -> str:

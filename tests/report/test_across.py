@@ -10,7 +10,7 @@ from harness.analysis.claims import judge
 from harness.evidence import provenance
 from harness.evidence.provenance import TargetRecord
 from harness.problem.model import Problem
-from harness.problem.plan import source_hash
+from harness.problem.state import state
 from harness.report import across, publish
 from harness.report.page import Page
 from tests.support.pages import rows_of, timed_page
@@ -50,16 +50,16 @@ def test_what_one_gpu_did_not_measure_is_no_difference(example: Problem) -> None
     assert rows_of(text)[1][2:] == ["reproduced: 0.5×", "not measured"]
 
 
-def test_a_run_of_other_scripts_may_differ_by_them(example: Problem) -> None:
+def test_a_run_before_a_change_may_differ_by_it(example: Problem) -> None:
     pages = []
-    for gpu, sources in (("One", source_hash(example)), ("Two", "0" * 64)):
+    for gpu, before in (("One", {}), ("Two", {"repro.py": "0"})):
         page = on(example, gpu, 1.0)
-        run = page.provenance.run.model_copy(update={"sources_sha256": sources})
+        run = page.provenance.run.model_copy(update={"state": state(example) | before})
         origin = page.provenance.model_copy(update={"run": run})
         pages.append(replace(page, provenance=origin))
     text = across.compared(example, pages)
-    assert "**The problem's scripts changed after the run on Two.** What differs there may" in text
-    assert "changed after" not in across.compared(example, pages[:1])
+    assert "**Stale: since the run on Two repro.py changed.** What differs there may" in text
+    assert "changed" not in across.compared(example, pages[:1])
 
 
 def test_many_gpus_stand_four_by_four(example: Problem) -> None:

@@ -2,7 +2,7 @@
 
 from harness.analysis.claims import ClaimResult
 from harness.analysis.scope import scope
-from harness.problem import plan
+from harness.problem import plan, state
 from harness.problem.model import Problem
 from harness.report import verdicts
 from harness.report.columns import DASH
@@ -31,10 +31,10 @@ def verdict_line(page: Page) -> Markdown:
         every = len(plan.plan(page.problem, plan.Selected(), page.target.device))
         of_all = f", and the study has {every}" if every != planned else ""
         line += f" **Unfinished: {ran} of {planned} cells were run{of_all}.**"
-    if page.is_stale:
+    if page.changed:
         line += (
-            " **Stale: the problem's scripts changed after this run. The numbers are the run's, the"
-            " words are of the scripts as they are now.**"
+            f" **Stale: since this run {escape(state.in_words(page.changed))} changed. The numbers"
+            " are the run's, the words are of the scripts as they are now.**"
         )
     return Markdown(line)
 

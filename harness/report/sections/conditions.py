@@ -13,6 +13,7 @@ from harness.evidence.provenance import (
     TargetRecord,
 )
 from harness.evidence.tables import Tables
+from harness.problem import meaning
 from harness.report.arguments import CaseName
 from harness.report.escape import Markdown, table
 from harness.report.numbers import number
@@ -146,8 +147,12 @@ def _source_rows(run: Provenance) -> list[list[str]]:
         *([["jobs", ran]] if jobs else []),
         ["harness", "; ".join(dict.fromkeys(_harness(origin) for origin in run.origins))],
         ["manifest", _digest(run.manifest_sha256)],
-        ["sources", _digest(run.sources_sha256)],
+        ["sources", _digest(run.sources_sha256 or _of_state(run))],
     ]
+
+
+def _of_state(run: Provenance) -> str | None:
+    return None if run.state is None else meaning.digest(run.state)
 
 
 def _digest(sha256: str | None) -> str:

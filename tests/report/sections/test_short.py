@@ -10,7 +10,7 @@ from harness.analysis.claims import judge
 from harness.evidence.provenance import EvidenceProvenance, RunArguments
 from harness.problem.manifest import load
 from harness.problem.model import Device, Problem
-from harness.problem.plan import source_hash
+from harness.problem.state import state
 from harness.report import publish
 from harness.report.page import Page
 from harness.report.sections import short
@@ -128,13 +128,38 @@ def test_an_unfinished_run_says_how_far_it_got(problem: Problem) -> None:
     assert "**Unfinished: 1 of 10 cells were run.**" in line
 
 
-def test_a_run_of_other_scripts_says_so(problem: Problem) -> None:
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ({}, ""),
+        ({"repro.py": "0", "case small": "0"}, "repro.py and case small changed."),
+        ({"gone.cuh": "0"}, "gone.cuh changed."),
+        (
+            {f"{name}.cu": "0" for name in "abcdef"},
+            "a.cu, b.cu, c.cu, d.cu and 2 more changed.",
+        ),
+    ],
+)
+def test_a_page_says_what_changed_since_its_run(
+    problem: Problem, before: dict[str, str], said: str
+) -> None:
     shown = of_run(problem, 1.0, 1.0)
-    for sources, is_stale in ((source_hash(problem), False), (None, False), ("0" * 64, True)):
-        run = shown.provenance.run.model_copy(update={"sources_sha256": sources})
-        provenance = shown.provenance.model_copy(update={"run": run})
-        line = verdict_line(replace(shown, provenance=provenance))
-        assert ("**Stale: the problem's scripts changed after this run." in line) == is_stale
+    run = shown.provenance.run.model_copy(update={"state": state(problem) | before})
+    line = verdict_line(replace(shown, provenance=shown.provenance.model_copy(update={"run": run})))
+    if said:
+        assert f" **Stale: since this run {said} The numbers are the run's, the words" in line
+    else:
+        assert "Stale" not in line
+
+
+def test_a_page_of_an_earlier_harness_knows_the_bytes_of_the_scripts_at_most(
+    problem: Problem,
+) -> None:
+    shown = of_run(problem, 1.0, 1.0)
+    assert "Stale" not in verdict_line(shown)
+    run = shown.provenance.run.model_copy(update={"sources_sha256": "0" * 64})
+    line = verdict_line(replace(shown, provenance=shown.provenance.model_copy(update={"run": run})))
+    assert "since this run the scripts changed." in line
 
 
 def test_advice_of_a_short_run_is_a_table(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_scripts_that_changed_since_the_submission_run_no_cell(
     part: JobPart, tmp_path: Path
 ) -> None:
     script = tmp_path / "problems" / "9-example" / "repro.py"
-    script.write_text(f"{script.read_text()}# another\n")
+    script.write_text(f"{script.read_text()}ANOTHER = 1\n")
     with pytest.raises(ToolError, match="the problem's files changed since the job was submitted"):
         part()
     assert not list(part.run.glob("cells/*"))
