@@ -1,7 +1,10 @@
 """The claims of a worklog: the line of verdicts that it begins with, and the table of all."""
 
+from collections import Counter
+
 from harness.analysis.claims import ClaimResult
 from harness.analysis.scope import scope
+from harness.analysis.verdict import TESTED
 from harness.problem import plan, state
 from harness.problem.model import Problem
 from harness.report import verdicts
@@ -40,10 +43,27 @@ def verdict_line(page: Page) -> Markdown:
 
 
 def claims(page: Page) -> Markdown:
-    """Return the table of claims: id, statement, bound, measured value, verdict, source cells."""
+    """Return the table of claims: id, statement, bound, measured value, verdict, source cells.
+
+    Below it stands since which commit the bounds of tested claims stand as they do.
+    """
     head = ["claim", "statement", "bound", "measured", "verdict", "from"]
     rows = [_row(page.problem, result) for result in page.results]
-    return table(head, rows, numeric_from=len(head), whole=True)
+    shown = table(head, rows, numeric_from=len(head), whole=True)
+    return Markdown("\n\n".join(filter(None, [shown, _since(page)])))
+
+
+def _since(page: Page) -> str:
+    """Return since when the tested claims stand, "" where no run recorded it."""
+    begun = page.provenance.run.claims or {}
+    tested = [result.claim.id for result in page.results if result.verdict in TESTED]
+    days = Counter(begun[name].since or "the run itself" for name in tested if name in begun)
+    if not days:
+        return ""
+    counts = (f"{count} since {escape(day)}" for day, count in sorted(days.items()))
+    return (
+        f"*The run was started with the claims that it tested, as they stand: {', '.join(counts)}.*"
+    )
 
 
 def link(page: Page, result: ClaimResult, *, begins: bool = False) -> Markdown:
