@@ -54,16 +54,15 @@ def claims(page: Page) -> Markdown:
 
 
 def _since(page: Page) -> str:
-    """Return since when the tested claims stand, "" where no run recorded it."""
+    """Return since which commits the tested claims stand, "" where no run recorded it."""
     begun = page.provenance.run.claims or {}
     tested = [result.claim.id for result in page.results if result.verdict in TESTED]
-    days = Counter(begun[name].since or "the run itself" for name in tested if name in begun)
-    if not days:
+    commits = Counter(begun[name].since or "the run" for name in tested if name in begun)
+    if not commits:
         return ""
-    counts = (f"{count} since {escape(day)}" for day, count in sorted(days.items()))
-    return (
-        f"*The run was started with the claims that it tested, as they stand: {', '.join(counts)}.*"
-    )
+    oldest = sorted(commits, key=lambda commit: commit.split()[::-1])
+    counts = ", ".join(f"{commits[commit]} since {escape(commit)}" for commit in oldest)
+    return f"*The tested claims and their bounds stand since before the run: {counts}.*"
 
 
 def link(page: Page, result: ClaimResult, *, begins: bool = False) -> Markdown:
