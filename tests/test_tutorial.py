@@ -42,7 +42,7 @@ def test_the_page_s_study_is_sound_and_has_no_remarks(tmp_path: Path) -> None:
     assert folder.name == NAME
     problem = manifest.load(folder)
     assert lint.review(Study.read(problem)) == []
-    for without, rule in (("product", "no-alternative"), ("many", "no-range")):
+    for without, rule in (("product", "no-rival"), ("many", "no-range")):
         text = block("yaml", "title:")
         text = re.sub(rf"^  {without}: .*\n", "", text, flags=re.MULTILINE)
         text = text.replace(

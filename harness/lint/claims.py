@@ -4,17 +4,11 @@ import re
 from collections.abc import Iterator
 
 from harness.lint.study import Remark, Study
-from harness.problem.model import DEVICES, Advice, BoundClaim, Problem
-from harness.problem.needs import further, rivals
+from harness.problem.model import BoundClaim, Problem
+from harness.problem.needs import further
 
 _ALL = 1e12
 """A bound that no time, rate, ratio or number of bytes of a study reaches."""
-_FEWEST = 3
-"""Variants with which an advice has an alternative."""
-_RANGE = re.compile(
-    r"[–≤≥<>]|\b(?:to|from|up|over|under|least|most|more|less|any|all|every|larger|smaller)\b"
-)
-"""What a range is said with."""
 _FAR = 10.0
 """Times the bound, or a fraction of it, from which on a claim decides nothing."""
 
@@ -29,9 +23,10 @@ def no_claims(study: Study) -> Iterator[Remark]:
 def unread_metric(study: Study) -> Iterator[Remark]:
     """Yield a remark on each metric that neither a claim nor a template names.
 
-    Without a template, the default worklog shows every metric.
+    Without a template, the default worklog shows every metric. Those of problem 0 are the ceilings,
+    which a section of every page shows.
     """
-    if not study.texts:
+    if not study.texts or study.problem.number == 0:
         return
     read = {name.partition("@")[0] for name in _read_by_claims(study.problem)}
     said = "\n".join(study.texts.values())
@@ -64,38 +59,6 @@ def cannot_fail(study: Study) -> Iterator[Remark]:
             yield study.remark("cannot-fail", ("claims", index), what, remedy)
 
 
-def no_alternative(study: Study) -> Iterator[Remark]:
-    """Yield a remark on each advice whose cases measure no variant but its two sides.
-
-    A study of two variants has none for any advice, which is told once.
-    """
-    remedy = "measure what a reader would try instead"
-    if study.problem.advice and len(study.problem.variants) < _FEWEST:
-        what = "with two variants, no advice has an alternative to beat"
-        yield study.remark("no-alternative", ("variants",), what, remedy)
-        return
-    for index, claim in enumerate(study.problem.claims):
-        if claim.kind == "advice" and not _alternatives(study.problem, claim):
-            what = f"{claim.id}: its cases measure nothing else that {claim.take!r} has to beat"
-            yield study.remark("no-alternative", ("claims", index), what, remedy)
-
-
-def no_range(study: Study) -> Iterator[Remark]:
-    """Yield a remark on each advice that is measured in one case and says more than one point.
-
-    A point names its sizes ("M = 1, 4096²"); a range, or a kind of work, names none or two.
-    """
-    for index, claim in enumerate(study.problem.claims):
-        if claim.kind == "advice" and len(claim.at) == 1 and not _is_point(claim.holds_for):
-            what = f"{claim.id}: it is measured in one case and says {claim.holds_for!r}"
-            remedy = "measure both ends of the range under 'at'"
-            yield study.remark("no-range", ("claims", index, "at"), what, remedy)
-
-
-def _is_point(holds_for: str) -> bool:
-    return bool(re.search(r"\d", holds_for)) and not _RANGE.search(holds_for)
-
-
 def _read_by_claims(problem: Problem) -> Iterator[str]:
     for claim in problem.claims:
         yield claim.metric
@@ -113,21 +76,6 @@ def _is_stated(problem: Problem, claim: BoundClaim) -> bool:
 def _options(problem: Problem) -> Iterator[str]:
     for variant in problem.variants.values():
         yield from variant.options
-
-
-def _alternatives(problem: Problem, advice: Advice) -> list[str]:
-    """Return the variants that the advice has to beat, besides its own side ``instead_of``."""
-    kind = problem.metric(advice.metric).capture
-    return [
-        name
-        for name in rivals(problem, advice)
-        if any(
-            problem.covers(kind, name, case, device)
-            for case in advice.at
-            for device in DEVICES
-            if advice.needs in (None, device)
-        )
-    ]
 
 
 def far_bound(study: Study) -> Iterator[Remark]:

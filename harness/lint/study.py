@@ -1,5 +1,7 @@
 """The data of a review: the manifest with its lines, the templates, and the published reports."""
 
+import itertools
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -44,9 +46,9 @@ class Study:
 
     @property
     def templates(self) -> list[Path]:
-        """Return the templates of the worklog and its pages."""
+        """Return the templates of the worklog and its pages, and the parts that they include."""
         folder = self.problem.folder
-        own = [folder / "worklog.md.j2", *sorted(folder.glob("pages/*.md.j2"))]
+        own = [folder / "worklog.md.j2", *sorted(folder.glob("pages/*.j2"))]
         return [path for path in own if path.is_file()]
 
     @cached_property
@@ -58,3 +60,11 @@ class Study:
         """Return a remark on a place of the manifest."""
         line, _ = self.said.mark(where)
         return Remark(rule, self.problem.folder / manifest.MANIFEST, line, what, remedy)
+
+    def answers(self, remark: Remark) -> bool:
+        """Return whether the manifest's comment above a remark's line gives a reason for it."""
+        if remark.path.name != manifest.MANIFEST:
+            return False
+        above = remark.path.read_text(encoding="utf-8").splitlines()[: remark.line - 1]
+        comments = itertools.takewhile(lambda line: line.lstrip().startswith("#"), above[::-1])
+        return any(re.match(rf"\s*# {remark.rule}: \S", line) for line in comments)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from harness.evidence.kinds import KINDS
 from harness.problem.model import Advice, AnyClaim, CaptureKind, Device, Metric, Place, Problem
 
 Spot = tuple[CaptureKind, str, str]
@@ -72,6 +73,11 @@ def rivals(problem: Problem, advice: Advice) -> list[str]:
     """Return the variants that an advice has to beat, besides its two sides."""
     sides = (advice.take, advice.instead_of)
     return [name for name in problem.variants if name not in (*sides, *advice.but)]
+
+
+def is_repeated(metric: Metric) -> bool:
+    """Return whether a metric is taken in rounds: of processes that nothing profiles."""
+    return KINDS[metric.capture].unprofiled
 
 
 def _is_planned(problem: Problem, place: Place, device: Device) -> bool:

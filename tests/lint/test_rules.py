@@ -1,5 +1,6 @@
 """Each rule of a review: what it remarks, on which line, and what it leaves alone."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -105,10 +106,28 @@ def test_a_parameter_that_the_script_states_again_is_told(tmp_path: Path) -> Non
 
 def test_an_advice_has_to_have_an_alternative(tmp_path: Path) -> None:
     two = GOOD + ADVICE
-    assert of_manifest(tmp_path, two, "no-alternative") == ["variants:"]
-    assert of_manifest(tmp_path, THREE + ADVICE, "no-alternative") == []
+    assert of_manifest(tmp_path, two, "no-rival") == ["variants:"]
+    assert of_manifest(tmp_path, THREE + ADVICE, "no-rival") == []
     excepted = THREE + ADVICE + "    except: {third: it needs a network}\n"
-    assert of_manifest(tmp_path, excepted, "no-alternative") == ["- id: take-fast"]
+    assert of_manifest(tmp_path, excepted, "no-rival") == ["- id: take-fast"]
+    (told,) = remarks(tmp_path / "9-example", "no-rival")
+    assert "'except' leaves out all" in told.what and "'third'" in told.remedy
+    unmeasured = (THREE + ADVICE).replace("timing: {}", "timing: {cells: {small: [slow, fast]}}")
+    (told,) = remarks(written(tmp_path, unmeasured), "no-rival")
+    assert "its cases measure nothing else" in told.what
+
+
+def test_a_comment_above_the_line_answers_a_remark(tmp_path: Path) -> None:
+    text = GOOD + ADVICE
+    for comment, told in (
+        ("# no-rival: twins", []),
+        ("# no-rival: twins, of which\n# one is sick", []),
+        ("# no-rival:", ["no-rival"]),
+        ("# no-range: twins", ["no-rival"]),
+    ):
+        folder = written(tmp_path, text.replace("variants:", f"{comment}\nvariants:", 1))
+        found = lint.review(Study.read(manifest.load(folder)))
+        assert [remark.rule for remark in found if remark.rule != "no-range"] == told
 
 
 def test_an_advice_has_to_be_measured_at_both_ends(tmp_path: Path) -> None:
@@ -176,13 +195,21 @@ def test_numbers_written_by_hand_are_told_and_sizes_are_not(tmp_path: Path) -> N
     ]
 
 
+def test_a_line_of_code_that_a_section_looks_for_is_no_caption(tmp_path: Path) -> None:
+    code = '{{ w.source("a.cu", between=("k / 16 % 2", "rank / SPLIT of a b c d e")) }}\n'
+    caption = '{{ w.bars("a", "time", "c", "These are of 16 % as we see it.") }}'
+    told = of_template(tmp_path, code + caption, "literal-number")
+    assert [line for line, _ in told] == [2]
+    assert of_template(tmp_path, code, "unknown-word") == []
+
+
 CONCLUDING = """\
 # {{ problem.title }}
 
 It was measured. {% call w.concludes("a") %}It is faster.{% endcall %} Float8 is
 slower, by {{ w.m("time", "a", "b") }}.
 
-{% if w.holds("a") %}It wins.{% else %}It is worse.{% endif %}
+{% if w.holds("a") %}It wins.{% else %}It was measured.{% endif %}
 {# no conclusion: a definition #}A GPU is host-bound because it waits. It beats all.
 {{ w.bars("a", "time", "c", "Bars, p8 is the best of all.") }}
 
@@ -204,6 +231,19 @@ def test_sentences_outside_of_blocks_are_found_by_their_line(tmp_path: Path) -> 
     assert list(concluding(CONCLUDING)) == found
     told = of_template(tmp_path, CONCLUDING, "unconditional")
     assert [line for line, _ in told] == [line for line, _ in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{% if w.holds("a") %}It wins.{% else %}It is worse.{% endif %}', ["It is worse."]),
+        ('{% if not w.holds("a") %}It is worse.{% else %}It wins.{% endif %}', ["It is worse."]),
+        ('{% if w.holds("a") and not w.has("b") %}It wins.{% endif %}', []),
+        ('{% if w.holds("a") %}{% if x %}a{% else %}It wins.{% endif %}{% endif %}', []),
+    ],
+)
+def test_where_a_claim_does_not_hold_its_opposite_need_not(text: str, told: list[str]) -> None:
+    assert [sentence for _, sentence in concluding(text)] == told
 
 
 def test_a_conclusion_is_found_by_words_alone() -> None:
@@ -238,8 +278,8 @@ def test_a_bound_that_reports_are_far_from_is_told() -> None:
 def test_remarks_come_in_the_order_of_their_lines(tmp_path: Path) -> None:
     folder = written(tmp_path, GOOD + ADVICE)
     told = lint.review(Study.read(manifest.load(folder)))
-    assert [remark.rule for remark in told] == ["no-alternative", "no-range"]
-    assert str(told[0]).startswith(f"{folder / 'problem.yaml'}:6: no-alternative: ")
+    assert [remark.rule for remark in told] == ["no-rival", "no-range"]
+    assert str(told[0]).startswith(f"{folder / 'problem.yaml'}:6: no-rival: ")
 
 
 def test_what_a_template_prints_is_found_in_its_place() -> None:
@@ -247,8 +287,17 @@ def test_what_a_template_prints_is_found_in_its_place() -> None:
     assert list(template.printed(text, allowed="no:")) == [(2, "One."), (3, "Two."), (3, "Three.")]
 
 
-def test_the_committed_studies_can_be_reviewed() -> None:
+def test_the_committed_studies_have_no_remarks() -> None:
     glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     for problem in manifest.load_all(ROOT / "problems")[0]:
-        study = Study.read(problem, (), glossary)
-        assert {remark.rule for remark in lint.review(study)} <= lint.RULES.keys()
+        reports = ROOT / "reports" / problem.folder.name
+        study = Study.read(
+            problem, tuple(each.parent for each in reports.glob("*/evidence")), glossary
+        )
+        assert list(map(str, lint.review(study))) == []
+
+
+def test_each_rule_is_in_the_table_of_rules() -> None:
+    page = (ROOT / "docs" / "extend.md").read_text(encoding="utf-8")
+    table = page.partition("| rule |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `([a-z-]+)` \|", table, re.MULTILINE) == list(lint.RULES)
