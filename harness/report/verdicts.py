@@ -54,11 +54,11 @@ def tally(counts: Mapping[str, int]) -> str:
 
 
 def title(headlines: Mapping[str, int]) -> str:
-    """Return in a word or two how the headline claims fared, by their counts by verdict.
+    """Return in a few words how the headline claims fared, by their counts by verdict.
 
     "Reproduced" where all that were tested are, "Partly tested: 2 of 9" if these are fewer than
-    half; "Partly reproduced: 3 of 5"; "Refuted" and "Undecided" where none is; "Described" or "Not measured" where none was tested; "Measured" of a
-    study that claims nothing.
+    half; "Partly reproduced: 3 of 5"; "Refuted" and "Undecided" where none is; "Described" or "Not
+    measured" where none was tested; "Measured" of a study that claims nothing.
     """
     tested = sum(headlines.get(name, 0) for name in TESTED)
     reproduced = headlines.get("reproduced", 0)
