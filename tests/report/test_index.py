@@ -17,7 +17,7 @@ from tests.support.reports import KEPT, copied, kept_study
 
 
 def with_card(problem: Problem, bound: Bound, tmp_path: Path, *, before: bool = True) -> None:
-    """Render the kept report with a card whose claim has that bound, ``before`` the run or since."""
+    """Render the kept report with a card whose claim got that bound before the run, or since."""
     folder = copied(KEPT, tmp_path)
     (claim,) = problem.claims
     shown = Card(sentence="Float8 is <slow>.\n", claim=claim.id, number="the time of bf16")
