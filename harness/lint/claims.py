@@ -21,7 +21,7 @@ def no_claims(study: Study) -> Iterator[Remark]:
 
 
 def unread_metric(study: Study) -> Iterator[Remark]:
-    """Yield a remark on each metric that neither a claim nor a template names.
+    """Yield a remark on each metric that no claim, no template and no section of its own names.
 
     Without a template, the default worklog shows every metric. Those of problem 0 are the ceilings,
     which a section of every page shows.
@@ -29,7 +29,7 @@ def unread_metric(study: Study) -> Iterator[Remark]:
     if not study.texts or study.problem.number == 0:
         return
     read = {name.partition("@")[0] for name in _read_by_claims(study.problem)}
-    said = "\n".join(study.texts.values())
+    said = "\n".join([*study.texts.values(), study.sections])
     for name in study.problem.metrics:
         if name not in read and not re.search(rf"[\"']{re.escape(name)}(@|[\"'])", said):
             what = f"no claim and no template reads {name!r}"

@@ -12,7 +12,7 @@ from harness.lint.study import Remark, Study
 from harness.problem import manifest
 from tests.support.manifests import GOOD, written
 from tests.support.paths import ROOT
-from tests.support.reports import KEPT, kept_study
+from tests.support.reports import COMMITTED, KEPT, kept_study
 
 ADVICE = """\
   - id: take-fast
@@ -76,6 +76,12 @@ def test_a_metric_that_nothing_reads_is_told_where_there_is_a_template(tmp_path:
     assert "'rest'" in told.what
     (folder / "worklog.md.j2").write_text("{{ w.m('rest@big', 'slow', 'small') }}")
     assert remarks(folder, "unread-metric") == []
+    (folder / "worklog.md.j2").write_text("{% include 'part.j2' %}")
+    for name, text in (("part.j2", "{{ w.m('rest') }}"), ("sections.py", "METRIC = 'rest'\n")):
+        assert len(remarks(folder, "unread-metric")) == 1
+        (folder / name).write_text(text)
+        assert remarks(folder, "unread-metric") == []
+        (folder / name).unlink()
 
 
 @pytest.mark.parametrize(
@@ -287,13 +293,13 @@ def test_what_a_template_prints_is_found_in_its_place() -> None:
     assert list(template.printed(text, allowed="no:")) == [(2, "One."), (3, "Two."), (3, "Three.")]
 
 
-def test_the_committed_studies_have_no_remarks() -> None:
+@pytest.mark.parametrize("among", ["manifests", pytest.param("reports", marks=pytest.mark.slow)])
+def test_the_committed_studies_have_no_remarks(among: str) -> None:
     glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     for problem in manifest.load_all(ROOT / "problems")[0]:
-        reports = ROOT / "reports" / problem.folder.name
-        study = Study.read(
-            problem, tuple(each.parent for each in reports.glob("*/evidence")), glossary
-        )
+        name = problem.folder.name
+        reports = [each for each in COMMITTED if each.parent.name == name and among == "reports"]
+        study = Study.read(problem, tuple(reports), glossary)
         assert list(map(str, lint.review(study))) == []
 
 
