@@ -1,6 +1,8 @@
 # One line a target: everything is decided by the harness. `make help` lists them.
 .DEFAULT_GOAL := help
 HARNESS := .venv/bin/harness
+# One worker more than there are CPUs: many tests wait for a program, a container or a job.
+export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
 .PHONY: help setup test test-all battery mutation nightly report browse lint format
 
 help: ## list the targets
@@ -24,7 +26,9 @@ battery: export WORKLOGS_BATTERY_SEED ?= 0
 battery: setup ## all of the battery; its counts go into benchmarks/results/battery.json
 	@WORKLOGS_BATTERY_RESULTS=$(CURDIR)/benchmarks/results/battery.json \
 		.venv/bin/python -m pytest -q -n auto --dist loadfile tests/battery \
-		tests/run/cluster/test_killed_jobs.py tests/site/test_site.py
+		tests/run/cluster/test_killed_jobs.py tests/site/test_site.py \
+		tests/problems/test_conclusions.py tests/problems/gemm_any_shape/test_cubins.py \
+		tests/problems/gemm_any_shape/test_work.py
 
 mutation: setup ## the mutation score of readers, claims, verdict, files and process
 	@.venv/bin/python -m tests.support.mutation --results benchmarks/results/mutation.json $(ARGS)

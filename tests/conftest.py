@@ -3,10 +3,14 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from harness.captures import reading
+from harness.evidence.kind import Kind
+from harness.ground import files
 from harness.machine.target import Gpu, Target
 from harness.problem import manifest
 from harness.problem.model import Problem
@@ -23,17 +27,19 @@ sitecustomize.install()
 _FIRST = (
     "tests/site/test_site.py",
     "tests/engines/test_real_containers.py",
-    "tests/problems/gemm_any_shape/test_cubins.py",
     "tests/battery/test_installed.py",
     "tests/run/cluster/test_real_slurm.py",
 )
 """Files that take longest: a worker that begins with one does not keep the others waiting."""
 
+_LAST = "tests/battery/test_kills_in_containers.py"
+"""Counts an engine's containers, as test_real_containers.py does: they must not run together."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the longest files first."""
-    first = {name: place for place, name in enumerate(_FIRST)}
-    items.sort(key=lambda item: first.get(item.nodeid.partition("::")[0], len(_FIRST)))
+    places = {name: place for place, name in enumerate(_FIRST)} | {_LAST: len(_FIRST) + 1}
+    items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(_FIRST)))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -59,6 +65,24 @@ def reports_are_left_alone() -> Iterator[None]:
     before = reports.state()
     yield
     assert reports.state() == before, "reports/ changed while the tests ran"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def reports_of_ncu_are_read_once() -> Iterator[None]:
+    """NVIDIA's library takes seconds for a small report: all tests of a worker share its tables."""
+    read, known = reading.read, dict[tuple[object, ...], reading.Contents]()
+
+    def once(kind: Kind, plain: Path, *of: Any, **more: Any) -> reading.Contents:
+        if kind.name != "ncu":
+            return read(kind, plain, *of, **more)
+        key = files.sha256(plain), *of, *more.items()
+        if key not in known:
+            known[key] = read(kind, plain, *of, **more)
+        return reading.Contents(dict(known[key].tables), dict(known[key].conditions))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "read", once)
+        yield
 
 
 @pytest.fixture(autouse=True)

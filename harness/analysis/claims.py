@@ -8,6 +8,8 @@ from harness.analysis import advice
 from harness.analysis.measured import Measured
 from harness.analysis.metrics import Metrics
 from harness.analysis.verdict import TESTED, Verdict, verdict
+from harness.evidence.provenance import Provenance
+from harness.problem import started
 from harness.problem.model import Advice, AnyClaim, BoundClaim, Device, Place, Problem
 
 
@@ -54,6 +56,15 @@ class AdviceResult:
 
 
 ClaimResult: TypeAlias = BoundResult | AdviceResult
+
+
+def of_run(problem: Problem, metrics: Metrics, run: Provenance) -> list[ClaimResult]:
+    """Return every claim with its verdict by a run, which tests the claims that it started with."""
+    untested = {
+        name: started.changed(name, claim, run.origins)
+        for name, claim in started.started(problem).items()
+    }
+    return judge(problem, metrics, run.target.device, untested)
 
 
 def judge(

@@ -53,11 +53,11 @@ def _with_work(rows: pl.DataFrame) -> pl.DataFrame:
     of_kernel = pl.when(pl.col("name").is_in(collective.implode())).then(pl.lit(COMMUNICATE))
     rows = rows.with_columns(work=of_kernel.otherwise(pl.lit(COMPUTE)).cast(_WORK))
     others = rows.filter(~is_kernel)
-    known = others.select(_NAMES).unique()
-    texts = known.cast(dict.fromkeys(_NAMES, pl.String)).rows()
+    distinct = others.select(_NAMES).unique()
+    texts = distinct.cast(dict.fromkeys(_NAMES, pl.String)).rows()
     kinds = [_work(*row) for row in texts]
     memory = [copies.memory(n, d) if k == "copy" else None for k, n, d in texts]
-    named = known.with_columns(
+    named = distinct.with_columns(
         work=pl.Series(kinds, dtype=_WORK), memory=pl.Series(memory, dtype=pl.String)
     )
     *_, work, sides = others.select(_NAMES).join(

@@ -40,9 +40,9 @@ def with_memory(gpu_ops: pl.DataFrame) -> pl.DataFrame:
     rows = gpu_ops.filter(pl.col("kind") == "copy").cast(
         {"name": pl.String, "copy_kind": pl.String}
     )
-    known = rows.select("name", "copy_kind").unique()
-    kinds = [memory(name, direction) for name, direction in known.iter_rows()]
-    named = known.with_columns(memory=pl.Series(kinds, dtype=pl.String))
+    pairs = rows.select("name", "copy_kind").unique()
+    kinds = [memory(name, direction) for name, direction in pairs.iter_rows()]
+    named = pairs.with_columns(memory=pl.Series(kinds, dtype=pl.String))
     return rows.join(
         named, on=["name", "copy_kind"], how="left", nulls_equal=True, maintain_order="left"
     )

@@ -59,8 +59,8 @@ def collective_wait(tables: Tables) -> float | None:
     ranks = tables["gpu_ops"].partition_by("device", maintain_order=True)
     if len(ranks) < 2:
         return None
-    found = communication.collectives(ranks).group_by("number").agg(pl.col("waited_ns").mean())
-    middle = found["waited_ns"].median()
+    waits = communication.collectives(ranks).group_by("number").agg(pl.col("waited_ns").mean())
+    middle = waits["waited_ns"].median()
     return None if middle is None else float(middle) / 1e3  # type: ignore[arg-type]  # a number column
 
 

@@ -38,16 +38,16 @@ def per_launch(instructions: pl.DataFrame) -> dict[int, dict[str, float]]:
     rows = words.group_by("launch", "word", maintain_order=True).agg(
         pl.col("executed").sum(), unknown=pl.col("executed").null_count()
     )
-    found: dict[int, dict[str, float]] = {}
+    by_launch: dict[int, dict[str, float]] = {}
     refused: set[int] = set()
     for launch, word, executed, unknown in rows.iter_rows():
-        kinds = found.setdefault(launch, {})
-        known = of_instruction(word or "")
-        if unknown or known is None:
+        kinds = by_launch.setdefault(launch, {})
+        work = of_instruction(word or "")
+        if unknown or work is None:
             refused.add(launch)
-        elif known[1]:
-            kinds[known[0]] = kinds.get(known[0], 0.0) + known[1] * executed
-    return {launch: kinds for launch, kinds in found.items() if launch not in refused}
+        elif work[1]:
+            kinds[work[0]] = kinds.get(work[0], 0.0) + work[1] * executed
+    return {launch: kinds for launch, kinds in by_launch.items() if launch not in refused}
 
 
 def of_instruction(word: str) -> tuple[str, float] | None:
@@ -61,13 +61,13 @@ def of_instruction(word: str) -> tuple[str, float] | None:
         return "fp32", float(_PER_THREAD[opcode] * _WARP)
     if opcode not in mix.TENSOR:
         return "", 0.0
-    found = _MATRIX.fullmatch(word)
-    shape = found and (_SHAPES.get(found["shape"]) or _sides(found["shape"]))
-    if not found or not shape:
+    match = _MATRIX.fullmatch(word)
+    shape = match and (_SHAPES.get(match["shape"]) or _sides(match["shape"]))
+    if not match or not shape:
         return None
     rows, columns, depth = shape
-    return _kind(found["unit"], found["types"]), 2.0 * rows * columns * depth / _GROUP.get(
-        found["unit"], 1
+    return _kind(match["unit"], match["types"]), 2.0 * rows * columns * depth / _GROUP.get(
+        match["unit"], 1
     )
 
 

@@ -61,16 +61,17 @@ def _where(
     return union(depths.filter(wanted, pl.col("end_ns").is_not_null()), by)
 
 
-def cut(rows: pl.DataFrame, found: pl.DataFrame, by: str, **columns: pl.Expr) -> pl.DataFrame:
-    """Return intervals, cut where those of ``found`` with an equal ``by`` begin and end.
+def cut(rows: pl.DataFrame, stretches: pl.DataFrame, by: str, **columns: pl.Expr) -> pl.DataFrame:
+    """Return intervals, cut where those of ``stretches`` with an equal ``by`` begin and end.
 
-    ``columns`` hold inside of them. ``found`` has start_ns and duration_ns. In no certain order.
+    ``columns`` hold inside of them. ``stretches`` has start_ns and duration_ns; the order is
+    not certain.
     """
-    if found.is_empty():
+    if stretches.is_empty():
         return rows
     end = pl.col("start_ns") + pl.col("duration_ns")
     numbered = rows.with_row_index("piece")
-    covers = union(found.select(by, "start_ns", end_ns=end), by=by)
+    covers = union(stretches.select(by, "start_ns", end_ns=end), by=by)
     inside = numbered.join_where(
         covers.select(on=by, low="start_ns", high="end_ns"),
         pl.col(by) == pl.col("on"),

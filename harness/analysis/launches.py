@@ -45,8 +45,8 @@ def owners(api_calls: pl.DataFrame, steps: pl.DataFrame, serving: pl.DataFrame) 
     shared = pl.len().over("correlation") > 1
     doubtful = theirs.filter(shared | pl.col("busy"))["step"].unique().sort()
     sure = theirs.filter(~pl.col("step").is_in(doubtful.implode()))
-    found = pl.concat([own, sure.select(own.columns)]).select("correlation", "step")
-    return Owners(found, tuple(doubtful))
+    owned = pl.concat([own, sure.select(own.columns)]).select("correlation", "step")
+    return Owners(owned, tuple(doubtful))
 
 
 def _open(calls: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:

@@ -61,20 +61,20 @@ def totals(timeline: pl.DataFrame) -> dict[str, int | None]:
     measured steps reserved and returned segments, as counts and bytes. None where not recorded.
     """
     actions = pl.col("action").cast(pl.String)
-    known = timeline["action"].null_count() == 0 and timeline.height > 0
+    has_history = timeline["action"].null_count() == 0 and timeline.height > 0
     change = pl.col("reserved_bytes").diff().fill_null(0).abs()
     rows = timeline.sort("index").with_columns(actions, change=change)
     steps = rows.join(measured(timeline).select("index"), on="index", how="semi")
-    found: dict[str, int | None] = {
+    counts: dict[str, int | None] = {
         "peak_allocated_bytes": timeline["allocated_bytes"].max(),  # type: ignore[dict-item]  # integers
         "peak_reserved_bytes": timeline["reserved_bytes"].max(),  # type: ignore[dict-item]  # integers
-        "out_of_memory": rows.filter(pl.col("action") == "oom").height if known else None,
+        "out_of_memory": rows.filter(pl.col("action") == "oom").height if has_history else None,
     }
     for name, kinds in _DRIVER.items():
         calls = steps.filter(pl.col("action").is_in(kinds))
-        found[f"{name}_segments"] = calls.height if known else None
-        found[f"{name}_bytes"] = int(calls["change"].sum()) if known else None
-    return found
+        counts[f"{name}_segments"] = calls.height if has_history else None
+        counts[f"{name}_bytes"] = int(calls["change"].sum()) if has_history else None
+    return counts
 
 
 def mark_pools(tables: Tables) -> pl.DataFrame:

@@ -22,7 +22,7 @@ ALL = "all"
 """The region that is the mean over all regions of a metric with members."""
 
 
-class _Values(NamedTuple):
+class _MetricValues(NamedTuple):
     """A metric's values by round, and the cells they are from; ``why`` there are none."""
 
     by_round: dict[int, list[float]]
@@ -143,10 +143,10 @@ class Metrics:
         except KeyError:
             raise EvidenceError(f"no metric {name!r}", where=self._problem.folder) from None
 
-    def _values_of(self, name: str, variant: str, case: str) -> _Values:
+    def _values_of(self, name: str, variant: str, case: str) -> _MetricValues:
         return self._read(self._definition(name), variant, case)
 
-    def _read(self, metric: Metric, variant: str, case: str) -> _Values:
+    def _read(self, metric: Metric, variant: str, case: str) -> _MetricValues:
         """Return a metric's values from the cells of its capture."""
         repeats = self._cells.repeats(metric.capture, variant, case)
         cells = [(number, cell) for number, cell in repeats.cells if _counts(metric, number)]
@@ -154,12 +154,12 @@ class Metrics:
         by_round = {number: self._of_cell(metric, cell) for number, cell in cells}
         by_round = {number: values for number, values in by_round.items() if values}
         if by_round:
-            return _Values(by_round, tuple(cell for _, cell in cells))
+            return _MetricValues(by_round, tuple(cell for _, cell in cells))
         if not repeats.cells and not repeats.failed:
-            return _Values({}, why="not run")
+            return _MetricValues({}, why="not run")
         if not cells and not failed:
-            return _Values({}, why=f"no {metric.start} start was run")
-        return _Values({}, why="the capture does not hold it" if cells else failed[0])
+            return _MetricValues({}, why=f"no {metric.start} start was run")
+        return _MetricValues({}, why="the capture does not hold it" if cells else failed[0])
 
     def _of_cell(self, metric: Metric, cell: str) -> list[float]:
         """Return a metric's values in one cell, divided by the fact it is ``per``, if it is."""

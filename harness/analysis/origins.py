@@ -48,18 +48,18 @@ class MetricOrigin:
 
 
 def origins(
-    problem: Problem, metrics: Metrics, known: EvidenceProvenance, result: ClaimResult
+    problem: Problem, metrics: Metrics, provenance: EvidenceProvenance, result: ClaimResult
 ) -> tuple[MetricOrigin, ...]:
     """Return each metric of a variant and case that decides a claim, once."""
-    cells = {cell.cell: cell for cell in known.cells}
-    found = []
+    cells = {cell.cell: cell for cell in provenance.cells}
+    metric_origins = []
     for place in dict.fromkeys(result.places):
         name, variant, case = place
         definition = problem.metric(name)
         source = _source(definition)
         measured, values = metrics.get(*place), metrics.samples(*place)
         kind = KINDS[definition.capture]
-        found.append(
+        metric_origins.append(
             MetricOrigin(
                 name,
                 variant,
@@ -68,9 +68,9 @@ def origins(
                 source,
                 measured,
                 {
-                    table: known.tables[table]
+                    table: provenance.tables[table]
                     for table in _TABLES.get(source, kind.fills)
-                    if table in known.tables
+                    if table in provenance.tables
                 },
                 tuple(
                     CellOrigin(
@@ -83,7 +83,7 @@ def origins(
                 ),
             )
         )
-    return tuple(found)
+    return tuple(metric_origins)
 
 
 def _source(metric: Metric) -> str:

@@ -24,7 +24,7 @@ OUTCOMES: tuple[Outcome, ...] = ("worse", "better", "not told apart")
 
 
 @dataclass(frozen=True)
-class Side:
+class MeasuredSubject:
     """The evidence of one run or report; ``gpus``: the GPU that each of its cells ran on."""
 
     metrics: Metrics
@@ -52,7 +52,7 @@ class Change:
     high: float | None = None
 
 
-def changes(problem: Problem, now: Side, then: Side) -> list[Change]:
+def changes(problem: Problem, now: MeasuredSubject, then: MeasuredSubject) -> list[Change]:
     """Return every metric that both sides measured, in the manifest's order."""
     return [
         _change(name, problem.metric(name), (variant, case), now, then)
@@ -76,20 +76,22 @@ def _by_region(name: str, metric: Metric, regions: Sequence[str]) -> list[str]:
     return [f"{name}@{region}" for region in regions] if apart else [name]
 
 
-def _change(name: str, metric: Metric, cell: tuple[str, str], now: Side, then: Side) -> Change:
+def _change(
+    name: str, metric: Metric, cell: tuple[str, str], now: MeasuredSubject, then: MeasuredSubject
+) -> Change:
     values = now.metrics.get(name, *cell), then.metrics.get(name, *cell)
     rounds = now.metrics.samples(name, *cell), then.metrics.samples(name, *cell)
-    known = (name, *cell, values[1], values[0])
+    head = (name, *cell, values[1], values[0])
     least = min(value for side in rounds for samples in side.values() for value in samples)
     if least <= 0:
-        return Change(*known, *_of_values(metric, rounds))
+        return Change(*head, *_of_values(metric, rounds))
     if _is_counted(metric, rounds):
         ratio = (values[0].value or 0.0) / (values[1].value or math.inf)
         outcome = _outcome(metric, (ratio, ratio))
-        return Change(*known, outcome, "counted", ratio, ratio, ratio)
+        return Change(*head, outcome, "counted", ratio, ratio, ratio)
     interval = statistics.unpaired_ratio(*rounds)
     outcome, why = _judged(metric, interval, rounds, values, (now, then))
-    return Change(*known, outcome, why, interval.value, interval.low, interval.high)
+    return Change(*head, outcome, why, interval.value, interval.low, interval.high)
 
 
 def _judged(
@@ -97,7 +99,7 @@ def _judged(
     ratio: Interval,
     rounds: tuple[Rounds, Rounds],
     values: tuple[Measured, Measured],
-    sides: tuple[Side, Side],
+    sides: tuple[MeasuredSubject, MeasuredSubject],
 ) -> tuple[Outcome, str]:
     """Return the outcome of a ratio of sampled values, and the reason if it decides nothing."""
     if min(map(len, rounds)) < LEAST_PROCESSES:
@@ -136,7 +138,9 @@ def _is_counted(metric: Metric, rounds: tuple[Rounds, Rounds]) -> bool:
 
 
 def _gpus_apart(
-    metric: Metric, values: tuple[Measured, Measured], sides: tuple[Side, Side]
+    metric: Metric,
+    values: tuple[Measured, Measured],
+    sides: tuple[MeasuredSubject, MeasuredSubject],
 ) -> tuple[str, float]:
     """Return the doubt that comes from sides that ran on different GPUs, and its factor."""
     if metric.paired:

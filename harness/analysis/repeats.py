@@ -37,9 +37,9 @@ def without_number(name: str) -> str:
 def with_series(ranges: pl.DataFrame) -> pl.DataFrame:
     """Return ranges with ``name`` replaced by its series where at least LEAST names share it."""
     rows = ranges.cast({"name": pl.String})
-    known = rows["name"].drop_nulls().unique()
+    names = rows["name"].drop_nulls().unique()
     named = pl.DataFrame(
-        {"name": known, "series": [series(name) for name in known]},
+        {"name": names, "series": [series(name) for name in names]},
         schema={"name": pl.String, "series": pl.String},
     )
     numbered = named.filter(pl.col("name") != pl.col("series"))

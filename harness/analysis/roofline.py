@@ -41,14 +41,14 @@ def roofs(ceilings: dict[str, float], sheet: Peaks | None, kind: str) -> list[Ro
 
     ``ceilings``: measured value by name, GB/s and TFLOP/s. ``kind``: "bf16", "fp8" …
     """
-    known = []
+    measured = []
     if "dram_read" in ceilings and kind in ceilings:
         bandwidth = max(ceilings["dram_read"], ceilings.get("dram_copy", 0.0))
-        known.append(Roof("measured on this GPU", bandwidth, ceilings[kind]))
+        measured.append(Roof("measured on this GPU", bandwidth, ceilings[kind]))
     rate = sheet.rate(kind) if sheet else None
     if sheet and rate:
-        known.append(Roof("datasheet", sheet.dram_gb_s, rate))
-    return known
+        measured.append(Roof("datasheet", sheet.dram_gb_s, rate))
+    return measured
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ def of_capture(tables: Tables, gpu: str = "") -> Roofline:
     sheet = datasheets.of(str(devices["name"][0]) if devices.height else gpu)
     ceilings = best(tables) if "ceilings" in tables else {}
     kinds = dict.fromkeys(point.kind for point in points)
-    known = {kind: roofs(ceilings, sheet, kind) for kind in kinds}
-    return Roofline(tuple(points), known, missing)
+    by_kind = {kind: roofs(ceilings, sheet, kind) for kind in kinds}
+    return Roofline(tuple(points), by_kind, missing)
 
 
 def _point(name: str, rows: pl.DataFrame, done: dict[int, dict[str, float]]) -> Point | str:

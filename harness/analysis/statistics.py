@@ -10,16 +10,20 @@ the interval says nothing about how another process would have done.
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
+from operator import itemgetter
 from statistics import median
 
 from harness.analysis import students_t
 
 Rounds = Mapping[int, Sequence[float]]
 """Samples by the number of their round."""
+
+Chosen = Callable[[Sequence[float]], tuple[float, ...]]
+"""Returns a resample of the samples given."""
 
 _RESAMPLES = 999
 LEVEL = 0.99
@@ -29,6 +33,8 @@ _SEED = 20251114  # fixed, so that a report renders the same twice
 _FEW = 7
 """Rounds up to which Student's t is used: of so few a bootstrap-t has few resamples, often nearly
 alike, and is far too wide."""
+_FEW_SAMPLES = 50
+"""Samples up to which the draws are kept."""
 
 
 @dataclass(frozen=True)
@@ -157,8 +163,7 @@ def _point(values: Sequence[float]) -> float:
     if count <= _FEW:
         return point_of_few(count)
     mean = math.fsum(values) / count
-    draw = random.Random(_SEED)  # noqa: S311 - statistics, not secrets
-    drawn = (_mean_and_error(draw.choices(values, k=count)) for _ in range(_RESAMPLES))
+    drawn = map(_mean_and_error, _resamples(values))
     # A resample of one value many times has no error of its own, and says nothing.
     scores = sorted(abs(other - mean) / error for other, error in drawn if error > 0)
     return scores[math.ceil(LEVEL * len(scores)) - 1]
@@ -172,9 +177,31 @@ def point_of_few(count: int) -> float:
 
 def _within(samples: Sequence[float]) -> Interval:
     """Return the median of one round's samples; its interval is of resampled medians."""
-    draw = random.Random(_SEED)  # noqa: S311 - statistics, not secrets
-    medians = sorted(median(draw.choices(samples, k=len(samples))) for _ in range(_RESAMPLES))
+    if min(samples) == max(samples):
+        value = median(samples)
+        return Interval(value, value, value, 1)
+    medians = sorted(map(median, _resamples(samples)))
     return Interval(median(samples), *_ends(medians), 1)
+
+
+def _resamples(samples: Sequence[float]) -> Iterator[tuple[float, ...]]:
+    """Yield resamples of two samples or more; the same number of them is drawn alike."""
+    count = len(samples)
+    draws = _draws_of_few(count) if count <= _FEW_SAMPLES else _draws(count)
+    return (chosen(samples) for chosen in draws)
+
+
+def _draws(count: int) -> Iterator[Chosen]:
+    """Yield functions that each return a resample of ``count`` samples."""
+    draw = random.Random(_SEED)  # noqa: S311 - statistics, not secrets
+    for _ in range(_RESAMPLES):
+        yield itemgetter(*draw.choices(range(count), k=count))
+
+
+@lru_cache(maxsize=16)
+def _draws_of_few(count: int) -> tuple[Chosen, ...]:
+    """Return the same, kept: a report resamples thousands of series of few numbers of samples."""
+    return tuple(_draws(count))
 
 
 def _ratio_within(of: Sequence[float], over: Sequence[float]) -> Interval:

@@ -44,12 +44,12 @@ def _steps(tables: Tables, name: str, kind: str) -> list[StepTimeline]:
     ops = timeline.gpu_ops_in_ranges(tables["gpu_ops"], tables, name)
     ops = ops.drop_nulls(["start_ns", "duration_ns"])
     doubtful = timeline.doubtful_steps(tables, name)
-    found = []
+    steps = []
     for step in ranges.iter_rows(named=True):
         inside = ops.filter(pl.col("step") == step["step"])
         if not inside.is_empty() and step["step"] not in doubtful:
-            found.append(_step(inside, _calls(tables, step, inside), step, kind))
-    return found
+            steps.append(_step(inside, _calls(tables, step, inside), step, kind))
+    return steps
 
 
 def _calls(tables: Tables, step: dict[str, int], ops: pl.DataFrame) -> pl.DataFrame:

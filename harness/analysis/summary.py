@@ -107,17 +107,17 @@ def _timeline(tables: Tables, label: str, filled: tuple[str, ...]) -> Document:
     """
     from harness.analysis.timeline_summary import timeline
 
-    found = timeline(tables)
+    summary = timeline(tables)
     if "operators" in filled:
         operators = _table(tables, "operators").sort("total_ns", descending=True, nulls_last=True)
-        return found | {"operators": operators.to_dicts()}
-    if found["gpu"]["span_ns"] is None and not found["ranges"] and not found["calls"]:
+        return summary | {"operators": operators.to_dicts()}
+    if summary["gpu"]["span_ns"] is None and not summary["ranges"] and not summary["calls"]:
         raise CaptureError(
             "no GPU work, no ranges and no CUDA calls in it",
             where=label,
             remedy="record with `--trace=cuda,nvtx` while the workload runs on the GPU",
         )
-    return found
+    return summary
 
 
 def _table(tables: Tables, name: str) -> "pl.DataFrame":

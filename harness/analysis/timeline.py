@@ -235,13 +235,13 @@ def step_activity(gpu_ops: pl.DataFrame, host: Tables, name: str) -> pl.DataFram
     ended = launched.with_columns((start + pl.col("duration_ns")).alias("end_ns"))
     stretches = intervals.union(ended, by="step")
     busy = stretches.group_by("step").agg((end - start).sum().alias("busy_ns"))
-    known = ~pl.col("step").is_in(list(owners.doubtful))
+    is_sure = ~pl.col("step").is_in(list(owners.doubtful))
     return (
         steps(host["ranges"], name)
         .select("step", (end - start).alias("host_ns"))
         .join(numbers, on="step", how="left", maintain_order="left")
         .join(busy, on="step", how="left", maintain_order="left")
-        .with_columns(pl.when(known).then(pl.col("kernels", "graphs", "busy_ns").fill_null(0)))
+        .with_columns(pl.when(is_sure).then(pl.col("kernels", "graphs", "busy_ns").fill_null(0)))
     )
 
 

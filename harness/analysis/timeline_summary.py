@@ -76,6 +76,6 @@ def _gpu(gpu_ops: pl.DataFrame) -> dict[str, Any]:
     return asdict(activity) | {"devices": devices}
 
 
-def _series(name: str | None, known: set[str]) -> str | None:
-    found = None if name is None else repeats.series(name)
-    return found if found != name and found in known else None
+def _series(name: str | None, names: set[str]) -> str | None:
+    series = None if name is None else repeats.series(name)
+    return series if series != name and series in names else None

@@ -58,9 +58,9 @@ def read(kind: Kind, plain: Path, extent: Extent = "whole", *, conditions: bool 
             "extent": extent,
             "conditions": conditions,
         }
-        found = confined.call(leave, plain, folder, arguments, confined.budget(plain))
-        tables = left(folder, found["tables"])
-    return Contents(tables, found["conditions"])
+        answer = confined.call(leave, plain, folder, arguments, confined.budget(plain))
+        tables = left(folder, answer["tables"])
+    return Contents(tables, answer["conditions"])
 
 
 def leave(
@@ -107,9 +107,9 @@ def _shrunk(column: "pl.Series") -> "pl.Series":
 
 def _check_devices(tables: Tables) -> None:
     """Refuse more GPUs than any program has: each is analysed alone."""
-    found = tables["gpu_ops"]["device"].n_unique() if "gpu_ops" in tables else 0
-    if found > _MOST_DEVICES:
-        raise CaptureError(f"operations of {found:,} GPUs; at most {_MOST_DEVICES} are told apart")
+    count = tables["gpu_ops"]["device"].n_unique() if "gpu_ops" in tables else 0
+    if count > _MOST_DEVICES:
+        raise CaptureError(f"operations of {count:,} GPUs; at most {_MOST_DEVICES} are told apart")
 
 
 def _with_names(name: str, table: "pl.DataFrame") -> "pl.DataFrame":
@@ -144,10 +144,10 @@ def left(folder: Path, tables: Sequence[str]) -> Tables:
     """Return tables that were left in ``folder``; they stay as they are when it is gone."""
     import polars as pl
 
-    found = {table: pl.read_ipc(_file(folder, table)) for table in tables}
+    frames = {table: pl.read_ipc(_file(folder, table)) for table in tables}
     return {
         table: frame(table, {column: rows[column] for column in rows.columns})
-        for table, rows in found.items()
+        for table, rows in frames.items()
     }
 
 

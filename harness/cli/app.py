@@ -39,7 +39,7 @@ class Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-class Command(TyperCommand):
+class ManPageCommand(TyperCommand):
     """A command whose help names values as a manual page does: FILE, [PROBLEM], SUBJECTS..."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
@@ -91,6 +91,6 @@ app.command()(doctor)
 app.command()(schema)
 
 for command in app.registered_commands:
-    command.cls = Command
+    command.cls = ManPageCommand
     name = command.name or str(getattr(command.callback, "__name__", ""))
     command.epilog = examples.epilog(name)

@@ -28,13 +28,13 @@ def audit(
     from harness.cli import output
     from harness.report import audit_text
 
-    found = conclude.audit(_captures(subjects))
+    conclusions = conclude.audit(_captures(subjects))
     if json:
-        output.as_json(asdict(found))
+        output.as_json(asdict(conclusions))
     else:
-        for line in audit_text.lines(found):
+        for line in audit_text.lines(conclusions):
             output.say(line)
-    found.complete()
+    conclusions.complete()
 
 
 def _captures(subjects: list[str]) -> "list[Capture]":

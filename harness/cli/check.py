@@ -219,8 +219,8 @@ def _deep(problem: str | None, run: Path | None, report: Path | None, *, json: b
     else:
         for fault in checked.faults:
             output.say(f"{folder / fault.file}: {fault.what}")
-        found = f"{len(checked.faults)} not as recorded" if checked.faults else "all as recorded"
-        output.say(f"{count} files, {size} bytes checked: {found}")
+        outcome = f"{len(checked.faults)} not as recorded" if checked.faults else "all as recorded"
+        output.say(f"{count} files, {size} bytes checked: {outcome}")
         if checked.elsewhere:
             output.say(f"not checked: captures that are not on this machine: {checked.elsewhere}")
         if checked.rendered is False:
@@ -241,9 +241,9 @@ def _judged(
         kind = "report" if isinstance(source, Path) else "run"
         output.say(f"judged: {kind} {evidence.label}")
         judgement.show(study, scope, evidence)
-    found = check_results.of_claims(study, scope.judged, strict=strict)
+    outcomes = check_results.of_claims(study, scope.judged, strict=strict)
     code = claims.exit_code(list(scope.judged), strict=strict)
-    return found, code, [judgement.judged(study, result, scope) for result in results]
+    return outcomes, code, [judgement.judged(study, result, scope) for result in results]
 
 
 def _compared(
@@ -266,21 +266,21 @@ def _compared(
             remedy = "compare runs of one problem on one model of GPU"
             raise UsageError(f"its {what} is {there}, not {here}", where=against, remedy=remedy)
     sides = [
-        regression.Side(
+        regression.MeasuredSubject(
             Metrics(study, side.tables, side.origin.gpus), side.tables, side.origin.gpus
         )
         for side in (evidence, earlier)
     ]
-    found = regression.changes(study, *sides)
+    changes_found = regression.changes(study, *sides)
     judged = [judgement.judge(study, side)[0] for side in (evidence, earlier)]
     refuted = regression.newly_refuted(*judged)
     if not json:
         output.say(f"{evidence.label} against {earlier.label}")
-        _show(found, refuted)
-    results = check_results.of_changes(found) + check_results.of_claims(study, refuted)
-    worse = bool(refuted) or any(change.outcome == "worse" for change in found)
-    code = _WORSE if worse else 0 if found else _NOT_WHOLE
-    changes = [_changed(change) for change in found]
+        _show(changes_found, refuted)
+    results = check_results.of_changes(changes_found) + check_results.of_claims(study, refuted)
+    worse = bool(refuted) or any(change.outcome == "worse" for change in changes_found)
+    code = _WORSE if worse else 0 if changes_found else _NOT_WHOLE
+    changes = [_changed(change) for change in changes_found]
     return results, code, Compared(changes, [result.claim.id for result in refuted])
 
 
@@ -288,7 +288,7 @@ def _named(side: "Folder", what: str) -> str:
     return side.origin.run.problem if what == "problem" else side.origin.run.target.name
 
 
-def _show(found: list["Change"], refuted: list["ClaimResult"]) -> None:
+def _show(changes: list["Change"], refuted: list["ClaimResult"]) -> None:
     """Print the metrics that are worse, those that are better, and how many were compared."""
     from harness.analysis import regression
     from harness.report import check_results
@@ -304,16 +304,16 @@ def _show(found: list["Change"], refuted: list["ClaimResult"]) -> None:
                 check_results.by_factor(change),
                 change.why,
             )
-            for change in found
+            for change in changes
             if change.outcome == outcome
         ]
         if rows:
             output.table((outcome, "cell", "then", "now", "now over then", "why"), rows)
     for result in refuted:
         output.say(f"newly refuted: {result.claim.id}: {result.claim.statement}")
-    counted = Counter(change.outcome for change in found)
+    counted = Counter(change.outcome for change in changes)
     counts = ", ".join(f"{counted[name]} {name}" for name in regression.OUTCOMES)
-    output.say(f"{len(found)} metrics that both measured: {counts}")
+    output.say(f"{len(changes)} metrics that both measured: {counts}")
 
 
 def _changed(change: "Change") -> Changed:

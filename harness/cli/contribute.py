@@ -211,8 +211,8 @@ def _check(source: Path, *, json: bool) -> None:
 
     received = receive.check(source, checkout.problems())
     if json:
-        known = Received(received.folder, received.verdicts, list(received.faults))
-        output.as_json(known)
+        document = Received(received.folder, received.verdicts, list(received.faults))
+        output.as_json(document)
     else:
         for fault in received.faults:
             output.say(f"{received.folder}: {fault}")

@@ -81,21 +81,21 @@ def _folders_of_captures(
     """Return the differences of two folders, capture by capture."""
     from harness.analysis.diff import pairs
 
-    known = pairs.paired(a, b)
-    compared = [_compared(first, second, ranges) for first, second in known.both]
+    pairing = pairs.paired(a, b)
+    compared = [_compared(first, second, ranges) for first, second in pairing.both]
     parts = [part for _, of_pair, _ in compared for part in of_pair]
     refused: list[HarnessError] = [*a.refused, *b.refused]
     document: dict[str, Any] = {
         "a": a.label,
         "b": b.label,
         "pairs": [each for each, _, _ in compared],
-        "only_a": known.only_a,
-        "only_b": known.only_b,
+        "only_a": pairing.only_a,
+        "only_b": pairing.only_b,
         "not_read": [str(error) for error in refused],
     }
     lines = [
         f"Only in {side}: {label}."
-        for side, labels in (("A", known.only_a), ("B", known.only_b))
+        for side, labels in (("A", pairing.only_a), ("B", pairing.only_b))
         for label in labels
     ]
     lines += [f"Not read: {error}" for error in refused]

@@ -98,14 +98,14 @@ def show(study: Problem, evidence: Folder, source: Run | Path, claim: str, *, js
     if the problem has no such claim.
     """
     results, scope = judgement.judge(study, evidence)
-    known = {result.claim.id: result for result in results}
-    if claim not in known:
-        remedy = nearest(claim, list(known))
+    by_id = {result.claim.id: result for result in results}
+    if claim not in by_id:
+        remedy = nearest(claim, list(by_id))
         raise UsageError(f"no claim {claim!r}", where=study.folder.name, remedy=remedy)
-    result = known[claim]
-    found = origins(study, judgement.metrics(study, evidence), evidence.origin, result)
+    result = by_id[claim]
+    metric_origins = origins(study, judgement.metrics(study, evidence), evidence.origin, result)
     files = _kept(source) if isinstance(source, Path) else _left(source, evidence)
-    metrics = [_metric(each, files) for each in found]
+    metrics = [_metric(each, files) for each in metric_origins]
     if json:
         least, most = (
             None if abs(end) == float("inf") else end for end in limits(result.claim.bound)
@@ -125,7 +125,7 @@ def show(study: Problem, evidence: Folder, source: Run | Path, claim: str, *, js
         return
     judgement.tell(study, result)
     output.say(f"judged: {evidence.label}")
-    for origin_of, metric in zip(found, metrics, strict=True):
+    for origin_of, metric in zip(metric_origins, metrics, strict=True):
         output.say()
         for line in _lines(origin_of, metric):
             output.say(line)

@@ -38,8 +38,7 @@ class Judged:
 
 def judge(study: Problem, evidence: Folder) -> tuple[list[ClaimResult], Scope]:
     """Judge a problem's claims by the evidence of a run or report."""
-    device = evidence.origin.run.target.device
-    results = claims.judge(study, metrics(study, evidence), device)
+    results = claims.of_run(study, metrics(study, evidence), evidence.origin.run)
     return results, scope(study, results, evidence.origin.run)
 
 

@@ -39,10 +39,10 @@ def widths(columns: Sequence[Column], room: int) -> list[int]:
     The widest column gives way first: between words, then within them. Where numbers alone need
     more, the sum is more than ``room``.
     """
-    found = [column.natural for column in columns]
+    chosen = [column.natural for column in columns]
     for floors in ([each.divided for each in columns], [each.least for each in columns]):
-        found = _narrowed(found, floors, room)
-    return found
+        chosen = _narrowed(chosen, floors, room)
+    return chosen
 
 
 def middle(text: str, width: int) -> str:
@@ -60,16 +60,16 @@ def _longest(texts: Iterable[str]) -> int:
     return max(map(len, texts), default=0)
 
 
-def _narrowed(found: list[int], least: list[int], room: int) -> list[int]:
+def _narrowed(chosen: list[int], least: list[int], room: int) -> list[int]:
     """Return widths from which the widest were taken until they fit, none below its least."""
-    found = list(found)
-    while sum(found) > room:
-        spare = [place for place, width in enumerate(found) if width > least[place]]
+    chosen = list(chosen)
+    while sum(chosen) > room:
+        spare = [place for place, width in enumerate(chosen) if width > least[place]]
         if not spare:
             break
-        widest = max(spare, key=lambda place: found[place])
-        found[widest] -= 1
-    return found
+        widest = max(spare, key=lambda place: chosen[place])
+        chosen[widest] -= 1
+    return chosen
 
 
 def _cut(word: str, width: int) -> str:

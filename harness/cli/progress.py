@@ -52,8 +52,8 @@ class Estimate:
         return sum(seconds or 0.0 for seconds in ahead) / self._jobs
 
     def _duration(self, key: Key) -> float | None:
-        known = self._durations or self._expected.values()
-        return self._expected.get(key, mean(known) if known else None)
+        durations = self._durations or self._expected.values()
+        return self._expected.get(key, mean(durations) if durations else None)
 
 
 class Progress:

@@ -47,10 +47,10 @@ def run_or_report(
     wanted: str | None, run: Path | None, report: Path | None
 ) -> tuple[Problem, Run | Path]:
     """Return what :func:`run_or_reports` does, of several reports that of this machine's target."""
-    problem, found = run_or_reports(wanted, run, report)
-    if isinstance(found[0], Run):
-        return problem, found[0]
-    return problem, _of_this_machine([each for each in found if isinstance(each, Path)])
+    problem, subjects = run_or_reports(wanted, run, report)
+    if isinstance(subjects[0], Run):
+        return problem, subjects[0]
+    return problem, _of_this_machine([each for each in subjects if isinstance(each, Path)])
 
 
 def run_or_reports(

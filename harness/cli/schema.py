@@ -25,8 +25,8 @@ def schema(
 
     manifest = Problem.model_json_schema()
     if everything:
-        known = {name: outputs.schema_of(name) for name in outputs.OUTPUTS}
-        output.as_json({"problem.yaml": manifest, "commands": known})
+        schemas = {name: outputs.schema_of(name) for name in outputs.OUTPUTS}
+        output.as_json({"problem.yaml": manifest, "commands": schemas})
     elif command is None:
         output.as_json(manifest)
     elif command in outputs.OUTPUTS:

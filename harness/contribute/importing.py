@@ -13,7 +13,7 @@ from harness import __version__
 from harness.captures import sniff
 from harness.evidence.cell_record import CellRecord, CommandRecord, GpuSummary, WorkloadRecord
 from harness.evidence.kind import Kind
-from harness.evidence.provenance import Engine, Gpu, Origin, Target
+from harness.evidence.provenance import EngineRecord, GpuRecord, Origin, TargetRecord
 from harness.evidence.subject import Subject
 from harness.extract import door
 from harness.ground import files
@@ -40,7 +40,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedRun:
     """The run that holds the captures, and the names of the cells that were made."""
 
     run: Run
@@ -49,19 +49,19 @@ class Imported:
 
 def place_of(problem: Problem, case: str, variant: str) -> Place:
     """Return a place of a problem; UsageError if it has no such case or variant."""
-    for kind, name, known in (
+    for kind, name, names in (
         ("case", case, list(problem.cases)),
         ("variant", variant, list(problem.variants)),
     ):
-        if name not in known:
+        if name not in names:
             what = f"problem {problem.folder.name} has no {kind} {name!r}"
-            raise UsageError(what, remedy=nearest(name, known))
+            raise UsageError(what, remedy=nearest(name, names))
     return Place(problem, case, variant)
 
 
 def import_files(
     sources: Sequence[Path], place: Place, runs: Path, into: Run | None, step: str | None
-) -> Imported:
+) -> ImportedRun:
     """Make a cell of each capture file, in run ``into`` or a new one.
 
     ``step`` is the NVTX range or annotation that marks a step; it is declared as often as it
@@ -85,15 +85,15 @@ def import_files(
             _publish(run, place, source, kind, counts)
             for source, kind, counts in zip(sources, kinds, declared, strict=True)
         ]
-    return Imported(run, tuple(cells))
+    return ImportedRun(run, tuple(cells))
 
 
 def check_open(run: Run, problem: Problem) -> None:
     """Raise UsageError if captures cannot be added to a run: it was executed, or is of another."""
-    known = run.provenance
-    if known.problem != problem.folder.name:
-        raise UsageError(f"a run of {known.problem}", where=run.folder)
-    if known.engine is None or known.engine.engine != ENGINE:
+    origin = run.provenance
+    if origin.problem != problem.folder.name:
+        raise UsageError(f"a run of {origin.problem}", where=run.folder)
+    if origin.engine is None or origin.engine.engine != ENGINE:
         what = "the harness executed this run"
         raise UsageError(
             what, where=run.folder, remedy="import into a run of its own: leave out --run"
@@ -109,13 +109,13 @@ def _declared(subject: Subject, kind: Kind, step: str | None) -> Mapping[str, in
     ranges = subject.captures[kind.name].tables["ranges"]
     count = ranges.filter(pl.col("name").cast(pl.String) == step).height
     if not count:
-        known = list(dict.fromkeys(ranges["name"].cast(pl.String).to_list()))
-        remedy = nearest(step, known) if known else "it has no ranges: leave out --range"
+        listed = list(dict.fromkeys(ranges["name"].cast(pl.String).to_list()))
+        remedy = nearest(step, listed) if listed else "it has no ranges: leave out --range"
         raise UsageError(f"no range {step!r}", where=subject.label, remedy=remedy)
     return {step: count}
 
 
-def _target(sources: Sequence[Path], subjects: Sequence[Subject], into: Run | None) -> Target:
+def _target(sources: Sequence[Path], subjects: Sequence[Subject], into: Run | None) -> TargetRecord:
     """Return the target that the captures name, and the run's; UsageError if they differ."""
     targets = {
         str(source): _named(capture.conditions)
@@ -124,24 +124,24 @@ def _target(sources: Sequence[Path], subjects: Sequence[Subject], into: Run | No
     }
     if into:
         targets[str(into.folder)] = into.provenance.target
-    known = {where: target for where, target in targets.items() if target.name != _UNKNOWN_GPU}
-    names = {target.name for target in known.values()}
+    named = {where: target for where, target in targets.items() if target.name != _UNKNOWN_GPU}
+    names = {target.name for target in named.values()}
     if len(names) > 1:
-        told = ", ".join(f"{where} on {target.name}" for where, target in known.items())
+        told = ", ".join(f"{where} on {target.name}" for where, target in named.items())
         raise UsageError(f"captures of {len(names)} GPUs: {told}", remedy="import them apart")
-    return next(iter([*known.values(), *targets.values()]))
+    return next(iter([*named.values(), *targets.values()]))
 
 
-def _named(conditions: Mapping[str, str]) -> Target:
+def _named(conditions: Mapping[str, str]) -> TargetRecord:
     """Return the target that a capture's conditions name."""
     name = conditions.get("GPU", _UNKNOWN_GPU)
     cuda = conditions.get("CUDA")
-    gpu = Gpu(name=name, driver=conditions.get("driver", "not known"), cuda=cuda)
-    return Target(name=name, slug=slug(name), device="cuda", gpu=gpu)
+    gpu = GpuRecord(name=name, driver=conditions.get("driver", "not known"), cuda=cuda)
+    return TargetRecord(name=name, slug=slug(name), device="cuda", gpu=gpu)
 
 
-def _origin(problem: Problem, target: Target) -> Origin:
-    engine = Engine(engine=ENGINE, where="without the harness", python="not known")
+def _origin(problem: Problem, target: TargetRecord) -> Origin:
+    engine = EngineRecord(engine=ENGINE, where="without the harness", python="not known")
     name = problem.folder.name
     return Origin(problem=name, target=target, harness=__version__, engine=engine)
 

@@ -28,38 +28,38 @@ _OVERLAP = 256
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedReport:
     """What an archive holds: the report's folder, and which captures had to stay behind."""
 
     folder: str
     left_out: tuple[str, ...]
 
 
-def pack(problem: Problem, report: Path, archive: Path, private: Private) -> Packed:
+def pack(problem: Problem, report: Path, archive: Path, private: Private) -> PackedReport:
     """Write ``archive`` (.tar.gz) with the report that a pull request adds.
 
     UsageError for a report that is not committed: of a CPU, or a partial or unfinished one. A
     capture that holds a private word in plain bytes stays behind.
     """
-    known = door.report(report)
-    _check(report, known.origin)
+    subject = door.report(report)
+    _check(report, subject.origin)
     with tempfile.TemporaryDirectory(prefix="contribution-") as scratch:
-        slug = files.safe_name(known.origin.run.target.slug)
+        slug = files.safe_name(subject.origin.run.target.slug)
         built = Path(scratch) / "reports" / problem.folder.name / slug
         (built / "evidence").mkdir(parents=True)
         cleaned = {
             name: without_names(table, private)
-            for name, table in known.tables.items()
+            for name, table in subject.tables.items()
             if table.height
         }
-        origin = _without_names(known.origin, private)
+        origin = _without_names(subject.origin, private)
         written = evidence.save(built / "evidence", cleaned)
         provenance.save(built / "evidence", origin.run, list(origin.cells), written)
         left_out = _copy_captures(report, built, private)
         publish.render(problem, built)
         with files.atomic_file(archive) as temporary:
             _write(temporary, Path(scratch))
-    return Packed(f"reports/{problem.folder.name}/{slug}", left_out)
+    return PackedReport(f"reports/{problem.folder.name}/{slug}", left_out)
 
 
 def without_names(table: "pl.DataFrame", private: Private) -> "pl.DataFrame":
@@ -93,15 +93,15 @@ def _check(report: Path, origin: EvidenceProvenance) -> None:
 
 def _without_names(origin: EvidenceProvenance, private: Private) -> EvidenceProvenance:
     """Return a provenance without commands, jobs, folders of tools, and names."""
-    known = origin.as_json()
-    for call in (known["run"], *known["run"]["resumed"]):
+    document = origin.as_json()
+    for call in (document["run"], *document["run"]["resumed"]):
         call["job"] = None
         for tool in call["target"]["tools"].values():
             if tool:
                 tool["path"] = Path(tool["path"]).name
-    for cell in known["cells"]:
+    for cell in document["cells"]:
         cell["command"] = []  # its paths are this machine's
-    return EvidenceProvenance.model_validate(private.cleaned_data(known))
+    return EvidenceProvenance.model_validate(private.cleaned_data(document))
 
 
 def _copy_captures(report: Path, built: Path, private: Private) -> tuple[str, ...]:

@@ -71,8 +71,8 @@ def _hashed(match: re.Match[str]) -> str:
 
 
 def _is_name(word: str, public: Collection[str]) -> bool:
-    known = any(re.search(_whole(word), text) for text in public)
-    return len(word) >= _SHORTEST and word.lower() not in _NO_NAMES and not known
+    is_public = any(re.search(_whole(word), text) for text in public)
+    return len(word) >= _SHORTEST and word.lower() not in _NO_NAMES and not is_public
 
 
 def _whole(word: str) -> str:

@@ -39,7 +39,7 @@ _PLAIN = (tarfile.REGTYPE, tarfile.AREGTYPE)
 
 
 @dataclass(frozen=True)
-class Received:
+class ReceivedReport:
     """A report as it came in: its faults, and the verdicts on its claims here."""
 
     folder: str
@@ -47,7 +47,7 @@ class Received:
     verdicts: str = ""
 
 
-def check(source: Path, problems: Path) -> Received:
+def check(source: Path, problems: Path) -> ReceivedReport:
     """Check a report's folder, or the archive that ``harness contribute`` wrote.
 
     UsageError for what is neither.
@@ -59,10 +59,10 @@ def check(source: Path, problems: Path) -> Received:
         return _checked(folder, problems, f"{folder.parent.name}/{folder.name}")
 
 
-def _checked(folder: Path, problems: Path, name: str) -> Received:
+def _checked(folder: Path, problems: Path, name: str) -> ReceivedReport:
     faults = list(_odd_files(folder))
     if faults:
-        return Received(name, tuple(faults))
+        return ReceivedReport(name, tuple(faults))
     try:
         problem_name, target = name.split("/")
         problem = manifest.find(problems, problem_name)
@@ -74,13 +74,13 @@ def _checked(folder: Path, problems: Path, name: str) -> Received:
                 if (folder / part).is_dir():
                     shutil.copytree(folder / part, again / part)
             publish.render(problem, again)
-            pages = recorded.Checked(folder)
+            pages = recorded.IntegrityCheck(folder)
             recorded.hold_pages(pages, again)
             faults += [f"{fault.file} {fault.what}" for fault in pages.faults]
             results = publish.page_of(problem, again).results
     except HarnessError as error:
-        return Received(name, (*faults, str(error).replace(f"{folder}/", "")))
-    return Received(name, tuple(faults), tally(by_verdict(results)))
+        return ReceivedReport(name, (*faults, str(error).replace(f"{folder}/", "")))
+    return ReceivedReport(name, tuple(faults), tally(by_verdict(results)))
 
 
 def _odd_files(folder: Path) -> Iterator[str]:
@@ -126,16 +126,16 @@ def _names(report: Folder) -> Iterator[str]:
     import polars as pl
 
     private = Private()
-    for found in private.found(json.dumps(report.origin.as_json(), ensure_ascii=False)):
-        yield f"provenance.json names {found!a}"
+    for word in private.found(json.dumps(report.origin.as_json(), ensure_ascii=False)):
+        yield f"provenance.json names {word!a}"
     if any(call.job for call in report.origin.run.origins):
         yield "provenance.json names the job of a batch system"
     for name, table in report.tables.items():
         for column in table.columns:
             if table[column].dtype in (pl.String, pl.Categorical):
                 texts = table[column].cast(pl.String).unique().drop_nulls().to_list()
-                for found in private.found("\n".join(texts)):
-                    yield f"{name}.parquet, {column}, names {found!a}"
+                for word in private.found("\n".join(texts)):
+                    yield f"{name}.parquet, {column}, names {word!a}"
 
 
 def _unpacked(archive: Path, scratch: Path) -> Path:
@@ -200,8 +200,8 @@ def _report_in(members: Sequence[tarfile.TarInfo], archive: Path) -> str:
     for member in members:
         parts = member.name.split("/")
         top, problem, target = [*parts, "", "", ""][:3]
-        known = top == "reports" and _FILE.fullmatch("/".join(parts[3:]))
-        if not known or not all(map(files.is_safe, parts)):
+        is_report = top == "reports" and _FILE.fullmatch("/".join(parts[3:]))
+        if not is_report or not all(map(files.is_safe, parts)):
             raise _no_file(member.name, archive)
         if member.name in names:
             raise UsageError(f"holds {member.name} twice", where=archive)

@@ -139,7 +139,7 @@ class Client:
         lines = self.ask("ps", "--all", f"--filter=label={LABEL}", columns)
         # docker writes labels as a=1,b=2, podman as map[a:1 b:2].
         makers = re.findall(rf"^(\S+) .*\b{re.escape(LABEL)}[=:]([-\w]+)", lines, re.MULTILINE)
-        return [name for name, known in makers if maker.has_ended(known)]
+        return [name for name, owner in makers if maker.has_ended(owner)]
 
     def end_all(self, place: str) -> None:
         """Remove the containers of the run whose folder has that place; ToolError if one stays."""

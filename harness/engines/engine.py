@@ -10,7 +10,7 @@ from typing import Protocol
 from harness.engines.options import Options
 from harness.evidence.kinds import KINDS
 from harness.ground import files, process
-from harness.machine.monitor import Monitor
+from harness.machine.monitor import GpuMonitor
 from harness.machine.target import Target
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
@@ -58,7 +58,7 @@ class Node(Protocol):
         """
         ...
 
-    def monitor(self, token: str | None = None) -> Monitor:
+    def monitor(self, token: str | None = None) -> GpuMonitor:
         """Return a monitor of the GPU that cells use; without a GPU it takes no samples.
 
         ``token`` is that of the run, None outside a run; processes without it are others.

@@ -35,14 +35,14 @@ def workload(cell: Cell, python: str) -> list[str]:
 
 def mounts(problem: Problem, scratch: Path) -> list[Mount]:
     """Return the host's files that a cell's process reads."""
-    found = [
+    all_mounts = [
         Mount(CHECKOUT / "harness", f"{SOURCE}/harness"),
         Mount(problem.folder.resolve(), PROBLEM),
         Mount(scratch / "locks", LOCKS),
     ]
     if problem.workloads:
-        found.append(Mount(problem.shared.resolve(), f"{SOURCE}/workloads"))
-    return found
+        all_mounts.append(Mount(problem.shared.resolve(), f"{SOURCE}/workloads"))
+    return all_mounts
 
 
 def overlays(problem: Problem, environment: str, target: Target) -> list[str]:

@@ -100,9 +100,9 @@ def gpu_flags(name: Name, gpus: Sequence[Gpu]) -> list[str]:
     if name == "docker":
         # docker reads the value as a line of CSV, in which a list has to be quoted.
         return [f'--gpus="device={uuids}"' if len(gpus) > 1 else f"--gpus=device={uuids}"]
-    known = cdi_devices()
+    names = cdi_devices()
     devices = [
-        next((device for device in (gpu.uuid, str(gpu.index)) if device in known), "all")
+        next((device for device in (gpu.uuid, str(gpu.index)) if device in names), "all")
         for gpu in gpus
     ]
     if "all" in devices:

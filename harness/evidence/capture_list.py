@@ -85,8 +85,8 @@ def check(capture: Path) -> None:
     listed = read(capture.parent.parent / "evidence")
     if listed is None:
         return
-    known = {kept.name: kept for kept in listed.captures}.get(capture.name)
-    if known is None:
+    published = {kept.name: kept for kept in listed.captures}.get(capture.name)
+    if published is None:
         raise CaptureError(f"the report's {NAME} lists no such capture", where=capture)
-    if capture.stat().st_size != known.bytes or files.sha256(capture) != known.sha256:
+    if capture.stat().st_size != published.bytes or files.sha256(capture) != published.sha256:
         raise CaptureError("is not the capture that was published", where=capture)

@@ -52,9 +52,9 @@ def write(folder: Path, tables: Mapping[str, "pl.DataFrame"], version: int) -> d
 
 
 def read(
-    folder: Path, listed: Mapping[str, Artifact], known: Mapping[str, Columns], version: int
+    folder: Path, listed: Mapping[str, Artifact], columns_of: Mapping[str, Columns], version: int
 ) -> dict[str, "pl.DataFrame"]:
-    """Return the tables that ``listed`` vouches for, of those ``known`` by name and columns.
+    """Return the tables that ``listed`` vouches for, of those that ``columns_of`` names.
 
     Raises EvidenceError if a file is missing, is not the one that was written, or is not listed; if
     its version or a column is another; CaptureError if reading the files spends their budget.
@@ -63,7 +63,7 @@ def read(
 
     for name in sorted({*listed, *(path.stem for path in folder.glob("*.parquet"))}):
         _verify(folder / f"{name}.parquet", listed.get(name))
-    tables = {name: dict(columns) for name, columns in known.items() if name in listed}
+    tables = {name: dict(columns) for name, columns in columns_of.items() if name in listed}
     if not tables:
         return {}
     largest = max((folder / f"{name}.parquet" for name in tables), key=lambda at: at.stat().st_size)
@@ -75,11 +75,11 @@ def read(
         return {name: pl.read_ipc(Path(scratch) / name) for name in tables}
 
 
-def _verify(path: Path, known: Artifact | None) -> None:
-    if known is None:
+def _verify(path: Path, recorded: Artifact | None) -> None:
+    if recorded is None:
         raise EvidenceError("the evidence's provenance lists no such table", where=path)
     try:
-        same = path.stat().st_size == known.bytes and files.sha256(path) == known.sha256
+        same = path.stat().st_size == recorded.bytes and files.sha256(path) == recorded.sha256
     except OSError as error:
         raise EvidenceError(f"not readable: {error.strerror}", where=path) from None
     if not same:

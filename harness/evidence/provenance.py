@@ -26,8 +26,16 @@ EVIDENCE_VERSION = 2
 FILE = "provenance.json"
 """The record's name in an evidence folder."""
 
+_SETTINGS = ("capture", "case", "lock", "variant")
+"""The first words of the parts of a problem's state that are no scripts."""
 
-class Gpu(Record):
+
+def is_script(part: str) -> bool:
+    """Return whether a part of a problem's state is a script or a data file."""
+    return part.partition(" ")[0] not in _SETTINGS
+
+
+class GpuRecord(Record):
     """One GPU; memory in bytes, ``cuda`` the highest version that the driver supports."""
 
     name: str
@@ -39,14 +47,14 @@ class Gpu(Record):
     cuda: str | None = None
 
 
-class Tool(Record):
+class ToolRecord(Record):
     """A profiler's program and its version."""
 
     path: str
     version: str
 
 
-class Target(Record):
+class TargetRecord(Record):
     """The machine that a run was made on; ``slug`` names its folder under reports/.
 
     ``tools`` are the profilers' programs by name, None where one was not installed; ``more_gpus``
@@ -56,14 +64,14 @@ class Target(Record):
     name: str
     slug: str
     device: Literal["cuda", "cpu"]
-    gpu: Gpu | None = None
+    gpu: GpuRecord | None = None
     cpu: str | None = None
     cores: int | None = None
     memory_bytes: int | None = None
     system: str | None = None
-    tools: dict[str, Tool | None] = Field(default_factory=dict)
+    tools: dict[str, ToolRecord | None] = Field(default_factory=dict)
     counters_restricted: bool | None = None
-    more_gpus: list[Gpu] = Field(default_factory=list)
+    more_gpus: list[GpuRecord] = Field(default_factory=list)
 
     @model_validator(mode="before")
     @classmethod
@@ -83,7 +91,7 @@ class Git(Record):
     changed: bool | None = None
 
 
-class Engine(Record):
+class EngineRecord(Record):
     """What ran the cells; ``image`` and the fields after it are those of a container."""
 
     engine: str
@@ -97,7 +105,7 @@ class Engine(Record):
     capabilities: Many[str] = ()
 
 
-class Arguments(Record):
+class RunArguments(Record):
     """The options of ``harness run`` that shape a measurement, and the plan that they made.
 
     ``short``: the short path of a problem was planned; ``full``: all that its manifest then asked
@@ -145,23 +153,49 @@ class Job(Record):
     restarts: int = 0
 
 
+class StartedClaim(Record):
+    """A claim as a run was started with it.
+
+    ``statement``: without its layout. ``bound``: above, below or between. ``definition``: the
+    digest of what else decides: what is compared, and the metrics. ``since``: the commit and the
+    day since which the manifest has the claim so, None where git does not tell.
+    """
+
+    statement: str
+    bound: dict[str, float | Many[float]]
+    definition: str
+    since: str | None = None
+
+
 class Origin(Record):
     """One ``harness run`` call: the problem, the software and the target it ran on.
 
-    ``job``: the batch system's job that the call ran in, None outside of one.
+    ``claims`` are those that it was started with, ``state`` the parts of the problem that decide
+    what its cells do, each with its digest (harness/problem/state.py). ``sources_sha256`` is an
+    earlier harness's, of the scripts' bytes. ``job``: the batch system's job that the call ran in,
+    None outside of one.
     """
 
     problem: str
-    target: Target
+    target: TargetRecord
     harness: str | None = None
     git: Git = Git()
     manifest_sha256: str | None = None
     sources_sha256: str | None = None
-    engine: Engine | None = None
-    arguments: Arguments = Arguments()
+    engine: EngineRecord | None = None
+    arguments: RunArguments = RunArguments()
     started: str | None = None
     ceilings: Ceilings | None = None
     job: Job | None = None
+    claims: dict[str, StartedClaim] | None = None
+    state: dict[str, str] | None = None
+
+    @property
+    def scripts(self) -> dict[str, str] | None:
+        """Return the parts of the state that are scripts, None if none was recorded."""
+        if self.state is None:
+            return None
+        return {name: digest for name, digest in self.state.items() if is_script(name)}
 
 
 class Provenance(Origin):
@@ -195,13 +229,13 @@ class Provenance(Origin):
     def with_jobs(self, jobs: Sequence[Origin]) -> "Provenance":
         """Return the run with the origins of the ``jobs`` that executed it.
 
-        The machine that submitted them ran no cell: its target, engine and ceilings are the first
-        job's.
+        The machine that submitted them ran no cell: its target, engine, ceilings and state are the
+        first job's. The claims are those that it submitted.
         """
         if not jobs:
             return self
         first, *others = jobs
-        ran = {key: getattr(first, key) for key in ("target", "engine", "ceilings", "job")}
+        ran = {key: getattr(first, key) for key in ("target", "engine", "ceilings", "job", "state")}
         return self.model_copy(update={**ran, "resumed": (*self.resumed, *others)})
 
 
@@ -290,15 +324,15 @@ def load(folder: Path) -> EvidenceProvenance:
     path = folder / FILE
     if not path.is_file():
         raise CaptureError("no evidence here", where=folder, remedy="harness report --tables-only")
-    known = files.read_json(path)
-    version = known.get("version", VERSION)
+    document = files.read_json(path)
+    version = document.get("version", VERSION)
     if version not in (VERSION, EVIDENCE_VERSION):
         raise EvidenceError(
             f"provenance of version {version!r:.20}, this harness reads {EVIDENCE_VERSION}",
             where=path,
             remedy="use the harness that made it",
         )
-    return parsed(EvidenceProvenance, known, path)
+    return parsed(EvidenceProvenance, document, path)
 
 
 def save(

@@ -63,8 +63,8 @@ def of(tables: "dict[str, pl.DataFrame]") -> Part | None:
     """Return the middle of a timeline's tables, None if it is all of them."""
     import polars as pl
 
-    known = [tables[name]["start_ns"].drop_nulls() for name in TIMED if name in tables]
-    starts = pl.concat([*known, pl.Series(dtype=pl.Int64)]).rename("start_ns")
+    starts_of_tables = [tables[name]["start_ns"].drop_nulls() for name in TIMED if name in tables]
+    starts = pl.concat([*starts_of_tables, pl.Series(dtype=pl.Int64)]).rename("start_ns")
     if starts.len() <= MOST:
         return None
 

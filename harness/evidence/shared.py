@@ -50,12 +50,12 @@ def restored(cells: Iterable[Any], values: list[Any]) -> list[Any]:
         room -= sizes[index]
         return values[index]
 
-    def cell(known: Any) -> Any:
-        if not isinstance(known, Mapping):
-            return known
-        fields = {name: value(known[name]) for name in _FIELDS if name in known}
-        if isinstance(command := known.get("command"), list):
+    def cell(record: Any) -> Any:
+        if not isinstance(record, Mapping):
+            return record
+        fields = {name: value(record[name]) for name in _FIELDS if name in record}
+        if isinstance(command := record.get("command"), list):
             fields["command"] = [value(index) for index in command]
-        return {**known, **fields}
+        return {**record, **fields}
 
-    return [cell(known) for known in cells]
+    return [cell(record) for record in cells]

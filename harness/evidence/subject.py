@@ -119,13 +119,13 @@ class Folder:
         target = self.origin.run.target
         cells = [cell for cell in self.origin.cells if cell.cell in names]
         gpu = target.gpu
-        known = {"GPU": gpu.name, "driver": gpu.driver} if gpu else {"CPU": target.cpu or ""}
+        conditions = {"GPU": gpu.name, "driver": gpu.driver} if gpu else {"CPU": target.cpu or ""}
         packages = {name: version for cell in cells for name, version in cell.packages.items()}
-        known |= {name: packages[name] for name in sorted(packages)}
+        conditions |= {name: packages[name] for name in sorted(packages)}
         clocks = [cell.seen.sm_mhz.median for cell in cells if cell.seen.sm_mhz]
         if clocks:
-            known["SM clock, MHz"] = _span(clocks)
-        return known | {"capture": _flags(cells[0].command)}
+            conditions["SM clock, MHz"] = _span(clocks)
+        return conditions | {"capture": _flags(cells[0].command)}
 
 
 def _span(values: list[float]) -> str:

@@ -353,8 +353,8 @@ def load(folder: Path) -> Tables:
 
     from harness.evidence import parquet, provenance
 
-    known = {name: {"cell": "str", **schema} for name, schema in SCHEMAS.items()}
-    filled = parquet.read(folder, provenance.load(folder).tables, known, VERSION)
+    schemas = {name: {"cell": "str", **schema} for name, schema in SCHEMAS.items()}
+    filled = parquet.read(folder, provenance.load(folder).tables, schemas, VERSION)
     tables: Tables = {}
     for name in SCHEMAS:
         if name not in filled:

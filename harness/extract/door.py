@@ -109,8 +109,8 @@ def whole(path: Path, cell: str = "") -> Folder:
         raise _neither(path)
     source = run_folder.Run.open(path)
     with tempfile.TemporaryDirectory(prefix="evidence-") as scratch:
-        known = run(source, Path(scratch) / "evidence", cell)
-    return Folder(str(path), known.tables, known.origin)
+        extracted = run(source, Path(scratch) / "evidence", cell)
+    return Folder(str(path), extracted.tables, extracted.origin)
 
 
 def _neither(path: Path) -> UsageError:
@@ -147,8 +147,8 @@ def _files(path: Path, extent: Extent) -> CaptureFiles:
             continue
         try:
             _check(file)
-            if known := _recognised(file):
-                captures.append(capture(file, known, extent))
+            if form := _recognised(file):
+                captures.append(capture(file, form, extent))
         except HarnessError as error:
             refused.append(error)
     if not captures:
@@ -164,19 +164,23 @@ def _recognised(file: Path) -> sniff.Recognised | None:
         return None
 
 
-def capture(path: Path, known: sniff.Recognised | None = None, extent: Extent = "whole") -> Subject:
-    """Return the capture at ``path``; ``known`` is its kind and format if it was sniffed before."""
-    if known is None:
+def capture(
+    path: Path, recognised: sniff.Recognised | None = None, extent: Extent = "whole"
+) -> Subject:
+    """Return the capture at ``path``; ``recognised`` is its kind and format if sniffed before."""
+    if recognised is None:
         _check(path)
-    kind, form = known or sniff.recognised(path)
+    kind, form = recognised or sniff.recognised(path)
     with sniff.opened(path, form=form) as plain:
         bounded.allow(path, confined.budget(plain, _ANALYSIS_S))
         try:
-            found = reading.read(kind, plain, extent)
+            contents = reading.read(kind, plain, extent)
         except CaptureError as error:  # of an unpacked copy: name the user's file
             raise CaptureError(error.what, where=path, remedy=error.remedy) from error
-    tables = {name: found.tables.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
-    return Subject(str(path), {kind.name: Capture(str(path), tables, found.conditions, kind.name)})
+    tables = {name: contents.tables.get(name, evidence.empty(name)) for name in evidence.SCHEMAS}
+    return Subject(
+        str(path), {kind.name: Capture(str(path), tables, contents.conditions, kind.name)}
+    )
 
 
 def _check(path: Path) -> None:

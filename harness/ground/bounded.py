@@ -97,11 +97,11 @@ def allow(path: Path, budget: Budget | None = None) -> None:
     """
     if _state is None:
         return
-    more, known = budget or confined.budget(path), _Allowed.read(_state)
-    memory = known.memory or confined_server.data_bytes()
-    if known.where != str(path):  # what is opened twice is held once
+    more, allowed_before = budget or confined.budget(path), _Allowed.read(_state)
+    memory = allowed_before.memory or confined_server.data_bytes()
+    if allowed_before.where != str(path):  # what is opened twice is held once
         memory += more.memory
-    allowed = _Allowed(str(path), memory, known.cpu_s + more.cpu_s)
+    allowed = _Allowed(str(path), memory, allowed_before.cpu_s + more.cpu_s)
     allowed.write(_state)
     confined_server.limit(resource.RLIMIT_DATA, memory)
     confined_server.limit(resource.RLIMIT_CPU, int(allowed.cpu_s) + 1)

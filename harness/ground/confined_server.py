@@ -123,11 +123,11 @@ def lacks_memory(error: BaseException) -> bool:
     """Return whether an error came of a lack of memory, also where native code made it another."""
     if type(error).__name__ == "PanicException":  # polars', which has no public name
         return data_bytes() > _NEARLY * resource.getrlimit(resource.RLIMIT_DATA)[0]
-    known: BaseException | None = error
-    while known is not None:
-        if isinstance(known, MemoryError) or "failed to map segment" in str(known)[:1000]:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, MemoryError) or "failed to map segment" in str(cause)[:1000]:
             return True
-        known = known.__cause__ or known.__context__
+        cause = cause.__cause__ or cause.__context__
     return False
 
 

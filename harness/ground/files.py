@@ -264,8 +264,8 @@ def _without_files(folder: int, top: int) -> list[str]:
     folders = []
     for name in os.listdir(folder):
         with contextlib.suppress(OSError):
-            known = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            if not stat.S_ISDIR(known.st_mode):
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if not stat.S_ISDIR(status.st_mode):
                 os.unlink(name, dir_fd=folder)
                 continue
             os.chmod(name, 0o700, dir_fd=folder)

@@ -22,8 +22,8 @@ def has_ended(maker: str) -> bool:
 
     It cannot where the maker ran on another machine, in another container, or before a restart.
     """
-    known = NAME.fullmatch(maker)
-    return known is not None and known[1] == _machine() and str(start(int(known[2]))) != known[3]
+    match = NAME.fullmatch(maker)
+    return match is not None and match[1] == _machine() and str(start(int(match[2]))) != match[3]
 
 
 def start(process: int) -> int:

@@ -177,8 +177,8 @@ def end_all(variable: str, value: str) -> list[int]:
     killed: set[tuple[int, int]] = set()
     # Until two scans in a row find none: during exec a process shows no environment for a moment.
     while quiet < 2 and time.monotonic() < until:
-        killed |= (found := _with(f"{variable}={value}"))
-        for pid, _ in found:
+        killed |= (processes := _with(f"{variable}={value}"))
+        for pid, _ in processes:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         left = [pid for pid, start in killed if maker.start(pid) == start]
@@ -189,11 +189,11 @@ def end_all(variable: str, value: str) -> list[int]:
 
 def _with(entry: str) -> set[tuple[int, int]]:
     """Return pid and start of each process with an entry in its environment, wherever it moved."""
-    found = set()
+    processes = set()
     for environ in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
             # That of a process that has ended reads as empty.
             if entry.encode() in environ.read_bytes().split(b"\0"):
                 pid = int(environ.parent.name)
-                found.add((pid, maker.start(pid)))
-    return found
+                processes.add((pid, maker.start(pid)))
+    return processes

@@ -154,11 +154,11 @@ def _below(without: int | None = None) -> list[int]:
         with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
             parent = int(file.read().rpartition(b")")[2].split()[1])
             children.setdefault(parent, []).append(int(name))
-    found, ahead = [], [os.getpid()]
+    descendants, ahead = [], [os.getpid()]
     while ahead:
         ahead += (below := [pid for pid in children.get(ahead.pop(), ()) if pid != without])
-        found += below
-    return found
+        descendants += below
+    return descendants
 
 
 def _signal(pids: Sequence[int], number: int) -> None:

@@ -88,7 +88,7 @@ def far_bound(study: Study) -> Iterator[Remark]:
     for folder in study.reports:
         report = door.report(folder)
         metrics = Metrics(study.problem, report.tables, report.origin.gpus)
-        for result in claims.judge(study.problem, metrics, report.origin.run.target.device):
+        for result in claims.of_run(study.problem, metrics, report.origin.run):
             if result.verdict == "reproduced" and isinstance(result, claims.BoundResult):
                 factor = _factor(result.claim, result.measured.value)
                 factors.setdefault(result.claim.id, []).append(factor)

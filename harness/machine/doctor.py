@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.evidence.kind import Kind
 from harness.evidence.kinds import KINDS
-from harness.machine.monitor import Monitor, summary
+from harness.machine.monitor import GpuMonitor, summary
 from harness.machine.target import Target, Tool
 
 _DISK_BYTES = 5 << 30
@@ -19,7 +19,7 @@ _HARMLESS = {"power cap", "sync boost"}  # a loaded GPU's own governor
 
 
 @dataclass(frozen=True)
-class Check:
+class HealthCheck:
     """The outcome of a check; ``ok`` is None where it does not apply here."""
 
     name: str
@@ -32,7 +32,7 @@ class Check:
         return asdict(self)
 
 
-def checks(target: Target, monitor: Monitor) -> list[Check]:
+def checks(target: Target, monitor: GpuMonitor) -> list[HealthCheck]:
     """Return every check of a machine, in the order in which things fail.
 
     ``monitor`` has not started yet; it samples the GPU for 0.6 s.
@@ -47,20 +47,20 @@ def checks(target: Target, monitor: Monitor) -> list[Check]:
     ]
 
 
-def _python() -> Check:
+def _python() -> HealthCheck:
     version = sys.version.split()[0]
-    return Check("Python", sys.version_info >= (3, 11), version, "needs 3.11 or later")
+    return HealthCheck("Python", sys.version_info >= (3, 11), version, "needs 3.11 or later")
 
 
-def _gpu(target: Target) -> Check:
+def _gpu(target: Target) -> HealthCheck:
     if target.gpu is None:
-        return Check("GPU", None, "none: problems run on the CPU, at small shapes")
+        return HealthCheck("GPU", None, "none: problems run on the CPU, at small shapes")
     gpu = target.gpu
     text = f"{gpu.name}, driver {gpu.driver}, CUDA {gpu.cuda}, {gpu.memory_bytes / 2**30:.0f} GiB"
-    return Check("GPU", True, text)
+    return HealthCheck("GPU", True, text)
 
 
-def _profilers(target: Target) -> Iterator[Check]:
+def _profilers(target: Target) -> Iterator[HealthCheck]:
     for kind in KINDS.values():
         if kind.tool:
             tool = target.tools[kind.tool]
@@ -68,15 +68,17 @@ def _profilers(target: Target) -> Iterator[Check]:
             yield from _export(kind, tool, target)
 
 
-def _profiler(name: str, tool: Tool | None, target: Target) -> Check:
+def _profiler(name: str, tool: Tool | None, target: Target) -> HealthCheck:
     if target.gpu is None:
-        return Check(name, None, tool.version if tool else "not installed; not needed on a CPU")
+        return HealthCheck(
+            name, None, tool.version if tool else "not installed; not needed on a CPU"
+        )
     if tool is None:
-        return Check(name, False, "not found", f"install Nsight and put {name} on PATH")
+        return HealthCheck(name, False, "not found", f"install Nsight and put {name} on PATH")
     # A profiler older than the driver's CUDA misreads it: CUDA 13 came with the 2025.3 tools.
     old = int(target.gpu.cuda.split(".")[0]) >= 13 and _release(tool) < (2025, 3)
     remedy = f"the driver is for CUDA {target.gpu.cuda}: install {name} 2025.3 or later"
-    return Check(name, not old, f"{tool.version} ({tool.path})", remedy if old else "")
+    return HealthCheck(name, not old, f"{tool.version} ({tool.path})", remedy if old else "")
 
 
 def _release(tool: Tool) -> tuple[int, int]:
@@ -84,35 +86,35 @@ def _release(tool: Tool) -> tuple[int, int]:
     return int(year), int(release)
 
 
-def _export(kind: Kind, tool: Tool | None, target: Target) -> Iterator[Check]:
+def _export(kind: Kind, tool: Tool | None, target: Target) -> Iterator[HealthCheck]:
     """Yield whether the profiler's own export works, if the kind needs one."""
     if not any(each.export for each in kind.formats):
         return
     name = f"{kind.tool} export"
     if target.gpu is None or tool is None:
-        yield Check(name, None, "not needed here")
+        yield HealthCheck(name, None, "not needed here")
         return
     finding, remedy = kind.export_check(tool.path)
-    yield Check(name, not remedy, finding, remedy)
+    yield HealthCheck(name, not remedy, finding, remedy)
 
 
-def _counters(target: Target) -> Check:
+def _counters(target: Target) -> HealthCheck:
     if target.gpu is None:
-        return Check("hardware counters", None, "no GPU")
+        return HealthCheck("hardware counters", None, "no GPU")
     if target.counters_restricted is None:
-        return Check("hardware counters", None, "/proc/driver/nvidia/params is not readable")
+        return HealthCheck("hardware counters", None, "/proc/driver/nvidia/params is not readable")
     remedy = (
         "load the driver with NVreg_RestrictProfilingToAdminUsers=0, or give ncu CAP_PERFMON "
         "(driver 565 and later) or CAP_SYS_ADMIN"
     )
     restricted = target.counters_restricted
     readers = "for administrators only" if restricted else "for every user"
-    return Check("hardware counters", not restricted, readers, remedy if restricted else "")
+    return HealthCheck("hardware counters", not restricted, readers, remedy if restricted else "")
 
 
-def _state(target: Target, monitor: Monitor) -> Check:
+def _state(target: Target, monitor: GpuMonitor) -> HealthCheck:
     if target.gpu is None:
-        return Check("GPU state", None, "no GPU")
+        return HealthCheck("GPU state", None, "no GPU")
     with monitor:
         time.sleep(_MONITORED_S)
     state = summary(monitor.samples)
@@ -124,10 +126,12 @@ def _state(target: Target, monitor: Monitor) -> Check:
     if state["others"]:
         facts.append(f"on the GPU, too: {', '.join(state['others'])}")
         remedy = remedy or "end them: cells measured beside them count as doubtful"
-    return Check("GPU state", not held and not state["others"], ", ".join(facts), remedy)
+    return HealthCheck("GPU state", not held and not state["others"], ", ".join(facts), remedy)
 
 
-def _disk(folder: Path) -> Check:
+def _disk(folder: Path) -> HealthCheck:
     free = shutil.disk_usage(folder).free
     text = f"{free / 2**30:.0f} GiB free under {folder}"
-    return Check("disk", free >= _DISK_BYTES, text, "" if free >= _DISK_BYTES else "free 5 GiB")
+    return HealthCheck(
+        "disk", free >= _DISK_BYTES, text, "" if free >= _DISK_BYTES else "free 5 GiB"
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from harness.ground.errors import UsageError
 from harness.machine import clock_lock, gpu_lock, target
-from harness.machine.monitor import Monitor
+from harness.machine.monitor import GpuMonitor
 from harness.machine.target import Gpu, Target
 
 
@@ -23,21 +23,21 @@ class Host:
 
     def only(self, gpus: Sequence[str]) -> "Host":
         """Return this machine with these GPUs alone; UsageError for a GPU that it does not show."""
-        found = []
+        gpus_here = []
         for name in gpus:
             gpu = next((gpu for gpu in self.target.gpus if _is(gpu, name)), None)
             if gpu is None:
                 there = ", ".join(f"{gpu.index} ({gpu.name})" for gpu in self.target.gpus)
                 remedy = f"there are: {there}" if there else "there is no GPU here"
                 raise UsageError(f"--gpus: no GPU {name!r}", remedy=remedy)
-            if gpu in found:
+            if gpu in gpus_here:
                 raise UsageError(f"--gpus names GPU {gpu.index} twice")
-            found.append(gpu)
-        return Host(replace(self.target, gpu=found[0], more_gpus=tuple(found[1:])))
+            gpus_here.append(gpu)
+        return Host(replace(self.target, gpu=gpus_here[0], more_gpus=tuple(gpus_here[1:])))
 
-    def monitor(self, token: str | None = None) -> Monitor:
+    def monitor(self, token: str | None = None) -> GpuMonitor:
         """Return a monitor of the GPU; without a GPU it takes no samples."""
-        return Monitor(self.target.gpu.uuid if self.target.gpu else None, token)
+        return GpuMonitor(self.target.gpu.uuid if self.target.gpu else None, token)
 
     @contextmanager
     def hold_gpus(self, count: int) -> Iterator[None]:

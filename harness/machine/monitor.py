@@ -45,7 +45,7 @@ class GpuSample:
     others: tuple[str, ...] | None
 
 
-class Monitor:
+class GpuMonitor:
     """Samples one GPU twenty times a second between ``__enter__`` and ``__exit__``; sets nothing.
 
     Without a GPU there are no samples. ``token`` is that of the run whose processes are no others.
@@ -92,12 +92,12 @@ class Monitor:
                 "power_w": lambda: library.nvmlDeviceGetPowerUsage(handle) / 1000,
                 "temperature_c": lambda: library.nvmlDeviceGetTemperature(handle, 0),
             }
-            known: dict[int, str | None] = {}
+            names_by_pid: dict[int, str | None] = {}
             while not self._stop.is_set():
                 at = time.time()
                 answers = {name: answer(library, query) for name, query in queries.items()}
                 figures = {name: value for name, value in answers.items() if value is not None}
-                others = _others(library, handle, self._token, known)
+                others = _others(library, handle, self._token, names_by_pid)
                 self.samples.append(GpuSample(at, figures, _reasons(library, handle), others))
                 self._stop.wait(_PERIOD_S)
 
@@ -138,11 +138,11 @@ def _reasons(library: Any, handle: Any) -> tuple[str, ...]:
 
 
 def _others(
-    library: Any, handle: Any, token: str | None, known: dict[int, str | None]
+    library: Any, handle: Any, token: str | None, names_by_pid: dict[int, str | None]
 ) -> tuple[str, ...] | None:
     """Return the compute processes on the GPU without this run's token; None if NVML refuses.
 
-    ``known`` keeps each process's name by its number, None for a process of the run.
+    ``names_by_pid`` keeps each process's name by its number, None for a process of the run.
     """
     try:
         running = library.nvmlDeviceGetComputeRunningProcesses(handle)
@@ -150,9 +150,9 @@ def _others(
         return None
     names = []
     for user in running:
-        if user.pid not in known:
-            known[user.pid] = _foreign(Path(f"/proc/{user.pid}"), token)
-        names.append(known[user.pid])
+        if user.pid not in names_by_pid:
+            names_by_pid[user.pid] = _foreign(Path(f"/proc/{user.pid}"), token)
+        names.append(names_by_pid[user.pid])
     return tuple(sorted(name for name in names if name))
 
 

@@ -101,8 +101,8 @@ def command(name: str, given: Mapping[str, Any], folders: Folders) -> list[str]:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = f"{name}: {json_text.path(first['loc'])}"
-        known = ", ".join(TOOLS[name].model_fields)
-        raise UsageError(first["msg"], where=where, remedy=f"its arguments: {known}") from None
+        listed = ", ".join(TOOLS[name].model_fields)
+        raise UsageError(first["msg"], where=where, remedy=f"its arguments: {listed}") from None
     return [name, "--json", *arguments.words(folders)]
 
 

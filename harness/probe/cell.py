@@ -58,9 +58,9 @@ class Cell:
         ``imports`` gets the cell's params first: it imports what they need beside other cells'
         measurements, so it leaves the device alone.
         """
-        known = json.loads(os.environ.get(INPUT) or by_hand.describe())
-        imports(known["params"])
-        return cls(known)
+        description = json.loads(os.environ.get(INPUT) or by_hand.describe())
+        imports(description["params"])
+        return cls(description)
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:

@@ -53,7 +53,7 @@ class Turns:
         return median(theirs / ours for theirs, ours in pairs)
 
 
-class Batch:
+class LaunchBatch:
     """Launches of one contender over the rotated operands, as a CUDA graph."""
 
     def __init__(self, run: Run, sets: Sequence[Operands], launches: int) -> None:
@@ -135,7 +135,7 @@ def interleaved(
     of its own supplies it.
     """
     count = launches(next(iter(runs.values())), sets)
-    batches = {name: Batch(run, sets, count) for name, run in runs.items()}
+    batches = {name: LaunchBatch(run, sets, count) for name, run in runs.items()}
     if batch_ms > BATCH_MS:
         for batch in batches.values():
             batch.lengthen(batch_ms)
@@ -147,7 +147,7 @@ def interleaved(
     return measured
 
 
-def _run(batch: Batch, turns: Turns, monitor: Monitor, clock: ClockReader | None) -> None:
+def _run(batch: LaunchBatch, turns: Turns, monitor: Monitor, clock: ClockReader | None) -> None:
     """Run one batch and append its time, clocks and power."""
     if clock:
         clock.mark(end=False)
@@ -161,7 +161,7 @@ def _run(batch: Batch, turns: Turns, monitor: Monitor, clock: ClockReader | None
     turns.watt.append(watt)
 
 
-def _warm(batches: dict[str, Batch]) -> None:
+def _warm(batches: dict[str, LaunchBatch]) -> None:
     """Run until power and clock have settled."""
     until = time.monotonic() + WARM_S
     while time.monotonic() < until:
@@ -175,7 +175,7 @@ def best_of(candidates: Iterable[Run], sets: Sequence[Operands]) -> tuple[int, f
     """Return index and µs a launch of the fastest candidate, each timed in three short batches."""
     medians: list[tuple[float, int]] = []
     for index, run in enumerate(candidates):
-        batch = Batch(run, sets, max(2, launches(run, sets) // 3))
+        batch = LaunchBatch(run, sets, max(2, launches(run, sets) // 3))
         times = []
         for _ in range(3):
             batch.start()

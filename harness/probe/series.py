@@ -38,14 +38,14 @@ class Series:
 
     def summary(self) -> dict[str, Any]:
         """Return the series' sampling as JSON-ready data; an unknown half-width is null."""
-        known = math.isfinite(self.half_width)
+        is_bounded = math.isfinite(self.half_width)
         return {
             "metric": self.metric,
             "steps": self.steps,
             "taken": len(self.values),
             "warmup": self.warmup,
             "outliers": sum(steady_state.outliers(self.values)[self.warmup :]),
-            "half_width": self.half_width if known else None,
+            "half_width": self.half_width if is_bounded else None,
             "target": self.target,
             "stopped": self.stopped,
             "seconds": round(self.seconds, 4),

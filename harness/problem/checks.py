@@ -200,8 +200,8 @@ def _source(metric: Metric, scripts: Scripts) -> Iterator[tuple[str, str]]:
     """Yield each key of a metric that names a thing nobody makes, and the mistake."""
     kind = KINDS[metric.capture]
     if metric.measure is not None and metric.measure not in kind.measures:
-        known = ", ".join(kind.measures) or "none"
-        yield "measure", f"{kind.name} has no measure {metric.measure!r} (there are: {known})"
+        listed = ", ".join(kind.measures) or "none"
+        yield "measure", f"{kind.name} has no measure {metric.measure!r} (there are: {listed})"
     counted = filling("counters")
     if metric.counter is not None and kind.name not in counted:
         what = f"the capture {kind.name} has no counters"

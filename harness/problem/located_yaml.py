@@ -87,7 +87,7 @@ def read(path: Path) -> Located:
         node = loader.get_single_node()
         if node is None:
             raise _refused(path, 1, "empty", "CONTRIBUTING.md says what a manifest holds")
-        return _Values(loader).of(node)
+        return _Constructor(loader).of(node)
     except yaml.MarkedYAMLError as error:
         raise _no_yaml(path, text, error) from None
     except yaml.reader.ReaderError as error:
@@ -110,7 +110,7 @@ def _no_yaml(path: Path, text: str, error: yaml.MarkedYAMLError) -> ManifestErro
         if "end" in what:  # of the file: what began has no end
             mark = error.context_mark
     line = mark.line if mark else 0
-    key = next((_KEY.match(found) for found in text.splitlines()[line : line + 1]), None)
+    key = next((_KEY.match(line_text) for line_text in text.splitlines()[line : line + 1]), None)
     what = textwrap.shorten(what, 200, placeholder=" …")
     remedy = error.note or "look for quotes, brackets, indentation and anchors there"
     return _refused(path, line + 1, f"{key[1]}: {what}" if key else what, remedy)
@@ -182,7 +182,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
-class _Values:
+class _Constructor:
     """Turns composed nodes into data; each mistake is noted once and its value becomes None."""
 
     def __init__(self, loader: _Loader) -> None:

@@ -69,8 +69,8 @@ def find(problems: Path, wanted: str) -> Problem:
         return load(folder)
     if os.path.isfile(os.path.join(wanted, MANIFEST)):  # noqa: PTH113, PTH118  # any text is a path
         return load(Path(os.path.abspath(wanted)))  # noqa: PTH100  # "." has a name, links stay
-    known = [folder.name for folder in here]
-    remedy = nearest(wanted, known) if known else "there are none here: harness new writes one"
+    names = [folder.name for folder in here]
+    remedy = nearest(wanted, names) if names else "there are none here: harness new writes one"
     raise UsageError(f"no problem {shown(wanted)}", remedy=remedy)
 
 

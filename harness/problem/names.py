@@ -26,38 +26,38 @@ class Names:
     @classmethod
     def of(cls, data: dict[str, Any]) -> Self:
         """Return the names in a manifest's data."""
-        found = {name: [*data[name]] for name in SECTIONS if isinstance(data.get(name), dict)}
+        by_section = {name: [*data[name]] for name in SECTIONS if isinstance(data.get(name), dict)}
         claims = data.get("claims")
         if isinstance(claims, list):
             ids = [claim.get("id") if isinstance(claim, dict) else None for claim in claims]
             if all(isinstance(name, str) for name in ids):
-                found["claims"] = ids
-        return cls(found)
+                by_section["claims"] = ids
+        return cls(by_section)
 
     def unknown(self, section: str, name: str) -> Iterator[str]:
         """Yield the mistake of a name that the section does not have."""
-        known = self.by_section.get(section)
-        if known is None or name in known:
+        names = self.by_section.get(section)
+        if names is None or name in names:
             return
-        near = difflib.get_close_matches(name, known, n=1)
+        near = difflib.get_close_matches(name, names, n=1)
         if near:
             remedy = f"did you mean {shown(near[0])}?"
-        elif known:
-            more = ", …" if len(known) > _MOST_LISTED else ""
-            remedy = f"there are: {', '.join(known[:_MOST_LISTED])}{more}"
+        elif names:
+            more = ", …" if len(names) > _MOST_LISTED else ""
+            remedy = f"there are: {', '.join(names[:_MOST_LISTED])}{more}"
         else:
             remedy = f"{section} has none yet"
         yield f"no {section[:-1]} {shown(name)} ({remedy})"
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
+def nearest(name: str, names: Sequence[str]) -> str:
     """Return a remedy for an unknown name: the known ones most like it, else the first of all."""
-    near = difflib.get_close_matches(name, known, n=3)
-    near += [each for each in known if name and name in each and each not in near]
+    near = difflib.get_close_matches(name, names, n=3)
+    near += [each for each in names if name and name in each and each not in near]
     if near:
         return f"did you mean {' or '.join(near[:_MOST_NEAR])}?"
-    more = ", …" if len(known) > _MOST_LISTED else ""
-    return f"there are: {', '.join(known[:_MOST_LISTED])}{more}"
+    more = ", …" if len(names) > _MOST_LISTED else ""
+    return f"there are: {', '.join(names[:_MOST_LISTED])}{more}"
 
 
 def twice(where: Place, names: Sequence[str]) -> Iterator[Mistake]:

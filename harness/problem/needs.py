@@ -14,7 +14,7 @@ Spot = tuple[CaptureKind, str, str]
 class Use:
     """How claims read a spot: how many wait for it, and the fewest rounds that answer them.
 
-    ``sampled``: some read samples, so that each round narrows their interval.
+    ``sampled``: some read times, so that each round narrows their interval.
     """
 
     claims: int = 0
@@ -34,7 +34,7 @@ def uses(problem: Problem, claims: Iterable[AnyClaim], device: Device) -> dict[S
 
     An advice also reads the alternatives that it has to beat, and its costs.
     """
-    found: dict[Spot, Use] = {}
+    by_cell: dict[Spot, Use] = {}
     for claim in claims:
         if not can_judge(problem, claim, device):
             continue
@@ -44,13 +44,13 @@ def uses(problem: Problem, claims: Iterable[AnyClaim], device: Device) -> dict[S
                 metric = problem.metric(name)
                 by_spot.setdefault((metric.capture, variant, case), []).append(metric)
         for spot, metrics in by_spot.items():
-            found[spot] = _with(found.get(spot, Use()), metrics)
-    return found
+            by_cell[spot] = _with(by_cell.get(spot, Use()), metrics)
+    return by_cell
 
 
 def _with(use: Use, metrics: list[Metric]) -> Use:
     """Return the use of a spot by one claim more, which reads these metrics of it."""
-    sampled = any(metric.sample is not None for metric in metrics)
+    sampled = any(metric.timed for metric in metrics)
     later = any(metric.start == "later" for metric in metrics)
     return Use(use.claims + 1, use.sampled or sampled, max(use.rounds, 2 if later else 1))
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +11,7 @@ from harness.ground.errors import UsageError
 from harness.problem.model import MOST_ROUNDS, CaptureKind, Device, Problem
 from harness.problem.names import nearest
 from harness.problem.needs import Spot, Use, uses
+from harness.problem.state import scripts
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def plan(
     is_short = selected.short and has_short_path(problem)
     claims = [claim for claim in problem.claims if claim.headline or not is_short]
     read = uses(problem, claims, device)
-    planned = _Planned(problem, selected, device, read, is_short, source_hash(problem))
+    planned = _Planned(problem, selected, device, read, is_short, scripts(problem))
     cells = [
         cell
         for kind, cases in (_by_weight(problem, read) if is_short else _all(problem, selected))
@@ -157,7 +157,7 @@ class _Planned:
     device: Device
     read: dict[Spot, Use]
     is_short: bool
-    sources: str
+    scripts: dict[str, str]
 
     def block(self, kind: CaptureKind, cases: list[str]) -> list[Cell]:
         """Return the cells of one kind in these cases, its rounds one after the other."""
@@ -169,7 +169,7 @@ class _Planned:
             for variant in variants
         }
         return [
-            _cell(self.problem, self.device, kind, variant, case, number, self.sources)
+            _cell(self.problem, self.device, kind, variant, case, number, self.scripts)
             for number in range(max(rounds.values()))
             for case in cases
             for variant in (variants if number % 2 == 0 else reversed(variants))
@@ -211,7 +211,7 @@ def _cell(
     variant: str,
     case: str,
     number: int,
-    sources: str,
+    scripts: dict[str, str],
 ) -> Cell:
     capture = problem.captures[kind]
     small = problem.cases[case].on_cpu if device == "cpu" else {}
@@ -219,7 +219,7 @@ def _cell(
     settings = capture.settings.given()
     environment = problem.environments[problem.variants[variant].environment]
     lock = (problem.folder / environment.lock).read_text() if environment.lock else ""
-    made_from = [params, settings, capture.flags, device, lock, sources, number]
+    made_from = [params, settings, capture.flags, device, lock, scripts, number]
     return Cell(
         variant=variant,
         case=case,
@@ -256,23 +256,6 @@ def _alone(problem: Problem, cells: list[Cell], *, caches: bool) -> list[Cell]:
         seen.add(key)
         marked.append(replace(cell, alone=True) if tunes else cell)
     return marked
-
-
-def source_hash(problem: Problem) -> str:
-    """Return a sha256 of every script and data file that the problem's cells run or read."""
-    digest = hashlib.sha256()
-    for path in problem.scripts:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
-
-
-def is_stale(used: Collection[str | None], now: str) -> bool:
-    """Return whether a run is of other scripts than the problem has now; False if any is unknown.
-
-    ``used``: the ``source_hash`` of each call of ``harness run``, empty or None if unknown.
-    ``now``: the present one.
-    """
-    return all(used) and set(used) != {now}
 
 
 def _known(problem: Problem, selected: Selected) -> None:

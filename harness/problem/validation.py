@@ -55,7 +55,7 @@ def understood(said: Located) -> Understood:
         problem = None
         for detail in error.errors(include_url=False)[:_MOST_ERRORS]:
             by_place[_place(detail, data)].append(detail)
-        unknown = {place for place, found in by_place.items() if found[0]["type"] == _NO_SUCH_KEY}
+        unknown = {place for place, errors in by_place.items() if errors[0]["type"] == _NO_SUCH_KEY}
         misspelt = {
             (*where[:-1], _near(str(where[-1]), _keys(where[:-1], data))) for where in unknown
         }
@@ -141,9 +141,9 @@ def _wording(where: Place, errors: list[ErrorDetails], data: dict[str, Any]) -> 
     if kind == "missing":
         return "is missing (write it; `harness schema` describes it)"
     if kind == _NO_SUCH_KEY:
-        known = _keys(where[:-1], data)
-        near = _near(str(where[-1]), known)
-        remedy = f"did you mean {near!r}?" if near else f"there are: {', '.join(known)}"
+        keys = _keys(where[:-1], data)
+        near = _near(str(where[-1]), keys)
+        remedy = f"did you mean {near!r}?" if near else f"there are: {', '.join(keys)}"
         return f"no such key ({remedy})"
     if kind in _LIMITS:
         return _beyond(kind, value, context[_LIMITS[kind][0]])
@@ -243,9 +243,9 @@ def _keys(where: Place, data: dict[str, Any]) -> list[str]:
     else:
         claim = data["claims"][where[1]]
         of = model.Advice if claim.get("kind") == "advice" else model.BoundClaim
-    return [known.alias or name for name, known in of.model_fields.items()]
+    return [field.alias or name for name, field in of.model_fields.items()]
 
 
-def _near(name: str, known: Iterable[str]) -> str:
+def _near(name: str, names: Iterable[str]) -> str:
     """Return the known name that is most like a name, empty if none is."""
-    return next(iter(difflib.get_close_matches(name, list(known), n=1)), "")
+    return next(iter(difflib.get_close_matches(name, list(names), n=1)), "")

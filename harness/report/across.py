@@ -6,7 +6,7 @@ from pathlib import Path
 from harness.analysis.claims import ClaimResult
 from harness.ground import files
 from harness.ground.errors import HarnessError
-from harness.problem import manifest
+from harness.problem import manifest, state
 from harness.problem.model import Problem
 from harness.report import index, publish, verdicts
 from harness.report.escape import Markdown, code, escape, link, prose, table
@@ -52,10 +52,10 @@ def compared(problem: Problem, pages: list[Page]) -> str:
         f"# {escape(problem.title)}: GPU by GPU",
         "Which claims hold where: " + "; ".join(map(_counted, pages)) + ".",
     ]
-    if older := [escape(page.target.name) for page in pages if page.is_stale]:
+    if older := [_outdated(page) for page in pages if page.changed]:
         parts.append(
-            f"**The problem's scripts changed after the run on {' and on '.join(older)}.** What"
-            " differs there may come from them, not from the GPU."
+            f"**Stale: {'; '.join(older)}.** What differs there may come from this, not from the"
+            " GPU."
         )
     for title, group in (
         ("Claims whose verdict depends on the GPU", differing),
@@ -78,15 +78,19 @@ def _counted(page: Page) -> str:
     return f"[{escape(page.target.name)}]({worklog}) {counts}"
 
 
+def _outdated(page: Page) -> str:
+    return escape(f"since the run on {page.target.name} {state.in_words(page.changed)} changed")
+
+
 def _tables(pages: list[Page], group: list[list[ClaimResult]]) -> list[Markdown]:
     """Return the tables of claims, at most four GPUs beside each other."""
-    found = []
+    tables = []
     for first in range(0, len(pages), _AT_ONCE):
         shown = pages[first : first + _AT_ONCE]
         head = ["claim", "bound", *(page.target.name for page in shown)]
         rows = [_row(results, first, len(shown)) for results in group]
-        found.append(table(head, rows, numeric_from=len(head), whole=True))
-    return found
+        tables.append(table(head, rows, numeric_from=len(head), whole=True))
+    return tables
 
 
 def _row(results: list[ClaimResult], first: int, count: int) -> list[str]:

@@ -125,9 +125,9 @@ def _moved(audit: Audit, read: float, written: float) -> str:
 
 def _worth(audit: Audit) -> str:
     """Return a sentence on the gain at each target: times add, gains do not."""
-    known = max((len(row.savings) for row in audit.rows), default=0)
+    count = max((len(row.savings) for row in audit.rows), default=0)
     worth = []
-    for place, target in enumerate(("70 %", "85 %", "the measured ceiling")[:known]):
+    for place, target in enumerate(("70 %", "85 %", "the measured ceiling")[:count]):
         saved = audit.saved_ms(place)
         times = audit.whole_ms / (audit.whole_ms - saved)
         worth.append(f"{saved:.2f} ms at {target} ({times:.2f}×)")

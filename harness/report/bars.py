@@ -75,10 +75,10 @@ def _ceilings(page: Page, name: str) -> Rows:
     best = roofline.best(page.tables).get(name)
     sheet = datasheets.of(page.target.name)
     peak = sheet.rate(name) if sheet else None
-    known = {"highest measured here": best, "datasheet": peak}
+    ceilings_by_label = {"highest measured here": best, "datasheet": peak}
     return [
         {"label": label, "value": value, "baseline": False}
-        for label, value in known.items()
+        for label, value in ceilings_by_label.items()
         if value
     ]
 

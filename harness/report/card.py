@@ -16,12 +16,10 @@ NAME = "card.json"
 """The card's name in a report's folder; it is made with the worklog."""
 
 
-class Card(Record):
+class ReportCard(Record):
     """One report in short; texts are Markdown, ``verdicts`` counts claims by verdict.
 
     ``sentence`` is empty where the manifest has no card, and where its claim is not reproduced.
-    ``sources`` are the sha256 of the problem's scripts that each call of ``harness run`` used, ""
-    where an earlier harness did not note it.
     """
 
     title: str
@@ -31,7 +29,6 @@ class Card(Record):
     number: str = ""
     verdicts: dict[str, int] = Field(default_factory=dict)
     figure: str = ""
-    sources: Many[str] = ()
 
 
 def write(page: Page, folder: Path) -> None:
@@ -39,7 +36,7 @@ def write(page: Page, folder: Path) -> None:
     run = page.provenance.run
     sentence, headline = _sentence(page)
     judged = scope(page.problem, page.results, run).judged
-    card = Card(
+    card = ReportCard(
         title=page.problem.title,
         gpus=tuple(sorted({call.target.name for call in run.origins})),
         measured=(run.started or "")[:10],
@@ -47,15 +44,14 @@ def write(page: Page, folder: Path) -> None:
         number=headline,
         verdicts=by_verdict(judged),
         figure=next(iter(page.figures), ""),
-        sources=tuple(sorted({call.sources_sha256 or "" for call in run.origins})),
     )
     files.write_json(folder / NAME, card.as_json())
 
 
-def read(folder: Path) -> Card | None:
+def read(folder: Path) -> ReportCard | None:
     """Return the card of a report's folder, None if an earlier harness rendered it without."""
     path = folder / NAME
-    return record.read(Card, path) if path.is_file() else None
+    return record.read(ReportCard, path) if path.is_file() else None
 
 
 def _sentence(page: Page) -> tuple[str, str]:

@@ -57,16 +57,16 @@ def ceiling_table(gpu_name: str, by_gpu: Mapping[str, Rates]) -> CeilingTable:
     rows = []
     for key, label in LABELS.items():
         rates = [gpu_rates.get(key) for gpu_rates in by_gpu.values()]
-        known = [rate for rate in rates if rate is not None]
-        if not known:
+        measured = [rate for rate in rates if rate is not None]
+        if not measured:
             continue
-        best = max(rate["value"] for rate in known)
+        best = max(rate["value"] for rate in measured)
         peak = None
         if sheet is not None and key not in _WITHOUT_PEAK:
             peak = sheet.rate(_PEAK_OF.get(key, key))
         rows.append(
             [
-                f"{label}, {known[0]['unit']}",
+                f"{label}, {measured[0]['unit']}",
                 *(_cell(rate) for rate in rates),
                 "–" if peak is None else f"{peak:g}",
                 "–" if peak is None else f"{100 * best / peak:.1f} %",

@@ -6,6 +6,7 @@ on dark pages.
 
 import re
 import resource
+from functools import cache
 from textwrap import wrap
 from typing import Any
 
@@ -112,8 +113,24 @@ def svg(chart: Any, **datasets: Rows) -> Figure:
     import vl_convert
 
     _check_address_space()
+    held = {"datasets": datasets} if datasets else {}
+    specification = _plain(
+        chart.to_dict() | {"config": _config(), "background": CARD, "padding": 10} | held
+    )
+    figure = Figure(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE))
+    figure.specification = specification
+    return figure
+
+
+@cache
+def _config() -> dict[str, Any]:
+    """Return the letters and colours of every figure, which Altair would copy it once more for."""
+    import altair as alt
+
     themed = (
-        chart.configure(font="sans-serif")
+        alt.Chart(alt.Data(values=[]))
+        .mark_rule()
+        .configure(font="sans-serif")
         .configure_view(stroke=None)
         .configure_axis(
             labelColor=FAINT,
@@ -130,11 +147,8 @@ def svg(chart: Any, **datasets: Rows) -> Figure:
             labelColor=INK, labelFontSize=FONT, labelLimit=0, orient="bottom", columns=2
         )
     )
-    held = {"datasets": datasets} if datasets else {}
-    specification = _plain(themed.to_dict() | {"background": CARD, "padding": 10} | held)
-    figure = Figure(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE))
-    figure.specification = specification
-    return figure
+    config: dict[str, Any] = themed.to_dict()["config"]
+    return config
 
 
 def _check_address_space() -> None:

@@ -33,7 +33,7 @@ def of_claims(
 
     Other claims that are not reproduced are skipped.
     """
-    found = []
+    outcomes = []
     for result in results:
         failed = result.verdict == "refuted" or (strict and result.verdict in ("tie", "undecided"))
         status: Literal["failed", "passed", "skipped"] = "failed" if failed else "skipped"
@@ -42,8 +42,8 @@ def of_claims(
         bound = verdicts.limit(result.claim.bound, result.measured.unit)
         said = f"{result.verdict}: {verdicts.value(result)}, bound {bound}"
         why = verdicts.why(problem, result) or result.claim.statement
-        found.append(Result("claims", result.claim.id, status, f"{said}: {why}"))
-    return found
+        outcomes.append(Result("claims", result.claim.id, status, f"{said}: {why}"))
+    return outcomes
 
 
 def of_changes(changes: Sequence[Change]) -> list[Result]:

@@ -1,6 +1,6 @@
 """A difference as sections of tables and lines, for `harness diff` and for worklogs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from harness.analysis.diff.cells import CellDiff, FoldersDiff
@@ -8,6 +8,7 @@ from harness.analysis.diff.counters import compare
 from harness.analysis.diff.gpu import GpuDiff
 from harness.analysis.diff.memory import MemoryDiff
 from harness.analysis.diff.timing import Ratio
+from harness.analysis.verdict import LEAST_PROCESSES
 from harness.evidence.tables import Tables
 from harness.report.headline import headline as step_headline
 from harness.report.kernel_difference import kernels, kernels_headline
@@ -67,9 +68,14 @@ def _conditions(diff: CellDiff) -> Section:
 
 def _times(ratios: Sequence[Ratio]) -> Section:
     rows = [[f"{ratio.metric} of {ratio.region}", *_ratio_cells(ratio)] for ratio in ratios]
-    rounds = min(ratio.ratio.rounds for ratio in ratios)
-    lines = [] if rounds > 1 else ["One process a side: another one may differ by more."]
-    return Section("Unprofiled times", ["time", "A", "B", "B / A", "B is"], rows, lines)
+    return Section("Unprofiled times", ["time", "A", "B", "B / A", "B is"], rows, _few(ratios))
+
+
+def _few(ratios: Iterable[Ratio]) -> list[str]:
+    """Return the line that says why some times are only described, if some are."""
+    if all(ratio.verdict != "described" for ratio in ratios):
+        return []
+    return [f"Described: fewer than {LEAST_PROCESSES} processes a side; others may differ by more."]
 
 
 def folders(diff: FoldersDiff) -> Section:
@@ -84,6 +90,7 @@ def folders(diff: FoldersDiff) -> Section:
         for side, names in (("A", diff.only_a), ("B", diff.only_b))
         if names
     ]
+    lines += _few(ratio for cell in diff.cells for ratio in cell.timing)
     return Section("Unprofiled times", ["cell", "time", "A", "B", "B / A", "B is"], rows, lines)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from harness.analysis.diff import causes
 from harness.analysis.diff.causes import Cause
-from harness.analysis.diff.gpu import GpuDiff, Row
+from harness.analysis.diff.gpu import DiffRow, GpuDiff
 from harness.analysis.diff.work import work_ratio
 from harness.analysis.kernels import short_name
 from harness.report.numbers import number
@@ -152,7 +152,7 @@ def _one_part(cause: Cause, diff: GpuDiff, change: str) -> str:
     return _named(row, cause, diff, change)
 
 
-def _host(row: Row, diff: GpuDiff) -> str:
+def _host(row: DiffRow, diff: GpuDiff) -> str:
     """Return the host's state while the GPU was idle, with the call if one makes up most of it."""
     what = row.label.removeprefix("idle")
     for name, a_ns, b_ns in row.calls[:1]:
@@ -162,7 +162,7 @@ def _host(row: Row, diff: GpuDiff) -> str:
     return what
 
 
-def _memory(row: Row) -> str:
+def _memory(row: DiffRow) -> str:
     """Return which memory the copies use instead, and in which direction."""
     pageable = ["Pageable" in name for name in (row.a.names[0], row.b.names[0])]
     new, old = ("pageable", "pinned") if pageable[1] else ("pinned", "pageable")
@@ -171,7 +171,7 @@ def _memory(row: Row) -> str:
     return f"copies {way} {new} memory replaced those {way} {old} memory"
 
 
-def _named(row: Row, cause: Cause, diff: GpuDiff, change: str) -> str:
+def _named(row: DiffRow, cause: Cause, diff: GpuDiff, change: str) -> str:
     """Return what became of one kernel, one kind of copy, or kernels that stand for others."""
     before, after = (_what(row, side.names) for side in (row.a, row.b))
     counts = diff.a_step(row.a.count, row.b.count)
@@ -193,7 +193,7 @@ def _named(row: Row, cause: Cause, diff: GpuDiff, change: str) -> str:
     return f"{before} became {rate}{times}"
 
 
-def _because(row: Row) -> str:
+def _because(row: DiffRow) -> str:
     """Return the first exact difference between the launches of one kernel, "" without one."""
     alike = len(row.a.names) == len(row.b.names) == 1 and row.change == "changed"
     why = [reason for reason in row.why if not reason.startswith(("launches", "another", "each"))]
@@ -204,7 +204,7 @@ def _often(count: float) -> str:
     return "once" if count == 1 else f"{number(count)} times"
 
 
-def _what(row: Row, names: Sequence[str]) -> str:
+def _what(row: DiffRow, names: Sequence[str]) -> str:
     if row.kind == "copy" and names:
         return f"copying {names[0].partition('(')[2].rstrip(')') or names[0]}"
     return f"kernel {_name(names)}" if len(names) == 1 else _name(names)
@@ -215,5 +215,5 @@ def _name(names: Sequence[str]) -> str:
     return first if len(names) < 2 else f"{first} and {len(names) - 1} more"
 
 
-def _count(rows: Sequence[Row], side: str) -> int:
+def _count(rows: Sequence[DiffRow], side: str) -> int:
     return sum(row.a.count if side == "a" else row.b.count for row in rows)

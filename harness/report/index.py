@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness.evidence import provenance
+from harness.evidence.provenance import EvidenceProvenance
 from harness.ground import files
 from harness.ground.errors import HarnessError
-from harness.problem import manifest, plan
+from harness.problem import manifest, state
+from harness.problem.model import Problem
 from harness.report import card
 from harness.report.escape import attribute, escape, link, prose
 from harness.report.verdicts import tally
@@ -39,22 +41,23 @@ def renew(folder: Path, problems: Path) -> list[HarnessError]:
 
     Return the errors of the manifests and reports that could not be read.
     """
-    sources: dict[str, str] = {}
+    studies: dict[str, Problem] = {}
     errors: list[HarnessError] = []
     for name in sorted({report.parent.name for report in reports(folder)}):
         if (problems / name / manifest.MANIFEST).is_file():
             try:
-                sources[name] = plan.source_hash(manifest.load(problems / name))
+                studies[name] = manifest.load(problems / name)
             except HarnessError as error:
                 errors.append(error)
-    return [*errors, *write(folder, sources)]
+    return [*errors, *write(folder, studies)]
 
 
-def write(folder: Path, sources: Mapping[str, str]) -> list[HarnessError]:
+def write(folder: Path, studies: Mapping[str, Problem]) -> list[HarnessError]:
     """Write a card of each report; those made on a CPU are not committed and stay out.
 
-    ``sources`` maps a problem's folder name to the sha256 of its scripts as they are now. Return
-    the errors of the reports that cannot be read, which stay out as well.
+    ``studies`` are the problems by their folders' names; of one that is not there nobody knows
+    whether it changed after a report's run. Return the errors of the reports that cannot be read,
+    which stay out as well.
     """
     cards: list[str] = []
     errors: list[HarnessError] = []
@@ -62,9 +65,11 @@ def write(folder: Path, sources: Mapping[str, str]) -> list[HarnessError]:
     for report in reports(folder):
         place = report.relative_to(folder).as_posix()
         try:
-            shown = card_of(report, place, sources.get(report.parent.name))
+            shown = card_of(report, place)
             origin = provenance.load(report / "evidence") if shown else None
             if origin and origin.run.target.device != "cpu":
+                if changed := _changed(studies.get(report.parent.name), origin):
+                    shown += f" · **stale: since this run {escape(changed)} changed**"
                 if origin.unfinished:
                     shown += " · **unfinished: {} of {} cells were run**".format(*origin.unfinished)
                 several = gpus[report.parent.name] > 1
@@ -76,17 +81,22 @@ def write(folder: Path, sources: Mapping[str, str]) -> list[HarnessError]:
     return errors
 
 
-def card_of(report: Path, place: str, sources: str | None) -> str:
+def card_of(report: Path, place: str) -> str:
     """Return a report's card as Markdown, "" if an earlier harness rendered the report without.
 
-    ``place`` leads to the report's folder; ``sources`` is the sha256 of the problem's scripts, None
-    where nobody asks whether they have changed. Raises HarnessError if the card is damaged.
+    ``place`` leads to the report's folder. Raises HarnessError if the card is damaged.
     """
     shown = card.read(report)
-    return _card(shown, place, sources) if shown else ""
+    return _card(shown, place) if shown else ""
 
 
-def _card(shown: card.Card, place: str, sources: str | None) -> str:
+def _changed(study: Problem | None, origin: EvidenceProvenance) -> str:
+    """Return in words which parts of a study changed since a run, "" for none."""
+    parts = state.changed_since(study, origin.run.origins) if study else []
+    return state.in_words(parts) if parts else ""
+
+
+def _card(shown: card.ReportCard, place: str) -> str:
     page = link(f"{place}/README.md")
     parts = [f"## [{escape(shown.title)}]({page})"]
     if shown.sentence:
@@ -96,7 +106,5 @@ def _card(shown: card.Card, place: str, sources: str | None) -> str:
         picture = f'<img src="{source}" width="420" alt="{attribute(shown.title)}">'
         parts.append(f'<a href="{attribute(page)}">{picture}</a>')
     facts = [", ".join(map(escape, shown.gpus)), tally(shown.verdicts), escape(shown.measured)]
-    if sources is not None and plan.is_stale(shown.sources, sources):
-        facts.append("**stale: the problem's scripts changed after this run**")
     parts.append(" · ".join(facts))
     return "\n\n".join(parts)

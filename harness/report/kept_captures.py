@@ -15,6 +15,7 @@ from pathlib import Path
 
 from harness.evidence import capture_list
 from harness.evidence.capture_list import CaptureList, KeptCapture
+from harness.evidence.cell_record import Artifact
 from harness.evidence.kind import Kept
 from harness.evidence.kinds import KINDS
 from harness.ground import files
@@ -36,14 +37,13 @@ _LINK = re.compile(r"captures/([\w.+-]*\w)", re.ASCII)
 
 @dataclass(frozen=True)
 class _Source:
-    """An artifact to keep: its file, how it is kept, its cell, and the sha256 and size recorded."""
+    """An artifact to keep: its file, how it is kept, its cell, and what was recorded of it."""
 
     path: Path
     kept: Kept
     name: str
     cell: str
-    sha256: str
-    bytes: int
+    recorded: Artifact
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _sources(problem: Problem, run: run_folder.Run, cells: Collection[str]) -> l
             name = files.safe_name(f"{record.case}.{record.variant}.{kept.name}{suffix}")
             if recorded and (name not in best or order < best[name][0]):
                 path = run_folder.verified(folder, record, kept.name)
-                source = _Source(path, kept, name, record.name, recorded.sha256, recorded.bytes)
+                source = _Source(path, kept, name, record.name, recorded)
                 best[name] = (order, source)
     return [source for _, (_, source) in sorted(best.items())]
 
@@ -143,8 +143,8 @@ def _prepared(source: _Source, folder: Path) -> KeptCapture:
         in_git=False,
         cell=source.cell,
         artifact=source.path.name,
-        artifact_sha256=source.sha256,
-        artifact_bytes=source.bytes,
+        artifact_sha256=source.recorded.sha256,
+        artifact_bytes=source.recorded.bytes,
     )
 
 

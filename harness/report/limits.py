@@ -19,7 +19,7 @@ class LateError(Exception):
     """A page has spent its CPU time."""
 
 
-class Limits:
+class RenderLimits:
     """Limits in force from ``with`` to its end, but for each :meth:`pause`.
 
     They hold where Python runs: a page whose one operation is endless ends with its command

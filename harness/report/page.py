@@ -1,15 +1,16 @@
 """The data that the sections of one worklog read, and the figures that they draw."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from harness.analysis.claims import ClaimResult
 from harness.analysis.metrics import Metrics
-from harness.evidence.provenance import EvidenceProvenance, Target
+from harness.evidence.provenance import EvidenceProvenance, TargetRecord
 from harness.evidence.tables import Tables
 from harness.ground import files
 from harness.ground.errors import ManifestError
-from harness.problem import plan
+from harness.problem import state
 from harness.problem.model import Problem
 from harness.report.columns import NOT_MEASURED
 from harness.report.escape import Markdown, escape, link, prose
@@ -32,15 +33,17 @@ class Page:
     root: str = ""
 
     @property
-    def target(self) -> Target:
+    def target(self) -> TargetRecord:
         """Return the machine that the run was made on."""
         return self.provenance.run.target
 
-    @property
-    def is_stale(self) -> bool:
-        """Whether the run, where that is known, is of other scripts than the problem has now."""
-        used = [origin.sources_sha256 for origin in self.provenance.run.origins]
-        return plan.is_stale(used, plan.source_hash(self.problem))
+    @cached_property
+    def changed(self) -> list[str]:
+        """Return the parts of the problem that changed since the run, as far as it recorded them.
+
+        A page with any is stale.
+        """
+        return state.changed_since(self.problem, self.provenance.run.origins)
 
     def figure(self, name: str, alt: str, svg: str | None, caption: str) -> Markdown:
         """Keep a figure as ``name``.svg and return the Markdown that shows it above its caption.

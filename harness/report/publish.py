@@ -123,7 +123,7 @@ def page_of(problem: Problem, folder: Path) -> Page:
     """Return the data of a report's pages: the evidence in ``folder``, with its claims judged."""
     report = door.report(folder)
     metrics = Metrics(problem, report.tables, report.origin.gpus)
-    judged = claims.judge(problem, metrics, report.origin.run.target.device)
+    judged = claims.of_run(problem, metrics, report.origin.run)
     return Page(problem, metrics, judged, report.origin, report.tables, folder)
 
 

@@ -45,7 +45,7 @@ class Fault:
 
 
 @dataclass
-class Checked:
+class IntegrityCheck:
     """What was checked: the bytes of each file, and the faults.
 
     ``elsewhere``: captures that a report lists and that are neither in it nor in the store.
@@ -63,62 +63,62 @@ class Checked:
         self.faults.append(Fault(file, what))
 
 
-def of_run(folder: Path) -> Checked:
+def of_run(folder: Path) -> IntegrityCheck:
     """Check a run: its record, each cell's, and each file that a cell left.
 
     Not checked is what a run only works with: its lock, ``scratch/``, and the logs of its jobs.
     """
-    checked = Checked(folder)
-    known = {"run.json", run_lock.FILE}
+    checked = IntegrityCheck(folder)
+    listed = {"run.json", run_lock.FILE}
     _record(checked, "run.json", Provenance)
     for path in sorted(folder.glob("jobs/*/*")):
         name = path.relative_to(folder).as_posix()
         if path.suffix == ".json":
             _record(checked, name, Origin if name.endswith(".origin.json") else Record)
-        known.add(name)
+        listed.add(name)
     for path in sorted(folder.glob(f"cells/[!.]*/{run_folder.RECORD}")):
         cell = path.parent.relative_to(folder).as_posix()
-        known.add(f"{cell}/{run_folder.RECORD}")
+        listed.add(f"{cell}/{run_folder.RECORD}")
         record = _record(checked, f"{cell}/{run_folder.RECORD}", CellRecord)
         if record is None:  # it says what else belongs to the cell
-            known |= {name for name in _names(folder) if name.startswith(f"{cell}/")}
+            listed |= {name for name in _names(folder) if name.startswith(f"{cell}/")}
             continue
-        known |= _files(checked, cell, record.artifacts)
-    _others(checked, known, lambda name: name.startswith("scratch/"))
+        listed |= _files(checked, cell, record.artifacts)
+    _others(checked, listed, lambda name: name.startswith("scratch/"))
     return checked
 
 
-def of_report(folder: Path, store: Path, problem: Callable[[], Problem]) -> Checked:
+def of_report(folder: Path, store: Path, problem: Callable[[], Problem]) -> IntegrityCheck:
     """Check a report: its evidence, its captures, here and in the local store, and its pages.
 
     Pages and figures are rendered again where the evidence is as it was recorded; ``problem``
     returns the problem whose templates render them.
     """
-    checked = Checked(folder)
-    known = {"README.md", card.NAME} | {
+    checked = IntegrityCheck(folder)
+    listed = {"README.md", card.NAME} | {
         f"{part}/{path.name}" for part in _DRAWN for path in (folder / part).glob("*")
     }
-    known |= _evidence(checked) | _captures(checked, store)
+    listed |= _evidence(checked) | _captures(checked, store)
     if os.path.lexists(folder / card.NAME):
-        _record(checked, card.NAME, card.Card)
-    _others(checked, known, lambda _: False)
+        _record(checked, card.NAME, card.ReportCard)
+    _others(checked, listed, lambda _: False)
     checked.rendered = not checked.faults
     if checked.rendered:
         _render(checked, problem())
     return checked
 
 
-def _evidence(checked: Checked) -> set[str]:
+def _evidence(checked: IntegrityCheck) -> set[str]:
     """Check a report's evidence; return the files that belong to it."""
     name = f"evidence/{provenance.FILE}"
     record = _record(checked, name, EvidenceProvenance)
     if record is None:  # it says which tables belong to the evidence
         return {name, *(each for each in _names(checked.folder) if each.endswith(".parquet"))}
-    tables = {f"{table}.parquet": known for table, known in record.tables.items()}
+    tables = {f"{table}.parquet": artifact for table, artifact in record.tables.items()}
     return {name, *_files(checked, "evidence", tables)}
 
 
-def _captures(checked: Checked, store: Path) -> set[str]:
+def _captures(checked: IntegrityCheck, store: Path) -> set[str]:
     """Check the captures that a report keeps; return the files that belong to them."""
     name = f"evidence/{capture_list.NAME}"
     if not os.path.lexists(checked.folder / name):
@@ -128,18 +128,18 @@ def _captures(checked: Checked, store: Path) -> set[str]:
     if listed is None:
         return {name, *(each for each in _names(checked.folder) if each.startswith("captures/"))}
     for capture in listed.captures:
-        known = Artifact(sha256=capture.sha256, bytes=capture.bytes)
+        artifact = Artifact(sha256=capture.sha256, bytes=capture.bytes)
         kept = store / capture_store.relative(capture.sha256)
         if capture.in_git:
-            _file(checked, f"captures/{capture.name}", known)
+            _file(checked, f"captures/{capture.name}", artifact)
         if os.path.lexists(kept):
-            _file(checked, str(kept), known)
+            _file(checked, str(kept), artifact)
         elif not capture.in_git:
             checked.elsewhere += 1
     return {name, *(f"captures/{capture.name}" for capture in listed.captures if capture.in_git)}
 
 
-def _record(checked: Checked, name: str, model: type[Model]) -> Model | None:
+def _record(checked: IntegrityCheck, name: str, model: type[Model]) -> Model | None:
     """Check a record by its own hash; return what it holds, None if that cannot be known."""
     path = checked.folder / name
     try:
@@ -153,38 +153,38 @@ def _record(checked: Checked, name: str, model: type[Model]) -> Model | None:
     return record
 
 
-def _files(checked: Checked, folder: str, known: Mapping[str, Artifact]) -> set[str]:
+def _files(checked: IntegrityCheck, folder: str, artifacts: Mapping[str, Artifact]) -> set[str]:
     """Check the files of a folder that a record lists; return their paths."""
-    for name, artifact in known.items():
+    for name, artifact in artifacts.items():
         if files.is_safe(name):
             _file(checked, f"{folder}/{name}", artifact)
         else:  # a record that was made to lead elsewhere
             checked.note(f"{folder}/{name}", "no name of a file that the harness wrote")
-    return {f"{folder}/{name}" for name in known}
+    return {f"{folder}/{name}" for name in artifacts}
 
 
-def _file(checked: Checked, name: str, known: Artifact) -> None:
+def _file(checked: IntegrityCheck, name: str, recorded: Artifact) -> None:
     """Check a file by its recorded size and hash; ``name`` may be a path outside of the folder."""
     path = checked.folder / name
     if not os.path.lexists(path):
         checked.note(name, _MISSING)
         return
     try:
-        found = run_folder.artifact_of(path, at_most=known.bytes)
+        measured = run_folder.artifact_of(path, at_most=recorded.bytes)
     except StoreError as error:
         checked.note(name, error.what)
         return
-    checked.sizes[name] = found.bytes
-    if found.bytes != known.bytes:
-        checked.note(name, f"{_CHANGED}: {found.bytes} bytes instead of {known.bytes}")
-    elif found.sha256 != known.sha256:
+    checked.sizes[name] = measured.bytes
+    if measured.bytes != recorded.bytes:
+        checked.note(name, f"{_CHANGED}: {measured.bytes} bytes instead of {recorded.bytes}")
+    elif measured.sha256 != recorded.sha256:
         checked.note(name, f"{_CHANGED}: its sha256 is another")
 
 
-def _others(checked: Checked, known: set[str], works: Callable[[str], bool]) -> None:
+def _others(checked: IntegrityCheck, listed: set[str], works: Callable[[str], bool]) -> None:
     """Note the files that no record lists, but those that something only ``works`` with."""
     for name in _names(checked.folder):
-        if name not in known and not works(name):
+        if name not in listed and not works(name):
             checked.note(name, _UNKNOWN)
 
 
@@ -195,7 +195,7 @@ def _names(folder: Path) -> Iterator[str]:
             yield path.relative_to(folder).as_posix()
 
 
-def _render(checked: Checked, problem: Problem) -> None:
+def _render(checked: IntegrityCheck, problem: Problem) -> None:
     """Render a report's pages and figures again, and note those that are others."""
     with tempfile.TemporaryDirectory(prefix="rendered-") as scratch:
         again = Path(scratch) / checked.folder.name
@@ -206,7 +206,7 @@ def _render(checked: Checked, problem: Problem) -> None:
         hold_pages(checked, again)
 
 
-def hold_pages(checked: Checked, again: Path) -> None:
+def hold_pages(checked: IntegrityCheck, again: Path) -> None:
     """Note the pages and figures that are others than those rendered in the folder ``again``."""
     for name in sorted({*_pages(checked.folder), *_pages(again)}):
         _page(checked, name, again / name)
@@ -219,7 +219,7 @@ def _pages(folder: Path) -> Iterator[str]:
             yield f"{part}/{path.name}"
 
 
-def _page(checked: Checked, name: str, again: Path) -> None:
+def _page(checked: IntegrityCheck, name: str, again: Path) -> None:
     """Hold a page or figure against the one that was rendered again."""
     here = checked.folder / name
     if not os.path.lexists(here):

@@ -127,9 +127,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Return what ``obj.attribute`` is in a template."""
-        known = _reached(obj)
-        if attribute in known:
-            return known[attribute]
+        members = _reached(obj)
+        if attribute in members:
+            return members[attribute]
         if attribute in _METHODS.get(type(obj), ()):
             value = getattr(obj, attribute)
             return Method(attribute, value) if callable(value) else value
@@ -142,9 +142,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def getitem(self, obj: Any, argument: Any) -> Any:
         """Return what ``obj[argument]`` is in a template."""
         if isinstance(obj, Undefined | dict | list | tuple | str | range):
-            found = self._item(obj, argument)
-            if not isinstance(found, Undefined) or not isinstance(argument, str):
-                return found
+            item = self._item(obj, argument)
+            if not isinstance(item, Undefined) or not isinstance(argument, str):
+                return item
         return self.getattr(obj, str(argument))
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
@@ -178,8 +178,8 @@ def _listing(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def listing(*given: Any, **named: Any) -> Any:
-        found = function(*given, **named)
-        return list(found) if isinstance(found, Iterator) else found
+        value = function(*given, **named)
+        return list(value) if isinstance(value, Iterator) else value
 
     return listing
 

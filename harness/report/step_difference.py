@@ -6,7 +6,7 @@ The parts sum to the whole, and those that changed most come first.
 from collections import Counter
 from collections.abc import Sequence
 
-from harness.analysis.diff.gpu import GpuDiff, Row
+from harness.analysis.diff.gpu import DiffRow, GpuDiff
 from harness.analysis.kernels import short_name
 from harness.analysis.verdict import THRESHOLD
 from harness.report.headline import headline, unit
@@ -69,7 +69,7 @@ def by_gpu(diff: GpuDiff) -> Section:
     return Section("Each GPU", head, rows, words=2)
 
 
-def part_label(row: Row) -> str:
+def part_label(row: DiffRow) -> str:
     """Return the label of a part of a step: kernels by their short names, of A and of B."""
     if row.kind != "kernel":
         return row.label
@@ -84,7 +84,7 @@ def _kernels(names: Sequence[str], limit: int) -> str:
     return first if len(names) == 1 else f"{first} and {len(names) - 1} more"
 
 
-def _divided(diff: GpuDiff) -> tuple[list[Row], list[Row]]:
+def _divided(diff: GpuDiff) -> tuple[list[DiffRow], list[DiffRow]]:
     """Return the parts that have a row of their own, by their change, and those that do not."""
     ranked = sorted(diff.rows, key=lambda row: -abs(diff.change_ns(row)))
     least = _LEAST * sum(abs(diff.change_ns(row)) for row in ranked)
@@ -97,7 +97,7 @@ def _divided(diff: GpuDiff) -> tuple[list[Row], list[Row]]:
     return shown, [row for row in ranked if row not in shown]
 
 
-def _is(row: Row) -> str:
+def _is(row: DiffRow) -> str:
     """Return how a part changed, in words; only one whose interval holds 0 is within noise."""
     if row.change != "unchanged" or not row.delta_ns:
         return row.change
@@ -115,7 +115,7 @@ class _Table:
         largest = max((abs(diff.change_ns(row)) for row in diff.rows), default=0.0)
         self.told = abs(diff.whole_change_ns) >= _CANCELLED * largest > 0
 
-    def part(self, row: Row) -> list[str]:
+    def part(self, row: DiffRow) -> list[str]:
         times = self._diff.a_step(row.a.total_ns, row.b.total_ns)
         change = self.change(times[1] - times[0])
         if row.difference is not None:
@@ -123,7 +123,7 @@ class _Table:
             change = f"{change} ± {half:.{self._places}f}"
         return [part_label(row), _is(row), *self.both(times), change, self._share(times)]
 
-    def total(self, label: str, rows: Sequence[Row], share: str | None = None) -> list[str]:
+    def total(self, label: str, rows: Sequence[DiffRow], share: str | None = None) -> list[str]:
         a = sum(row.a.total_ns for row in rows)
         times = self._diff.a_step(a, sum(row.b.total_ns for row in rows))
         change = self.change(times[1] - times[0])
@@ -135,7 +135,7 @@ class _Table:
     def change(self, change_ns: float) -> str:
         return with_sign(change_ns, f"{abs(change_ns) / self._scale:.{self._places}f}")
 
-    def calls(self, row: Row) -> str:
+    def calls(self, row: DiffRow) -> str:
         """Return the calls that the host was in, those whose time changed most."""
         shown = []
         for call, a_ns, b_ns in row.calls[:_MOST_CALLS]:
@@ -152,11 +152,11 @@ _CANCELLED = 0.2
 """A step's change below this share of its largest part's is a sum that cancels: no shares of it."""
 
 
-def _others(cut: Sequence[Row]) -> str:
+def _others(cut: Sequence[DiffRow]) -> str:
     return "1 other part" if len(cut) == 1 else f"{len(cut)} other parts"
 
 
-def _note(row: Row) -> str:
+def _note(row: DiffRow) -> str:
     """Return a part's full names and what differs, "" where its row says all."""
     names = [", ".join(side.names) for side in (row.a, row.b) if side.names]
     full = " → ".join(dict.fromkeys(names)) if row.kind == "kernel" else row.label
@@ -167,7 +167,7 @@ def _note(row: Row) -> str:
 
 
 def _lines(
-    diff: GpuDiff, kind: str, shown: Sequence[Row], cut: Sequence[Row], table: _Table
+    diff: GpuDiff, kind: str, shown: Sequence[DiffRow], cut: Sequence[DiffRow], table: _Table
 ) -> list[str]:
     """Return lines that name the compared steps, count the rows left out, and define the words."""
     return [
@@ -189,7 +189,7 @@ def _compared(diff: GpuDiff, kind: str) -> str:
     return f"{steps} of {kind} ({ranges}){mean}."
 
 
-def _cut(cut: Sequence[Row], diff: GpuDiff, table: _Table) -> str:
+def _cut(cut: Sequence[DiffRow], diff: GpuDiff, table: _Table) -> str:
     """Return how many parts have no row, by kind, and the largest of them."""
     kinds = Counter(_is(row) for row in cut)
     counted = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
@@ -199,7 +199,7 @@ def _cut(cut: Sequence[Row], diff: GpuDiff, table: _Table) -> str:
     return f"Without a row of their own: {counted}{named}."
 
 
-def _words(diff: GpuDiff, shown: Sequence[Row]) -> list[str]:
+def _words(diff: GpuDiff, shown: Sequence[DiffRow]) -> list[str]:
     lines = []
     if any(row.change.endswith("here") for row in diff.rows):
         lines.append("Here: in these two processes; another pair may differ otherwise.")

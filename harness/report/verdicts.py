@@ -54,18 +54,26 @@ def tally(counts: Mapping[str, int]) -> str:
 
 
 def title(headlines: Mapping[str, int]) -> str:
-    """Return in a word or two how the headline claims fared, by their counts by verdict.
+    """Return in a few words how the headline claims fared, by their counts by verdict.
 
-    "Reproduced" where all that were tested are; "Partly reproduced: 3 of 5"; "Refuted" and
-    "Undecided" where none is; "Described" where none was tested.
+    "Reproduced" where all that were tested are, "Partly tested: 2 of 9" if these are fewer than
+    half; "Partly reproduced: 3 of 5"; "Refuted" and "Undecided" where none is; "Described" or "Not
+    measured" where none was tested; "Measured" of a study that claims nothing.
     """
     tested = sum(headlines.get(name, 0) for name in TESTED)
     reproduced = headlines.get("reproduced", 0)
     if not tested:
-        return "Described" if headlines.get("described") else "Measured"
+        untested = "Described" if headlines.get("described") else "Not measured"
+        return untested if headlines else "Measured"
+    if reproduced < tested:
+        return _not_all(headlines, reproduced, tested)
+    every = sum(headlines.values())
+    return "Reproduced" if 2 * tested >= every else f"Partly tested: {tested} of {every}"
+
+
+def _not_all(headlines: Mapping[str, int], reproduced: int, tested: int) -> str:
     if reproduced:
-        whole = reproduced == tested
-        return "Reproduced" if whole else f"Partly reproduced: {reproduced} of {tested}"
+        return f"Partly reproduced: {reproduced} of {tested}"
     return "Refuted" if headlines.get("refuted") else "Undecided"
 
 

@@ -100,7 +100,7 @@ class _Rendering:
         self._page = page
         self._parts = _Parts(template, text)
         self._sections = own_sections.known_to(page.problem.folder)
-        self._limits = limits.Limits()
+        self._limits = limits.RenderLimits()
         self._calls = 0
         self._depth = 0
         self._since = time.process_time()
@@ -110,13 +110,13 @@ class _Rendering:
     def text(self) -> str:
         """Return the page's text."""
         problem, target = self._page.problem, self._page.target
-        known = problem.model_dump(mode="json") | {"number": problem.number}
+        manifest = problem.model_dump(mode="json") | {"number": problem.number}
         report = f"reports/{problem.folder.name}/{target.slug}"
         facts = {"on_gpu": target.device == "cuda", "report": report}
         with self._limits:
             template = Sandbox(self._parts).get_template("the page")
             verbs = Verbs(self._sections, facts, self._answer)
-            page = template.generate(w=verbs, problem=plain(known))
+            page = template.generate(w=verbs, problem=plain(manifest))
             blocks, length = [], 0
             for block in page:
                 blocks.append(block)

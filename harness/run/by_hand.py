@@ -43,11 +43,13 @@ def main(script: Path, arguments: list[str]) -> NoReturn:
         print(what, file=sys.stderr)
     out = asked.out or Path(tempfile.mkdtemp(prefix=f"{problem.folder.name}-"))
     (out / "locks").mkdir(parents=True, exist_ok=True)
-    known = json.loads(cell_input(cell, here, str(out.resolve()), str(out.resolve() / "locks")))
+    description = json.loads(
+        cell_input(cell, here, str(out.resolve()), str(out.resolve() / "locks"))
+    )
     folders = [str(CHECKOUT), *([str(problem.shared.parent)] if problem.workloads else [])]
     paths = filter(None, [*folders, os.environ.get("PYTHONPATH")])
     os.environ |= {
-        INPUT: json.dumps(known | {"by_hand": True}),
+        INPUT: json.dumps(description | {"by_hand": True}),
         "PYTHONPATH": os.pathsep.join(paths),
     }
     os.execv(sys.executable, [sys.executable, str(script)])  # noqa: S606 - the user's own script

@@ -12,7 +12,7 @@ from harness.engines import choose
 from harness.engines.engine import Engine, Node
 from harness.engines.options import Options
 from harness.evidence.cell_record import CellRecord
-from harness.evidence.provenance import Arguments, Ceilings, Rate
+from harness.evidence.provenance import Ceilings, Rate, RunArguments
 from harness.evidence.record import read
 from harness.ground import checkout, files
 from harness.ground.errors import EvidenceError, HarnessError, StoreError, ToolError
@@ -76,7 +76,7 @@ def measure(engine: Engine, notify: Notify) -> Ceilings:
     study = problem()
     target = engine.node.target
     with tempfile.TemporaryDirectory(prefix="ceilings-") as folder:
-        origin = provenance.origin_of(study, engine, Arguments())
+        origin = provenance.origin_of(study, engine, RunArguments())
         run = run_folder.Run.create(Path(folder), study.folder.name, origin)
         Execution(engine, run, notify, most_jobs(target)).execute(cells(target))
         return keep(run, target)

@@ -36,10 +36,10 @@ def earlier(
             break
         try:
             of_run = (folder / "run.json").is_file()
-            found = _of_run(folder, target) if of_run else _of_report(folder, target)
+            recorded = _of_run(folder, target) if of_run else _of_report(folder, target)
         except HarnessError:
             continue  # damaged, or of another version: an estimate does without it
-        seconds = found | seconds
+        seconds = recorded | seconds
     return {key: seconds[name] for name, key in wanted.items() if name in seconds}
 
 
@@ -51,10 +51,10 @@ def _of_run(folder: Path, target: str) -> dict[str, float]:
 
 
 def _of_report(folder: Path, target: str) -> dict[str, float]:
-    known = provenance.load(folder / "evidence")
-    if known.run.target.name != target:
+    origin = provenance.load(folder / "evidence")
+    if origin.run.target.name != target:
         return {}
-    return {_recording(cell.cell): cell.wall_s for cell in known.cells if cell.status == "ok"}
+    return {_recording(cell.cell): cell.wall_s for cell in origin.cells if cell.status == "ok"}
 
 
 def _recording(cell: str) -> str:

@@ -9,7 +9,7 @@ from harness.run.execute import Execution
 
 
 @dataclass(frozen=True)
-class Lane:
+class GpuLane:
     """An execution on one GPU, and its cells."""
 
     execution: Execution
@@ -20,7 +20,9 @@ class Lane:
         self.execution.execute(list(self.cells))
 
 
-def execute(beside: Sequence[Lane], in_turn: Lane, comparisons: Sequence[Sequence[Cell]]) -> None:
+def execute(
+    beside: Sequence[GpuLane], in_turn: GpuLane, comparisons: Sequence[Sequence[Cell]]
+) -> None:
     """Run the lanes ``beside`` each other, then the cells that no other GPU's may run beside.
 
     A lane that has ended takes over ``comparisons`` of which another lane has begun no cell. The
@@ -34,8 +36,8 @@ def execute(beside: Sequence[Lane], in_turn: Lane, comparisons: Sequence[Sequenc
         in_turn.execute()
 
 
-def _together(lanes: Sequence[Lane], comparisons: Sequence[Sequence[Cell]]) -> None:
-    def work(lane: Lane) -> None:
+def _together(lanes: Sequence[GpuLane], comparisons: Sequence[Sequence[Cell]]) -> None:
+    def work(lane: GpuLane) -> None:
         lane.execute()
         others = [other.execution for other in lanes if other is not lane]
         while cells := _taken_over(others, comparisons):

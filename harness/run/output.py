@@ -49,9 +49,9 @@ class Output:
         """Return why the workload has to end, "" while it keeps within its bounds."""
         entries = total = 0
         try:
-            for known in _below(self.folder):
+            for status in _below(self.folder):
                 entries += 1
-                total += max(known.st_size, 512 * known.st_blocks)
+                total += max(status.st_size, 512 * status.st_blocks)
                 if entries > MOST_FILES:
                     return f"its output is more than {MOST_FILES} files"
                 if total > MOST_OUTPUT_BYTES:
@@ -103,12 +103,12 @@ class Output:
 
     def _refused(self, name: str, folder: int) -> str:
         """Return why a file of the output is not taken, "" if it is, or is a folder."""
-        known = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        if stat.S_ISDIR(known.st_mode):
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if stat.S_ISDIR(status.st_mode):
             return ""
-        if odd := files.oddity(known.st_mode):
+        if odd := files.oddity(status.st_mode):
             return odd
-        if known.st_nlink > 1:
+        if status.st_nlink > 1:
             return "a hard link"
         if not files.is_safe(name):
             return "no plain name"
@@ -148,9 +148,9 @@ def _entries(folder: int, levels: int) -> Iterator[os.stat_result]:
     with os.scandir(folder) as entries:
         for entry in entries:
             with contextlib.suppress(FileNotFoundError):  # gone since it was listed
-                known = entry.stat(follow_symlinks=False)
-                yield known
-                if stat.S_ISDIR(known.st_mode):
+                status = entry.stat(follow_symlinks=False)
+                yield status
+                if stat.S_ISDIR(status.st_mode):
                     if not levels:
                         raise OSError(errno.ELOOP, f"folders below {_DEEPEST} others")
                     with _opened(entry.name, folder) as inner:

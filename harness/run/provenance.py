@@ -6,39 +6,47 @@ from pathlib import Path
 
 from harness import __version__
 from harness.engines.engine import Engine
-from harness.evidence.provenance import Arguments, Ceilings, Git, Origin
-from harness.evidence.provenance import Engine as EngineRecord
-from harness.evidence.provenance import Target as TargetRecord
-from harness.ground import process
-from harness.ground.errors import HarnessError, UsageError
+from harness.evidence.provenance import (
+    Ceilings,
+    EngineRecord,
+    Git,
+    Origin,
+    RunArguments,
+    TargetRecord,
+)
+from harness.ground import git
+from harness.ground.errors import UsageError
 from harness.machine.target import Target
+from harness.problem import history, started
 from harness.problem.manifest import MANIFEST
 from harness.problem.model import Problem
-from harness.problem.plan import source_hash
+from harness.problem.state import state
 from harness.store import run_folder
 
 _BUT_REPORTS = (":(top)", ":(top,exclude)reports")
 
 
 def origin_of(
-    problem: Problem, engine: Engine, arguments: Arguments, ceilings: Ceilings | None = None
+    problem: Problem, engine: Engine, arguments: RunArguments, ceilings: Ceilings | None = None
 ) -> Origin:
     """Return the origin of a run that begins now."""
     target = TargetRecord.model_validate(engine.node.target.as_dict())
     record = EngineRecord.model_validate(engine.provenance())
-    known = {"engine": record, "ceilings": ceilings}
-    return submitted(problem, target, arguments).model_copy(update=known)
+    additions = {"engine": record, "ceilings": ceilings}
+    return submitted(problem, target, arguments).model_copy(update=additions)
 
 
-def submitted(problem: Problem, target: TargetRecord, arguments: Arguments) -> Origin:
+def submitted(problem: Problem, target: TargetRecord, arguments: RunArguments) -> Origin:
     """Return the origin of a run that begins now, and whose cells other machines will run."""
     manifest = (problem.folder / MANIFEST).read_bytes()
+    claims = started.since(started.started(problem), history.versions(problem.folder))
     return Origin(
         problem=problem.folder.name,
         harness=__version__,
         git=_git(problem.folder),
         manifest_sha256=hashlib.sha256(manifest).hexdigest(),
-        sources_sha256=source_hash(problem),
+        state=state(problem),
+        claims=claims,
         target=target,
         arguments=arguments,
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -63,12 +71,6 @@ def _git(folder: Path) -> Git:
 
     The reports do not count as changes: no run reads them, and the run before may have written one.
     """
-    # No fetch of contents that are not here, no lock that another run may hold, any owner.
-    git = ["env", "GIT_NO_LAZY_FETCH=1", "git", "--no-optional-locks", "-c", "safe.directory=*"]
-    try:
-        commit = process.output([*git, "rev-parse", "HEAD"], cwd=folder)
-        status = [*git, "status", "--porcelain", "--no-renames", "--", *_BUT_REPORTS]
-        changes = process.output(status, cwd=folder)
-    except HarnessError:
-        return Git()
-    return Git(commit=commit, changed=bool(changes))
+    commit = git.said(["rev-parse", "HEAD"], folder)
+    changes = git.said(["status", "--porcelain", "--no-renames", "--", *_BUT_REPORTS], folder)
+    return Git() if commit is None or changes is None else Git(commit=commit, changed=bool(changes))

@@ -8,7 +8,7 @@ from pathlib import Path
 from harness.engines import choose
 from harness.engines.engine import Engine, Node
 from harness.engines.options import Options
-from harness.evidence.provenance import Arguments, Ceilings, Origin
+from harness.evidence.provenance import Ceilings, Origin, RunArguments
 from harness.ground import checkout
 from harness.ground.checkout import CHECKOUT
 from harness.ground.errors import UsageError
@@ -19,7 +19,7 @@ from harness.problem.plan import Cell, Selected, has_short_path, plan
 from harness.run import calibrate, durations, lanes, provenance
 from harness.run.durations import Key
 from harness.run.execute import Execution, Notify, locks, unfinished
-from harness.run.lanes import Lane
+from harness.run.lanes import GpuLane
 from harness.run.output import OUT
 from harness.run.queue import most_jobs
 from harness.store.run_folder import Run
@@ -66,9 +66,9 @@ class Session:
         """Return the cells that the run which goes on has not finished; all of a new run."""
         return unfinished(self.resumed, self.cells) if self.resumed else self.cells
 
-    def arguments(self, engine: str, jobs: int | None, cells: list[Cell]) -> Arguments:
+    def arguments(self, engine: str, jobs: int | None, cells: list[Cell]) -> RunArguments:
         """Return what a run records of its request and plan."""
-        return Arguments(
+        return RunArguments(
             rounds=self.selected.rounds,
             jobs=jobs,
             engine=engine,
@@ -215,7 +215,7 @@ class Work:
     def execute(self, notify: Notify) -> None:
         """Run the cells that are unfinished; those that fail are recorded and the rest goes on."""
         *beside, in_turn = (
-            Lane(self._execution(own, notify), own_cells) for own, own_cells in self.shares
+            GpuLane(self._execution(own, notify), own_cells) for own, own_cells in self.shares
         )
         with self.run.alone():
             for origin in self.further:

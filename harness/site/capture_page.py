@@ -131,12 +131,12 @@ def _opens(capture: KeptCapture, folder: str) -> Iterator[tuple[str, str]]:
     if not capture.in_git:
         file = capture.name
         first = f"cp .captures/*/{capture.sha256} {file}\n"
-    known = [(kind, kept) for kind in KINDS.values() for kept in kind.kept]
-    known = [(kind, kept) for kind, kept in known if kept.name == capture.artifact]
-    for kind, kept in known:
+    matching = [(kind, kept) for kind in KINDS.values() for kept in kind.kept]
+    matching = [(kind, kept) for kind, kept in matching if kept.name == capture.artifact]
+    for kind, kept in matching:
         for program, command in kept.opens:
             yield program, first + command.format(file=file, plain=file.removesuffix(".zst"))
         if kind.artifact:
             yield "harness view", f"{first}harness view {file}"
-    if not known and file.endswith(".zst"):
+    if not matching and file.endswith(".zst"):
         yield "zstd", f"{first}zstd -dc {file}"

@@ -32,7 +32,7 @@ _NO_BOUND: Ends = (float("-inf"), float("inf"))
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellEvidence:
     """One cell behind a metric: what it left, with sha256, and the kept copy, if one lies here."""
 
     name: str
@@ -45,7 +45,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Side:
+class MetricEvidence:
     """One metric of a variant in a case, from its definition back to its cells."""
 
     title: str
@@ -53,31 +53,31 @@ class Side:
     value: str
     strip: str
     tables: tuple[tuple[str, str], ...]
-    cells: tuple[Cell, ...]
+    cells: tuple[CellEvidence, ...]
 
 
-class Evidence:
+class ClaimEvidence:
     """What the claims of one report rest on."""
 
     def __init__(self, study: Page) -> None:
         self._study = study
 
-    def sides(self, result: ClaimResult) -> tuple[Side, ...]:
+    def sides(self, result: ClaimResult) -> tuple[MetricEvidence, ...]:
         """Return each metric of a variant and case that decides a claim, once.
 
         Where it is the only one, its strip shows the claim's bound.
         """
         study = self._study
-        found = origins(study.problem, study.metrics, study.provenance, result)
-        bound = limits(result.claim.bound) if len(found) == 1 else _NO_BOUND
-        return tuple(self._side(origin, bound) for origin in found)
+        metrics = origins(study.problem, study.metrics, study.provenance, result)
+        bound = limits(result.claim.bound) if len(metrics) == 1 else _NO_BOUND
+        return tuple(self._side(origin, bound) for origin in metrics)
 
-    def _side(self, origin: MetricOrigin, bound: Ends) -> Side:
+    def _side(self, origin: MetricOrigin, bound: Ends) -> MetricEvidence:
         problem, metric, value = self._study.problem, origin.definition, origin.measured
         variant, case = problem.variants[origin.variant], problem.cases[origin.case]
         values = self._study.metrics.samples(origin.name, origin.variant, origin.case)
         rows = strips.by_process(values) if metric.sample else []
-        return Side(
+        return MetricEvidence(
             title=f"{metric.label}: {variant.label}, {case.label}",
             said=_said(origin),
             value=shown(value),
@@ -88,16 +88,16 @@ class Evidence:
             cells=tuple(self._cell(cell, metric) for cell in origin.cells),
         )
 
-    def _cell(self, origin: CellOrigin, metric: Metric) -> Cell:
-        known, artifact, left = origin.cell, origin.artifact, origin.recorded
-        return Cell(
-            name=known.cell,
+    def _cell(self, origin: CellOrigin, metric: Metric) -> CellEvidence:
+        cell, artifact, left = origin.cell, origin.artifact, origin.recorded
+        return CellEvidence(
+            name=cell.cell,
             values=_told(origin.values, metric.unit),
-            gpu=known.gpu or "CPU",
+            gpu=cell.gpu or "CPU",
             artifact=artifact if left and artifact else "",
             sha256=left.sha256 if left else "",
             bytes=size(left.bytes) if left else "",
-            kept=self._kept.get((known.cell, artifact), "") if artifact else "",
+            kept=self._kept.get((cell.cell, artifact), "") if artifact else "",
         )
 
     @cached_property
@@ -115,6 +115,8 @@ def _said(origin: MetricOrigin) -> "Markup":
     parts = [f"`{origin.name}` is {said}", f"of the `{metric.capture}` capture"]
     parts += [f"in the region `{metric.region}`"] if metric.region else []
     parts += [f"divided by `{metric.per}`"] if metric.per else []
+    if metric.members and metric.region:
+        parts.append(f"or the mean over the regions whose `{metric.members}` is that")
     return prose_html(" ".join(parts) + ".")
 
 

@@ -9,7 +9,7 @@ from harness.analysis.verdict import limits
 from harness.report import verdicts
 from harness.report.page import Page
 from harness.site import claim_evidence, strips
-from harness.site.claim_evidence import Side, prose_html
+from harness.site.claim_evidence import MetricEvidence, prose_html
 from harness.site.headed import head, rendered
 from harness.site.tree import Tree
 
@@ -22,7 +22,7 @@ _ORDER = ("refuted", "tie", "undecided", "described", "not measured", "reproduce
 
 
 @dataclass(frozen=True)
-class Claim:
+class ShownClaim:
     """What the page shows of one claim; ``chart`` is SVG, of a claim on several metrics.
 
     ``in_worklog`` says whether the worklog has a place for it: that of a CPU shows the judged ones.
@@ -37,7 +37,7 @@ class Claim:
     value: float | None
     reason: str
     chart: str
-    sides: tuple[Side, ...]
+    sides: tuple[MetricEvidence, ...]
     in_worklog: bool
 
 
@@ -51,15 +51,15 @@ def add(tree: Tree, study: Page) -> str:
     return page
 
 
-def _claims(study: Page, worklog: str) -> Iterator[Claim]:
+def _claims(study: Page, worklog: str) -> Iterator[ShownClaim]:
     """Yield every claim, in the manifest's order; ``worklog`` is Markdown."""
-    evidence = claim_evidence.Evidence(study)
+    evidence = claim_evidence.ClaimEvidence(study)
     for result in study.results:
         claim, value = result.claim, result.measured
         reasons = [verdicts.why(study.problem, result), value.doubt]
         if result.verdict == "refuted" and claim.otherwise:
             reasons.append(f"in truth {claim.otherwise}".rstrip("."))
-        yield Claim(
+        yield ShownClaim(
             id=claim.id,
             verdict=result.verdict,
             rank=_ORDER.index(result.verdict),

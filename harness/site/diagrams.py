@@ -47,9 +47,9 @@ def _item(row: Row) -> str:
 
 
 def _flowchart(lines: list[str]) -> list[Row] | None:
-    found = [_EDGE.fullmatch(line) for line in lines]
-    edges = [edge for edge in found if edge]
-    if len(edges) < len(found):
+    matches = [_EDGE.fullmatch(line) for line in lines]
+    edges = [edge for edge in matches if edge]
+    if len(edges) < len(matches):
         return None
     labels: dict[str, str] = {}
     for edge in edges:

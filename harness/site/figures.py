@@ -25,17 +25,17 @@ def add(tree: Tree, study: Page, pages: Iterable[str]) -> None:
     A figure that was not drawn again, or is no longer drawn as it stands there, stays a picture.
     """
     folder = study.folder.relative_to(tree.checkout).as_posix()
-    known: dict[str, Figure] = {}
+    drawn: dict[str, Figure] = {}
     for name, figure in study.figures.items():
         file = study.folder / "figures" / name
         same = file.is_file() and file.read_text(encoding="utf-8") == figure
         if same and isinstance(figure, Figure):
-            known[name.removesuffix(".svg")] = figure
+            drawn[name.removesuffix(".svg")] = figure
 
     def marked(shown: re.Match[str]) -> str:
-        if shown["name"] not in known:
+        if shown["name"] not in drawn:
             return shown[0]
-        specification = interactive(known[shown["name"]].specification)
+        specification = interactive(drawn[shown["name"]].specification)
         tree.files[f"{folder}/figures/{shown['name']}.js"] = script(specification)
         return f'{shown[0]} <span class="interactive" data-figure="{shown["to"]}.js"></span>'
 

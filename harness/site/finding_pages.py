@@ -7,7 +7,7 @@ from harness.analysis import claims
 from harness.analysis.diagnose.known_findings import kinds
 from harness.analysis.metrics import Metrics
 from harness.evidence import provenance, tables
-from harness.evidence.provenance import EvidenceProvenance, Provenance, Target
+from harness.evidence.provenance import EvidenceProvenance, Provenance, TargetRecord
 from harness.ground.errors import ManifestError
 from harness.problem.model import Problem
 from harness.report.page import Page
@@ -23,19 +23,19 @@ def add(tree: Tree, problems: Iterable[Problem]) -> dict[str, str]:
     A page of a report has the finding's name. For the others the templates of ``problems``, which
     have no report, are rendered without evidence and added.
     """
-    found = {
+    paths = {
         PurePosixPath(path).stem: path
         for path in tree.pages
         if PurePosixPath(path).parent.name == _FOLDER and PurePosixPath(path).stem in kinds()
     }
     for problem in problems:
-        for template, text in _unmeasured(problem, kinds().keys() - found):
+        for template, text in _unmeasured(problem, kinds().keys() - paths):
             id_ = template.name.removesuffix(_TEMPLATE)
             path = (template.parent / f"{id_}.md").relative_to(tree.checkout).as_posix()
             title, _, rest = text.strip().partition("\n")
             tree.pages[path] = f"{title}{_NO_REPORT}{rest}\n"
-            found[id_] = path
-    return found
+            paths[id_] = path
+    return paths
 
 
 def _unmeasured(problem: Problem, wanted: set[str]) -> Iterator[tuple[Path, str]]:
@@ -65,7 +65,7 @@ def _without_evidence(problem: Problem) -> Page:
         version=provenance.VERSION,
         id="",
         problem=problem.folder.name,
-        target=Target(name="this machine", slug="none", device="cuda"),
+        target=TargetRecord(name="this machine", slug="none", device="cuda"),
     )
     metrics = Metrics(problem, empty)
     judged = claims.judge(problem, metrics, "cuda")

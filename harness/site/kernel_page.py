@@ -41,11 +41,11 @@ class Kernel:
     short: str
     timeline: str
     numbers: tuple[Number, ...]
-    roof: "Roof"
+    roof: "RooflinePoint"
 
 
 @dataclass(frozen=True)
-class Roof:
+class RooflinePoint:
     """What a kernel reached of its roof; ``point`` is the id of its point, "" without one.
 
     ``told`` says where the point lies, or why there is none.
@@ -57,7 +57,7 @@ class Roof:
 
 
 @dataclass(frozen=True)
-class Figure:
+class RooflineFigure:
     """The roofline of one cell's kernels: id, title and SVG."""
 
     id: str
@@ -78,23 +78,23 @@ def add(tree: Tree, study: Page) -> str:
     return page
 
 
-def _cells(study: Page) -> Iterator[tuple[Figure, list[Kernel]]]:
+def _cells(study: Page) -> Iterator[tuple[RooflineFigure, list[Kernel]]]:
     """Yield the roofline and the kernels of every profiled cell, in the order of the cells."""
     evidence = Folder(str(study.folder), study.tables, study.provenance)
     for case, variant in evidence.cells:
         if all(KINDS[kind].unprofiled for kind in evidence.captures(case, variant)):
             continue
         subject = evidence.subject(case, variant)
-        found = roofline.of_subject(subject)
+        model = roofline.of_subject(subject)
         id_ = f"roofline-{case}.{variant}"
         kernels = [
-            _kernel(case, variant, row, _roof(str(row["name"]), found, id_))
+            _kernel(case, variant, row, _roof(str(row["name"]), model, id_))
             for row in _rows(subject)
         ]
-        yield Figure(id_, f"{case}, {variant}", roofline_plot.svg(found, id_)), kernels
+        yield RooflineFigure(id_, f"{case}, {variant}", roofline_plot.svg(model, id_)), kernels
 
 
-def _kernel(case: str, variant: str, row: Row, roof: Roof) -> Kernel:
+def _kernel(case: str, variant: str, row: Row, roof: RooflinePoint) -> Kernel:
     name = str(row["name"])
     return Kernel(
         case=case,
@@ -107,13 +107,13 @@ def _kernel(case: str, variant: str, row: Row, roof: Roof) -> Kernel:
     )
 
 
-def _roof(name: str, found: Roofline, figure: str) -> Roof:
-    for place, point in enumerate(found.points):
+def _roof(name: str, model: Roofline, figure: str) -> RooflinePoint:
+    for place, point in enumerate(model.points):
         if point.name == name:
-            roofs = found.roofs[point.kind]
+            roofs = model.roofs[point.kind]
             share = _shown(100 * point.share(roofs[0])[0] if roofs else None)
-            return Roof(share, f"{figure}-{place}", roofline_plot.said(point, found))
-    return Roof(_shown(None), "", found.missing.get(name, "No hardware counters."))
+            return RooflinePoint(share, f"{figure}-{place}", roofline_plot.said(point, model))
+    return RooflinePoint(_shown(None), "", model.missing.get(name, "No hardware counters."))
 
 
 def _rows(subject: Subject) -> list[Row]:
@@ -123,10 +123,10 @@ def _rows(subject: Subject) -> list[Row]:
     for kind in by_cost():
         if kind.name not in subject.captures:
             continue
-        found = summary.by_kind(subject.captures[kind.name])
-        by_kernel = found.get("by_kernel", [])
+        by_kind = summary.by_kind(subject.captures[kind.name])
+        by_kernel = by_kind.get("by_kernel", [])
         counted |= {row["name"]: row for row in by_kernel}
-        shown = shown or by_kernel or found.get("kernels", [])
+        shown = shown or by_kernel or by_kind.get("kernels", [])
     return [row | counted.get(row["name"], {}) | row for row in shown]
 
 

@@ -121,7 +121,7 @@ def _in_order(page: Path) -> tuple[str, int]:
 
 def _home(tree: Tree, studies: Sequence[Page]) -> str:
     """Return the home page: a card of each report."""
-    every = (index.card_of(study.folder, _path(tree, study.folder), None) for study in studies)
+    every = (index.card_of(study.folder, _path(tree, study.folder)) for study in studies)
     cards = filter(None, every)
     shown = (f'<section class="card" markdown="1">\n\n{card}\n\n</section>' for card in cards)
     body = "\n\n".join(shown)

@@ -58,22 +58,22 @@ def svg(rows: Rows, unit: str, intervals: Sequence[tuple[str, Measured]], bound:
 
     ``bound`` are the least and the most that a claim allows, infinite where it sets no limit.
     """
-    known = [(label, each) for label, each in intervals if each.value is not None]
-    spans = [end for _, each in known for end in _ends(each)]
+    measured = [(label, each) for label, each in intervals if each.value is not None]
+    spans = [end for _, each in measured for end in _ends(each)]
     every = [*(value for _, values in rows for value in values), *spans]
     if not every:
         return ""
     scale = _Scale(every, bound)
-    height = (len(known) + len(rows)) * _ROW + _AXIS
+    height = (len(measured) + len(rows)) * _ROW + _AXIS
     parts = [
         f'<svg class="strip" viewBox="0 0 {_WIDTH} {height}" role="img"'
-        f' aria-label="{escape(_said(known, rows))}">',
+        f' aria-label="{escape(_said(measured, rows))}">',
         *_axis(scale, unit, height),
         *_allowed(scale, bound, height),
     ]
-    for place, (label, each) in enumerate(known):
+    for place, (label, each) in enumerate(measured):
         parts += _interval(scale, label, each, (place + 0.5) * _ROW)
-    for place, (label, values) in enumerate(rows, start=len(known)):
+    for place, (label, values) in enumerate(rows, start=len(measured)):
         parts += _dots(scale, label, values, (place + 0.5) * _ROW)
     return "\n".join([*parts, "</svg>"])
 
@@ -82,11 +82,11 @@ def _ends(measured: Measured) -> list[float]:
     return [end for end in (measured.low, measured.high) if end is not None]
 
 
-def _said(known: Sequence[tuple[str, Measured]], rows: Rows) -> str:
+def _said(measured: Sequence[tuple[str, Measured]], rows: Rows) -> str:
     count = sum(len(values) for _, values in rows)
     told = [
         f"{label}: {number(each.value or 0)} [{number(each.low or 0)}, {number(each.high or 0)}]"
-        for label, each in known
+        for label, each in measured
     ]
     return "; ".join([*told, f"{count} values in {len(rows)} rows"])
 

@@ -55,7 +55,7 @@ def terms(tree: Tree, pages: dict[str, str]) -> dict[str, Places]:
                 codes[word.strip("`")] = place
             if section == _CONCEPTS and word not in _EVERYDAY:
                 words[word] = place
-    found = {
+    findings = {
         id_: [kind.title, built_path(pages.get(id_, _FINDINGS))] for id_, kind in kinds().items()
     }
-    return {"words": words, "codes": codes, "findings": found}
+    return {"words": words, "codes": codes, "findings": findings}

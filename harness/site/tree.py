@@ -77,7 +77,7 @@ class Tree:
         if _OUTSIDE.match(link["to"]):
             return link[0]
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), place))
-        if any(target in known for known in (self.pages, self.made, self.files)):
+        if any(target in files for files in (self.pages, self.made, self.files)):
             return link[0]
         if not self._has_source(target):
             return link["text"]

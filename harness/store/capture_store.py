@@ -206,12 +206,12 @@ def _unfetchable(system: "AbstractFileSystem", remote: str, store: Path, size: i
     A FIFO blocks, a device has no end, and a list may claim more than any disk holds.
     """
     try:
-        known = system.info(remote)
+        status = system.info(remote)
     except FileNotFoundError:
         return "missing"
-    if known["type"] != "file" or not ("mode" not in known or stat.S_ISREG(known["mode"])):
+    if status["type"] != "file" or not ("mode" not in status or stat.S_ISREG(status["mode"])):
         return "not a regular file"
-    if known["size"] not in (None, size):
+    if status["size"] not in (None, size):
         return f"size is not the recorded {size} bytes"
     for folder in (Path(tempfile.gettempdir()), store):
         free = shutil.disk_usage(next(part for part in (folder, *folder.parents) if part.exists()))

@@ -52,8 +52,8 @@ def _copied(source: Path, names: Iterable[str], target: Path) -> None:
 
 def _alone(origin: Origin) -> Origin:
     """Return an origin without the version, id and further origins that a whole run has."""
-    known = {key: value for key, value in origin if key not in ("version", "id", "resumed")}
-    return Origin.model_validate(known)
+    fields = {key: value for key, value in origin if key not in ("version", "id", "resumed")}
+    return Origin.model_validate(fields)
 
 
 def _counting(runs: Iterable[Run]) -> list[tuple[Path, CellRecord]]:

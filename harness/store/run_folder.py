@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.evidence.cell_record import Artifact, CellRecord
-from harness.evidence.provenance import VERSION, Origin, Provenance, Target
+from harness.evidence.provenance import VERSION, Origin, Provenance, TargetRecord
 from harness.evidence.record import read
 from harness.ground import files
 from harness.ground.errors import CaptureError, EvidenceError, StoreError
@@ -167,8 +167,8 @@ def _next_name(folder: Path) -> str:
 
 def _order(name: str) -> tuple[str, int, str]:
     """Return what sorts the names of runs by when they were made; names of others come first."""
-    known = _NAME.fullmatch(name)
-    return (known[1], int(known[2] or 1), name) if known else ("", 0, name)
+    match = _NAME.fullmatch(name)
+    return (match[1], int(match[2] or 1), name) if match else ("", 0, name)
 
 
 def differing(
@@ -176,17 +176,25 @@ def differing(
 ) -> Iterator[tuple[str, str | None, str | None]]:
     """Yield each thing that keeps two origins from being of one run, with what both say of it.
 
-    That is the problem, with ``scripts`` its scripts' sha256, and the target with its GPU's driver.
+    That is the problem, with ``scripts`` each script, and the target with its GPU's driver.
     """
     pairs = {"problem": (first.problem, second.problem)}
-    sources = {"scripts": (first.sources_sha256, second.sources_sha256)} if scripts else {}
+    sources = _scripts(first, second) if scripts else {}
     targets = {"target": (_named(first.target), _named(second.target))}
     for what, (then, now) in {**pairs, **sources, **targets}.items():
         if then != now:
             yield what, then, now
 
 
-def _named(target: Target) -> str:
+def _scripts(first: Origin, second: Origin) -> dict[str, tuple[str | None, str | None]]:
+    """Return the digests of each script by two origins; of an earlier harness those of all."""
+    if first.scripts is None or second.scripts is None:
+        return {"scripts": (first.sources_sha256, second.sources_sha256)}
+    names = sorted(first.scripts | second.scripts)
+    return {name: (first.scripts.get(name), second.scripts.get(name)) for name in names}
+
+
+def _named(target: TargetRecord) -> str:
     return f"{target.name}, driver {target.gpu.driver if target.gpu else None}"
 
 
@@ -205,14 +213,14 @@ def verified(folder: Path, record: CellRecord, name: str) -> Path:
     Raises CaptureError if it differs, is missing, or is no regular file of the folder itself.
     """
     path = folder / name
-    known = record.artifacts.get(name)
-    if known is None or path.parent != folder or not os.path.lexists(path):
+    recorded = record.artifacts.get(name)
+    if recorded is None or path.parent != folder or not os.path.lexists(path):
         raise CaptureError("the cell left no such file", where=path)
     try:
-        measured = artifact_of(path, at_most=known.bytes)
+        measured = artifact_of(path, at_most=recorded.bytes)
     except StoreError as error:
         raise CaptureError(error.what, where=path, remedy=_AGAIN) from None
-    if (measured.bytes, measured.sha256) != (known.bytes, known.sha256):
+    if (measured.bytes, measured.sha256) != (recorded.bytes, recorded.sha256):
         what = "changed since it was recorded (size or sha256 differs)"
         raise CaptureError(what, where=path, remedy=_AGAIN)
     return path

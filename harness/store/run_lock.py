@@ -50,9 +50,9 @@ def held(folder: Path) -> Iterator[str]:
 def _token(descriptor: int) -> str:
     """Return the token in a lock's file; a new one if the file is new, damaged or a copy."""
     inode = os.fstat(descriptor).st_ino  # a copy has another
-    known = os.pread(descriptor, 100, 0).decode("ascii", "replace")
-    if re.fullmatch(rf"[0-9a-f]{{32}}-{inode:x}", known):
-        return known
+    text = os.pread(descriptor, 100, 0).decode("ascii", "replace")
+    if re.fullmatch(rf"[0-9a-f]{{32}}-{inode:x}", text):
+        return text
     token = f"{uuid.uuid4().hex}-{inode:x}"
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, token.encode(), 0)

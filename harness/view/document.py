@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.analysis.diff import compare
-from harness.analysis.diff.gpu import GpuDiff, Row
+from harness.analysis.diff.gpu import DiffRow, GpuDiff
 from harness.analysis.roofline import Roofline
 from harness.evidence.subject import Subject
 from harness.ground.errors import HarnessError
@@ -102,13 +102,13 @@ def _labels(subjects: Sequence[Subject]) -> list[str]:
     return [f"{side}: {label}" for side, label in zip("AB", labels, strict=True)]
 
 
-def _points(found: Roofline, place: int) -> dict[str, Any]:
+def _points(model: Roofline, place: int) -> dict[str, Any]:
     """Return the figure of a panel, each kernel's place in it, and why the others have none."""
     return {
         "figure": f"roofline-{place}",
-        "points": {point.name: number for number, point in enumerate(found.points)},
-        "said": {point.name: roofline_plot.said(point, found) for point in found.points},
-        "missing": found.missing,
+        "points": {point.name: number for number, point in enumerate(model.points)},
+        "said": {point.name: roofline_plot.said(point, model) for point in model.points},
+        "missing": model.missing,
     }
 
 
@@ -137,7 +137,7 @@ def _rows(diff: GpuDiff) -> list[dict[str, Any]]:
     return [_row(row, diff) for row in ranked]
 
 
-def _row(row: Row, diff: GpuDiff) -> dict[str, Any]:
+def _row(row: DiffRow, diff: GpuDiff) -> dict[str, Any]:
     a_ns, b_ns = diff.a_step(row.a.total_ns, row.b.total_ns)
     launches = diff.a_step(row.a.count, row.b.count) if row.kind in ("kernel", "copy") else None
     return {

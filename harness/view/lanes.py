@@ -150,14 +150,14 @@ def _parted(
     """Return the rows of each value of a column; those of all but the first have one name."""
     apart = by_size[:_MOST_APART].implode()
     is_apart = pl.col(column).is_in(apart, nulls_equal=True)
-    known: dict[int | str | None, pl.DataFrame] = {
+    parts: dict[int | str | None, pl.DataFrame] = {
         value: part
         for (value,), part in rows.filter(is_apart)
         .partition_by(column, as_dict=True, maintain_order=True)
         .items()
     }
     others = rows.filter(~is_apart)
-    return known | ({_OTHERS: others} if others.height else {})
+    return parts | ({_OTHERS: others} if others.height else {})
 
 
 def _work() -> pl.Expr:

@@ -61,11 +61,11 @@ def _shown(subject: Subject) -> dict[str, Any]:
     summaries = {kind: summary.by_kind(capture) for kind, capture in captures.items()}
     drawn = next((kind.name for kind in by_cost() if _has_operations(captures.get(kind.name))), "")
     told = {
-        kind: found
-        for kind, found in summaries.items()
+        kind: told_of
+        for kind, told_of in summaries.items()
         if kind == drawn or not _has_operations(captures[kind])
     }
-    rows = [row for found in told.values() for row in found.get("kernels", [])]
+    rows = [row for told_of in told.values() for row in told_of.get("kernels", [])]
     timeline = _timeline(captures[drawn]) if drawn else None
     return {
         "short": {row["name"]: short_name(row["name"]) for row in rows},
@@ -75,13 +75,15 @@ def _shown(subject: Subject) -> dict[str, Any]:
         "timeline": timeline and _packed(timeline),
         "memory": next(filter(None, map(_memory, captures.values())), None),
         "tables": {
-            caption: [_row(row, bytes_but=_NO_BYTES.get(name)) for row in found[name]]
-            for found in told.values()
+            caption: [_row(row, bytes_but=_NO_BYTES.get(name)) for row in told_of[name]]
+            for told_of in told.values()
             for name, caption in _TABLES.items()
-            if found.get(name) and not (name == "kernels" and "by_kernel" in found)
+            if told_of.get(name) and not (name == "kernels" and "by_kernel" in told_of)
         },
         "counters": {
-            row["name"]: _row(row) for found in told.values() for row in found.get("by_kernel", [])
+            row["name"]: _row(row)
+            for told_of in told.values()
+            for row in told_of.get("by_kernel", [])
         },
     }
 

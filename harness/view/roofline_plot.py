@@ -127,19 +127,19 @@ def _roofs(axes: _Axes, roofline: Roofline) -> Iterator[str]:
     """Yield each roof once: the slope of memory, then a flat line for each kind of arithmetic."""
     sources = list(dict.fromkeys(roof.name for each in roofline.roofs.values() for roof in each))
     for place, source in enumerate(sources):
-        known = {
+        highest = {
             kind: roof
             for kind, each in roofline.roofs.items()
             for roof in each
             if roof.name == source
         }
         dashed = " sheet" if source == _DASHED else ""
-        slope = next(iter(known.values())).gb_s
-        top = max(known.values(), key=lambda roof: roof.tflop_s)
+        slope = next(iter(highest.values())).gb_s
+        top = max(highest.values(), key=lambda roof: roof.tflop_s)
         yield f'<path class="roof{dashed}" d="{_slope(axes, top)}"/>'
         if not place:
             yield _along(axes, slope, f"{number(slope)} GB/s, {_short(source)}")
-        for kind, roof in known.items():
+        for kind, roof in highest.items():
             yield f'<path class="roof{dashed}" d="{_flat(axes, roof)}"/>'
             yield _above(
                 axes,

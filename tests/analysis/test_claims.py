@@ -18,20 +18,20 @@ from harness.problem.model import Bound, Problem
     [
         (2.0, 2.2, {"above": 1.9}, "reproduced"),
         (2.0, 2.2, {"above": 1.97}, "reproduced"),
-        (2.0, 2.2, {"above": 1.99}, "inconclusive"),  # clear, but by less than a hundredth
-        (2.0, 2.2, {"above": 2.21}, "inconclusive"),
+        (2.0, 2.2, {"above": 1.99}, "undecided"),  # clear, but by less than a hundredth
+        (2.0, 2.2, {"above": 2.21}, "undecided"),
         (2.0, 2.2, {"above": 2.23}, "refuted"),
         (2.0, 2.2, {"below": 2.23}, "reproduced"),
-        (2.0, 2.2, {"below": 1.99}, "inconclusive"),
+        (2.0, 2.2, {"below": 1.99}, "undecided"),
         (-2.2, -2.0, {"below": -1.97}, "reproduced"),
-        (-2.2, -2.0, {"below": -1.99}, "inconclusive"),
-        (2.0, 2.2, {"above": 2.1}, "inconclusive"),
+        (-2.2, -2.0, {"below": -1.99}, "undecided"),
+        (2.0, 2.2, {"above": 2.1}, "undecided"),
         (2.0, 2.2, {"above": 2.3}, "refuted"),
         (2.0, 2.2, {"below": 2.3}, "reproduced"),
-        (2.0, 2.2, {"below": 2.1}, "inconclusive"),
+        (2.0, 2.2, {"below": 2.1}, "undecided"),
         (2.0, 2.2, {"below": 1.9}, "refuted"),
         (2.0, 2.2, {"between": (1.9, 2.3)}, "reproduced"),
-        (2.0, 2.2, {"between": (2.1, 2.3)}, "inconclusive"),
+        (2.0, 2.2, {"between": (2.1, 2.3)}, "undecided"),
         (2.0, 2.2, {"between": (2.3, 2.4)}, "refuted"),
         (8.0, 8.0, {"between": (8, 8)}, "reproduced"),
         (7.0, 7.0, {"between": (8, 8)}, "refuted"),
@@ -84,7 +84,12 @@ def _empty(name: str) -> pl.DataFrame:
 
 
 def judged(example: Problem, values: dict[str, list[list[float]]]) -> claims.ClaimResult:
-    return claims.judge(example, Metrics(example, tables(values)), "cpu")[0]
+    return claims.judge(example, Metrics(example, tables(in_three(values))), "cpu")[0]
+
+
+def in_three(values: dict[str, list[list[float]]]) -> dict[str, list[list[float]]]:
+    """Repeat the samples of a single process in three, which a verdict on times asks for."""
+    return {name: rounds * 3 if len(rounds) == 1 else rounds for name, rounds in values.items()}
 
 
 def test_a_ratio_is_taken_and_judged(example: Problem) -> None:
@@ -104,7 +109,7 @@ def test_a_claim_that_needs_the_other_device_is_not_judged(example: Problem) -> 
     (claim,) = example.claims
     needing = [claim.model_copy(update={"needs": device}) for device in ("cpu", "cuda")]
     study = example.model_copy(update={"claims": needing})
-    metrics = Metrics(study, tables({"slow": [[4.0]], "fast": [[2.0]]}))
+    metrics = Metrics(study, tables(in_three({"slow": [[4.0]], "fast": [[2.0]]})))
     for device, expected in (("cpu", (0, 1)), ("cuda", (1, 0))):
         results = claims.judge(study, metrics, device)  # type: ignore[arg-type]
         here, elsewhere = (results[place] for place in expected)
@@ -132,13 +137,36 @@ def test_exit_codes(example: Problem) -> None:
     assert claims.exit_code([good, absent]) == 0
     assert claims.exit_code([bad, absent]) == 1
     assert claims.exit_code([absent, absent]) == 3
-    open_ = judged(example, {"slow": [[2.0, 2.1]], "fast": [[2.1, 2.0]]})
-    assert open_.verdict == "inconclusive"
+    open_ = judged(example, {"slow": [[2.0], [2.1], [2.0]], "fast": [[2.1], [2.0], [2.1]]})
+    assert open_.verdict == "undecided"
     assert claims.exit_code([good, open_]) == 0
     assert claims.exit_code([good, open_], strict=True) == 1
 
 
-FAR_APART = {"slow": [[4.0, 4.1], [4.0, 4.1]], "fast": [[2.0, 2.0], [2.0, 2.01]]}
+def test_two_processes_describe_and_what_is_only_described_decides_no_exit_code(
+    example: Problem,
+) -> None:
+    two = judged(example, {"slow": [[4.0], [4.1]], "fast": [[2.0], [2.0]]})
+    assert two.verdict == "described"
+    assert claims.exit_code([two], strict=True) == 3
+    good = judged(example, {"slow": [[4.0]], "fast": [[2.0]]})
+    assert claims.exit_code([good, two], strict=True) == 0
+
+
+def test_a_claim_that_the_run_did_not_test_is_described_whatever_was_measured(
+    example: Problem,
+) -> None:
+    metrics = Metrics(example, tables(in_three({"slow": [[2.0]], "fast": [[4.0]]})))
+    why = "its bound was ≤ 2 when the run began"
+    (result,) = claims.judge(example, metrics, "cpu", {"faster": why})
+    assert (result.verdict, result.untested) == ("described", why)
+    assert result.measured.value == pytest.approx(2)
+    absent = Metrics(example, tables({"slow": [[2.0]]}))
+    (result,) = claims.judge(example, absent, "cpu", {"faster": why})
+    assert (result.verdict, result.untested) == ("not measured", "")
+
+
+FAR_APART = {"slow": [[4.0, 4.1]] * 3, "fast": [[2.0, 2.0], [2.0, 2.01], [2.0, 2.0]]}
 
 
 @pytest.mark.parametrize(
@@ -158,19 +186,19 @@ def test_a_doubtful_round_decides_nothing(
         pl.when(second).then(pl.lit(value)).otherwise(pl.col(column)).alias(column)
     )
     result = claims.judge(example, Metrics(example, evidence), "cpu")[0]
-    assert (result.verdict, result.measured.doubt) == ("inconclusive", doubt)
+    assert (result.verdict, result.measured.doubt) == ("undecided", doubt)
 
 
 @pytest.mark.parametrize(
     ("why", "lowest", "verdict"),
     [
         ("power cap in 9 of 9 looks", 1800.0, "reproduced"),
-        ("power cap in 9 of 9 looks", 900.0, "inconclusive"),  # 2.2 times the clock is not excluded
+        ("power cap in 9 of 9 looks", 900.0, "undecided"),  # 2.2 times the clock is not excluded
         ("r1: sm clock drifted from 1980 to 1800 MHz", 1800.0, "reproduced"),
-        ("power cap in 9 of 9 looks", None, "inconclusive"),
-        ("on the GPU, too: a.out (process 7)", 1980.0, "inconclusive"),
-        ("r1: on the GPU, too: a.out (process 7)", 1980.0, "inconclusive"),
-        ("memory clock drifted from 2619 to 3201 MHz", 1980.0, "inconclusive"),
+        ("power cap in 9 of 9 looks", None, "undecided"),
+        ("on the GPU, too: a.out (process 7)", 1980.0, "undecided"),
+        ("r1: on the GPU, too: a.out (process 7)", 1980.0, "undecided"),
+        ("memory clock drifted from 2619 to 3201 MHz", 1980.0, "undecided"),
     ],
 )
 def test_a_clock_in_doubt_decides_what_it_cannot_account_for(
@@ -202,7 +230,7 @@ def test_a_ratio_of_one_process_and_the_gpus_state_bear_any_clock(
         evidence["cells"] = evidence["cells"].with_columns(pl.lit(why).alias("doubt"))
         result = claims.judge(example, Metrics(example, evidence), "cpu")[0]
         assert bool(result.measured.doubt) is doubtful
-        assert result.verdict == ("inconclusive" if doubtful else "reproduced")
+        assert result.verdict == ("undecided" if doubtful else "reproduced")
 
 
 def test_a_sample_that_had_not_settled_counts_for_nothing(example: Problem) -> None:
@@ -231,7 +259,7 @@ def test_the_start_that_fills_the_caches_can_be_told_from_the_later_ones(
 
 
 def test_what_was_sampled_once_is_no_count() -> None:
-    sampled = Measured("ms", value=2.0, low=2.0, high=2.0, rounds=1, samples=20)
-    assert verdict_of(sampled, Bound(below=2.01)) == "inconclusive"
+    sampled = Measured("ms", value=2.0, low=2.0, high=2.0, rounds=3, samples=20, timed=True)
+    assert verdict_of(sampled, Bound(below=2.01)) == "tie"
     counted = Measured("kernels", value=2.0, low=2.0, high=2.0, rounds=1, samples=1)
     assert verdict_of(counted, Bound(below=2.0)) == "reproduced"

@@ -8,7 +8,7 @@ import pytest
 from harness.analysis import regression
 from harness.analysis.claims import judge
 from harness.analysis.metrics import Metrics
-from harness.analysis.regression import Change, Side
+from harness.analysis.regression import Change, MeasuredSubject
 from harness.problem import manifest
 from harness.problem.model import Problem
 from tests.support import small_evidence
@@ -35,7 +35,7 @@ def side(
     fact: str = "",
     gpu: str = "GPU-1",
     doubt: str = "",
-) -> Side:
+) -> MeasuredSubject:
     """One process of each variant a value: the slow variant has it, the fast always 1."""
     draw = random.Random(7)
     cells, samples, facts = [], [], []
@@ -51,10 +51,10 @@ def side(
     ceilings = [small_evidence.ceiling(f"GPU-{name}", "bf16", 800.0 + name) for name in (1, 2, 99)]
     tables = small_evidence.tables(cells=cells, samples=samples, facts=facts, ceilings=ceilings)
     gpus = {cell["cell"]: gpu for cell in cells}
-    return Side(Metrics(problem, tables, gpus), tables, gpus)
+    return MeasuredSubject(Metrics(problem, tables, gpus), tables, gpus)
 
 
-def of_slow(problem: Problem, now: Side, then: Side) -> Change:
+def of_slow(problem: Problem, now: MeasuredSubject, then: MeasuredSubject) -> Change:
     (found,) = (each for each in regression.changes(problem, now, then) if each.variant == "slow")
     return found
 

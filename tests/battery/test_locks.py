@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.evidence.provenance import Arguments
+from harness.evidence.provenance import RunArguments
 from harness.run import provenance
 from harness.store.run_folder import Run
 from tests.support import rivals
@@ -122,7 +122,7 @@ def test_of_harnesses_that_resume_a_run_one_executes_it(
 ) -> None:
     chance, log, answers = random.Random(SEED), tmp_path / "log", Counter[str]()
     made = bench(tmp_path / "run", log, 0.0)
-    call = provenance.origin_of(made.problem, made.engine, Arguments(jobs=1))
+    call = provenance.origin_of(made.problem, made.engine, RunArguments(jobs=1))
     # Each has a GPU of its own: only the run's lock is in the way.
     with rivals.rivals([tmp_path / f"locks-{number}" for number in range(count)], tmp_path) as many:
         for number in range(rounds(30)):

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from harness.cli.progress import Estimate, Progress, in_words
-from harness.evidence.provenance import FILE, EvidenceProvenance, Provenance, Target
+from harness.evidence.provenance import FILE, EvidenceProvenance, Provenance, TargetRecord
 from harness.ground import files
 from harness.machine import target
 from harness.problem import manifest
@@ -127,7 +127,7 @@ def test_durations_are_those_of_the_newest_run_on_this_machine(tmp_path: Path) -
 def test_what_no_run_holds_is_looked_up_in_the_report_of_this_machine(tmp_path: Path) -> None:
     cells = plan(manifest.load(written(tmp_path, GOOD)), Selected(rounds=2), "cpu")
     for name, target_name, seconds in (("here", "a CPU", 3.0), ("there", "another", 5.0)):
-        place = Target(name=target_name, slug=name, device="cpu")
+        place = TargetRecord(name=target_name, slug=name, device="cpu")
         known = provenance_record(place, cells[0].name, seconds)
         (folder := tmp_path / "reports" / "9-example" / name / "evidence").mkdir(parents=True)
         files.write_json(folder / FILE, known.as_json())
@@ -135,7 +135,7 @@ def test_what_no_run_holds_is_looked_up_in_the_report_of_this_machine(tmp_path: 
     assert found == {("small", "slow", "timing"): 3.0}
 
 
-def provenance_record(target: Target, cell: str, seconds: float) -> EvidenceProvenance:
+def provenance_record(target: TargetRecord, cell: str, seconds: float) -> EvidenceProvenance:
     run = Provenance(version=1, id="now", problem="9-example", target=target)
     known = cell_provenance(cell, None).model_copy(update={"wall_s": seconds})
     return EvidenceProvenance(run=run, cells=(known,))

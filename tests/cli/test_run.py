@@ -68,10 +68,10 @@ def test_the_short_path_ends_in_verdicts_and_what_to_do_next(
     done = harness(monkeypatch, "--worklog")
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("the short path of 9-example: 4 of 20 cells; how long they take")
+    assert lines[0].startswith("the short path of 9-example: 6 of 20 cells; how long they take")
     (run,) = runs(house)
     report = "reports/9-example/toy-gpu"
-    told = r"4 ok in \d+ s · 1 of 1 claims reproduced; 1 needs the full run → (.*)"
+    told = r"6 ok in \d+ s · 1 of 1 tested claims reproduced; 1 needs the full run → (.*)"
     (end,) = (at for at, line in enumerate(lines) if re.fullmatch(told, line))
     assert lines[end].endswith(f" → {report}/README.md")
     assert f"run: {run}" in lines[end:]
@@ -103,7 +103,7 @@ def test_without_a_worklog_it_says_how_to_get_one(
     done = harness(monkeypatch)
     (run,) = runs(house)
     folder = run.relative_to(house)
-    assert re.search(rf"^4 ok in \d+ s → {folder}$", done.stdout, re.MULTILINE)
+    assert re.search(rf"^6 ok in \d+ s → {folder}$", done.stdout, re.MULTILINE)
     assert f"/somewhere/harness report 9 --run {folder}  #" in done.stdout
     assert not (house / "reports").exists()
 

@@ -47,7 +47,7 @@ def telling(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reason = pl.when(pl.int_range(pl.len()) == 0).then(pl.lit(SENTENCE)).otherwise(pl.col("reason"))
     tables["cells"] = tables["cells"].with_columns(reason.alias("reason"))
     known = provenance.load(folder)
-    tool = provenance.Tool(path="/home/alice/bin/nsys", version="1")
+    tool = provenance.ToolRecord(path="/home/alice/bin/nsys", version="1")
     target = known.run.target.model_copy(update={"tools": {"nsys": tool}})
     job = provenance.Job(system="slurm", id="7", node="alices-box")
     run = known.run.model_copy(update={"target": target, "job": job})

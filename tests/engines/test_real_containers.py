@@ -14,7 +14,9 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -25,7 +27,7 @@ from harness.engines.engine import Engine
 from harness.engines.options import Options
 from harness.evidence import tables as evidence
 from harness.evidence.cell_record import CellRecord
-from harness.evidence.provenance import Arguments
+from harness.evidence.provenance import RunArguments
 from harness.extract import run as extraction
 from harness.ground.checkout import CHECKOUT
 from harness.machine import target
@@ -154,7 +156,7 @@ def ran(
     where = replace(target.detect(), gpu=None, memory_bytes=4 << 30)
     built = engine_of(name, problem, where)
     built.prepare([], runs.parent / "install.txt")
-    origin = provenance.origin_of(problem, built, Arguments(jobs=1))
+    origin = provenance.origin_of(problem, built, RunArguments(jobs=1))
     run = run_folder.Run.create(runs, problem.folder.name, origin)
     selected = Selected(variants=variants, cases=tuple(problem.cases)[:1], rounds=1)
     cells = plan(problem, selected, "cpu")
@@ -286,31 +288,40 @@ def test_a_container_that_somebody_kills_is_a_failed_cell(
     assert [record.status for record in records.values()] == ["failed"]
 
 
-def test_problem_1_measures_in_a_container_what_it_measures_on_the_host(
-    name: str, tmp_path: Path
-) -> None:
+def measured(engine: str, folder: Path) -> tuple[evidence.Tables, list[dict[str, Any]]]:
+    """Measure a variant of problem 1; return the tables and the facts that depend on no machine."""
     problem = manifest.find(CHECKOUT / "problems", "1")
-    tables, facts = {}, {}
-    for engine in ("local", name):
-        where = replace(target.detect(), gpu=None)
-        built = engine_of(engine, problem, where)
-        built.prepare(["torchao-0.13.0"], tmp_path / "install.txt")
-        origin = provenance.origin_of(problem, built, Arguments(jobs=1))
-        run = run_folder.Run.create(tmp_path / engine, problem.folder.name, origin)
-        selected = Selected(("f8-0.13.0-eager",), ("stack-m1",), rounds=1)
-        cells = plan(problem, selected, "cpu")
-        Execution(built, run, lambda *_: None).execute(cells)
-        failed = [record.reason for _, record in run.records() if record.status != "ok"]
-        assert failed == []
-        extraction.extract(run, tmp_path / f"{engine}-evidence")
-        tables[engine] = evidence.load(tmp_path / f"{engine}-evidence")
-        exact = pl.col("name").is_in(
-            ["linears", "weights", "largest_weight", "model_bytes", "relative_error"]
-        )
-        facts[engine] = tables[engine]["facts"].filter(exact).sort("cell", "name").to_dicts()
-    local, inside = tables["local"], tables[name]
-    assert facts["local"] == facts[name]
-    assert len(facts["local"]) >= 5
+    where = replace(target.detect(), gpu=None)
+    built = engine_of(engine, problem, where)
+    built.prepare(["torchao-0.13.0"], folder / "install.txt")
+    origin = provenance.origin_of(problem, built, RunArguments(jobs=1))
+    run = run_folder.Run.create(folder / engine, problem.folder.name, origin)
+    selected = Selected(("f8-0.13.0-eager",), ("stack-m1",), rounds=1)
+    Execution(built, run, lambda *_: None).execute(plan(problem, selected, "cpu"))
+    failed = [record.reason for _, record in run.records() if record.status != "ok"]
+    assert failed == []
+    extraction.extract(run, folder / f"{engine}-evidence")
+    tables = evidence.load(folder / f"{engine}-evidence")
+    exact = pl.col("name").is_in(
+        ["linears", "weights", "largest_weight", "model_bytes", "relative_error"]
+    )
+    return tables, tables["facts"].filter(exact).sort("cell", "name").to_dicts()
+
+
+@cache
+def on_the_host(folder: Path) -> tuple[evidence.Tables, list[dict[str, Any]]]:
+    """Measure it on the host, once for both engines."""
+    folder.mkdir()
+    return measured("local", folder)
+
+
+def test_problem_1_measures_in_a_container_what_it_measures_on_the_host(
+    name: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    local, facts = on_the_host(tmp_path_factory.getbasetemp() / "host")
+    inside, facts_inside = measured(name, tmp_path)
+    assert facts == facts_inside
+    assert len(facts) >= 5
     for table, rows in local.items():
         assert inside[table].schema == rows.schema
         assert inside[table]["cell"].unique().sort().equals(rows["cell"].unique().sort())

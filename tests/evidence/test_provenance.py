@@ -188,6 +188,18 @@ def test_a_run_was_to_have_what_its_calls_planned_since_the_last_full_one(
     assert ran.unfinished == unfinished
 
 
+def test_a_run_of_jobs_has_the_claims_that_it_submitted_and_the_state_that_ran() -> None:
+    def call(bound: float, script: str) -> provenance.Origin:
+        claim = {"statement": "?", "bound": {"below": bound}, "definition": "01"}
+        return origin(claims={"faster": claim}, state={"repro.py": script})
+
+    submitted, first, second = call(1, "01"), call(2, "02"), call(3, "03")
+    run = provenance.Provenance.model_validate({**dict(submitted), "version": 1, "id": "now"})
+    whole = run.with_jobs([first, second])
+    assert [each.claims for each in whole.origins] == [submitted.claims, second.claims]
+    assert [each.state for each in whole.origins] == [first.state, second.state]
+
+
 def test_a_record_cannot_be_changed() -> None:
     known = provenance.load(PUBLISHED[0])
     with pytest.raises(ValidationError, match="frozen"):

@@ -52,7 +52,7 @@ def test_who_cannot_be_told_apart_is_no_doubt_and_no_sample_is_no_verdict() -> N
 
 
 def test_only_what_was_seen_while_it_measured_counts() -> None:
-    watch = monitor.Monitor(None)
+    watch = monitor.GpuMonitor(None)
     watch.samples = samples([345.0] * 5 + [1980.0] * 5 + [345.0] * 5)
     within = watch.during([(5.0, 9.5)])
     assert summary(within)["sm_mhz"] == {"min": 1980.0, "median": 1980.0, "max": 1980.0}
@@ -84,7 +84,7 @@ def test_a_process_of_the_run_is_known_by_its_token(
 def test_of_several_regions_each_is_judged_by_its_own_samples() -> None:
     watched = [*samples(STEADY), *samples(STEADY, ("power cap",))]
     watched = [replace(sample, at=float(at)) for at, sample in enumerate(watched)]
-    watch = monitor.Monitor(None)
+    watch = monitor.GpuMonitor(None)
     watch.samples = watched
     windows = [[0, 9, "m1"], [10, 19, "m4096"]]
     assert by_region(windows, watch.during) == ["m4096: power cap in 10 of 10 looks"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.machine import doctor, target
-from harness.machine.monitor import Monitor, summary
+from harness.machine.monitor import GpuMonitor, summary
 from harness.machine.target import Tool
 
 
@@ -95,9 +95,9 @@ def test_without_a_driver_there_is_no_gpu_and_no_error(monkeypatch: pytest.Monke
 
 @pytest.mark.usefixtures("machine")
 def test_the_monitor_sees_clocks_and_leaves_out_what_is_refused() -> None:
-    with Monitor("GPU-00"):
+    with GpuMonitor("GPU-00"):
         pass
-    with Monitor("GPU-00") as monitor:
+    with GpuMonitor("GPU-00") as monitor:
         monitor._stop.wait(0.3)
     state = summary(monitor.samples)
     assert state["sm_mhz"] == {"min": 1980, "median": 1980, "max": 1980}
@@ -125,7 +125,7 @@ def test_a_profiler_older_than_the_driver_is_told_with_its_remedy() -> None:
         tools={"nsys": Tool("/bin/nsys", "2024.6.2"), "ncu": None},
         counters_restricted=True,
     )
-    checks = {check.name: check for check in doctor.checks(here, Monitor(None))}
+    checks = {check.name: check for check in doctor.checks(here, GpuMonitor(None))}
     assert checks["nsys"].ok is False
     assert "2025.3 or later" in checks["nsys"].remedy
     assert checks["hardware counters"].ok is False

@@ -10,7 +10,7 @@ import pytest
 
 from harness.probe import paired
 
-PAIRED_BATCH = paired.Batch
+PAIRED_BATCH = paired.LaunchBatch
 
 
 class Batch:
@@ -63,7 +63,7 @@ class Monitor:
 @pytest.fixture(autouse=True)
 def played(monkeypatch: pytest.MonkeyPatch) -> None:
     Batch.ran = []
-    monkeypatch.setattr(paired, "Batch", Batch)
+    monkeypatch.setattr(paired, "LaunchBatch", Batch)
     monkeypatch.setattr(paired, "WARM_S", 0.0)
     monkeypatch.setattr(paired, "launches", lambda *_: 10)
 
@@ -113,7 +113,7 @@ def test_long_batches_replay_a_graph_as_often_as_lasts_as_long(
         def lengthen(self, ms: float) -> None:
             asked.append((self.name, ms))
 
-    monkeypatch.setattr(paired, "Batch", Lengthened)
+    monkeypatch.setattr(paired, "LaunchBatch", Lengthened)
     contest(1, batch_ms=500.0)
     assert asked == [(name, 500.0) for name in RUNS]
     asked.clear()

@@ -95,7 +95,7 @@ def test_its_template_is_rendered_and_concludes_only_what_its_claims_bear_out(
     template = (draft.folder / publish.WORKLOG).read_text(encoding="utf-8")
     assert list(concluding(template)) == []
     text = publish.render(problem, copied(KEPT, tmp_path))["README.md"]
-    assert text.startswith("# Sort\n\n**Not reproduced on NVIDIA H200**")
+    assert text.startswith("# Sort\n\n**Not measured on NVIDIA H200**")
     assert "`batched-faster`" in text
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from harness.analysis.claims import judge
 from harness.evidence import provenance
-from harness.evidence.provenance import Target
+from harness.evidence.provenance import TargetRecord
 from harness.problem.model import Problem
-from harness.problem.plan import source_hash
+from harness.problem.state import state
 from harness.report import across, publish
 from harness.report.page import Page
 from tests.support.pages import rows_of, timed_page
@@ -21,7 +21,7 @@ def on(problem: Problem, gpu: str, fast_ms: float | None) -> Page:
     """Return a page of a GPU on which slow takes 2 ms."""
     times = {"slow": 2.0} | ({} if fast_ms is None else {"fast": fast_ms})
     made = timed_page(problem, **times)
-    target = Target(name=gpu, slug=gpu.lower(), device="cuda")
+    target = TargetRecord(name=gpu, slug=gpu.lower(), device="cuda")
     run = made.provenance.run.model_copy(update={"target": target})
     origin = made.provenance.model_copy(update={"run": run})
     results = judge(problem, made.metrics, "cuda")
@@ -39,7 +39,9 @@ def test_claims_that_depend_on_the_gpu_come_first(example: Problem) -> None:
     assert head == ["claim", "bound", "One", "Two"]
     assert row[0] == "`faster`: Fast is faster."
     assert row[2].startswith("reproduced: 0.5×") and row[3].startswith("**refuted**: 1.5×")
-    assert "[One](one/README.md) 2 of 2 claims reproduced; [Two](two/README.md) 0 of 2" in text
+    assert (
+        "[One](one/README.md) 2 of 2 tested claims reproduced; [Two](two/README.md) 0 of 2" in text
+    )
 
 
 def test_what_one_gpu_did_not_measure_is_no_difference(example: Problem) -> None:
@@ -48,16 +50,16 @@ def test_what_one_gpu_did_not_measure_is_no_difference(example: Problem) -> None
     assert rows_of(text)[1][2:] == ["reproduced: 0.5×", "not measured"]
 
 
-def test_a_run_of_other_scripts_may_differ_by_them(example: Problem) -> None:
+def test_a_run_before_a_change_may_differ_by_it(example: Problem) -> None:
     pages = []
-    for gpu, sources in (("One", source_hash(example)), ("Two", "0" * 64)):
+    for gpu, before in (("One", {}), ("Two", {"repro.py": "0"})):
         page = on(example, gpu, 1.0)
-        run = page.provenance.run.model_copy(update={"sources_sha256": sources})
+        run = page.provenance.run.model_copy(update={"state": state(example) | before})
         origin = page.provenance.model_copy(update={"run": run})
         pages.append(replace(page, provenance=origin))
     text = across.compared(example, pages)
-    assert "**The problem's scripts changed after the run on Two.** What differs there may" in text
-    assert "changed after" not in across.compared(example, pages[:1])
+    assert "**Stale: since the run on Two repro.py changed.** What differs there may" in text
+    assert "changed" not in across.compared(example, pages[:1])
 
 
 def test_many_gpus_stand_four_by_four(example: Problem) -> None:
@@ -83,7 +85,7 @@ def test_the_page_stands_beside_the_reports_and_the_index_links_it(tmp_path: Pat
     index = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert index.count("[GPU by GPU](1-torchao-float8/README.md)") == 2
     page = (first.parent / "README.md").read_text(encoding="utf-8")
-    assert "[NVIDIA H200](nvidia-h200/README.md) 1 of 1 claims reproduced" in page
+    assert "[NVIDIA H200](nvidia-h200/README.md) 1 of 1 tested claims reproduced" in page
     assert "Other &#60;GPU>" in page
 
 

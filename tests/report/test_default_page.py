@@ -55,7 +55,8 @@ def test_it_shows_each_level_that_was_captured(small: Problem, tmp_path: Path) -
         value = metrics.get("wall_time", variant, CASE).value
         assert value is not None
         shown = float(row.split("|")[2].split()[0])
-        assert shown in (pytest.approx(value, rel=0.01), pytest.approx(1e3 * value, rel=0.01))
+        # As many digits as the interval of few processes bears out.
+        assert shown in (pytest.approx(value, rel=0.05), pytest.approx(1e3 * value, rel=0.05))
 
 
 def test_what_was_not_captured_has_no_heading(example: Problem, tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from markdown_it import MarkdownIt
 
 from harness.analysis.diff import gpu, memory
 from harness.analysis.diff.cells import CellDiff, CellTimes, Condition, FoldersDiff
-from harness.analysis.diff.timing import Ratio
+from harness.analysis.diff.timing import Ratio, Verdict
 from harness.analysis.statistics import Interval
+from harness.analysis.verdict import LEAST_PROCESSES
 from harness.evidence.tables import Tables
 from harness.report import difference
 from harness.report.section_text import Section, markdown
@@ -80,8 +81,8 @@ def test_sections_without_rows_keep_their_lines() -> None:
 
 def ratio(value: float, rounds: int = 5, metric: str = "latency") -> Ratio:
     ends = (value * 0.9, value * 1.1)
-    interval = Interval(value, *ends, rounds, ends)
-    return Ratio("step", metric, "ms", 2.0, 2.0 * value, interval, "slower")
+    verdict: Verdict = "slower" if rounds >= LEAST_PROCESSES else "described"
+    return Ratio("step", metric, "ms", 2.0, 2.0 * value, Interval(value, *ends, rounds), verdict)
 
 
 def test_times_of_one_process_say_so() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from harness.evidence import provenance
-from harness.ground import files
-from harness.problem import manifest, plan
+from harness.problem import manifest
 from harness.problem.model import Bound, Card, Problem
-from harness.report import card, index, publish
+from harness.problem.state import state
+from harness.report import index, publish
 from tests.support.paths import ROOT
 from tests.support.reports import KEPT, copied, kept_study
 
@@ -52,30 +52,28 @@ def test_a_sentence_whose_claim_is_refuted_is_not_shown(problem: Problem, tmp_pa
     assert "refuted" in text
 
 
-def test_a_report_of_other_scripts_is_stale(problem: Problem, tmp_path: Path) -> None:
-    folder = copied(KEPT, tmp_path)
-    publish.render(problem, folder)
-    run = provenance.load(folder / "evidence").run
-    used = {call.sources_sha256 for call in run.origins}
-    assert len(used) == 1
-    index.write(tmp_path, {problem.folder.name: str(used.pop())})
-    assert "stale" not in (tmp_path / "README.md").read_text()
-    index.write(tmp_path, {problem.folder.name: "0" * 64})
-    assert (
-        "**stale: the problem's scripts changed after this run**"
-        in (tmp_path / "README.md").read_text()
-    )
+def indexed(problem: Problem, folder: Path, state: dict[str, str] | None) -> str:
+    """Return the index over the kept report, whose run recorded that state."""
+    report = copied(KEPT, folder)
+    known = provenance.load(report / "evidence")
+    recorded = {"sources_sha256": None, "state": state, "resumed": ()}
+    run = known.run.model_copy(update=recorded)
+    provenance.save(report / "evidence", run, list(known.cells), known.tables)
+    publish.render(problem, report)
+    assert index.write(folder, {problem.folder.name: problem}) == []
+    return (folder / "README.md").read_text()
 
 
-def test_a_report_of_unknown_scripts_is_not_called_stale(problem: Problem, tmp_path: Path) -> None:
-    folder = copied(KEPT, tmp_path)
-    publish.render(problem, folder)
-    made = card.read(folder)
-    assert made
-    unknown = made.model_copy(update={"sources": ("", *made.sources)})
-    files.write_json(folder / card.NAME, unknown.as_json())
-    assert index.write(tmp_path, {problem.folder.name: "0" * 64}) == []
-    text = (tmp_path / "README.md").read_text()
+def test_a_report_says_what_changed_since_its_run(problem: Problem, tmp_path: Path) -> None:
+    now = state(problem)
+    assert "stale" not in indexed(problem, tmp_path / "as now", now)
+    before = now | {"repro.py": "0" * 16, "capture nsys": "0" * 16}
+    text = indexed(problem, tmp_path / "before", before)
+    assert " · **stale: since this run repro.py and capture nsys changed**" in text
+
+
+def test_a_report_of_an_unknown_state_is_not_called_stale(problem: Problem, tmp_path: Path) -> None:
+    text = indexed(problem, tmp_path, None)
     assert "NVIDIA H200" in text
     assert "stale" not in text
 
@@ -84,5 +82,5 @@ def test_the_committed_index_is_what_the_committed_reports_say(tmp_path: Path) -
     copy = tmp_path / "reports"
     shutil.copytree(ROOT / "reports", copy, ignore=shutil.ignore_patterns("captures", "*.parquet"))
     studies = [manifest.load(path.parent) for path in (ROOT / "problems").glob("*/problem.yaml")]
-    index.write(copy, {study.folder.name: plan.source_hash(study) for study in studies})
+    index.write(copy, {study.folder.name: study for study in studies})
     assert (copy / "README.md").read_text() == (ROOT / "reports" / "README.md").read_text()

@@ -11,7 +11,7 @@ from harness.captures.formats.compressed import blocks
 from harness.evidence import capture_list, provenance
 from harness.evidence import tables as evidence
 from harness.evidence.capture_list import KeptCapture
-from harness.evidence.provenance import Arguments
+from harness.evidence.provenance import RunArguments
 from harness.ground import files
 from harness.ground.errors import CaptureError, HarnessError, ManifestError
 from harness.problem import manifest
@@ -197,7 +197,7 @@ def test_a_short_run_never_replaces_a_full_one(
     reports, store = tmp_path / "reports", tmp_path / "store"
     full, short = run_of("full", "fast"), run_of("short", "fast")
     for run, is_short in ((full, False), (short, True)):
-        arguments = Arguments(short=is_short)
+        arguments = RunArguments(short=is_short)
         run.note(run.provenance.model_copy(update={"arguments": arguments}))
     standing = publish.publish(problem, full, reports, store).folder
     beside = publish.publish(problem, short, reports, store)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from harness.analysis.diff import gpu
 from harness.analysis.diff.aggregate import of_times
-from harness.analysis.diff.gpu import GpuDiff, Row
+from harness.analysis.diff.gpu import DiffRow, GpuDiff
 from harness.analysis.students_t import Difference
 from harness.report.section_text import Section, markdown
 from harness.report.step_difference import by_gpu, gpu_time
@@ -27,8 +27,8 @@ def column(section: Section, place: int) -> dict[str, float]:
     return {row[0]: value(row[place]) for row in section.rows}
 
 
-def idle(label: str, a_ns: int, b_ns: int, **other: object) -> Row:
-    row = Row("gap", label, of_times([a_ns]), of_times([b_ns]), "unchanged")
+def idle(label: str, a_ns: int, b_ns: int, **other: object) -> DiffRow:
+    row = DiffRow("gap", label, of_times([a_ns]), of_times([b_ns]), "unchanged")
     return replace(row, **other)  # type: ignore[arg-type]  # fields of a row
 
 

@@ -13,7 +13,7 @@ import pytest
 from harness.engines import choose
 from harness.engines.engine import Command, Node
 from harness.engines.options import Options
-from harness.evidence.provenance import Arguments, Ceilings
+from harness.evidence.provenance import Ceilings, RunArguments
 from harness.ground import files
 from harness.ground.errors import ToolError
 from harness.machine.host import Host
@@ -287,19 +287,19 @@ def test_a_run_of_the_study_notes_and_keeps_what_it_measured(
     engine = Played(node(with_gpu), STEADY, STEADY, STEADY)
     study = calibrate.problem()
     assert calibrate.measured_by(study)
-    run = Run.create(tmp_path / "runs", "0-ceilings", origin_of(study, engine, Arguments()))
+    run = Run.create(tmp_path / "runs", "0-ceilings", origin_of(study, engine, RunArguments()))
     Execution(engine, run, lambda *_: None).execute(calibrate.cells(with_gpu))
     calibrate.note(run, with_gpu)
     assert run.provenance.ceilings == calibrate.kept(with_gpu)
     assert run.provenance.ceilings
-    note_resumed(run, origin_of(study, engine, Arguments()))
+    note_resumed(run, origin_of(study, engine, RunArguments()))
     calibrate.note(run, with_gpu)
     assert [origin.ceilings is not None for origin in run.provenance.origins] == [True, True]
 
 
 def test_a_run_of_the_study_that_failed_notes_nothing(tmp_path: Path, with_gpu: Target) -> None:
     engine = Played(node(with_gpu), None, None, None)
-    origin = origin_of(calibrate.problem(), engine, Arguments())
+    origin = origin_of(calibrate.problem(), engine, RunArguments())
     run = Run.create(tmp_path / "runs", "0-ceilings", origin)
     Execution(engine, run, lambda *_: None).execute(calibrate.cells(with_gpu))
     calibrate.note(run, with_gpu)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.evidence.cell_record import WorkloadRecord
-from harness.evidence.provenance import Arguments
+from harness.evidence.provenance import RunArguments
 from harness.ground import files, process, program
 from harness.ground.errors import CaptureError, StoreError, ToolError, UsageError
 from harness.machine import gpu_lock
@@ -209,7 +209,7 @@ def test_a_run_goes_on_only_on_the_same_kind_of_machine(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slow=WELL, fast=WELL)
     cpu = bench.engine.node.target
     provenance.check_resumable(bench.run, bench.problem, cpu)
-    origin = provenance.origin_of(bench.problem, bench.engine, Arguments(jobs=1))
+    origin = provenance.origin_of(bench.problem, bench.engine, RunArguments(jobs=1))
     provenance.note_resumed(bench.run, origin)
     assert len(files.read_json(bench.run.folder / "run.json")["resumed"]) == 1
     with pytest.raises(UsageError, match="the run's target is"):
@@ -218,7 +218,7 @@ def test_a_run_goes_on_only_on_the_same_kind_of_machine(tmp_path: Path) -> None:
 
 def test_a_resume_that_is_refused_is_not_noted(tmp_path: Path) -> None:
     bench = Bench(tmp_path, slow=WELL, fast=WELL)
-    origin = provenance.origin_of(bench.problem, bench.engine, Arguments(jobs=1))
+    origin = provenance.origin_of(bench.problem, bench.engine, RunArguments(jobs=1))
     with run_lock.held(bench.run.folder), pytest.raises(StoreError, match="another harness"):
         rivals.resume(bench, origin)
     assert bench.run.provenance.resumed == ()

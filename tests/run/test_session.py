@@ -9,7 +9,7 @@ import pytest
 
 from harness.engines import choose
 from harness.engines.options import Options
-from harness.evidence.provenance import Arguments
+from harness.evidence.provenance import RunArguments
 from harness.ground import checkout, files
 from harness.ground.errors import HarnessError
 from harness.machine.host import Host
@@ -121,7 +121,7 @@ def short_run(house: Path, tmp_path: Path) -> Run:
     assert len(names) == 2
     (tmp_path / "bench").mkdir()
     engine = Bench(tmp_path / "bench", slow=WELL, fast=WELL).engine
-    origin = provenance.origin_of(study, engine, Arguments(short=True, planned=names))
+    origin = provenance.origin_of(study, engine, RunArguments(short=True, planned=names))
     return Run.create(tmp_path / "runs", "9-example", origin)
 
 

@@ -11,7 +11,7 @@ import pytest
 from harness.report import publish
 from harness.report.page import Page
 from harness.site import claim_page
-from harness.site.claim_evidence import Evidence, prose_html
+from harness.site.claim_evidence import ClaimEvidence, prose_html
 from harness.site.tree import Tree
 from tests.support.reports import KEPT, copied, kept_study
 
@@ -27,7 +27,7 @@ def test_a_cell_tells_the_samples_that_its_table_holds(study: Page) -> None:
     samples = study.tables["samples"].filter(~WARM_UP)
     counted = 0
     for result in study.results:
-        for side in Evidence(study).sides(result):
+        for side in ClaimEvidence(study).sides(result):
             dots = re.findall(r"M[\d.]+ [\d.]+h0", side.strip)
             told = 0
             for cell in side.cells:
@@ -47,7 +47,7 @@ def test_a_cell_tells_the_samples_that_its_table_holds(study: Page) -> None:
 
 
 def test_sha256_are_those_of_the_files(study: Page) -> None:
-    (side, *_) = Evidence(study).sides(study.results[0])
+    (side, *_) = ClaimEvidence(study).sides(study.results[0])
     assert [name for name, _ in side.tables] == ["evidence/samples.parquet"]
     for name, sha256 in side.tables:
         assert hashlib.sha256((study.folder / name).read_bytes()).hexdigest() == sha256

@@ -8,7 +8,7 @@ import pytest
 from harness.analysis.measured import Measured
 from harness.site import strips
 
-MEASURED = Measured("ms", 2.0, 1.8, 2.3, rounds=2, samples=5, ci99=(1.5, 2.6))
+MEASURED = Measured("ms", 2.0, 1.8, 2.3, rounds=2, samples=5)
 ROWS = strips.by_process({1: [1.9, 2.0, 2.1], 0: [2.2, 2.4]})
 NONE = (float("-inf"), float("inf"))
 
@@ -39,15 +39,12 @@ def test_each_process_has_its_samples_in_the_order_of_processes() -> None:
         assert x == pytest.approx(low + (value - 1.9) / 0.5 * (high - low), abs=0.2)
 
 
-def test_the_99_percent_interval_holds_the_95_percent_one() -> None:
-    figure = parts()
-    ends = {
-        name: [
-            float(x) for x in re.findall(r"[MH]([\d.]+)", str(of_class(figure, name)[0].get("d")))
-        ]
-        for name in ("ci95", "ci99")
-    }
-    assert ends["ci99"][0] < ends["ci95"][0] < ends["ci95"][1] < ends["ci99"][1]
+def test_the_interval_reaches_from_its_low_end_to_its_high_one() -> None:
+    (interval,) = of_class(parts(), "interval")
+    (value,) = of_class(parts(), "value")
+    low, high = (float(x) for x in re.findall(r"[MH]([\d.]+)", str(interval.get("d"))))
+    at = float(str(value.get("cx")))
+    assert (high - at) / (at - low) == pytest.approx((2.3 - 2.0) / (2.0 - 1.8), abs=0.1)
 
 
 def test_a_bound_close_by_is_a_line_and_one_far_off_an_arrow() -> None:

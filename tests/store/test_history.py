@@ -1,23 +1,15 @@
 """Captures out of the history of a repository: what a commit once held, and nothing else."""
 
 import hashlib
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from harness.evidence.capture_list import StoredFile
 from harness.store import capture_store
+from tests.support.repository import git
 
 CONTENT = b"\x28\xb5 recorded \r\n" * 100_000
-
-
-def git(repository: Path, *arguments: str) -> str:
-    who = ("-c", "user.name=a", "-c", "user.email=a@b")
-    done = subprocess.run(
-        ["git", *who, *arguments], cwd=repository, check=True, capture_output=True, text=True
-    )
-    return done.stdout.strip()
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ def test_every_origin_is_kept(tmp_path: Path) -> None:
     ("other", "message"),
     [
         ({"problem": "8-other"}, "its problem is 8-other, the first run's 9-example"),
-        ({"sources_sha256": "0123"}, "its scripts is 0123"),
+        ({"state": {"repro.py": "0123"}}, "its repro.py is 0123"),
         ({"target": H100}, "H100, driver 550.1"),
     ],
 )

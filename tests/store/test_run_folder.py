@@ -132,6 +132,9 @@ def test_what_keeps_two_origins_apart_is_told() -> None:
     first, second = origin(sources_sha256="01"), origin(sources_sha256="02")
     assert list(differing(first, second)) == []
     assert list(differing(first, second, scripts=True)) == [("scripts", "01", "02")]
+    first = origin(state={"repro.py": "01", "gone.cuh": "02", "case small": "03"})
+    second = origin(state={"repro.py": "01", "case small": "04"})
+    assert list(differing(first, second, scripts=True)) == [("gone.cuh", "02", None)]
     other = origin(target=TARGET | {"name": "NVIDIA H100"})
     assert list(differing(first, other)) == [
         ("target", "NVIDIA H200, driver 580.1", "NVIDIA H100, driver None")

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.engines.engine import Command, Node, OnHost
-from harness.evidence.provenance import Arguments
+from harness.evidence.provenance import RunArguments
 from harness.machine import target
 from harness.machine.host import Host
-from harness.machine.monitor import GpuSample, Monitor
+from harness.machine.monitor import GpuMonitor, GpuSample
 from harness.problem import manifest
 from harness.problem.plan import Cell, Selected, plan
 from harness.run import provenance
@@ -75,7 +75,7 @@ class Bench:
         self.problem = manifest.load(written(tmp_path, GOOD))
         self.cells = plan(self.problem, Selected(rounds=rounds), "cpu")
         self.engine = Scripts({"slow": slow, "fast": fast}, node or on_cpu())
-        origin = provenance.origin_of(self.problem, self.engine, Arguments(jobs=1))
+        origin = provenance.origin_of(self.problem, self.engine, RunArguments(jobs=1))
         self.run = run_folder.Run.create(tmp_path / "runs", "9-example", origin)
         self.notes: list[str] = []
 
@@ -96,7 +96,7 @@ class Watched(Host):
 
     attempts: list[list[GpuSample]] = field(default_factory=list)
 
-    def monitor(self, token: str | None = None) -> Monitor:
-        monitor = Monitor(None)
+    def monitor(self, token: str | None = None) -> GpuMonitor:
+        monitor = GpuMonitor(None)
         monitor.samples = self.attempts.pop(0)
         return monitor

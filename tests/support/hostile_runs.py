@@ -14,7 +14,7 @@ from harness.engines import rights
 from harness.engines.choose import make
 from harness.engines.options import Options
 from harness.evidence.cell_record import CellRecord
-from harness.evidence.provenance import Arguments
+from harness.evidence.provenance import RunArguments
 from harness.extract import run as extraction
 from harness.machine import target
 from harness.machine.host import Host
@@ -90,7 +90,7 @@ def _executed(name: str, problem: Problem, runs: Path, options: Options) -> run_
     here = replace(target.detect(), gpu=None, memory_bytes=4 << 30)
     engine = make(name, problem, Host(here), options)
     engine.prepare([], runs.parent / "install.txt")
-    origin = provenance.origin_of(problem, engine, Arguments(jobs=1))
+    origin = provenance.origin_of(problem, engine, RunArguments(jobs=1))
     run = run_folder.Run.create(runs, problem.folder.name, origin)
     cells = [replace(cell, deadline_s=60.0) for cell in plan(problem, Selected(rounds=1), "cpu")]
     with pytest.MonkeyPatch.context() as patch:

@@ -6,7 +6,7 @@ from pathlib import Path
 from harness.engines.choose import make
 from harness.engines.options import Options
 from harness.evidence.cell_record import CellRecord
-from harness.evidence.provenance import Arguments
+from harness.evidence.provenance import RunArguments
 from harness.machine.host import Host
 from harness.machine.target import Target
 from harness.problem import manifest
@@ -87,7 +87,7 @@ def executed(
 ) -> tuple[Run, CellRecord]:
     """Execute the problem's one cell under ``capture`` and return the run and the cell's record."""
     built = make(engine, asked, Host(target), options)
-    run = Run.create(runs, "9-x", provenance.origin_of(asked, built, Arguments(jobs=1)))
+    run = Run.create(runs, "9-x", provenance.origin_of(asked, built, RunArguments(jobs=1)))
     cells = plan(asked, Selected(captures=(capture,), rounds=1), target.device)
     Execution(built, run, lambda *_: None).execute(
         [replace(cell, deadline_s=deadline_s) for cell in cells]

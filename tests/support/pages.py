@@ -5,7 +5,7 @@ from html import unescape
 
 from harness.analysis.metrics import Metrics
 from harness.evidence.cell_record import GpuSummary
-from harness.evidence.provenance import CellProvenance, EvidenceProvenance, Provenance, Target
+from harness.evidence.provenance import CellProvenance, EvidenceProvenance, Provenance, TargetRecord
 from harness.evidence.tables import Tables
 from harness.problem.model import Problem
 from harness.report.page import Page
@@ -20,7 +20,7 @@ def page(
     gpus: Mapping[str, str | None] | None = None,
 ) -> Page:
     """Return a page without claims; ``gpus``: the GPU that each cell ran on."""
-    place = Target(name=target, slug="target", device="cuda")
+    place = TargetRecord(name=target, slug="target", device="cuda")
     run = Provenance(version=1, id="now", problem=problem.folder.name, target=place)
     cells = tuple(cell_provenance(name, gpu) for name, gpu in (gpus or {}).items())
     provenance = EvidenceProvenance(run=run, cells=cells)
@@ -28,9 +28,17 @@ def page(
 
 
 def timed_page(problem: Problem, **times: float) -> Page:
-    """Return a page on one sample of ``wall_time`` (ms) of each variant in case small."""
-    rows = [row for name, value in times.items() for row in samples(cell(name), "wall_time", value)]
-    return page(problem, evidence(cells=[cell(name) for name in times], samples=rows))
+    """Return a page on ``wall_time`` (ms) of each variant in case small, one sample a process."""
+    cells = {name: [cell(name, number) for number in range(3)] for name in times}
+    rows = [
+        row
+        for name, of in cells.items()
+        for each in of
+        for row in samples(each, "wall_time", times[name])
+    ]
+    return page(
+        problem, evidence(cells=[each for of in cells.values() for each in of], samples=rows)
+    )
 
 
 def cell_provenance(name: str, gpu: str | None) -> CellProvenance:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from harness.machine import gpu_lock
-from harness.run.cluster.job import Part
+from harness.run.cluster.job import JobPart
 from harness.run.cluster.session import OnCluster
 from harness.run.cluster.submission import Submission
 from tests.support.paths import ROOT
@@ -21,12 +21,12 @@ echo '{"samples": [{"region": "r", "metric": "wall_time", "unit": "ms", "index":
 """A program in the interpreter's place, which notes each cell that it runs beside itself."""
 
 
-def carried(asked: OnCluster) -> list[Part]:
+def carried(asked: OnCluster) -> list[JobPart]:
     """Submit a plan to nobody: return its parts as jobs would get them."""
     run = asked.run()
     submission = Submission.create(run, [[cell.id for cell in part] for part in asked.parts])
     return [
-        Part(
+        JobPart(
             run.folder,
             submission.folder,
             number,
@@ -38,7 +38,7 @@ def carried(asked: OnCluster) -> list[Part]:
     ]
 
 
-def started(part: Part, own: Path) -> subprocess.Popen[bytes]:
+def started(part: JobPart, own: Path) -> subprocess.Popen[bytes]:
     """Start a job with a part; ``own`` is the folder of its node's locks and temporary files."""
     own.mkdir(exist_ok=True)
     (own / "part").write_bytes(pickle.dumps(part))

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from harness.engines.engine import Command, Node
 from harness.engines.options import Options
-from harness.machine.monitor import GpuSample, Monitor
+from harness.machine.monitor import GpuMonitor, GpuSample
 from harness.machine.target import Gpu, Target
 from harness.problem.model import Problem
 from harness.problem.plan import Cell
@@ -28,9 +28,9 @@ class ToyNode:
         self.calls.append(f"only {', '.join(gpus)}")
         return self
 
-    def monitor(self, token: str | None = None) -> Monitor:
+    def monitor(self, token: str | None = None) -> GpuMonitor:
         self.calls.append("monitor")
-        monitor = Monitor(None)
+        monitor = GpuMonitor(None)
         monitor.samples = [GpuSample(0.0, {"sm_mhz": 1234.0}, (), ())]
         return monitor
 

@@ -37,17 +37,17 @@ def attributed(ops: pl.DataFrame, origins: pl.DataFrame) -> pl.DataFrame:
     the operator. ``ops`` has correlation and in_graph.
     """
     texts = origins.with_columns(pl.col("operator", "node", "scope").cast(pl.String))
-    known = texts.unique("correlation", keep="first")
-    scoped = known["operator"].is_null().all() or any(
-        not _UNASKED.fullmatch(each) for each in known["scope"].drop_nulls().unique()
+    first_calls = texts.unique("correlation", keep="first")
+    scoped = first_calls["operator"].is_null().all() or any(
+        not _UNASKED.fullmatch(each) for each in first_calls["scope"].drop_nulls().unique()
     )
-    kinds = known.select("operator", "node", "scope").unique()
+    kinds = first_calls.select("operator", "node", "scope").unique()
     phases = [_phase(*row, scoped=scoped) for row in kinds.iter_rows()]
     paths = [_path(*row) for row in kinds.iter_rows()]
     kinds = kinds.with_columns(
         phase=pl.Series(phases, dtype=pl.String), path=pl.Series(paths, dtype=pl.String)
     )
-    named = known.join(kinds, on=["operator", "node", "scope"], nulls_equal=True)
+    named = first_calls.join(kinds, on=["operator", "node", "scope"], nulls_equal=True)
     rows = ops.join(named, on="correlation", how="left", maintain_order="left")
     graph = pl.col("in_graph") & ~pl.col("phase").is_in([OPTIMIZER]).fill_null(value=False)
     return rows.with_columns(

@@ -30,21 +30,21 @@ def origins(tables: Tables) -> pl.DataFrame:
     named = ranges.filter(operator).with_columns(pl.col("name").str.replace(OPERATOR, ""))
     places = _whole(ranges.filter(~operator, ~pl.col("name").str.contains(_MARK_OF_TIME)))
     engine = tables["autograd_threads"]
-    found = with_paths(calls, calls, named).rename({"path": "operator"})
+    attributed = with_paths(calls, calls, named).rename({"path": "operator"})
     scopes = with_paths(calls, _callers(calls, engine), places).select("correlation", scope="path")
-    found = found.join(scopes, on="correlation", how="left", maintain_order="left")
+    attributed = attributed.join(scopes, on="correlation", how="left", maintain_order="left")
     backward = pl.col("thread").is_in(engine["thread"].unique().implode())
-    found = found.with_columns(node=pl.when(backward).then(pl.lit(_BACKWARD)))
+    attributed = attributed.with_columns(node=pl.when(backward).then(pl.lit(_BACKWARD)))
     columns = ("correlation", "operator", "node", "scope")
-    return frame("origins", {name: found[name] for name in columns})
+    return frame("origins", {name: attributed[name] for name in columns})
 
 
 def _callers(calls: pl.DataFrame, engine: pl.DataFrame) -> pl.DataFrame:
     """Return calls with the thread that waits for them, where autograd serves one alone."""
     one = engine.group_by("thread").agg(pl.col("serves").first(), pl.len().alias("served"))
     one = one.filter(pl.col("served") == 1).select("thread", "serves")
-    known = calls.join(one, on="thread", how="left", maintain_order="left")
-    return known.with_columns(thread=pl.coalesce("serves", "thread")).drop("serves")
+    served = calls.join(one, on="thread", how="left", maintain_order="left")
+    return served.with_columns(thread=pl.coalesce("serves", "thread")).drop("serves")
 
 
 def _whole(ranges: pl.DataFrame) -> pl.DataFrame:

@@ -127,12 +127,12 @@ def audit(captures: Sequence[Capture]) -> Audit:
     launched = step_ops.launched(trace.tables)
     if not any(launched.busy_ns):
         raise UsageError("no timed work on a GPU in it", where=trace.label)
-    known = limits.limits(trace.tables, trace.conditions.get("GPU", ""))
+    peaks = limits.limits(trace.tables, trace.conditions.get("GPU", ""))
     ops = attribution.attributed(launched.ops, trace.tables["origins"])
     flushed = counted.moved(ops, (cold or trace).tables["counters"])
     ops = counted.with_counters(ops, (warm or trace).tables["counters"])
-    ops = limits.with_use(ops.with_columns(flushed.alias("flushed_bytes")), known)
-    return _concluded(captures, trace, launched, ops, known)
+    ops = limits.with_use(ops.with_columns(flushed.alias("flushed_bytes")), peaks)
+    return _concluded(captures, trace, launched, ops, peaks)
 
 
 def _by_ranges(captures: Sequence[Capture]) -> Capture:
@@ -183,12 +183,12 @@ def _reports(captures: Sequence[Capture]) -> tuple[Capture | None, Capture | Non
 def _concluded(
     captures: Sequence[Capture],
     trace: Capture,
-    launched: step_ops.Launched,
+    launched: step_ops.LaunchedOps,
     ops: pl.DataFrame,
-    known: Limits,
+    peaks: Limits,
 ) -> Audit:
     steps = len(launched.lengths_ns)
-    table = rows.rows(ops, known)
+    table = rows.rows(ops, peaks)
     phases = {
         phase: sum(row.ms for row in table if row.phase == phase) for phase in attribution.PHASES
     }
@@ -196,14 +196,14 @@ def _concluded(
     has = kernels.filter(pl.col("ncu_time_ns").is_not_null())
     times = [float(kernels["own_ns"].sum()), float(has["own_ns"].sum())]
     share = times[1] / times[0] if times[0] else 0.0
-    sustained = known.tensor_sustained
+    sustained = peaks.tensor_sustained
     read, write = (
         float(has[f"dram_{way}_bytes"].sum()) / steps if share else None
         for way in ("read", "write")
     )
     return Audit(
         label=trace.label,
-        limits=known,
+        limits=peaks,
         steps=steps,
         traced_ms=statistics.fmean(launched.lengths_ns) / 1e6,
         busy_ms=statistics.fmean(launched.busy_ns) / 1e6,
@@ -222,7 +222,7 @@ def _concluded(
         floor_ms=_floor_ms(table) if share else None,
         sustained_floor_ms=_floor_ms(table, sustained) if share and sustained else None,
         above_ms=_above_ms(table, sustained) if share else {},
-        unsaid=tuple(_unsaid([trace, *captures], launched, phases, share, known)),
+        unsaid=tuple(_unsaid([trace, *captures], launched, phases, share, peaks)),
         step=step.busy(trace.tables, launched.steps),
     )
 
@@ -245,8 +245,8 @@ def _unprofiled(captures: Sequence[Capture]) -> float | None:
 
 def _clock(captures: Sequence[Capture]) -> float | None:
     """Return the mean over cells of their median SM clock in MHz, None where none was watched."""
-    known = [mhz for each in captures for mhz in each.tables["cells"]["sm_mhz"].drop_nulls()]
-    return statistics.fmean(known) if known else None
+    clocks = [mhz for each in captures for mhz in each.tables["cells"]["sm_mhz"].drop_nulls()]
+    return statistics.fmean(clocks) if clocks else None
 
 
 def _fact(captures: Sequence[Capture], name: str) -> float | None:
@@ -260,10 +260,10 @@ def _fact(captures: Sequence[Capture], name: str) -> float | None:
 
 def _unsaid(
     captures: Sequence[Capture],
-    launched: step_ops.Launched,
+    launched: step_ops.LaunchedOps,
     phases: dict[str, float],
     share: float,
-    known: Limits,
+    peaks: Limits,
 ) -> "list[str]":
     """Return a sentence on each thing that the captures lack, those of the timeline first."""
     lacks = []
@@ -289,7 +289,7 @@ def _unsaid(
             f"{100 * (1 - share):.1f} % of the kernels' time has no counters: both captures do not"
             " count as many launches of those kernels."
         )
-    if share and known.dram_reached is None:
+    if share and peaks.dram_reached is None:
         lacks.append("No measured ceilings of this GPU: the floor takes 85 % of the peaks.")
     graph, busy = phases[attribution.GRAPH], sum(phases.values())
     if graph:

@@ -14,7 +14,7 @@ _AT_LIMIT = 95.0
 
 
 @dataclass(frozen=True)
-class Ratio:
+class RatioMetrics:
     """Metrics of one process: its time over that of the variant ``reference``, its mean power.
 
     ``power`` is in % of the power limit.
@@ -74,7 +74,7 @@ def entries(
     metric: str,
     predicted: str,
     variants: Sequence[str],
-    ratio: Ratio | None = None,
+    ratio: RatioMetrics | None = None,
     joined: Collection[str] = (),
 ) -> tuple[Entry, ...]:
     """Return an entry for each variant after the first: what it saves against the one before.
@@ -104,7 +104,7 @@ def _entry(
     metric: str,
     predicted: str,
     step: tuple[str, ...],
-    ratio: Ratio | None,
+    ratio: RatioMetrics | None,
 ) -> Entry:
     before, *fixes = step
     variant = fixes[-1]
@@ -116,8 +116,8 @@ def _entry(
         saved, half_width = _mean([unit * share for share in shares])
     else:
         saved, half_width = _mean(list(_by_round(metrics, case, metric, before, variant)))
-    known = [metrics.get(predicted, name, case).value for name in fixes]
-    expected = None if None in known else sum(filter(None, known))
+    savings = [metrics.get(predicted, name, case).value for name in fixes]
+    expected = None if None in savings else sum(filter(None, savings))
     return Entry(tuple(fixes), before, expected, saved, half_width)
 
 
@@ -152,7 +152,7 @@ def _by_round(
         yield statistics.median(over[number]) - statistics.median(of[number])
 
 
-def median_error(found: Sequence[Entry]) -> float | None:
+def median_error(rows: Sequence[Entry]) -> float | None:
     """Return the median of the predictions' errors over all rows, None where none is known."""
-    errors = [entry.error for entry in found if entry.error is not None]
+    errors = [entry.error for entry in rows if entry.error is not None]
     return statistics.median(errors) if errors else None

@@ -68,7 +68,7 @@ def limits(tables: Tables, gpu: str) -> Limits:
     )
 
 
-def with_use(ops: pl.DataFrame, known: Limits) -> pl.DataFrame:
+def with_use(ops: pl.DataFrame, peaks: Limits) -> pl.DataFrame:
     """Return operations with dram_used, tensor_used (fractions of peak), limit and blocks.
 
     DRAM: the bytes that ncu counted over own_ns, the time on the timeline, in which caches are
@@ -82,25 +82,25 @@ def with_use(ops: pl.DataFrame, known: Limits) -> pl.DataFrame:
     time = pl.when(pl.col("own_ns") > 0).then("own_ns")
     replayed = pl.col("ncu_time_ns") / time
     by_rate = pl.col("dram_pct") / 100 * replayed
-    used = moved / time / known.dram_gb_s if known.dram_gb_s else by_rate
+    used = moved / time / peaks.dram_gb_s if peaks.dram_gb_s else by_rate
     by_cycles = pl.col("tensor_pct") / 100 * replayed
     flop = pl.col("tensor_flop")
-    if known.flop_a_cycle and known.multiprocessors:
-        a_cycle = known.flop_a_cycle * known.multiprocessors
+    if peaks.flop_a_cycle and peaks.multiprocessors:
+        a_cycle = peaks.flop_a_cycle * peaks.multiprocessors
         flop = pl.coalesce(flop, pl.col("tensor_cycles") * a_cycle)
     rate = flop / time / 1e3  # TFLOP/s
     rows = ops.with_columns(
         dram_used=pl.coalesce(used, by_rate),
-        tensor_used=pl.coalesce(rate / known.bf16_tflop_s, by_cycles)
-        if known.bf16_tflop_s
+        tensor_used=pl.coalesce(rate / peaks.bf16_tflop_s, by_cycles)
+        if peaks.bf16_tflop_s
         else by_cycles,
         blocks=dims.list.get(0, null_on_oob=True)
         * dims.list.get(1, null_on_oob=True)
         * dims.list.get(2, null_on_oob=True),
     )
     few = pl.lit(value=False)
-    if known.multiprocessors:
-        few = pl.col("blocks") < _FEW * known.multiprocessors
+    if peaks.multiprocessors:
+        few = pl.col("blocks") < _FEW * peaks.multiprocessors
     most = pl.max_horizontal("dram_used", "tensor_used")
     started = ((pl.col("own_ns") < _SHORT_NS) | few) & (most < TARGETS[0])
     by_use = (
@@ -114,6 +114,6 @@ def with_use(ops: pl.DataFrame, known: Limits) -> pl.DataFrame:
     return rows.with_columns(limit=limit)
 
 
-def reached(known: Limits, limit: str) -> float | None:
+def reached(peaks: Limits, limit: str) -> float | None:
     """Return the fraction of a limit's peak that this GPU reaches at most, None if not measured."""
-    return {DRAM: known.dram_reached, TENSOR: known.tensor_reached}.get(limit)
+    return {DRAM: peaks.dram_reached, TENSOR: peaks.tensor_reached}.get(limit)

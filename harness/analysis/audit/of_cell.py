@@ -12,11 +12,11 @@ def audited(metrics: Metrics, whole: Tables, variant: str, case: str) -> Audit |
 
     ``whole`` are the run's tables, whose ceilings are those of all its cells.
     """
-    found = {kind: metrics.capture_of(kind, variant, case) for kind in KINDS}
+    tables_of = {kind: metrics.capture_of(kind, variant, case) for kind in KINDS}
     captures = [
         Capture(f"{case}.{variant}", tables | {"ceilings": whole["ceilings"]}, {}, kind)
-        for kind, tables in found.items()
+        for kind, tables in tables_of.items()
         if tables is not None
     ]
-    known = [each for each in captures if each.kind in filling("origins")]
-    return audit(captures) if any(each.tables["gpu_ops"].height for each in known) else None
+    traces = [each for each in captures if each.kind in filling("origins")]
+    return audit(captures) if any(each.tables["gpu_ops"].height for each in traces) else None

@@ -64,7 +64,7 @@ class Row:
     fix: str
 
 
-def rows(ops: pl.DataFrame, known: Limits) -> tuple[Row, ...]:
+def rows(ops: pl.DataFrame, peaks: Limits) -> tuple[Row, ...]:
     """Return the rows of the steps' operations, the longest first."""
     steps = ops["step"].n_unique()
     moved = pl.col("dram_read_bytes") + pl.col("dram_write_bytes")
@@ -83,7 +83,7 @@ def rows(ops: pl.DataFrame, known: Limits) -> tuple[Row, ...]:
         )
         .sort("own_ns", *_KEY, descending=[True, False, False, False, False])
     )
-    return tuple(_row(row, steps, known) for row in grouped.iter_rows(named=True))
+    return tuple(_row(row, steps, peaks) for row in grouped.iter_rows(named=True))
 
 
 def _all_or_null(value: pl.Expr) -> pl.Expr:
@@ -112,7 +112,7 @@ def _with_reread(ops: pl.DataFrame) -> pl.DataFrame:
     return ops.with_columns(reread_bytes=pl.when(both).then(handed).when(counted).then(pl.lit(0.0)))
 
 
-def _row(row: dict[str, object], steps: int, known: Limits) -> Row:
+def _row(row: dict[str, object], steps: int, peaks: Limits) -> Row:
     number = {key: value for key, value in row.items() if isinstance(value, float | int)}
     ms = number["own_ns"] / steps / 1e6
     limit = row["limit"] if isinstance(row["limit"], str) else None
@@ -132,7 +132,7 @@ def _row(row: dict[str, object], steps: int, known: Limits) -> Row:
         tensor_used=number.get("tensor_used"),
         limit=limit,
         used=used,
-        savings=_savings(ms, limit, used, known),
+        savings=_savings(ms, limit, used, peaks),
         fix=_fix(kernel, operator, limit, used),
     )
 
@@ -141,14 +141,14 @@ def _each(total: float | None, steps: int) -> float | None:
     return None if total is None else total / steps
 
 
-def _savings(ms: float, limit: str | None, used: float | None, known: Limits) -> tuple[Saving, ...]:
+def _savings(ms: float, limit: str | None, used: float | None, peaks: Limits) -> tuple[Saving, ...]:
     """Return what a row would save: a kernel that uses u of a peak takes u / target of its time.
 
     No target lies above what calibration reached.
     """
     if limit is None or used is None:
         return ()
-    most = reached(known, limit)
+    most = reached(peaks, limit)
     targets = (*(min(target, most or 1.0) for target in TARGETS), *((most,) if most else ()))
     return tuple(Saving(target, ms * max(0.0, 1 - used / target)) for target in targets)
 

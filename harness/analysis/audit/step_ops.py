@@ -10,7 +10,7 @@ from harness.evidence.tables import Tables
 
 
 @dataclass(frozen=True)
-class Launched:
+class LaunchedOps:
     """The operations of one device in the steps of its program.
 
     ``ops``: step, launched_ns (null where no host call is known), in_graph (a graph replays it),
@@ -27,7 +27,7 @@ class Launched:
     before_ns: int = 0
 
 
-def launched(tables: Tables) -> Launched:
+def launched(tables: Tables) -> LaunchedOps:
     """Return the steps of the device that worked most, of those that work in any; else none.
 
     ``own_ns`` divides each instant among the operations that run in it, those of other steps too,
@@ -39,7 +39,7 @@ def launched(tables: Tables) -> Launched:
     of_device = _is_busiest(timed, steps.ops)
     placed = _with_launch(steps.ops.filter(of_device), tables["api_calls"])
     if placed.is_empty():
-        return Launched(placed, (), (), steps)
+        return LaunchedOps(placed, (), (), steps)
     spans = step.windows(placed, apart=steps.is_apart)
     last = spans["end_ns"].max()
     until = spans["end_ns"] if steps.is_apart else spans["start_ns"].shift(-1, fill_value=last)
@@ -50,7 +50,7 @@ def launched(tables: Tables) -> Launched:
     others = _with_launch(timed.filter(of_device), tables["api_calls"])
     strays = others.filter(pl.col("launched_ns").is_null(), pl.col("start_ns") < first)
     before = int(strays["duration_ns"].sum()) if steps.ranges else 0
-    return Launched(ops, tuple(lengths), tuple(round(each) for each in busy), steps, before)
+    return LaunchedOps(ops, tuple(lengths), tuple(round(each) for each in busy), steps, before)
 
 
 def _is_busiest(ops: pl.DataFrame, in_steps: pl.DataFrame) -> pl.Expr:
@@ -72,12 +72,12 @@ def _with_launch(ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
         .group_by("correlation")
         .agg(pl.col("start_ns").min().alias("launched_ns"), replays.any().alias("replayed"))
     )
-    known = ops.join(calls, on="correlation", how="left", maintain_order="left")
+    with_calls = ops.join(calls, on="correlation", how="left", maintain_order="left")
     whole = pl.col("kind").cast(pl.String) == "graph"
     in_graph = (
         pl.col("graph_node").is_not_null() | whole | pl.col("replayed").fill_null(value=False)
     )
-    return known.with_columns(in_graph=in_graph).drop("replayed")
+    return with_calls.with_columns(in_graph=in_graph).drop("replayed")
 
 
 def _shared(ops: pl.DataFrame) -> pl.DataFrame:
@@ -118,7 +118,7 @@ def _runs_ns() -> pl.Expr:
     return pl.when(waits).then(before).otherwise("start_ns")
 
 
-def overlap_ns(launched_: Launched) -> int:
+def overlap_ns(launched_: LaunchedOps) -> int:
     """Return the time in which two or more operations ran, over all steps."""
     end = pl.col("start_ns") + pl.col("duration_ns")
     runs = launched_.ops.select(start_ns="runs_ns", end_ns=end)

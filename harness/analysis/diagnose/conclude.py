@@ -11,14 +11,14 @@ from harness.analysis.diagnose.finding import (
     HEALTHY,
     Diagnosis,
     Finding,
+    FindingKind,
     KernelDiagnosis,
-    Kind,
 )
 from harness.evidence.capture import Capture
 
 View = TypeVar("View")
 
-_NOTHING = Kind(ABSTAIN, "timeline", "The captures hold no work on a GPU.")
+_NOTHING = FindingKind(ABSTAIN, "timeline", "The captures hold no work on a GPU.")
 _RECORD = "capture the program on a GPU, with nsys, torch.profiler (ProfilerActivity.CUDA) or ncu"
 _GPU_WORK = "GPU work"
 """The condition of a capture that says why the GPU has no work in it, and what to do about it."""
@@ -70,13 +70,13 @@ def _nothing(captures: Sequence[Capture]) -> Finding:
 def conclusions(family: Family[View], view: View) -> list[Finding]:
     """Return the findings of one view, most important first."""
     every = (finding for module in family.findings for finding in module.found(view))
-    found = [
+    findings = [
         finding for finding in every if finding.share is None or finding.share >= thresholds.SEEN
     ]
     undecided = list(family.abstain.found(view))
-    if any(finding.stake >= thresholds.MATTERS for finding in found):
-        return _ranked([*undecided, *found])
-    return _ranked([*(list(family.healthy.found(view)) or undecided), *found])
+    if any(finding.stake >= thresholds.MATTERS for finding in findings):
+        return _ranked([*undecided, *findings])
+    return _ranked([*(list(family.healthy.found(view)) or undecided), *findings])
 
 
 def _ranked(findings: Sequence[Finding]) -> list[Finding]:
@@ -108,8 +108,8 @@ def _merged(defaults: Sequence[Finding]) -> list[Finding]:
 
 
 def _order(finding: Finding) -> tuple[bool, float, float, str, str]:
-    known = finding.gain is not None and finding.gain >= thresholds.MATTERS
-    return not known, -finding.stake, -finding.confidence, finding.id, finding.where
+    matters = finding.gain is not None and finding.gain >= thresholds.MATTERS
+    return not matters, -finding.stake, -finding.confidence, finding.id, finding.where
 
 
 def _by_kernel(findings: Sequence[Finding]) -> list[Finding]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.evidence.capture import Capture
 
 View = TypeVar("View")
@@ -14,7 +14,7 @@ ViewT = TypeVar("ViewT", contravariant=True)
 class FindingModule(Protocol[ViewT]):
     """A file that finds one cause in views of one kind."""
 
-    KIND: Kind
+    KIND: FindingKind
 
     def found(self, view: ViewT, /) -> Iterable[Finding]:
         """Yield a finding for each place where the view bears the cause out."""
@@ -42,6 +42,6 @@ class Family(Generic[View]):
             return ()
         return self.views(captures)
 
-    def kinds(self) -> dict[str, Kind]:
+    def kinds(self) -> dict[str, FindingKind]:
         """Return what every finding of the family is, by id, in the order of ``findings``."""
         return {module.KIND.id: module.KIND for module in self.findings}

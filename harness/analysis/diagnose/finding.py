@@ -64,7 +64,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Kind:
+class FindingKind:
     """What all findings of one id have in common; ``title`` is one sentence.
 
     ``broader`` is the id of a finding that holds wherever this one does, and that is named where

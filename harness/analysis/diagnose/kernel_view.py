@@ -11,7 +11,7 @@ from functools import cached_property
 import polars as pl
 
 from harness.analysis.counters import scale
-from harness.analysis.diagnose.finding import Evidence, Finding, Kind
+from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
 from harness.analysis.diagnose.launch import resources
 from harness.analysis.diagnose.launch.counted import Counted, Instruction
 from harness.analysis.diagnose.launch.resources import Resource
@@ -50,7 +50,7 @@ class KernelView(Counted):
 
     def finding(
         self,
-        kind: Kind,
+        kind: FindingKind,
         gain: float,
         *evidence: Evidence,
         share: float | None = None,

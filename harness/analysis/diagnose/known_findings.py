@@ -1,14 +1,14 @@
 """The findings that the diagnosis knows, by family.
 
 To add one, write ``<family>/<id with _ for ->.py`` with ``KIND``, a
-:class:`~harness.analysis.diagnose.finding.Kind`, and ``found(view)``, a pure function that yields
-``KIND.finding(…)`` for each place where the view bears the cause out; then add the file to the
-family's ``findings`` below. A finding reads its family's view and nothing else.
+:class:`~harness.analysis.diagnose.finding.FindingKind`, and ``found(view)``, a pure function that
+yields ``KIND.finding(…)`` for each place where the view bears the cause out; then add the file to
+the family's ``findings`` below. A finding reads its family's view and nothing else.
 """
 
 from harness.analysis.diagnose import kernel_view, memory_view, timeline_view
 from harness.analysis.diagnose.families import Family
-from harness.analysis.diagnose.finding import Kind
+from harness.analysis.diagnose.finding import FindingKind
 from harness.analysis.diagnose.kernel import abstain as kernel_abstain
 from harness.analysis.diagnose.kernel import (
     atomics_contention,
@@ -132,6 +132,6 @@ MEMORY = Family[MemoryView](
 )
 
 
-def kinds() -> dict[str, Kind]:
+def kinds() -> dict[str, FindingKind]:
     """Return what every finding of every family is, by id, in the order of the families."""
     return TIMELINE.kinds() | KERNEL.kinds() | MEMORY.kinds()

@@ -36,21 +36,23 @@ def waits(tracks: Sequence[Track]) -> Waits | None:
     columns = list(SCHEMAS["gpu_ops"])
     if len(tracks) < 2:
         return None
-    found = communication.collectives([track.ops.select(columns) for track in tracks])
-    if found.is_empty():
+    collectives_of_all = communication.collectives([track.ops.select(columns) for track in tracks])
+    if collectives_of_all.is_empty():
         return None
     total = 0
     for number, track in enumerate(tracks):
-        exposed = _outside_compute(found.filter(pl.col("rank") == number), track)
+        exposed = _outside_compute(collectives_of_all.filter(pl.col("rank") == number), track)
         total += min(exposed, track.communication_ns)
-    last = found.filter(pl.col("waited_ns") == pl.col("waited_ns").min().over("number"))
+    last = collectives_of_all.filter(
+        pl.col("waited_ns") == pl.col("waited_ns").min().over("number")
+    )
     counts = last.group_by("rank").len().sort("len", "rank", descending=[True, False])
     late, count = counts.row(0)
-    collectives = found["number"].n_unique()
+    collectives = collectives_of_all["number"].n_unique()
     mine = last.filter(pl.col("rank") == late)
-    others = found.join(mine, on="number", how="semi").group_by("number")
+    others = collectives_of_all.join(mine, on="number", how="semi").group_by("number")
     middle = others.agg(pl.col("waited_ns").sum())["waited_ns"].median()
-    usual = min(int(middle * count * total / max(1, found["waited_ns"].sum())), total)
+    usual = min(int(middle * count * total / max(1, collectives_of_all["waited_ns"].sum())), total)
     return Waits(
         total_ns=total,
         usual_ns=usual,

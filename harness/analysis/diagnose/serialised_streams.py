@@ -104,10 +104,10 @@ def _without_links(rows: pl.DataFrame) -> pl.DataFrame:
     short = length <= pl.min_horizontal(length.shift(1), length.shift(-1)) * thresholds.LINK
     third = (stream != stream.shift(1)) & (stream != stream.shift(-1))
     after = (pl.col("start_ns") - pl.col("end_ns").shift(1)).is_between(0, idle_causes.BOUNDARY_NS)
-    known = rows.with_columns(link=(short & third & after).fill_null(value=False))
+    marked = rows.with_columns(link=(short & third & after).fill_null(value=False))
     linked = pl.col("link").shift(-1, fill_value=False)
     until = pl.when(linked).then(pl.col("end_ns").shift(-1)).otherwise("end_ns")
-    return known.with_columns(until_ns=until).filter(~pl.col("link"))
+    return marked.with_columns(until_ns=until).filter(~pl.col("link"))
 
 
 def blocks() -> pl.Expr:

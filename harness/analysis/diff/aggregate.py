@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis.diff.match import Launched
+from harness.analysis.diff.match import LaunchedKernel
 from harness.analysis.diff.significance import LEAST
 from harness.analysis.diff.step_breakdown import Breakdown
 
@@ -13,7 +13,7 @@ SHAPES = ("grid", "block", "registers", "shared_bytes")
 
 
 @dataclass(frozen=True)
-class Side:
+class Aggregate:
     """One capture's part of a row, over all steps that are compared; times in ns.
 
     ``by_step`` sums to ``total_ns``; an overlap counts negative. ``each`` holds every launch's
@@ -30,12 +30,12 @@ class Side:
     shapes: tuple[tuple[str, str], ...] = ()
 
 
-def of_times(by_step: Sequence[int]) -> Side:
+def of_times(by_step: Sequence[int]) -> Aggregate:
     """Return the side of an overlap or a gap, from its time in each step."""
-    return Side(total_ns=sum(by_step), by_step=tuple(by_step))
+    return Aggregate(total_ns=sum(by_step), by_step=tuple(by_step))
 
 
-def by_name(breakdown: Breakdown, kinds: Sequence[str]) -> dict[str, Side]:
+def by_name(breakdown: Breakdown, kinds: Sequence[str]) -> dict[str, Aggregate]:
     """Return the side of each operation of these kinds, by name."""
     ops = breakdown.ops.filter(pl.col("kind").is_in(kinds))
     times: dict[str, list[int]] = {}
@@ -51,7 +51,7 @@ def by_name(breakdown: Breakdown, kinds: Sequence[str]) -> dict[str, Side]:
         *(pl.col(shape).cast(pl.String).drop_nulls().mode().sort().first() for shape in SHAPES),
     )
     return {
-        row["name"]: Side(
+        row["name"]: Aggregate(
             names=(row["name"],),
             count=row["count"],
             total_ns=sum(times[row["name"]]),
@@ -64,7 +64,7 @@ def by_name(breakdown: Breakdown, kinds: Sequence[str]) -> dict[str, Side]:
     }
 
 
-def launched(breakdown: Breakdown, kinds: Sequence[str]) -> list[Launched]:
+def launched(breakdown: Breakdown, kinds: Sequence[str]) -> list[LaunchedKernel]:
     """Return the operations of ``kinds`` by name: count, first place in a step, and ranges."""
     ops = breakdown.ops.filter(pl.col("kind").is_in(kinds)).sort("step", "start_ns")
     order = ops.with_columns(pl.int_range(pl.len()).over("step").alias("order"))
@@ -72,18 +72,18 @@ def launched(breakdown: Breakdown, kinds: Sequence[str]) -> list[Launched]:
         pl.len(), pl.col("order").min(), pl.col("path").drop_nulls().unique()
     )
     return [
-        Launched(name, count, order, frozenset(paths))
+        LaunchedKernel(name, count, order, frozenset(paths))
         for name, count, order, paths in rows.iter_rows()
     ]
 
 
-def together(sides: Sequence[Side], steps: int) -> Side:
+def together(sides: Sequence[Aggregate], steps: int) -> Aggregate:
     """Return the sum of several sides; of none, an empty side of ``steps`` steps."""
     if len(sides) == 1:
         return sides[0]
     by_step = tuple(sum(side.by_step[at] for side in sides) for at in range(steps))
     sizes = [side.bytes for side in sides if side.bytes is not None]
-    return Side(
+    return Aggregate(
         names=tuple(name for side in sides for name in side.names),
         count=sum(side.count for side in sides),
         total_ns=sum(by_step),

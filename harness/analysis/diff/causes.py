@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.analysis.diff.gpu import GpuDiff, Row
+from harness.analysis.diff.gpu import DiffRow, GpuDiff
 from harness.analysis.diff.work import work_ratio
 
 What = Literal["one part", "idle", "launches", "kernels", "slower", "faster"]
@@ -37,7 +37,7 @@ class Cause:
     """
 
     what: What
-    rows: tuple[Row, ...]
+    rows: tuple[DiffRow, ...]
     a_ns: float
     b_ns: float
     share: float | None
@@ -48,13 +48,13 @@ class Cause:
         return self.b_ns - self.a_ns
 
 
-def switched(row: Row) -> bool:
+def switched(row: DiffRow) -> bool:
     """Return whether copies use pageable memory on one side and pinned memory on the other."""
     memory = [any(_PAGEABLE in name for name in side.names) for side in (row.a, row.b)]
     return row.kind == "copy" and bool(row.a.names and row.b.names) and memory[0] != memory[1]
 
 
-def _same_bytes(row: Row, diff: GpuDiff) -> bool:
+def _same_bytes(row: DiffRow, diff: GpuDiff) -> bool:
     """Return whether a step copies about as many bytes on both sides."""
     before, after = diff.a_step(row.a.bytes or 0, row.b.bytes or 0)
     return abs(after - before) <= _SAME_EACH * before
@@ -93,25 +93,25 @@ def largest(diff: GpuDiff) -> Cause | None:
     return first
 
 
-def _known(row: Row) -> bool:
+def _known(row: DiffRow) -> bool:
     """Return whether a part is known to have changed, or was seen too few times to tell."""
     return row.change != "unchanged" and bool(row.a.total_ns or row.b.total_ns)
 
 
-def _exact(row: Row) -> bool:
+def _exact(row: DiffRow) -> bool:
     return not row.change.endswith("here") and row.change != "not judged"
 
 
-def _may_be_luck(row: Row) -> bool:
+def _may_be_luck(row: DiffRow) -> bool:
     return row.change.endswith("here") and row.kind != "gap" and abs(_each(row) - 1) < _LUCK
 
 
-def _candidates(diff: GpuDiff, rows: Sequence[Row]) -> Iterator[Cause]:
+def _candidates(diff: GpuDiff, rows: Sequence[DiffRow]) -> Iterator[Cause]:
     for row in rows:
         yield _cause(diff, "one part", [row])
     worked = [row for row in rows if row.kind in ("kernel", "copy")]
     both = [row for row in worked if row.a.count and row.b.count]
-    groups: dict[What, list[Row]] = {
+    groups: dict[What, list[DiffRow]] = {
         "idle": [row for row in rows if row.kind == "gap"],
         "launches": [row for row in both if _more_or_less_often(diff, row)],
         "kernels": [row for row in worked if not (row.a.count and row.b.count)],
@@ -124,18 +124,18 @@ def _candidates(diff: GpuDiff, rows: Sequence[Row]) -> Iterator[Cause]:
             yield _cause(diff, what, alike)
 
 
-def _each(row: Row) -> float:
+def _each(row: DiffRow) -> float:
     """Return how many times as long a launch takes in B."""
     before, after = row.a.total_ns * row.b.count, row.b.total_ns * row.a.count
     return after / before if before else 1.0
 
 
-def _more_or_less_often(diff: GpuDiff, row: Row) -> bool:
+def _more_or_less_often(diff: GpuDiff, row: DiffRow) -> bool:
     before, after = diff.a_step(row.a.count, row.b.count / work_ratio(diff))
     return before != after and abs(_each(row) - 1) < _SAME_EACH
 
 
-def _cause(diff: GpuDiff, what: What, rows: Sequence[Row]) -> Cause:
+def _cause(diff: GpuDiff, what: What, rows: Sequence[DiffRow]) -> Cause:
     work = work_ratio(diff)
     a, b = diff.a_step(sum(row.a.total_ns for row in rows), sum(row.b.total_ns for row in rows))
     whole_a, whole_b = diff.a_step(diff.a_ns, diff.b_ns)

@@ -82,8 +82,8 @@ def compare(
 
     ``paired``: timed in one run, in rounds beside each other. ``ranges``: the steps' name.
     """
-    known = {kind: _known(made[kind], both) for kind, both in captures.items()}
-    conditions = [each for kind in captures for each in _conditions(kind, *known[kind])]
+    conditions_of = {kind: _known(made[kind], both) for kind, both in captures.items()}
+    conditions = [each for kind in captures for each in _conditions(kind, *conditions_of[kind])]
     not_compared = {
         kind: why
         for kind, both in captures.items()
@@ -100,7 +100,7 @@ def compare(
         tuple(each for each in conditions if each.a != each.b),
         tuple(f"{kind}: {why}" for kind, why in not_compared.items()),
         tuple(each for each in conditions if each.a == each.b),
-        tuple(likeness.unlike(work, *known[by_table[_GPU_WORK]])) if work else (),
+        tuple(likeness.unlike(work, *conditions_of[by_table[_GPU_WORK]])) if work else (),
         timing=tuple(timing.compare(*sides[_TIMES], paired=paired)) if _TIMES in sides else (),
         gpu=work,
         gpu_kind=by_table.get(_GPU_WORK),

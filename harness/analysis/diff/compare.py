@@ -70,11 +70,11 @@ def _has_range(subject: Subject, name: str) -> None:
                 unnumbered(subject.captures[kind].tables["ranges"])["name"].unique().drop_nulls()
             )
             if name not in names:
-                known = ", ".join(sorted(names)[:_MOST_NAMES]) or "none"
+                listed = ", ".join(sorted(names)[:_MOST_NAMES]) or "none"
                 raise UsageError(
                     f"{kind} has no range {name!r}",
                     where=subject.label,
-                    remedy=f"there are: {known}",
+                    remedy=f"there are: {listed}",
                 )
 
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from harness.analysis.counters import per_kernel
 from harness.analysis.diff.effects import Effect, Medians, cause, effects
-from harness.analysis.diff.match import Launched, matches
+from harness.analysis.diff.match import LaunchedKernel, matches
 from harness.analysis.diff.significance import difference, level_of_each
 from harness.analysis.students_t import Difference
 from harness.analysis.verdict import THRESHOLD
@@ -136,13 +136,13 @@ def _explained(kernel: KernelCounters, a: Values, b: Values) -> KernelCounters:
         }
         for side in (a, b)
     )
-    found = effects(before, after, same_kernel=kernel.a == kernel.b)
+    kernel_effects = effects(before, after, same_kernel=kernel.a == kernel.b)
     return replace(
         kernel,
         factors=_factors(before, after),
         launch_ns=(before["time"], after["time"]),
-        effects=found,
-        cause=cause(found, before, after),
+        effects=kernel_effects,
+        cause=cause(kernel_effects, before, after),
     )
 
 
@@ -161,9 +161,9 @@ def _by_kernel(tables: Tables) -> dict[str, Values]:
     return kernels
 
 
-def _launched(side: Mapping[str, Values]) -> list[Launched]:
+def _launched(side: Mapping[str, Values]) -> list[LaunchedKernel]:
     return [
-        Launched(name, len(values["time"]), order)
+        LaunchedKernel(name, len(values["time"]), order)
         for order, (name, values) in enumerate(side.items())
     ]
 

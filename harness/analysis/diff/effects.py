@@ -81,29 +81,29 @@ def effects(a: Medians, b: Medians, *, same_kernel: bool) -> tuple[Effect, ...]:
     """
     if not a.get("time") or not b.get("time"):
         return ()
-    sides = [{known.what: known for known in _accounted(side)} for side in (a, b)]
+    sides = [{first.what: first for first in _accounted(side)} for side in (a, b)]
     both = [
         Effect(
-            what, known.group, known.metric, known.a, other.a, (known.time_ns[0], other.time_ns[0])
+            what, first.group, first.metric, first.a, other.a, (first.time_ns[0], other.time_ns[0])
         )
-        for what, known in sides[0].items()
+        for what, first in sides[0].items()
         if (other := sides[1].get(what))
     ]
-    found = [*both, *_scaled(a, b, same_kernel=same_kernel)]
+    candidates = [*both, *_scaled(a, b, same_kernel=same_kernel)]
     least = LEAST * max(a["time"], b["time"])
     return tuple(
         sorted(
-            (effect for effect in found if abs(effect.change_ns) >= least),
+            (effect for effect in candidates if abs(effect.change_ns) >= least),
             key=lambda effect: -abs(effect.change_ns),
         )
     )
 
 
-def cause(found: tuple[Effect, ...], a: Medians, b: Medians) -> Effect | None:
+def cause(candidates: tuple[Effect, ...], a: Medians, b: Medians) -> Effect | None:
     """Return the effect that explains the change of a launch's time, None if none does."""
     change = b["time"] - a["time"]
     for group, least in _TELLS.items():
-        for effect in found:
+        for effect in candidates:
             if effect.group == group and effect.change_ns * change > 0 and _waits(effect):
                 if abs(effect.change_ns) >= least * abs(change):
                     return effect

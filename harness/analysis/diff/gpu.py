@@ -6,8 +6,8 @@ from typing import Literal
 
 from harness.analysis.busy import WHOLE
 from harness.analysis.diff import aggregate, step_breakdown
-from harness.analysis.diff.aggregate import Side
-from harness.analysis.diff.match import Launched, Match, matches
+from harness.analysis.diff.aggregate import Aggregate
+from harness.analysis.diff.match import LaunchedKernel, Match, matches
 from harness.analysis.diff.names import changed_words, stem
 from harness.analysis.diff.significance import LEAST, difference, level_of_each
 from harness.analysis.students_t import Difference
@@ -34,7 +34,7 @@ _GAPS = {
 
 
 @dataclass(frozen=True)
-class Row:
+class DiffRow:
     """One part of a step on both sides; ``difference`` is of the mean of a step, in ns.
 
     ``calls``: of a gap, the CUDA calls that the host was in, with A's and B's ns, by their change.
@@ -42,8 +42,8 @@ class Row:
 
     kind: Kind
     label: str
-    a: Side
-    b: Side
+    a: Aggregate
+    b: Aggregate
     change: Change
     why: tuple[str, ...] = ()
     difference: Difference | None = None
@@ -69,7 +69,7 @@ class GpuDiff:
     steps: int
     a_ns: int
     b_ns: int
-    rows: tuple[Row, ...]
+    rows: tuple[DiffRow, ...]
     marked: tuple[int, int] = (1, 1)
     gpus: tuple[int, int] = (1, 1)
     devices: Mapping[str, "GpuDiff"] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class GpuDiff:
         """Return times of A and B in ns a step and GPU."""
         return a_ns / self.per[0], b_ns / self.per[1]
 
-    def change_ns(self, row: Row) -> float:
+    def change_ns(self, row: DiffRow) -> float:
         """Return B less A of a part in ns a step and GPU."""
         a, b = self.a_step(row.a.total_ns, row.b.total_ns)
         return b - a
@@ -128,7 +128,7 @@ def compare(a: Tables, b: Tables, name: str | None = None) -> GpuDiff:
     return replace(diff, rows=tuple(_with_calls(row, diff, *held) for row in diff.rows))
 
 
-def _with_calls(row: Row, diff: GpuDiff, a: Mapping[str, int], b: Mapping[str, int]) -> Row:
+def _with_calls(row: DiffRow, diff: GpuDiff, a: Mapping[str, int], b: Mapping[str, int]) -> DiffRow:
     """Return a gap with the calls of its kind, those first whose time changed most."""
     if row.label not in (_GAPS["launch"], _GAPS["wait"]):
         return row
@@ -170,7 +170,7 @@ def _rows(
     a: step_breakdown.Breakdown,
     b: step_breakdown.Breakdown,
     diff: GpuDiff,
-) -> list[Row]:
+) -> list[DiffRow]:
     kinds, matching = (_KERNELS, matches) if kind == "kernel" else (_COPIES, _by_direction)
     before, after = (aggregate.by_name(side, kinds) for side in (a, b))
     rows = []
@@ -178,11 +178,11 @@ def _rows(
         first = aggregate.together([before[kernel.name] for kernel in match.a], a.count)
         second = aggregate.together([after[kernel.name] for kernel in match.b], b.count)
         label, why = (first.names or second.names)[0], _reasons(first, second, diff.per)
-        rows.append(Row(kind, label, first, second, _change(first, second, diff), why))
+        rows.append(DiffRow(kind, label, first, second, _change(first, second, diff), why))
     return rows
 
 
-def _by_direction(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
+def _by_direction(a: Sequence[LaunchedKernel], b: Sequence[LaunchedKernel]) -> list[Match]:
     """Match copies by name, else by direction: pageable memory made pinned is one copy changed."""
     left = [copy for copy in a if copy.name not in {candidate.name for candidate in b}]
     free = [candidate for candidate in b if candidate.name not in {copy.name for copy in a}]
@@ -196,11 +196,11 @@ def _by_direction(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
     return matched + [Match((), (candidate,)) for candidate in free]
 
 
-def _direction(copy: Launched) -> str:
+def _direction(copy: LaunchedKernel) -> str:
     return copy.name.partition(" (")[0]
 
 
-def _rest(a: step_breakdown.Breakdown, b: step_breakdown.Breakdown) -> list[Row]:
+def _rest(a: step_breakdown.Breakdown, b: step_breakdown.Breakdown) -> list[DiffRow]:
     """Return the rows of no operation: the overlap, and the gaps by what the host did."""
     streams = [side.ops["stream"].n_unique() for side in (a, b)]
     why = (f"streams {streams[0]} → {streams[1]}",) if streams[0] != streams[1] else ()
@@ -208,16 +208,16 @@ def _rest(a: step_breakdown.Breakdown, b: step_breakdown.Breakdown) -> list[Row]
         aggregate.of_times([-step.overlap_ns for step in side.steps]) for side in (a, b)
     )
     change: Change = "changed" if why else "unchanged"
-    rows = [Row("overlap", "operations at the same time", before, after, change, why)]
+    rows = [DiffRow("overlap", "operations at the same time", before, after, change, why)]
     for at, gap in enumerate(step_breakdown.GAPS):
         before, after = (
             aggregate.of_times([step.gaps_ns[at] for step in side.steps]) for side in (a, b)
         )
-        rows.append(Row("gap", _GAPS[gap], before, after, "unchanged"))
+        rows.append(DiffRow("gap", _GAPS[gap], before, after, "unchanged"))
     return [row for row in rows if row.a.total_ns or row.b.total_ns or row.why]
 
 
-def _change(a: Side, b: Side, diff: GpuDiff) -> Change:
+def _change(a: Aggregate, b: Aggregate, diff: GpuDiff) -> Change:
     if not a.names or not b.names:
         return "removed" if a.names else "added"
     if len(a.names) != len(b.names):
@@ -227,7 +227,7 @@ def _change(a: Side, b: Side, diff: GpuDiff) -> Change:
     return "unchanged" if same and a.shapes == b.shapes else "changed"
 
 
-def _judge(row: Row, diff: GpuDiff, level: float) -> Row:
+def _judge(row: DiffRow, diff: GpuDiff, level: float) -> DiffRow:
     """Return a part with its interval: one that is unchanged by name may still be slower."""
     interval = _interval(row, diff, level)
     if row.change != "unchanged":
@@ -241,7 +241,7 @@ def _judge(row: Row, diff: GpuDiff, level: float) -> Row:
     )
 
 
-def _interval(row: Row, diff: GpuDiff, level: float) -> Difference | None:
+def _interval(row: DiffRow, diff: GpuDiff, level: float) -> Difference | None:
     """Return the change of a step and GPU with its interval, from the steps or from the launches.
 
     None where both are too few.
@@ -258,7 +258,7 @@ def _interval(row: Row, diff: GpuDiff, level: float) -> Difference | None:
     return interval
 
 
-def _reasons(a: Side, b: Side, per: tuple[int, int]) -> tuple[str, ...]:
+def _reasons(a: Aggregate, b: Aggregate, per: tuple[int, int]) -> tuple[str, ...]:
     """Return the differences between two sides of one row, the most informative first.
 
     ``per``: the number of steps and GPUs that A and B are summed over.
@@ -283,7 +283,7 @@ def _reasons(a: Side, b: Side, per: tuple[int, int]) -> tuple[str, ...]:
     return tuple(differences)
 
 
-def _of_one_kernel(a: Side, b: Side) -> list[str]:
+def _of_one_kernel(a: Aggregate, b: Aggregate) -> list[str]:
     """Return the differences in name and launch shape between one kernel and another."""
     differences = []
     is_copy = a.bytes is not None

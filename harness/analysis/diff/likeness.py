@@ -27,19 +27,19 @@ def with_tables(made: Mapping[str, str], tables: "Mapping[str, pl.DataFrame]") -
 
     ``tables`` of a timeline; a capture of another kind holds no GPU work, and gains nothing.
     """
-    known = settings(made)
+    conditions = settings(made)
     ops, devices = tables["gpu_ops"], tables["devices"]
     if ops.is_empty():
-        return known
+        return conditions
     used = devices.filter(devices["device"].is_in(ops["device"].unique().implode()))
     names = ", ".join(sorted(set(used["name"].drop_nulls())))
     if names:
-        known.setdefault("GPU", names)
+        conditions.setdefault("GPU", names)
     if (ops["kind"].cast(str) == "graph").any():
-        known.setdefault("tracing", "CUDA graphs as a whole")
+        conditions.setdefault("tracing", "CUDA graphs as a whole")
     elif ops["graph_node"].drop_nulls().len():
-        known.setdefault("tracing", "CUDA graphs by node")
-    return known
+        conditions.setdefault("tracing", "CUDA graphs by node")
+    return conditions
 
 
 def unlike(diff: GpuDiff, a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[str]:
@@ -97,8 +97,8 @@ def _in_common(diff: GpuDiff) -> tuple[float, float]:
     """Return the share of each side's kernel time that kernels known on both sides take."""
     kernels = [row for row in diff.rows if row.kind == "kernel"]
     sides = [[row.a for row in kernels if row.a.names], [row.b for row in kernels if row.b.names]]
-    known = [{_known_by(name) for side in of_side for name in side.names} for of_side in sides]
-    shared = known[0] & known[1]
+    names = [{_known_by(name) for side in of_side for name in side.names} for of_side in sides]
+    shared = names[0] & names[1]
     shares = [
         sum(
             side.total_ns

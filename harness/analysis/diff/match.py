@@ -11,7 +11,7 @@ _TELLING = ("gemm", "gemv", "attention", "convolution", "communication", "softma
 
 
 @dataclass(frozen=True)
-class Launched:
+class LaunchedKernel:
     """A kernel of a step: how often it is launched, when first (0 is the first launch), and where.
 
     ``count`` is over all steps that are compared. ``paths`` are the innermost ranges around its
@@ -31,11 +31,11 @@ class Match:
     One side empty: added or removed.
     """
 
-    a: tuple[Launched, ...]
-    b: tuple[Launched, ...]
+    a: tuple[LaunchedKernel, ...]
+    b: tuple[LaunchedKernel, ...]
 
 
-def matches(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
+def matches(a: Sequence[LaunchedKernel], b: Sequence[LaunchedKernel]) -> list[Match]:
     """Return every kernel of both sides in exactly one match, in the order of launch.
 
     First equal names, then equal stems. The others are matched between the same neighbours: a
@@ -52,18 +52,20 @@ def matches(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
     return sorted(matched, key=lambda match: min(kernel.order for kernel in (*match.a, *match.b)))
 
 
-def _equal(a: Iterable[Launched], b: Iterable[Launched]) -> Iterator[tuple[Launched, Launched]]:
+def _equal(
+    a: Iterable[LaunchedKernel], b: Iterable[LaunchedKernel]
+) -> Iterator[tuple[LaunchedKernel, LaunchedKernel]]:
     by_name = {kernel.name: kernel for kernel in b}
     return ((kernel, by_name[kernel.name]) for kernel in a if kernel.name in by_name)
 
 
 def _left(
-    a: Iterable[Launched], b: Iterable[Launched], matched: Iterable[Match]
-) -> tuple[list[Launched], list[Launched]]:
+    a: Iterable[LaunchedKernel], b: Iterable[LaunchedKernel], matched: Iterable[Match]
+) -> tuple[list[LaunchedKernel], list[LaunchedKernel]]:
     """Return the kernels that no match holds yet, in order of launch."""
-    known = list(matched)
-    taken_a = {kernel.name for match in known for kernel in match.a}
-    taken_b = {kernel.name for match in known for kernel in match.b}
+    so_far = list(matched)
+    taken_a = {kernel.name for match in so_far for kernel in match.a}
+    taken_b = {kernel.name for match in so_far for kernel in match.b}
     order = lambda kernel: kernel.order  # noqa: E731 - a key
     return (
         sorted((kernel for kernel in a if kernel.name not in taken_a), key=order),
@@ -71,7 +73,7 @@ def _left(
     )
 
 
-def _by_stem(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
+def _by_stem(a: Sequence[LaunchedKernel], b: Sequence[LaunchedKernel]) -> list[Match]:
     matched = []
     for shared in dict.fromkeys(stem(kernel.name) for kernel in a):
         of_a = [kernel for kernel in a if stem(kernel.name) == shared]
@@ -80,7 +82,7 @@ def _by_stem(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
     return matched
 
 
-def _closest(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
+def _closest(a: Sequence[LaunchedKernel], b: Sequence[LaunchedKernel]) -> list[Match]:
     """Match kernels in pairs: by shared ranges first, then equal counts, then the order."""
     told_by_range = any(kernel.paths & candidate.paths for kernel in a for candidate in b)
     if not told_by_range and [kernel.count for kernel in a] == [kernel.count for kernel in b]:
@@ -94,7 +96,7 @@ def _closest(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
     return matched
 
 
-def _distance(kernel: Launched, candidate: Launched) -> tuple[bool, bool, float]:
+def _distance(kernel: LaunchedKernel, candidate: LaunchedKernel) -> tuple[bool, bool, float]:
     return (
         not kernel.paths & candidate.paths,
         kernel.count != candidate.count,
@@ -103,10 +105,10 @@ def _distance(kernel: Launched, candidate: Launched) -> tuple[bool, bool, float]
 
 
 def _windows(
-    a: Sequence[Launched], b: Sequence[Launched], matched: Sequence[Match]
-) -> list[tuple[list[Launched], list[Launched]]]:
+    a: Sequence[LaunchedKernel], b: Sequence[LaunchedKernel], matched: Sequence[Match]
+) -> list[tuple[list[LaunchedKernel], list[LaunchedKernel]]]:
     """Return the unmatched kernels, grouped by the match that comes before them on their side."""
-    grouped: dict[int, tuple[list[Launched], list[Launched]]] = {}
+    grouped: dict[int, tuple[list[LaunchedKernel], list[LaunchedKernel]]] = {}
     for kernel in a:
         before = _latest(
             [max(neighbour.order for neighbour in match.a) for match in matched], kernel.order
@@ -126,7 +128,7 @@ def _latest(orders: Sequence[float], order: float) -> int:
     return max(below)[1] if below else -1
 
 
-def _between(a: Sequence[Launched], b: Sequence[Launched]) -> list[Match]:
+def _between(a: Sequence[LaunchedKernel], b: Sequence[LaunchedKernel]) -> list[Match]:
     """Match the kernels that stand between the same neighbours."""
     if a and b and 1 in (len(a), len(b)) and len({kernel.count for kernel in (*a, *b)}) == 1:
         return [Match(tuple(a), tuple(b))]  # replaced, split or merged
@@ -169,6 +171,6 @@ def _by_family(matched: Sequence[Match]) -> list[Match]:
     return kept
 
 
-def _alike(kernel: Launched, candidate: Launched) -> bool:
+def _alike(kernel: LaunchedKernel, candidate: LaunchedKernel) -> bool:
     kind = family(kernel.name)
     return kind != "other" and kind == family(candidate.name)

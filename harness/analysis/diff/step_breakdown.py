@@ -34,7 +34,7 @@ GAPS = ("host", "launch", "wait")
 
 
 @dataclass(frozen=True)
-class Parts:
+class StepTimes:
     """One step's time: its length in ns, what of it two operations shared, and its gaps by GAPS."""
 
     length_ns: int
@@ -58,7 +58,7 @@ class Breakdown:
     step: Step
     marked: int
     windows: tuple[Span, ...]
-    by_device: Mapping[int | None, tuple[Parts, ...]]
+    by_device: Mapping[int | None, tuple[StepTimes, ...]]
     ops: pl.DataFrame
 
     @property
@@ -67,7 +67,7 @@ class Breakdown:
         return len(next(iter(self.by_device.values()), ()))
 
     @property
-    def steps(self) -> tuple[Parts, ...]:
+    def steps(self) -> tuple[StepTimes, ...]:
         """Return the steps with their times summed over the devices."""
         return tuple(_together(step) for step in zip(*self.by_device.values(), strict=True))
 
@@ -137,7 +137,7 @@ def _divided(tables: Tables, of_capture: Step) -> Breakdown:
 
 def _of_device(
     windows: Sequence[Span], ops: pl.DataFrame, calls: pl.DataFrame
-) -> tuple[Parts, ...]:
+) -> tuple[StepTimes, ...]:
     host = [intervals.union(timed(calls.filter(kind))).rows() for kind in _kinds_of_call()]
     by_step = ops.partition_by("step", as_dict=True)
     return tuple(
@@ -146,9 +146,9 @@ def _of_device(
     )
 
 
-def _together(devices: Sequence[Parts]) -> Parts:
+def _together(devices: Sequence[StepTimes]) -> StepTimes:
     """Return the sum of one step's times on several devices."""
-    return Parts(
+    return StepTimes(
         sum(step.length_ns for step in devices),
         sum(step.overlap_ns for step in devices),
         tuple(map(sum, zip(*(step.gaps_ns for step in devices), strict=True))),
@@ -188,13 +188,13 @@ def _windows(of_capture: Step, ranges: pl.DataFrame) -> list[Span]:
     ]
 
 
-def _step(window: Span, ops: pl.DataFrame, host: Sequence[Sequence[Span]]) -> Parts:
+def _step(window: Span, ops: pl.DataFrame, host: Sequence[Sequence[Span]]) -> StepTimes:
     busy = intervals.union(ops)
     shared = intervals.length(ops) - intervals.length(busy)
     gaps = idle(window, busy)
     waited, called = (common(gaps, covered) for covered in host)
     unused = sum(end - start for start, end in gaps)
-    return Parts(window[1] - window[0], shared, (unused - called, called - waited, waited))
+    return StepTimes(window[1] - window[0], shared, (unused - called, called - waited, waited))
 
 
 def idle(window: Span, busy: pl.DataFrame) -> list[Span]:

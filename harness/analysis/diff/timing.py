@@ -8,10 +8,10 @@ import polars as pl
 
 from harness.analysis import statistics
 from harness.analysis.statistics import Interval, Rounds
-from harness.analysis.verdict import place
+from harness.analysis.verdict import LEAST_PROCESSES, place
 from harness.evidence.tables import Tables
 
-Verdict = Literal["faster", "slower", "higher", "lower", "not told apart"]
+Verdict = Literal["faster", "slower", "higher", "lower", "not told apart", "described"]
 _TIMES = ("ms", "µs", "s")
 
 
@@ -58,7 +58,9 @@ def _rounds(tables: Tables) -> dict[tuple[str, str, str], Rounds]:
 
 
 def _verdict(unit: str, ratio: Interval) -> Verdict:
-    """Return on which side of 1 the ratio lies, if it lies on one."""
+    """Return on which side of 1 the ratio lies, if it lies on one; too few processes describe."""
+    if ratio.rounds < LEAST_PROCESSES:
+        return "described"
     if place((ratio.low, ratio.high), (-math.inf, 1)) == "inside":
         return "faster" if unit in _TIMES else "lower"
     if place((ratio.low, ratio.high), (1, math.inf)) == "inside":

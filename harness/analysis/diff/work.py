@@ -1,6 +1,6 @@
 """Whether two captures without marked steps hold as much work: how often their kernels run."""
 
-from harness.analysis.diff.gpu import GpuDiff, Row
+from harness.analysis.diff.gpu import DiffRow, GpuDiff
 
 _LEAST = 0.02
 """Difference in work below which captures count as holding the same."""
@@ -34,13 +34,13 @@ def work_ratio(diff: GpuDiff) -> float:
     return middle
 
 
-def _alike(row: Row) -> bool:
+def _alike(row: DiffRow) -> bool:
     """Return whether a launch takes about as long on both sides: it may be the same work."""
     a, b = row.a.total_ns * row.b.count, row.b.total_ns * row.a.count
     return a <= _EACH * b and b <= _EACH * a
 
 
-def _often(diff: GpuDiff, row: Row) -> float:
+def _often(diff: GpuDiff, row: DiffRow) -> float:
     before, after = diff.a_step(row.a.count, row.b.count)
     return after / before
 

@@ -102,19 +102,21 @@ def with_causes(
     """
     named = pieces.with_columns(named=pl.lit(None, CAUSES), waits=pl.lit(value=False))
     for name, pattern in ((DATA, _DATA), (COMPILE, _COMPILE)):
-        found = _called(ranges, pattern)
-        named = intervals.cut(named, found, "thread", named=pl.coalesce("named", _cause(name)))
+        named_ranges = _called(ranges, pattern)
+        named = intervals.cut(
+            named, named_ranges, "thread", named=pl.coalesce("named", _cause(name))
+        )
     outside = pl.col("state") == host_state.OUTSIDE
     named = intervals.cut(named, waits, "thread", waits=outside)
     named = intervals.ordered(named, "gap", "start_ns")
-    known = _with_copied(named.with_columns(host_calls.kinds(named["call"])), gpu_ops, reads)
-    return _decided(known, host_is_ahead=host_is_ahead).drop(*_AIDS)
+    decidable = _with_copied(named.with_columns(host_calls.kinds(named["call"])), gpu_ops, reads)
+    return _decided(decidable, host_is_ahead=host_is_ahead).drop(*_AIDS)
 
 
-def _decided(known: pl.DataFrame, *, host_is_ahead: bool) -> pl.DataFrame:
-    known = known.join(_by_gap(known), on="gap", how="left", maintain_order="left")
+def _decided(pieces: pl.DataFrame, *, host_is_ahead: bool) -> pl.DataFrame:
+    pieces = pieces.join(_by_gap(pieces), on="gap", how="left", maintain_order="left")
     # A short gap is a boundary if the capture shows for most gaps that their end was queued.
-    launched = known.select((pl.col("state") == host_state.UNKNOWN).mean() <= 0.5).item()
+    launched = pieces.select((pl.col("state") == host_state.UNKNOWN).mean() <= 0.5).item()
     length = pl.col("end_ns") - pl.col("start_ns")
     state, kind, blocked = pl.col("state"), pl.col("kind"), pl.col("blocked_in")
     waits = blocked.is_in([host_calls.SYNCHRONISE, host_calls.COPY])
@@ -166,15 +168,15 @@ def _decided(known: pl.DataFrame, *, host_is_ahead: bool) -> pl.DataFrame:
         .then(_cause(HOST))
         .otherwise(short)
     )
-    return known.with_columns(cause=cause)
+    return pieces.with_columns(cause=cause)
 
 
-def _by_gap(known: pl.DataFrame) -> pl.DataFrame:
+def _by_gap(pieces: pl.DataFrame) -> pl.DataFrame:
     """Return of each gap: began_ns, gap_ns, blocked_in (a kind of call), loads (whether it does).
 
     The host was blocked as the gap began if its first piece is in a call.
     """
-    return known.group_by("gap").agg(
+    return pieces.group_by("gap").agg(
         pl.col("start_ns").first().alias("began_ns"),
         (pl.col("end_ns") - pl.col("start_ns")).sum().alias("gap_ns"),
         pl.col("kind").first().alias("blocked_in"),

@@ -46,6 +46,6 @@ def kind(name: str) -> str:
 
 def kinds(names: pl.Series) -> pl.Series:
     """Return the kind of each call by its name, null where the name is."""
-    known = names.drop_nulls().unique()
-    found = pl.Series([kind(name) for name in known.cast(pl.String)], dtype=KINDS)
-    return names.replace_strict(known, found, default=None, return_dtype=KINDS).alias("kind")
+    different = names.drop_nulls().unique()
+    decided = pl.Series([kind(name) for name in different.cast(pl.String)], dtype=KINDS)
+    return names.replace_strict(different, decided, default=None, return_dtype=KINDS).alias("kind")

@@ -34,8 +34,8 @@ def recorded_waits(tables: Tables, stretches: pl.DataFrame) -> pl.DataFrame:
     if steps.is_empty() or stretches.is_empty():
         return pl.DataFrame(schema=_WAIT)
     api_calls = tables["api_calls"]
-    known = api_calls.with_columns(host_calls.kinds(api_calls["name"]))
-    calls = _blocking(known).filter(pl.col("kind") == host_calls.SYNCHRONISE)
+    with_kinds = api_calls.with_columns(host_calls.kinds(api_calls["name"]))
+    calls = _blocking(with_kinds).filter(pl.col("kind") == host_calls.SYNCHRONISE)
     until = (pl.col("start_ns") + pl.col("duration_ns")).alias("until")
     steps = steps.select("start_ns", until, range="start_ns").sort("start_ns")
     last = (
@@ -62,7 +62,7 @@ def without_ramp(
     host as soon as one of ``calls`` (with ``kind``) does, which would cost the lead anyway.
     """
     begins = spans.select("start_ns", begin="start_ns").sort("start_ns")
-    known = idle.with_row_index("piece").sort("start_ns").join_asof(begins, on="start_ns")
+    pieces = idle.with_row_index("piece").sort("start_ns").join_asof(begins, on="start_ns")
     own = calls.filter(
         pl.col("kind").is_in([*_BLOCKS, host_calls.COPY, host_calls.LOAD]),
         pl.col("duration_ns") > idle_causes.LONG_NS,
@@ -70,8 +70,8 @@ def without_ramp(
     )
     placed = own.sort("start_ns").join_asof(begins, on="start_ns")
     blocked = placed.group_by("begin").agg(pl.col("start_ns").min().alias("blocked_ns"))
-    known = (
-        known.join(waits.select("begin", "wait_ns"), on="begin", how="left")
+    pieces = (
+        pieces.join(waits.select("begin", "wait_ns"), on="begin", how="left")
         .join(blocked, on="begin", how="left")
         .sort("start_ns")
     )
@@ -80,7 +80,7 @@ def without_ramp(
     ahead = by_host & (pl.col("start_ns") < pl.col("blocked_ns")).fill_null(value=True)
     spent = pl.when(ahead).then(_LENGTH).otherwise(0).cum_sum().over("begin")
     led = (ahead & (spent <= pl.col("wait_ns"))).fill_null(value=False)
-    return known.filter(~(early | led)).sort("piece").select(idle.columns)
+    return pieces.filter(~(early | led)).sort("piece").select(idle.columns)
 
 
 def with_lost_lead(idle: pl.DataFrame, calls: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
@@ -106,7 +106,7 @@ def with_lost_lead(idle: pl.DataFrame, calls: pl.DataFrame, waits: pl.DataFrame)
     ).sort("at_ns")
     pieces = idle.select("thread", "start_ns", "end_ns", "cause").with_row_index("piece")
     caused = pieces.filter(pl.col("cause").is_in([*_BY_HOST, *_BLOCKS.values()]))
-    known = (
+    after_block = (
         intervals.ordered(caused, "start_ns")
         .join_asof(
             events.with_row_index("event"),
@@ -118,7 +118,7 @@ def with_lost_lead(idle: pl.DataFrame, calls: pl.DataFrame, waits: pl.DataFrame)
         .drop_nulls("event")
     )
     spent = _LENGTH.cum_sum().over("event")
-    lost = intervals.ordered(known, "event").filter(
+    lost = intervals.ordered(after_block, "event").filter(
         pl.col("cause").is_in(_BY_HOST) & (spent <= pl.col("lead_ns"))
     )
     return idle.with_columns(idle["cause"].scatter(lost["piece"], lost["blamed"]))

@@ -102,8 +102,8 @@ def idle_pieces(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
     unknown = gaps.filter(pl.col("thread").is_null()).select(
         "gap", "start_ns", "end_ns", state, _NO_CALL, _NOT_BETWEEN
     )
-    known = gaps.filter(pl.col("thread").is_not_null())
-    launched = known.select(
+    threaded = gaps.filter(pl.col("thread").is_not_null())
+    launched = threaded.select(
         "gap",
         pl.max_horizontal("start_ns", "call_end").alias("start_ns"),
         "end_ns",
@@ -112,7 +112,7 @@ def idle_pieces(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
         _NOT_BETWEEN,
     )
     until = pl.min_horizontal("end_ns", "call_end").alias("end_ns")
-    host = known.select("gap", "thread", "start_ns", until)
+    host = threaded.select("gap", "thread", "start_ns", until)
     host = host.filter(pl.col("end_ns") > pl.col("start_ns"))
     parts = pl.concat([unknown, launched, *_host_pieces(host, outermost(api_calls))])
     pieces = parts.filter(pl.col("end_ns") > pl.col("start_ns"))
@@ -182,10 +182,10 @@ def _touched(host: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
         .select("gap", "start_ns", "end_ns", last=high, at=pl.int_ranges(low, high + 2))
         .explode("at")
     )
-    known = pl.concat([calls, calls.clear(1)])  # as after the last call there is none
-    found = known.select("between_ns", call="name", begin="start_ns", end="end_ns")
+    padded = pl.concat([calls, calls.clear(1)])  # as after the last call there is none
+    next_calls = padded.select("between_ns", call="name", begin="start_ns", end="end_ns")
     is_call = pl.col("at") <= pl.col("last")
-    return pairs.hstack(found[pairs["at"]]).with_columns(
+    return pairs.hstack(next_calls[pairs["at"]]).with_columns(
         call=pl.when(is_call).then("call"),
         call_start=pl.when(is_call).then("begin").otherwise("end_ns"),
         call_end=pl.when(is_call).then("end").otherwise("end_ns"),

@@ -37,7 +37,7 @@ _SHAPE = re.compile(
 )
 
 
-class _Plain(pickle.Unpickler):
+class _DataUnpickler(pickle.Unpickler):
     """Looks nothing up."""
 
     def find_class(self, module: str, name: str, /) -> NoReturn:
@@ -82,4 +82,4 @@ def without_frames(data: bytes | bytearray) -> bytes | None:
 
 def load(program: bytes) -> Any:
     """Return the data of a ``program`` that fits; raises what a damaged pickle raises."""
-    return _Plain(io.BytesIO(b"\x80\x04" + program)).load()
+    return _DataUnpickler(io.BytesIO(b"\x80\x04" + program)).load()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from harness.captures.formats.sqlite_file import Columns, SqliteFile
-from harness.captures.formats.sqlite_packed import PACKED, Packed
+from harness.captures.formats.sqlite_packed import PACKED, Packing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +25,7 @@ def fetch_combined(
     import polars as pl
 
     nullable = frozenset(combined) - file.not_null(table)
-    packed = Packed(tuple(combined), nullable)
+    packed = Packing(tuple(combined), nullable)
     rows = file.fetch(table, columns, packed)
     numbers, texts = _numbered(rows[PACKED])
     values = packed.unpacked(texts)

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from harness.captures.formats.sqlite_packed import PACKED, Packed
+from harness.captures.formats.sqlite_packed import PACKED, Packing
 from harness.ground.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class SqliteFile:
         return frozenset(name for _, name, _, not_null, *_ in rows if not_null)
 
     def fetch(
-        self, table: str, columns: Columns, packed: Packed | None = None, *, foreign: bool = False
+        self, table: str, columns: Columns, packed: Packing | None = None, *, foreign: bool = False
     ) -> "pl.DataFrame":
         """Return ``columns`` of ``table`` as Int64 and String, in the order of the rows.
 
@@ -112,8 +112,8 @@ class SqliteFile:
         queries = [_query(table, shown, part, most_rows + 1) for part in parts]
         try:
             with ThreadPoolExecutor(len(queries)) as threads:
-                found = list(threads.map(partial(_arrow, self._uri), queries))
-            rows = _as_texts(pl.concat(part[1:] for part in found), texts, foreign=foreign)
+                fetched = list(threads.map(partial(_arrow, self._uri), queries))
+            rows = _as_texts(pl.concat(part[1:] for part in fetched), texts, foreign=foreign)
         except (AdbcError, pl.exceptions.PolarsError) as error:
             if any(words in str(error) for words in _NO_MEMORY):
                 raise MemoryError from None

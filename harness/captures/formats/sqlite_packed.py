@@ -16,7 +16,7 @@ _NO_CHARACTER = 0xFFFD
 
 
 @dataclass(frozen=True)
-class Packed:
+class Packing:
     """Columns packed into one; ``nullable`` are those of them that may hold null."""
 
     columns: tuple[str, ...]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from harness.evidence.tables import FREED_POOL
 
 if TYPE_CHECKING:
-    from harness.captures.memory.snapshot import Event, Segment, Snapshot
+    from harness.captures.memory.snapshot import AllocatorEvent, Segment, Snapshot
 
 _MAPPING = ("segment_map", "segment_unmap")
 
@@ -87,7 +87,7 @@ class _Standing:
             of_kind.before(segment.address or 0, -segment.total_size)
         self.name(snapshot.segments)
 
-    def before(self, event: "Event", reserved: int) -> Stands | None:
+    def before(self, event: "AllocatorEvent", reserved: int) -> Stands | None:
         """Return the segment of an event that added ``reserved`` bytes, and undo the event."""
         address = event.addr or 0
         if event.action in _MAPPING:

@@ -9,15 +9,18 @@ if TYPE_CHECKING:
     import polars as pl
 
     from harness.captures.memory.event_pools import Stands
-    from harness.captures.memory.snapshot import Event, Segment
-    from harness.captures.memory.stacks import Stacks
+    from harness.captures.memory.snapshot import AllocatorEvent, Segment
+    from harness.captures.memory.stacks import StackNames
 
 _SMALL = 2 << 20
 """kSmallBuffer of torch's c10/cuda/CUDACachingAllocator: segments for blocks of at most 1 MiB."""
 
 
 def blocks(
-    events: "list[Event]", pools: list[str] | None, allocated: list[int], names: "Stacks"
+    events: "list[AllocatorEvent]",
+    pools: list[str] | None,
+    allocated: list[int],
+    names: "StackNames",
 ) -> "pl.DataFrame":
     """Return memory_blocks: each block of the history, from its event to the one that freed it.
 
@@ -49,7 +52,7 @@ def blocks(
 
 
 def segments(
-    events: "list[Event]",
+    events: "list[AllocatorEvent]",
     homes: "Sequence[Stands | None] | None",
     allocated: list[int],
     reserved: list[int],
@@ -108,7 +111,7 @@ def _free_before(
 
 
 def _held_before(
-    events: "list[Event]",
+    events: "list[AllocatorEvent]",
     homes: "Sequence[Stands | None]",
     allocated: list[int],
     at_end: "list[Segment]",

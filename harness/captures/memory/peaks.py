@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.captures.memory.stacks import Stacks
+from harness.captures.memory.stacks import StackNames
 from harness.evidence.tables import empty, frame
 from harness.ground.errors import CaptureError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from harness.captures.memory.snapshot import Event
+    from harness.captures.memory.snapshot import AllocatorEvent
 
 _MOST_ROWS = 200_000
 _KEYS = ("pool", "site", "stack")
@@ -21,11 +21,11 @@ Block = tuple[int, Any]
 
 def peaks(
     path: Path,
-    events: "list[Event]",
+    events: "list[AllocatorEvent]",
     pools: list[str] | None,
     allocated: list[int],
     levels: "pl.DataFrame",
-    names: Stacks,
+    names: StackNames,
 ) -> "pl.DataFrame":
     """Return memory_pool_peaks: blocks live at the first peak of each pool, most bytes first.
 
@@ -69,7 +69,7 @@ def _tops(levels: "pl.DataFrame") -> list[tuple[str, int, int]]:
 
 
 def _blocks(
-    events: "list[Event]", pools: list[str], allocated: list[int], tops: dict[str, int]
+    events: "list[AllocatorEvent]", pools: list[str], allocated: list[int], tops: dict[str, int]
 ) -> dict[str, list[Block]]:
     """Return by pool the blocks of the history that are live after its event in ``tops``."""
     live: dict[str, dict[int | None, Block]] = {}

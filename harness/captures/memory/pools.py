@@ -94,5 +94,5 @@ def _requested(segment: "Segment") -> int | None:
 
 def _sum(values: list[int | None]) -> int | None:
     """Return the sum, None if any is not recorded: part of a sum is not the sum."""
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if len(numbers) == len(values) else None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from harness.captures.memory.snapshot import Mark, Segment, Snapshot
-    from harness.captures.memory.stacks import Stacks
+    from harness.captures.memory.stacks import StackNames
 
 
 # Allocated memory drops when the allocator has the block back, not when that was asked for.
@@ -46,7 +46,7 @@ def _tables(path: Path) -> Tables:
     from harness.captures.memory.peaks import peaks
     from harness.captures.memory.pools import mark_parts, parts, pools
     from harness.captures.memory.snapshot import load
-    from harness.captures.memory.stacks import Stacks
+    from harness.captures.memory.stacks import StackNames
 
     snapshot = load(path)
     events, phases = snapshot.events, _phases(snapshot)
@@ -71,7 +71,7 @@ def _tables(path: Path) -> Tables:
             ),
         },
     )
-    names = Stacks(path)
+    names = StackNames(path)
     homes = event_pools.homes(snapshot, more_allocated, more_reserved)
     pool_of = event_pools.pools(homes, more_allocated, more_reserved)
     levels = by_pool(snapshot.segments, pool_of, more_allocated, more_reserved)
@@ -131,7 +131,7 @@ def _worked_back(path: Path, final: int, changes: list[int]) -> list[int]:
 
 
 def _sites(
-    path: Path, snapshot: "Snapshot", phases: Phases, allocated: list[int], names: "Stacks"
+    path: Path, snapshot: "Snapshot", phases: Phases, allocated: list[int], names: "StackNames"
 ) -> "pl.DataFrame":
     """Return count and bytes asked for by phase and site, and those live at the phase's peak.
 
@@ -209,7 +209,7 @@ _MOST_STACKS = 200_000
 _KEYS = ("pool", "site", "stack")
 
 
-def live(path: Path, segments: "list[Segment]", names: "Stacks") -> "pl.DataFrame":
+def live(path: Path, segments: "list[Segment]", names: "StackNames") -> "pl.DataFrame":
     """Return memory_live: count and bytes of live blocks by pool, site and stack, most first.
 
     The bytes asked for are null where any of the blocks does not tell. Segments without blocks

@@ -80,7 +80,7 @@ class Segment(msgspec.Struct):
         return self.allocated_size if self.active_size is None else self.active_size
 
 
-class Event(msgspec.Struct):
+class AllocatorEvent(msgspec.Struct):
     """One entry of the history; ``size`` is what was asked for, not rounded."""
 
     action: str
@@ -117,7 +117,7 @@ class Snapshot:
     """Segments and history of one device."""
 
     segments: list[Segment]
-    events: list[Event]
+    events: list[AllocatorEvent]
     phases: list[Phase]
     marks: list[Mark]
     devices: dict[str, list[int]]  # columns of memory_devices, of all devices
@@ -136,7 +136,7 @@ class Snapshot:
         return any(segments[0].segment_type for segments in kept if segments)
 
 
-class _Plain(msgspec.Struct):
+class _SnapshotFile(msgspec.Struct):
     segments: list[Segment]
     device_traces: list[Any]
     phases: list[Phase] = []
@@ -149,7 +149,7 @@ class _JsonBlock(Block):
     frames: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class _JsonEvent(Event):
+class _JsonEvent(AllocatorEvent):
     frames: msgspec.Raw = msgspec.Raw(b"null")
 
 
@@ -161,7 +161,7 @@ class _JsonMark(Mark):
     segments: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class _Json(_Plain):
+class _Json(_SnapshotFile):
     segments: list[_JsonSegment]  # type: ignore[assignment]  # narrower, and only read
     device_traces: list[msgspec.Raw]
     marks: list[_JsonMark] = []  # type: ignore[assignment]  # the same
@@ -180,7 +180,7 @@ def load(path: Path) -> Snapshot:
         if data[:1] == b"\x80":
             source = pickle_guard.load(data, path)
             check(source, len(data))
-            snapshot = _typed(source, msgspec.convert, _Plain, Event, Block)
+            snapshot = _typed(source, msgspec.convert, _SnapshotFile, AllocatorEvent, Block)
         else:
             snapshot = _typed(data, msgspec.json.decode, _Json, _JsonEvent, _JsonBlock)
     except UNREADABLE as error:
@@ -203,7 +203,11 @@ def _content(path: Path) -> bytearray:
 
 
 def _typed(
-    source: Any, typed: Any, kind: type[_Plain], event: type[Event], block: type[Block]
+    source: Any,
+    typed: Any,
+    kind: type[_SnapshotFile],
+    event: type[AllocatorEvent],
+    block: type[Block],
 ) -> Snapshot:
     """Return ``source`` as records; ``typed(value, type=…)`` checks and converts."""
     content = typed(source, type=kind)
@@ -296,7 +300,7 @@ class _Stacks:
         return self._all[number]
 
 
-def _resolve(users: list[Event] | list[Block], stacks: _Stacks) -> None:
+def _resolve(users: list[AllocatorEvent] | list[Block], stacks: _Stacks) -> None:
     """Give every event or block the frames that its index stands for."""
     for user in users:
         if user.stack is not None:

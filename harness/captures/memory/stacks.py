@@ -25,7 +25,7 @@ _MOST_FRAMES = 6
 _MOST_CHARACTERS = 1000  # of a stack's text
 
 
-class Stacks:
+class StackNames:
     """Names sites and stacks; each different stack is walked once.
 
     A stack's identity is its text in JSON. A pickle's stacks are lists, which may be shared, of
@@ -68,11 +68,11 @@ class Stacks:
             return bytes(frames)
         if not isinstance(frames, list):
             return -1  # no stack
-        known = self._lists.get(id(frames))
-        if known is None:
-            known = self._contents.setdefault(tuple(map(id, frames)), len(self._contents))
-            self._lists[id(frames)] = known
-        return known
+        place = self._lists.get(id(frames))
+        if place is None:
+            place = self._contents.setdefault(tuple(map(id, frames)), len(self._contents))
+            self._lists[id(frames)] = place
+        return place
 
     def _decoded(self, frames: Any) -> object:
         if not isinstance(frames, msgspec.Raw):
@@ -98,8 +98,8 @@ def _outside(stack: object) -> list[object]:
         return outside
     names = [_part(frame, "name") for frame in stack]
     for wanted in (_BACKWARD.search, _OPERATOR.search, lambda name: not _ALLOCATOR.search(name)):
-        if found := [frame for frame, name in zip(stack, names, strict=True) if wanted(name)]:
-            return found[:_MOST_FRAMES]
+        if frames := [frame for frame, name in zip(stack, names, strict=True) if wanted(name)]:
+            return frames[:_MOST_FRAMES]
     return stack[:_MOST_FRAMES]
 
 
@@ -109,8 +109,8 @@ def _text(frames: list[object]) -> str:
 
 def _named(frame: object) -> str:
     name = _part(frame, "name")
-    if known := _BACKWARD.search(name) or _OPERATOR.search(name):
-        return known[0]  # such a frame's file is torch's, if it is known at all
+    if match := _BACKWARD.search(name) or _OPERATOR.search(name):
+        return match[0]  # such a frame's file is torch's, if it is known at all
     path = _part(frame, "filename")
     generated = _GENERATED.search(path)
     file = "Inductor's code" if generated else "/".join(path.rsplit("/", 2)[-2:])

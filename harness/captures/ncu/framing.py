@@ -80,17 +80,17 @@ def fields(path: Path, content: bytes) -> Fields:
 
     The encoding: https://protobuf.dev/programming-guides/encoding/
     """
-    found: Fields = {}
+    values: Fields = {}
     at = 0
     while at < len(content):
         key, at = _varint(path, content, at)
         number, wire = key >> 3, key & 7
         if wire == 0:
             value, at = _varint(path, content, at)
-            found.setdefault(number, []).append(value)
+            values.setdefault(number, []).append(value)
         elif wire == 2:
             length, at = _varint(path, content, at)
-            found.setdefault(number, []).append(content[at : at + length])
+            values.setdefault(number, []).append(content[at : at + length])
             at += length
         elif wire in (1, 5):
             at += 8 if wire == 1 else 4
@@ -98,7 +98,7 @@ def fields(path: Path, content: bytes) -> Fields:
             raise CaptureError("a damaged block header", where=path)
     if at > len(content):
         raise CaptureError("a damaged block header", where=path)
-    return found
+    return values
 
 
 def _varint(path: Path, content: bytes, at: int) -> tuple[int, int]:

@@ -71,7 +71,7 @@ def _tables(path: Path, rows: Path, announced: int) -> Tables:
             _extend(columns["counters"], _counters(launches - 1, launch))
             _extend(columns["instructions"], _instructions(launches - 1, launch))
             _extend(columns["rules"], _rules(launches - 1, launch))
-        tables = {table: frame(table, known) for table, known in columns.items()}
+        tables = {table: frame(table, values) for table, values in columns.items()}
     except (OSError, LookupError, TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         raise CaptureError("NVIDIA's reader left no readable rows", where=path) from None
     if launches != announced:

@@ -53,8 +53,8 @@ def session(path: Path) -> dict[str, str]:
 
 def _devices(path: Path, details: framing.Fields) -> dict[str, str]:
     names = [_text(device, 2) for device in _messages(path, details, _DEVICES)]
-    known = dict.fromkeys(name for name in names if name)
-    return {"GPU": ", ".join(known)} if known else {}
+    distinct = dict.fromkeys(name for name in names if name)
+    return {"GPU": ", ".join(distinct)} if distinct else {}
 
 
 def _versions(path: Path, details: framing.Fields) -> dict[str, str]:

@@ -52,7 +52,7 @@ def conditions(path: Path, tables: Tables) -> dict[str, str]:
         traced = {
             _APIS.get(value, value) for name, value in _pairs(file, _OPTIONS) if name == _TRACED
         }
-        known = {
+        values = {
             "GPU": ", ".join(_gpus(file, tables)),
             "driver": _driver(system.get("NvDriverVersion", "")),
             "CUDA": _cuda(system.get("CudaDriverVersion", "")),
@@ -64,7 +64,7 @@ def conditions(path: Path, tables: Tables) -> dict[str, str]:
             "GPU work": no_gpu_work(tables) if "api_calls" in tables else "",
             "not read": left_out(file),
         }
-    return {label: value for label, value in known.items() if value}
+    return {label: value for label, value in values.items() if value}
 
 
 def _pairs(file: SqliteFile, table: str) -> list[tuple[str, str]]:

@@ -61,14 +61,14 @@ def _gpus(file: SqliteFile) -> "pl.DataFrame":
     """Return id, name and all properties of the GPUs; null where the export does not know one."""
     import polars as pl
 
-    known = file.columns(_GPUS)
+    present = file.columns(_GPUS)
     numbers = ("id", *_PROPERTIES, *_CAPABILITY)
     columns: Columns = {"name": "TEXT"} | dict.fromkeys(numbers, "INTEGER")
     schema = {name: pl.String if kind == "TEXT" else pl.Int64 for name, kind in columns.items()}
-    if "id" not in known:
+    if "id" not in present:
         return pl.DataFrame(schema=schema)
-    rows = file.fetch(_GPUS, {name: kind for name, kind in columns.items() if name in known})
-    absent = [pl.lit(None, schema[name]).alias(name) for name in columns if name not in known]
+    rows = file.fetch(_GPUS, {name: kind for name, kind in columns.items() if name in present})
+    absent = [pl.lit(None, schema[name]).alias(name) for name in columns if name not in present]
     known_size = pl.col(_PROPERTIES).replace(0, None)
     return rows.drop_nulls("id").with_columns(absent).with_columns(known_size).select(*columns)
 

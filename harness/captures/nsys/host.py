@@ -61,17 +61,17 @@ def waits(file: SqliteFile, names: "pl.DataFrame") -> "pl.DataFrame":
     if not file.columns(WAITS).issuperset(_WAIT_COLUMNS):
         return empty("waits")
     rows = timed(file, WAITS, _WAIT_COLUMNS)
-    known = names.filter(pl.col("value").is_in(_WAITING))["id"]
-    found = rows.filter(
-        pl.col("nameId").is_in(known.implode()), pl.col("end") - pl.col("start") >= _SHORTEST_NS
+    waiting = names.filter(pl.col("value").is_in(_WAITING))["id"]
+    long_waits = rows.filter(
+        pl.col("nameId").is_in(waiting.implode()), pl.col("end") - pl.col("start") >= _SHORTEST_NS
     )
     return frame(
         "waits",
         {
-            "name": named(found["nameId"], names),
-            "start_ns": found["start"],
-            "duration_ns": found["end"] - found["start"],
-            "thread": found["globalTid"],
+            "name": named(long_waits["nameId"], names),
+            "start_ns": long_waits["start"],
+            "duration_ns": long_waits["end"] - long_waits["start"],
+            "thread": long_waits["globalTid"],
         },
     )
 
@@ -88,24 +88,24 @@ def ranges(file: SqliteFile, names: "pl.DataFrame") -> "pl.DataFrame":
     import polars as pl
 
     table = next(filter(file.columns, NVTX), NVTX[0])
-    known = file.columns(table)
+    present = file.columns(table)
     labels: Columns = {"text": "TEXT", "textId": "INTEGER"}
-    texts: Columns = {name: labels[name] for name in labels if name in known}
-    domain = ("domainId",) if "domainId" in known else ()
+    texts: Columns = {name: labels[name] for name in labels if name in present}
+    domain = ("domainId",) if "domainId" in present else ()
     rows = timed(file, table, (*_TIMES, "eventType", "globalTid", *domain), texts)
     absent = {*labels, "domainId"} - set(rows.columns)
     rows = rows.with_columns(pl.lit(None, pl.Int64).alias(name) for name in absent)
     text = rows["text"].cast(pl.String)
     registered = named(rows["textId"], names).cast(pl.String)
     rows = rows.with_columns(name=text.zip_with(text.is_not_null(), registered))
-    found = in_domains(rows).filter(pl.col("eventType").is_in(_RANGE_TYPES))
+    pushed = in_domains(rows).filter(pl.col("eventType").is_in(_RANGE_TYPES))
     return frame(
         "ranges",
         {
-            "name": found["name"],
-            "start_ns": found["start"],
-            "duration_ns": found["end"] - found["start"],
-            "thread": found["globalTid"],
+            "name": pushed["name"],
+            "start_ns": pushed["start"],
+            "duration_ns": pushed["end"] - pushed["start"],
+            "thread": pushed["globalTid"],
         },
     )
 

@@ -64,8 +64,8 @@ def named(ids: "pl.Series", names: "pl.DataFrame", what: str = "string") -> "pl.
     """Return the name of each id as a category; an id that leads nowhere is shown as such."""
     import polars as pl
 
-    known = names.drop_nulls().unique("id", keep="first")
-    used = ids.unique().drop_nulls().to_frame("id").join(known, on="id", how="left")
+    distinct = names.drop_nulls().unique("id", keep="first")
+    used = ids.unique().drop_nulls().to_frame("id").join(distinct, on="id", how="left")
     missing = f"[{what} " + pl.col("id").cast(pl.String) + " is missing]"
     texts = used.select(pl.col("value").fill_null(missing).cast(pl.Categorical)).to_series()
     return ids.replace_strict(used["id"], texts, default=None, return_dtype=pl.Categorical)

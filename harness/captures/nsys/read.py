@@ -68,25 +68,25 @@ def read(path: Path, *, joins: bool = True, part: Part | None = None) -> Tables:
 def read_brief(path: Path) -> Tables:
     """Return the tables of ``read``; of a LARGE one without the links from calls to operations."""
     with opened(path) as file:
-        known = file.columns(_KERNELS)
-        is_large = known and any(file.asked("1", _KERNELS, f"LIMIT 1 OFFSET {LARGE}"))
+        columns = file.columns(_KERNELS)
+        is_large = columns and any(file.asked("1", _KERNELS, f"LIMIT 1 OFFSET {LARGE}"))
     return read(path, joins=not is_large)
 
 
 def section(path: Path) -> Part | None:
     """Return the middle of a long timeline, None of one that is read whole; no event is held."""
     with opened(path) as file:
-        known = [table for table in _EVENTS if "start" in file.columns(table)]
+        present = [table for table in _EVENTS if "start" in file.columns(table)]
         wanted = "count(*), min(start), max(start)"
-        found = [next(file.asked(wanted, table, f"WHERE {_ONE}")) for table in known]
-        count = sum(number for number, *_ in found)
+        bounds = [next(file.asked(wanted, table, f"WHERE {_ONE}")) for table in present]
+        count = sum(number for number, *_ in bounds)
         if count <= sections.MOST:
             return None
-        ends = [end for _, *ends in found for end in ends if end is not None]
+        ends = [end for _, *ends in bounds for end in ends if end is not None]
 
         def counted(start: int, end: int, width: int) -> dict[int, int]:
             every = Counter[int]()
-            for table in known:
+            for table in present:
                 every.update(_spread(file, table, start, end, width))
             return every
 
@@ -119,23 +119,23 @@ class _Export:
             "autograd_threads": autograd_threads(self._file, self._names, named),
         }
         if self._joins or gpu_ops.is_empty():
-            found = calls(self._file, self._names, by_process=self._by_process)
-            tables["api_calls"] = found
+            api_calls = calls(self._file, self._names, by_process=self._by_process)
+            tables["api_calls"] = api_calls
             tables["waits"] = waits(self._file, self._names)
         return tables
 
     def _kernels(self) -> "pl.DataFrame":
-        known = self._file.columns(_KERNELS)
-        if not known:
+        present = self._file.columns(_KERNELS)
+        if not present:
             return empty("gpu_ops")
-        name = "demangledName" if "demangledName" in known else "shortName"
-        shared = _SHARED if self._joins and known.issuperset(_SHARED) else ()
-        optional = (*([_REGISTERS] if _REGISTERS in known else []), *shared)
+        name = "demangledName" if "demangledName" in present else "shortName"
+        shared = _SHARED if self._joins and present.issuperset(_SHARED) else ()
+        optional = (*([_REGISTERS] if _REGISTERS in present else []), *shared)
         place = _PLACE if self._joins else _PLACE[:1]
         rows, launches = fetch_combined(
             self._file,
             _KERNELS,
-            dict.fromkeys(self._numbers(known), "INTEGER"),
+            dict.fromkeys(self._numbers(present), "INTEGER"),
             combined=(*place, name, *_SHAPE, *optional),
         )
         rows = real(rows, _KERNELS, self._file.path)
@@ -144,7 +144,7 @@ class _Export:
             "grid": shape(launches, _SHAPE[:3], self._file.path),
             "block": shape(launches, _SHAPE[3:], self._file.path),
         }
-        if _REGISTERS in known:
+        if _REGISTERS in present:
             columns["registers"] = launches[_REGISTERS]
         if shared:
             columns["shared_bytes"] = launches[_SHARED[0]] + launches[_SHARED[1]]
@@ -191,14 +191,14 @@ class _Export:
         self, table: str, *columns: str, optional: tuple[str, ...] = ()
     ) -> "pl.DataFrame":
         """Return rows of a table of GPU operations, with what of the optional columns it has."""
-        known = self._file.columns(table)
-        extras = [name for name in optional if name in known]
-        wanted = (*self._numbers(known), *_PLACE, *columns, *extras)
+        present = self._file.columns(table)
+        extras = [name for name in optional if name in present]
+        wanted = (*self._numbers(present), *_PLACE, *columns, *extras)
         return timed(self._file, table, wanted)
 
-    def _numbers(self, known: frozenset[str]) -> tuple[str, ...]:
+    def _numbers(self, present: frozenset[str]) -> tuple[str, ...]:
         """Return the columns of a GPU operation that tell its time and what it is linked to."""
-        links = (_CORRELATION, *([_NODE] if _NODE in known else [])) if self._joins else ()
+        links = (_CORRELATION, *([_NODE] if _NODE in present else [])) if self._joins else ()
         needs_process = self._joins or self._devices.numbers is not None
         process = (_PROCESS,) if self._by_process and needs_process else ()
         return (*_TIMES, *links, *process)

@@ -59,7 +59,7 @@ class Vocabulary:
         self.copies = Codes(self.strings, _copy_kind)
 
 
-class Batch:
+class EventBatch:
     """Values of events by table and column; ``left_out`` counts events that no table wants."""
 
     def __init__(self, words: Vocabulary) -> None:
@@ -83,9 +83,9 @@ class Batch:
                     wanted[table].append(event)
                 else:
                     self.left_out[category] += 1
-        for unread, found in by_category.items():
+        for unread, unread_events in by_category.items():
             if unread not in TABLES:
-                self.left_out[unread] += len(found)
+                self.left_out[unread] += len(unread_events)
         for table, kept in wanted.items():
             if kept:
                 self._collect(table, self._tables[table], kept)

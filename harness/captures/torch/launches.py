@@ -52,7 +52,7 @@ def innermost(spans: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
         .with_columns(began_ns="start_ns")
     )
     added = [name for name in live.columns if name not in ("thread", "start_ns", "end_ns")]
-    open_, found = places.sort("thread", "at"), []
+    open_, inside_ranges = places.sort("thread", "at"), []
     for _ in range(_DEEPEST):
         if open_.is_empty() or live.is_empty():
             break
@@ -60,7 +60,7 @@ def innermost(spans: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
             live, left_on="at", right_on="start_ns", by="thread", check_sortedness=False
         )
         inside = pl.col("end_ns") >= pl.col("at")
-        found.append(seen.filter(inside).select(*places.columns, *added))
+        inside_ranges.append(seen.filter(inside).select(*places.columns, *added))
         begun = pl.col("end_ns").is_not_null()
         open_ = seen.filter(begun & ~inside).select(places.columns)
         next_start = pl.col("start_ns").shift(-1).over("thread")
@@ -68,5 +68,5 @@ def innermost(spans: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
     else:
         raise CaptureError(f"operators nested more than {_DEEPEST} deep")
     nowhere = places.clear().with_columns(live.select(added).clear())
-    rows = pl.concat([nowhere, *found])
+    rows = pl.concat([nowhere, *inside_ranges])
     return rows.rename({"began_ns": "start_ns"})

@@ -53,9 +53,9 @@ def is_plain(name: str) -> bool:
     return name.isprintable() and 0 < len(name) <= _LONGEST
 
 
-def devices(known: Mapping[str, Any]) -> "pl.DataFrame":
+def devices(metadata: Mapping[str, Any]) -> "pl.DataFrame":
     """Return the table ``devices``; in 2021 their key was another."""
-    entries = known.get("deviceProperties", known.get("computeProperties"))
+    entries = metadata.get("deviceProperties", metadata.get("computeProperties"))
     listed = entries if isinstance(entries, list) else []
     rows = [_device(entry) for entry in listed if isinstance(entry, dict)]
     columns = ("device", "name", "vendor", "compute_capability", "multiprocessors", "memory_bytes")
@@ -80,7 +80,7 @@ def _device(entry: Mapping[str, Any]) -> dict[str, object]:
 
 
 def conditions(
-    known: Mapping[str, Any],
+    metadata: Mapping[str, Any],
     gpus: "pl.DataFrame",
     gpu_ops: "pl.DataFrame",
     not_read: Mapping[str, int],
@@ -88,12 +88,12 @@ def conditions(
     """Return the table ``conditions``; CUDA is the driver's version, as in exports of nsys."""
     values = {
         "GPU": ", ".join(_used(gpus, gpu_ops)),
-        "CUDA": _cuda(_count(known, "cuda_driver_version")),
-        "CUDA runtime": _cuda(_count(known, "cuda_runtime_version")),
-        "ROCm": _rocm(_count(known, "hip_runtime_version")),
-        "profiler": _profiler(known),
-        "rank": _rank(known.get("distributedInfo")),
-        "tracing": _tracing(known, gpu_ops),
+        "CUDA": _cuda(_count(metadata, "cuda_driver_version")),
+        "CUDA runtime": _cuda(_count(metadata, "cuda_runtime_version")),
+        "ROCm": _rocm(_count(metadata, "hip_runtime_version")),
+        "profiler": _profiler(metadata),
+        "rank": _rank(metadata.get("distributedInfo")),
+        "tracing": _tracing(metadata, gpu_ops),
         "not read": ", ".join(
             f"{category} {count}"
             for category, count in sorted(not_read.items(), key=lambda item: (-item[1], item[0]))
@@ -110,8 +110,8 @@ def _used(gpus: "pl.DataFrame", gpu_ops: "pl.DataFrame") -> list[str]:
     return sorted({name for device, name in named if device in used} or {name for _, name in named})
 
 
-def _count(known: Mapping[str, Any], key: str) -> int | None:
-    value = known.get(key)
+def _count(metadata: Mapping[str, Any], key: str) -> int | None:
+    value = metadata.get(key)
     if not isinstance(value, int) or isinstance(value, bool):
         return None
     return value if 0 <= value < 2**63 else None
@@ -130,23 +130,25 @@ def _rocm(version: int | None) -> str:
     return f"{major}.{minor} (HIP {major}.{minor}.{patch})"
 
 
-def _profiler(known: Mapping[str, Any]) -> str:
+def _profiler(metadata: Mapping[str, Any]) -> str:
     libraries = (("CUPTI", "cupti_version"), ("roctracer", "roctracer_version"))
     versions = [
-        f"{name} {known[key]}" for name, key in libraries if isinstance(known.get(key), int | float)
+        f"{name} {metadata[key]}"
+        for name, key in libraries
+        if isinstance(metadata.get(key), int | float)
     ]
-    kineto = isinstance(known.get("schemaVersion"), int)
+    kineto = isinstance(metadata.get("schemaVersion"), int)
     return f"torch.profiler ({', '.join(['Kineto', *versions])})" if kineto else ""
 
 
-def _rank(known: object) -> str:
-    if not isinstance(known, dict) or (rank := _count(known, "rank")) is None:
+def _rank(distributed: object) -> str:
+    if not isinstance(distributed, dict) or (rank := _count(distributed, "rank")) is None:
         return ""
-    size = _count(known, "world_size")
+    size = _count(distributed, "world_size")
     return f"{rank} of {size}" if size else str(rank)
 
 
-def _tracing(known: Mapping[str, Any], gpu_ops: "pl.DataFrame") -> str:
-    recorded = [name for key, name in _RECORDED.items() if known.get(key) == 1]
+def _tracing(metadata: Mapping[str, Any], gpu_ops: "pl.DataFrame") -> str:
+    recorded = [name for key, name in _RECORDED.items() if metadata.get(key) == 1]
     graphs = ["CUDA graphs by node"] if gpu_ops["graph_node"].count() else []
     return "; ".join(part for part in (", ".join(recorded), *graphs) if part)

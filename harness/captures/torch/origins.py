@@ -30,7 +30,7 @@ _NODE_NUMBER = re.compile(r"backward\d*$")
 
 
 @dataclass(frozen=True)
-class Host:
+class HostActivity:
     """What the host did, with start_ns, duration_ns and thread; ``name`` counts in ``names``.
 
     ``operators`` have sequence and forward_thread, too.
@@ -42,7 +42,7 @@ class Host:
     names: Strings
 
 
-def origins(host: Host, launched: pl.DataFrame) -> pl.DataFrame:
+def origins(host: HostActivity, launched: pl.DataFrame) -> pl.DataFrame:
     """Return the table ``origins``: a row a correlation whose launch stood in anything.
 
     ``launched`` is of :func:`.launches.launches`. An operation of the backward pass has the scope
@@ -56,18 +56,18 @@ def origins(host: Host, launched: pl.DataFrame) -> pl.DataFrame:
     )
     nodes = innermost(_nodes(host, scopes), places)
     inside = innermost(scopes, places)
-    found = places
+    launches = places
     for seen in (
         operators.select("correlation", operator="name"),
         nodes.select("correlation", node="name", node_ns="start_ns", made="scope"),
         inside.select("correlation", scope="name", scope_ns="start_ns"),
     ):
-        found = found.join(seen, on="correlation", how="left")
+        launches = launches.join(seen, on="correlation", how="left")
     outside = pl.col("scope_ns").is_null() | (pl.col("scope_ns") < pl.col("node_ns"))
     linked = pl.col("node").is_not_null() & outside & pl.col("made").is_not_null()
-    rows = found.with_columns(scope=pl.when(linked).then("made").otherwise("scope"))
-    known = pl.any_horizontal(pl.col("operator", "node", "scope").is_not_null())
-    rows = rows.filter(known).sort("correlation")
+    rows = launches.with_columns(scope=pl.when(linked).then("made").otherwise("scope"))
+    has_origin = pl.any_horizontal(pl.col("operator", "node", "scope").is_not_null())
+    rows = rows.filter(has_origin).sort("correlation")
     texts = pl.Series(list(host.names), dtype=pl.String).cast(pl.Categorical)
     columns = {name: texts.gather(rows[name]) for name in ("operator", "node", "scope")}
     return frame("origins", {"correlation": rows["correlation"], **columns})
@@ -78,7 +78,7 @@ def node_names(names: Strings) -> dict[int, str]:
     return {number: name for number, name in enumerate(names) if name.startswith(_NODE)}
 
 
-def _nodes(host: Host, scopes: pl.DataFrame) -> pl.DataFrame:
+def _nodes(host: HostActivity, scopes: pl.DataFrame) -> pl.DataFrame:
     """Return the calls of autograd's nodes as spans, with name and the scope it was made in.
 
     A node without a sequence number, such as the accumulation of a gradient, has no such scope.
@@ -103,7 +103,7 @@ def _nodes(host: Host, scopes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _made(host: Host, calls: pl.DataFrame) -> pl.DataFrame:
+def _made(host: HostActivity, calls: pl.DataFrame) -> pl.DataFrame:
     """Return call, thread and at: where the operator began that made the node of each call.
 
     Of the operators with a node's sequence number, the last to begin before it made it: the others
@@ -154,7 +154,7 @@ def _alike(node: str, operator: str) -> bool:
     return function == operator.rpartition("::")[2].lower().replace("_", "")
 
 
-def _scopes(host: Host) -> pl.DataFrame:
+def _scopes(host: HostActivity) -> pl.DataFrame:
     """Return modules, annotations and compiled regions as spans whose name is their whole path."""
     strings = list(host.names)
     regions = [number for number, name in enumerate(strings) if name.startswith(_REGION)]

@@ -21,10 +21,10 @@ def read(path: Path) -> Tables:
     from harness.captures.torch.tables import TableBuilder
 
     builder = TableBuilder()
-    known: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
 
     def around(document: bytes) -> None:
-        known.update(metadata.around(document))
+        fields.update(metadata.around(document))
 
     try:
         for piece in pieces(blocks(path, BLOCK), "traceEvents", DECODER, around):
@@ -32,6 +32,6 @@ def read(path: Path) -> Tables:
         tables = builder.tables()
     except CaptureError as error:
         raise CaptureError(error.what, where=path, remedy=error.remedy) from error
-    gpus, gpu_ops = metadata.devices(known), tables["gpu_ops"]
-    told = metadata.conditions(known, gpus, gpu_ops, builder.not_read)
+    gpus, gpu_ops = metadata.devices(fields), tables["gpu_ops"]
+    told = metadata.conditions(fields, gpus, gpu_ops, builder.not_read)
     return tables | {"devices": gpus, "conditions": told}

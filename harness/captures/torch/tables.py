@@ -6,12 +6,12 @@ from typing import Any
 import polars as pl
 
 from harness.captures.formats.json_stream import Piece
-from harness.captures.torch.batch import Batch, Vocabulary
+from harness.captures.torch.batch import EventBatch, Vocabulary
 from harness.captures.torch.columns import SHORTER, InexactError, UnsoundError
 from harness.captures.torch.events import EXACT_DECODER, TABLES, Event, first_fault
 from harness.captures.torch.launches import innermost, launches
 from harness.captures.torch.metadata import is_plain
-from harness.captures.torch.origins import Host, node_names, origins
+from harness.captures.torch.origins import HostActivity, node_names, origins
 from harness.evidence.tables import SCHEMAS, Tables, frame
 from harness.ground.errors import CaptureError
 
@@ -37,7 +37,7 @@ class TableBuilder:
         _keep_freed_memory()
         self.not_read: dict[str, int] = defaultdict(int)
         self._words = Vocabulary()
-        self._batch = Batch(self._words)
+        self._batch = EventBatch(self._words)
         self._pieces: list[Piece[Event]] = []
         self._bytes = self._batches = self._rows_held = 0
         self._frames: dict[str, list[pl.DataFrame]] = {table: [] for table in TABLES.values()}
@@ -51,13 +51,13 @@ class TableBuilder:
             self._finish_batch()
 
     def _finish_batch(self) -> None:
-        batch, self._batch = self._batch, Batch(self._words)
+        batch, self._batch = self._batch, EventBatch(self._words)
         pieces, self._pieces, self._bytes = self._pieces, [], 0
         try:
             try:
                 frames = batch.frames()
             except InexactError:
-                batch = Batch(self._words)
+                batch = EventBatch(self._words)
                 for piece in pieces:
                     batch.add(EXACT_DECODER.decode(piece.text, piece.offset).items)
                 frames = batch.frames()
@@ -92,7 +92,7 @@ class TableBuilder:
         tables = {"gpu_ops": gpu, "api_calls": calls, "ranges": ranges}
         launched = launches(calls, gpu)
         named = by_name(operators, launched, gpu, self._words.strings)
-        host = Host(operators, modules, ranges, self._words.strings)
+        host = HostActivity(operators, modules, ranges, self._words.strings)
         return {name: self._frame(name, rows) for name, rows in tables.items()} | {
             "operators": named,
             "autograd_threads": autograd_threads(host),
@@ -130,7 +130,7 @@ def _check_sum(durations: pl.Series) -> None:
         raise CaptureError("impossible durations: they add up to more than 292 years")
 
 
-def autograd_threads(host: Host) -> pl.DataFrame:
+def autograd_threads(host: HostActivity) -> pl.DataFrame:
     """Return the evidence's table ``autograd_threads``.
 
     The engine's threads run operators within autograd's nodes alone, but for nodes that began

@@ -18,14 +18,14 @@ _PERCENT = "\N{NO-BREAK SPACE}%"
 
 def show(document: dict[str, Any], label: str, width: int) -> None:
     """Print conditions, how busy the GPU was, and the first findings, at ``width`` columns."""
-    known = document["conditions"]
+    conditions = document["conditions"]
     machine = [
-        known[name] if name == "GPU" else f"{name} {known[name]}"
+        conditions[name] if name == "GPU" else f"{name} {conditions[name]}"
         for name in _MACHINE
-        if name in known
+        if name in conditions
     ]
     rows = [("machine", ", ".join(machine))] if machine else []
-    rows += [(name, value) for name, value in known.items() if name not in _MACHINE]
+    rows += [(name, value) for name, value in conditions.items() if name not in _MACHINE]
     margin = max((len(name) for name, _ in rows), default=0) + 2
     for name, value in rows:
         _print(f"{name}:".ljust(margin), value, width)

@@ -22,8 +22,8 @@ def _free(row: dict[str, Any]) -> str:
 
 def _summed(rows: list[dict[str, Any]], keys: Iterable[str]) -> dict[str, int | None]:
     """Return sums by key, None if any is not known: part of a sum is not the sum."""
-    known = {key: [row[key] for row in rows] for key in keys}
-    return {key: None if None in values else sum(values) for key, values in known.items()}
+    columns = {key: [row[key] for row in rows] for key in keys}
+    return {key: None if None in values else sum(values) for key, values in columns.items()}
 
 
 _POOL: dict[str, Cell] = {

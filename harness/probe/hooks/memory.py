@@ -7,7 +7,7 @@ from harness.probe import memory
 from harness.probe.hooks.hook import Hook
 
 
-class Memory(Hook):
+class MemoryHook(Hook):
     """Records every allocation from before the weights are loaded."""
 
     def begin(self) -> None:

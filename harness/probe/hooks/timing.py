@@ -6,7 +6,7 @@ from harness.probe import timing
 from harness.probe.hooks.hook import Hook
 
 
-class Timing(Hook):
+class TimingHook(Hook):
     """Times steps until the series is long enough."""
 
     def measure(self, name: str, step: Callable[[], object]) -> None:

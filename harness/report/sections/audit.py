@@ -23,20 +23,20 @@ _NONE = "–"
 
 def audit(page: Page, variant: VariantName, case: CaseName, most: int = 12) -> Markdown:
     """Return the audit of a variant's step: its totals, and the rows that would save most."""
-    found = audited(page.metrics, page.tables, variant, case)
-    if found is None:
+    conclusions = audited(page.metrics, page.tables, variant, case)
+    if conclusions is None:
         return not_measured("Audit")
-    lines = [*audit_text.sentences(found), *found.unsaid]
+    lines = [*audit_text.sentences(conclusions), *conclusions.unsaid]
     said = "\n".join(f"- {escape(line)}" for line in lines)
-    rows = audit_text.ranked(found)
-    shown = table(_HEAD, [_row(row, found) for row in rows[:most]])
+    rows = audit_text.ranked(conclusions)
+    shown = table(_HEAD, [_row(row, conclusions) for row in rows[:most]])
     rest = sum(row.ms for row in rows[most:])
     left = f"\n\n*{len(rows) - most} more rows: {number(rest)} ms.*" if rest else ""
     return Markdown(f"{said}\n\n{shown}{left}")
 
 
-def _row(row: Row, found: Audit) -> list[str]:
-    whole = found.whole_ms
+def _row(row: Row, audit_of: Audit) -> list[str]:
+    whole = audit_of.whole_ms
     saved = _NONE
     if row.savings:
         saved = f"{100 * row.savings[1].ms / whole:.2f} %"
@@ -71,7 +71,7 @@ class Savings:
 
     def entries(self, page: Page, case: str, joined: Sequence[str]) -> tuple[ledgers.Entry, ...]:
         """Return the entry of each row."""
-        ratio = ledgers.Ratio(*self.paired) if self.paired else None
+        ratio = ledgers.RatioMetrics(*self.paired) if self.paired else None
         of = self.metric, self.predicted, self.variants
         return ledgers.entries(page.metrics, case, *of, ratio, joined)
 
@@ -88,12 +88,12 @@ def ledger(page: Page, case: CaseName, of: Savings, joined: Sequence[VariantName
 
     A variant of ``joined`` shares the row of the variant after it.
     """
-    found = of.entries(page, case, joined)
-    if all(entry.saved is None for entry in found):
+    entries = of.entries(page, case, joined)
+    if all(entry.saved is None for entry in entries):
         return not_measured("Predicted and measured savings")
     unit = page.problem.metric(of.metric).unit
     rows = []
-    for entry in found:
+    for entry in entries:
         values = [entry.predicted, entry.saved]
         shown = [_NONE if value is None else number(value) for value in values]
         if entry.saved is not None and entry.half_width is not None:
@@ -103,16 +103,16 @@ def ledger(page: Page, case: CaseName, of: Savings, joined: Sequence[VariantName
         labels = [page.problem.variants[name].label for name in entry.variants]
         rows.append([escape("; ".join(labels)), *shown, error])
     head = ["fix", f"predicted, {unit}", f"saved, {unit}", "error of the prediction"]
-    middle = _median(found)
+    middle = _median(entries)
     said = [f"Median error of the predictions, over all rows: {middle}."] if middle else []
-    if wrong := sum(entry.wrong_sign for entry in found):
-        said.append(f"{wrong} of {len(found)} foresaw the wrong sign.")
-    agreeing = [entry.agrees for entry in found if entry.agrees is not None]
+    if wrong := sum(entry.wrong_sign for entry in entries):
+        said.append(f"{wrong} of {len(entries)} foresaw the wrong sign.")
+    agreeing = [entry.agrees for entry in entries if entry.agrees is not None]
     if agreeing:
         said.append(
             f"{sum(agreeing)} of {len(agreeing)} lie within the interval of what was saved."
         )
-    both = [(entry.predicted, entry.saved) for entry in found if entry.saved is not None]
+    both = [(entry.predicted, entry.saved) for entry in entries if entry.saved is not None]
     expected = sum(predicted or 0.0 for predicted, _ in both)
     saved = sum(saved for _, saved in both)
     of_unit = escape(unit)
@@ -120,9 +120,9 @@ def ledger(page: Page, case: CaseName, of: Savings, joined: Sequence[VariantName
     return Markdown(f"{table(head, rows, whole=True)}\n\n*{' '.join(said)}*")
 
 
-def _median(found: Sequence[ledgers.Entry]) -> str:
+def _median(entries: Sequence[ledgers.Entry]) -> str:
     """Return the median error of predictions as a page shows it, empty where none is known."""
-    middle = ledgers.median_error(found)
+    middle = ledgers.median_error(entries)
     return "" if middle is None else _percent(middle)
 
 

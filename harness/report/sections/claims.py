@@ -1,8 +1,11 @@
 """The claims of a worklog: the line of verdicts that it begins with, and the table of all."""
 
+from collections import Counter
+
 from harness.analysis.claims import ClaimResult
 from harness.analysis.scope import scope
-from harness.problem import plan
+from harness.analysis.verdict import TESTED
+from harness.problem import plan, state
 from harness.problem.model import Problem
 from harness.report import verdicts
 from harness.report.columns import DASH
@@ -31,19 +34,35 @@ def verdict_line(page: Page) -> Markdown:
         every = len(plan.plan(page.problem, plan.Selected(), page.target.device))
         of_all = f", and the study has {every}" if every != planned else ""
         line += f" **Unfinished: {ran} of {planned} cells were run{of_all}.**"
-    if page.is_stale:
+    if page.changed:
         line += (
-            " **Stale: the problem's scripts changed after this run. The numbers are the run's, the"
-            " words are of the scripts as they are now.**"
+            f" **Stale: since this run {escape(state.in_words(page.changed))} changed. The numbers"
+            " are the run's, the words are of the scripts as they are now.**"
         )
     return Markdown(line)
 
 
 def claims(page: Page) -> Markdown:
-    """Return the table of claims: id, statement, bound, measured value, verdict, source cells."""
+    """Return the table of claims: id, statement, bound, measured value, verdict, source cells.
+
+    Below it stands since which commit the bounds of tested claims stand as they do.
+    """
     head = ["claim", "statement", "bound", "measured", "verdict", "from"]
     rows = [_row(page.problem, result) for result in page.results]
-    return table(head, rows, numeric_from=len(head), whole=True)
+    shown = table(head, rows, numeric_from=len(head), whole=True)
+    return Markdown("\n\n".join(filter(None, [shown, _since(page)])))
+
+
+def _since(page: Page) -> str:
+    """Return since which commits the tested claims stand, "" where no run recorded it."""
+    begun = page.provenance.run.claims or {}
+    tested = [result.claim.id for result in page.results if result.verdict in TESTED]
+    commits = Counter(begun[name].since or "the run" for name in tested if name in begun)
+    if not commits:
+        return ""
+    oldest = sorted(commits, key=lambda commit: commit.split()[::-1])
+    counts = ", ".join(f"{commits[commit]} since {escape(commit)}" for commit in oldest)
+    return f"*The tested claims and their bounds stand since before the run: {counts}.*"
 
 
 def link(page: Page, result: ClaimResult, *, begins: bool = False) -> Markdown:

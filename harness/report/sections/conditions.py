@@ -5,8 +5,15 @@ from collections.abc import Sequence
 
 from harness.analysis import reliability
 from harness.evidence import kinds
-from harness.evidence.provenance import CellProvenance, Engine, Origin, Provenance, Target
+from harness.evidence.provenance import (
+    CellProvenance,
+    EngineRecord,
+    Origin,
+    Provenance,
+    TargetRecord,
+)
 from harness.evidence.tables import Tables
+from harness.problem import meaning
 from harness.report.arguments import CaseName
 from harness.report.escape import Markdown, table
 from harness.report.numbers import number
@@ -58,16 +65,16 @@ def timed_on(page: Page, case: CaseName) -> Markdown:
     )
 
 
-def _target_rows(target: Target) -> list[list[str]]:
+def _target_rows(target: TargetRecord) -> list[list[str]]:
     rows = [["target", _target(target)], ["host", _host(target)]]
     return rows + [[name, tool.version] for name, tool in target.tools.items() if tool]
 
 
-def _host(target: Target) -> str:
+def _host(target: TargetRecord) -> str:
     return ", ".join(filter(None, [target.cpu, target.system])) or "not recorded"
 
 
-def _target(target: Target) -> str:
+def _target(target: TargetRecord) -> str:
     gpu = target.gpu
     if gpu is None:
         return f"{target.cpu}, {target.cores} cores"
@@ -97,7 +104,7 @@ def _clock_rows(cells: Sequence[CellProvenance]) -> list[list[str]]:
     return rows
 
 
-def _engine_rows(engine: Engine) -> list[list[str]]:
+def _engine_rows(engine: EngineRecord) -> list[list[str]]:
     rows = [["where", f"{engine.where}, {engine.engine} engine, {engine.python}"]]
     if engine.image:
         rows.append(["image", f"{engine.image}, {engine.image_digest}"])
@@ -140,8 +147,12 @@ def _source_rows(run: Provenance) -> list[list[str]]:
         *([["jobs", ran]] if jobs else []),
         ["harness", "; ".join(dict.fromkeys(_harness(origin) for origin in run.origins))],
         ["manifest", _digest(run.manifest_sha256)],
-        ["sources", _digest(run.sources_sha256)],
+        ["sources", _digest(run.sources_sha256 or _of_state(run))],
     ]
+
+
+def _of_state(run: Provenance) -> str | None:
+    return None if run.state is None else meaning.digest(run.state)
 
 
 def _digest(sha256: str | None) -> str:

@@ -18,10 +18,10 @@ _SHOWN = 2
 def profiled(problem: Problem, metrics: Metrics, variant: str, case: str) -> list[Capture]:
     """Return the profiled captures of a variant in a case."""
     kinds = [kind for kind in KINDS if kind in problem.captures and kind != unprofiled()]
-    found = [(kind, metrics.capture_of(kind, variant, case)) for kind in kinds]
+    tables_by_kind = [(kind, metrics.capture_of(kind, variant, case)) for kind in kinds]
     return [
         Capture(f"{case}.{variant}", tables, {}, kind)
-        for kind, tables in found
+        for kind, tables in tables_by_kind
         if tables is not None
     ]
 

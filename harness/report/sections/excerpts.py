@@ -84,10 +84,10 @@ def kept(
     They go from the first line that holds one text of ``between`` to the next that holds the other.
     Another version may generate other code; then a line says that there are none.
     """
-    found = kept_captures.text_of(page.folder, case, variant, files.safe_name(artifact))
-    if found is None:
+    excerpt = kept_captures.text_of(page.folder, case, variant, files.safe_name(artifact))
+    if excerpt is None:
         return Markdown(f"*{escape(artifact)} of {escape(variant)}: not kept by this report.*")
-    name, text = found
+    name, text = excerpt
     lines = _between(text, between)
     if lines is None:
         wanted = escape(f"from “{between[0]}” to “{between[1]}”")

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from harness.report.arguments import CaseName, VariantName
-from harness.report.chart import CARD, WIDTH, svg
+from harness.report.chart import CARD, WIDTH, Rows, svg
 from harness.report.escape import Markdown
 from harness.report.page import Page
 from harness.report.step_shapes import LINK, Shapes, Window, in_ms, shapes
@@ -45,12 +45,21 @@ def draw(panels: "list[tuple[str, StepTimeline]]", window: Window | None = None)
 
     longest = max(step.length_ns for _, step in panels) / 1e3
     ends = window or (0.0, longest)
-    charts = [_panel(shapes(label, step, ends), ends) for label, step in panels]
-    return svg(alt.vconcat(*charts, spacing=22) if len(charts) > 1 else charts[0])
+    shown = [shapes(label, step, ends) for label, step in panels]
+    drawn = {f"boxes{place}": panel for place, panel in enumerate(shown)}
+    charts = [_panel(panel, name, ends) for name, panel in drawn.items()]
+    boxes = {name: _boxes(panel) for name, panel in drawn.items()}
+    return svg(alt.vconcat(*charts, spacing=22) if len(charts) > 1 else charts[0], **boxes)
 
 
-def _panel(panel: Shapes, ends: Window) -> Any:
-    """Return the chart of one panel."""
+def _boxes(panel: Shapes) -> Rows:
+    """Return the rows from which the rectangles of a panel are drawn."""
+    keys = ("x", "x2", "y", "y2", "colour", "edge")
+    return [{key: box.get(key, CARD) for key in keys} for box in panel.boxes]
+
+
+def _panel(panel: Shapes, boxes: str, ends: Window) -> Any:
+    """Return the chart of one panel, whose boxes are the rows of that name."""
     import altair as alt
 
     time = alt.Scale(domain=list(ends), nice=False)
@@ -65,11 +74,7 @@ def _panel(panel: Shapes, ends: Window) -> Any:
     x = alt.X("x:Q", scale=time, axis=axis)
     y = alt.Y("y:Q", scale=down, axis=None)
     colour = alt.Color("colour:N", scale=None)
-    boxes = [
-        {key: box.get(key, CARD) for key in ("x", "x2", "y", "y2", "colour", "edge")}
-        for box in panel.boxes
-    ]
-    box = alt.Chart(alt.Data(values=boxes)).mark_rect(aria=False, strokeWidth=0.3)
+    box = alt.Chart(alt.NamedData(boxes)).mark_rect(aria=False, strokeWidth=0.3)
     edge = alt.Stroke("edge:N", scale=None)
     layers = box.encode(x=x, x2="x2:Q", y=y, y2="y2:Q", color=colour, stroke=edge)
     if panel.links:

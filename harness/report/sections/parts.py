@@ -91,11 +91,11 @@ def _divided(
 ) -> dict[str, float] | None:
     """Return the value of each part, and of the rest, by label; None if one was not measured."""
     whole, *values = [page.metrics.get(metric, variant, case).value for metric in (total, *metrics)]
-    known = [value for value in values if value is not None]
-    if whole is None or len(known) < len(values):
+    numbers = [value for value in values if value is not None]
+    if whole is None or len(numbers) < len(values):
         return None
     labels = (page.problem.metric(metric).label for metric in metrics)
-    return dict(zip(labels, known, strict=True)) | {REST: whole - sum(known)}
+    return dict(zip(labels, numbers, strict=True)) | {REST: whole - sum(numbers)}
 
 
 def _bar(

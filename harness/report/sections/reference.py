@@ -9,8 +9,8 @@ def reference(page: Page, name: str) -> Markdown:
     """Return the table of published figures that the manifest calls ``name``, and its source."""
     published = page.problem.references.get(name)
     if published is None:
-        known = ", ".join(page.problem.references) or "none"
-        raise ManifestError(f"no reference {name!r}", remedy=f"the manifest has: {known}")
+        listed = ", ".join(page.problem.references) or "none"
+        raise ManifestError(f"no reference {name!r}", remedy=f"the manifest has: {listed}")
     rows = [
         [f"{value:g}" if isinstance(value, float) else str(value or "–") for value in row]
         for row in published.rows

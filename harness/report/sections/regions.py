@@ -102,8 +102,8 @@ def _lowest(page: Page, place: Place, only: Sequence[str], metric: str, fact: st
         region: page.metrics.get(f"{metric}@{region}", *place).value
         for region in stated(page, place, fact, only)
     }
-    found = {region: value for region, value in values.items() if value is not None}
-    return sorted(found, key=lambda region: found[region])
+    measured = {region: value for region, value in values.items() if value is not None}
+    return sorted(measured, key=lambda region: measured[region])
 
 
 def _label(problem: Problem, region: str) -> str:

@@ -22,7 +22,7 @@ from harness.evidence.provenance import Job, Origin
 from harness.ground import files
 from harness.ground.errors import BusyError, ToolError
 from harness.problem.plan import Cell
-from harness.run.cluster.submission import Event, Submission
+from harness.run.cluster.submission import CellProgress, Submission
 from harness.run.session import Request, Work, session
 from harness.store import run_folder
 from harness.store.run_folder import Run
@@ -34,7 +34,7 @@ _LOOK_S = 1.0
 
 
 @dataclass(frozen=True)
-class Part:
+class JobPart:
     """One part of a submission, as its job carries it.
 
     ``request`` is what was asked, ``gpu`` the name of the GPU that the node has to have, None for
@@ -68,9 +68,9 @@ class Part:
     def _check_gpu(self) -> None:
         """Raise ToolError unless this node has the GPU for which the run was planned."""
         gpu = choose.node_of(self.request.engine, self.request.options).target.gpu
-        found = gpu.name if gpu else None
-        if found != self.gpu:
-            what = f"the job's GPU is {found}, and the cluster's profile says {self.gpu}"
+        name = gpu.name if gpu else None
+        if name != self.gpu:
+            what = f"the job's GPU is {name}, and the cluster's profile says {self.gpu}"
             raise ToolError(what, remedy="ask for that GPU in the profile: gres, constraint")
 
     def checkpoint(self) -> "DelayedSubmission":
@@ -87,7 +87,7 @@ class Part:
             _say(f"{cell.id}: {status}")
             if status != "running":
                 land(work.run.cell(cell.id), shared)
-            submission.say(self.number, Event(cell.id, status, seconds))
+            submission.say(self.number, CellProgress(cell.id, status, seconds))
 
         while True:
             self._note_origins(work.run)
@@ -103,21 +103,24 @@ class Part:
         """Write what this job runs on into the submission's folder."""
         job = job_here()
         for number, origin in enumerate(own.provenance.origins):
-            known = {name: getattr(origin, name) for name in Origin.model_fields}
-            record = Origin.model_validate(known | {"job": job})
+            fields = {name: getattr(origin, name) for name in Origin.model_fields}
+            record = Origin.model_validate(fields | {"job": job})
             name = f"{self.number}.{job.id}.{job.restarts}.{number}.origin.json"
             files.write_json(self.submission / name, record.as_json())
 
 
 def job_here() -> Job:
     """Return the batch system's job that this process runs in, by SLURM's environment."""
-    known = os.environ
-    array, number = known.get("SLURM_ARRAY_JOB_ID"), known.get("SLURM_JOB_ID", str(os.getpid()))
+    variables = os.environ
+    array, number = (
+        variables.get("SLURM_ARRAY_JOB_ID"),
+        variables.get("SLURM_JOB_ID", str(os.getpid())),
+    )
     return Job(
         system="slurm",
-        id=f"{array}_{known.get('SLURM_ARRAY_TASK_ID', '')}" if array else number,
-        node=known.get("SLURMD_NODENAME") or socket.gethostname(),
-        restarts=int(known.get("SLURM_RESTART_COUNT", "0")),
+        id=f"{array}_{variables.get('SLURM_ARRAY_TASK_ID', '')}" if array else number,
+        node=variables.get("SLURMD_NODENAME") or socket.gethostname(),
+        restarts=int(variables.get("SLURM_RESTART_COUNT", "0")),
     )
 
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from harness.evidence.provenance import Target
+from harness.evidence.provenance import TargetRecord
 from harness.ground import checkout
 from harness.ground.endings import uninterrupted
 from harness.ground.errors import ToolError, UsageError
@@ -14,7 +14,7 @@ from harness.problem.model import Problem
 from harness.problem.plan import Cell, plan
 from harness.run import provenance
 from harness.run.cluster import slurm
-from harness.run.cluster.job import Part
+from harness.run.cluster.job import JobPart
 from harness.run.cluster.profile import Profile
 from harness.run.cluster.submission import Submission, submissions
 from harness.run.execute import Notify, unfinished
@@ -76,11 +76,11 @@ class Batch:
         """
         taken: set[str] = set()
         for submission in submissions(self.run):
-            known = submission.parts
+            cells_of_part = submission.parts
             going_on = {state.part for state in slurm.states(submission) if state.active}
             if going_on:
                 self.followed.append(submission)
-                taken |= {cell for part in going_on for cell in known[part]}
+                taken |= {cell for part in going_on for cell in cells_of_part[part]}
         if not self.followed:
             self.run.remove_leftovers()  # nobody works on it
         rest = [cell for cell in self.to_run if cell.id not in taken]
@@ -101,7 +101,7 @@ class Batch:
             full=False,
         )
         carried = [
-            Part(
+            JobPart(
                 self.run.folder,
                 submission.folder,
                 number,
@@ -183,11 +183,11 @@ def _check_resumable(run: Run, problem: Problem, profile: Profile) -> None:
             raise UsageError(f"the run's {what} is {then}, here it is {now}", where=run.folder)
 
 
-def _target(profile: Profile) -> Target:
+def _target(profile: Profile) -> TargetRecord:
     """Return the target as the profile describes it, before a job has seen a node."""
     name = profile.gpu or "CPU"
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    return Target(name=name, slug=slug, device=profile.device)
+    return TargetRecord(name=name, slug=slug, device=profile.device)
 
 
 class Follower:

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.ground import process
 from harness.ground.errors import ToolError
-from harness.run.cluster.job import Part
+from harness.run.cluster.job import JobPart
 from harness.run.cluster.profile import Slurm
 from harness.run.cluster.submission import Submission
 
@@ -43,7 +43,7 @@ def check() -> None:
 
 
 def submit(
-    profile: Slurm, submission: Submission, parts: Sequence[Part], *, alone: bool
+    profile: Slurm, submission: Submission, parts: Sequence[JobPart], *, alone: bool
 ) -> list[str]:
     """Submit the parts, as an array if there are several; return the jobs' ids.
 
@@ -92,11 +92,11 @@ def parameters(profile: Slurm, name: str, *, alone: bool) -> dict[str, Any]:
 def states(submission: Submission) -> list[State]:
     """Return the jobs of a submission that SLURM still knows; ToolError if it does not answer."""
     asked = ["squeue", "--noheader", "--array", "--states=all", f"--name={submission.name}"]
-    found = []
+    listed = []
     for line in process.output([*asked, "--format=%K|%i|%T|%r"]).splitlines():
         index, job, state, reason = line.strip().split("|", 3)
-        found.append(State(int(index) if index.isdigit() else 0, job, state, reason))
-    return found
+        listed.append(State(int(index) if index.isdigit() else 0, job, state, reason))
+    return listed
 
 
 def cancel(submission: Submission) -> None:

@@ -28,7 +28,7 @@ class Parts(Record):
 
 
 @dataclass(frozen=True)
-class Event:
+class CellProgress:
     """A job's word on a cell: "running", or its status with its reason, and its seconds."""
 
     cell: str
@@ -65,17 +65,17 @@ class Submission:
         """Return the ids of each part's cells; StoreError or EvidenceError if damaged."""
         return read(Parts, self.folder / _PARTS).cells
 
-    def say(self, part: int, event: Event) -> None:
+    def say(self, part: int, event: CellProgress) -> None:
         """Append an event of a part; one job at a time appends to a part's file."""
         line = json.dumps([event.cell, event.status, event.seconds])
         files.append_line(self._progress(part), line)
 
-    def events(self, part: int) -> list[Event]:
+    def events(self, part: int) -> list[CellProgress]:
         """Return the events of a part so far; a line that is not whole yet is left out."""
         with contextlib.suppress(FileNotFoundError, StoreError):
             with files.regular(self._progress(part)) as file:
                 lines = file.read().decode("utf-8", "replace").splitlines(keepends=True)
-            return [Event(*json.loads(line)) for line in lines if line.endswith("\n")]
+            return [CellProgress(*json.loads(line)) for line in lines if line.endswith("\n")]
         return []
 
     def _progress(self, part: int) -> Path:
@@ -84,5 +84,5 @@ class Submission:
 
 def submissions(run: Run) -> list[Submission]:
     """Return the submissions of a run, the oldest first."""
-    found = (path.parent for path in run.folder.glob(f"jobs/[0-9]*/{_PARTS}"))
-    return [Submission(folder) for folder in sorted(found, key=lambda folder: int(folder.name))]
+    folders = (path.parent for path in run.folder.glob(f"jobs/[0-9]*/{_PARTS}"))
+    return [Submission(folder) for folder in sorted(folders, key=lambda folder: int(folder.name))]

@@ -103,8 +103,8 @@ def _margins(answers: list[Answer]) -> Markdown:
         return Markdown("")
     nearest = min(known, key=lambda case: known[case])
     return Markdown(
-        " Thresholds are ceilings of the hardware, or stand with their source in the code; none is"
-        " fitted by a program. Half of the named specimens lie"
+        " Thresholds are ceilings of the hardware, or stand with their source in the code, and were"
+        " set with these specimens in sight. Half of the named specimens lie"
         f" {100 * median(known.values()):.0f} % or more beyond the nearest threshold, the nearest,"
         f" {escape(nearest)}, {100 * known[nearest]:.0f} %: a threshold set without it must lie"
         " further off to miss it."

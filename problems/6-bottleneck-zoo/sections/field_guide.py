@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import get_args
 
-from harness.analysis.diagnose.finding import Kind, Level
+from harness.analysis.diagnose.finding import FindingKind, Level
 from harness.analysis.diagnose.known_findings import kinds
 from harness.analysis.measured import Measured
 from harness.ground.errors import ManifestError
@@ -38,7 +38,7 @@ def finding(page: Page, name: str) -> dict[str, str]:  # noqa: ARG001 - every se
     return {"level": kind.level, "title": kind.title}
 
 
-def _kind(name: str) -> Kind:
+def _kind(name: str) -> FindingKind:
     known = kinds()
     if name not in known:
         raise ManifestError(f"no finding {name!r}", remedy=f"name one of: {', '.join(known)}")
@@ -55,7 +55,7 @@ def planted(page: Page, name: str) -> list[str]:
     return [case for case in page.problem.cases if grading.planted(page.problem, case) == name]
 
 
-def _by_level() -> Iterator[Kind]:
+def _by_level() -> Iterator[FindingKind]:
     for level in get_args(Level):
         yield from (kind for kind in kinds().values() if kind.level == level)
 

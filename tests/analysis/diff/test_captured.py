@@ -13,7 +13,7 @@ import pytest
 from harness.analysis.diff import compare
 from harness.analysis.diff.cells import CellDiff
 from harness.analysis.diff.counters import KernelCounters, slowest
-from harness.analysis.diff.gpu import GpuDiff, Row
+from harness.analysis.diff.gpu import DiffRow, GpuDiff
 from harness.evidence.subject import Subject
 from harness.evidence.tables import Tables
 from harness.extract import door
@@ -151,7 +151,7 @@ def test_nothing_else_takes_another_time_than_all_four_processes(b: str, kind: s
         assert any(GEMM in label for label in always)
 
 
-def each_step(rows: tuple[Row, ...], side: str) -> list[int]:
+def each_step(rows: tuple[DiffRow, ...], side: str) -> list[int]:
     return [sum(times) for times in zip(*(getattr(row, side).by_step for row in rows), strict=True)]
 
 

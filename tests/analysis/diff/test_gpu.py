@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.analysis.diff import gpu
-from harness.analysis.diff.gpu import GpuDiff, Row
+from harness.analysis.diff.gpu import DiffRow, GpuDiff
 from harness.captures import reading, sniff
 from harness.evidence import tables as evidence
 from harness.evidence.tables import Tables
@@ -39,16 +39,16 @@ def steps(change: Change = lambda step: step, count: int = 6) -> Tables:
     return timeline(changed_steps)
 
 
-def total(rows: Sequence[Row]) -> int:
+def total(rows: Sequence[DiffRow]) -> int:
     return sum(row.delta_ns for row in rows)
 
 
-def changed(difference: GpuDiff) -> list[Row]:
+def changed(difference: GpuDiff) -> list[DiffRow]:
     assert total(difference.rows) == difference.b_ns - difference.a_ns
     return [row for row in difference.rows if row.change != "unchanged"]
 
 
-def operations(difference: GpuDiff) -> list[Row]:
+def operations(difference: GpuDiff) -> list[DiffRow]:
     return [row for row in difference.rows if row.kind in ("kernel", "copy")]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.diff.match import Launched, matches
+from harness.analysis.diff.match import LaunchedKernel, matches
 
 GEMM = "nvjet_sm90_tst_{}_v_bz_TNT"
 ADD = "void at::native::vectorized_elementwise_kernel<{}, at::native::CUDAFunctor_add<float>>(int)"
@@ -19,7 +19,7 @@ names = st.sampled_from(
     ]
 )
 launched = st.builds(
-    Launched,
+    LaunchedKernel,
     names,
     st.integers(1, 4),
     st.integers(0, 20),
@@ -28,12 +28,14 @@ launched = st.builds(
 kernels = st.lists(launched, max_size=9, unique_by=(lambda one: one.name, lambda one: one.order))
 
 
-def step(*names: str, count: int = 10) -> list[Launched]:
+def step(*names: str, count: int = 10) -> list[LaunchedKernel]:
     """Return kernels that are launched in this order, each ``count`` times."""
-    return [Launched(name, count, order) for order, name in enumerate(names)]
+    return [LaunchedKernel(name, count, order) for order, name in enumerate(names)]
 
 
-def named(a: Iterable[Launched], b: Iterable[Launched]) -> list[tuple[list[str], list[str]]]:
+def named(
+    a: Iterable[LaunchedKernel], b: Iterable[LaunchedKernel]
+) -> list[tuple[list[str], list[str]]]:
     matched = matches(list(a), list(b))
     return [
         ([kernel.name for kernel in match.a], [kernel.name for kernel in match.b])
@@ -41,13 +43,15 @@ def named(a: Iterable[Launched], b: Iterable[Launched]) -> list[tuple[list[str],
     ]
 
 
-def pairs(a: Iterable[Launched], b: Iterable[Launched]) -> set[tuple[str, str]]:
+def pairs(a: Iterable[LaunchedKernel], b: Iterable[LaunchedKernel]) -> set[tuple[str, str]]:
     """Return the matches of one with one, or with none, whatever their order."""
     return {("".join(old), "".join(new)) for old, new in named(a, b)}
 
 
 @given(kernels, kernels)
-def test_every_kernel_is_in_exactly_one_match(a: list[Launched], b: list[Launched]) -> None:
+def test_every_kernel_is_in_exactly_one_match(
+    a: list[LaunchedKernel], b: list[LaunchedKernel]
+) -> None:
     matched = matches(a, b)
     assert sorted(kernel.name for match in matched for kernel in match.a) == sorted(
         x.name for x in a
@@ -61,7 +65,7 @@ def test_every_kernel_is_in_exactly_one_match(a: list[Launched], b: list[Launche
 
 @given(kernels, kernels)
 def test_equal_names_stand_for_each_other_and_matches_follow_the_launches(
-    a: list[Launched], b: list[Launched]
+    a: list[LaunchedKernel], b: list[LaunchedKernel]
 ) -> None:
     matched = matches(a, b)
     for kernel in a:
@@ -73,7 +77,7 @@ def test_equal_names_stand_for_each_other_and_matches_follow_the_launches(
 
 
 @given(kernels)
-def test_a_capture_matches_itself(a: list[Launched]) -> None:
+def test_a_capture_matches_itself(a: list[LaunchedKernel]) -> None:
     ordered = [kernel.name for kernel in sorted(a, key=lambda kernel: kernel.order)]
     assert named(a, a) == [([name], [name]) for name in ordered]
 
@@ -107,12 +111,12 @@ def test_what_is_added_elsewhere_is_no_replacement() -> None:
 
 
 def test_a_kernel_launched_twice_as_often_stays_one_match() -> None:
-    assert named(step("x", "y"), [Launched("x", 10, 0), Launched("y", 20, 1)]) == [
+    assert named(step("x", "y"), [LaunchedKernel("x", 10, 0), LaunchedKernel("y", 20, 1)]) == [
         *[(["x"], ["x"]), (["y"], ["y"])]
     ]
-    assert named([Launched(ADD.format(4), 10, 0)], [Launched(ADD.format(2), 20, 0)]) == [
-        ([ADD.format(4)], [ADD.format(2)])
-    ]
+    assert named(
+        [LaunchedKernel(ADD.format(4), 10, 0)], [LaunchedKernel(ADD.format(2), 20, 0)]
+    ) == [([ADD.format(4)], [ADD.format(2)])]
 
 
 def test_another_kernel_in_the_same_place_replaces() -> None:
@@ -120,10 +124,10 @@ def test_another_kernel_in_the_same_place_replaces() -> None:
 
 
 def test_another_kernel_of_the_family_replaces_though_launched_otherwise() -> None:
-    a = [Launched("x", 10, 0), Launched("my_gemm", 10, 1), Launched("y", 10, 2)]
-    b = [Launched("x", 10, 0), Launched("your_gemm", 20, 1), Launched("y", 10, 2)]
+    a = [LaunchedKernel("x", 10, 0), LaunchedKernel("my_gemm", 10, 1), LaunchedKernel("y", 10, 2)]
+    b = [LaunchedKernel("x", 10, 0), LaunchedKernel("your_gemm", 20, 1), LaunchedKernel("y", 10, 2)]
     assert named(a, b)[1] == (["my_gemm"], ["your_gemm"])
-    b[1] = Launched("sort_pairs", 20, 1)
+    b[1] = LaunchedKernel("sort_pairs", 20, 1)
     assert (["my_gemm"], []) in named(a, b)
 
 
@@ -134,8 +138,8 @@ def test_one_is_split_into_three_and_three_are_merged_into_one() -> None:
 
 
 def test_what_is_launched_otherwise_is_not_split() -> None:
-    cut = [Launched("first", 10, 1), Launched("second", 30, 2)]
-    matched = named(step("x", "fused"), [Launched("x", 10, 0), *cut])
+    cut = [LaunchedKernel("first", 10, 1), LaunchedKernel("second", 30, 2)]
+    matched = named(step("x", "fused"), [LaunchedKernel("x", 10, 0), *cut])
     assert matched == [(["x"], ["x"]), (["fused"], []), ([], ["first"]), ([], ["second"])]
 
 
@@ -155,8 +159,8 @@ def test_several_of_a_stem_go_by_the_range_that_they_share() -> None:
     tiles = ("64x8_64x16_4x1", "128x8_64x12_2x1", "32x8_64x16_4x1", "256x8_64x6_2x1")
     old, early, late, third = (GEMM.format(tile) for tile in tiles)
     mlp, attention = frozenset(["mlp"]), frozenset(["attention"])
-    a = [Launched(old, 10, 0, mlp)]
-    b = [Launched(early, 10, 0, attention), Launched(late, 10, 1, mlp)]
+    a = [LaunchedKernel(old, 10, 0, mlp)]
+    b = [LaunchedKernel(early, 10, 0, attention), LaunchedKernel(late, 10, 1, mlp)]
     assert ([old], [late]) in named(a, b)
-    a.append(Launched(third, 10, 1, attention))
+    a.append(LaunchedKernel(third, 10, 1, attention))
     assert pairs(a, b) == {(old, late), (third, early)}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.diff import step_breakdown
-from harness.analysis.diff.step_breakdown import Parts
+from harness.analysis.diff.step_breakdown import StepTimes
 from harness.evidence.tables import Tables
 from tests.support.timelines import STEP_NS, Op, rows, timeline
 
@@ -49,7 +49,9 @@ def test_a_step_by_hand() -> None:
         ],
         [("step:a", 0, 110)],
     )
-    assert step_breakdown.steps(tables).steps == (Parts(110, 20, (10 + 5 + 5, 10 + 5, 10 + 10)),)
+    assert step_breakdown.steps(tables).steps == (
+        StepTimes(110, 20, (10 + 5 + 5, 10 + 5, 10 + 10)),
+    )
 
 
 def test_a_call_inside_a_synchronising_one_is_waiting() -> None:
@@ -58,7 +60,7 @@ def test_a_call_inside_a_synchronising_one_is_waiting() -> None:
         [(LAUNCH, 0, 10, 1), ("cuCtxSynchronize", 20, 20, None), ("cuEventQuery", 25, 5, None)],
         [("step:a", 0, 60)],
     )
-    assert step_breakdown.steps(tables).steps == (Parts(60, 0, (20, 10, 20)),)
+    assert step_breakdown.steps(tables).steps == (StepTimes(60, 0, (20, 10, 20)),)
 
 
 def test_what_a_thread_does_that_launches_nothing_holds_nothing_up() -> None:
@@ -99,13 +101,13 @@ def test_a_step_without_gpu_work_is_all_gap() -> None:
     tables = capture(
         [(100, 10, 1)], [(LAUNCH, 10, 10, 1)], [("step:a", 0, 200), ("step:a", 300, 70)]
     )
-    assert step_breakdown.steps(tables).steps[1] == Parts(70, 0, (70, 0, 0))
+    assert step_breakdown.steps(tables).steps[1] == StepTimes(70, 0, (70, 0, 0))
 
 
 def test_a_capture_without_steps_is_one_from_its_first_operation_to_the_end_of_its_last() -> None:
     tables = capture([(100, 10, None), (105, 45, None)], [], [("load", 0, 90)])
     breakdown = step_breakdown.steps(tables)
-    assert (breakdown.step.ranges, breakdown.steps) == ("", (Parts(50, 5, (0, 0, 0)),))
+    assert (breakdown.step.ranges, breakdown.steps) == ("", (StepTimes(50, 5, (0, 0, 0)),))
 
 
 def test_an_empty_capture_has_no_steps() -> None:

@@ -77,7 +77,7 @@ blanks = st.text(" \t\r\n", max_size=3)
     ascii_only=st.booleans(),
     block=st.integers(1, 200),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_any_json_is_read_as_the_json_module_reads_it(
     events: Any,
     before: Any,

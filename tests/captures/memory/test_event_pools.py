@@ -212,7 +212,7 @@ def test_pools_are_those_of_an_allocator_with_marks(tmp_path: Path, made: Any, l
     agrees(memory.read(written(tmp_path, allocator.snapshot(lost))), allocator, lost)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
 @given(
     made=steps(
         "expandable expandable segment alloc free free more more more less less less mark", 2

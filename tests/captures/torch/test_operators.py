@@ -114,7 +114,7 @@ kernels = st.builds(
 
 
 @given(events=st.lists(operator_events | launches | kernels, min_size=1, max_size=25))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_any_intervals_give_what_trying_every_operator_gives(
     tmp_path_factory: pytest.TempPathFactory, events: list[Event]
 ) -> None:

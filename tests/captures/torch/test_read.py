@@ -190,7 +190,7 @@ def with_decimals(text: str) -> str:
 
 
 @given(events=st.lists(wanted | unwanted, min_size=1, max_size=12), block=st.integers(1, 2000))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_hostile_traces_are_read_as_the_plain_loop_reads_them(
     tmp_path_factory: pytest.TempPathFactory, events: Any, block: int
 ) -> None:

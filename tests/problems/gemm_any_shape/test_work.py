@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.battery import WHOLE, part
 from tests.support.hgemm import compiled_header
 
 EXPORTS = """
@@ -261,7 +262,7 @@ def test_every_plan_of_the_sets_computes_every_tile(
 ) -> None:
     plans, sets = module("plans"), module("shape_sets")
     seen: set[tuple[int, int, int, int]] = set()
-    for shape in (*sets.ODD, *sets.tuning(), *sets.reported()):
+    for shape in (*sets.ODD, *part(sets.tuning(), least=0.2), *part(sets.reported(), least=0.2)):
         steps = -(-shape[2] // 64)
         problem = plans.Problem(shape, "nt")
         for plan in plans.plans(problem):
@@ -269,5 +270,5 @@ def test_every_plan_of_the_sets_computes_every_tile(
                 tiles = plans.cluster_tiles(plan.config, plan.computed(problem).shape)
                 assert plan.spread * steps >= plan.units or not plan.spread
                 seen.add((tiles, plan.spread, steps, plan.units))
-    assert len(seen) > 1000
+    assert len(seen) > (1000 if WHOLE else 200)
     assert [sizes for sizes in seen if work.c_tiles_amiss(*sizes)] == []

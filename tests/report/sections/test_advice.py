@@ -1,6 +1,7 @@
-"""The table of advice: what the evidence bears out, best first, each linked to its claim."""
+"""The table of advice: gain, nearest rival and verdict of each, in the manifest's order."""
 
 from dataclasses import replace
+from html import unescape
 
 import pytest
 
@@ -28,15 +29,52 @@ def test_advice_says_what_it_gains_where_and_for_what(study: Problem) -> None:
     study = changed(study, costs="more memory", but={"other": "its accuracy is lower"})
     shown = advice.advice(judged(study, CLEAR))
     head, row = rows_of(shown)
-    assert head == ["do this", "you gain", "it holds for", "it costs", "claim"]
+    assert head == [
+        "do this",
+        "you gain",
+        "best alternative",
+        "it holds for",
+        "it costs",
+        "claim",
+    ]
     assert row == [
         "Take `fast`.",
         "1.5× at size_low (3_ms_→_2_ms), 2× at size_high (4_ms_→_2_ms)".replace("_", "\xa0"),
+        "none measured; left out: Other (its accuracy is lower)",
         "all sizes",
         "more memory",
         "[reproduced](#take-fast)",
     ]
-    assert "*No alternatives. Its accuracy is lower: Other.*" in shown
+
+
+@pytest.mark.parametrize(
+    ("other", "told", "verdict"),
+    [
+        (2.5, "Other: 1.25×", "reproduced"),
+        (2.0, "Other: tie, 1×", "tie"),
+        (1.0, "", "refuted"),
+    ],
+)
+def test_the_alternative_that_comes_closest_stands_beside_the_gain(
+    study: Problem, other: float, told: str, verdict: str
+) -> None:
+    page = judged(study, {**CLEAR, "low": {**CLEAR["low"], "other": other}})
+    assert page.results[0].verdict == verdict
+    shown = advice.advice(page)
+    if told:
+        assert rows_of(shown)[1][2] == told
+    else:
+        assert "do this" not in shown
+
+
+def test_described_advice_shares_a_line_for_each_reason(study: Problem) -> None:
+    (first,) = study.claims
+    second = first.model_copy(update={"id": "again"})
+    study = study.model_copy(update={"claims": [first, second]})
+    made = page(study, timed(CLEAR, spread=0.0, rounds=1))
+    shown = unescape(advice.advice(replace(made, results=judge(study, made.metrics, "cuda"))))
+    assert "\n- Described: a stack, size low: 1.5× [1.5, 1.5]; one process; 3 decide" in shown
+    assert shown.endswith("([`take-fast`](#take-fast), [`again`](#again)).")
 
 
 def test_variants_that_are_left_out_for_one_reason_stand_together(study: Problem) -> None:
@@ -45,7 +83,9 @@ def test_variants_that_are_left_out_for_one_reason_stand_together(study: Problem
     study = study.model_copy(update={"variants": study.variants | more})
     why = {"other": "it needs root", "b": "it is slower", "c": "it needs root"}
     shown = advice.advice(judged(changed(study, but=why), CLEAR))
-    assert "*No alternatives. It needs root: Other; c. It is slower: b.*" in shown
+    assert rows_of(shown)[1][2] == (
+        "none measured; left out: Other; c (it needs root); left out: b (it is slower)"
+    )
 
 
 def test_of_many_variants_left_out_alike_the_first_and_the_last_are_named(study: Problem) -> None:
@@ -54,7 +94,7 @@ def test_of_many_variants_left_out_alike_the_first_and_the_last_are_named(study:
     study = study.model_copy(update={"variants": study.variants | more})
     why = dict.fromkeys(("e", "d", "c", "b", "other"), "comes later")  # not the study's order
     shown = advice.advice(judged(changed(study, but=why), CLEAR))
-    assert "*No alternatives. Comes later: 5 variants, from “Other” to “e”.*" in shown
+    assert "left out: 5 variants, from “Other” to “e” (comes later)" in shown
 
 
 def test_advice_that_is_refuted_is_no_advice_and_its_claim_says_what_is_better(
@@ -67,7 +107,7 @@ def test_advice_that_is_refuted_is_no_advice_and_its_claim_says_what_is_better(
     assert row["claim"] == '<a id="take-fast"></a>`take-fast`'
 
 
-def test_the_best_that_is_reproduced_comes_first(study: Problem) -> None:
+def test_what_is_reproduced_comes_first_in_the_manifests_order(study: Problem) -> None:
     (best,) = study.claims
     ends = {"low": best.model_copy(update={"id": "low", "at": ["low"]})}
     ends["high"] = best.model_copy(update={"id": "high", "at": ["high"]})
@@ -76,11 +116,12 @@ def test_the_best_that_is_reproduced_comes_first(study: Problem) -> None:
     shown = advice.advice(judged(study, CLEAR))
     _, *rows = rows_of(shown)
     assert [row[-1] for row in rows] == [
-        "[reproduced](#high)",
         "[reproduced](#low)",
-        "[inconclusive](#unclear)",
+        "[reproduced](#high)",
+        "[tie](#unclear)",
     ]
-    assert "\n\n- [Inconclusive](#unclear): Take `fast`; a stack, size low: 1.5×" in shown
+    why = "a stack, size low: 1.5× [1.5, 1.5]; within 1 % of the bound"
+    assert f"\n\n- Tie: {why} ([`unclear`](#unclear))." in unescape(shown)
 
 
 def test_what_was_not_measured_is_told_below(study: Problem) -> None:

@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from harness.analysis.claims import judge
+from harness.problem import started
 from harness.problem.model import Bound, Problem
+from harness.report import verdicts
 from harness.report.page import Page
 from harness.report.sections import claims
 from tests.support.pages import page, rows_of
@@ -31,8 +33,8 @@ def judged(problem: Problem, slow_ms: float, fast_ms: float, doubt: str = "") ->
 @pytest.mark.parametrize(
     ("fast_ms", "verdict", "counts"),
     [
-        (1.0, "reproduced", "**Reproduced on a GPU** (1 of 1 claims)"),
-        (4.0, "**refuted**", "**Not reproduced on a GPU** (0 of 1 claims; 1 refuted)"),
+        (1.0, "reproduced", "**Reproduced on a GPU** (1 of 1 tested claims reproduced)"),
+        (4.0, "**refuted**", "**Refuted on a GPU** (0 of 1 tested claims reproduced, 1 refuted)"),
     ],
 )
 def test_the_first_line_counts_what_the_table_lists(
@@ -43,7 +45,7 @@ def test_the_first_line_counts_what_the_table_lists(
     head, row = rows_of(claims.claims(shown))
     cells = dict(zip(head, row, strict=True))
     assert cells["verdict"] == verdict
-    assert cells["bound"] == "≤ 1×"
+    assert cells["bound"] == "≤ 1×, 1 % to spare"
     assert cells["measured"].startswith(f"{fast_ms / 2:g}×")
     assert cells["from"] == "small.fast.timing, small.slow.timing"
 
@@ -77,9 +79,9 @@ def test_what_was_not_measured_says_why(example: Problem) -> None:
 @pytest.mark.parametrize(
     ("bound", "text"),
     [
-        (Bound(above=2), "≥ 2×"),
-        (Bound(between=(0.5, 1.5)), "0.5 to 1.5×"),
-        (Bound(between=(3, 3)), "3×"),
+        (Bound(above=2), "≥ 2×, 1 % to spare"),
+        (Bound(between=(0.5, 1.5)), "0.5 to 1.5×, 1 % to spare"),
+        (Bound(between=(3, 3)), "3×, 1 % to spare"),
     ],
 )
 def test_a_bound_is_in_words(example: Problem, bound: Bound, text: str) -> None:
@@ -91,3 +93,44 @@ def test_a_bound_is_in_words(example: Problem, bound: Bound, text: str) -> None:
 def test_a_study_without_claims_is_measured(example: Problem) -> None:
     line = claims.verdict_line(page(example.model_copy(update={"claims": []}), tables()))
     assert line.startswith("**Measured on a GPU** (no claims)")
+
+
+@pytest.mark.parametrize(
+    ("headlines", "title"),
+    [
+        ({"reproduced": 3}, "Reproduced"),
+        ({"reproduced": 3, "described": 3}, "Reproduced"),
+        ({"reproduced": 2, "described": 3}, "Partly tested: 2 of 5"),
+        ({"reproduced": 3, "undecided": 2}, "Partly reproduced: 3 of 5"),
+        ({"reproduced": 3, "tie": 1, "described": 9}, "Partly reproduced: 3 of 4"),
+        ({"refuted": 1, "undecided": 2}, "Refuted"),
+        ({"undecided": 2, "tie": 1}, "Undecided"),
+        ({"described": 1, "not measured": 2}, "Described"),
+        ({"not measured": 2}, "Not measured"),
+        ({}, "Measured"),
+    ],
+)
+def test_a_title_is_by_the_headline_claims_that_were_tested(
+    headlines: dict[str, int], title: str
+) -> None:
+    assert verdicts.title(headlines) == title
+
+
+def test_counts_are_of_tested_claims() -> None:
+    counts = {"reproduced": 9, "refuted": 2, "tie": 1, "described": 6, "not measured": 1}
+    told = "9 of 12 tested claims reproduced, 2 refuted, 1 tie; 6 described, 1 not measured"
+    assert verdicts.tally(counts) == told
+    assert verdicts.tally({"described": 2}) == "no claim tested; 2 described"
+
+
+def test_below_the_table_stands_since_when_tested_claims_stand(example: Problem) -> None:
+    shown = judged(example, 2.0, 1.0)
+    assert "stand since" not in claims.claims(shown)
+    begun = {
+        name: claim.model_copy(update={"since": "16ee04ef 2026-11-22"})
+        for name, claim in started.started(example).items()
+    }
+    run = shown.provenance.run.model_copy(update={"claims": begun})
+    shown = replace(shown, provenance=shown.provenance.model_copy(update={"run": run}))
+    line = "stand since before the run: 1 since 16ee04ef 2026-11-22.*"
+    assert claims.claims(shown).endswith(f"\n\n*The tested claims and their bounds {line}")

@@ -40,38 +40,49 @@ def test_a_conclusion_whose_claim_is_reproduced_stands(tmp_path: Path, example: 
     )
 
 
+FINDING = "time, Fast over Slow, Small"
+
+
 @pytest.mark.parametrize(
     ("otherwise", "told"),
     [
-        ("it is slower", "It is slower."),
-        ("", "[Refuted](#faster): Fast is faster (measured 2×, claimed ≤ 1×)."),
+        ("it is slower", "It is slower (2×; claimed ≤ 1×)."),
+        ("", f"[Refuted](#faster): {FINDING}: 2× (claimed ≤ 1×)."),
     ],
 )
-def test_a_claim_that_is_refuted_says_what_is_true(
+def test_a_claim_that_is_refuted_says_what_was_measured(
     tmp_path: Path, example: Problem, otherwise: str, told: str
 ) -> None:
     text = rendered(tmp_path, judged(example, 1.0, 2.0, otherwise=otherwise))
     assert text == f"First.\n{told}\nLast.\n"
 
 
-def test_a_claim_that_is_inconclusive_gives_what_was_measured(
+def test_a_claim_that_is_undecided_gives_what_was_measured_and_what_would_decide(
     tmp_path: Path, example: Problem
 ) -> None:
     page = judged(example, 2.0, 1.0, bound=Bound(below=0.5))
     assert page.results[0].verdict == "reproduced"  # one sample each: counted
     doubtful = replace(
-        page.results[0].measured,
-        low=0.49,
-        high=0.52,
-        ci99=(0.4, 0.6),
-        samples=5,
-        spread=(0.48, 0.53),
+        page.results[0].measured, low=0.45, high=0.55, samples=5, spread=(0.48, 0.53)
     )
-    result = replace(page.results[0], measured=doubtful, verdict="inconclusive")
+    result = replace(page.results[0], measured=doubtful, verdict="undecided")
     text = rendered(tmp_path, replace(page, results=[result]))
-    told = "Fast is faster (0.5× [0.49, 0.52]; by process 0.48 to 0.53×)."
-    assert f"[Inconclusive](#faster): {told}" in text
+    told = (
+        f"{FINDING}: 0.5× [0.45, 0.55] (by process 0.48 to 0.53×; 23 more rounds would decide it)."
+    )
+    assert f"[Undecided](#faster): {told}" in text
     assert "It holds" not in text
+    assert "Fast is faster" not in text
+
+
+def test_a_claim_that_was_not_tested_gives_what_was_measured_and_why(
+    tmp_path: Path, example: Problem
+) -> None:
+    page = judged(example, 2.0, 1.0)
+    why = "its bound was ≤ 2 when the run began"
+    result = replace(page.results[0], verdict="described", untested=why)
+    text = rendered(tmp_path, replace(page, results=[result]))
+    assert f"[Described](#faster): {FINDING}: 0.5× ({why})." in text
 
 
 def test_a_conclusion_within_a_line_leaves_its_paragraph_where_it_ends(

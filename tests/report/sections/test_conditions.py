@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.evidence.provenance import Arguments, Engine, Git
+from harness.evidence.provenance import EngineRecord, Git, RunArguments
 from harness.problem.model import Problem
 from harness.report.sections import conditions
 from tests.support.pages import page, rows_of
@@ -32,7 +32,7 @@ def test_gpus_are_counted_where_more_than_one_timed_a_case(example: Problem) -> 
 
 def test_a_run_of_an_engine_and_a_container_is_described(example: Problem) -> None:
     shown = page(example, tables())
-    engine = Engine(
+    engine = EngineRecord(
         engine="docker",
         where="in a container",
         python="3.11",
@@ -41,7 +41,7 @@ def test_a_run_of_an_engine_and_a_container_is_described(example: Problem) -> No
         version="27.0",
         locks={"plain": "0123456789abcdef0123"},
     )
-    jobs = Arguments(jobs=4)
+    jobs = RunArguments(jobs=4)
     commit = Git(commit="abc123", changed=True)
     run = shown.provenance.run.model_copy(
         update={"engine": engine, "arguments": jobs, "git": commit, "harness": "1.0"}

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.analysis.diff.aggregate import of_times
-from harness.analysis.diff.gpu import GpuDiff, Row
+from harness.analysis.diff.gpu import DiffRow, GpuDiff
 from harness.report.sections.waterfall import draw, unit_of, waterfall_rows
 from tests.support.diffs import kernel_diff
 
@@ -32,14 +32,14 @@ def test_bars_go_from_the_total_of_a_to_that_of_b(deltas: list[int], most: int) 
 
 
 def test_bars_of_one_label_are_kept_apart() -> None:
-    twin = Row("copy", "idle", of_times([1_000]), of_times([4_000]), "changed")
+    twin = DiffRow("copy", "idle", of_times([1_000]), of_times([4_000]), "changed")
     diff = GpuDiff(("", ""), 1, 2_000, 8_000, (twin, twin))
     labels = [bar["label"] for bar in waterfall_rows(diff)]
     assert labels == ["A", "idle (1)", "idle (2)", "B"]
 
 
 def test_a_kernel_called_like_a_total_is_a_bar_of_its_own() -> None:
-    twin = Row("copy", "B", of_times([1_000]), of_times([4_000]), "changed")
+    twin = DiffRow("copy", "B", of_times([1_000]), of_times([4_000]), "changed")
     labels = [bar["label"] for bar in waterfall_rows(GpuDiff(("", ""), 1, 1_000, 4_000, (twin,)))]
     assert len(set(labels)) == 3
 
@@ -56,8 +56,8 @@ def test_a_waterfall_draws_every_bar_and_no_nan() -> None:
 
 
 def test_idle_time_is_no_part_of_the_work() -> None:
-    kernel = Row("copy", "copy", of_times([1_000]), of_times([4_000]), "changed")
-    idle = Row("gap", "idle", of_times([90_000]), of_times([10_000]), "faster here")
+    kernel = DiffRow("copy", "copy", of_times([1_000]), of_times([4_000]), "changed")
+    idle = DiffRow("gap", "idle", of_times([90_000]), of_times([10_000]), "faster here")
     bars = waterfall_rows(GpuDiff(("", ""), 1, 91_000, 14_000, (kernel, idle)))
     assert [(bar["label"], bar["start"], bar["end"]) for bar in bars] == [
         ("A", 0, 1),
@@ -72,7 +72,7 @@ def test_idle_time_is_no_part_of_the_work() -> None:
 def test_a_step_of_ten_milliseconds_is_drawn_in_milliseconds(
     busy_ns: int, unit: str, ends: list[float]
 ) -> None:
-    kernel = Row("kernel", "k", of_times([busy_ns]), of_times([3_000_000]), "changed")
+    kernel = DiffRow("kernel", "k", of_times([busy_ns]), of_times([3_000_000]), "changed")
     diff = GpuDiff(("", ""), 1, busy_ns, 3_000_000, (kernel,))
     name, ns = unit_of(diff)
     first, _, last = waterfall_rows(diff, ns=ns)

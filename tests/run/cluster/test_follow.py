@@ -11,7 +11,7 @@ from harness.run.cluster import session, slurm
 from harness.run.cluster.profile import Profile, Slurm
 from harness.run.cluster.session import Follower
 from harness.run.cluster.slurm import State
-from harness.run.cluster.submission import Event, Submission
+from harness.run.cluster.submission import CellProgress, Submission
 from harness.run.session import Request
 from tests.support.manifests import GOOD, written
 
@@ -33,7 +33,7 @@ def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> session.Batch:
 
 
 def say(batch: session.Batch, number: int, status: str) -> None:
-    batch.followed[0].say(0, Event(batch.cells[number].id, status, 1.0))
+    batch.followed[0].say(0, CellProgress(batch.cells[number].id, status, 1.0))
 
 
 def test_a_job_that_starts_again_is_told_once(batch: session.Batch) -> None:

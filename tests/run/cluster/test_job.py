@@ -10,7 +10,7 @@ from harness.ground.errors import ToolError
 from harness.machine.host import Host
 from harness.problem.plan import Selected
 from harness.run.cluster import session
-from harness.run.cluster.job import Part, job_here
+from harness.run.cluster.job import JobPart, job_here
 from harness.run.cluster.profile import Profile, Slurm
 from harness.run.session import Request
 from tests.support import part_process
@@ -19,7 +19,7 @@ from tests.support.manifests import GOOD, written
 
 
 @pytest.fixture
-def part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Part:
+def part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JobPart:
     """The only part of a plan for a node without a GPU."""
     monkeypatch.setattr(checkout, "CHECKOUT", tmp_path)
     monkeypatch.setattr(Host, "detect", on_cpu)
@@ -31,15 +31,17 @@ def part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Part:
     return part
 
 
-def test_another_gpu_than_the_profiles_runs_no_cell(part: Part) -> None:
+def test_another_gpu_than_the_profiles_runs_no_cell(part: JobPart) -> None:
     with pytest.raises(ToolError, match="the job's GPU is None, and the cluster's profile says H"):
         replace(part, gpu="H200")()
     assert not list(part.run.glob("cells/*"))
 
 
-def test_scripts_that_changed_since_the_submission_run_no_cell(part: Part, tmp_path: Path) -> None:
+def test_scripts_that_changed_since_the_submission_run_no_cell(
+    part: JobPart, tmp_path: Path
+) -> None:
     script = tmp_path / "problems" / "9-example" / "repro.py"
-    script.write_text(f"{script.read_text()}# another\n")
+    script.write_text(f"{script.read_text()}ANOTHER = 1\n")
     with pytest.raises(ToolError, match="the problem's files changed since the job was submitted"):
         part()
     assert not list(part.run.glob("cells/*"))

@@ -14,7 +14,7 @@ from harness.ground import files
 from harness.ground.errors import CaptureError
 from harness.run.cluster import job
 from harness.run.cluster.job import land
-from harness.run.cluster.submission import Event, Submission, submissions
+from harness.run.cluster.submission import CellProgress, Submission, submissions
 from harness.store import run_folder
 from harness.store.run_folder import Run
 from tests.support.origins import origin
@@ -114,7 +114,7 @@ def test_submissions_number_themselves_and_keep_events(shared: Run) -> None:
     assert first.name != second.name
     assert second.parts == (("a",), ("b", "c"))
     for status in ("running", "failed: «no»\nreason"):
-        second.say(1, Event("b", status, 1.5))
+        second.say(1, CellProgress("b", status, 1.5))
     assert [event.status for event in second.events(1)] == ["running", "failed: «no»\nreason"]
     assert second.events(0) == first.events(1) == []
     with (second.folder / "1.progress").open("a") as file:

@@ -6,12 +6,12 @@ be seen must not pass for the main one.
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose.finding import ABSTAIN, Finding, Kind
+from harness.analysis.diagnose.finding import ABSTAIN, Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import TIME, KernelView
 from harness.analysis.diagnose.launch import residual, resources, shape
 from harness.analysis.diagnose.launch.lacking import lacking
 
-KIND = Kind(ABSTAIN, "SM", "The evidence does not say what limits this.")
+KIND = FindingKind(ABSTAIN, "SM", "The evidence does not say what limits this.")
 _MORE = ("capture with --set full", "capture the program's timeline with nsys")
 _BRIEF = ("capture the program's timeline with nsys: the launch is little but its start and end",)
 

@@ -11,11 +11,11 @@ slice; else the time at atomics, as far as there is room.
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import mix, resources, traffic, waits
 
-KIND = Kind(
+KIND = FindingKind(
     "atomics-contention",
     "SM",
     "Many threads update the same few addresses by atomics, which are done one after the other.",

@@ -11,11 +11,11 @@ part is nearer to its ceiling, only the time in which warps waited for the path.
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import gain, resources, traffic, warps
 
-KIND = Kind(
+KIND = FindingKind(
     "bank-conflicts",
     "warp",
     "Threads of a warp access the same banks of shared memory, and the access is repeated.",

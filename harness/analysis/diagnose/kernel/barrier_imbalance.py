@@ -9,11 +9,11 @@ Gain: the time in which not even the busiest part was busy, times the part of it
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import residual, warps
 
-KIND = Kind(
+KIND = FindingKind(
     "barrier-imbalance",
     "warp scheduler",
     "Warps wait at barriers for the slowest warp of their thread block.",

@@ -13,11 +13,11 @@ Gain: until the bytes that are read once take as long as another part.
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import computed, gain, resources, traffic
 
-KIND = Kind(
+KIND = FindingKind(
     "cache-thrash",
     "SM",
     "The same data are read from device memory several times, because caches lose them in between.",

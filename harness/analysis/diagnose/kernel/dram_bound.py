@@ -7,11 +7,11 @@ Source: the roofline of Williams, Waterman and Patterson, CACM 52(4), 2009; the 
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import bound, resources
 
-KIND = Kind(
+KIND = FindingKind(
     "dram-bound",
     "SM",
     "Device memory's bandwidth limits the launch.",

@@ -9,11 +9,11 @@ single_to_double_precision_perf_ratio), as far as other parts leave room.
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import bound, resources
 
-KIND = Kind(
+KIND = FindingKind(
     "fp64-bound",
     "thread",
     "The rate of FP64 arithmetic limits the launch.",

@@ -8,11 +8,13 @@ Only where the report could have shown every cause: otherwise it abstains.
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import HEALTHY, Finding, Kind
+from harness.analysis.diagnose.finding import HEALTHY, Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import lacking, residual, resources, shape, warps
 
-KIND = Kind(HEALTHY, "SM", "A part of the GPU limits the launch, and none of its work is wasted.")
+KIND = FindingKind(
+    HEALTHY, "SM", "A part of the GPU limits the launch, and none of its work is wasted."
+)
 _NEXT = "capture the program's timeline with nsys: can this launch be fused, or left out?"
 
 

@@ -9,11 +9,11 @@ Gain: until the next part is as busy.
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import bound, mix, resources
 
-KIND = Kind(
+KIND = FindingKind(
     "integer-bound",
     "thread",
     "Integer arithmetic limits the launch.",

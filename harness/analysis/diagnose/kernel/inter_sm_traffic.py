@@ -9,11 +9,11 @@ Gain: the path's busy time, or the time in which warps wait for it, times its pa
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import bound, gain, resources, traffic, warps
 
-KIND = Kind(
+KIND = FindingKind(
     "inter-sm-traffic",
     "SM",
     "Data travel between SMs, or between the halves of L2, and that path limits the launch.",

@@ -11,11 +11,11 @@ causes explain, times the part of it spent on waiting.
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import occupancy, residual, warps
 
-KIND = Kind(
+KIND = FindingKind(
     "latency-bound",
     "warp scheduler",
     "Warps wait for latency, and no part of the GPU is near its ceiling.",

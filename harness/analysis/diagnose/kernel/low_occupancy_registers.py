@@ -8,11 +8,11 @@ Gain: time by warps, up to the next limiter and to the ceiling of the busiest pa
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import occupancy
 
-KIND = Kind(
+KIND = FindingKind(
     "low-occupancy-registers",
     "warp scheduler",
     "Few warps fit on an SM, because each thread holds many registers.",

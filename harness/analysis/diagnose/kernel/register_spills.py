@@ -13,11 +13,11 @@ else the time in which it was busy or waited for, times local memory's part of L
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import gain, mix, resources, traffic, waits, warps
 
-KIND = Kind(
+KIND = FindingKind(
     "register-spills",
     "thread",
     "Registers spill: values of a thread travel through local memory.",

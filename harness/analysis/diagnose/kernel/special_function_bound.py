@@ -7,11 +7,11 @@ Gain: until the next part is as busy; polynomials on the FMA pipe take some of i
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import bound, resources
 
-KIND = Kind(
+KIND = FindingKind(
     "special-function-bound",
     "thread",
     "The special-function pipe limits the launch: exponentials, roots, divisions or conversions.",

@@ -10,11 +10,11 @@ Gain: the average SM's idle time while the busiest one works.
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import shape
 
-KIND = Kind(
+KIND = FindingKind(
     "tail-effect",
     "SM",
     "SMs idle at the end of the launch, while the last thread blocks run.",

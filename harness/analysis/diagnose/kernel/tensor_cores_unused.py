@@ -10,12 +10,12 @@ then another part is the busiest.
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel import tile_quantisation
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import gain, mix, resources
 
-KIND = Kind(
+KIND = FindingKind(
     "tensor-cores-unused",
     "thread",
     "A product of matrices runs on the FMA pipe, and the tensor cores idle.",

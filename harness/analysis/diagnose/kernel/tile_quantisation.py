@@ -12,11 +12,11 @@ Gain: the masked part of the loads, as the part of each tile's work that is padd
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import resources, shape, traffic
 
-KIND = Kind(
+KIND = FindingKind(
     "tile-quantisation",
     "SM",
     "Tiles reach over the edge of the data, and their threads work on padding.",

@@ -11,11 +11,11 @@ the others of their block at barriers, more blocks hide nothing.
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import resources, shape, warps
 
-KIND = Kind(
+KIND = FindingKind(
     "too-few-blocks",
     "SM",
     "The grid has too few thread blocks to fill the GPU.",

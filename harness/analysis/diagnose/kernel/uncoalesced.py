@@ -13,11 +13,11 @@ part; else the time in which it was busy or waited for, times the sectors wasted
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import gain, resources, shape, traffic, warps
 
-KIND = Kind(
+KIND = FindingKind(
     "uncoalesced",
     "warp",
     "Threads of a warp access addresses that lie far apart, and much of each sector is unused.",
@@ -43,8 +43,8 @@ def found(view: KernelView) -> Iterator[Finding]:
         resources.L1: (view.use(resources.L1) * beside_shared, waste.at_l1),
     }
     filled = (shape.waves(view) or 1.0) >= thresholds.LOW_OCCUPANCY
-    known = filled and {resources.DRAM, resources.L2} <= view.used.keys()
-    waits = warps.waiting(view, "long_scoreboard", "lg_throttle", "drain") if known else 0.0
+    counted = filled and {resources.DRAM, resources.L2} <= view.used.keys()
+    waits = warps.waiting(view, "long_scoreboard", "lg_throttle", "drain") if counted else 0.0
     if max(busy for busy, _ in levels.values()) < thresholds.AT_CEILING <= waits:
         levels["waits for memory"] = (waits, waste.at_l2 or 0.0)
     name, (busy, wasted) = max(levels.items(), key=lambda item: item[1][0] * item[1][1])

@@ -10,11 +10,11 @@ Gain: the idle lanes, as far as memory leaves room.
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import resources, shape, warps
 
-KIND = Kind(
+KIND = FindingKind(
     "warp-divergence",
     "warp",
     "Threads of a warp take different branches, and the warp executes each with the others idle.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Evidence, Finding, Kind
+from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import gain, resources
 
@@ -15,24 +15,26 @@ def nearest(view: KernelView, part: str, besides: tuple[str, ...] = ()) -> bool:
 
 
 def roof(
-    view: KernelView, kind: Kind, part: str, besides: tuple[str, ...] = ()
+    view: KernelView, kind: FindingKind, part: str, besides: tuple[str, ...] = ()
 ) -> Iterator[Finding]:
     """Yield a bound without a fault: ``part`` is nearest to its ceiling, and near it."""
-    known = view.used.get(part)
-    if known is None or known.use < thresholds.AT_CEILING or not nearest(view, part, besides):
+    busiest = view.used.get(part)
+    if busiest is None or busiest.use < thresholds.AT_CEILING or not nearest(view, part, besides):
         return
-    number = _percent(view, known, thresholds.AT_CEILING)
-    yield view.finding(kind, 0.0, number, share=min(known.use, 1.0))
+    number = _percent(view, busiest, thresholds.AT_CEILING)
+    yield view.finding(kind, 0.0, number, share=min(busiest.use, 1.0))
 
 
-def either(view: KernelView, kind: Kind, parts: tuple[str, ...], least: float) -> Iterator[Finding]:
+def either(
+    view: KernelView, kind: FindingKind, parts: tuple[str, ...], least: float
+) -> Iterator[Finding]:
     """Yield a bound as ``avoidable`` does, or as a roof where other parts leave no room."""
-    found = [*avoidable(view, kind, parts, least)]
-    yield from found or roof(view, kind, parts[0], parts[1:])
+    findings = [*avoidable(view, kind, parts, least)]
+    yield from findings or roof(view, kind, parts[0], parts[1:])
 
 
 def avoidable(
-    view: KernelView, kind: Kind, parts: tuple[str, ...], least: float, issued: float = 0.0
+    view: KernelView, kind: FindingKind, parts: tuple[str, ...], least: float, issued: float = 0.0
 ) -> Iterator[Finding]:
     """Yield a bound whose work another part of the GPU could do, or need not be done.
 
@@ -41,19 +43,19 @@ def avoidable(
     of all instructions that goes with the work, and leaves the issue slots. Said only where the use
     of every pipe is known: an unknown one could be as near to its ceiling.
     """
-    known = view.used.get(parts[0])
-    if known is None or known.use < thresholds.SATURATED:
+    busiest = view.used.get(parts[0])
+    if busiest is None or busiest.use < thresholds.SATURATED:
         return
     if not view.used.keys() >= {*resources.COMPUTE, resources.DRAM, resources.L2}:
         return
-    if known.use < view.use_of_others(*parts) - thresholds.CLOSE:
+    if busiest.use < view.use_of_others(*parts) - thresholds.CLOSE:
         return
     if min(gain.of_moving_work(view, parts), least) < thresholds.ROOM:
         return
     saved = min(gain.of_moving_work(view, parts, issued), least)
-    number = _percent(view, known, thresholds.SATURATED)
+    number = _percent(view, busiest, thresholds.SATURATED)
     second = view.evidence("busiest other part", view.use_of_others(*parts) * 100)
-    yield view.finding(kind, saved, number, second, share=min(known.use, 1.0), confidence=0.8)
+    yield view.finding(kind, saved, number, second, share=min(busiest.use, 1.0), confidence=0.8)
 
 
 def _percent(view: KernelView, part: resources.Resource, least: float) -> Evidence:

@@ -109,7 +109,7 @@ def _note(instruction: Instruction, makers: dict[int, str]) -> None:
 def _multiplies_loaded(sass: str, makers: Mapping[int, str]) -> bool:
     """Return whether a fused multiply-add multiplies loaded values and keeps both."""
     operands = [_ALONE.fullmatch("".join(word.split()[-1:])) for word in sass.split(",")[:3]]
-    registers = [int(found[1]) for found in operands if found]
+    registers = [int(match[1]) for match in operands if match]
     if len(set(registers)) != 3:
         return False
     return all(makers.get(register) in LOAD for register in registers[1:])

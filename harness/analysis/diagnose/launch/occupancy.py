@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import residual, resources, shape
 
@@ -24,7 +24,7 @@ def raised(view: KernelView, limiter: str) -> float | None:
     return shape.raised_occupancy(view, limiter)
 
 
-def held_down(view: KernelView, kind: Kind, limiter: str) -> Iterator[Finding]:
+def held_down(view: KernelView, kind: FindingKind, limiter: str) -> Iterator[Finding]:
     """Yield what occupancy costs where ``limiter`` holds it down and no other cause is seen.
 
     Latency is hidden in proportion to the warps, until a part reaches its ceiling (Little's law).

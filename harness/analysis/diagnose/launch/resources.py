@@ -64,9 +64,9 @@ def used(view: Counted) -> dict[str, Resource]:
     """Return the use of every part that the report tells of, over the launch's elapsed time."""
     parts = {}
     for name in _PARTS:
-        known = _collected(view, name) or _from_counts(view, name)
-        if known:
-            metric, percent = known
+        utilisation = _collected(view, name) or _from_counts(view, name)
+        if utilisation:
+            metric, percent = utilisation
             use = percent / 100 / thresholds.CEILINGS.get(name, 1.0) / shape.at_work(view)
             parts[name] = Resource(name, percent, use, metric)
     return parts
@@ -81,22 +81,22 @@ def while_busy(view: Counted) -> tuple[str, float] | None:
         return None
     unknown = _PARTS.keys() - used(view).keys()
     percents = {name: _percents(view, name, _ACTIVE).values() for name in unknown}
-    highest = {name: max(known) for name, known in percents.items() if known}
+    highest = {name: max(values) for name, values in percents.items() if values}
     return max(highest.items(), key=lambda item: item[1], default=None)
 
 
 def _collected(view: Counted, name: str) -> tuple[str, float] | None:
     """Return the metric with the highest use, and that use in percent of the peak."""
-    known = _percents(view, name, _ELAPSED)
-    if known.keys() == {_READS_OF_L2 + _ELAPSED}:
+    percents = _percents(view, name, _ELAPSED)
+    if percents.keys() == {_READS_OF_L2 + _ELAPSED}:
         return None
-    if not known:
+    if not percents:
         busy = shape.activity(view)
         if busy is None:
             return None
         active = _percents(view, name, _ACTIVE)
-        known = {metric: value * busy for metric, value in active.items()}
-    return max(known.items(), key=lambda item: item[1], default=None)
+        percents = {metric: value * busy for metric, value in active.items()}
+    return max(percents.items(), key=lambda item: item[1], default=None)
 
 
 def _percents(view: Counted, name: str, rollup: str) -> dict[str, float]:

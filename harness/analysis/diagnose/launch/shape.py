@@ -74,8 +74,8 @@ def theoretical_occupancy(view: Counted) -> float | None:
 
 def limits(view: Counted) -> dict[str, float]:
     """Return the blocks that fit on an SM by each limiter that the report names."""
-    found = {name: view.get(_LIMIT + name) for name in LIMITERS}
-    return {name: value for name, value in found.items() if value}
+    most_blocks = {name: view.get(_LIMIT + name) for name in LIMITERS}
+    return {name: value for name, value in most_blocks.items() if value}
 
 
 def raised_occupancy(view: Counted, limiter: str) -> float | None:
@@ -83,8 +83,8 @@ def raised_occupancy(view: Counted, limiter: str) -> float | None:
 
     None if another limiter holds them down as much, or the report does not say.
     """
-    known = limits(view)
-    others = [value for name, value in known.items() if name != limiter]
-    if limiter not in known or not others or known[limiter] >= min(others):
+    most_blocks = limits(view)
+    others = [value for name, value in most_blocks.items() if name != limiter]
+    if limiter not in most_blocks or not others or most_blocks[limiter] >= min(others):
         return None
-    return min(others) / known[limiter]
+    return min(others) / most_blocks[limiter]

@@ -38,10 +38,10 @@ def waste(view: Counted) -> Waste | None:
     By the sectors that each access touches and those that its bytes need (SourceCounters), or by
     the bytes used of each sector. What TMA moves has no such accesses, and counts as needed.
     """
-    known = _touched_and_needed(view)
-    if known is None:
+    sectors = _touched_and_needed(view)
+    if sectors is None:
         return None
-    touched, needed = known
+    touched, needed = sectors
     if not touched:
         return Waste(0.0, 0.0, 0.0)
     asked = _asked_of_l2(view, touched)

@@ -21,12 +21,12 @@ def share(view: Counted, opcodes: frozenset[str]) -> float | None:
     whole = sum(each.samples for each in view.instructions)
     if not whole:
         return None
-    found = 0
+    samples = 0
     for index, sampled in enumerate(view.instructions):
         if sampled.samples:
             made = _maker(view.instructions, index)
-            found += sampled.samples if made in opcodes else 0
-    return found / whole
+            samples += sampled.samples if made in opcodes else 0
+    return samples / whole
 
 
 def _maker(instructions: tuple[Instruction, ...], index: int) -> str:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose.finding import ABSTAIN, Finding, Kind
+from harness.analysis.diagnose.finding import ABSTAIN, Finding, FindingKind
 from harness.analysis.diagnose.memory import leak
 from harness.analysis.diagnose.memory_view import MemoryView
 
-KIND = Kind(ABSTAIN, "memory", "The snapshot does not say what its memory is reserved for.")
+KIND = FindingKind(ABSTAIN, "memory", "The snapshot does not say what its memory is reserved for.")
 _HISTORY = (
     "capture the history with addresses: torch.cuda.memory._record_memory_history() before the"
     " first tensor is made"

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 import polars as pl
 
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.memory_view import MemoryView
 from harness.evidence.tables import GRAPH_POOL
 
-KIND = Kind(
+KIND = FindingKind(
     "dead-pool",
     "memory",
     "CUDA graphs' private pools hold memory that nothing else can use.",

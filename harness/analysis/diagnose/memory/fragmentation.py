@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import polars as pl
 
 from harness.analysis.diagnose import memory_thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.memory_view import MemoryView
 
-KIND = Kind(
+KIND = FindingKind(
     "fragmentation",
     "memory",
     "Memory is reserved although enough is free: the free bytes are in pieces.",

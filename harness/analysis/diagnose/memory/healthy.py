@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import memory_thresholds
-from harness.analysis.diagnose.finding import HEALTHY, Finding, Kind
+from harness.analysis.diagnose.finding import HEALTHY, Finding, FindingKind
 from harness.analysis.diagnose.memory_view import MemoryView
 
-KIND = Kind(HEALTHY, "memory", "What is reserved is what the program needs at its peak.")
+KIND = FindingKind(HEALTHY, "memory", "What is reserved is what the program needs at its peak.")
 
 
 def found(view: MemoryView) -> Iterator[Finding]:

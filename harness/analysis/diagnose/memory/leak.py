@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.memory_growth import QUARTERS
 from harness.analysis.diagnose.memory_view import MemoryView
 
-KIND = Kind(
+KIND = FindingKind(
     "leak",
     "memory",
     "Each step leaves blocks that are never freed.",

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import polars as pl
 
 from harness.analysis.diagnose import memory_thresholds, thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.memory_view import MemoryView
 
-KIND = Kind(
+KIND = FindingKind(
     "transient-spike",
     "memory",
     "A few short-lived blocks make the peak; before and after them far less is in use.",

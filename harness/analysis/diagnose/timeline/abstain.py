@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from harness.analysis import copies
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import ABSTAIN, Finding, Kind
+from harness.analysis.diagnose.finding import ABSTAIN, Finding, FindingKind
 from harness.analysis.diagnose.timeline import allocator_churn, stream_serialised
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 
-KIND = Kind(
+KIND = FindingKind(
     ABSTAIN, "timeline", "The GPU does not compute all the time, and the capture does not say why."
 )
 _KNOWN = (copies.PAGEABLE, copies.PINNED, copies.MANAGED)

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 import polars as pl
 
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import host_calls
 
-KIND = Kind(
+KIND = FindingKind(
     "allocator-churn",
     "timeline",
     "The GPU waits while memory is reserved from and freed to the driver.",

@@ -8,12 +8,12 @@ REPEATED gaps after it mean that shapes or constants change and each change comp
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import host_calls
 
-KIND = Kind(
+KIND = FindingKind(
     "compile-in-loop",
     "timeline",
     "The GPU waits while kernels are compiled or loaded in the middle of the run.",

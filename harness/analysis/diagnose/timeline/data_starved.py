@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import polars as pl
 
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import Evidence, Finding, Kind
+from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 
-KIND = Kind(
+KIND = FindingKind(
     "data-starved",
     "timeline",
     "The GPU waits for input that a loader, another thread or a file has to deliver.",

@@ -14,12 +14,12 @@ import polars as pl
 
 from harness.analysis import communication
 from harness.analysis.diagnose import rank_waits, thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.serialised_streams import blocks
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
 
-KIND = Kind(
+KIND = FindingKind(
     "exposed-communication",
     "multi-GPU",
     "GPUs communicate while they compute nothing.",

@@ -11,10 +11,10 @@ import polars as pl
 
 from harness.analysis import intervals
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 
-KIND = Kind(
+KIND = FindingKind(
     "graph-opaque",
     "timeline",
     "Most of the time is in CUDA graphs that were traced as one unit each.",

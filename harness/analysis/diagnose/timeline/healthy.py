@@ -8,12 +8,12 @@ as they have no kernel to hide behind.
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import HEALTHY, Finding, Kind
+from harness.analysis.diagnose.finding import HEALTHY, Finding, FindingKind
 from harness.analysis.diagnose.timeline import stream_serialised
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 
-KIND = Kind(
+KIND = FindingKind(
     HEALTHY,
     "timeline",
     "The GPU computes nearly all the time; a further gain has to come from its kernels.",

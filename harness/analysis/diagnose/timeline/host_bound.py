@@ -9,11 +9,11 @@ could otherwise run ahead, it is host-sync.
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 
-KIND = Kind(
+KIND = FindingKind(
     "host-bound",
     "timeline",
     "The GPU waits while the host runs code outside CUDA.",

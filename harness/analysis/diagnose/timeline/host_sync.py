@@ -9,12 +9,12 @@ ahead, so that the longer of its own work and the device's would decide: that bo
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import host_calls
 
-KIND = Kind(
+KIND = FindingKind(
     "host-sync",
     "timeline",
     "The GPU runs dry because the host keeps waiting for it.",

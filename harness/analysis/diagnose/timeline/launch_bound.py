@@ -11,12 +11,12 @@ cannot hold.
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import host_calls
 
-KIND = Kind(
+KIND = FindingKind(
     "launch-bound",
     "timeline",
     "The GPU waits for launches: the host launches kernels slower than they run.",

@@ -13,11 +13,11 @@ from dataclasses import replace
 
 from harness.analysis import copies
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 
-KIND = Kind(
+KIND = FindingKind(
     "pageable-copy",
     "timeline",
     "The GPU waits while the host copies from or to pageable memory.",

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from harness.analysis import copies
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 
-KIND = Kind(
+KIND = FindingKind(
     "serialised-copy",
     "timeline",
     "Copies between host and GPU run while no kernel does.",

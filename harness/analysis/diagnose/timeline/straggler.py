@@ -13,10 +13,10 @@ if not, it has more work, which spread evenly takes their mean.
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import rank_waits, thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 
-KIND = Kind(
+KIND = FindingKind(
     "straggler",
     "multi-GPU",
     "GPUs wait in collectives for one that is late.",

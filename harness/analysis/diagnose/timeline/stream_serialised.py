@@ -10,12 +10,12 @@ kernels run at once as there are streams and room.
 from collections.abc import Iterator
 
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import Finding, Kind
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.serialised_streams import perhaps_serialised_ns, serialised
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
 
-KIND = Kind(
+KIND = FindingKind(
     "stream-serialised",
     "timeline",
     "Kernels of several streams run one after another, although they would fit side by side.",
