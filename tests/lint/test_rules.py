@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from harness import lint
+from harness.evidence import provenance
 from harness.lint import template
 from harness.lint.sentences import concluding
 from harness.lint.study import Remark, Study
-from harness.problem import manifest
+from harness.problem import manifest, started
 from tests.support.manifests import GOOD, written
 from tests.support.paths import ROOT
-from tests.support.reports import COMMITTED, KEPT, kept_study
+from tests.support.reports import COMMITTED, KEPT, copied, kept_study
 
 ADVICE = """\
   - id: take-fast
@@ -279,6 +280,23 @@ def test_a_bound_that_reports_are_far_from_is_told() -> None:
         assert [remark.rule for remark in found] == expected
     assert remarks(problem.folder, "far-bound") == []  # nothing is published
     assert "13 times" in remarks(problem.folder, "far-bound", (KEPT,))[0].what
+
+
+@pytest.mark.parametrize(
+    ("then", "told"),
+    [({"above": 100.0}, True), ({"above": 2.0}, False), ({"below": 2.0}, True), (None, False)],
+)
+def test_a_bound_that_was_moved_to_what_a_run_found_is_told(
+    tmp_path: Path, then: dict[str, float] | None, told: bool
+) -> None:
+    report = copied(KEPT, tmp_path)
+    known = provenance.load(report / "evidence")
+    (name, claim), *_ = started.started(kept_study()).items()
+    began = {name: claim.model_copy(update={"bound": then})} if then else None
+    run = known.run.model_copy(update={"claims": began})
+    provenance.save(report / "evidence", run, list(known.cells), known.tables)
+    found = remarks(KEPT.parent, "moved-bound", (report,))
+    assert [remark.rule for remark in found] == ["moved-bound"] * told
 
 
 def test_remarks_come_in_the_order_of_their_lines(tmp_path: Path) -> None:
