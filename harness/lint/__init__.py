@@ -8,14 +8,15 @@ A remark on a manifest that is right as it is has its reason above the line: ``#
 
 from collections.abc import Callable, Iterable
 
-from harness.lint import advice, claims, ratios, rounds, sentences, variants, wording
+from harness.lint import advice, bounds, claims, ratios, rounds, sentences, variants, wording
 from harness.lint.study import Remark, Study
 
 RULES: dict[str, Callable[[Study], Iterable[Remark]]] = {
     "no-claims": claims.no_claims,
     "unread-metric": claims.unread_metric,
     "cannot-fail": claims.cannot_fail,
-    "far-bound": claims.far_bound,
+    "far-bound": bounds.far_bound,
+    "moved-bound": bounds.moved_bound,
     "negated-bound": wording.negated_bound,
     "ratio-of-ratios": ratios.ratio_of_ratios,
     "too-few-rounds": rounds.too_few_rounds,

@@ -48,13 +48,20 @@ class Study:
     def templates(self) -> list[Path]:
         """Return the templates of the worklog and its pages, and the parts that they include."""
         folder = self.problem.folder
-        own = [folder / "worklog.md.j2", *sorted(folder.glob("pages/*.j2"))]
+        own = [path for pattern in ("*.j2", "pages/*.j2") for path in sorted(folder.glob(pattern))]
         return [path for path in own if path.is_file()]
 
     @cached_property
     def texts(self) -> dict[Path, str]:
         """Return the text of each template."""
         return {path: path.read_text(encoding="utf-8", errors="replace") for path in self.templates}
+
+    @property
+    def sections(self) -> str:
+        """Return the code of the study's own sections, which templates ask for by name."""
+        folder = self.problem.folder
+        files = [folder / "sections.py", *sorted(folder.glob("sections/*.py"))]
+        return "\n".join(path.read_text(encoding="utf-8") for path in files if path.is_file())
 
     def remark(self, rule: str, where: Place, what: str, remedy: str) -> Remark:
         """Return a remark on a place of the manifest."""

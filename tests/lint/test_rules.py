@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from harness import lint
+from harness.evidence import provenance
 from harness.lint import template
 from harness.lint.sentences import concluding
 from harness.lint.study import Remark, Study
-from harness.problem import manifest
+from harness.problem import manifest, started
 from tests.support.manifests import GOOD, written
 from tests.support.paths import ROOT
-from tests.support.reports import KEPT, kept_study
+from tests.support.reports import COMMITTED, KEPT, copied, kept_study
 
 ADVICE = """\
   - id: take-fast
@@ -76,6 +77,12 @@ def test_a_metric_that_nothing_reads_is_told_where_there_is_a_template(tmp_path:
     assert "'rest'" in told.what
     (folder / "worklog.md.j2").write_text("{{ w.m('rest@big', 'slow', 'small') }}")
     assert remarks(folder, "unread-metric") == []
+    (folder / "worklog.md.j2").write_text("{% include 'part.j2' %}")
+    for name, text in (("part.j2", "{{ w.m('rest') }}"), ("sections.py", "METRIC = 'rest'\n")):
+        assert len(remarks(folder, "unread-metric")) == 1
+        (folder / name).write_text(text)
+        assert remarks(folder, "unread-metric") == []
+        (folder / name).unlink()
 
 
 @pytest.mark.parametrize(
@@ -275,6 +282,23 @@ def test_a_bound_that_reports_are_far_from_is_told() -> None:
     assert "13 times" in remarks(problem.folder, "far-bound", (KEPT,))[0].what
 
 
+@pytest.mark.parametrize(
+    ("then", "told"),
+    [({"above": 100.0}, True), ({"above": 2.0}, False), ({"below": 2.0}, True), (None, False)],
+)
+def test_a_bound_that_was_moved_to_what_a_run_found_is_told(
+    tmp_path: Path, then: dict[str, float] | None, told: bool
+) -> None:
+    report = copied(KEPT, tmp_path)
+    known = provenance.load(report / "evidence")
+    (name, claim), *_ = started.started(kept_study()).items()
+    began = {name: claim.model_copy(update={"bound": then})} if then else None
+    run = known.run.model_copy(update={"claims": began})
+    provenance.save(report / "evidence", run, list(known.cells), known.tables)
+    found = remarks(KEPT.parent, "moved-bound", (report,))
+    assert [remark.rule for remark in found] == ["moved-bound"] * told
+
+
 def test_remarks_come_in_the_order_of_their_lines(tmp_path: Path) -> None:
     folder = written(tmp_path, GOOD + ADVICE)
     told = lint.review(Study.read(manifest.load(folder)))
@@ -287,13 +311,13 @@ def test_what_a_template_prints_is_found_in_its_place() -> None:
     assert list(template.printed(text, allowed="no:")) == [(2, "One."), (3, "Two."), (3, "Three.")]
 
 
-def test_the_committed_studies_have_no_remarks() -> None:
+@pytest.mark.parametrize("among", ["manifests", pytest.param("reports", marks=pytest.mark.slow)])
+def test_the_committed_studies_have_no_remarks(among: str) -> None:
     glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     for problem in manifest.load_all(ROOT / "problems")[0]:
-        reports = ROOT / "reports" / problem.folder.name
-        study = Study.read(
-            problem, tuple(each.parent for each in reports.glob("*/evidence")), glossary
-        )
+        name = problem.folder.name
+        reports = [each for each in COMMITTED if each.parent.name == name and among == "reports"]
+        study = Study.read(problem, tuple(reports), glossary)
         assert list(map(str, lint.review(study))) == []
 
 
