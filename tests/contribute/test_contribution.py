@@ -107,7 +107,7 @@ def test_what_was_packed_is_accepted_and_judged(archive: Path, unpacked: Path) -
     for source in (archive, unpacked):
         received = receive.check(source, PROBLEMS)
         assert received.faults == ()
-        assert received.verdicts == "1 of 1 claims reproduced"
+        assert received.verdicts == "1 of 1 tested claims reproduced"
 
 
 def test_packing_again_gives_the_same_bytes(telling: Path, archive: Path, tmp_path: Path) -> None:

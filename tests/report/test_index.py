@@ -9,20 +9,25 @@ import pytest
 from harness.evidence import provenance
 from harness.problem import manifest
 from harness.problem.model import Bound, Card, Problem
+from harness.problem.started import started
 from harness.problem.state import state
 from harness.report import index, publish
 from tests.support.paths import ROOT
 from tests.support.reports import KEPT, copied, kept_study
 
 
-def with_card(problem: Problem, bound: Bound, tmp_path: Path) -> None:
-    """Render the kept report with a card whose claim has that bound."""
+def with_card(problem: Problem, bound: Bound, tmp_path: Path, *, before: bool = True) -> None:
+    """Render the kept report with a card whose claim got that bound before the run, or since."""
     folder = copied(KEPT, tmp_path)
     (claim,) = problem.claims
     shown = Card(sentence="Float8 is <slow>.\n", claim=claim.id, number="the time of bf16")
     bounded = claim.model_copy(update={"bound": bound})
     marked = problem.model_copy(update={"card": shown, "claims": [bounded]})
     marked.lie_in(problem.folder)
+    if before:
+        known = provenance.load(folder / "evidence")
+        begun = known.run.model_copy(update={"claims": started(marked), "resumed": ()})
+        provenance.save(folder / "evidence", begun, list(known.cells), known.tables)
     publish.render(marked, folder)
 
 
@@ -49,7 +54,17 @@ def test_a_sentence_whose_claim_is_refuted_is_not_shown(problem: Problem, tmp_pa
     text = (tmp_path / "README.md").read_text()
     assert "Float8 is" not in text
     assert "the time of bf16" not in text
-    assert "refuted" in text
+    assert "1 refuted" in text
+
+
+def test_a_bound_that_moved_after_the_run_gets_no_sentence(
+    problem: Problem, tmp_path: Path
+) -> None:
+    with_card(problem, Bound(above=1.01), tmp_path, before=False)
+    index.write(tmp_path, {})
+    text = (tmp_path / "README.md").read_text()
+    assert "Float8 is" not in text
+    assert "no claim tested; 1 described" in text
 
 
 def indexed(problem: Problem, folder: Path, state: dict[str, str] | None) -> str:

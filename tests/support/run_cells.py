@@ -1,11 +1,15 @@
 """Cells of a run with real artifacts, recorded as `harness run` records them."""
 
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
 from harness.ground import files
+from harness.problem import started
+from harness.problem.manifest import load
 from harness.store import run_folder
+from tests.support.manifests import GOOD, written
 from tests.support.origins import origin
 
 
@@ -40,9 +44,16 @@ def cell(run: run_folder.Run, capture: str, artifacts: dict[str, Path], **more: 
     return run.cell(name)
 
 
+def claims_of(manifest: str) -> dict[str, Any]:
+    """Return what a run of a problem with this manifest records of its claims, as JSON."""
+    with tempfile.TemporaryDirectory() as folder:
+        problem = load(written(Path(folder), manifest))
+    return {name: claim.as_json() for name, claim in started.started(problem).items()}
+
+
 def timed(folder: Path, slow: float) -> run_folder.Run:
     """Make a run of problem 9: three rounds, whose slow variant takes ``slow`` ms."""
-    run = run_folder.Run.create(folder, "9-example", origin())
+    run = run_folder.Run.create(folder, "9-example", origin(claims=claims_of(GOOD)))
     for number in range(3):
         for variant, value in (("slow", slow), ("fast", 1.0)):
             samples = [
