@@ -10,7 +10,8 @@ from harness.analysis.metrics import Metrics
 from harness.analysis.verdict import TESTED, Verdict, verdict
 from harness.evidence.provenance import Provenance
 from harness.problem import started
-from harness.problem.model import Advice, AnyClaim, BoundClaim, Device, Place, Problem
+from harness.problem.fields import Device
+from harness.problem.model import Advice, AnyClaim, BoundClaim, Place, Problem
 
 
 @dataclass(frozen=True)

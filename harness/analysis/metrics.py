@@ -56,12 +56,11 @@ class Metrics:
         values = self._values(metric, variant, case)
         if not values.by_round:
             return Measured(definition.unit, why=values.why)
-        members = self._members(definition, values.cells)
+        rows = _members(self._cells, definition, values.cells)
+        several = len(rows) > 1
         return _measured(
             definition.unit,
-            statistics.over_members(members)
-            if len(members) > 1
-            else statistics.estimate(values.by_round),
+            statistics.over_members(rows) if several else statistics.estimate(values.by_round),
             samples=sum(map(len, values.by_round.values())),
             timed=definition.timed,
             cells=values.cells,
@@ -123,20 +122,6 @@ class Metrics:
         captures = (self.capture_of(kind, variant, case) for kind in filling(table))
         return next((tables for tables in captures if tables is not None), None)
 
-    def _members(self, metric: Metric, cells: Sequence[str]) -> list[list[float]]:
-        """Return a row for each region of a metric's group, a median a round; none of one region.
-
-        Regions that a round lacks are left out.
-        """
-        if not (metric.members and metric.sample):
-            return []
-        groups = self._cells.stated(cells[0], metric.members)
-        wanted = (name for name, group in groups.items() if metric.region in (group, ALL))
-        rows = (
-            [self._cells.samples(cell, metric.sample, name) for cell in cells] for name in wanted
-        )
-        return [[median(samples) for samples in row] for row in rows if all(row)]
-
     def _definition(self, name: str) -> Metric:
         try:
             return self._problem.metric(name)
@@ -181,6 +166,19 @@ class Metrics:
         if metric.counter:
             return self._cells.counters(cell).get(metric.counter)
         return MEASURES[str(metric.measure)](self._cells.of(cell))
+
+
+def _members(tables: CellTables, metric: Metric, cells: Sequence[str]) -> list[list[float]]:
+    """Return a row for each region of a metric's group, a median a round; none of one region.
+
+    Regions that a round lacks are left out.
+    """
+    if not (metric.members and metric.sample):
+        return []
+    groups = tables.stated(cells[0], metric.members)
+    names = (name for name, group in groups.items() if metric.region in (group, ALL))
+    rows = ([tables.samples(cell, metric.sample, name) for cell in cells] for name in names)
+    return [[median(samples) for samples in row] for row in rows if all(row)]
 
 
 def _measured(

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 
 from harness.lint.study import Remark, Study
-from harness.problem.model import DEVICES, Advice, Problem
+from harness.problem.fields import DEVICES
+from harness.problem.model import Advice, Problem
 from harness.problem.needs import rivals
 
 _FEWEST = 3

@@ -9,8 +9,9 @@ from pathlib import Path, PurePosixPath
 
 from harness.evidence.kinds import KINDS, filling
 from harness.problem.claim_checks import claims
+from harness.problem.fields import DEVICES, MOST_ROUNDS
 from harness.problem.located_yaml import Mistake, Place, shown
-from harness.problem.model import DEVICES, MOST_ROUNDS, Metric, Problem, Settings, Variant
+from harness.problem.model import Metric, Problem, Settings, Variant
 from harness.problem.names import SECTIONS, Names, twice
 from harness.problem.scripts import Scripts, is_file
 

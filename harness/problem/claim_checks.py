@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from harness.problem.fields import DEVICES, Device
 from harness.problem.located_yaml import Mistake, Place, shown
-from harness.problem.model import DEVICES, Advice, BoundClaim, Device, Problem, Recipe, Selection
+from harness.problem.model import Advice, BoundClaim, Problem, Recipe, Selection
 from harness.problem.names import Names, twice
 from harness.problem.scripts import Scripts
 

@@ -11,45 +11,19 @@ from pydantic import (
     Field,
     Strict,
     Tag,
-    WithJsonSchema,
     model_validator,
 )
 
-from harness.evidence.kinds import KINDS
+from harness.problem.fields import CaptureKind, Device, Line, Name, Rounds, Text, one_line
 from harness.problem.scripts import is_file
-
-
-def _known(kind: str) -> str:
-    if kind not in KINDS:
-        raise ValueError(f"no kind of capture {kind!r} (there are: {', '.join(KINDS)})")
-    return kind
-
-
-CaptureKind = Annotated[
-    str, AfterValidator(_known), WithJsonSchema({"type": "string", "enum": list(KINDS)})
-]
-Device = Literal["cuda", "cpu"]
-DEVICES: tuple[Device, ...] = ("cuda", "cpu")
-Name = str
-
-MOST_ROUNDS = 1000
 
 _TIMED = frozenset({"s", "ms", "µs", "ns", "Hz", "MHz", "W", "J", "mJ", "%", "×"})
 """Units of what is measured, not counted: shares and factors are of times."""
 
 
-def _one_line(text: str) -> str:
-    if "\n" in text.strip():
-        raise ValueError("has several lines (write it in one)")
-    return text
-
-
-Line = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_one_line)]
-Text = Annotated[str, Field(min_length=1, max_length=2000)]
 _MANY = Field(max_length=500)
 _OF_PAGES = ("sections", "sections.py")
 """What of a problem's folder only pages use, and no cell (harness/report/own_sections.py)."""
-Rounds = Annotated[int, Field(ge=1, le=MOST_ROUNDS)]
 
 
 class _Model(BaseModel):
@@ -154,7 +128,7 @@ class Metric(_Model):
     """
 
     label: Line
-    unit: Annotated[str, Field(max_length=40), AfterValidator(_one_line)]
+    unit: Annotated[str, Field(max_length=40), AfterValidator(one_line)]
     capture: CaptureKind
     sample: str | None = None
     fact: str | None = None

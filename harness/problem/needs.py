@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from harness.evidence.kinds import KINDS
-from harness.problem.model import Advice, AnyClaim, CaptureKind, Device, Metric, Place, Problem
+from harness.problem.fields import CaptureKind, Device
+from harness.problem.model import Advice, AnyClaim, Metric, Place, Problem
 
 Spot = tuple[CaptureKind, str, str]
 """A kind of capture, a variant and a case: what one cell of each round records."""

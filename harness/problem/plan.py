@@ -8,7 +8,8 @@ from typing import Any
 
 from harness.evidence.kinds import KINDS
 from harness.ground.errors import UsageError
-from harness.problem.model import MOST_ROUNDS, CaptureKind, Device, Problem
+from harness.problem.fields import MOST_ROUNDS, CaptureKind, Device
+from harness.problem.model import Problem
 from harness.problem.names import nearest
 from harness.problem.needs import Spot, Use, uses
 from harness.problem.state import scripts

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from harness.ground.errors import UsageError
+from harness.problem.fields import Device
 from harness.problem.manifest import load
-from harness.problem.model import Device, Problem
+from harness.problem.model import Problem
 from harness.problem.plan import Selected, plan
 from tests.support.manifests import written
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from harness.ground import json_text
 from harness.ground.checkout import CHECKOUT
 from harness.ground.errors import UsageError
-from harness.problem.model import Device
+from harness.problem.fields import Device
 
 _FOLDER = "clusters"
 

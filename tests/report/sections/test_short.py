@@ -8,8 +8,9 @@ import pytest
 
 from harness.analysis.claims import judge
 from harness.evidence.provenance import EvidenceProvenance, RunArguments
+from harness.problem.fields import Device
 from harness.problem.manifest import load
-from harness.problem.model import Device, Problem
+from harness.problem.model import Problem
 from harness.problem.state import state
 from harness.report import publish
 from harness.report.page import Page
