@@ -107,9 +107,7 @@ def _rival(problem: Problem, result: AdviceResult) -> Markdown:
     if compared:
         nearest = min(compared, key=lambda gain: nearness(gain.lead))
         label = escape(problem.variants[str(nearest.rival)].label)
-        lead = measured(nearest.lead)
-        # A described lead is no verdict on the alternative: the ratio alone is told.
-        parts.append(f"{label}: {'tie, ' if nearest.standing == 'tie' else ''}{lead}")
+        parts.append(f"{label}: {_standing(nearest)}")
     else:
         parts.append("none measured")
     labels: dict[str, list[str]] = {}
@@ -118,6 +116,15 @@ def _rival(problem: Problem, result: AdviceResult) -> Markdown:
             labels.setdefault(result.claim.but[name], []).append(escape(variant.label))
     parts += [f"left out: {_listed(alike)} ({prose(why)})" for why, alike in labels.items()]
     return Markdown("; ".join(parts))
+
+
+def _standing(gain: Gain) -> str:
+    """Return how far the alternative is behind, or that it ties, where there is a ratio."""
+    if gain.lead.value is None:
+        return "not comparable"
+    word = "tie" if gain.standing == "tie" else "behind by"
+    ahead = gain.standing == "described" and gain.lead.value < 1
+    return f"ahead by {measured(gain.behind)}" if ahead else f"{word} {measured(gain.lead)}"
 
 
 def _open(page: Page, results: Sequence[AdviceResult]) -> Markdown:

@@ -50,8 +50,8 @@ def test_advice_says_what_it_gains_where_and_for_what(study: Problem) -> None:
 @pytest.mark.parametrize(
     ("other", "told", "verdict"),
     [
-        (2.5, "Other: 1.25×", "reproduced"),
-        (2.0, "Other: tie, 1×", "tie"),
+        (2.5, "Other: behind by 1.25×", "reproduced"),
+        (2.0, "Other: tie 1×", "tie"),
         (1.0, "", "refuted"),
     ],
 )
