@@ -54,14 +54,14 @@ def changed(name: str, now: StartedClaim, origins: Sequence[Origin]) -> str:
         return "the run did not record its claims"
     then = [claims[name] for claims in recorded if name in claims]
     if len(then) < len(recorded):
-        return "it was not among the claims that the run was started with"
+        return "it is newer than the run"
     for claim in then:
         if claim.bound != now.bound:
             return f"its bound was {_in_words(claim.bound)} when the run began"
     if any(claim.definition != now.definition for claim in then):
-        return "its metric or the variants that it compares have changed since the run began"
+        return "what it compares has changed since the run began"
     if any(claim.statement != now.statement for claim in then):
-        return "its statement has changed since the run began"
+        return "it was reworded since the run began"
     return ""
 
 

@@ -109,6 +109,8 @@ def test_the_index_is_made_of_the_same_elements(
     def written(text: str) -> str:
         known = text.encode("utf-8", "replace").decode()
         page = hostile_page(text, folder)
+        held = [replace(result, verdict="reproduced") for result in page.results]
+        page = replace(page, results=held)  # of one process, which would describe
         page.figures["picture.svg"] = "<svg/>"
         safe = re.sub(r"[/\0]", "", known)[:60]
         report = tmp_path / "reports" / f"p{safe}" / f"t{safe}"

@@ -21,7 +21,7 @@ from tests.support import reports
 from tests.support.manifests import GOOD, written
 from tests.support.origins import TARGET, origin
 from tests.support.paths import DATA, ROOT
-from tests.support.run_cells import cell
+from tests.support.run_cells import cell, claims_of
 
 pytestmark = pytest.mark.slow
 
@@ -43,14 +43,17 @@ def harness(checkout: Path, *arguments: object) -> subprocess.CompletedProcess[s
 
 def made_run(folder: Path, ratio: float, **more: Any) -> run_folder.Run:
     """A run in which the fast variant takes ``ratio`` times as long as the slow one."""
-    run = run_folder.Run.create(folder, "9-example", origin(started="2026-01-01", **more))
+    run = run_folder.Run.create(
+        folder, "9-example", origin(started="2026-01-01", claims=claims_of(GOOD), **more)
+    )
     for variant, value in (("slow", 1.0), ("fast", ratio)):
         samples = [
             {"region": "r", "metric": "wall_time", "unit": "ms", "index": index, "value": value}
             for index in range(20)
         ]
         workload = {"samples": samples, "facts": [], "declared": {}, "packages": {}}
-        cell(run, "timing", {}, variant=variant, workload=workload)
+        for number in range(3):
+            cell(run, "timing", {}, variant=variant, workload=workload, round=number)
     return run
 
 
@@ -71,11 +74,12 @@ def test_a_fresh_clone_judges_what_its_pages_say(report: Path, tmp_path: Path) -
     done = harness(tmp_path, "check", report.parent.name.partition("-")[0], "--json")
     verdicts = Counter(claim["verdict"] for claim in json.loads(done.stdout))
     page = (report / "README.md").read_text()
-    line = re.search(r"\((\d+) of (\d+) claims([^)]*)\)", page)
+    line = re.search(r"\((\d+) of (\d+) tested claims reproduced([^)]*)\)", page)
     assert line
     others = {verdict: int(count) for count, verdict in re.findall(r"(\d+) ([a-z ]+)", line[3])}
     assert verdicts == Counter({"reproduced": int(line[1]), **others})
-    assert verdicts.total() == int(line[2])
+    untested = verdicts["described"] + verdicts["not measured"]
+    assert verdicts.total() - untested == int(line[2])
     unfinished = 3 if "Unfinished:" in page else 0
     assert done.returncode == (1 if verdicts["refuted"] else unfinished)
     assert not (tmp_path / "runs").exists()
@@ -99,7 +103,7 @@ def test_a_report_of_published_evidence_is_rendered_in_place(checkout: Path) -> 
     before = (report / "evidence" / FILE).read_bytes()
     done = harness(checkout, "report", "9")
     assert done.stdout == f"worklog: {report / 'README.md'}\n", done.stderr
-    assert "(1 of 1 claims)" in (report / "README.md").read_text()
+    assert "(1 of 1 tested claims reproduced)" in (report / "README.md").read_text()
     assert (report / "evidence" / FILE).read_bytes() == before
     assert "9-example" in (checkout / "reports" / "README.md").read_text()
     moved = shutil.copytree(report / "evidence", checkout / "theirs" / "evidence").parent
@@ -114,8 +118,8 @@ def test_of_several_targets_each_is_judged_under_its_heading(checkout: Path) -> 
     assert done.returncode == 1  # one of them refutes the claim
     lines = done.stdout.splitlines()
     first, second = (lines.index(f"judged: report {report}") for report in (good, bad))
-    assert first < lines.index("1 of 1 claims reproduced") < second
-    assert lines.index("0 of 1 claims reproduced, 1 refuted") > second
+    assert first < lines.index("1 of 1 tested claims reproduced") < second
+    assert lines.index("0 of 1 tested claims reproduced, 1 refuted") > second
     assert 'tests="2" failures="1"' in junit.read_text()
     assert "claims on some-other faster::" in done.stderr
     each = json.loads(harness(checkout, "check", "9", "--json").stdout)
@@ -200,7 +204,7 @@ def test_a_report_is_inspected_as_its_cells(checkout: Path) -> None:
     assert f"one cell: harness inspect {report}:small.fast" in text
     shown = json.loads(harness(checkout, "inspect", f"{report}:small.fast", "--json").stdout)
     (metric,) = shown["samples"]
-    assert (metric["median"], metric["count"], metric["rounds"]) == (0.5, 20, 1)
+    assert (metric["median"], metric["count"], metric["rounds"]) == (0.5, 60, 3)
 
 
 def test_a_folder_of_captures_is_inspected_file_by_file(checkout: Path) -> None:

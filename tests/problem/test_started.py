@@ -30,9 +30,9 @@ ADVISED = (
 )
 NEITHER = ""
 BOUND = "its bound was ≤ 1 when the run began"
-DEFINITION = "its metric or the variants that it compares have changed since the run began"
-STATEMENT = "its statement has changed since the run began"
-ABSENT = "it was not among the claims that the run was started with"
+DEFINITION = "what it compares has changed since the run began"
+STATEMENT = "it was reworded since the run began"
+ABSENT = "it is newer than the run"
 UNKNOWN = "the run did not record its claims"
 
 

@@ -17,9 +17,9 @@ from tests.support.timelines import timeline as made
 
 FAMILIES = ("TIMELINE", "KERNEL", "MEMORY")
 TOY = """
-from harness.analysis.diagnose.finding import Evidence, Kind
+from harness.analysis.diagnose.finding import Evidence, FindingKind
 
-KIND = Kind("toy", "timeline", "The toy finds what it is told to find.", fix=("play less",))
+KIND = FindingKind("toy", "timeline", "The toy finds what it is told to find.", fix=("play less",))
 
 
 def found(view):

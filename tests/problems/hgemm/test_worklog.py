@@ -16,6 +16,8 @@ from harness.probe import paired
 from harness.problem.model import Problem
 from harness.problem.plan import Cell as Planned
 from harness.problem.plan import Selected, plan
+from harness.report import verdicts
+from harness.report.escape import escape
 from harness.report.page import Page
 from harness.report.sections import SECTIONS
 from harness.report.worklog import render
@@ -103,7 +105,7 @@ def counters(problem: Problem, planned: Planned, name: str) -> list[Row]:
 @pytest.fixture
 def evidence(play: ModuleType, problem: Problem) -> Tables:
     found: dict[str, list[Row]] = {"cells": [], "samples": [], "facts": [], "counters": []}
-    for planned in plan(problem, Selected(rounds=2), "cuda"):
+    for planned in plan(problem, Selected(rounds=3), "cuda"):
         name = f"{planned.case}.{planned.variant}.{planned.capture}.r{planned.round}"
         known = {key: getattr(planned, key) for key in ("variant", "case", "capture", "round")}
         well = {"status": "ok", "doubt": "power cap in 30 of 31 looks", "retried": ""}
@@ -141,12 +143,12 @@ def test_everything_is_told(problem: Problem, evidence: Tables) -> None:
     page = page_of(problem, evidence)
     text = render(FOLDER / "worklog.md.j2", page)
     assert missing(text) == swallowed(text) == []
-    verdicts = {one.claim.id: one.verdict for one in page.results}
+    verdict = {one.claim.id: one.verdict for one in page.results}
     # Ratios of one process stand although every cell was at the power cap.
-    assert verdicts["goal-4096"] == verdicts["goal-sizes"] == "reproduced"
-    assert verdicts["hgemm-4096-rows"] == verdicts["h0-slower"] == "reproduced"
-    assert verdicts["memcheck"] == verdicts["racecheck"] == "reproduced"
-    assert "not measured" not in verdicts.values()
+    assert verdict["goal-4096"] == verdict["goal-sizes"] == verdict["h0-slower"] == "reproduced"
+    assert verdict["hgemm-4096-rows"] == "tie"  # compiled, the kernels are planted as fast
+    assert verdict["memcheck"] == verdict["racecheck"] == "reproduced"
+    assert "not measured" not in verdict.values()
     table = text.split("## The ladder")[1].split("##")[0]
     assert re.search(r"^\| torch\.mm \| \| 7\d\d(\.\d)? TFLOP/s \|", table, re.M)
     steps = re.findall(r"^\| \[(\w+)\]\(pages/(\w+)\.md\) \| .* TFLOP/s \| [\d.]+% \|", table, re.M)
@@ -160,8 +162,8 @@ def test_the_first_screen_and_the_walk_are_as_short_as_their_readers_time(
 ) -> None:
     text = render(FOLDER / "worklog.md.j2", page_of(problem, evidence))
     first, *_ = walk(text).split("\n## ")
-    assert words(first) <= 350
-    assert words(walk(text)) <= 3500
+    assert words(first) <= 400
+    assert words(walk(text)) <= 3700  # what is open says what was measured
 
 
 def swallowed(text: str) -> list[str]:
@@ -182,7 +184,7 @@ def test_each_step_has_a_page_with_its_code_and_its_counters(
     assert "| tensor pipe active |" in text
 
 
-@pytest.mark.parametrize("verdict", ["refuted", "inconclusive", "not measured"])
+@pytest.mark.parametrize("verdict", ["refuted", "undecided", "not measured"])
 def test_no_page_concludes_what_its_claim_does_not_bear_out(
     problem: Problem, evidence: Tables, verdict: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,5 +208,6 @@ def test_no_page_concludes_what_its_claim_does_not_bear_out(
             if verdict == "refuted" and claim.otherwise:
                 expected = claim.otherwise
             else:
-                expected = f"[{verdict.capitalize()}](#{claim.id}): {claim.statement}"
+                finding = escape(verdicts.finding(problem, result))
+                expected = f"[{verdict.capitalize()}](#{claim.id}): {finding}"
             assert expected.rstrip(".")[1:] in told, (template.name, claim.id)
