@@ -54,7 +54,7 @@ def pack(problem: Problem, report: Path, archive: Path, private: Private) -> Pac
         }
         origin = _without_names(subject.origin, private)
         written = evidence.save(built / "evidence", cleaned)
-        provenance.save(built / "evidence", origin.run, list(origin.cells), written)
+        provenance.write(built / "evidence", origin.model_copy(update={"tables": written}))
         left_out = _copy_captures(report, built, private)
         publish.render(problem, built)
         with files.atomic_file(archive) as temporary:

@@ -281,14 +281,16 @@ class CellProvenance(Record):
 class EvidenceProvenance(Record):
     """Where an evidence folder comes from (``provenance.json``): the run and each of its cells.
 
-    ``tables`` are size and sha256 of each file of tables, by the table's name. The file has what
-    cells share but once: see :mod:`harness.evidence.shared`.
+    ``tables`` are size and sha256 of each file of tables, by the table's name; ``met`` the ids of
+    earlier runs that reproduced a claim as it stood when this one was published, by the claim's id.
+    The file has what cells share but once: see :mod:`harness.evidence.shared`.
     """
 
     run: Provenance
     cells: Many[CellProvenance]
     version: int = EVIDENCE_VERSION
     tables: dict[str, Artifact] = Field(default_factory=dict)
+    met: dict[str, Many[str]] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -339,6 +341,11 @@ def save(
     folder: Path, run: Provenance, cells: list[CellProvenance], tables: Mapping[str, Artifact]
 ) -> None:
     """Write the provenance of an evidence folder, which vouches for its ``tables``."""
-    record = EvidenceProvenance(run=run, cells=tuple(cells), tables=dict(tables)).as_json()
+    write(folder, EvidenceProvenance(run=run, cells=tuple(cells), tables=dict(tables)))
+
+
+def write(folder: Path, provenance: EvidenceProvenance) -> None:
+    """Write a whole provenance into its evidence folder."""
+    record = provenance.as_json()
     record["cells"], record["shared"] = shared.share(record["cells"])
     files.write_json(folder / FILE, record, dense=True)

@@ -1,5 +1,6 @@
 """Writes reports/<problem>/<target>/: evidence, captures, figures, worklog and pages, as one."""
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -8,10 +9,12 @@ from pathlib import Path
 
 from harness.analysis import claims
 from harness.analysis.metrics import Metrics
+from harness.analysis.verdict import TESTED
+from harness.evidence import provenance
 from harness.extract import door
 from harness.extract import run as extraction
 from harness.ground import bounded, confined, files
-from harness.ground.errors import ManifestError
+from harness.ground.errors import HarnessError, ManifestError
 from harness.problem.model import Problem
 from harness.report import card, completeness, index, kept_captures
 from harness.report.page import Page
@@ -62,6 +65,7 @@ def publish(
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
         built = Path(scratch) / target.name
         tables = extraction.extract(run, built / "evidence")
+        _note_met(problem, built, target.parent)
         prepared = kept_captures.prepare(problem, run, completeness.measured(tables), built)
         pages = render(problem, built)
         captures = kept_captures.divide(prepared, "\n".join(pages.values()), built, store)
@@ -72,6 +76,28 @@ def publish(
                 part.rename(building / part.name)
     outside_git = sum(not capture.in_git for capture in captures)
     return Published(folder, loss, outside_git, door.provenance_of(folder).unfinished)
+
+
+def _note_met(problem: Problem, built: Path, others: Path) -> None:
+    """Record in a new report's evidence which runs of the reports in ``others`` met its claims.
+
+    They reproduced the claims as these stand now, or had recorded of an earlier run that it did.
+    """
+    met: dict[str, set[str]] = {}
+    for report in index.reports(others.parent):
+        if report.parent != others:
+            continue
+        with contextlib.suppress(HarnessError):  # one that is damaged tells nothing
+            page = page_of(problem, report)
+            for result in page.results:
+                runs = met.setdefault(result.claim.id, set())
+                if result.verdict in TESTED:
+                    runs.update(page.provenance.met.get(result.claim.id, ()))
+                if result.verdict == "reproduced":
+                    runs.add(page.provenance.run.id)
+    evidence = provenance.load(built / "evidence")
+    earlier = {name: tuple(sorted(runs - {evidence.run.id})) for name, runs in met.items() if runs}
+    provenance.write(built / "evidence", evidence.model_copy(update={"met": earlier}))
 
 
 def render(problem: Problem, folder: Path) -> dict[str, str]:

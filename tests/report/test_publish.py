@@ -23,7 +23,7 @@ from tests.support.manifests import GOOD, written
 from tests.support.origins import origin
 from tests.support.paths import DATA, ROOT
 from tests.support.reports import COMMITTED, KEPT, committed, copied
-from tests.support.run_cells import cell
+from tests.support.run_cells import cell, timed
 
 QUICK = "3-cudagraph-memory"
 """tests/contribute/test_contribution.py renders every committed report again."""
@@ -216,6 +216,24 @@ def test_a_run_with_as_many_cells_replaces_the_report(
     assert more.loss == ""
     assert len(listed(more.folder)) == 4
     assert [path.name for path in more.folder.parent.iterdir()] == ["gpu"]
+
+
+def test_a_report_says_how_many_of_its_claims_earlier_runs_had_met(tmp_path: Path) -> None:
+    folder = written(tmp_path, GOOD)
+    places = tmp_path / "reports", tmp_path / "store"
+    runs = [timed(tmp_path / str(number), 2.0) for number in range(3)]
+    for number, run in enumerate(runs):
+        run.note(run.recorded.model_copy(update={"id": f"run-{number}"}))
+    told = "1 of them an earlier run had met as well."
+    for number, met in enumerate(([], ["run-0"], ["run-0", "run-1"])):
+        report = publish.publish(manifest.load(folder), runs[number], *places).folder
+        known = provenance.load(report / "evidence")
+        assert known.met == ({"faster": tuple(met)} if met else {})
+        assert (told in (report / "README.md").read_text()) == bool(met)
+    moved = timed(tmp_path / "moved", 2.0)  # begins with the bound as it was
+    (folder / "problem.yaml").write_text(GOOD.replace("bound: {below: 1}", "bound: {below: 0.9}"))
+    report = publish.publish(manifest.load(folder), moved, *places).folder
+    assert provenance.load(report / "evidence").met == {}
 
 
 def test_a_report_whose_evidence_is_damaged_is_not_replaced(

@@ -54,7 +54,10 @@ def claims(page: Page) -> Markdown:
 
 
 def _since(page: Page) -> str:
-    """Return since which commits the tested claims stand, "" where no run recorded it."""
+    """Return since which commits the tested claims stand, and how many an earlier run had met.
+
+    "" where no run recorded it.
+    """
     begun = page.provenance.run.claims or {}
     tested = [result.claim.id for result in page.results if result.verdict in TESTED]
     commits = Counter(begun[name].since or "the run" for name in tested if name in begun)
@@ -62,7 +65,9 @@ def _since(page: Page) -> str:
         return ""
     oldest = sorted(commits, key=lambda commit: commit.split()[::-1])
     counts = ", ".join(f"{commits[commit]} since {escape(commit)}" for commit in oldest)
-    return f"*The tested claims and their bounds stand since before the run: {counts}.*"
+    met = sum(bool(page.provenance.met.get(name)) for name in tested)
+    again = f" {met} of them an earlier run had met as well." if met else ""
+    return f"*The tested claims and their bounds stand since before the run: {counts}.{again}*"
 
 
 def link(page: Page, result: ClaimResult, *, begins: bool = False) -> Markdown:
