@@ -215,11 +215,13 @@ def _source(metric: Metric, scripts: Scripts) -> Iterator[tuple[str, str]]:
         what = f"no script of the problem samples {shown(sample)}"
         own = ", ".join(kind.samples)
         yield "sample", f"{what} (under {kind.name} the probe itself samples: {own})"
-    for key in ("fact", "per"):
+    for key in ("fact", "per", "members"):
         fact = getattr(metric, key)
         if fact is not None and not scripts.name(fact):
             what = f"no script of the problem states the fact {shown(fact)}"
             yield key, f"{what} (correct the name, or state it with cell.fact)"
+    if metric.members is not None and sample is None:
+        yield "members", "is of a metric that is no sample (only samples are taken by region)"
     if metric.region is not None and not scripts.region(metric.region):
         what = f"no script of the problem has a region {shown(metric.region)}"
         yield "region", f"{what} (correct the name, or measure it)"
