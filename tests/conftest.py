@@ -3,14 +3,10 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from harness.captures import reading
-from harness.evidence.kind import Kind
-from harness.ground import files
 from harness.machine.target import Gpu, Target
 from harness.problem import manifest
 from harness.problem.model import Problem
@@ -65,24 +61,6 @@ def reports_are_left_alone() -> Iterator[None]:
     before = reports.state()
     yield
     assert reports.state() == before, "reports/ changed while the tests ran"
-
-
-@pytest.fixture(autouse=True, scope="session")
-def reports_of_ncu_are_read_once() -> Iterator[None]:
-    """NVIDIA's library takes seconds for a small report: all tests of a worker share its tables."""
-    read, known = reading.read, dict[tuple[object, ...], reading.Contents]()
-
-    def once(kind: Kind, plain: Path, *of: Any, **more: Any) -> reading.Contents:
-        if kind.name != "ncu":
-            return read(kind, plain, *of, **more)
-        key = files.sha256(plain), *of, *more.items()
-        if key not in known:
-            known[key] = read(kind, plain, *of, **more)
-        return reading.Contents(dict(known[key].tables), dict(known[key].conditions))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "read", once)
-        yield
 
 
 @pytest.fixture(autouse=True)
