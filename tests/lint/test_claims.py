@@ -7,16 +7,10 @@ import pytest
 from harness import lint
 from harness.lint.study import Remark, Study
 from harness.problem import manifest
-from tests.support.manifests import GOOD, written
+from tests.support.manifests import GOOD, TAKE_FAST, written
 
-ADVICE = """\
-  - id: take-fast
-    kind: advice
-    statement: Take fast.
-    metric: time
-    take: fast
-    instead_of: slow
-    at: [small]
+ADVICE = f"""\
+{TAKE_FAST}    at: [small]
     holds_for: small, 1
 """
 CARD = "card: {sentence: It is., claim: faster, number: of slow}\n"

@@ -11,18 +11,12 @@ from harness.lint import template
 from harness.lint.sentences import concluding
 from harness.lint.study import Remark, Study
 from harness.problem import manifest, started
-from tests.support.manifests import GOOD, written
+from tests.support.manifests import GOOD, TAKE_FAST, written
 from tests.support.paths import ROOT
 from tests.support.reports import COMMITTED, KEPT, copied, kept_study
 
-ADVICE = """\
-  - id: take-fast
-    kind: advice
-    statement: Take fast.
-    metric: time
-    take: fast
-    instead_of: slow
-    at: [small]
+ADVICE = f"""\
+{TAKE_FAST}    at: [small]
     holds_for: small
 """
 THREE = GOOD.replace(

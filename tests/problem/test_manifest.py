@@ -7,7 +7,7 @@ import pytest
 from harness.ground.errors import ManifestError, UsageError
 from harness.problem import manifest
 from harness.problem.model import Advice, Bound, BoundClaim
-from tests.support.manifests import GOOD, written
+from tests.support.manifests import GOOD, TAKE_FAST, written
 from tests.support.paths import ROOT
 
 PROBLEMS = ROOT / "problems"
@@ -162,17 +162,11 @@ def test_an_unknown_problem_lists_those_there_are() -> None:
     assert manifest.find(PROBLEMS, "1").folder.name == "1-torchao-float8"
 
 
-ADVICE = """\
-  - id: take-fast
-    kind: advice
-    statement: Take fast.
-    metric: time
-    take: fast
-    instead_of: slow
-    at: [small]
+ADVICE = f"""\
+{TAKE_FAST}    at: [small]
     holds_for: small ones
     pays: [time]
-    except: {other: slower to build}
+    except: {{other: slower to build}}
 """
 WITH_ADVICE = (
     GOOD.replace("variants:\n", "variants:\n  other: {label: Other, environment: plain}\n") + ADVICE

@@ -6,21 +6,15 @@ import pytest
 
 from harness.evidence.provenance import Origin, StartedClaim
 from harness.problem import history, manifest, started
-from tests.support.manifests import GOOD, written
+from tests.support.manifests import GOOD, TAKE_FAST, written
 from tests.support.origins import origin
 from tests.support.repository import committed, git
 
-MORE = """\
-  - id: take-fast
-    kind: advice
-    statement: Take fast.
-    metric: time
-    take: fast
-    instead_of: slow
-    at: [small, large]
+MORE = f"""\
+{TAKE_FAST}    at: [small, large]
     holds_for: all
     pays: [bytes]
-    except: {}
+    except: {{}}
 """
 ADVISED = (
     GOOD.replace("  fast: {", "  other: {label: Other, environment: plain}\n  fast: {")

@@ -30,6 +30,17 @@ claims:
 """
 
 
+TAKE_FAST = """\
+  - id: take-fast
+    kind: advice
+    statement: Take fast.
+    metric: time
+    take: fast
+    instead_of: slow
+"""
+"""The beginning of an advice among the claims of GOOD; `at` and `holds_for` have to follow."""
+
+
 def written(tmp_path: Path, text: str, given: str | None = None) -> Path:
     """Write a problem 9 with this manifest and return its folder.
 
