@@ -1,29 +1,12 @@
 """Remarks on where bounds lie, held against what the published reports measured."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from harness.lint.study import Remark, Study
-from harness.problem.model import Bound, BoundClaim
-
-if TYPE_CHECKING:
-    from harness.analysis.claims import ClaimResult
+from harness.problem.model import BoundClaim
 
 _FAR = 10.0
 """Times the bound, or a fraction of it, from which on a claim decides nothing."""
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """Every claim as it is now, held against a report's evidence.
-
-    ``began``: the bound of each claim when the run began, for each call of ``harness run``.
-    """
-
-    run: str
-    results: list["ClaimResult"]
-    began: list[dict[str, Bound]]
 
 
 def far_bound(study: Study) -> Iterator[Remark]:
@@ -31,7 +14,7 @@ def far_bound(study: Study) -> Iterator[Remark]:
     from harness.analysis.claims import BoundResult
 
     factors: dict[str, list[float]] = {}
-    for judged in _judged(study):
+    for judged in study.judged:
         for result in judged.results:
             if result.verdict == "reproduced" and isinstance(result, BoundResult):
                 factor = _factor(result.claim, result.measured.value)
@@ -52,7 +35,7 @@ def moved_bound(study: Study) -> Iterator[Remark]:
     from harness.analysis.verdict import verdict
 
     places = {claim.id: index for index, claim in enumerate(study.problem.claims)}
-    newest = sorted(_judged(study), key=lambda judged: judged.run)[-1:]
+    newest = sorted(study.judged, key=lambda judged: judged.run)[-1:]
     for judged in newest:
         for result in judged.results:
             name, now = result.claim.id, result.claim.bound
@@ -62,25 +45,6 @@ def moved_bound(study: Study) -> Iterator[Remark]:
                 what = f"{name}: its bound was moved after the run, which meets it only since then"
                 remedy = "move it back, or measure again and say why it moved"
                 yield study.remark("moved-bound", ("claims", places[name], "bound"), what, remedy)
-
-
-def _judged(study: Study) -> Iterator[_Judged]:
-    """Yield what each report says of the claims as they are now."""
-    from harness.analysis import claims
-    from harness.analysis.metrics import Metrics
-    from harness.extract import door
-
-    for folder in study.reports:
-        report = door.report(folder)
-        metrics = Metrics(study.problem, report.tables, report.origin.gpus)
-        run = report.origin.run
-        results = claims.judge(study.problem, metrics, run.target.device)
-        calls = [origin.claims or {} for origin in run.origins]
-        began = [
-            {name: Bound.model_validate(claim.bound) for name, claim in call.items()}
-            for call in calls
-        ]
-        yield _Judged(run.id, results, began)
 
 
 def _factor(claim: BoundClaim, value: float | None) -> float:

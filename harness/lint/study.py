@@ -5,11 +5,14 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from harness.problem import located_yaml, manifest
 from harness.problem.located_yaml import Located, Place
-from harness.problem.model import Problem
+from harness.problem.model import Bound, Problem
+
+if TYPE_CHECKING:
+    from harness.analysis.claims import ClaimResult
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,18 @@ class Remark:
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.rule}: {self.what} ({self.remedy})"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Every claim as it is now, held against a report's evidence.
+
+    ``began``: the bound of each claim when the run began, for each call of ``harness run``.
+    """
+
+    run: str
+    results: list["ClaimResult"]
+    began: list[dict[str, Bound]]
 
 
 @dataclass(frozen=True)
@@ -62,6 +77,29 @@ class Study:
         folder = self.problem.folder
         files = [folder / "sections.py", *sorted(folder.glob("sections/*.py"))]
         return "\n".join(path.read_text(encoding="utf-8") for path in files if path.is_file())
+
+    @cached_property
+    def judged(self) -> list[Judged]:
+        """Return what each report says of the claims as they are now; each is read once."""
+        from harness.analysis import claims
+        from harness.analysis.metrics import Metrics
+        from harness.extract import door
+
+        judged = []
+        for folder in self.reports:
+            report = door.report(folder)
+            run = report.origin.run
+            metrics = Metrics(self.problem, report.tables, report.origin.gpus)
+            results = claims.judge(self.problem, metrics, run.target.device)
+            began = [
+                {
+                    name: Bound.model_validate(claim.bound)
+                    for name, claim in (origin.claims or {}).items()
+                }
+                for origin in run.origins
+            ]
+            judged.append(Judged(run.id, results, began))
+        return judged
 
     def remark(self, rule: str, where: Place, what: str, remedy: str) -> Remark:
         """Return a remark on a place of the manifest."""
