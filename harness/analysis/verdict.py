@@ -8,14 +8,14 @@ from harness.analysis.statistics import point_of_few
 from harness.problem.model import Bound
 
 Ends: TypeAlias = tuple[float, float]
-Place: TypeAlias = Literal["inside", "outside", "at the bound", "undecided"]
+Position: TypeAlias = Literal["inside", "outside", "at the bound", "undecided"]
 Verdict: TypeAlias = Literal[
     "reproduced", "refuted", "tie", "undecided", "described", "not measured"
 ]
 TESTED: tuple[Verdict, ...] = ("reproduced", "refuted", "tie", "undecided")
 """The verdicts of a claim that a run put to the test."""
 
-_VERDICTS: dict[Place, Verdict] = {
+_VERDICTS: dict[Position, Verdict] = {
     "inside": "reproduced",
     "outside": "refuted",
     "at the bound": "tie",
@@ -26,8 +26,11 @@ THRESHOLD = 0.01
 """Share of itself by which a sampled value must be clear of a bound; less is nothing to act on."""
 
 LEAST_PROCESSES = 3
-"""Processes from which on a time, rate or energy is judged; fewer describe. Simulated in
-tests/analysis/test_rounds.py: of one process, a fifth of equal pairs are called different."""
+"""Processes from which on a time, rate or energy is judged; fewer describe.
+
+Where processes vary by 1 %, one process calls an eighth of equal pairs different: simulated in
+docs/statistics.md, "How well it works".
+"""
 
 _EXACT = 1e-9  # relative tolerance for rounding where a bound is met exactly
 
@@ -73,7 +76,7 @@ def limits(bound: Bound) -> Ends:
     return least, most
 
 
-def place(interval: Ends, bound: Ends, *, sampled: bool = True) -> Place:
+def place(interval: Ends, bound: Ends, *, sampled: bool = True) -> Position:
     """Return where an interval lies.
 
     Inside or outside of a bound a sampled value's whole interval has to be clear of it by

@@ -84,9 +84,7 @@ def _note_met(problem: Problem, built: Path, others: Path) -> None:
     They reproduced the claims as these stand now, or had recorded of an earlier run that it did.
     """
     met: dict[str, set[str]] = {}
-    for report in index.reports(others.parent):
-        if report.parent != others:
-            continue
+    for report in (each for each in index.reports(others.parent) if each.parent == others):
         with contextlib.suppress(HarnessError):  # one that is damaged tells nothing
             page = page_of(problem, report)
             for result in page.results:

@@ -86,7 +86,7 @@ def value(result: ClaimResult) -> Markdown:
 
 
 def finding(problem: Problem, result: ClaimResult) -> str:
-    """Return what was measured for a claim, without its value and without what it claims.
+    """Return the name of the value that decides a claim: metric, variants and case.
 
     Such as "wall time, eager over compiled, M = 1".
     """

@@ -50,7 +50,7 @@ def _named(page: Page, ids: tuple[str, ...]) -> list[ClaimResult]:
 
 
 def _instead(page: Page, result: ClaimResult) -> str:
-    """Return what was measured for a claim that is not reproduced, and why it is not.
+    """Return the sentence in place of a claim that is not reproduced: its value, and the reason.
 
     The claim's own sentence is not repeated: it would read as if it held.
     """
