@@ -65,7 +65,7 @@ SHARED_BY_COMMANDS = {
         "output",
         "outputs",
     ),
-    *("planned", "problem_argument", "progress", "renamed", "resolve", "waiting"),
+    *("planned", "problem_argument", "progress", "renamed", "resolve", "tested", "waiting"),
     *(f"shown.{name}" for name in ("counters", "head", "memory", "samples", "timeline")),
 }
 

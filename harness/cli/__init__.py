@@ -16,8 +16,9 @@ _BOUNDED = frozenset(
     {"audit", "check", "contribute", "diagnose", "diff", "inspect", "report", "view"}
 )
 """The commands that read what strangers made, and start nothing that outlives them."""
-_COPIES = ("--push", "--fetch")
-"""Options that copy captures unread: a network may take its time, and ask for a password."""
+_UNBOUNDED = ("--push", "--fetch", "--test")
+"""Options that copy captures unread, as a network may take its time and ask for a password, or that
+run the user's own program."""
 
 
 def main() -> None:
@@ -41,7 +42,7 @@ def main() -> None:
 def is_bounded(words: list[str]) -> bool:
     """Return whether a command line runs in a bounded copy of this process."""
     command = next((word for word in words if not word.startswith("-")), "")
-    return command in _BOUNDED and not any(word.startswith(_COPIES) for word in words)
+    return command in _BOUNDED and not any(word.startswith(_UNBOUNDED) for word in words)
 
 
 def _guarded() -> int:

@@ -9,20 +9,61 @@ if TYPE_CHECKING:
     from harness.evidence.subject import Folder, Subject
 
 
+Subjects = Annotated[
+    list[str],
+    typer.Argument(
+        help="Capture files of nsys, ncu, torch.profiler or memory, or folders of them: of one"
+        " program. Or one run or report folder, or FOLDER:CASE.VARIANT. With --test: a command,"
+        " after --."
+    ),
+]
+Test = Annotated[
+    str | None,
+    typer.Option(metavar="CAUSE", help="Test this cause, or all, by running a command."),
+]
+Metric = Annotated[
+    str | None,
+    typer.Option(metavar="REGEX", help="With --test: the last number that this finds."),
+]
+Rate = Annotated[bool, typer.Option("--rate", help="With --metric: more is faster.")]
+Batch = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="With --test: the batch size, which is doubled."),
+]
+Repeats = Annotated[
+    int, typer.Option(min=3, metavar="N", help="With --test: runs of each way, in turn.")
+]
+
+
 def diagnose(
-    subjects: Annotated[
-        list[str],
-        typer.Argument(
-            help="Capture files of nsys, ncu, torch.profiler or memory, or folders of them: of one"
-            " program. Or one run or report folder, or FOLDER:CASE.VARIANT."
-        ),
-    ],
+    subjects: Subjects,
+    test: Test = None,
+    metric: Metric = None,
+    rate: Rate = False,
+    batch: Batch = None,
+    repeats: Repeats = 5,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Say what costs the most time or memory.
 
-    Each finding with its evidence, its gain, and how to remove it.
+    Each finding with its evidence, its gain, and how to remove it. With --test: run a command with
+    one thing about its run changed, such as a slower host, and say whether its time follows as the
+    cause predicts. Exit code 0 if it does, 1 if not, 3 if that is undecided.
     """
+    from harness.ground.errors import UsageError
+
+    if test is not None:
+        from harness.cli import tested
+
+        asked = tested.request(subjects, metric, is_rate=rate, batch=batch, repeats=repeats)
+        raise typer.Exit(tested.run(test, asked, json=json))
+    if metric is not None or rate or batch is not None:
+        raise UsageError("--metric, --rate and --batch are of a test", remedy="add --test CAUSE")
+    _captures(subjects, json=json)
+
+
+def _captures(subjects: list[str], *, json: bool) -> None:
+    """Diagnose captures of one program, or each cell of a run or report."""
     from harness.analysis.diagnose import conclude
     from harness.analysis.diagnose.finding import as_json
     from harness.cli import output

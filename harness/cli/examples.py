@@ -40,7 +40,11 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "harness diff before.nsys-rep after.nsys-rep",
         "harness diff FOLDER:CASE.VARIANT FOLDER:CASE.OTHER",
     ),
-    "diagnose": ("harness diagnose trace.json.gz", "harness diagnose capture.nsys-rep --json"),
+    "diagnose": (
+        "harness diagnose trace.json.gz",
+        "harness diagnose capture.nsys-rep --json",
+        "harness diagnose --test host-bound -- python train.py    is it",
+    ),
     "audit": ("harness audit capture.nsys-rep",),
     "view": (
         "harness view capture.nsys-rep -o view.html",

@@ -84,6 +84,12 @@ def _check() -> Any:
     return list[Judged] | dict[str, list[Judged]] | check.Compared | check.FilesChecked | Explained
 
 
+def _diagnose() -> Any:
+    from harness.cli.tested import TestedCommand
+
+    return Diagnosed | list[Diagnosed] | TestedCommand
+
+
 def _audit() -> Any:
     from harness.analysis.audit.conclude import Audit
 
@@ -105,7 +111,7 @@ OUTPUTS: Mapping[str, Callable[[], Any]] = {
     "report": lambda: report.Rendered | report.Extracted | report.Joined,
     "inspect": lambda: Inspected | inspect.Cells | list[Inspected | inspect.Unread],
     "diff": lambda: Differing,
-    "diagnose": lambda: Diagnosed | list[Diagnosed],
+    "diagnose": _diagnose,
     "audit": _audit,
     "contribute": lambda: (
         contribute.Packed | contribute.Received | contribute.Imported | contribute.Transferred
@@ -127,6 +133,10 @@ _OWN_EXITS: dict[str, dict[int, str]] = {
         " a metric got worse;"
         " with --deep: a file is not as recorded",
         3: "no claim was tested, cells lack, or nothing can be compared",
+    },
+    "diagnose": {
+        1: "with --test: the cause is not borne out",
+        3: "with --test: no prediction of the cause is decided",
     },
     "lint": {1: "there are remarks"},
     "doctor": {

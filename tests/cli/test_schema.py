@@ -93,6 +93,7 @@ CALLS: list[tuple[object, ...]] = [
     ("diff", KEPT, KEPT, "--json"),
     ("diagnose", NSYS, TORCH, "--json"),
     ("diagnose", NSYS, "--json"),
+    (*("diagnose", "--json", "--test", "all", "--repeats", "3"), "--", "true"),
     ("contribute", NSYS, "--as", "9/small/fast", "--json"),
     ("doctor", "--json"),
     ("doctor", "--clean", "--json"),
