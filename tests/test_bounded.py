@@ -41,6 +41,8 @@ MORE = "(if you trust the file, HARNESS_READ_BUDGET=4 allows four times as much 
         ("contribute --check report.tar.gz", True),
         ("contribute --push sftp://host/captures", False),
         ("contribute --report FOLDER --fetch=sftp://host/captures", False),
+        ("diagnose trace.json", True),
+        ("diagnose --test host-bound -- python train.py", False),
         ("doctor --clean", False),
         ("run 9", False),
         ("", False),

@@ -168,7 +168,7 @@ def command_lines(text: str) -> Iterator[str]:
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_command_that_a_page_names_exists_with_its_options(page: Path) -> None:
     for line in command_lines(page.read_text(encoding="utf-8")):
-        name, *words = re.split(r" +[#|&>]", line)[0].split()
+        name, *words = re.split(r" +[#|&>]| -- ", line)[0].split()
         if name in ("COMMAND", "…") or name.startswith("-"):
             continue
         assert name in COMMANDS.commands, line
