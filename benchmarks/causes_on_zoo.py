@@ -27,7 +27,8 @@ sys.path[:0] = [str(ROOT / "problems" / "6-bottleneck-zoo"), str(ROOT / "problem
 from harness.analysis import sensitivity, statistics  # noqa: E402
 from harness.run.intervene import KINDS, compiled  # noqa: E402
 
-ROUNDS, SAMPLE_S, LIMIT_S = 5, 0.15, 90
+ROUNDS, SAMPLES, SAMPLE_S, LIMIT_S = 5, 3, 0.06, 90
+"""Rounds, samples of each way in a round, of which the median counts; seconds of one, of a twin."""
 SKIPPED = {("timeline/launch_bound_chain", "healthy")}
 """One launch a step: the diagnosis abstains."""
 
@@ -99,7 +100,7 @@ def timed(name: str, twin: str, library: Path, kept: Path) -> None:
 
 
 def in_turn(step: Callable[[], object], shim: Any) -> dict[str, Any]:
-    """Return ms a step of each way by round, and the seconds that the library added in each way."""
+    """Return ms a step of each way by round and sample, and the seconds that were added to each."""
     import torch
 
     shim.slow.argtypes = (ctypes.c_char_p, ctypes.c_double)
@@ -116,13 +117,14 @@ def in_turn(step: Callable[[], object], shim: Any) -> dict[str, Any]:
     once = min(sample(1) for _ in range(3))
     count = max(1, min(math.ceil(SAMPLE_S * 1e3 / once), 5000))
     ways = {"usual": b"none", **{name: kind.encode() for name, kind in KINDS.items()}}
-    values: dict[str, list[float]] = {way: [] for way in ways}
+    values: dict[str, list[list[float]]] = {way: [] for way in ways}
     added = dict.fromkeys(ways, 0.0)
+    samples = SAMPLES if once < 500 else 1
     for _ in range(ROUNDS if once < 500 else 3):
         for way, kind in ways.items():
             before = shim.added_ns()
             shim.slow(kind, sensitivity.SLOWER - 1)
-            values[way].append(sample(count))
+            values[way].append([sample(count) for _ in range(samples)])
             shim.slow(b"none", 0.0)
             added[way] += (shim.added_ns() - before) / 1e9
     return {"steps": count, "ms": values, "added_s": added}
@@ -130,7 +132,7 @@ def in_turn(step: Callable[[], object], shim: Any) -> dict[str, Any]:
 
 def graded(row: dict[str, Any]) -> dict[str, Any]:
     """Return a twin's sensitivities, and what came of its cause's predictions."""
-    rounds = {way: {at: [ms] for at, ms in enumerate(each)} for way, each in row["ms"].items()}
+    rounds = {way: dict(enumerate(each)) for way, each in row["ms"].items()}
     found = {
         name: sensitivity.INTERVENTIONS[name].sensitivity(
             statistics.ratio(rounds[name], rounds["usual"])
