@@ -25,10 +25,20 @@ _COLLECTIVE = re.compile(
     re.IGNORECASE,
 )
 
+_EXCHANGE = re.compile(r"send_?recv|all_?to_?all", re.IGNORECASE)
+
 
 def communicates(kernel: str) -> bool:
     """Return whether a kernel's function, not its template arguments, is a collective's."""
     return bool(_COLLECTIVE.search(bare(kernel)[0]))
+
+
+def exchanges(kernel: str) -> bool:
+    """Return whether a kernel sends and receives: from rank to rank, or from all to all.
+
+    NCCL runs an all-to-all as a group of sends and receives, in one kernel of the same name.
+    """
+    return bool(_EXCHANGE.search(bare(kernel)[0]))
 
 
 def timed_work(gpu_ops: pl.DataFrame) -> pl.DataFrame:
@@ -118,7 +128,7 @@ def device_time(gpu_ops: pl.DataFrame) -> pl.DataFrame:
 
 
 def collectives(ranks: list[pl.DataFrame]) -> pl.DataFrame:
-    """Return collectives of all ranks: number, rank, start_ns, end_ns, waited_ns.
+    """Return collectives of all ranks: number, name, rank, start_ns, end_ns, waited_ns.
 
     ``ranks`` are gpu_ops of one device each, in any order. The nth kernel of a name is one
     collective on every rank; names that ranks launched a different number of times are left out.
@@ -142,6 +152,6 @@ def collectives(ranks: list[pl.DataFrame]) -> pl.DataFrame:
         rows.join(shared, on="name", how="semi")
         .with_columns(waited_ns=length - length.min().over("name", "turn"))
         .with_columns(number=pl.struct("name", "turn").rank("dense").cast(pl.Int64) - 1)
-        .select("number", "rank", "start_ns", "end_ns", "waited_ns")
+        .select("number", "name", "rank", "start_ns", "end_ns", "waited_ns")
         .sort("number", "rank")
     )

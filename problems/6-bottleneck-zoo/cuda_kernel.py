@@ -170,8 +170,9 @@ def clear(tensor: Tensor) -> None:
 
 def _packed(argument: Argument) -> Any:
     if isinstance(argument, Tensor):
-        if not (argument.is_cuda and argument.is_contiguous()):
-            raise KernelError("a kernel takes contiguous tensors of the GPU")
+        reached = argument.is_cuda or argument.is_pinned()  # pinned: by the same address
+        if not (reached and argument.is_contiguous()):
+            raise KernelError("a kernel takes contiguous tensors of the GPU, or pinned ones")
         return ctypes.c_void_p(argument.data_ptr())
     return ctypes.c_int(argument) if isinstance(argument, int) else ctypes.c_float(argument)
 

@@ -116,3 +116,11 @@ all in problem 6's distributed table, none in its other kernels."""
 MASKED = 0.2
 """Of the executed loads of global memory, those with no thread left. Where no padding was planted
 in the zoo, less than 3 % are masked."""
+
+HOST_MISSES = 0.5
+"""Of the sectors that L2 has to fetch, those from host memory. Each takes longer than one from
+device memory, so from half of them on most of the wait for fetches is for the host."""
+
+HOST_READS = 0.1
+"""Of the sectors that SMs read from L2, those from host memory. Over PCIe one takes 1 to 2 µs, ten
+times what L2 needs for one that it holds: from a tenth on the host's make half of the wait."""

@@ -31,34 +31,49 @@ class Waits:
     host_is_late: bool
 
 
-def waits(tracks: Sequence[Track]) -> Waits | None:
-    """Return the waits in collectives of all tracks; None where there are no such."""
-    columns = list(SCHEMAS["gpu_ops"])
+def collectives(tracks: Sequence[Track]) -> pl.DataFrame | None:
+    """Return the collectives of all tracks; None of a single one, or where there are none."""
     if len(tracks) < 2:
         return None
-    collectives_of_all = communication.collectives([track.ops.select(columns) for track in tracks])
-    if collectives_of_all.is_empty():
-        return None
+    columns = list(SCHEMAS["gpu_ops"])
+    found = communication.collectives([track.ops.select(columns) for track in tracks])
+    return None if found.is_empty() else found
+
+
+def exposed_ns(tracks: Sequence[Track], collectives: pl.DataFrame, numbers: Sequence[int]) -> int:
+    """Return how long ranks waited in these collectives and computed nothing."""
+    counted = collectives.filter(pl.col("number").is_in(list(numbers)))
     total = 0
-    for number, track in enumerate(tracks):
-        exposed = _outside_compute(collectives_of_all.filter(pl.col("rank") == number), track)
+    for rank, track in enumerate(tracks):
+        exposed = _outside_compute(counted.filter(pl.col("rank") == rank), track)
         total += min(exposed, track.communication_ns)
-    last = collectives_of_all.filter(
-        pl.col("waited_ns") == pl.col("waited_ns").min().over("number")
-    )
+    return total
+
+
+def waits(
+    tracks: Sequence[Track], collectives: pl.DataFrame | None, besides: Sequence[int] = ()
+) -> Waits | None:
+    """Return the waits in collectives of all tracks but those numbered; None where none is left."""
+    if collectives is None:
+        return None
+    counted = collectives.filter(~pl.col("number").is_in(list(besides)))
+    if counted.is_empty():
+        return None
+    total = exposed_ns(tracks, counted, counted["number"].unique().to_list())
+    last = counted.filter(pl.col("waited_ns") == pl.col("waited_ns").min().over("number"))
     counts = last.group_by("rank").len().sort("len", "rank", descending=[True, False])
     late, count = counts.row(0)
-    collectives = collectives_of_all["number"].n_unique()
+    number = counted["number"].n_unique()
     mine = last.filter(pl.col("rank") == late)
-    others = collectives_of_all.join(mine, on="number", how="semi").group_by("number")
+    others = counted.join(mine, on="number", how="semi").group_by("number")
     middle = others.agg(pl.col("waited_ns").sum())["waited_ns"].median()
-    usual = min(int(middle * count * total / max(1, collectives_of_all["waited_ns"].sum())), total)
+    usual = min(int(middle * count * total / max(1, counted["waited_ns"].sum())), total)
     return Waits(
         total_ns=total,
         usual_ns=usual,
         last=int(late),
-        last_share=count / collectives,
-        limit=_beyond_chance(len(tracks), collectives),
+        last_share=count / number,
+        limit=_beyond_chance(len(tracks), number),
         host_is_late=_one_thread(tracks) and _idle_for_host(tracks[late]) >= usual,
     )
 

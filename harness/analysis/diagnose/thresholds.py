@@ -43,6 +43,15 @@ COPY_BOUND = 2.0
 """Copies that last this many times as long as all kernels cannot hide behind them: then the fix is
 to copy less, and the gain is their whole time."""
 
+LINK_FULL = 0.8
+"""Of a link's rate: copies that reach it are held up by the link. A copy takes some 4 µs to start,
+a fifth of the time of 1 MiB over PCIe 5.0: slower ones are small, or their memory is far from the
+GPU, and larger copies or nearer memory gain, too."""
+
+IN_TURN = 0.1
+"""Of the time that the device which computes least does: where more of it is beside another one's,
+batches are divided among the stages already, and devices do not compute in turn."""
+
 LEAST_OPERATIONS = 10
 """Operations of a capture without measured steps: fewer are a fragment of a program."""
 

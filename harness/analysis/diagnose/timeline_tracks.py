@@ -101,7 +101,7 @@ class Track:
     ) -> int:
         """Return how long one of these copies ran, and no kernel or large copy of ``besides`` did.
 
-        ``within`` counts only the time in which a kernel could hide them (_hideable).
+        ``within`` counts only the time in which a kernel could hide them (hideable).
         """
         if rows.is_empty():
             return 0
@@ -109,7 +109,7 @@ class Track:
         work = pl.concat([self._kernels, others])
         if not within or self._kernels.is_empty():
             return intervals.uncovered(rows, work)
-        return intervals.length(intervals.common(intervals.minus(rows, work), self._hideable))
+        return intervals.length(intervals.common(intervals.minus(rows, work), self.hideable))
 
     @cached_property
     def _kernels(self) -> pl.DataFrame:
@@ -117,7 +117,7 @@ class Track:
         return intervals.union(self.ops.filter(work))
 
     @cached_property
-    def _hideable(self) -> pl.DataFrame:
+    def hideable(self) -> pl.DataFrame:
         """Return the time of each stretch in which a kernel could hide a copy."""
         large = self.large_copies((copies.PAGEABLE, copies.PINNED, copies.MANAGED))
         return _hideable(self._kernels, large, self.stretches)

@@ -6,6 +6,7 @@ of the same run, only the one whose recording slows the program least is read.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
@@ -13,6 +14,7 @@ from harness.analysis import communication, step
 from harness.analysis.busy import Busy
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Evidence
+from harness.analysis.diagnose.ranks import Ranks
 from harness.analysis.diagnose.timeline_tracks import Track, tracks_of
 from harness.analysis.idle import causes as idle_causes
 from harness.evidence.capture import Capture
@@ -96,6 +98,11 @@ class TimelineView:
         named = (cause for cause in idle_causes.NAMED if cause != idle_causes.PAGEABLE)
         causes = [cause for cause in named if not self.repeats(cause)]
         return sum(map(self.idle, causes))
+
+    @cached_property
+    def ranks(self) -> Ranks:
+        """Return the devices beside each other."""
+        return Ranks(self.tracks)
 
     def idle(self, cause: str) -> float:
         """Return the fraction of the devices' time that is idle for a cause."""

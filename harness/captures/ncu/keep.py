@@ -49,6 +49,10 @@ KEPT = (
     # From L2 to the multiprocessors, between them, and what TMA multicast spares it.
     "lts__t_sectors_srcunit_tex_op_*.sum",
     "lts__t_sectors_srcunit_ltcfabric.sum",
+    # From and to the host's memory, and the link that leads there.
+    "lts__t_sectors_srcunit_tex_aperture_sysmem_op_read_lookup_miss.sum",
+    "lts__t_sectors_srcunit_tex_aperture_sysmem_op_write.sum",
+    "c2clink__present",
     "l1tex__m_xbar2l1tex_read_bytes*.sum",
     "l1tex__m_l1tex2xbar_write_bytes*.sum",
     # The launch, its occupancy, what holds that down, and how evenly the SMs were busy.

@@ -17,6 +17,9 @@ THREADS = "smsp__thread_inst_executed_per_inst_executed.ratio"
 TOUCHED = "memory_l2_theoretical_sectors_global"
 SHARED = "memory_l1_wavefronts_shared"
 REMOTE = "l1tex__m_xbar2l1tex_read_bytes"
+HOST = "lts__t_sectors_srcunit_tex_aperture_sysmem_op_{}.sum"
+MISSED = "lts__t_sectors_srcunit_tex_op_read_lookup_miss.sum"
+MAJOR = {"device__attribute_compute_capability_major": 9.0}
 LOCAL = "l1tex__t_sectors_pipe_lsu_mem_{}_op_{}.sum"
 
 
@@ -81,6 +84,10 @@ CASES = {
         0.8,
         CODE | ATOMIC,
     ),
+    # 10 MB in 200 µs, 50 GB/s: all that PCIe 5.0 carries. The busiest other part takes 20 %.
+    "host-memory-traffic": Made(
+        MAJOR | {HOST.format("read_lookup_miss"): 312_500.0, MISSED: 400_000.0}, 0.8
+    ),
     "too-few-blocks": Made(
         {"launch__grid_size": 33.0, "launch__waves_per_multiprocessor": 0.04}
         | {"sm__cycles_active.avg": 86_000.0},
@@ -140,6 +147,12 @@ OTHER_SHAPES = {
     "too-few-blocks": Made(
         {"launch__grid_size": 176.0, "launch__waves_per_multiprocessor": 0.17}, 0.78
     ),
+    # A walk through host memory, one read after another: the link is nearly idle.
+    "host-memory-traffic": Made(
+        {HOST.format("read_lookup_miss"): 18_000.0, MISSED: 20_000.0}
+        | {"lts__t_sectors_srcunit_tex_op_read.sum": 20_000.0},
+        0.72,  # 12 of 15 cycles are waits, for nine tenths of the fetches
+    ),
     # 255 registers, and nothing but arithmetic that waits for itself.
     "low-occupancy-registers": Made(
         HALF_FITS | {"launch__occupancy_limit_registers": 1.0} | stalls(wait=20.0), 0.78
@@ -161,6 +174,10 @@ HEALTHY = {
         part("sm__pipe_tensor_cycles_active", 93) | stalls(barrier=40.0) | HALF_FITS, 0.0
     ),
     "a polynomial at the FMA pipe's ceiling": ROOFS["fp32-bound"],
+    # Its arguments and flags come from the host, and L2 holds all else.
+    "a few sectors of host memory beside an L2 at its ceiling": Made(
+        part(L2, 85) | MAJOR | {HOST.format("read_lookup_miss"): 40.0, MISSED: 50.0}, 0.0
+    ),
     # torch's random numbers: every warp executes the load of a seed, which no thread makes.
     "stores near DRAM's ceiling behind a pointer that is not given": Made(
         part(DRAM, 70) | part(ISSUE, 68) | MASKED | {REQUESTS: 0.0}, 0.0, GUARDED
@@ -227,6 +244,7 @@ def groups() -> dict[str, frozenset[str]]:
 ALONE = {
     # Without these nothing hints at the cause: what is said then is true of all that is left.
     "cache-thrash": {"profiler__replayer_bytes_mem_accessible.avg"},
+    "host-memory-traffic": {HOST.format("read_lookup_miss"), *MAJOR},
 }
 
 

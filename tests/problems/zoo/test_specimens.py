@@ -23,7 +23,7 @@ KERNEL_FINDINGS = (
     *("tile-quantisation", "low-occupancy-registers", "low-occupancy-shared", "latency-bound"),
     *("barrier-imbalance", "issue-bound", "integer-bound", "special-function-bound"),
     *("fp64-bound", "fp32-bound", "shared-memory-bound", "tensor-cores-unused"),
-    *("inter-sm-traffic", "tensor-bound"),
+    *("inter-sm-traffic", "host-memory-traffic", "tensor-bound"),
 )
 
 
@@ -63,7 +63,7 @@ def test_both_twins_of_every_specimen_are_timed_and_profiled(problem: Problem) -
         case, profiled = case_of(file), profilers[file.parent.name]
         assert count[case, "timing"] == 6  # three rounds of both
         assert sum(count[case, capture] for capture in profiled) == 2
-    assert len(cells) <= 440
+    assert len(cells) <= 480
 
 
 def test_every_specimen_is_in_the_advice_of_its_finding(problem: Problem) -> None:

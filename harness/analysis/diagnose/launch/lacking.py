@@ -9,7 +9,15 @@ from collections.abc import Callable
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.kernel_view import KernelView
-from harness.analysis.diagnose.launch import computed, mix, resources, shape, traffic, warps
+from harness.analysis.diagnose.launch import (
+    computed,
+    host_memory,
+    mix,
+    resources,
+    shape,
+    traffic,
+    warps,
+)
 from harness.analysis.diagnose.thresholds import MATTERS
 
 _SM_CYCLES = "--metrics sm__cycles_active.avg,sm__cycles_active.max,sm__cycles_elapsed.max"
@@ -87,6 +95,7 @@ NEEDED: tuple[tuple[str, Callable[[KernelView], bool]], ...] = (
     ("--section MemoryWorkloadAnalysis_Tables", _levels_of_waste),
     ("--section MemoryWorkloadAnalysis_Tables", _masks),
     (f"--metrics {traffic.REMOTE}", _remote),
+    (f"--metrics {host_memory.READ}", host_memory.unknown),
     ("--metrics dram__bytes_read.sum,dram__bytes_write.sum", _bytes_at_the_roof),
     ("--section SourceCounters", lambda view: mix.share(view, mix.FP32) is None),
 )

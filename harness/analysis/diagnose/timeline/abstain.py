@@ -34,6 +34,12 @@ def _reserving(view: TimelineView) -> float:
     return view.idle(idle_causes.ALLOCATE)
 
 
+def _queued(view: TimelineView) -> float:
+    """Return the idle time in which work was queued, and it was no other device's turn."""
+    turns = view.fraction(view.ranks.bubbles.idle_ns) if view.ranks.bubbles else 0.0
+    return max(view.idle(idle_causes.QUEUED) - turns, 0.0)
+
+
 def _communicates(view: TimelineView) -> bool:
     """Return whether kernels and communication fill the time, and communication matters."""
     alone = view.communication
@@ -52,7 +58,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
             "capture host calls, too: nsys --trace=cuda,nvtx, or ProfilerActivity.CPU",
         ),
         (
-            view.percent("idle, launched work waited", view.idle(idle_causes.QUEUED)),
+            view.percent("idle, launched work waited", _queued(view)),
             "capture what the launched work waited for: all streams, devices and ranks",
         ),
         (

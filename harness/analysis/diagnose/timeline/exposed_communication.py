@@ -2,7 +2,8 @@
 
 It shows as the time in which kernels of NCCL, RCCL or NVSHMEM, or copies between devices, run alone
 on a device. A collective also lasts for as long as the last rank takes to arrive: where all ranks
-are there, the wait for the last one is taken out, as it is the straggler's. The gain is what
+are there, the wait for the last one is taken out, as it is the straggler's or the experts'; so is
+the wait for a turn (pipeline-bubble). The gain is what
 kernels can hide: not the last collective of a marked step, as all of them have ended; and while a
 collective runs beside kernels, they lack the multiprocessors that its blocks take.
 """
@@ -34,11 +35,14 @@ _NEXT = "capture all ranks: a collective's time holds the wait for the last rank
 
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time in which devices only communicated, less the wait for the last rank."""
-    waited = rank_waits.waits(view.tracks)
+    waited = rank_waits.waits(view.tracks, view.ranks.collectives)
     exposed = sum(track.communication_ns for track in view.tracks)
     if not exposed:
         return
-    alone = exposed if waited is None else max(exposed - waited.total_ns, 0)
+    others = waited.total_ns if waited else 0
+    if view.ranks.bubbles:
+        others = view.ranks.bubbles.communication_ns
+    alone = max(exposed - others, 0)
     share = view.fraction(alone)
     evidence = (
         view.percent("time in communication alone", view.communication, thresholds.MATTERS),

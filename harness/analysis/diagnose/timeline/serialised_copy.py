@@ -2,14 +2,15 @@
 
 Pinned memory is copied by engines of their own, beside kernels, if copy and kernels are in
 different streams and do not wait for each other. It shows as the time in which only such copies
-ran. What can be hidden is at most the kernels' time; copies that last COPY_BOUND times as long have
-to become fewer. Copies of pageable memory are pageable-copy; of unknown memory they are not judged.
+ran. Kernels could hide some of it (harness.analysis.diagnose.copy_time); what they could not, while
+the link is full, is copy-engine-bound. Slower copies that last COPY_BOUND times as long as the
+kernels have to become fewer or larger. Copies of pageable memory are pageable-copy; of unknown
+memory they are not judged.
 """
 
 from collections.abc import Iterator
 
-from harness.analysis import copies
-from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose import copy_time, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 
@@ -26,19 +27,19 @@ KIND = FindingKind(
 
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time in which only copies of memory that is not pageable ran."""
-    rows = view.large_copies((copies.PINNED, copies.MANAGED))
-    pageable = (copies.PAGEABLE,)
-    alone = sum(track.alone_ns(part, besides=pageable) for track, part in rows)
+    times = [copy_time.of(track) for track in view.tracks]
+    excess = sum(each.excess_ns for each in times)
+    alone = sum(each.alone_ns for each in times) - excess
     if not alone:
         return
-    total = sum(int(part["duration_ns"].sum()) for _, part in rows)
+    total = sum(each.total_ns for each in times)
     compute = sum(track.compute_ns for track in view.tracks)
-    within = sum(track.alone_ns(part, besides=pageable, within=True) for track, part in rows)
-    hidden = alone if total > thresholds.COPY_BOUND * compute else min(within, compute)
+    slow = not excess and total > thresholds.COPY_BOUND * compute
+    hidden = alone if slow else sum(each.hideable_ns for each in times)
     evidence = (
         view.percent("time in copies alone", view.fraction(alone), thresholds.MATTERS),
         view.percent("time in which kernels ran", view.compute),
-        view.number("copied", sum(int(part["bytes"].sum()) for _, part in rows) / 1e6, "MB"),
+        view.number("copied", sum(each.bytes for each in times) / 1e6, "MB"),
     )
     yield KIND.finding(
         view.where,

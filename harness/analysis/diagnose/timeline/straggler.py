@@ -7,7 +7,8 @@ otherwise another rank is last each time, which is jitter. It costs what the oth
 long wait now and then is jitter, too. Where one host thread launches for all ranks, and the late
 one is idle for it as long as the others wait, all of them wait for the host. If the late rank
 launches the same kernels as the others, it is slow at the same work, and all of the wait can go;
-if not, it has more work, which spread evenly takes their mean.
+if not, it has more work, which spread evenly takes their mean. All-to-alls after uneven work are
+expert-imbalance, and devices that compute in turn pipeline-bubble.
 """
 
 from collections.abc import Iterator
@@ -30,8 +31,9 @@ _NEXT = "diagnose the late rank's capture by itself"
 
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time in which ranks waited for the rank that is last most often."""
-    waits = rank_waits.waits(view.tracks)
-    if waits is None or waits.last_share < waits.limit or waits.host_is_late:
+    besides = view.ranks.uneven.numbers if view.ranks.uneven else ()
+    waits = rank_waits.waits(view.tracks, view.ranks.collectives, besides)
+    if view.ranks.bubbles or waits is None or waits.last_share < waits.limit or waits.host_is_late:
         return
     late = view.tracks[waits.last]
     others = len(view.tracks) - 1
