@@ -6,7 +6,7 @@ from functools import cached_property
 
 import polars as pl
 
-from harness.analysis import communication, copies, intervals, step
+from harness.analysis import communication, copies, floors, intervals, step
 from harness.analysis.diagnose import thresholds
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import (
@@ -36,7 +36,7 @@ class Track:
     memory at, in bytes a second.
     """
 
-    source: str
+    capture: Capture
     device: int | None
     steps: Step
     whole_ns: int
@@ -51,6 +51,20 @@ class Track:
     waits: pl.DataFrame
     multiprocessors: int | None
     pinned_rate: float
+
+    @property
+    def source(self) -> str:
+        """Return the label of the capture."""
+        return self.capture.label
+
+    @cached_property
+    def floored(self) -> pl.DataFrame:
+        """Return the operations with their floors (harness.analysis.floors)."""
+        tables = self.capture.tables
+        gpu = floors.rates(tables, self.device, self.capture.conditions.get("GPU", ""))
+        return floors.with_floors(
+            floors.with_origins(self.ops, tables["origins"]), gpu, "duration_ns"
+        )
 
     @property
     def stretches(self) -> pl.DataFrame:
@@ -178,7 +192,7 @@ def _track(
     ramp = intervals.length(idle) - intervals.length(left)
     properties = capture.tables["devices"].filter(pl.col("device").eq_missing(device))
     return Track(
-        source=capture.label,
+        capture=capture,
         device=device,
         steps=steps,
         whole_ns=_length(capture.tables["gpu_ops"], device),
