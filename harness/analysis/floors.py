@@ -8,7 +8,6 @@ from device memory: an operator whose inputs a cache still holds may be faster t
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 import polars as pl
 
@@ -159,7 +158,7 @@ class Floor:
     floor_ns: float
     ceiling_ns: float | None
 
-    @cached_property
+    @property
     def unknown(self) -> float:
         """Return the fraction of the computing time that has no known shape."""
         return self.unknown_ns / self.work_ns if self.work_ns else 1.0
@@ -176,11 +175,11 @@ _FASTER = 1.05
 
 
 def floor(ops: pl.DataFrame, time: str) -> Floor | None:
-    """Return the floor of operations of :func:`with_floors`, None where none of them has one."""
+    """Return the floor of operations of :func:`with_floors`, None where no operator has one."""
     placed = communication.timed_work(ops.drop("end_ns", "work", "memory", strict=False))
     computing = placed.filter(pl.col("work") == communication.COMPUTE)
     known = computing.filter(pl.col("floor_ns").is_not_null())
-    if known.is_empty():
+    if not known["family"].is_in([COPY, FILL]).not_().any():
         return None
     work_ns, all_ns = float(computing[time].sum()), float(placed[time].sum())
     unknown_ns = work_ns - float(known[time].sum())

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from harness.analysis.audit.conclude import Audit
 from harness.analysis.audit.limits import LATENCY, NEITHER
 from harness.analysis.audit.rows import Row
+from harness.analysis.floors import Floor
 from harness.analysis.kernels import short_name
 from harness.analysis.units import size
 from harness.ground.plain import plain
@@ -14,6 +15,7 @@ _WIDTH = 80
 _ROWS = 20
 _INDENT = " " * 4
 _HEAD = "   step       ms      n   DRAM  tensor   70 %    85 %  ceiling  limit"
+_BY_SHAPES = "    floor  reached"
 _NOT_MEASURED = "-"
 _LEAST_MS = 0.01
 """Overlap, or time above the floor, that is worth a word."""
@@ -63,6 +65,24 @@ def sentences(audit: Audit) -> Iterator[str]:
         )
     if audit.floor_ms is not None:
         yield from _above(audit)
+    if audit.shapes is not None:
+        yield _shaped(audit.shapes, audit.steps)
+
+
+def _shaped(least: Floor, steps: int) -> str:
+    """Return a sentence on the floor that the operators' inputs give."""
+    ms = 1e-6 / steps
+    parts = ", ".join(
+        f"{part.family} {part.floor_ns * ms:.2f} of {part.time_ns * ms:.2f} ms"
+        for part in least.parts
+        if part.time_ns * ms >= _LEAST_MS
+    )
+    said = f"By shapes, at the datasheet's rates: {least.floor_ns * ms:.2f} ms; {parts}."
+    if least.unknown_ns * ms >= _LEAST_MS:
+        said += f" {100 * least.unknown:.1f} % of the kernels' time has no known shape."
+    if least.faster_ns * ms >= _LEAST_MS:
+        said += f" {100 * least.faster:.1f} % was faster than device memory allows: from a cache."
+    return said
 
 
 def _above(audit: Audit) -> Iterator[str]:
@@ -142,7 +162,8 @@ def _table(audit: Audit) -> Iterator[str]:
         if audit.floor_ms
         else "Rows by time, as percent of the step."
     )
-    yield _HEAD if audit.floor_ms else _HEAD[:23]
+    shaped = _BY_SHAPES if audit.shapes else ""
+    yield _HEAD if audit.floor_ms else f"{_HEAD[:23]}{shaped}"
     for row in rows[:_ROWS]:
         yield from _row(row, audit)
     rest = rows[_ROWS:]
@@ -179,6 +200,8 @@ def _row(row: Row, audit: Audit) -> Iterator[str]:
         saved += [_NOT_MEASURED.rjust(7)] * (3 - len(saved))
         used = f"{_used(row.dram_used)}{_used(row.tensor_used):>8}"
         text += f"{used}{''.join(f'{each:>8}' for each in saved)}  {row.limit or _NOT_MEASURED}"
+    elif audit.shapes and row.floor_ms is not None:
+        text += f" {row.floor_ms:8.3f} {100 * row.floor_ms / row.ms:6.0f} %"
     yield text
     yield from _wrapped(f"{row.phase}: {place(row)}", _INDENT, _INDENT + "  ")
     yield from _wrapped(kernel(row), _INDENT)

@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from harness.analysis import floors, program, step
 from harness.analysis import kernels as kernel_names
-from harness.analysis import step
 from harness.analysis.audit import attribution, by_ranges, counted, limits, rows, step_ops
 from harness.analysis.audit.attribution import UNATTRIBUTED
 from harness.analysis.audit.limits import TENSOR, Limits
 from harness.analysis.audit.rows import Row
 from harness.analysis.busy import Busy
+from harness.analysis.diagnose import applicable
+from harness.analysis.floors import Floor
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import filling, unprofiled
 from harness.ground.errors import EvidenceError, UsageError
@@ -45,6 +47,7 @@ class Audit:
     ``flushed_bytes``: read and written with caches flushed before each kernel, where a second
     report says it. ``flop`` and ``compulsory_bytes``: of a step, where the workload states them.
     ``unsaid``: what these captures cannot say. ``step``: how busy all GPUs of the trace were.
+    ``shapes``: the floor of all steps together by their operators' inputs, ns.
     """
 
     label: str
@@ -69,6 +72,7 @@ class Audit:
     above_ms: dict[str, float]
     unsaid: tuple[str, ...]
     step: Busy | None = None
+    shapes: Floor | None = None
 
     @property
     def whole_ms(self) -> float:
@@ -131,6 +135,8 @@ def audit(captures: Sequence[Capture]) -> Audit:
     ops = attribution.attributed(launched.ops, trace.tables["origins"])
     flushed = counted.moved(ops, (cold or trace).tables["counters"])
     ops = counted.with_counters(ops, (warm or trace).tables["counters"])
+    gpu = floors.rates(trace.tables, ops["device"][0], trace.conditions.get("GPU", ""))
+    ops = floors.with_floors(ops, gpu, "own_ns")
     ops = limits.with_use(ops.with_columns(flushed.alias("flushed_bytes")), peaks)
     return _concluded(captures, trace, launched, ops, peaks)
 
@@ -188,7 +194,8 @@ def _concluded(
     peaks: Limits,
 ) -> Audit:
     steps = len(launched.lengths_ns)
-    table = rows.rows(ops, peaks)
+    of = program.of_captures(captures)
+    table = tuple(replace(row, fix=applicable.advice(row.fix, of)) for row in rows.rows(ops, peaks))
     phases = {
         phase: sum(row.ms for row in table if row.phase == phase) for phase in attribution.PHASES
     }
@@ -224,6 +231,7 @@ def _concluded(
         above_ms=_above_ms(table, sustained) if share else {},
         unsaid=tuple(_unsaid([trace, *captures], launched, phases, share, peaks)),
         step=step.busy(trace.tables, launched.steps),
+        shapes=floors.floor(ops, "own_ns"),
     )
 
 

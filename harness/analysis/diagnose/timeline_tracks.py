@@ -7,6 +7,7 @@ from functools import cached_property
 import polars as pl
 
 from harness.analysis import communication, copies, floors, intervals, step
+from harness.analysis.audit import step_ops
 from harness.analysis.diagnose import thresholds
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import (
@@ -59,12 +60,11 @@ class Track:
 
     @cached_property
     def floored(self) -> pl.DataFrame:
-        """Return the operations with their floors (harness.analysis.floors)."""
+        """Return the operations with floors and own_ns: each instant is shared by all in it."""
         tables = self.capture.tables
         gpu = floors.rates(tables, self.device, self.capture.conditions.get("GPU", ""))
-        return floors.with_floors(
-            floors.with_origins(self.ops, tables["origins"]), gpu, "duration_ns"
-        )
+        ops = floors.with_origins(step_ops.shared(self.ops), tables["origins"])
+        return floors.with_floors(ops, gpu, "own_ns")
 
     @property
     def stretches(self) -> pl.DataFrame:

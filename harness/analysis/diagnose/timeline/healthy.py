@@ -39,7 +39,10 @@ def found(view: TimelineView) -> Iterator[Finding]:
         view.percent("between queued kernels", view.idle(idle_causes.BOUNDARY)),
         *(least := tuple(_floor(view))),
     )
-    named = any(track.capture.tables["operators"].height for track in view.tracks)
+    named = any(
+        track.capture.tables["operators"].height and not track.steps.is_apart
+        for track in view.tracks
+    )
     more = (_SHAPES,) if named and not least else ()
     yield KIND.finding(
         view.where, evidence, share=0.0, gain=0.0, confidence=0.95, capture_next=(_NEXT, *more)
@@ -48,7 +51,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
 
 def _floor(view: TimelineView) -> Iterator[Evidence]:
     """Yield what the kernels' shapes say that a step has to take, and which kernels take more."""
-    least = floors.floor(pl.concat([track.floored for track in view.tracks]), "duration_ns")
+    least = floors.floor(pl.concat([track.floored for track in view.tracks]), "own_ns")
     if least is None:
         return
     marked = all(track.steps.rule != "whole" for track in view.tracks)
