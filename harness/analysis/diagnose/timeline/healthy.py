@@ -13,6 +13,7 @@ from harness.analysis import floors
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import HEALTHY, Evidence, Finding, FindingKind
 from harness.analysis.diagnose.timeline import stream_serialised
+from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 
@@ -21,6 +22,8 @@ KIND = FindingKind(
     "timeline",
     "The GPU computes nearly all the time; a further gain has to come from its kernels.",
 )
+_UNKNOWN = 0.5
+"""Of the computing time: where more has no known shape, that decides the floor and not the rest."""
 _PARTS = 3
 """Families of operators that are told, the longest ones."""
 _LIMITS = {floors.MEMORY: "memory bandwidth", floors.ARITHMETIC: "the peak of arithmetic"}
@@ -37,16 +40,19 @@ def found(view: TimelineView) -> Iterator[Finding]:
     evidence = (
         view.percent("time in which kernels run", view.compute, thresholds.BUSY),
         view.percent("between queued kernels", view.idle(idle_causes.BOUNDARY)),
-        *(least := tuple(_floor(view))),
+        *_floor(view),
     )
-    named = any(
-        track.capture.tables["operators"].height and not track.steps.is_apart
-        for track in view.tracks
-    )
-    more = (_SHAPES,) if named and not least else ()
+    more = (_SHAPES,) if any(map(_lacks_shapes, view.tracks)) else ()
     yield KIND.finding(
         view.where, evidence, share=0.0, gain=0.0, confidence=0.95, capture_next=(_NEXT, *more)
     )
+
+
+def _lacks_shapes(track: Track) -> bool:
+    """Return whether operators have no shapes that another recording might have."""
+    tables = track.capture.tables
+    recorded = tables["origins"]["inputs"].count()
+    return bool(tables["operators"].height and not recorded and not track.steps.is_apart)
 
 
 def _floor(view: TimelineView) -> Iterator[Evidence]:
@@ -57,9 +63,10 @@ def _floor(view: TimelineView) -> Iterator[Evidence]:
     marked = all(track.steps.rule != "whole" for track in view.tracks)
     steps = sum(track.steps.count for track in view.tracks) if marked else len(view.tracks)
     whole = f"{'a step' if marked else 'all'} of {_ms(view.span_ns / steps)}"
-    yield view.number(f"floor of {whole}, by shapes", least.floor_ns / steps / 1e6, "ms")
-    if least.ceiling_ns is not None:
-        yield view.number("floor at measured ceilings", least.ceiling_ns / steps / 1e6, "ms")
+    if least.unknown <= _UNKNOWN:
+        yield view.number(f"floor of {whole}, by shapes", least.floor_ns / steps / 1e6, "ms")
+        if least.ceiling_ns is not None:
+            yield view.number("floor at measured ceilings", least.ceiling_ns / steps / 1e6, "ms")
     for part in least.parts[:_PARTS]:
         if part.time_ns >= thresholds.MATTERS * least.work_ns:
             what = f"{part.family}, {_ms(part.time_ns / steps)} of it, of {_LIMITS[part.bound]}"
