@@ -131,7 +131,7 @@ def _attention(
     if given.value(full[0]) != full[1]:
         early = min(queries, keys)
         pairs = early * (early + 1) // 2 + (queries - early) * keys
-    if given.value(window).isdigit():
+    if given.value(window).isdecimal():
         pairs = 0
     a_pair = 2.0 * q.sizes[0] * q.sizes[heads] * (q.sizes[3] + v.sizes[3])
     result = q.elements // max(q.sizes[3], 1) * v.sizes[3] * BYTES[q.type]
@@ -139,6 +139,33 @@ def _attention(
     if backward:
         return Work(ATTENTION, 2 * moved, 2.5 * a_pair * pairs, q.kind)
     return Work(ATTENTION, moved, a_pair * pairs, q.kind)
+
+
+def _packed(given: Inputs, *, full: tuple[int, str], window: int) -> Work | None:
+    """Return the work of attention on sequences of a batch behind each other: (tokens, heads, …).
+
+    Their ends stand in the tensor at place 3, whose numbers no trace has. However long each of n
+    sequences of T tokens together is, the sum of the squares of their lengths is T² / n at least.
+    """
+    q, k, v, ends = (given.tensor(place) for place in range(4))
+    if q is None or k is None or v is None or {len(each.sizes) for each in (q, k, v)} != {3}:
+        return None
+    tokens, heads, side = q.sizes
+    pairs = 0.0
+    known = ends is not None and len(ends.sizes) == 1 and ends.sizes[0] > 1
+    if ends is not None and known and k.sizes[0] == tokens and not given.value(window).isdecimal():
+        pairs = tokens**2 / (ends.sizes[0] - 1)
+        pairs = pairs if given.value(full[0]) == full[1] else (pairs + tokens) / 2
+    result = tokens * heads * v.sizes[2] * BYTES[q.type]
+    moved = q.bytes + k.bytes + v.bytes + result
+    return Work(ATTENTION, moved, 2.0 * heads * (side + v.sizes[2]) * pairs, q.kind)
+
+
+def _flash(given: Inputs) -> Work | None:
+    """Return the work of torch's flash attention, whose batches may be packed."""
+    place = (8, "False")
+    dense = _attention(given, 0, heads=2, full=place, window=11)
+    return dense or _packed(given, full=place, window=11)
 
 
 def _convolution(given: Inputs, padding: int) -> Work | None:
@@ -302,9 +329,7 @@ _RULES: dict[str, Callable[[Inputs], Work | None]] = {
     "vllm::rocm_unquantized_gemm_impl": _linear,
     "aten::_grouped_mm": _grouped,
     "aten::_scaled_grouped_mm": _grouped,
-    "aten::_flash_attention_forward": lambda g: _attention(
-        g, 0, heads=2, full=(8, "False"), window=11
-    ),
+    "aten::_flash_attention_forward": _flash,
     "aten::_flash_attention_backward": lambda g: _attention(
         g, 1, heads=2, full=(11, "False"), window=15, backward=True
     ),
@@ -316,6 +341,7 @@ _RULES: dict[str, Callable[[Inputs], Work | None]] = {
     "flash_attn::_flash_attn_forward": lambda g: _attention(
         g, 0, heads=2, full=(5, "False"), window=6
     ),
+    "flash_attn::_flash_attn_varlen_forward": lambda g: _packed(g, full=(9, "False"), window=10),
     "aten::cudnn_convolution": lambda given: _convolution(given, 2),
     "aten::miopen_convolution": lambda given: _convolution(given, 3),
     "aten::convolution_backward": _convolution_backward,

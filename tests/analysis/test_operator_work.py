@@ -157,12 +157,32 @@ def test_attention_multiplies_the_pairs_that_its_mask_leaves(length: int, keys: 
     assert full.moved_bytes == 2 * 2 * 4 * 16 * (2 * length + 2 * keys)
 
 
+@pytest.mark.parametrize("lengths", [(5, 5, 5), (1, 2, 12), (15,)])
+def test_a_packed_batch_multiplies_no_less_than_its_floor(lengths: tuple[int, ...]) -> None:
+    """Equal lengths have the least pairs, and the floor is theirs, whatever the lengths are."""
+    packed = [("bf16", [15, 4, 16])] * 3
+    inputs = [
+        text(*packed, ("int", [len(lengths) + 1]), values=("",) * 8 + (word,))
+        for word in ("False", "True")
+    ]
+    full, causal = (known("aten::_flash_attention_forward", each) for each in inputs)
+    a_pair = 2 * (2 * 16) * 4
+    pairs, seen = (
+        sum(each**2 for each in lengths),
+        sum(each * (each + 1) // 2 for each in lengths),
+    )
+    assert full.flop <= a_pair * pairs
+    assert causal.flop <= a_pair * seen
+    if len(set(lengths)) == 1:
+        assert (full.flop, causal.flop) == (a_pair * pairs, a_pair * seen)
+    assert full.moved_bytes == 4 * 2 * 15 * 4 * 16
+
+
 @pytest.mark.parametrize(
     ("operator", "inputs"),
     [
         ("aten::cat", '[[[[4],[4]],[]],["TensorList","Scalar"],[[[1],[1]],[]],["","0"]]'),
         ("vllm::unified_attention_with_output", text(*[("bf16", [8, 4, 16])] * 4)),
-        ("aten::_flash_attention_forward", text(*[("bf16", [100, 4, 16])] * 3)),  # a packed batch
         ("triton_poi_fused_embedding_0", text(("bf16", [50257, 768]), ("bf16", [4, 768]))),
         ("aten::mm", text(("bf16", [2, 3]), ("bf16", [4, 5]))),
         ("aten::mm", text(("quint4x2", [2, 3]), ("quint4x2", [3, 5]))),

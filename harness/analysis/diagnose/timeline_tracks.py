@@ -58,6 +58,11 @@ class Track:
         """Return the label of the capture."""
         return self.capture.label
 
+    @property
+    def has_shapes(self) -> bool:
+        """Return whether the capture holds the inputs of operators."""
+        return self.capture.tables["origins"]["inputs"].count() > 0
+
     @cached_property
     def floored(self) -> pl.DataFrame:
         """Return the operations with floors and own_ns: each instant is shared by all in it."""

@@ -47,6 +47,8 @@ _COLUMNS = {
     "operators": (*_HOST, "sequence", "forward_thread", "inputs"),
 }
 
+_CUT = b"\0"
+"""What no JSON text holds."""
 _LONGEST_INPUTS = 2_000
 _MOST_INPUTS = 6 << 20
 """Bytes of the inputs of one operator and of all that differ. Those of an operator with tensors as
@@ -159,11 +161,11 @@ def _frame(columns: _Columns, may_lack: str) -> pl.DataFrame:
     return pl.DataFrame(made)
 
 
-def _inputs(args: AnyArgs) -> tuple[bytes, ...] | None:
-    """Return the JSON texts of an operator's inputs, None where shapes were not recorded."""
+def _inputs(args: AnyArgs) -> bytes | None:
+    """Return the JSON texts of an operator's inputs, with _CUT between; None without shapes."""
     if not args.sizes:
         return None
-    return bytes(args.sizes), bytes(args.types), bytes(args.strides), bytes(args.values)
+    return _CUT.join((args.sizes, args.types, args.strides, args.values))
 
 
 class InputTexts:
@@ -175,9 +177,9 @@ class InputTexts:
     def __init__(self) -> None:
         self._length = 0
 
-    def __call__(self, texts: tuple[bytes, ...]) -> str | None:
+    def __call__(self, texts: bytes) -> str | None:
         """Return the text of the inputs whose parts are given, None where it is too long."""
-        whole = b"[" + b",".join(part or b"null" for part in texts) + b"]"
+        whole = b"[" + b",".join(part or b"null" for part in texts.split(_CUT)) + b"]"
         text = msgspec.json.format(whole, indent=-1)
         if len(text) > _LONGEST_INPUTS or self._length + len(text) > _MOST_INPUTS:
             return None

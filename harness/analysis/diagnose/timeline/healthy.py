@@ -50,13 +50,14 @@ def found(view: TimelineView) -> Iterator[Finding]:
 
 def _lacks_shapes(track: Track) -> bool:
     """Return whether operators have no shapes that another recording might have."""
-    tables = track.capture.tables
-    recorded = tables["origins"]["inputs"].count()
-    return bool(tables["operators"].height and not recorded and not track.steps.is_apart)
+    named = track.capture.tables["operators"].height > 0
+    return named and not track.has_shapes and not track.steps.is_apart
 
 
 def _floor(view: TimelineView) -> Iterator[Evidence]:
     """Yield what the kernels' shapes say that a step has to take, and which kernels take more."""
+    if not any(track.has_shapes for track in view.tracks):
+        return
     least = floors.floor(pl.concat([track.floored for track in view.tracks]), "own_ns")
     if least is None:
         return
