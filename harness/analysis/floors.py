@@ -74,7 +74,7 @@ def with_floors(ops: pl.DataFrame, at_most: Rates | None, time: str) -> pl.DataF
 
     An operator's floor is of all kernels that one call of it launched: each has the part of it that
     it has of the call's time, which is in the column ``time``. ``ops`` has operator, inputs and
-    call, and the columns of gpu_ops.
+    call, the columns of gpu_ops, and may have in_graph: whether a graph replays it.
     """
     if at_most is None:
         return ops.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in _NONE.items())
@@ -84,7 +84,10 @@ def with_floors(ops: pl.DataFrame, at_most: Rates | None, time: str) -> pl.DataF
     kinds = kernels.select("operator", "inputs").unique()
     known = _floors(kinds, at_most)
     calls = kernels.join(known, on=("operator", "inputs"))
-    part = pl.col(time) / pl.col(time).sum().over(*_CALL)
+    replay = pl.lit(None)
+    if "in_graph" in ops.columns:  # a captured call runs again in each replay
+        replay = pl.when("in_graph").then("correlation")
+    part = pl.col(time) / pl.col(time).sum().over(*_CALL, replay)
     share = pl.when(pl.col(time) > 0).then(part).otherwise(0.0)
     shared = calls.with_columns(pl.col("floor_ns", "ceiling_ns") * share)
     recorded = _recorded(rows, at_most)

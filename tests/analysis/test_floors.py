@@ -107,3 +107,10 @@ def test_a_gpu_without_a_datasheet_has_no_floor() -> None:
     assert floors.floor(floors.with_floors(ops, None, "duration_ns"), "duration_ns") is None
     tables = {"devices": empty("devices"), "ceilings": empty("ceilings")}
     assert floors.rates(tables, 0, "some GPU") is None
+
+
+def test_each_replay_of_a_captured_call_has_its_floor() -> None:
+    rows = [("gemm", 200_000, "aten::mm", PRODUCT, 1)] * 3
+    eager = floored(launched(*rows))
+    replayed = floored(launched(*rows).with_columns(in_graph=pl.lit(value=True)))
+    assert replayed.floor_ns == pytest.approx(3 * eager.floor_ns)
