@@ -1,8 +1,8 @@
 """The bytes and operations that a torch operator cannot do without, by the inputs it was given.
 
 Signatures are those of torch's own schemas (aten/src/ATen/native/native_functions.yaml), and of the
-extensions of vLLM (csrc/torch_bindings.cpp) and flash-attention (flash_attn_interface.py). A
-multiplication and the addition of its product are two operations.
+extensions of vLLM (csrc/torch_bindings.cpp), SGLang, aiter (aiter/ops) and flash-attention
+(flash_attn_interface.py). A multiplication and the addition of its product are two operations.
 
 All of it is the least: an input is read once and a result is written once, however an operator does
 it; of what the inputs do not say (how long sequences of a packed batch are, which rows an index
@@ -327,6 +327,7 @@ _RULES: dict[str, Callable[[Inputs], Work | None]] = {
     "aten::linear": _linear,
     "vllm::rocm_unquantized_gemm": _linear,
     "vllm::rocm_unquantized_gemm_impl": _linear,
+    "aiter::gemm_a16w16": _linear,
     "aten::_grouped_mm": _grouped,
     "aten::_scaled_grouped_mm": _grouped,
     "aten::_flash_attention_forward": _flash,
@@ -361,11 +362,22 @@ _RULES: dict[str, Callable[[Inputs], Work | None]] = {
         ),
         _touched(NORM, (0, 1), (0,)),
     ),
-    "_C::rms_norm": _touched(NORM, (1, 2), (0,)),
+    **dict.fromkeys(("_C::rms_norm", "aiter::rmsnorm"), _touched(NORM, (1, 2), (0,))),
+    "aiter::rms_norm": _touched(NORM, (0, 1), (0,)),
     "_C::fused_add_rms_norm": _touched(NORM, (0, 1, 2), (0, 1)),
-    "_C::silu_and_mul": _touched(ELEMENTWISE, (1,), (0,)),
-    "_C::gelu_and_mul": _touched(ELEMENTWISE, (1,), (0,)),
-    "_C::rotary_embedding": _touched(ELEMENTWISE, (0, 1, 2), (1, 2)),
+    **dict.fromkeys(
+        ("aiter::add_rmsnorm", "aiter::rmsnorm2d_fwd_with_add_ck"),
+        _touched(NORM, (1, 2, 4), (0, 3)),
+    ),
+    **dict.fromkeys(
+        ("_C::silu_and_mul", "_C::gelu_and_mul", "sgl_kernel::silu_and_mul"),
+        _touched(ELEMENTWISE, (1,), (0,)),
+    ),
+    **dict.fromkeys(
+        ("_C::rotary_embedding", "sgl_kernel::rotary_embedding"),
+        _touched(ELEMENTWISE, (0, 1, 2), (1, 2)),
+    ),
+    "sglang::store_cache": _touched(GATHER, (0, 1), (0, 1)),
     "_C::static_scaled_fp8_quant": _touched(ELEMENTWISE, (1,), (0,)),
     "aten::_softmax": _touched(SOFTMAX, (0,), (0,)),
     "aten::_log_softmax": _touched(SOFTMAX, (0,), (0,)),

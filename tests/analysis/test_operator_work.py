@@ -128,6 +128,10 @@ def test_no_kernel_moves_less_or_is_faster_and_a_good_one_moves_hardly_more(
             0,
         ),
         ("_C::fused_add_rms_norm", text(*[("bf16", [4, 8])] * 2, ("bf16", [8])), 2 * 136, 0),
+        ("aiter::rmsnorm", text(*[("bf16", [4, 8])] * 2, ("bf16", [8])), 2 * 72, 0),
+        ("aiter::add_rmsnorm", text(*[("bf16", [4, 8])] * 4, ("bf16", [8])), 2 * 136, 0),
+        ("sgl_kernel::silu_and_mul", text(("bf16", [4, 8]), ("bf16", [4, 16])), 2 * 96, 0),
+        ("aiter::gemm_a16w16", text(("bf16", [2, 3]), ("bf16", [5, 3])), 2 * (6 + 15 + 10), 60),
         ("triton_poi_fused_add_0", text(*[("bf16", [64])] * 3), 384, 0),
     ],
 )
