@@ -143,6 +143,17 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "node": "category",
         "scope": "category",
     },
+    # Launches into CUDA graphs as they were captured, in order: which graph of the trace, what the
+    # call launches (kernel, copy, memset), the kernel if the trace names it, and what it stood in,
+    # as of origins.
+    "captured_launches": {
+        "graph": "int",
+        "kind": "category",
+        "name": "category",
+        "operator": "category",
+        "node": "category",
+        "scope": "category",
+    },
     # Hardware counters, one row a profiled launch and metric, under Nsight Compute's names.
     "counters": {
         "launch": "int",

@@ -1,18 +1,30 @@
 """The entry of the audit: the captures of one program become one table of its step."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
+from harness.analysis import graph_replays, step
 from harness.analysis import kernels as kernel_names
-from harness.analysis import step
-from harness.analysis.audit import attribution, by_ranges, counted, limits, rows, step_ops
+from harness.analysis.audit import (
+    attribution,
+    batches,
+    by_ranges,
+    counted,
+    layers,
+    limits,
+    rows,
+    step_ops,
+)
 from harness.analysis.audit.attribution import UNATTRIBUTED
+from harness.analysis.audit.batches import Batches
+from harness.analysis.audit.layers import Layers
 from harness.analysis.audit.limits import TENSOR, Limits
 from harness.analysis.audit.rows import Row
 from harness.analysis.busy import Busy
+from harness.analysis.graph_replays import Replays
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import filling, unprofiled
 from harness.ground.errors import EvidenceError, UsageError
@@ -45,6 +57,8 @@ class Audit:
     ``flushed_bytes``: read and written with caches flushed before each kernel, where a second
     report says it. ``flop`` and ``compulsory_bytes``: of a step, where the workload states them.
     ``unsaid``: what these captures cannot say. ``step``: how busy all GPUs of the trace were.
+    ``batches``: a serving engine's steps by mode. ``replays``: the replays of CUDA graphs whose
+    operations are attributed by the capture ``captured_by``. ``layers``: those that repeat.
     """
 
     label: str
@@ -69,6 +83,10 @@ class Audit:
     above_ms: dict[str, float]
     unsaid: tuple[str, ...]
     step: Busy | None = None
+    batches: tuple[Batches, ...] = ()
+    layers: Layers | None = None
+    replays: int = 0
+    captured_by: str | None = None
 
     @property
     def whole_ms(self) -> float:
@@ -107,11 +125,12 @@ class Audit:
             )
 
 
-def audit(captures: Sequence[Capture]) -> Audit:
+def audit(captures: Sequence[Capture], captured_by: Capture | None = None) -> Audit:
     """Return the audit of one program's captures: a timeline, counters, times.
 
     A trace of torch.profiler tells operators and modules, another timeline the ranges around each
-    launch. Raises UsageError without a timeline.
+    launch. ``captured_by``: the trace in which the program's CUDA graphs were captured, if that is
+    another one. Raises UsageError without a timeline.
     """
     telling = [each for each in captures if each.kind in filling("origins")]
     trace = _one(telling, "gpu_ops", "torch.profiler trace")
@@ -128,11 +147,43 @@ def audit(captures: Sequence[Capture]) -> Audit:
     if not any(launched.busy_ns):
         raise UsageError("no timed work on a GPU in it", where=trace.label)
     peaks = limits.limits(trace.tables, trace.conditions.get("GPU", ""))
-    ops = attribution.attributed(launched.ops, trace.tables["origins"])
+    placed = _placed(launched, captured_by or trace)
+    ops = attribution.attributed(
+        launched.ops, trace.tables["origins"], placed.origins if placed else None
+    )
     flushed = counted.moved(ops, (cold or trace).tables["counters"])
     ops = counted.with_counters(ops, (warm or trace).tables["counters"])
     ops = limits.with_use(ops.with_columns(flushed.alias("flushed_bytes")), peaks)
-    return _concluded(captures, trace, launched, ops, peaks)
+    concluded = _concluded(captures, trace, launched, ops, peaks)
+    if placed is None:
+        return concluded
+    return replace(
+        concluded,
+        unsaid=(*concluded.unsaid, *_unplaced(placed)),
+        replays=placed.placed,
+        captured_by=(captured_by or trace).label,
+    )
+
+
+def _placed(launched: step_ops.LaunchedOps, capture: Capture) -> Replays | None:
+    """Return what replayed operations belong to, None where neither has a part in it."""
+    replayed = launched.ops.filter("in_graph", pl.col("kind").cast(pl.String) != "graph")
+    captured = capture.tables["captured_launches"]
+    replayed = replayed.drop_nulls("correlation")
+    if captured.is_empty() or replayed.is_empty():
+        return None
+    return graph_replays.replays(replayed, captured)
+
+
+def _unplaced(placed: Replays) -> Iterator[str]:
+    """Yield what the capture does not say of the replays."""
+    for why in placed.refused:
+        yield f"Not attributed by the capture of the graphs, {why}."
+    if placed.placed and not placed.by_name:
+        yield (
+            "The capture of the graphs names no kernels: their operations were compared with it by"
+            " number, order and kind alone."
+        )
 
 
 def _by_ranges(captures: Sequence[Capture]) -> Capture:
@@ -224,6 +275,8 @@ def _concluded(
         above_ms=_above_ms(table, sustained) if share else {},
         unsaid=tuple(_unsaid([trace, *captures], launched, phases, share, peaks)),
         step=step.busy(trace.tables, launched.steps),
+        batches=batches.by_mode(ops, launched.lengths_ns),
+        layers=layers.folded(ops) if "place" in ops.columns else None,
     )
 
 
@@ -295,7 +348,8 @@ def _unsaid(
     if graph:
         lacks.append(
             f"{100 * graph / busy:.1f} % of the GPU's time is replayed from CUDA graphs: the trace"
-            " names the graph's launch and no operator. Record the step without graphs as well."
+            " names the graph's launch and no operator. Record the step without graphs as well, or"
+            " name the trace of the graphs' capture: --captured-by."
         )
     return lacks
 

@@ -87,6 +87,7 @@ class Args(msgspec.Struct, Generic[_I], gc=False, frozen=True):
     graph_node: _I | None = msgspec.field(name="graph node id", default=None)
     sequence: _I | None = msgspec.field(name="Sequence number", default=None)
     forward_thread: _I | None = msgspec.field(name="Fwd thread id", default=None)
+    kernel: str | None = None  # that a call of HIP launches
 
 
 _GpuArgs: TypeAlias = Args[_Int]
@@ -97,6 +98,7 @@ NO_ARGS: AnyArgs = Args()
 
 class _HostArgs(msgspec.Struct, gc=False, frozen=True):
     correlation: _Int | None = None
+    kernel: str | None = None
 
 
 class _Event(msgspec.Struct, Generic[_N, _A], gc=False):
@@ -135,7 +137,8 @@ def _decoder(number: Any) -> ListDecoder[Event]:
         if table == "gpu_ops":
             return exact.decode(text)
         event: Any = with_host_args.decode(text)
-        event.args = Args(event.args.correlation if event.args else None)
+        given = event.args or _HostArgs()
+        event.args = Args(given.correlation, kernel=given.kernel)
         return event
 
     return ListDecoder(_Event[number, AnyArgs], misfit)
