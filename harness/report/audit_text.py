@@ -29,14 +29,14 @@ def lines(audit: Audit) -> Iterator[str]:
     yield audit.label
     yield ""
     for batches in audit.batches:
-        yield from _wrapped(batches_text(batches))
+        yield from _wrapped(batches_sentence(batches))
     if audit.step:
         yield from _wrapped(f"{audit.step.text}.")
     for sentence in sentences(audit):
         yield from _wrapped(sentence)
     if audit.layers:
         yield ""
-        yield from _layers(audit.layers)
+        yield from layers_lines(audit.layers)
     yield ""
     yield from _table(audit)
     if audit.unsaid:
@@ -76,7 +76,7 @@ def sentences(audit: Audit) -> Iterator[str]:
         yield from _above(audit)
 
 
-def batches_text(batches: Batches) -> str:
+def batches_sentence(batches: Batches) -> str:
     """Return what an engine's steps of one mode computed, and how long they took."""
     of = f"{batches.steps:,} steps of " if batches.steps > 1 else ""
     tokens = ""
@@ -101,18 +101,19 @@ def _short(us: float) -> str:
     return f"{us / 1e3:.3g} ms" if us >= _MANY_US else f"{us:.3g} µs"
 
 
-def _layers(layers: Layers) -> Iterator[str]:
-    """Yield how long the layers take, and the parts of one of them."""
+def layers_lines(layers: Layers) -> Iterator[str]:
+    """Yield in lines of 80 columns how long the layers take, and the parts of one of them."""
     what = layers.name or f"layer, from {layers.begins} to the next"
     yield from _wrapped(
-        f"{layers.count:g} × {what}: {layers.ms:.2f} ms, {100 * layers.share:.1f} % of the busy"
+        f"{layers.count} × {what}: {layers.ms:.2f} ms, {100 * layers.share:.1f} % of the busy"
         f" time, {1e3 * layers.each_ms:.0f} µs each. One of them, by place and operator:"
     )
     yield "  layer       µs      n"
     for part in layers.parts[:_ROWS]:
         share = 100 * part.ms / layers.each_ms
         yield f"{share:5.1f} % {1e3 * part.ms:8.1f} {part.launches:6.3g}"
-        yield from _wrapped(": ".join(filter(None, (part.place, part.operator))), _INDENT)
+        named = ": ".join(filter(None, (part.place, part.operator)))
+        yield from _wrapped(named or "no operator", _INDENT)
     rest = layers.parts[_ROWS:]
     if rest:
         yield f"{len(rest)} more parts, {1e3 * sum(part.ms for part in rest):.1f} µs"

@@ -53,6 +53,7 @@ def attributed(
     scoped = scoped or first_calls["batch"].drop_nulls().len() > 0
     named = _named(first_calls, scoped=scoped)
     rows = ops.join(named, on="correlation", how="left", maintain_order="left")
+    rows = graph_replays.with_places(rows)
     left = pl.col("in_graph") & ~pl.col("phase").is_in([OPTIMIZER]).fill_null(value=False)
     if placed is not None and placed.height:
         calls = first_calls.select("correlation", "batch")
@@ -97,7 +98,7 @@ def _replaced(rows: pl.DataFrame, of_replays: pl.DataFrame) -> pl.DataFrame:
     keys = ["correlation", "device", "place"]
     told = ("operator", "node", "scope", "phase", "path")
     origins = of_replays.select(*keys, *told, is_placed=pl.lit(value=True))
-    joined = graph_replays.with_places(rows).join(
+    joined = rows.join(
         origins, on=keys, how="left", suffix="_captured", nulls_equal=True, maintain_order="left"
     )
     is_placed = pl.col("is_placed").fill_null(value=False) & pl.col("in_graph")
@@ -106,7 +107,7 @@ def _replaced(rows: pl.DataFrame, of_replays: pl.DataFrame) -> pl.DataFrame:
         for name in told
     }
     columns = [*own.values(), is_placed.alias("is_placed")]
-    return joined.with_columns(columns).select(*rows.columns, "place", "is_placed")
+    return joined.with_columns(columns).select(*rows.columns, "is_placed")
 
 
 def _phase(

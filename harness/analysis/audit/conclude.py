@@ -1,13 +1,13 @@
 """The entry of the audit: the captures of one program become one table of its step."""
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
-from harness.analysis import graph_replays, step
 from harness.analysis import kernels as kernel_names
+from harness.analysis import step
 from harness.analysis.audit import (
     attribution,
     batches,
@@ -15,6 +15,7 @@ from harness.analysis.audit import (
     counted,
     layers,
     limits,
+    placed_ops,
     rows,
     step_ops,
 )
@@ -24,7 +25,6 @@ from harness.analysis.audit.layers import Layers
 from harness.analysis.audit.limits import TENSOR, Limits
 from harness.analysis.audit.rows import Row
 from harness.analysis.busy import Busy
-from harness.analysis.graph_replays import Replays
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import filling, unprofiled
 from harness.ground.errors import EvidenceError, UsageError
@@ -147,10 +147,8 @@ def audit(captures: Sequence[Capture], captured_by: Capture | None = None) -> Au
     if not any(launched.busy_ns):
         raise UsageError("no timed work on a GPU in it", where=trace.label)
     peaks = limits.limits(trace.tables, trace.conditions.get("GPU", ""))
-    placed = _placed(launched, captured_by or trace)
-    ops = attribution.attributed(
-        launched.ops, trace.tables["origins"], placed.origins if placed else None
-    )
+    captured = (captured_by or trace).tables["captured_launches"]
+    ops, placed = placed_ops.placed(launched.ops, trace.tables["origins"], captured)
     flushed = counted.moved(ops, (cold or trace).tables["counters"])
     ops = counted.with_counters(ops, (warm or trace).tables["counters"])
     ops = limits.with_use(ops.with_columns(flushed.alias("flushed_bytes")), peaks)
@@ -159,31 +157,10 @@ def audit(captures: Sequence[Capture], captured_by: Capture | None = None) -> Au
         return concluded
     return replace(
         concluded,
-        unsaid=(*concluded.unsaid, *_unplaced(placed)),
+        unsaid=(*concluded.unsaid, *placed_ops.unplaced(placed)),
         replays=placed.placed,
         captured_by=(captured_by or trace).label,
     )
-
-
-def _placed(launched: step_ops.LaunchedOps, capture: Capture) -> Replays | None:
-    """Return what replayed operations belong to, None where neither has a part in it."""
-    replayed = launched.ops.filter("in_graph", pl.col("kind").cast(pl.String) != "graph")
-    captured = capture.tables["captured_launches"]
-    replayed = replayed.drop_nulls("correlation")
-    if captured.is_empty() or replayed.is_empty():
-        return None
-    return graph_replays.replays(replayed, captured)
-
-
-def _unplaced(placed: Replays) -> Iterator[str]:
-    """Yield what the capture does not say of the replays."""
-    for why in placed.refused:
-        yield f"Not attributed by the capture of the graphs, {why}."
-    if placed.placed and not placed.by_name:
-        yield (
-            "The capture of the graphs names no kernels: their operations were compared with it by"
-            " number, order and kind alone."
-        )
 
 
 def _by_ranges(captures: Sequence[Capture]) -> Capture:
@@ -276,7 +253,7 @@ def _concluded(
         unsaid=tuple(_unsaid([trace, *captures], launched, phases, share, peaks)),
         step=step.busy(trace.tables, launched.steps),
         batches=batches.by_mode(ops, launched.lengths_ns),
-        layers=layers.folded(ops) if "place" in ops.columns else None,
+        layers=layers.folded(ops),
     )
 
 

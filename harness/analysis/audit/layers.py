@@ -20,6 +20,9 @@ _NUMBERED = re.compile(r"(?P<name>\w+)_(?P<number>\d{1,9})")
 _REGION = re.compile(r"(?:## Call CompiledFxGraph \w+ ##|GraphModule_\d+)")
 """What torch.compile puts around the code that it generated: no module of the model's."""
 
+_MOST = 0.5
+"""Of the busy time: what repeats in less of it is a part of layers, or beside them."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -41,7 +44,7 @@ class Layers:
 
     name: str
     begins: str
-    count: float
+    count: int
     ms: float
     share: float
     parts: tuple[Part, ...]
@@ -53,7 +56,9 @@ class Layers:
 
 
 def folded(ops: pl.DataFrame) -> Layers | None:
-    """Return the layers of the steps' operations; None where nothing repeats LEAST times a step.
+    """Return the layers of the steps' operations; None where none hold most of the time.
+
+    Each step has as many of them, LEAST or more.
 
     ``ops``: those of :func:`.attribution.attributed`, with step and own_ns.
     """
@@ -74,10 +79,13 @@ def folded(ops: pl.DataFrame) -> Layers | None:
     return _folded(placed, name, begins)
 
 
-def _folded(placed: pl.DataFrame, name: str, begins: str) -> Layers:
+def _folded(placed: pl.DataFrame, name: str, begins: str) -> Layers | None:
     steps, busy = placed["step"].n_unique(), float(placed["own_ns"].sum())
     inside = placed.drop_nulls("layer")
     layers = inside.select("step", "layer").n_unique()
+    of_steps = inside.group_by("step").agg(pl.col("layer").n_unique())["layer"]
+    if len(of_steps) < steps or of_steps.n_unique() > 1:
+        return None
     if inside["place"].n_unique() == 1:  # a compiled model's, which says nothing of a part
         inside = inside.with_columns(place=pl.lit(""))
     parts = (
@@ -86,12 +94,14 @@ def _folded(placed: pl.DataFrame, name: str, begins: str) -> Layers:
         .sort("own_ns", "place", "operator", descending=[True, False, False])
     )
     total = float(inside["own_ns"].sum())
+    if total < _MOST * busy:
+        return None
     return Layers(
         name=name,
         begins=begins,
-        count=layers / steps,
+        count=layers // steps,
         ms=total / steps / 1e6,
-        share=total / busy if busy else 0.0,
+        share=total / busy,
         parts=tuple(
             Part(place, operator, launches / layers, own_ns / layers / 1e6)
             for place, operator, launches, own_ns in parts.iter_rows()

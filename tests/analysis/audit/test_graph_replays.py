@@ -3,18 +3,21 @@
 import gzip
 import json
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from harness.analysis import graph_replays
+from harness.analysis import graph_replays, summary
 from harness.analysis.audit import conclude
 from harness.cli import graph_captures
 from harness.evidence import tables as evidence
 from harness.evidence.capture import Capture
 from harness.extract import door
+from harness.ground.errors import UsageError
+from harness.view import panel
 from tests.support.paths import DATA
 
 SERVING = DATA / "serving"
@@ -213,6 +216,24 @@ def test_pieces_of_a_model_are_replayed_in_the_order_of_their_capture() -> None:
 def test_numbered_nodes_count_and_not_their_starts() -> None:
     found = placed([replay(7, "ba", graph_node=12)], [captured(0, "ab", "Layer_0")])
     assert found.origins["operator"].to_list() == ["op a", "op b"]
+
+
+def test_inspect_and_the_page_say_the_same_layers() -> None:
+    trace, capture = of_engine("sglang_qwen3_8b_decode")
+    told = summary.by_kind(opened(trace), opened(capture))
+    layers = audited(trace, capture).layers
+    assert layers is not None
+    assert told["layers"] == asdict(layers)
+    page = panel.of(door.capture(trace), opened(capture))
+    assert [row["ms"] for row in page.shown["tables"]["One layer: mean of all, ms"]] == [
+        part.ms for part in layers.parts
+    ]
+    assert summary.by_kind(opened(trace))["unplaced"] == ()
+
+
+def test_a_file_without_a_capture_is_refused() -> None:
+    with pytest.raises(UsageError, match="no CUDA graph was captured in it"):
+        graph_captures.of([], DATA / "torch" / "streams.json.gz")
 
 
 def test_a_capture_beside_the_trace_is_found(tmp_path: Path) -> None:
