@@ -4,7 +4,8 @@ A replay has one launch, so its kernels share one origin. While the graph was ca
 a launch of its own, in an operator and in modules. Both are in order: a graph that is captured from
 one stream is a chain, so the n-th operation of a replay is the n-th launch of the capture. That is
 checked, not assumed: as many operations, of the same kinds, and of the same kernels where the
-capture names them. A graph that fails is left as it was, with a sentence that says at what.
+capture names them. A graph that fails is left as it was, with a sentence that says at what. Nsight
+Systems numbers the nodes, and says when each was made: there nothing goes by order.
 """
 
 import re
@@ -85,6 +86,23 @@ def replays(ops: pl.DataFrame, captured: pl.DataFrame) -> Replays:
         placed=len(chosen),
         by_name=captured["name"].null_count() < captured.height,
         refused=tuple(f"{_times(times)}: {why}" for why, times in refused.items()),
+    )
+
+
+def by_nodes(ops: pl.DataFrame, nodes: pl.DataFrame) -> Replays | None:
+    """Return where replayed operations were captured by their nodes; None where none is known.
+
+    ``ops``: as for :func:`replays`. ``nodes``: graph_node, operator, node and scope.
+    """
+    joined = with_places(ops).join(nodes, on="graph_node", how="inner", maintain_order="left")
+    if joined.is_empty():
+        return None
+    return Replays(
+        joined.select(*_REPLAY, "place", "operator", "node", "scope"),
+        count=ops.select(_REPLAY).n_unique(),
+        placed=joined.select(_REPLAY).n_unique(),
+        by_name=True,
+        refused=(),
     )
 
 

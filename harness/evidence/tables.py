@@ -154,6 +154,8 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "node": "category",
         "scope": "category",
     },
+    # Nodes of CUDA graphs that were traced by node: the thread whose launch was captured, and when.
+    "graph_nodes": {"graph_node": "int", "thread": "int", "start_ns": "int"},
     # Hardware counters, one row a profiled launch and metric, under Nsight Compute's names.
     "counters": {
         "launch": "int",

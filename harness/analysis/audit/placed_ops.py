@@ -33,9 +33,8 @@ def told(tables: Tables, captured: pl.DataFrame) -> StepsTold:
     launched = step_ops.launched(tables)
     if launched.ops.is_empty():
         return StepsTold()
-    ops, replays = placed(
-        launched.ops, by_ranges.origins(tables) if origins.is_empty() else origins, captured
-    )
+    told_of = tables | {"origins": by_ranges.origins(tables) if origins.is_empty() else origins}
+    ops, replays = placed(launched.ops, told_of, captured)
     return StepsTold(
         batches.by_mode(ops, launched.lengths_ns),
         layers.folded(ops),
@@ -44,15 +43,22 @@ def told(tables: Tables, captured: pl.DataFrame) -> StepsTold:
 
 
 def placed(
-    ops: pl.DataFrame, origins: pl.DataFrame, captured: pl.DataFrame
+    ops: pl.DataFrame, tables: Tables, captured: pl.DataFrame
 ) -> tuple[pl.DataFrame, Replays | None]:
-    """Return steps' operations attributed, and what replays are; None without either part of it."""
+    """Return steps' operations attributed, and what replays are; None where nothing tells it.
+
+    ``tables``: the timeline's, with origins. ``captured``: the table captured_launches; without it
+    a replay is told by its nodes, where an export has them.
+    """
     is_graph = pl.col("kind").cast(pl.String) == "graph"
     replayed = ops.filter("in_graph", ~is_graph).drop_nulls("correlation")
-    if captured.is_empty() or replayed.is_empty():
-        return attribution.attributed(ops, origins), None
-    replays = graph_replays.replays(replayed, captured)
-    return attribution.attributed(ops, origins, replays.origins), replays
+    replays = None
+    if captured.height and replayed.height:
+        replays = graph_replays.replays(replayed, captured)
+    elif tables["graph_nodes"].height and replayed.height:
+        replays = graph_replays.by_nodes(replayed, by_ranges.of_nodes(tables))
+    placed_ones = replays.origins if replays else None
+    return attribution.attributed(ops, tables["origins"], placed_ones), replays
 
 
 def unplaced(replays: Replays) -> Iterator[str]:

@@ -18,6 +18,7 @@ from harness.evidence.capture import Capture
 from harness.extract import door
 from harness.ground.errors import UsageError
 from harness.view import panel
+from tests.support import nsys_exports
 from tests.support.paths import DATA
 
 SERVING = DATA / "serving"
@@ -234,6 +235,25 @@ def test_inspect_and_the_page_say_the_same_layers() -> None:
 def test_a_file_without_a_capture_is_refused() -> None:
     with pytest.raises(UsageError, match="no CUDA graph was captured in it"):
         graph_captures.of([], DATA / "torch" / "streams.json.gz")
+
+
+def test_a_node_of_nsys_belongs_to_the_ranges_of_its_capture(tmp_path: Path) -> None:
+    """The export's graph has three layers of four kernels; a range is laid around the second."""
+    nodes = "CUDA_GRAPH_NODE_EVENTS WHERE originalGraphNodeId IS NULL AND graphNodeId"
+    first, last = (f"(SELECT start FROM {nodes} = {4294967296 + at})" for at in (4, 7))
+    path = nsys_exports.altered(
+        "graph_node",
+        tmp_path,
+        "INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid)"
+        f" SELECT {first} - 1, {last} + 1, 59, 'layer 1', globalTid FROM {nodes} = 4294967296",
+    )
+    warm = "CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId > 8"  # 8 launches the first replay
+    kernels = f"{warm} AND graphNodeId BETWEEN 8589934596 AND 8589934599"
+    (expected,) = nsys_exports.rows(path, f"SELECT sum(end - start) FROM {kernels}")
+    audit = conclude.audit([door.capture(path).captures["nsys"]])
+    inside = [row for row in audit.rows if row.path == "layer 1"]
+    assert sum(row.ms for row in inside) * audit.steps == pytest.approx(expected[0] / 1e6)
+    assert (audit.steps, audit.replays) == (4, 4)
 
 
 def test_a_capture_beside_the_trace_is_found(tmp_path: Path) -> None:
