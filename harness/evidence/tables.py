@@ -147,6 +147,21 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "inputs": "category",
         "call": "int",
     },
+    # Launches into CUDA graphs as they were captured, in order: which graph of the trace, what the
+    # call launches (kernel, copy, memset), the kernel if the trace names it, and what it stood in,
+    # as of origins.
+    "captured_launches": {
+        "graph": "int",
+        "kind": "category",
+        "name": "category",
+        "operator": "category",
+        "node": "category",
+        "scope": "category",
+        "inputs": "category",
+        "call": "int",
+    },
+    # Nodes of CUDA graphs that were traced by node: the thread whose launch was captured, and when.
+    "graph_nodes": {"graph_node": "int", "thread": "int", "start_ns": "int"},
     # Hardware counters, one row a profiled launch and metric, under Nsight Compute's names.
     "counters": {
         "launch": "int",

@@ -27,6 +27,8 @@ MOST_EVENTS = 2_000_000
 
 _FINDINGS = 5
 _TABLES = {
+    "batches": "Steps by batch",
+    "layer": "One layer: mean of all, ms",
     "kernels": "Kernels",
     "by_kernel": "Kernels by hardware counters",
     "operators": "Operators",
@@ -51,14 +53,17 @@ class Panel:
     roofline: Roofline
 
 
-def of(subject: Subject) -> Panel:
-    """Return a subject's panel; UsageError for more events than a browser holds."""
-    return Panel(subject, _shown(subject), roofline.of_subject(subject))
+def of(subject: Subject, captured_by: Capture | None = None) -> Panel:
+    """Return a subject's panel; UsageError for more events than a browser holds.
+
+    ``captured_by``: the trace in which its CUDA graphs were captured.
+    """
+    return Panel(subject, _shown(subject, captured_by), roofline.of_subject(subject))
 
 
-def _shown(subject: Subject) -> dict[str, Any]:
+def _shown(subject: Subject, captured_by: Capture | None) -> dict[str, Any]:
     captures = subject.captures
-    summaries = {kind: summary.by_kind(capture) for kind, capture in captures.items()}
+    summaries = {kind: _summary(capture, captured_by) for kind, capture in captures.items()}
     drawn = next((kind.name for kind in by_cost() if _has_operations(captures.get(kind.name))), "")
     told = {
         kind: told_of
@@ -86,6 +91,13 @@ def _shown(subject: Subject) -> dict[str, Any]:
             for row in told_of.get("by_kernel", [])
         },
     }
+
+
+def _summary(capture: Capture, captured_by: Capture | None) -> dict[str, Any]:
+    """Return a capture's summary; ``layer``: the parts of one of its layers."""
+    told = summary.by_kind(capture, captured_by)
+    layers = told.get("layers")
+    return told | {"layer": layers["parts"] if layers else []}
 
 
 def _memory(capture: Capture) -> str | None:

@@ -8,8 +8,20 @@ import polars as pl
 
 from harness.analysis import floors, program, step
 from harness.analysis import kernels as kernel_names
-from harness.analysis.audit import attribution, by_ranges, counted, limits, rows, step_ops
+from harness.analysis.audit import (
+    attribution,
+    batches,
+    by_ranges,
+    counted,
+    layers,
+    limits,
+    placed_ops,
+    rows,
+    step_ops,
+)
 from harness.analysis.audit.attribution import UNATTRIBUTED
+from harness.analysis.audit.batches import Batches
+from harness.analysis.audit.layers import Layers
 from harness.analysis.audit.limits import TENSOR, Limits
 from harness.analysis.audit.rows import Row
 from harness.analysis.busy import Busy
@@ -48,6 +60,8 @@ class Audit:
     report says it. ``flop`` and ``compulsory_bytes``: of a step, where the workload states them.
     ``unsaid``: what these captures cannot say. ``step``: how busy all GPUs of the trace were.
     ``shapes``: the floor of all steps together by their operators' inputs, ns.
+    ``batches``: a serving engine's steps by mode. ``replays``: the replays of CUDA graphs whose
+    operations are attributed by the capture ``captured_by``. ``layers``: those that repeat.
     """
 
     label: str
@@ -73,6 +87,10 @@ class Audit:
     unsaid: tuple[str, ...]
     step: Busy | None = None
     shapes: Floor | None = None
+    batches: tuple[Batches, ...] = ()
+    layers: Layers | None = None
+    replays: int = 0
+    captured_by: str | None = None
 
     @property
     def whole_ms(self) -> float:
@@ -111,11 +129,12 @@ class Audit:
             )
 
 
-def audit(captures: Sequence[Capture]) -> Audit:
+def audit(captures: Sequence[Capture], captured_by: Capture | None = None) -> Audit:
     """Return the audit of one program's captures: a timeline, counters, times.
 
     A trace of torch.profiler tells operators and modules, another timeline the ranges around each
-    launch. Raises UsageError without a timeline.
+    launch. ``captured_by``: the trace in which the program's CUDA graphs were captured, if that is
+    another one. Raises UsageError without a timeline.
     """
     telling = [each for each in captures if each.kind in filling("origins")]
     trace = _one(telling, "gpu_ops", "torch.profiler trace")
@@ -132,13 +151,22 @@ def audit(captures: Sequence[Capture]) -> Audit:
     if not any(launched.busy_ns):
         raise UsageError("no timed work on a GPU in it", where=trace.label)
     peaks = limits.limits(trace.tables, trace.conditions.get("GPU", ""))
-    ops = attribution.attributed(launched.ops, trace.tables["origins"])
+    captured = (captured_by or trace).tables["captured_launches"]
+    ops, placed = placed_ops.placed(launched.ops, trace.tables, captured)
     flushed = counted.moved(ops, (cold or trace).tables["counters"])
     ops = counted.with_counters(ops, (warm or trace).tables["counters"])
     gpu = floors.rates(trace.tables, ops["device"][0], trace.conditions.get("GPU", ""))
     ops = floors.with_floors(ops, gpu, "own_ns")
     ops = limits.with_use(ops.with_columns(flushed.alias("flushed_bytes")), peaks)
-    return _concluded(captures, trace, launched, ops, peaks)
+    concluded = _concluded(captures, trace, launched, ops, peaks)
+    if placed is None:
+        return concluded
+    return replace(
+        concluded,
+        unsaid=(*concluded.unsaid, *placed_ops.unplaced(placed)),
+        replays=placed.placed,
+        captured_by=(captured_by or trace).label,
+    )
 
 
 def _by_ranges(captures: Sequence[Capture]) -> Capture:
@@ -232,6 +260,8 @@ def _concluded(
         unsaid=tuple(_unsaid([trace, *captures], launched, phases, share, peaks)),
         step=step.busy(trace.tables, launched.steps),
         shapes=floors.floor(ops, "own_ns"),
+        batches=batches.by_mode(ops, launched.lengths_ns),
+        layers=layers.folded(ops),
     )
 
 
@@ -303,7 +333,8 @@ def _unsaid(
     if graph:
         lacks.append(
             f"{100 * graph / busy:.1f} % of the GPU's time is replayed from CUDA graphs: the trace"
-            " names the graph's launch and no operator. Record the step without graphs as well."
+            " names the graph's launch and no operator. Record the step without graphs as well, or"
+            " name the trace of the graphs' capture: --captured-by."
         )
     return lacks
 

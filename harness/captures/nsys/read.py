@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from harness.captures.formats.sqlite_combined import fetch_combined
 from harness.captures.formats.sqlite_file import SqliteFile, opened
 from harness.captures.nsys.devices import devices
+from harness.captures.nsys.graph_nodes import graph_nodes
 from harness.captures.nsys.host import CALLS, NVTX, WAITS, autograd_threads, calls, ranges, waits
 from harness.captures.nsys.names import COPY_KINDS, DOMAIN_TYPE, MEMORY_KINDS, named, shape
 from harness.captures.nsys.rows import correlation, process_id, real, timed
@@ -116,6 +117,7 @@ class _Export:
             "gpu_ops": gpu_ops,
             "devices": self._devices.table if self._linked else empty("devices"),
             "ranges": named,
+            "graph_nodes": graph_nodes(self._file) if self._joins else empty("graph_nodes"),
             "autograd_threads": autograd_threads(self._file, self._names, named),
         }
         if self._joins or gpu_ops.is_empty():

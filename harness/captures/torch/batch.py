@@ -37,11 +37,11 @@ from harness.evidence.tables import SCHEMAS
 _PLACES = {"H": "Host", "D": "Device", "A": "Array", "P": "Peer"}
 _COPY = re.compile(r"Memcpy ([HDAP])to([HDAP])\b")
 _COPIES = frozenset(category for category, kind in KINDS.items() if kind == "copy")
-_CODED = ("name", "kind", "grid", "block", "copy_kind", "inputs")
+_CODED = ("name", "kind", "grid", "block", "copy_kind", "inputs", "kernel")
 _HOST = ("name", "start_ns", "duration_ns", "thread")
 _COLUMNS = {
     "gpu_ops": SCHEMAS["gpu_ops"],
-    "api_calls": (*_HOST, "correlation"),
+    "api_calls": (*_HOST, "correlation", "kernel"),
     "ranges": _HOST,
     "modules": _HOST,
     "operators": (*_HOST, "sequence", "forward_thread", "inputs"),
@@ -112,6 +112,7 @@ class EventBatch:
         if table == "api_calls":
             given = [event.args or NO_ARGS for event in events]
             columns["correlation"] += [args.correlation for args in given]
+            columns["kernel"] += [names[args.kernel] for args in given]
         if table == "operators":
             given = [event.args or NO_ARGS for event in events]
             columns["sequence"] += [args.sequence for args in given]

@@ -93,6 +93,7 @@ class Args(msgspec.Struct, Generic[_I], gc=False, frozen=True):
     types: msgspec.Raw = msgspec.field(name="Input type", default=_NO_TEXT)
     strides: msgspec.Raw = msgspec.field(name="Input Strides", default=_NO_TEXT)
     values: msgspec.Raw = msgspec.field(name="Concrete Inputs", default=_NO_TEXT)
+    kernel: str | None = None  # that a call of HIP launches
 
 
 _GpuArgs: TypeAlias = Args[_Int]
@@ -103,6 +104,7 @@ NO_ARGS: AnyArgs = Args()
 
 class _HostArgs(msgspec.Struct, gc=False, frozen=True):
     correlation: _Int | None = None
+    kernel: str | None = None
 
 
 class _Event(msgspec.Struct, Generic[_N, _A], gc=False):
@@ -141,7 +143,8 @@ def _decoder(number: Any) -> ListDecoder[Event]:
         if table == "gpu_ops":
             return exact.decode(text)
         event: Any = with_host_args.decode(text)
-        event.args = Args(event.args.correlation if event.args else None)
+        given = event.args or _HostArgs()
+        event.args = Args(given.correlation, kernel=given.kernel)
         return event
 
     return ListDecoder(_Event[number, AnyArgs], misfit)
