@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from harness.analysis import roofline, summary
+from harness.analysis.audit import placed_ops
 from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.finding import Finding
 from harness.analysis.kernels import short_name
@@ -71,7 +72,7 @@ def _shown(subject: Subject, captured_by: Capture | None) -> dict[str, Any]:
         if kind == drawn or not _has_operations(captures[kind])
     }
     rows = [row for told_of in told.values() for row in told_of.get("kernels", [])]
-    timeline = _timeline(captures[drawn]) if drawn else None
+    timeline = _timeline(captures[drawn], captured_by) if drawn else None
     return {
         "short": {row["name"]: short_name(row["name"]) for row in rows},
         "conditions": captures[drawn].conditions if drawn else {},
@@ -158,8 +159,10 @@ def _left_out(captures: Iterable[Capture], timeline: Timeline | None) -> Iterato
         yield f"Not drawn: {timeline.hidden:,} events that begin while a dozen others last."
 
 
-def _timeline(capture: Capture) -> Timeline:
-    timeline = lanes.timeline(capture)
+def _timeline(capture: Capture, captured_by: Capture | None) -> Timeline:
+    captured = (captured_by or capture).tables.get("captured_launches", _NO_ROWS)
+    belongings = placed_ops.belongings(capture.tables, captured)
+    timeline = lanes.timeline(capture, belongings)
     if timeline.count > MOST_EVENTS:
         raise UsageError(
             f"{timeline.count:,} events, a page holds {MOST_EVENTS:,}",

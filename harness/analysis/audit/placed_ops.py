@@ -61,6 +61,24 @@ def placed(
     return attribution.attributed(ops, tables["origins"], placed_ones), replays
 
 
+def belongings(tables: Tables, captured: pl.DataFrame) -> pl.DataFrame | None:
+    """Return correlation, device, place and ``belongs`` of a timeline's replayed operations.
+
+    ``belongs``: the modules and the operator in which an operation was captured, as text. None
+    where no capture tells any. ``place``: see harness.analysis.graph_replays.with_places.
+    """
+    calls = tables["api_calls"].drop_nulls("correlation")
+    launches = calls.filter(pl.col("name").cast(pl.String).str.contains("GraphLaunch"))
+    timed = tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns", "correlation"])
+    replayed = timed.join(launches, on="correlation", how="semi", maintain_order="left")
+    if captured.is_empty() or replayed.is_empty():
+        return None
+    origins = graph_replays.replays(replayed.with_columns(step=0), captured).origins
+    parts = [pl.col("scope"), pl.coalesce("operator", "node")]
+    belongs = pl.concat_str(parts, separator=": ", ignore_nulls=True)
+    return origins.select("correlation", "device", "place", belongs=belongs)
+
+
 def unplaced(replays: Replays) -> Iterator[str]:
     """Yield what the capture does not say of the replays."""
     for why in replays.refused:

@@ -47,7 +47,7 @@ _REGISTERS = "registersPerThread"
 
 
 def read(path: Path, *, joins: bool = True, part: Part | None = None) -> Tables:
-    """Return gpu_ops, devices, api_calls, waits, ranges and autograd_threads of an export.
+    """Return gpu_ops, devices, api_calls, waits, ranges, graph_nodes and autograd_threads.
 
     Raises CaptureError for what is no whole export of nsys.
 
@@ -117,13 +117,13 @@ class _Export:
             "gpu_ops": gpu_ops,
             "devices": self._devices.table if self._linked else empty("devices"),
             "ranges": named,
-            "graph_nodes": graph_nodes(self._file) if self._joins else empty("graph_nodes"),
             "autograd_threads": autograd_threads(self._file, self._names, named),
         }
         if self._joins or gpu_ops.is_empty():
             api_calls = calls(self._file, self._names, by_process=self._by_process)
             tables["api_calls"] = api_calls
             tables["waits"] = waits(self._file, self._names)
+            tables["graph_nodes"] = graph_nodes(self._file)
         return tables
 
     def _kernels(self) -> "pl.DataFrame":

@@ -4,6 +4,7 @@ import gzip
 import json
 from collections import Counter
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,13 @@ import polars as pl
 import pytest
 
 from harness.analysis import graph_replays, summary
-from harness.analysis.audit import conclude
+from harness.analysis.audit import conclude, placed_ops
 from harness.cli import graph_captures
 from harness.evidence import tables as evidence
 from harness.evidence.capture import Capture
 from harness.extract import door
 from harness.ground.errors import UsageError
-from harness.view import panel
+from harness.view import lanes, panel
 from tests.support import nsys_exports
 from tests.support.paths import DATA
 
@@ -39,6 +40,11 @@ def opened(file: Path) -> Capture:
 
 def audited(trace: Path, capture: Path) -> conclude.Audit:
     return conclude.audit([opened(trace)], opened(capture))
+
+
+@cache
+def of_published(name: str) -> conclude.Audit:
+    return audited(*of_engine(name))
 
 
 def of_engine(name: str) -> tuple[Path, Path]:
@@ -80,7 +86,7 @@ def test_the_time_of_each_operator_is_that_of_the_raw_traces(name: str) -> None:
     for kernel, launch in replayed_and_launched(name):
         assert kernel["name"] == launch["args"]["kernel"]
         expected[around(launch, capture, "cpu_op")[-1]["name"]] += round(1000 * kernel["dur"])
-    audit = audited(*of_engine(name))
+    audit = of_published(name)
     found: Counter[str] = Counter()
     for row in audit.rows:
         found[row.operator] += round(1e6 * row.ms)
@@ -104,7 +110,7 @@ def test_a_layer_is_what_stands_in_the_numbered_modules() -> None:
             layers[layer] += round(1000 * kernel["dur"])
             if "MergedColumnParallelLinear" in modules[-1]:
                 products[layer] += round(1000 * kernel["dur"])
-    found = audited(*of_engine(name)).layers
+    found = of_published(name).layers
     assert found is not None
     assert (found.name, found.count, len(layers)) == ("Qwen3DecoderLayer", 36, 36)
     # A kernel that starts before the one ahead of it ends waits: its own time is a little shorter.
@@ -120,7 +126,7 @@ def test_the_layers_of_a_compiled_model_repeat_its_operators() -> None:
     times: Counter[str] = Counter()
     for kernel, launch in replayed_and_launched(name):
         times[around(launch, capture, "cpu_op")[-1]["name"]] += round(1000 * kernel["dur"])
-    found = audited(*of_engine(name)).layers
+    found = of_published(name).layers
     assert found is not None
     assert (found.name, found.begins, found.count) == ("", "_C::rotary_embedding", 24)
     parts = {part.operator: part for part in found.parts}
@@ -161,7 +167,7 @@ def test_launches_without_names_are_compared_by_number_and_kind(tmp_path: Path) 
         return event | {"args": kept, "name": event["name"].replace("hip", "cuda")}
 
     audit = audited(trace, changed(capture, tmp_path, unnamed))
-    assert audit.layers == audited(trace, capture).layers
+    assert audit.layers == of_published("sglang_qwen3_8b_decode").layers
     assert any("names no kernels" in each for each in audit.unsaid)
 
 
@@ -222,7 +228,7 @@ def test_numbered_nodes_count_and_not_their_starts() -> None:
 def test_inspect_and_the_page_say_the_same_layers() -> None:
     trace, capture = of_engine("sglang_qwen3_8b_decode")
     told = summary.by_kind(opened(trace), opened(capture))
-    layers = audited(trace, capture).layers
+    layers = of_published("sglang_qwen3_8b_decode").layers
     assert layers is not None
     assert told["layers"] == asdict(layers)
     page = panel.of(door.capture(trace), opened(capture))
@@ -230,6 +236,13 @@ def test_inspect_and_the_page_say_the_same_layers() -> None:
         part.ms for part in layers.parts
     ]
     assert summary.by_kind(opened(trace))["unplaced"] == ()
+    belongings = placed_ops.belongings(
+        opened(trace).tables, opened(capture).tables["captured_launches"]
+    )
+    drawn = lanes.timeline(opened(trace), belongings)
+    details = [text for lane in drawn.lanes for text in lane.events["detail"].drop_nulls()]
+    down = "Qwen3Model_0 / Qwen3DecoderLayer_7 / Qwen2MLP_7 / RowParallelLinear_15: aten::mm"
+    assert details.count(down) == 1
 
 
 def test_a_file_without_a_capture_is_refused() -> None:
