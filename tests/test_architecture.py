@@ -59,6 +59,7 @@ SHARED_BY_COMMANDS = {
         "completion",
         "engine_options",
         "explained",
+        "graph_captures",
         "judgement",
         "layout",
         "opening",

@@ -15,8 +15,8 @@ DATASHEETS = Path(__file__).with_suffix(".toml")
 class Peaks:
     """The peaks of one GPU: memory in GB/s, arithmetic in TFLOP/s, None where no unit does it.
 
-    ``name`` is the GPU's as NVML reports it. ``fp32`` is that of the vector units, the others are
-    of the matrix units.
+    ``name`` is the GPU's as NVML or ROCm reports it. ``fp32`` is that of NVIDIA's vector units, the
+    others are of the matrix units.
     """
 
     name: str
@@ -42,12 +42,15 @@ class Peaks:
 
 
 def of(name: str) -> Peaks | None:
-    """Return the peaks of the GPU of that NVML name, None where they are not known here."""
-    return known().get(name)
+    """Return the peaks of the GPU of that name, None where they are not known here.
+
+    A virtual function of an AMD GPU (SR-IOV) is the whole GPU; ROCm writes "VF" behind its name.
+    """
+    return known().get(name.removesuffix(" VF"))
 
 
 @cache
 def known() -> dict[str, Peaks]:
-    """Return the peaks of every GPU whose datasheet was read, by NVML name."""
+    """Return the peaks of every GPU whose datasheet was read, by name."""
     sheets = tomllib.loads(DATASHEETS.read_text(encoding="utf-8"))
     return {name: Peaks(name=name, **rates) for name, rates in sheets.items()}

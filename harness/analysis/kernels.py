@@ -1,4 +1,4 @@
-"""A CUDA kernel's kind, from its name: a family for tables and plots, and a name short enough.
+"""A kernel's kind, from its name: a family for tables and plots, and a name short enough.
 
 Names are as the profilers print them, demangled: nsys writes ``<(int)4>`` and ``<unnamed>``, torch
 ``<4>`` and ``(anonymous namespace)``. A mangled name works too, it only stays long.
@@ -29,34 +29,52 @@ _BY_NAME = (
     ("triton: persistent reduction", r"triton_per_"),
     ("triton: template", r"triton_tem_|triton_mm|triton_bmm|triton_addmm|triton_flex_attention"),
     ("triton: other", r"^triton_"),
-    ("communication", r"^nccl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|nvshmem"),
-    # FlashAttention 2 and 3, xformers' and TensorRT's fmha, cuDNN's sdpa, FlashInfer, vLLM, AMD's
+    # NCCL and RCCL name their kernels alike; cross_device_reduce is vLLM's and aiter's
+    (
+        "communication",
+        r"^nccl|^rccl|^mscclKernel|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|nvshmem"
+        r"|cross_device_reduce",
+    ),
+    # FlashAttention 2 and 3, xformers' and TensorRT's fmha, cuDNN's sdpa, FlashInfer, vLLM; AMD's
+    # CK and aiter, whose pa_ is paged and mla_ latent attention
     (
         "attention",
         r"flash_(?:fwd|bwd|attn|attention|decod)|FlashAttn|fmha|sdpa|AttentionKernel|_attn_"
         r"|attention_(?:kernel|2d|3d|fwd|bwd)|paged_?attention|(?:Prefill|Decode)With\w*KVCache"
-        r"|\battn_[fb]wd",
+        r"|\battn_[fb]wd|(?<![a-zA-Z_])(?:pa|mla)_(?:\w+_)?(?:bf16|fp16|fp8|a8w8|a16w16|decode)",
     ),
-    ("convolution", r"[fdw]p?(?:rop|grad)_|conv[123]?d?_|cutlass::conv|winograd|scudnn|cudnn::cnn"),
+    # kernel_batched_gemm_xdlops_bwd_weight and the like of CK are products of convolutions alone
+    (
+        "convolution",
+        r"[fdw]p?(?:rop|grad)_|conv[123]?d?_|cutlass::conv|winograd|scudnn|cudnn::cnn"
+        r"|xdlops_bwd_(?:weight|data)|^miopenSp3Asm|^igemm_",
+    ),
+    # rocPRIM launches all of its algorithms as one kernel, configured by the algorithm
+    ("sort/topk", r"rocprim\S*(?:radix|sort)"),
+    ("reduce", r"rocprim\S*(?:scan|reduce)"),
 )
 
 # Matched, in this order, against the function's own name and its functor, not its argument types.
 _BY_FUNCTION = (
     ("gemv", r"gemv|gevm|\bdot_kernel"),
     # cuBLAS: nvjet_*, sm80_xmma_gemm_*, ampere_*gemm_*, splitKreduce; CUTLASS; TensorRT-LLM: bmm_*;
-    # rocBLAS and hipBLASLt: Cijk_*, the index notation of the product
-    ("gemm", r"gemm|^Cijk_|nvjet|cutlass|xmma|cublas|split_?k_?reduce|^bmm_|matmul|wgmma|wmma"),
+    # rocBLAS and hipBLASLt: Cijk_*, the index notation of the product; products of experts: moe
+    (
+        "gemm",
+        r"gemm|^Cijk_|nvjet|cutlass|xmma|cublas|split_?k_?reduce|^bmm_|matmul|wgmma|wmma"
+        r"|(?<![a-z])fmoe_|fused_moe",
+    ),
     ("optimizer/foreach", r"multi_tensor_apply|adam"),
     ("softmax", r"softmax"),
     ("norm", r"(?:layer|rms|batch|group|instance)_?norm|\bbn_[fb]w|RowwiseMoments|GammaBeta"),
     ("quantize", r"quant"),
-    ("sort/topk", r"sort|topk|\btop_k|_top_k|radix"),
+    ("sort/topk", r"sort|topk|\btop_k|_top_k|radix|routing"),
     ("random", r"\bdistribution_|dropout|philox|random|curand|multinomial"),
     ("fill/memset", r"FillFunctor|\bfill|memset"),
-    ("elementwise", r"rotary|_and_mul\b"),
+    ("elementwise", r"rotary|_and_mul(?:\b|_kernel)|SubTensorOp|OpTensor"),
     ("cast/copy", r"copy|CatArray|transpose|nchwToNhwc|nhwcToNchw"),
-    ("index/gather", r"index|gather|scatter|embedding|nonzero|reshape_and_cache"),
-    ("reduce", r"reduce|scan|cumsum"),
+    ("index/gather", r"index|gather|scatter|embedding|nonzero|reshape_and_cache|store_kvcache"),
+    ("reduce", r"reduce|scan|cumsum|_pool_"),
     ("elementwise", r"elementwise"),
 )
 

@@ -4,10 +4,11 @@ The first of these rules that a timeline satisfies:
 
 1. declared: ranges of a workload of the harness (``step:…``), or of a name that the user gives
 2. profiler: ``ProfilerStep#…``, which torch.profiler marks
-3. ranges: those that repeat, numbered or of one name, inside of no other such range; of several
+3. engine: annotations in which a serving engine says its batch (harness.analysis.annotations)
+4. ranges: those that repeat, numbered or of one name, inside of no other such range; of several
    names, the one in which the host launched most, if that is over half of the GPU's time
-4. period: operations whose names follow each other in the same order again and again
-5. whole: all after the warm-up, which is the whole capture where a program does not warm up
+5. period: operations whose names follow each other in the same order again and again
+6. whole: all after the warm-up, which is the whole capture where a program does not warm up
 
 Declared steps are apart: each lasts from its first operation to the end of its last, as the
 recording waits for the device after it. Any other step lasts until the next one begins, since what
@@ -21,16 +22,18 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
-from harness.analysis import intervals, launches, period, repeats, timeline, warm_up
+from harness.analysis import annotations, intervals, launches, period, repeats, timeline, warm_up
 from harness.analysis.busy import WHOLE, Busy
 from harness.evidence.tables import Tables
 
-Rule = Literal["declared", "profiler", "ranges", "period", "whole"]
+Rule = Literal["declared", "profiler", "engine", "ranges", "period", "whole"]
 
 PREFIX = "step:"
 """How the names of the probe's ranges around measured steps begin."""
 PROFILER = "ProfilerStep#"
 """How torch.profiler begins the name of a step's range; a number follows."""
+ENGINE = "engine step"
+"""What the ranges are called in which a serving engine says its batch, whichever it was."""
 AND = ", "
 """What joins the names of the ranges of several measured steps."""
 
@@ -160,9 +163,11 @@ def windows(ops: pl.DataFrame, *, apart: bool) -> pl.DataFrame:
 
 
 def unnumbered(ranges: pl.DataFrame) -> pl.DataFrame:
-    """Return ranges with torch's numbered steps, ``ProfilerStep#12``, under one name."""
-    plain = pl.col("name").cast(pl.String)
-    return ranges.with_columns(plain.str.replace(r"^(ProfilerStep)#\d+$", "$1"))
+    """Return ranges with torch's numbered steps under one name, and engines' steps under ENGINE."""
+    rows = ranges.with_columns(pl.col("name").cast(pl.String))
+    batches = annotations.batches(rows["name"])
+    named = pl.when(pl.col("name").is_in(list(batches))).then(pl.lit(ENGINE)).otherwise("name")
+    return rows.with_columns(name=named.str.replace(r"^(ProfilerStep)#\d+$", "$1"))
 
 
 def _extent(ops: pl.DataFrame, *by: str) -> pl.DataFrame:
@@ -180,7 +185,8 @@ def _markings(ops: pl.DataFrame, tables: Tables, name: str | None) -> Iterator[_
     """Yield the ranges that may mark steps, those of the first rule first."""
     ranges = unnumbered(tables["ranges"])
     if name is not None:
-        yield _Marking("declared", name, name, timeline.steps(ranges, name))
+        its = tables["ranges"] if annotations.batch(name) else ranges
+        yield _Marking("declared", name, name, timeline.steps(its, name))
     names = ranges["name"].drop_nulls().unique()
     ours = sorted(each for each in names if each.startswith(PREFIX))
     if ours:
@@ -192,6 +198,9 @@ def _markings(ops: pl.DataFrame, tables: Tables, name: str | None) -> Iterator[_
     torchs = timeline.steps(ranges, PROFILER[:-1])
     if torchs.height:
         yield _Marking("profiler", PROFILER[:-1], PROFILER, _until_next(torchs))
+    engines = timeline.steps(ranges, ENGINE)
+    if engines.height:
+        yield _Marking("engine", ENGINE, ENGINE, _until_next(engines))
     repeating = _repeating(ops, tables)
     if repeating is not None:
         yield repeating

@@ -24,15 +24,18 @@ _SORTS: Mapping[str, Sort] = {
 """The evidence table that makes a capture one of a sort; those without any hold samples alone."""
 
 
-def document(capture: Capture) -> Document:
+def document(capture: Capture, captured_by: Capture | None = None) -> Document:
     """Return the summary of a capture, as plain data with full names.
+
+    ``captured_by``: the trace in which its CUDA graphs were captured.
 
     Every kind has kind, conditions (what the capture was made on, by name), findings (those of
     ``harness diagnose`` for this capture alone, each with its title) and step (of what time their
     fractions are: harness.analysis.busy.Busy, None without a timeline). ``kind`` says what else:
 
     - ``nsys`` and ``torch``: gpu, idle, calls, copies, series, kernels, ranges and (for torch)
-      operators, as harness.analysis.timeline_summary says
+      operators, as harness.analysis.timeline_summary says; batches, layers and unplaced: a serving
+      engine's steps by mode, the layers of a step, and what is not known of them
     - ``ncu``: by_kernel, kernels (each launch), units
     - ``memory``: totals (peaks, failed allocations, segments reserved and returned in the measured
       steps), devices, pools with their parts, live blocks, filled: pools at their peaks with the
@@ -40,18 +43,19 @@ def document(capture: Capture) -> Document:
       sites, and limits: sentences on what the file lacks
 
     Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured is None, as
-    are findings, step, idle, calls and series of a timeline of more than LARGE operations.
-    Raises CaptureError that names the capture if a timeline holds no GPU work, ranges or calls.
+    are findings, step, idle, calls, series, batches and layers of a timeline of more than LARGE
+    operations. Raises CaptureError that names the capture if a timeline holds no GPU work, ranges
+    or calls.
     """
     return {
         "kind": capture.kind,
         "conditions": capture.conditions,
         **_diagnosis(capture),
-        **by_kind(capture),
+        **by_kind(capture, captured_by),
     }
 
 
-def by_kind(capture: Capture) -> Document:
+def by_kind(capture: Capture, captured_by: Capture | None = None) -> Document:
     """Return the part of ``document`` that the kind decides, without a diagnosis.
 
     Raises CaptureError as ``document`` does.
@@ -59,7 +63,8 @@ def by_kind(capture: Capture) -> Document:
     tables = capture.tables
     match sort(capture.kind):
         case "timeline":
-            return _timeline(tables, capture.label, KINDS[capture.kind].fills)
+            told = timeline_steps(tables, (captured_by or capture).tables)
+            return _timeline(tables, capture.label, KINDS[capture.kind].fills) | told
         case "counters":
             return counters(tables)
         case "allocations":
@@ -98,6 +103,15 @@ def samples(tables: Tables) -> Document:
         rounds=rounds, count=pl.len(), median=pl.col("value").median()
     )
     return {"samples": by_metric.to_dicts()}
+
+
+def timeline_steps(tables: Tables, captured_by: Tables) -> Document:
+    """Return batches, layers and unplaced: see harness.analysis.audit.placed_ops.StepsTold."""
+    from harness.analysis.audit import placed_ops
+
+    if _table(tables, "gpu_ops").height > LARGE:
+        return {"batches": None, "layers": None, "unplaced": []}
+    return asdict(placed_ops.told(tables, _table(captured_by, "captured_launches")))
 
 
 def _timeline(tables: Tables, label: str, filled: tuple[str, ...]) -> Document:

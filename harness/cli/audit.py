@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.cli.graph_captures import CapturedBy
+
 if TYPE_CHECKING:
     from harness.evidence.capture import Capture
 
@@ -16,6 +18,7 @@ def audit(
             " Compute of one step of the same program; or FOLDER:CASE.VARIANT of a run or report."
         ),
     ],
+    captured_by: CapturedBy = None,
     json: Annotated[bool, typer.Option("--json", help="Print every row as JSON.")] = False,
 ) -> None:
     """Say what each kernel of a step belongs to and could save.
@@ -25,10 +28,11 @@ def audit(
     from dataclasses import asdict
 
     from harness.analysis.audit import conclude
-    from harness.cli import output
+    from harness.cli import graph_captures, output
     from harness.report import audit_text
 
-    conclusions = conclude.audit(_captures(subjects))
+    captures = _captures(subjects)
+    conclusions = conclude.audit(captures, graph_captures.of(captures, captured_by))
     if json:
         output.as_json(asdict(conclusions))
     else:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from harness.cli.graph_captures import CapturedBy
+
 if TYPE_CHECKING:
     from harness.evidence.subject import Folder
 
@@ -45,6 +47,7 @@ def inspect(
             " a run or report folder, or FOLDER:CASE.VARIANT."
         ),
     ],
+    captured_by: CapturedBy = None,
     json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
     full_names: Annotated[
         bool, typer.Option("--full-names", help="Print kernel names whole.")
@@ -55,7 +58,7 @@ def inspect(
     Kernels, copies, idle time, ranges, counters or memory, as its kind records them.
     """
     from harness.analysis import summary
-    from harness.cli import output
+    from harness.cli import graph_captures, output
     from harness.evidence.subject import CaptureFiles, Folder
     from harness.extract import door
 
@@ -66,7 +69,7 @@ def inspect(
     files = subject.files if isinstance(subject, CaptureFiles) else (subject,)
     refused = subject.refused if isinstance(subject, CaptureFiles) else ()
     documents = [
-        (each.label, summary.document(capture))
+        (each.label, summary.document(capture, graph_captures.of([capture], captured_by)))
         for each in files
         for capture in each.captures.values()
     ]

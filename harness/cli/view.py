@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.cli.graph_captures import CapturedBy
+
 if TYPE_CHECKING:
     from harness.evidence.subject import CaptureFiles, Folder, Subject
 
@@ -17,6 +19,7 @@ def view(
             " on one time scale."
         ),
     ],
+    captured_by: CapturedBy = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The file to write.", metavar="FILE")
     ] = Path("view.html"),
@@ -26,13 +29,15 @@ def view(
     Of two subjects it shows what `harness diff` finds between their timelines. One HTML file
     without a link to any other: it works offline, and can be mailed.
     """
+    from harness.cli import graph_captures
     from harness.cli import output as printed
     from harness.cli.opening import section_of
     from harness.ground import files
     from harness.view import document
 
     shown = [_subject(section_of(each)) for each in subjects]
-    page = document.page(shown)
+    captures = [capture for each in shown for capture in each.captures.values()]
+    page = document.page(shown, graph_captures.of(captures, captured_by))
     files.write_text(output, page)
     printed.say(f"{output}: {len(page.encode()) / 1e3:.0f} kB, open it in a browser")
 

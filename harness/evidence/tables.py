@@ -136,13 +136,32 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     "operators": {"name": "str", "count": "int", "total_ns": "int", "device_ns": "int"},
     # What a GPU operation's launch stood in, by correlation: the innermost operator, the node of
     # autograd that the backward pass called, and the annotations and modules around it or around
-    # the operator that made the node, the outermost first.
+    # the operator that made the node, the outermost first. Where shapes were recorded also the
+    # operator's inputs as JSON, a list each of sizes, types, strides and values, and the number of
+    # its call.
     "origins": {
         "correlation": "int",
         "operator": "category",
         "node": "category",
         "scope": "category",
+        "inputs": "category",
+        "call": "int",
     },
+    # Launches into CUDA graphs as they were captured, in order: which graph of the trace, what the
+    # call launches (kernel, copy, memset), the kernel if the trace names it, and what it stood in,
+    # as of origins.
+    "captured_launches": {
+        "graph": "int",
+        "kind": "category",
+        "name": "category",
+        "operator": "category",
+        "node": "category",
+        "scope": "category",
+        "inputs": "category",
+        "call": "int",
+    },
+    # Nodes of CUDA graphs that were traced by node: the thread whose launch was captured, and when.
+    "graph_nodes": {"graph_node": "int", "thread": "int", "start_ns": "int"},
     # Hardware counters, one row a profiled launch and metric, under Nsight Compute's names.
     "counters": {
         "launch": "int",

@@ -3,9 +3,12 @@
 import textwrap
 from collections.abc import Iterator
 
+from harness.analysis.audit.batches import Batches
 from harness.analysis.audit.conclude import Audit
+from harness.analysis.audit.layers import Layers
 from harness.analysis.audit.limits import LATENCY, NEITHER
 from harness.analysis.audit.rows import Row
+from harness.analysis.floors import Floor
 from harness.analysis.kernels import short_name
 from harness.analysis.units import size
 from harness.ground.plain import plain
@@ -14,9 +17,11 @@ _WIDTH = 80
 _ROWS = 20
 _INDENT = " " * 4
 _HEAD = "   step       ms      n   DRAM  tensor   70 %    85 %  ceiling  limit"
+_BY_SHAPES = "    floor  reached"
 _NOT_MEASURED = "-"
 _LEAST_MS = 0.01
 """Overlap, or time above the floor, that is worth a word."""
+_MANY_US = 1000
 _SLOWER = 1.02
 """How much longer the trace's kernels may take than the unprofiled step without a word."""
 
@@ -25,10 +30,15 @@ def lines(audit: Audit) -> Iterator[str]:
     """Yield the lines that print an audit, none wider than 80 columns but a label."""
     yield audit.label
     yield ""
+    for batches in audit.batches:
+        yield from _wrapped(batches_sentence(batches))
     if audit.step:
         yield from _wrapped(f"{audit.step.text}.")
     for sentence in sentences(audit):
         yield from _wrapped(sentence)
+    if audit.layers:
+        yield ""
+        yield from layers_lines(audit.layers)
     yield ""
     yield from _table(audit)
     if audit.unsaid:
@@ -42,6 +52,9 @@ def sentences(audit: Audit) -> Iterator[str]:
     """Yield what an audit says of the whole step, as far as it was measured."""
     yield _step(audit)
     yield _phases(audit)
+    if audit.captured_by and audit.replays:
+        graphs = "1 replay" if audit.replays == 1 else f"{audit.replays:,} replays"
+        yield f"CUDA graphs: {graphs}, attributed by the launches of the capture."
     if audit.dram_read_bytes is not None and audit.dram_write_bytes is not None:
         yield _moved(audit, audit.dram_read_bytes, audit.dram_write_bytes)
     if audit.flop:
@@ -63,6 +76,67 @@ def sentences(audit: Audit) -> Iterator[str]:
         )
     if audit.floor_ms is not None:
         yield from _above(audit)
+    if audit.shapes is not None:
+        yield _shaped(audit.shapes, audit.steps)
+
+
+def _shaped(least: Floor, steps: int) -> str:
+    """Return a sentence on the floor that the operators' inputs give."""
+    ms = 1e-6 / steps
+    parts = ", ".join(
+        f"{part.family} {part.floor_ns * ms:.2f} of {part.time_ns * ms:.2f} ms"
+        for part in least.parts
+        if part.time_ns * ms >= _LEAST_MS
+    )
+    said = f"By shapes, at the datasheet's rates: {least.floor_ns * ms:.2f} ms; {parts}."
+    if least.unknown_ns * ms >= _LEAST_MS:
+        said += f" {100 * least.unknown:.1f} % of the kernels' time has no known shape."
+    if least.faster_ns * ms >= _LEAST_MS:
+        said += f" {100 * least.faster:.1f} % was faster than device memory allows: from a cache."
+    return said
+
+
+def batches_sentence(batches: Batches) -> str:
+    """Return what an engine's steps of one mode computed, and how long they took."""
+    of = f"{batches.steps:,} steps of " if batches.steps > 1 else ""
+    tokens = ""
+    if batches.tokens and batches.tokens != batches.requests:
+        tokens = f", {_span(batches.tokens)} tokens"
+    time = ""
+    if batches.token_us is not None and batches.busy_us is not None:
+        each, busy = _short(batches.token_us), _short(batches.busy_us)
+        time = f", {each} a token, of which the GPU works {busy}"
+    return (
+        f"{batches.mode}, {of}{_span(batches.requests)} requests{tokens}: {batches.ms:.2f} ms a"
+        f" step{time}."
+    )
+
+
+def _span(ends: tuple[int, int]) -> str:
+    least, most = ends
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _short(us: float) -> str:
+    return f"{us / 1e3:.3g} ms" if us >= _MANY_US else f"{us:.3g} µs"
+
+
+def layers_lines(layers: Layers) -> Iterator[str]:
+    """Yield in lines of 80 columns how long the layers take, and the parts of one of them."""
+    what = layers.name or f"layer, from {layers.begins} to the next"
+    yield from _wrapped(
+        f"{layers.count} × {what}: {layers.ms:.2f} ms, {100 * layers.share:.1f} % of the busy"
+        f" time, {1e3 * layers.each_ms:.0f} µs each. One of them, by place and operator:"
+    )
+    yield "  layer       µs      n"
+    for part in layers.parts[:_ROWS]:
+        share = 100 * part.ms / layers.each_ms
+        yield f"{share:5.1f} % {1e3 * part.ms:8.1f} {part.launches:6.3g}"
+        named = ": ".join(filter(None, (part.place, part.operator)))
+        yield from _wrapped(named or "no operator", _INDENT)
+    rest = layers.parts[_ROWS:]
+    if rest:
+        yield f"{len(rest)} more parts, {1e3 * sum(part.ms for part in rest):.1f} µs"
 
 
 def _above(audit: Audit) -> Iterator[str]:
@@ -142,7 +216,8 @@ def _table(audit: Audit) -> Iterator[str]:
         if audit.floor_ms
         else "Rows by time, as percent of the step."
     )
-    yield _HEAD if audit.floor_ms else _HEAD[:23]
+    shaped = _BY_SHAPES if audit.shapes else ""
+    yield _HEAD if audit.floor_ms else f"{_HEAD[:23]}{shaped}"
     for row in rows[:_ROWS]:
         yield from _row(row, audit)
     rest = rows[_ROWS:]
@@ -179,6 +254,8 @@ def _row(row: Row, audit: Audit) -> Iterator[str]:
         saved += [_NOT_MEASURED.rjust(7)] * (3 - len(saved))
         used = f"{_used(row.dram_used)}{_used(row.tensor_used):>8}"
         text += f"{used}{''.join(f'{each:>8}' for each in saved)}  {row.limit or _NOT_MEASURED}"
+    elif audit.shapes and row.floor_ms is not None:
+        text += f" {row.floor_ms:8.3f} {100 * row.floor_ms / row.ms:6.0f} %"
     yield text
     yield from _wrapped(f"{row.phase}: {place(row)}", _INDENT, _INDENT + "  ")
     yield from _wrapped(kernel(row), _INDENT)

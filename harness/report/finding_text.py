@@ -12,7 +12,7 @@ from harness.report.numbers import number
 
 _WIDTH = 80
 EVIDENCE_SHOWN = 3
-"""Numbers of a finding that are printed, its most important ones."""
+"""Numbers of a cause that are printed, its most important ones."""
 _HELD = "\N{NO-BREAK SPACE}"
 _SMALL = 0.01
 """Of the time: findings with less at stake are counted, not printed."""
@@ -55,7 +55,8 @@ def _finding(finding: Finding, place: int) -> Iterator[str]:
     yield from _wrapped(f"{finding.level}: {finding.where}{kernel}", indent)
     if text := costs(finding):
         yield from _wrapped(text, indent)
-    for evidence in finding.evidence[:EVIDENCE_SHOWN]:
+    shown = None if finding.id == HEALTHY else EVIDENCE_SHOWN
+    for evidence in finding.evidence[:shown]:
         yield from _wrapped(number_of(evidence), f"{indent}- ", f"{indent}  ")
     for what, texts in (("fix: ", finding.fix), ("next: ", finding.next)):
         if texts:

@@ -8,6 +8,7 @@ from typing import Any
 from harness.analysis.diff import compare
 from harness.analysis.diff.gpu import DiffRow, GpuDiff
 from harness.analysis.roofline import Roofline
+from harness.evidence.capture import Capture
 from harness.evidence.subject import Subject
 from harness.ground.errors import HarnessError
 from harness.report import difference
@@ -27,9 +28,9 @@ _COLOURS = (
 """The colours of the causes of idle time, in the order of the legend."""
 
 
-def page(subjects: Sequence[Subject]) -> str:
-    """Return a page of the subjects: see :func:`of_panels`."""
-    return of_panels([panel.of(subject) for subject in subjects])
+def page(subjects: Sequence[Subject], captured_by: Capture | None = None) -> str:
+    """Return a page of the subjects, whose CUDA graphs one trace captured: :func:`of_panels`."""
+    return of_panels([panel.of(subject, captured_by) for subject in subjects])
 
 
 def of_panels(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis import communication
+from harness.analysis import communication, graph_replays
 from harness.analysis.diagnose.timeline_tracks import tracks_of
 from harness.analysis.idle import causes as idle_causes
 from harness.evidence.capture import Capture
@@ -81,8 +81,11 @@ class Timeline:
         return sum(lane.events.height for lane in self.lanes)
 
 
-def timeline(capture: Capture) -> Timeline:
-    """Return the lanes of a capture."""
+def timeline(capture: Capture, belongings: pl.DataFrame | None = None) -> Timeline:
+    """Return the lanes of a capture.
+
+    ``belongings``: harness.analysis.audit.placed_ops.belongings of it, for operations' details.
+    """
     tables = capture.tables
     tracks = tracks_of(capture)
     steady = [
@@ -93,7 +96,9 @@ def timeline(capture: Capture) -> Timeline:
     idle = {
         track.device: track.idle.cast({"cause": pl.String, "call": pl.String}) for track in tracks
     }
-    lanes = [lane for lane in (*_host(tables), *_devices(tables, idle)) if lane.events.height]
+    lanes = [
+        lane for lane in (*_host(tables), *_devices(tables, idle, belongings)) if lane.events.height
+    ]
     return Timeline(
         tuple(lane for lane in lanes if lane.what != _HIDDEN),
         tuple(steady),
@@ -117,9 +122,11 @@ def _host(tables: Tables) -> Iterator[Lane]:
                 yield from _nested(what, f"{who}: {label}", events)
 
 
-def _devices(tables: Tables, idle: dict[int | None, pl.DataFrame]) -> Iterator[Lane]:
+def _devices(
+    tables: Tables, idle: dict[int | None, pl.DataFrame], belongings: pl.DataFrame | None
+) -> Iterator[Lane]:
     """Yield the idle time and the streams of each device."""
-    ops = communication.timed_work(tables["gpu_ops"])
+    ops = _with_belongings(communication.timed_work(tables["gpu_ops"]), belongings)
     for device in ops["device"].unique().sort():
         who = "GPU" if device is None else f"GPU {device}"
         pieces = idle.get(device)
@@ -142,6 +149,15 @@ def _devices(tables: Tables, idle: dict[int | None, pl.DataFrame]) -> Iterator[L
             if (rows := parts.get(stream)) is not None:
                 events = _events(rows, _work(), _detail(), pl.col("correlation"))
                 yield from _nested(STREAM, f"{who}: {label}", events)
+
+
+def _with_belongings(ops: pl.DataFrame, belongings: pl.DataFrame | None) -> pl.DataFrame:
+    """Return operations with ``belongs``, null where a capture of graphs does not tell it."""
+    if belongings is None:
+        return ops.with_columns(belongs=pl.lit(None, pl.String))
+    keys = ["correlation", "device", "place"]
+    placed = graph_replays.with_places(ops)
+    return placed.join(belongings, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
 def _parted(
@@ -167,7 +183,7 @@ def _work() -> pl.Expr:
 
 
 def _detail() -> pl.Expr:
-    """Return an operation's shape, or a copy's memory and bytes, as text."""
+    """Return what an operation belongs to and its shape, or a copy's memory and bytes, as text."""
     shape = pl.format(
         "grid {}, block {}, {} registers a thread",
         *(pl.col(name).cast(pl.String).fill_null("?") for name in ("grid", "block", "registers")),
@@ -178,7 +194,9 @@ def _detail() -> pl.Expr:
         pl.col("bytes").cast(pl.String).fill_null("?"),
     )
     is_copy = pl.col("kind").cast(pl.String).is_in(["copy", "memset"])
-    return pl.when(is_copy).then(moved).when(pl.col("grid").is_not_null()).then(shape)
+    own = pl.when(is_copy).then(moved).when(pl.col("grid").is_not_null()).then(shape)
+    both = pl.concat_str(["belongs", own], separator="; ", ignore_nulls=True)
+    return pl.when(pl.col("belongs").is_null()).then(own).otherwise(both)
 
 
 def _events(

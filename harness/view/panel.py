@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from harness.analysis import roofline, summary
+from harness.analysis.audit import placed_ops
 from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.finding import Finding
 from harness.analysis.kernels import short_name
@@ -27,6 +28,8 @@ MOST_EVENTS = 2_000_000
 
 _FINDINGS = 5
 _TABLES = {
+    "batches": "Steps by batch",
+    "layer": "One layer: mean of all, ms",
     "kernels": "Kernels",
     "by_kernel": "Kernels by hardware counters",
     "operators": "Operators",
@@ -51,14 +54,17 @@ class Panel:
     roofline: Roofline
 
 
-def of(subject: Subject) -> Panel:
-    """Return a subject's panel; UsageError for more events than a browser holds."""
-    return Panel(subject, _shown(subject), roofline.of_subject(subject))
+def of(subject: Subject, captured_by: Capture | None = None) -> Panel:
+    """Return a subject's panel; UsageError for more events than a browser holds.
+
+    ``captured_by``: the trace in which its CUDA graphs were captured.
+    """
+    return Panel(subject, _shown(subject, captured_by), roofline.of_subject(subject))
 
 
-def _shown(subject: Subject) -> dict[str, Any]:
+def _shown(subject: Subject, captured_by: Capture | None) -> dict[str, Any]:
     captures = subject.captures
-    summaries = {kind: summary.by_kind(capture) for kind, capture in captures.items()}
+    summaries = {kind: _summary(capture, captured_by) for kind, capture in captures.items()}
     drawn = next((kind.name for kind in by_cost() if _has_operations(captures.get(kind.name))), "")
     told = {
         kind: told_of
@@ -66,7 +72,7 @@ def _shown(subject: Subject) -> dict[str, Any]:
         if kind == drawn or not _has_operations(captures[kind])
     }
     rows = [row for told_of in told.values() for row in told_of.get("kernels", [])]
-    timeline = _timeline(captures[drawn]) if drawn else None
+    timeline = _timeline(captures[drawn], captured_by) if drawn else None
     return {
         "short": {row["name"]: short_name(row["name"]) for row in rows},
         "conditions": captures[drawn].conditions if drawn else {},
@@ -86,6 +92,13 @@ def _shown(subject: Subject) -> dict[str, Any]:
             for row in told_of.get("by_kernel", [])
         },
     }
+
+
+def _summary(capture: Capture, captured_by: Capture | None) -> dict[str, Any]:
+    """Return a capture's summary; ``layer``: the parts of one of its layers."""
+    told = summary.by_kind(capture, captured_by)
+    layers = told.get("layers")
+    return told | {"layer": layers["parts"] if layers else []}
 
 
 def _memory(capture: Capture) -> str | None:
@@ -146,8 +159,10 @@ def _left_out(captures: Iterable[Capture], timeline: Timeline | None) -> Iterato
         yield f"Not drawn: {timeline.hidden:,} events that begin while a dozen others last."
 
 
-def _timeline(capture: Capture) -> Timeline:
-    timeline = lanes.timeline(capture)
+def _timeline(capture: Capture, captured_by: Capture | None) -> Timeline:
+    captured = (captured_by or capture).tables.get("captured_launches", _NO_ROWS)
+    belongings = placed_ops.belongings(capture.tables, captured)
+    timeline = lanes.timeline(capture, belongings)
     if timeline.count > MOST_EVENTS:
         raise UsageError(
             f"{timeline.count:,} events, a page holds {MOST_EVENTS:,}",

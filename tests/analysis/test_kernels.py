@@ -21,6 +21,9 @@ FAMILIES = {
         "void cublasLt::splitKreduce_kernel<32, 16, int, float, float, float, float, true, true,"
         " false>(cublasLt::cublasSplitKParams<float>, float const*, float const*, float*)",
         "gemm_splitK_INT_kernel",
+        "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT128x128x64_MI16x16x1_SN_LDSB1",
+        "void ck::kernel_gemm_xdl_cshuffle_v3<ck::GridwiseGemm_xdl_cshuffle_v3<int>, true>(int)",
+        "_ZN5aiter37fmoe_bf16_pertokenFp8_g1u1_vs_silu_1tg_32x256E",
     ],
     "gemv": ["gemv_INT_revsplitK_kernel", "void gemvNSP_kernel<__nv_bfloat16, float>(int)"],
     "attention": [
@@ -30,6 +33,11 @@ FAMILIES = {
         "fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvCausalP16VarSeqQ128Kv128PersistentContext",
         "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_31_64x128x64_kernel0_0",
         "kernel_unified_attention_2d",
+        "void paged_attention_ll4mi_QKV_mfma16_kernel<0, __hip_bfloat16, __hip_bfloat16>(int)",
+        "void ck_tile::kentry<256, 2, ck_tile::FmhaFwdKernel<int>>(int)",
+        "_ZN5aiter24fmha_fwd_hd128_bf16_causalE",
+        "aiter::mla_a16w16_qh16_m16x4_n16x1_coex0_mask1",
+        "aiter::pa_bf16_pertokenFp8_gqa8_1tg_4w",
     ],
     "triton: pointwise": ["triton_poi_fused__scaled_dot_product_flash_attention_1"],
     "triton: reduction": ["triton_red_fused__to_copy_mean_2"],
@@ -38,11 +46,15 @@ FAMILIES = {
     "convolution": [
         "void cudnn::cnn::reduce_wgrad_nchw_helper<float, float>(void*, void const*, float, int)",
         "cudnn_infer_volta_scudnn_128x64_relu_medium_nn_v1",
+        "_ZN2ck16tensor_operation6device37kernel_batched_gemm_xdlops_bwd_weightINS_47GridwiseGemm",
+        "miopenSp3AsmConv_v30_3_1_gfx9_fp32_f2x3_stride1",
     ],
     "communication": [
         "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<(unsigned long)4096>)",
         "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>"
         "(c10::BFloat16*, unsigned long, unsigned int**, unsigned long, unsigned long)",
+        "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)",
+        "void aiter::cross_device_reduce_2stage<__hip_bfloat16, 8>(aiter::RankData*, int)",
     ],
     "elementwise": [
         "void at::native::vectorized_elementwise_kernel<(int)4, at::native::<unnamed>::"
@@ -50,6 +62,8 @@ FAMILIES = {
         "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native"
         "::(anonymous namespace)::masked_fill_kernel(at::TensorIterator&, c10::Scalar const&)::"
         "{lambda()#1}>(at::TensorIteratorBase&)::{lambda(int)#1}>(int)",
+        "SubTensorOpWithCastTensor1d",
+        "_ZN7sgl_hip10activation18act_and_mul_kernelI14__hip_bfloat16TnPFT_RKS3_EXadL_Z4siluIS2_",
     ],
     "cast/copy": [
         "void at::native::elementwise_kernel<(int)128, (int)4, void at::native::"
@@ -70,9 +84,13 @@ FAMILIES = {
     "softmax": ["void <unnamed>::softmax_warp_forward<c10::BFloat16, c10::BFloat16>(T2 *, int)"],
     "norm": [
         "std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type"
-        " vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, long)"
+        " vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, long)",
+        "_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Rmsnorm2dFwdPipelineOnePassINS_27Rmsnorm2d",
     ],
-    "sort/topk": ["void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>(int)"],
+    "sort/topk": [
+        "void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>(int)",
+        "void rocprim::ROCPRIM_304_NS::detail::radix_sort_block_sort_kernel<rocprim::detail>(int)",
+    ],
     "random": [
         "void at::native::<unnamed>::distribution_elementwise_grid_stride_kernel<float, (int)4>(T1)"
     ],

@@ -65,4 +65,4 @@ def test_the_transcript_is_what_the_command_prints(monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(ROOT)
     shown = blocks((ROOT / "docs" / "audit.md").read_text(encoding="utf-8"))
     assert shown == {command: printed(command) for command in shown}
-    assert len(shown) == 1
+    assert len(shown) == 3

@@ -2,9 +2,11 @@
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from harness.cli.app import app
+from tests.support import transcripts
 from tests.support.paths import ROOT
 
 STREAMS = ROOT / "tests" / "data" / "nsys" / "streams.sqlite.zst"
@@ -55,3 +57,15 @@ def test_a_run_beside_another_subject_is_refused() -> None:
     report = ROOT / "reports" / "2-gemlite-autotune" / "nvidia-h200"
     done = CliRunner().invoke(app, ["diagnose", str(report), str(STREAMS)])
     assert "name one of its cells" in str(done.exception)
+
+
+def test_the_transcript_is_what_the_command_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hand-made step on an AMD GPU; its floor is that of the products by their sizes."""
+    monkeypatch.chdir(ROOT)
+    shown = transcripts.blocks((ROOT / "docs" / "diagnosis.md").read_text(encoding="utf-8"))
+    assert shown == {command: transcripts.printed(command) for command in shown}
+    (text,) = shown.values()
+    sides = ((4096, 3 * 4096), (4096, 4096), (4096, 11008), (11008, 4096))
+    of_forward = sum(2 * 4096 * depth * columns / 1307.4e12 for depth, columns in sides)
+    took = 2 * 3 * sum((470, 170, 430, 440)) / 1e6
+    assert f"{100 * 2 * 3 * of_forward / took:.1f} %" in text

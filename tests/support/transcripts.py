@@ -11,6 +11,7 @@ from harness.cli.app import app
 from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "inspect.md"
+AUDIT = ROOT / "docs" / "audit.md"
 _BLOCK = re.compile(
     r"^```console\n\$ harness ?(?P<command>.*)\n(?P<printed>[\s\S]*?)```$", re.MULTILINE
 )
@@ -46,7 +47,9 @@ def with_printed(page: str, of: Callable[[str], str]) -> str:
 if __name__ == "__main__":
     from tests.support import visit
 
-    PAGE.write_text(with_printed(PAGE.read_text(encoding="utf-8"), printed), encoding="utf-8")
+    for written in (PAGE, AUDIT):
+        text = with_printed(written.read_text(encoding="utf-8"), printed)
+        written.write_text(text, encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         page = visit.rewritten(visit.PAGE.read_text(encoding="utf-8"), Path(folder).resolve())
         visit.PAGE.write_text(page, encoding="utf-8")

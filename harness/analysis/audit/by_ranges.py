@@ -24,7 +24,22 @@ def origins(tables: Tables) -> pl.DataFrame:
     calls = tables["api_calls"].drop_nulls(["correlation", "thread", "start_ns"])
     launches = tables["gpu_ops"].select("correlation").drop_nulls().unique()
     calls = calls.join(launches, on="correlation", how="semi").sort("start_ns")
-    calls = calls.unique("correlation", keep="first", maintain_order=True)
+    return _of_calls(calls.unique("correlation", keep="first", maintain_order=True), tables)
+
+
+def of_nodes(tables: Tables) -> pl.DataFrame:
+    """Return graph_node, operator, node and scope of graphs' nodes, by the ranges of their capture.
+
+    A node whose capture stood in no range has no row.
+    """
+    calls = tables["graph_nodes"].rename({"graph_node": "correlation"}).sort("start_ns")
+    told = _of_calls(calls, tables).rename({"correlation": "graph_node"})
+    rows = told.with_columns(pl.col("operator", "node", "scope").cast(pl.String))
+    return rows.filter(pl.any_horizontal(pl.col("operator", "scope").is_not_null()))
+
+
+def _of_calls(calls: pl.DataFrame, tables: Tables) -> pl.DataFrame:
+    """Return what calls stood in; ``calls``: correlation, once each, thread and start_ns."""
     ranges = tables["ranges"].drop_nulls().cast({"name": pl.String})
     operator = pl.col("name").str.contains(OPERATOR)
     named = ranges.filter(operator).with_columns(pl.col("name").str.replace(OPERATOR, ""))

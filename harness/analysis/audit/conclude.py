@@ -6,13 +6,27 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from harness.analysis import floors, program, step
 from harness.analysis import kernels as kernel_names
-from harness.analysis import step
-from harness.analysis.audit import attribution, by_ranges, counted, limits, rows, step_ops
+from harness.analysis.audit import (
+    attribution,
+    batches,
+    by_ranges,
+    counted,
+    layers,
+    limits,
+    placed_ops,
+    rows,
+    step_ops,
+)
 from harness.analysis.audit.attribution import UNATTRIBUTED
+from harness.analysis.audit.batches import Batches
+from harness.analysis.audit.layers import Layers
 from harness.analysis.audit.limits import TENSOR, Limits
 from harness.analysis.audit.rows import Row
 from harness.analysis.busy import Busy
+from harness.analysis.diagnose import applicable
+from harness.analysis.floors import Floor
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import filling, unprofiled
 from harness.ground.errors import EvidenceError, UsageError
@@ -45,6 +59,9 @@ class Audit:
     ``flushed_bytes``: read and written with caches flushed before each kernel, where a second
     report says it. ``flop`` and ``compulsory_bytes``: of a step, where the workload states them.
     ``unsaid``: what these captures cannot say. ``step``: how busy all GPUs of the trace were.
+    ``shapes``: the floor of all steps together by their operators' inputs, ns.
+    ``batches``: a serving engine's steps by mode. ``replays``: the replays of CUDA graphs whose
+    operations are attributed by the capture ``captured_by``. ``layers``: those that repeat.
     """
 
     label: str
@@ -69,6 +86,11 @@ class Audit:
     above_ms: dict[str, float]
     unsaid: tuple[str, ...]
     step: Busy | None = None
+    shapes: Floor | None = None
+    batches: tuple[Batches, ...] = ()
+    layers: Layers | None = None
+    replays: int = 0
+    captured_by: str | None = None
 
     @property
     def whole_ms(self) -> float:
@@ -107,11 +129,12 @@ class Audit:
             )
 
 
-def audit(captures: Sequence[Capture]) -> Audit:
+def audit(captures: Sequence[Capture], captured_by: Capture | None = None) -> Audit:
     """Return the audit of one program's captures: a timeline, counters, times.
 
     A trace of torch.profiler tells operators and modules, another timeline the ranges around each
-    launch. Raises UsageError without a timeline.
+    launch. ``captured_by``: the trace in which the program's CUDA graphs were captured, if that is
+    another one. Raises UsageError without a timeline.
     """
     telling = [each for each in captures if each.kind in filling("origins")]
     trace = _one(telling, "gpu_ops", "torch.profiler trace")
@@ -128,11 +151,22 @@ def audit(captures: Sequence[Capture]) -> Audit:
     if not any(launched.busy_ns):
         raise UsageError("no timed work on a GPU in it", where=trace.label)
     peaks = limits.limits(trace.tables, trace.conditions.get("GPU", ""))
-    ops = attribution.attributed(launched.ops, trace.tables["origins"])
+    captured = (captured_by or trace).tables["captured_launches"]
+    ops, placed = placed_ops.placed(launched.ops, trace.tables, captured)
     flushed = counted.moved(ops, (cold or trace).tables["counters"])
     ops = counted.with_counters(ops, (warm or trace).tables["counters"])
+    gpu = floors.rates(trace.tables, ops["device"][0], trace.conditions.get("GPU", ""))
+    ops = floors.with_floors(ops, gpu, "own_ns")
     ops = limits.with_use(ops.with_columns(flushed.alias("flushed_bytes")), peaks)
-    return _concluded(captures, trace, launched, ops, peaks)
+    concluded = _concluded(captures, trace, launched, ops, peaks)
+    if placed is None:
+        return concluded
+    return replace(
+        concluded,
+        unsaid=(*concluded.unsaid, *placed_ops.unplaced(placed)),
+        replays=placed.placed,
+        captured_by=(captured_by or trace).label,
+    )
 
 
 def _by_ranges(captures: Sequence[Capture]) -> Capture:
@@ -188,7 +222,8 @@ def _concluded(
     peaks: Limits,
 ) -> Audit:
     steps = len(launched.lengths_ns)
-    table = rows.rows(ops, peaks)
+    of = program.of_captures(captures)
+    table = tuple(replace(row, fix=applicable.advice(row.fix, of)) for row in rows.rows(ops, peaks))
     phases = {
         phase: sum(row.ms for row in table if row.phase == phase) for phase in attribution.PHASES
     }
@@ -224,6 +259,9 @@ def _concluded(
         above_ms=_above_ms(table, sustained) if share else {},
         unsaid=tuple(_unsaid([trace, *captures], launched, phases, share, peaks)),
         step=step.busy(trace.tables, launched.steps),
+        shapes=floors.floor(ops, "own_ns"),
+        batches=batches.by_mode(ops, launched.lengths_ns),
+        layers=layers.folded(ops),
     )
 
 
@@ -295,7 +333,8 @@ def _unsaid(
     if graph:
         lacks.append(
             f"{100 * graph / busy:.1f} % of the GPU's time is replayed from CUDA graphs: the trace"
-            " names the graph's launch and no operator. Record the step without graphs as well."
+            " names the graph's launch and no operator. Record the step without graphs as well, or"
+            " name the trace of the graphs' capture: --captured-by."
         )
     return lacks
 

@@ -12,11 +12,17 @@ from harness.analysis.statistics import LEVEL
 
 _KEY = ("phase", "path", "operator", "name")
 _MISALIGNED = re.compile(r"align[12](?!\d)|_align1\b")
+_SDPA = re.compile(
+    r"aten::_(?:scaled_dot_product|flash_attention|efficient_attention|cudnn_attention)"
+    r"|(?:Scaled|Flash|Efficient|Cudnn)\w*AttentionBackward|pytorch_flash::|fmha_cutlass[FB]|_sdpa_"
+)
+"""Operators that torch.nn.attention.sdpa_kernel chooses from, and names of their kernels in torch.
+Paged attention and that of other libraries is chosen elsewhere."""
 _NEAR = 0.70
 _FIXES = {
     "optimizer/foreach": "fused optimizer (fused=True), or the step in backward",
     "softmax": "fused or chunked cross entropy; fused attention",
-    "attention": "compare attention backends: torch.nn.attention.sdpa_kernel",
+    "attention": "compare attention backends",
     "norm": "fuse with its neighbours: torch.compile, or a hand-written kernel",
     "elementwise": "fuse with its neighbours: torch.compile",
     "triton: pointwise": "fuse further, or into a GEMM's epilogue",
@@ -44,7 +50,8 @@ class Row:
     ``half_width_ms``: of the 99 % interval of ``ms`` over the steps, None for a single step.
     ``dram_bytes``, ``used`` (fraction of the peak of ``limit``) and ``reread_bytes`` (read right
     after the kernel before wrote them) are None where nothing was counted. ``savings`` are those of
-    TARGETS, then of the measured ceiling; empty for what no claim is made of.
+    TARGETS, then of the measured ceiling; empty for what no claim is made of. ``floor_ms`` is what
+    the shapes of the operators' inputs say that it takes at least, None where they are not known.
     """
 
     phase: str
@@ -62,12 +69,14 @@ class Row:
     used: float | None
     savings: tuple[Saving, ...]
     fix: str
+    floor_ms: float | None = None
 
 
 def rows(ops: pl.DataFrame, peaks: Limits) -> tuple[Row, ...]:
     """Return the rows of the steps' operations, the longest first."""
     steps = ops["step"].n_unique()
     moved = pl.col("dram_read_bytes") + pl.col("dram_write_bytes")
+    least = pl.when(pl.col("floor_ns").is_not_null()).then(pl.min_horizontal("floor_ns", "own_ns"))
     grouped = (
         _with_reread(ops)
         .with_columns(pl.col("name").cast(pl.String))
@@ -76,6 +85,7 @@ def rows(ops: pl.DataFrame, peaks: Limits) -> tuple[Row, ...]:
             pl.len().alias("launches"),
             pl.col("own_ns").sum(),
             _all_or_null(moved).alias("dram_bytes"),
+            _all_or_null(least).alias("floor_ns"),
             _all_or_null(pl.col("reread_bytes")).alias("reread_bytes"),
             *(_weighted(pl.col(f"{unit}_used")) for unit in ("dram", "tensor")),
             pl.col("limit").sort_by("own_ns").drop_nulls().last(),
@@ -134,10 +144,11 @@ def _row(row: dict[str, object], steps: int, peaks: Limits) -> Row:
         used=used,
         savings=_savings(ms, limit, used, peaks),
         fix=_fix(kernel, operator, limit, used),
+        floor_ms=_each(number.get("floor_ns"), steps * 1e6),
     )
 
 
-def _each(total: float | None, steps: int) -> float | None:
+def _each(total: float | None, steps: float) -> float | None:
     return None if total is None else total / steps
 
 
@@ -182,6 +193,10 @@ def _fix(kernel: str, operator: str, limit: str | None, used: float | None) -> s
         if limit == DRAM:
             return "narrower weights, or more rows a product"
         return "another tile or split-K; larger products"
+    if group == "attention" and (_SDPA.search(operator) or _SDPA.search(kernel)):
+        return "compare attention backends: torch.nn.attention.sdpa_kernel"
+    if "_fused" in operator and group == "optimizer/foreach":
+        return "the step in backward"
     if "loss" in operator or "log_softmax" in operator:
         return "chunked cross entropy that never writes the logits"
     return _FIXES.get(group, "")

@@ -43,7 +43,7 @@ def launched(tables: Tables) -> LaunchedOps:
     spans = step.windows(placed, apart=steps.is_apart)
     last = spans["end_ns"].max()
     until = spans["end_ns"] if steps.is_apart else spans["start_ns"].shift(-1, fill_value=last)
-    ops = _shared(placed).sort("step", "launched_ns", "start_ns", nulls_last=True)
+    ops = shared(placed).sort("step", "launched_ns", "start_ns", nulls_last=True)
     busy = ops.group_by("step").agg(pl.col("own_ns").sum()).sort("step")["own_ns"]
     lengths = (until - spans["start_ns"]).to_list()
     first = placed["start_ns"].min()
@@ -80,7 +80,7 @@ def _with_launch(ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
     return with_calls.with_columns(in_graph=in_graph).drop("replayed")
 
 
-def _shared(ops: pl.DataFrame) -> pl.DataFrame:
+def shared(ops: pl.DataFrame) -> pl.DataFrame:
     """Return operations with runs_ns and own_ns: each instant is shared by those that run in it."""
     end = pl.col("start_ns") + pl.col("duration_ns")
     keyed = ops.with_columns(end_ns=end).with_columns(runs_ns=_runs_ns())

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from harness.analysis.diagnose import known_findings, launch_time, thresholds
+from harness.analysis import program
+from harness.analysis.diagnose import applicable, known_findings, launch_time, thresholds
 from harness.analysis.diagnose.families import Family
 from harness.analysis.diagnose.finding import (
     ABSTAIN,
@@ -14,6 +15,7 @@ from harness.analysis.diagnose.finding import (
     FindingKind,
     KernelDiagnosis,
 )
+from harness.analysis.program import Program
 from harness.evidence.capture import Capture
 
 View = TypeVar("View")
@@ -50,7 +52,18 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
         *_of_all(known_findings.MEMORY, known_findings.MEMORY.seen(captures)),
     ]
     busy = next((view.busy for view in timelines), None)
-    return Diagnosis(tuple(_ranked(joint or [_nothing(captures)])), launches, busy)
+    found = Diagnosis(tuple(_ranked(joint or [_nothing(captures)])), launches, busy)
+    return _told(found, program.of_captures(captures))
+
+
+def _told(diagnosis: Diagnosis, of: Program) -> Diagnosis:
+    """Return a diagnosis whose advice the program can follow."""
+    launches = tuple(
+        replace(each, findings=tuple(applicable.told(finding, of) for finding in each.findings))
+        for each in diagnosis.kernels
+    )
+    findings = tuple(applicable.told(each, of) for each in diagnosis.findings)
+    return replace(diagnosis, findings=findings, kernels=launches)
 
 
 def _of_all(family: Family[View], views: Sequence[View]) -> list[Finding]:

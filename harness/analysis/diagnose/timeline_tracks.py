@@ -6,7 +6,8 @@ from functools import cached_property
 
 import polars as pl
 
-from harness.analysis import communication, copies, intervals, step
+from harness.analysis import communication, copies, floors, intervals, step
+from harness.analysis.audit import step_ops
 from harness.analysis.diagnose import thresholds
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import (
@@ -36,7 +37,7 @@ class Track:
     memory at, in bytes a second.
     """
 
-    source: str
+    capture: Capture
     device: int | None
     steps: Step
     whole_ns: int
@@ -51,6 +52,24 @@ class Track:
     waits: pl.DataFrame
     multiprocessors: int | None
     pinned_rate: float
+
+    @property
+    def source(self) -> str:
+        """Return the label of the capture."""
+        return self.capture.label
+
+    @property
+    def has_shapes(self) -> bool:
+        """Return whether the capture holds the inputs of operators."""
+        return self.capture.tables["origins"]["inputs"].count() > 0
+
+    @cached_property
+    def floored(self) -> pl.DataFrame:
+        """Return the operations with floors and own_ns: each instant is shared by all in it."""
+        tables = self.capture.tables
+        gpu = floors.rates(tables, self.device, self.capture.conditions.get("GPU", ""))
+        ops = floors.with_origins(step_ops.shared(self.ops), tables["origins"])
+        return floors.with_floors(ops, gpu, "own_ns")
 
     @property
     def stretches(self) -> pl.DataFrame:
@@ -178,7 +197,7 @@ def _track(
     ramp = intervals.length(idle) - intervals.length(left)
     properties = capture.tables["devices"].filter(pl.col("device").eq_missing(device))
     return Track(
-        source=capture.label,
+        capture=capture,
         device=device,
         steps=steps,
         whole_ns=_length(capture.tables["gpu_ops"], device),

@@ -66,10 +66,9 @@ def _few_kernels(gpu_ops: "pl.DataFrame") -> "pl.DataFrame":
 def _has_range(subject: Subject, name: str) -> None:
     for kind in filling("ranges"):
         if kind in subject.captures:
-            names = (
-                unnumbered(subject.captures[kind].tables["ranges"])["name"].unique().drop_nulls()
-            )
-            if name not in names:
+            ranges = subject.captures[kind].tables["ranges"]
+            names = unnumbered(ranges)["name"].unique().drop_nulls()
+            if name not in names and name not in ranges["name"]:
                 listed = ", ".join(sorted(names)[:_MOST_NAMES]) or "none"
                 raise UsageError(
                     f"{kind} has no range {name!r}",

@@ -14,7 +14,8 @@ OTHER = "other"
 KINDS = pl.Enum([LAUNCH, SYNCHRONISE, COPY, ALLOCATE, LOAD, OTHER])
 
 _KINDS = (
-    # cudaLaunchKernelExC, cuLaunchKernelEx, cudaGraphLaunch, hipExtModuleLaunchKernel
+    # cudaLaunchKernelExC, cuLaunchKernelEx, cudaGraphLaunch, hipExtModuleLaunchKernel,
+    # hipGraphLaunch
     (LAUNCH, re.compile(r"Launch(Cooperative|Kernel|HostFunc)|GraphLaunch|LaunchGrid")),
     # They return when the device, the stream or the event has finished.
     (SYNCHRONISE, re.compile(r"(Device|Stream|Event|Ctx|Context|Thread)Synchronize")),
@@ -23,9 +24,10 @@ _KINDS = (
     (
         ALLOCATE,
         re.compile(
-            r"^(cuda|hip)(Ext)?(Malloc|Free)(Host|Managed|Pitch|3D|Array)?$|^(cuda|hip)Host"
-            r"(Alloc|Malloc|Free|Register|Unregister)|^cuMem(Alloc|Free)(Host|Managed|Pitch)?$"
-            r"|^cuMem(Host(Alloc|Register|Unregister)|Create|Release|Map|Unmap|SetAccess)$"
+            r"^(cuda|hip)(Ext)?(Malloc|Free)(Host|Managed|Pitch|3D|Array|WithFlags)?$"
+            r"|^(cuda|hip)Host(Alloc|Malloc|Free|Register|Unregister)"
+            r"|^(cu|hip)Mem(Alloc|Free)(Host|Managed|Pitch)?$"
+            r"|^(cu|hip)Mem(Host(Alloc|Register|Unregister)|Create|Release|Map|Unmap|SetAccess)$"
         ),
     ),
     # Code is brought onto the device: after compilation, or at the first use of a kernel.

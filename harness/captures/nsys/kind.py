@@ -38,7 +38,15 @@ class Nsys(Kind):
     tool = "nsys"
     leaves = (REPORT, EXPORT)
     artifact = EXPORT
-    fills = ("gpu_ops", "devices", "api_calls", "waits", "ranges", "autograd_threads")
+    fills = (
+        "gpu_ops",
+        "devices",
+        "api_calls",
+        "waits",
+        "ranges",
+        "autograd_threads",
+        "graph_nodes",
+    )
     measures = (
         "kernels_per_step",
         "gpu_busy_per_step",

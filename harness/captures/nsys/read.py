@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from harness.captures.formats.sqlite_combined import fetch_combined
 from harness.captures.formats.sqlite_file import SqliteFile, opened
 from harness.captures.nsys.devices import devices
+from harness.captures.nsys.graph_nodes import graph_nodes
 from harness.captures.nsys.host import CALLS, NVTX, WAITS, autograd_threads, calls, ranges, waits
 from harness.captures.nsys.names import COPY_KINDS, DOMAIN_TYPE, MEMORY_KINDS, named, shape
 from harness.captures.nsys.rows import correlation, process_id, real, timed
@@ -46,7 +47,7 @@ _REGISTERS = "registersPerThread"
 
 
 def read(path: Path, *, joins: bool = True, part: Part | None = None) -> Tables:
-    """Return gpu_ops, devices, api_calls, waits, ranges and autograd_threads of an export.
+    """Return gpu_ops, devices, api_calls, waits, ranges, graph_nodes and autograd_threads.
 
     Raises CaptureError for what is no whole export of nsys.
 
@@ -122,6 +123,7 @@ class _Export:
             api_calls = calls(self._file, self._names, by_process=self._by_process)
             tables["api_calls"] = api_calls
             tables["waits"] = waits(self._file, self._names)
+            tables["graph_nodes"] = graph_nodes(self._file)
         return tables
 
     def _kernels(self) -> "pl.DataFrame":

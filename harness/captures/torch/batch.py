@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from harness.captures.torch.columns import (
@@ -27,6 +28,7 @@ from harness.captures.torch.events import (
     MIXED,
     NO_ARGS,
     TABLES,
+    AnyArgs,
     Event,
     table_of,
 )
@@ -35,15 +37,22 @@ from harness.evidence.tables import SCHEMAS
 _PLACES = {"H": "Host", "D": "Device", "A": "Array", "P": "Peer"}
 _COPY = re.compile(r"Memcpy ([HDAP])to([HDAP])\b")
 _COPIES = frozenset(category for category, kind in KINDS.items() if kind == "copy")
-_CODED = ("name", "kind", "grid", "block", "copy_kind")
+_CODED = ("name", "kind", "grid", "block", "copy_kind", "inputs", "kernel")
 _HOST = ("name", "start_ns", "duration_ns", "thread")
 _COLUMNS = {
     "gpu_ops": SCHEMAS["gpu_ops"],
-    "api_calls": (*_HOST, "correlation"),
+    "api_calls": (*_HOST, "correlation", "kernel"),
     "ranges": _HOST,
     "modules": _HOST,
-    "operators": (*_HOST, "sequence", "forward_thread"),
+    "operators": (*_HOST, "sequence", "forward_thread", "inputs"),
 }
+
+_CUT = b"\0"
+"""What no JSON text holds."""
+_LONGEST_INPUTS = 2_000
+_MOST_INPUTS = 6 << 20
+"""Bytes of the inputs of one operator and of all that differ. Those of an operator with tensors as
+arguments take 100 to 500; lists of tensors, which say no type, take more."""
 
 _Columns = dict[str, list[Any]]
 
@@ -57,6 +66,7 @@ class Vocabulary:
         self.kinds = Codes(self.strings, KINDS.get)
         self.shapes = Codes(self.strings, _shape)
         self.copies = Codes(self.strings, _copy_kind)
+        self.inputs = Codes(self.strings, InputTexts())
 
 
 class EventBatch:
@@ -102,10 +112,13 @@ class EventBatch:
         if table == "api_calls":
             given = [event.args or NO_ARGS for event in events]
             columns["correlation"] += [args.correlation for args in given]
+            columns["kernel"] += [names[args.kernel] for args in given]
         if table == "operators":
             given = [event.args or NO_ARGS for event in events]
             columns["sequence"] += [args.sequence for args in given]
             columns["forward_thread"] += [args.forward_thread for args in given]
+            inputs = self._words.inputs
+            columns["inputs"] += [inputs[_inputs(args)] for args in given]
 
     def _collect_gpu(self, columns: _Columns, events: list[Event]) -> None:
         kinds, shapes, copies = self._words.kinds, self._words.shapes, self._words.copies
@@ -147,6 +160,32 @@ def _frame(columns: _Columns, may_lack: str) -> pl.DataFrame:
     if any(made[name].null_count() for name in needed):
         raise UnsoundError
     return pl.DataFrame(made)
+
+
+def _inputs(args: AnyArgs) -> bytes | None:
+    """Return the JSON texts of an operator's inputs, with _CUT between; None without shapes."""
+    if not args.sizes:
+        return None
+    return _CUT.join((args.sizes, args.types, args.strides, args.values))
+
+
+class InputTexts:
+    """Writes inputs of operators as one JSON list: sizes, types, strides and values.
+
+    Only as many distinct ones as _MOST_INPUTS bytes hold: those after them are not known.
+    """
+
+    def __init__(self) -> None:
+        self._length = 0
+
+    def __call__(self, texts: bytes) -> str | None:
+        """Return the text of the inputs whose parts are given, None where it is too long."""
+        whole = b"[" + b",".join(part or b"null" for part in texts.split(_CUT)) + b"]"
+        text = msgspec.json.format(whole, indent=-1)
+        if len(text) > _LONGEST_INPUTS or self._length + len(text) > _MOST_INPUTS:
+            return None
+        self._length += len(text)
+        return text.decode("utf-8", "replace")
 
 
 def _shape(shape: object) -> str | None:

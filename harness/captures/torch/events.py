@@ -65,6 +65,7 @@ _ANNOTATION = re.compile(r"ProfilerStep#|Optimizer\.|enumerate\(DataLoader\)#")
 """torch's own annotations (torch/profiler, torch/optim, torch/utils/data), operators in 2021."""
 _WAITING = ("event_wait", "event_record")
 
+_NO_TEXT = msgspec.Raw()
 _Int: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 _Number: TypeAlias = _Int | float
 _N = TypeVar("_N")
@@ -87,6 +88,12 @@ class Args(msgspec.Struct, Generic[_I], gc=False, frozen=True):
     graph_node: _I | None = msgspec.field(name="graph node id", default=None)
     sequence: _I | None = msgspec.field(name="Sequence number", default=None)
     forward_thread: _I | None = msgspec.field(name="Fwd thread id", default=None)
+    # of operators, where shapes were recorded: a list an argument, kept as its JSON text
+    sizes: msgspec.Raw = msgspec.field(name="Input Dims", default=_NO_TEXT)
+    types: msgspec.Raw = msgspec.field(name="Input type", default=_NO_TEXT)
+    strides: msgspec.Raw = msgspec.field(name="Input Strides", default=_NO_TEXT)
+    values: msgspec.Raw = msgspec.field(name="Concrete Inputs", default=_NO_TEXT)
+    kernel: str | None = None  # that a call of HIP launches
 
 
 _GpuArgs: TypeAlias = Args[_Int]
@@ -97,6 +104,7 @@ NO_ARGS: AnyArgs = Args()
 
 class _HostArgs(msgspec.Struct, gc=False, frozen=True):
     correlation: _Int | None = None
+    kernel: str | None = None
 
 
 class _Event(msgspec.Struct, Generic[_N, _A], gc=False):
@@ -135,7 +143,8 @@ def _decoder(number: Any) -> ListDecoder[Event]:
         if table == "gpu_ops":
             return exact.decode(text)
         event: Any = with_host_args.decode(text)
-        event.args = Args(event.args.correlation if event.args else None)
+        given = event.args or _HostArgs()
+        event.args = Args(given.correlation, kernel=given.kernel)
         return event
 
     return ListDecoder(_Event[number, AnyArgs], misfit)

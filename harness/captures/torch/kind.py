@@ -33,6 +33,7 @@ class Torch(Kind):
         "ranges",
         "operators",
         "origins",
+        "captured_launches",
         "autograd_threads",
         "conditions",
     )

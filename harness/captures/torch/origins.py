@@ -33,7 +33,7 @@ _NODE_NUMBER = re.compile(r"backward\d*$")
 class HostActivity:
     """What the host did, with start_ns, duration_ns and thread; ``name`` counts in ``names``.
 
-    ``operators`` have sequence and forward_thread, too.
+    ``operators`` have sequence and forward_thread, too, and inputs, which count in ``names``.
     """
 
     operators: pl.DataFrame
@@ -52,13 +52,13 @@ def origins(host: HostActivity, launched: pl.DataFrame) -> pl.DataFrame:
     places = launched.select("correlation", "thread", "at").unique("correlation", keep="first")
     scopes = _scopes(host)
     operators = innermost(
-        host.operators.select("thread", "start_ns", "duration_ns", "name"), places
+        host.operators.select("thread", "start_ns", "duration_ns", "name", "inputs"), places
     )
     nodes = innermost(_nodes(host, scopes), places)
     inside = innermost(scopes, places)
     launches = places
     for seen in (
-        operators.select("correlation", operator="name"),
+        operators.select("correlation", "inputs", operator="name", called_ns="start_ns"),
         nodes.select("correlation", node="name", node_ns="start_ns", made="scope"),
         inside.select("correlation", scope="name", scope_ns="start_ns"),
     ):
@@ -69,7 +69,9 @@ def origins(host: HostActivity, launched: pl.DataFrame) -> pl.DataFrame:
     has_origin = pl.any_horizontal(pl.col("operator", "node", "scope").is_not_null())
     rows = rows.filter(has_origin).sort("correlation")
     texts = pl.Series(list(host.names), dtype=pl.String).cast(pl.Categorical)
-    columns = {name: texts.gather(rows[name]) for name in ("operator", "node", "scope")}
+    columns = {name: texts.gather(rows[name]) for name in ("operator", "node", "scope", "inputs")}
+    began = rows.select(pl.when(pl.col("inputs").is_not_null()).then("called_ns")).to_series()
+    columns["call"] = began.rank("dense")
     return frame("origins", {"correlation": rows["correlation"], **columns})
 
 

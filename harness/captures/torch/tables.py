@@ -7,6 +7,7 @@ import polars as pl
 
 from harness.captures.formats.json_stream import Piece
 from harness.captures.torch.batch import EventBatch, Vocabulary
+from harness.captures.torch.captured import captured_launches
 from harness.captures.torch.columns import SHORTER, InexactError, UnsoundError
 from harness.captures.torch.events import EXACT_DECODER, TABLES, Event, first_fault
 from harness.captures.torch.launches import innermost, launches
@@ -97,6 +98,7 @@ class TableBuilder:
             "operators": named,
             "autograd_threads": autograd_threads(host),
             "origins": origins(host, launched),
+            "captured_launches": captured_launches(host, calls, gpu),
         }
 
     def _frame(self, table: str, rows: pl.DataFrame) -> pl.DataFrame:

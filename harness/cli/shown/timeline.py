@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from harness.analysis.audit.batches import Batches
+from harness.analysis.audit.layers import Layers, Part
 from harness.analysis.idle import host_state
 from harness.cli import output
 from harness.cli.shown.columns import (
@@ -107,6 +109,7 @@ def show(document: dict[str, Any], names: dict[str, str]) -> None:
     """
     gpu = document["gpu"]
     devices = gpu["devices"]
+    _steps(document)
     if gpu["span_ns"] is None:
         output.say("No GPU work in this capture.")
         output.say()
@@ -129,6 +132,24 @@ def show(document: dict[str, Any], names: dict[str, str]) -> None:
     print_rows("Ranges", alone, _RANGE if never else without(_RANGE, "never ended"))
     if gpu["span_ns"] is None:
         print_rows("Operators", document.get("operators", []), _OPERATOR)
+
+
+def _steps(document: dict[str, Any]) -> None:
+    """Print what is known of a serving engine's steps, and of the layers of a step."""
+    from harness.report import audit_text
+
+    lines = [
+        *(audit_text.batches_sentence(Batches(**each)) for each in document["batches"] or []),
+        *document["unplaced"],
+    ]
+    layers = document["layers"]
+    if layers:
+        parts = tuple(Part(**part) for part in layers["parts"])
+        lines += ["", *audit_text.layers_lines(Layers(**layers | {"parts": parts}))]
+    for line in lines:
+        output.say(line)
+    if lines:
+        output.say()
 
 
 def _gpu(devices: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]], dict[str, Cell]]:

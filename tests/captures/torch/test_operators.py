@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -129,3 +130,34 @@ def test_operators_nested_too_deep_are_refused(
     deep = [event("cpu_op", "a", start, 100 - 2 * start) for start in range(6)]
     with pytest.raises(CaptureError, match="nested more than 3 deep"):
         rows(tmp_path, [*deep, launch(99, 1), kernel(1, correlation=1)])
+
+
+SHAPED = {"Input Dims": [[4, 2], [2, 8]], "Input type": ["float", "float"], "Input Strides": None}
+
+
+def test_launches_have_the_inputs_of_their_operator_and_the_number_of_its_call(
+    tmp_path: Path,
+) -> None:
+    """Two kernels of one call, one of the next, and one of an operator whose inputs are long."""
+    events: list[dict[str, Any]] = []
+    for number, (at, args) in enumerate([(0, SHAPED), (100, SHAPED), (200, None)]):
+        long = {"Input Dims": [[number] * 3000]}
+        shaped = args if args is not None else long
+        events.append(_event("cpu_op", "aten::mm", at, 50, shaped))
+        for kernel in range(2 if number == 0 else 1):
+            identifier = {"correlation": 10 * number + kernel + 1}
+            events.append(
+                _event("cuda_runtime", "cudaLaunchKernel", at + 5 + kernel, 1, identifier)
+            )
+            events.append(_event("kernel", "k", at + 300, 5, {"device": 0, **identifier}))
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"traceEvents": events}, indent=2))
+    origins = read(path)["origins"].sort("correlation")
+    text = '[[[4,2],[2,8]],["float","float"],null,null]'
+    assert origins["inputs"].cast(pl.String).to_list() == [text, text, text, None]
+    assert origins["call"].to_list() == [1, 1, 2, None]
+
+
+def _event(category: str, name: str, at: int, us: int, args: dict[str, Any]) -> dict[str, Any]:
+    event = {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 7}
+    return event | {"ts": at, "dur": us, "args": args}

@@ -3,6 +3,10 @@
 It shows as operations of kind graph. nsys records them so by default; the trace by node is slower
 and shows each kernel. It costs no time: the finding says what is not known, and comes after any
 cause whose gain is known.
+
+What the trace by node costs was measured by recording one program both ways, a graph of 12 kernels
+of 1 to 11 µs that is replayed 5 times on an H200 (tests/data/nsys, graph_level and graph_node;
+medians): a replay took 47.6 instead of 45.7 µs, its launch 29 instead of 14 µs of the host.
 """
 
 from collections.abc import Iterator
@@ -20,7 +24,10 @@ KIND = FindingKind(
     "Most of the time is in CUDA graphs that were traced as one unit each.",
     fix=("record the graphs' kernels before anything is changed",),
 )
-_NEXT = "nsys profile --cuda-graph-trace=node, over a few replays"
+_NEXT = (
+    "nsys profile --cuda-graph-trace=node, over a few replays: each kernel, and the ranges that it"
+    " was captured in if the capture is recorded, too; 12 short kernels took 4 % longer so"
+)
 
 
 def found(view: TimelineView) -> Iterator[Finding]:

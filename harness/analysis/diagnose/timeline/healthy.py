@@ -7,9 +7,13 @@ as they have no kernel to hide behind.
 
 from collections.abc import Iterator
 
+import polars as pl
+
+from harness.analysis import floors
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import HEALTHY, Finding, FindingKind
+from harness.analysis.diagnose.finding import HEALTHY, Evidence, Finding, FindingKind
 from harness.analysis.diagnose.timeline import stream_serialised
+from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 
@@ -18,6 +22,12 @@ KIND = FindingKind(
     "timeline",
     "The GPU computes nearly all the time; a further gain has to come from its kernels.",
 )
+_UNKNOWN = 0.5
+"""Of the computing time: where more has no known shape, that decides the floor and not the rest."""
+_PARTS = 3
+"""Families of operators that are told, the longest ones."""
+_LIMITS = {floors.MEMORY: "memory bandwidth", floors.ARITHMETIC: "the peak of arithmetic"}
+_SHAPES = "record_shapes=True of torch.profiler: it says the least time of each kernel"
 _NEXT = "harness diagnose on an Nsight Compute report of the kernels that take the most time"
 
 
@@ -30,7 +40,43 @@ def found(view: TimelineView) -> Iterator[Finding]:
     evidence = (
         view.percent("time in which kernels run", view.compute, thresholds.BUSY),
         view.percent("between queued kernels", view.idle(idle_causes.BOUNDARY)),
+        *_floor(view),
     )
+    more = (_SHAPES,) if any(map(_lacks_shapes, view.tracks)) else ()
     yield KIND.finding(
-        view.where, evidence, share=0.0, gain=0.0, confidence=0.95, capture_next=(_NEXT,)
+        view.where, evidence, share=0.0, gain=0.0, confidence=0.95, capture_next=(_NEXT, *more)
     )
+
+
+def _lacks_shapes(track: Track) -> bool:
+    """Return whether operators have no shapes that another recording might have."""
+    named = track.capture.tables["operators"].height > 0
+    return named and not track.has_shapes and not track.steps.is_apart
+
+
+def _floor(view: TimelineView) -> Iterator[Evidence]:
+    """Yield what the kernels' shapes say that a step has to take, and which kernels take more."""
+    if not any(track.has_shapes for track in view.tracks):
+        return
+    least = floors.floor(pl.concat([track.floored for track in view.tracks]), "own_ns")
+    if least is None:
+        return
+    marked = all(track.steps.rule != "whole" for track in view.tracks)
+    steps = sum(track.steps.count for track in view.tracks) if marked else len(view.tracks)
+    whole = f"{'a step' if marked else 'all'} of {_ms(view.span_ns / steps)}"
+    if least.unknown <= _UNKNOWN:
+        yield view.number(f"floor of {whole}, by shapes", least.floor_ns / steps / 1e6, "ms")
+        if least.ceiling_ns is not None:
+            yield view.number("floor at measured ceilings", least.ceiling_ns / steps / 1e6, "ms")
+    for part in least.parts[:_PARTS]:
+        if part.time_ns >= thresholds.MATTERS * least.work_ns:
+            what = f"{part.family}, {_ms(part.time_ns / steps)} of it, of {_LIMITS[part.bound]}"
+            yield view.percent(what, part.reached)
+    if least.unknown >= thresholds.SEEN:
+        yield view.percent("time of kernels without a known shape", least.unknown)
+    if least.faster >= thresholds.SEEN:
+        yield view.percent("faster than device memory allows: from a cache", least.faster)
+
+
+def _ms(ns: float) -> str:
+    return f"{ns / 1e6:.3g} ms"
