@@ -69,10 +69,11 @@ def attributed(
 
 def _without_batches(origins: pl.DataFrame) -> pl.DataFrame:
     """Return origins with ``batch``: the innermost engine's annotation, which their scopes lack."""
+    scopes = {scope: scope.split(BETWEEN) for scope in origins["scope"].drop_nulls().unique()}
+    every = {part for parts in scopes.values() for part in parts}
+    said = annotations.batches(pl.Series(list(every), dtype=pl.String))
     rows = []
-    for scope in origins["scope"].drop_nulls().unique():
-        parts = scope.split(BETWEEN)
-        said = annotations.batches(pl.Series(parts, dtype=pl.String))
+    for scope, parts in scopes.items():
         batch = next((part for part in reversed(parts) if part in said), None)
         rows.append((scope, BETWEEN.join(part for part in parts if part not in said), batch))
     schema = dict.fromkeys(("scope", "kept", "batch"), pl.String)
