@@ -82,7 +82,7 @@ OF_KERNELS = (
     *("low-occupancy-registers", "low-occupancy-shared", "latency-bound", "barrier-imbalance"),
     *("issue-bound", "integer-bound", "special-function-bound", "fp64-bound", "fp32-bound"),
     *("shared-memory-bound", "tensor-cores-unused", "inter-sm-traffic", "tensor-bound"),
-    "dram-bound",
+    *("dram-bound", "host-memory-traffic"),
 )
 """The findings on kernels, by id: a GPU's host lacks the readers, which their registry imports."""
 _HOST_AHEAD = tuple(
@@ -134,8 +134,8 @@ PREDICTIONS: Mapping[str, tuple[Prediction, ...]] = {
     ),
     **dict.fromkeys(
         (
-            *("serialised-copy", "stream-serialised", "graph-opaque"),
-            *("exposed-communication", "straggler"),
+            *("serialised-copy", "copy-engine-bound", "stream-serialised", "graph-opaque"),
+            *("exposed-communication", "straggler", "pipeline-bubble", "expert-imbalance"),
         ),
         _HOST_AHEAD,
     ),
