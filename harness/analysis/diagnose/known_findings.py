@@ -42,6 +42,7 @@ from harness.analysis.diagnose.memory import (
     dead_pool,
     fragmentation,
     leak,
+    out_of_memory,
     transient_spike,
 )
 from harness.analysis.diagnose.memory import healthy as memory_healthy
@@ -122,6 +123,7 @@ MEMORY = Family[MemoryView](
     table="memory_pools",
     views=memory_view.views,
     findings=(
+        out_of_memory,
         fragmentation,
         dead_pool,
         transient_spike,

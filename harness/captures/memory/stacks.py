@@ -10,7 +10,8 @@ from harness.captures.memory.snapshot import UNREADABLE
 from harness.ground.errors import CaptureError
 
 _PYTHON = re.compile(r"\.py$|^<(stdin|string|ipython-input)")
-_TORCH = re.compile(r"(^|/)(site-packages|dist-packages|pytorch|ao)/(torch|torchao)/")
+# einops hands on to torch what it is called with, so its caller is who asks.
+_TORCH = re.compile(r"(^|/)(site-packages|dist-packages|pytorch|ao)/(torch|torchao|einops)/")
 # Inductor names its generated files by a hash, which no other version of a file shares.
 _GENERATED = re.compile(r"/(\w\w)/c\1\w{49}\.py$")
 # In C++ a stack begins with how it was recorded, and with the allocator.
@@ -89,7 +90,7 @@ def _outside(stack: object) -> list[object]:
         return []
     outside: list[object] = []
     for frame in stack:
-        file = _part(frame, "filename")
+        file = _path(frame)
         if _PYTHON.search(file) and not _TORCH.search(file):
             outside.append(frame)
         if len(outside) == _MOST_FRAMES:
@@ -111,11 +112,16 @@ def _named(frame: object) -> str:
     name = _part(frame, "name")
     if match := _BACKWARD.search(name) or _OPERATOR.search(name):
         return match[0]  # such a frame's file is torch's, if it is known at all
-    path = _part(frame, "filename")
+    path = _path(frame)
     generated = _GENERATED.search(path)
     file = "Inductor's code" if generated else "/".join(path.rsplit("/", 2)[-2:])
     text = f"{file}:{_part(frame, 'line')} {name}"
     return text.encode("utf-8", "replace").decode()
+
+
+def _path(frame: object) -> str:
+    """Return a frame's file with slashes, as Windows writes it, too."""
+    return _part(frame, "filename").replace("\\", "/")
 
 
 def _part(frame: object, key: str) -> str:

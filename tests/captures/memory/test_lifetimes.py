@@ -79,7 +79,9 @@ def test_of_a_history_without_its_start_the_free_bytes_before_it_count(tmp_path:
     device.new(60 * MIB)
     tables = memory.read(written(tmp_path, device.snapshot(lost)))
     assert tables["memory_segments"]["free_bytes"].to_list() == [54 * MIB]
-    assert tables["memory_blocks"]["index"].to_list() == [2]
+    before = [(-1, 0, 14 * MIB), *[(-1, None, 14 * MIB)] * 3, (-1, None, 10 * MIB)]
+    rows = tables["memory_blocks"].select("index", "freed", "bytes").rows()
+    assert rows == [*before, (2, None, 60 * MIB)]
 
 
 def test_blocks_of_a_byte_count_as_any_other(tmp_path: Path) -> None:
