@@ -19,6 +19,7 @@ class Held:
 class MemoryPeak:
     """What was allocated when most was, in the measured steps; sizes are bytes.
 
+    The level rose so high ``times`` times, or nearly, and fell to its middle in between.
     ``before`` of it has no stack because it was asked for before the recording, ``sites`` are the
     lines that hold most, ``other_bytes`` those of all other lines. ``start`` and ``end`` are the
     allocated bytes at both ends of the measured steps, ``left`` the lines that hold most of what
@@ -27,6 +28,7 @@ class MemoryPeak:
 
     source: str
     allocated: int
+    times: int
     reserved: int
     before: int
     sites: tuple[Held, ...]
@@ -38,18 +40,20 @@ class MemoryPeak:
 
     def lines(self) -> Iterator[str]:
         """Yield sentences."""
-        yield f"{size(self.allocated)} allocated at the peak, {size(self.reserved)} reserved:"
+        again = f", reached {self.times:,} times" if self.times > 1 else ""
+        held_then = f"{size(self.allocated)} allocated at the peak{again}"
+        yield f"{held_then}; {size(self.reserved)} reserved:"
         for held in self.sites:
             yield f"- {size(held.bytes)} in {_blocks(held.blocks)}: {held.site}"
         if self.other_bytes:
             yield f"- {size(self.other_bytes)} of other lines"
         if self.before:
             yield f"- {size(self.before)} held before the recording: no stack"
-        ends = f"{size(self.start)} as the recording begins, {size(self.end)} as it ends"
+        ends = f"{size(self.start)} at the first event, {size(self.end)} at the last"
         if self.left:
             first = self.left[0]
             ends += (
-                f"; {size(self.left_bytes)} that it saw asked for are held then, most"
+                f"; {size(self.left_bytes)} asked for in between are still held, most"
                 f" ({size(first.bytes)}) by {first.site}"
             )
         yield f"{ends}."

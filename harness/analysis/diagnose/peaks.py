@@ -6,6 +6,10 @@ from harness.analysis.diagnose.memory_view import MemoryView
 from harness.analysis.memory_peak import Held, MemoryPeak
 
 _LINES = 3
+NEAR, MIDDLE = 0.05, 0.5
+"""Of the range of levels: how near to the highest a peak is, and how low the level is between two.
+Steps that differ by a batch's length reach peaks that differ by less; activations are freed to the
+last before the next step."""
 NO_STACK = "unknown (no stack recorded)"
 """The line of a block whose stack is not in the file, as the reader names it."""
 
@@ -23,6 +27,7 @@ def peak(view: MemoryView) -> MemoryPeak | None:
     return MemoryPeak(
         source=view.source,
         allocated=level,
+        times=_times(levels),
         reserved=_reserved(view, at),
         before=max(level - int(known["bytes"].sum()), 0),
         sites=_held(known.head(_LINES)),
@@ -32,6 +37,17 @@ def peak(view: MemoryView) -> MemoryPeak | None:
         left=_held(_by_site(left.filter(pl.col("site") != NO_STACK)).head(_LINES)),
         left_bytes=int(left["bytes"].sum()),
     )
+
+
+def _times(levels: pl.Series) -> int:
+    """Return how often levels rise into their highest twentieth from below their middle."""
+    low, high = (int(bound or 0) for bound in (levels.min(), levels.max()))  # type: ignore[arg-type]  # integers
+    span = high - low
+    rows = pl.DataFrame({"level": levels})
+    state = pl.when(pl.col("level") >= high - span * NEAR).then(1)
+    state = state.when(pl.col("level") <= low + span * MIDDLE).then(0)
+    rose = state.forward_fill().fill_null(0).diff().fill_null(state.first()) == 1
+    return int(rows.select(rose.sum()).item()) if span else 0
 
 
 def _reserved(view: MemoryView, at: int) -> int:

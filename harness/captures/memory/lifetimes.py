@@ -102,7 +102,8 @@ def segments(
     free = _free_before(homes, held, at_end)
     rows: list[list[object]] = []
     row_of: dict[int, list[object]] = {}
-    for index, home in enumerate(homes):
+    last = max(at for at, event in enumerate(events) if event.action == "segment_alloc")
+    for index, home in enumerate(homes[: last + 1]):
         if home is None or events[index].action in ("segment_map", "segment_unmap"):
             continue
         key = id(home)
@@ -113,13 +114,14 @@ def segments(
             parts[_WHOLE] += home.span
         elif events[index].action == "segment_free":
             parts[_WHOLE] -= home.span
-            if key in row_of:
-                row_of[key][1] = index
         if change := allocated[index]:
             before = held.get(key, 0)
             after = held[key] = before + change
             for at, kind in ((_USED, _partly_used), (_WHOLE, _unused)):
                 parts[at] += kind(home.span, after) - kind(home.span, before)
+    for index, event in enumerate(events):
+        if event.action == "segment_free" and id(homes[index]) in row_of:
+            row_of[id(homes[index])][1] = index
     columns = zip(*rows, strict=True) if rows else ([], [], [], [], [], [])
     names = ("index", "freed", "pool", "bytes", "free_bytes", "cached_bytes")
     return frame("memory_segments", dict(zip(names, columns, strict=True)))

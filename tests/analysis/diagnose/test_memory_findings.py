@@ -220,7 +220,7 @@ def test_the_failing_program_of_a_stranger_is_told_as_it_stands_in_its_file() ->
     first = first_of(DATA / "memory/oom.pickle")
     assert (first.id, first.where) == ("out-of-memory", "app/loss.py:21 cross_entropy_loss")
     assert value(first, "asked for") == 4_202_692_608
-    assert value(first, "free on the device, beside a piece of 0 B") == 4_028_760_064
+    assert value(first, "free on the device, and nothing of what is reserved") == 4_028_760_064
     assert value(first, "held by 30 blocks of app/model.py:340 forward") == 30 << 30
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose.finding import ABSTAIN, Finding, FindingKind
+from harness.analysis.diagnose.finding import ABSTAIN, Evidence, Finding, FindingKind
 from harness.analysis.diagnose.memory import leak
 from harness.analysis.diagnose.memory_view import MemoryView
 
@@ -24,7 +24,7 @@ def found(view: MemoryView) -> Iterator[Finding]:
         return
     if view.failed.height:
         return
-    evidence = (
+    evidence: tuple[Evidence, ...] = (
         view.size("in segments that the measured steps never needed", view.unused),
         view.size("allocated before the history begins", view.before),
     )

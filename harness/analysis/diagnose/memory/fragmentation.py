@@ -38,11 +38,14 @@ def found(view: MemoryView) -> Iterator[Finding]:
     """Yield the bytes that stand in the measured steps and that free pieces could have been."""
     beyond = view.peak - view.held
     ways = [
-        (min(int(rows["bytes"].sum()), int(rows["spare"].max()), beyond), rows)  # type: ignore[arg-type]  # integers
-        for rows in (_beside_pieces(view), _ragged(view))
+        (min(int(rows["bytes"].sum()), int(rows["spare"].max()), beyond), where, rows)  # type: ignore[arg-type]  # integers
+        for where, rows in (
+            ("free in partly used segments", _beside_pieces(view)),
+            ("free in segments", _ragged(view)),
+        )
         if rows.height
     ]
-    again, rows = max(ways, key=lambda way: way[0], default=(0, view.segments))
+    again, where, rows = max(ways, key=lambda way: way[0], default=(0, "", view.segments))
     between = _between(view)
     wasted = max(again, between)
     if not wasted or view.part(wasted) < memory_thresholds.FRAGMENTED:
@@ -51,7 +54,7 @@ def found(view: MemoryView) -> Iterator[Finding]:
         evidence = tuple(_pieces(view))
     else:
         evidence = (
-            view.size("free when another segment was reserved", int(rows["spare"].max())),  # type: ignore[arg-type]  # integers
+            view.size(f"{where} when another was reserved", int(rows["spare"].max())),  # type: ignore[arg-type]  # integers
             view.size("reserved beyond the most ever allocated", beyond),
             view.number("segments reserved although enough was free", rows.height),
         )

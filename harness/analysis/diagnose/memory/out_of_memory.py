@@ -65,11 +65,14 @@ def found(view: MemoryView) -> Iterator[Finding]:
 def _free(view: MemoryView, device: int | None, free: list[dict[str, int]]) -> Iterator[Evidence]:
     """Yield what the device had free, and the largest piece that the allocator had; if recorded."""
     pieces = [parts["largest_bytes"] for parts in free]
-    beside = "".join(f", beside a piece of {size(most)} of what is reserved" for most in pieces)
-    if device is not None:
-        yield view.size(f"free on the device{beside}", device)
-    elif pieces:
-        yield view.size("largest free piece of what is reserved", pieces[0])
+    if device is None:
+        yield from (view.size("largest free piece of what is reserved", most) for most in pieces)
+        return
+    what = "free on the device"
+    for most in pieces:
+        what += f", beside a piece of {size(most)}" if most else ", and nothing"
+        what += " of what is reserved"
+    yield view.size(what, device)
 
 
 def _held(view: MemoryView, lines: pl.DataFrame) -> Iterator[Evidence]:
