@@ -58,6 +58,23 @@ class _DataUnpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"no plain data: {module}.{name}")
 
 
+class _OneFrame:
+    """A file of one frame, which is read as the ``program`` that it is: without a copy."""
+
+    def __init__(self, program: bytes) -> None:
+        size = len(program).to_bytes(_FRAME_HEAD - 1, "little")
+        self._head = io.BytesIO(b"\x80\x04" + bytes((_FRAME,)) + size)
+        self._program = program
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes: of the head, then the program."""
+        return self._head.read(size) or self._program[:size]
+
+    def readline(self) -> bytes:
+        """Return nothing: no operation of plain data reads a line."""
+        return b""
+
+
 def fits(program: bytes) -> bool:
     """Whether ``program``, a pickle without frames and protocol, is of the shape."""
     skeleton, at, end = [], 0, len(program)
@@ -100,5 +117,4 @@ def load(program: bytes) -> Any:
     It is one frame: without, the unpickler asks the file for each operation, which takes it thrice
     as long.
     """
-    head = b"\x80\x04" + bytes((_FRAME,)) + len(program).to_bytes(_FRAME_HEAD - 1, "little")
-    return _DataUnpickler(io.BytesIO(head + program)).load()
+    return _DataUnpickler(_OneFrame(program)).load()
