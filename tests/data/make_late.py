@@ -61,7 +61,7 @@ def snapshot() -> dict[str, Any]:
         step(device)
     made = device.snapshot(recorded)
     for event in made["device_traces"][0]:
-        site = event["frames"][0]["filename"].removeprefix("/w/") if event["frames"] else None
+        site = event["frames"][0]["filename"].removeprefix("/w/") if event["frames"] else ""
         event["frames"] = _FRAMES.get(site, [])
     return made
 

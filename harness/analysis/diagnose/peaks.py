@@ -44,8 +44,11 @@ def _times(levels: pl.Series) -> int:
     low, high = (int(bound or 0) for bound in (levels.min(), levels.max()))  # type: ignore[arg-type]  # integers
     span = high - low
     rows = pl.DataFrame({"level": levels})
-    state = pl.when(pl.col("level") >= high - span * NEAR).then(1)
-    state = state.when(pl.col("level") <= low + span * MIDDLE).then(0)
+    at_peak, below = (
+        pl.col("level") >= high - span * NEAR,
+        pl.col("level") <= low + span * MIDDLE,
+    )
+    state = pl.when(at_peak).then(1).when(below).then(0)
     rose = state.forward_fill().fill_null(0).diff().fill_null(state.first()) == 1
     return int(rows.select(rose.sum()).item()) if span else 0
 

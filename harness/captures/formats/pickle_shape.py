@@ -29,7 +29,9 @@ _LONG = (
 )
 _NUMBER = rb"(?:K.|J....|M..|" + _LONG + rb"|[N\x88\x89]|G........)"
 _OPERATIONS = re.compile(
-    rb"(?:j....j....j....j....|j....|h.|[\]}(esau\x94\x86.]|" + _NUMBER + rb")*+", re.S
+    rb"(?:j....j....j....j....|j....|h.(?:h.|\x8a\x06......|J....|M..|K.)?+"
+    rb"|[\]}(esau\x94\x86.]++|" + _NUMBER + rb")*+",
+    re.S,
 )
 
 _LIST, _MAPPING = rb"\]\x94?+", rb"\}\x94?+"

@@ -193,20 +193,23 @@ def by_pool(
     for segment in segments:
         held[segment.pool] = held.get(segment.pool, 0) + segment.held
         kept[segment.pool] = kept.get(segment.pool, 0) + segment.total_size
-    rows: list[tuple[int, str, int, int]] = []
-    for index in range(len(pools) - 1, -1, -1):
+    indices = [index for index in range(len(pools) - 1, -1, -1) if pools[index]]
+    levels: tuple[list[int], list[int]] = ([], [])
+    for index in indices:
         pool = pools[index]
-        if not pool:
-            continue
-        rows.append((index, pool, held.setdefault(pool, 0), kept.setdefault(pool, 0)))
+        levels[0].append(held.setdefault(pool, 0))
+        levels[1].append(kept.setdefault(pool, 0))
         held[pool] -= allocated[index]
         kept[pool] -= reserved[index]
         if held[pool] < 0 or kept[pool] < 0:
             return empty("memory_by_pool")
-    rows += [(-1, pool, held[pool], kept[pool]) for pool in held]
-    columns = ("index", "pool", "allocated_bytes", "reserved_bytes")
-    values = zip(*reversed(rows), strict=True) if rows else ([], [], [], [])
-    return frame("memory_by_pool", dict(zip(columns, values, strict=True)))
+    columns = {
+        "index": [*indices, *[-1] * len(held)][::-1],
+        "pool": [*map(pools.__getitem__, indices), *held][::-1],
+        "allocated_bytes": [*levels[0], *held.values()][::-1],
+        "reserved_bytes": [*levels[1], *kept.values()][::-1],
+    }
+    return frame("memory_by_pool", columns)
 
 
 _MOST_STACKS = 200_000

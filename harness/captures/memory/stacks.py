@@ -37,7 +37,6 @@ class StackNames:
         self._path = path
         self._sites: dict[bytes | int, str] = {}
         self._stacks: dict[bytes | int, str] = {}
-        self._lists: dict[int, int] = {}
         self._contents: dict[tuple[int, ...], int] = {}
 
     def site(self, frames: Any) -> str:
@@ -69,11 +68,7 @@ class StackNames:
             return bytes(frames)
         if not isinstance(frames, list):
             return -1  # no stack
-        place = self._lists.get(id(frames))
-        if place is None:
-            place = self._contents.setdefault(tuple(map(id, frames)), len(self._contents))
-            self._lists[id(frames)] = place
-        return place
+        return self._contents.setdefault(tuple(map(id, frames)), len(self._contents))
 
     def _decoded(self, frames: Any) -> object:
         if not isinstance(frames, msgspec.Raw):
