@@ -54,27 +54,40 @@ def measured(timeline: pl.DataFrame) -> pl.DataFrame:
     return after if after.height else rows
 
 
-def totals(timeline: pl.DataFrame) -> dict[str, int | None]:
+def totals(tables: Tables) -> dict[str, int | None]:
     """Return the peaks of the history, and the measured steps' requests to the driver.
 
-    Keys: peak_allocated_bytes, peak_reserved_bytes and out_of_memory of the whole history; of the
-    measured steps reserved and returned segments, as counts and bytes. None where not recorded.
+    Keys: peak_allocated_bytes, peak_reserved_bytes and out_of_memory of the whole history, with
+    what stood before its first event; of the measured steps reserved and returned segments, as
+    counts and bytes. None where not recorded.
     """
+    timeline = tables["memory_timeline"]
     actions = pl.col("action").cast(pl.String)
     has_history = timeline["action"].null_count() == 0 and timeline.height > 0
     change = pl.col("reserved_bytes").diff().fill_null(0).abs()
     rows = timeline.sort("index").with_columns(actions, change=change)
     steps = rows.join(measured(timeline).select("index"), on="index", how="semi")
     counts: dict[str, int | None] = {
-        "peak_allocated_bytes": timeline["allocated_bytes"].max(),  # type: ignore[dict-item]  # integers
-        "peak_reserved_bytes": timeline["reserved_bytes"].max(),  # type: ignore[dict-item]  # integers
-        "out_of_memory": rows.filter(pl.col("action") == "oom").height if has_history else None,
+        f"peak_{column}": peak(tables, column) for column in ("allocated_bytes", "reserved_bytes")
     }
+    counts["out_of_memory"] = rows.filter(pl.col("action") == "oom").height if has_history else None
     for name, kinds in _DRIVER.items():
         calls = steps.filter(pl.col("action").is_in(kinds))
         counts[f"{name}_segments"] = calls.height if has_history else None
         counts[f"{name}_bytes"] = int(calls["change"].sum()) if has_history else None
     return counts
+
+
+def peak(tables: Tables, column: str) -> int | None:
+    """Return the most bytes of the history or of what stood before it; None without a history."""
+    most = tables["memory_timeline"][column].max()
+    return None if most is None else max(int(most), start(tables)[column])  # type: ignore[arg-type]  # integers
+
+
+def start(tables: Tables) -> dict[str, int]:
+    """Return the allocated and the reserved bytes before the first event; 0 where not known."""
+    rows = tables["memory_by_pool"].filter(pl.col("index") < 0)
+    return {column: int(rows[column].sum()) for column in ("allocated_bytes", "reserved_bytes")}
 
 
 def mark_pools(tables: Tables) -> pl.DataFrame:
@@ -221,8 +234,7 @@ def _freed(tables: Tables) -> str:
 
 def _before(tables: Tables) -> str:
     """Say what stood before the first event; a whole history begins with nothing reserved."""
-    start = tables["memory_by_pool"].filter(pl.col("index") < 0)
-    reserved, allocated = sum(start["reserved_bytes"]), sum(start["allocated_bytes"])
+    allocated, reserved = start(tables).values()
     if tables["memory_timeline"].is_empty() or not reserved:
         return ""
     return (

@@ -177,7 +177,7 @@ def memory_snapshot(tables: Tables) -> Document:
     by_peak = ["peak_bytes", "bytes"]
     sites = snapshot["memory_sites"].sort(by_peak, descending=True, nulls_last=True)
     return {
-        "totals": memory.totals(snapshot["memory_timeline"]),
+        "totals": memory.totals(snapshot),
         "devices": snapshot["memory_devices"].drop("cell", strict=False).to_dicts(),
         "pools": memory.pools(snapshot).to_dicts(),
         "live": snapshot["memory_live"]

@@ -131,5 +131,7 @@ def _show(diagnosis: "Diagnosis") -> None:
     if diagnosis.step:
         output.say(f"{diagnosis.step.text}.")
         output.say()
+    for line in finding_text.peaks(diagnosis):
+        output.say(line)
     for line in finding_text.lines(diagnosis):
         output.say(line)

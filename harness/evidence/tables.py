@@ -247,7 +247,9 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     # The parts of each pool's reserved bytes at each of those marks, as in memory_parts.
     "memory_mark_parts": {"index": "int", "pool": "str", "part": "str", "bytes": "int"},
     # Blocks that the history handed out, from the event that did to the one that freed them (null:
-    # none did); bytes as rounded by the allocator. Empty where addresses are not recorded.
+    # none did), and those that stood before its first event (index -1), whose site is known where
+    # the snapshot has their stack; bytes as rounded by the allocator. Empty where addresses are not
+    # recorded.
     "memory_blocks": {
         "index": "int",
         "freed": "int",
@@ -255,14 +257,32 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "site": "category",
         "bytes": "int",
     },
-    # Segments that the history reserved; free_bytes: free in the partly used segments of their pool
-    # at that time. Empty where addresses are not recorded; expandable segments have no rows.
+    # Segments that the history reserved; at that time free_bytes: free in the partly used segments
+    # of their pool, cached_bytes: in its segments without a block. Empty where addresses are not
+    # recorded; expandable segments have no rows.
     "memory_segments": {
         "index": "int",
         "freed": "int",
         "pool": "category",
         "bytes": "int",
         "free_bytes": "int",
+        "cached_bytes": "int",
+    },
+    # Allocations for which no memory was left: the bytes asked for, and what the driver had free.
+    "memory_failed": {
+        "index": "int",
+        "bytes": "int",
+        "device_free_bytes": "int",
+        "site": "str",
+        "stack": "str",
+    },
+    # What was reserved and not in use at the last peak of allocated bytes, and as the last ten of
+    # those allocations failed: in segments with blocks, in others, and the largest free piece.
+    "memory_free": {
+        "index": "int",
+        "free_bytes": "int",
+        "cached_bytes": "int",
+        "largest_bytes": "int",
     },
     # The devices of a snapshot, with the length of their history; the other tables are of the one
     # that reserved most.

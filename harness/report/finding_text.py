@@ -31,6 +31,14 @@ def lines(diagnosis: Diagnosis, most: int | None = None) -> Iterator[str]:
         yield f"{rest} more {'finding' if rest == 1 else 'findings'}: harness diagnose --json"
 
 
+def peaks(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield the lines that say what the peak of each memory snapshot is made of."""
+    for peak in diagnosis.memory:
+        for sentence in peak.lines():
+            yield from _wrapped(sentence, "", "  " if sentence.startswith("- ") else "")
+        yield ""
+
+
 def mattering(diagnosis: Diagnosis, most: int | None = None) -> tuple[list[Finding], int]:
     """Return the ``most`` important findings that matter, and how many others there are."""
     shown = [each for each in diagnosis.findings if _matters(each)][:most]

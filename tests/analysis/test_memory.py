@@ -21,7 +21,7 @@ from harness.analysis.memory import (
 )
 from harness.analysis.units import size
 from harness.captures.memory import read as memory
-from harness.evidence.tables import FREED_POOL, frame
+from harness.evidence.tables import FREED_POOL, empty, frame
 
 
 def read(tmp_path: Path, history: list[Any], *segments: Any, **more: Any) -> Any:
@@ -186,7 +186,7 @@ def test_segments_count_after_the_warm_up_and_failures_always(tmp_path: Path) ->
     phases = [
         {"name": name, "time_us": time} for name, time in (("warmup", 0), ("run", 10), ("end", 20))
     ]
-    assert totals(read(tmp_path, history, phases=phases)["memory_timeline"]) == {
+    assert totals(read(tmp_path, history, phases=phases)) == {
         "peak_allocated_bytes": 512,
         "peak_reserved_bytes": 4608,
         "out_of_memory": 1,
@@ -199,8 +199,15 @@ def test_segments_count_after_the_warm_up_and_failures_always(tmp_path: Path) ->
 
 def test_of_evidence_without_actions_only_the_peaks_are_known() -> None:
     rows = frame("memory_timeline", {"index": [0], "allocated_bytes": [1], "reserved_bytes": [2]})
+    tables = {"memory_timeline": rows, "memory_by_pool": empty("memory_by_pool")}
     known = {"peak_allocated_bytes": 1, "peak_reserved_bytes": 2}
-    assert {name: n for name, n in totals(rows).items() if n is not None} == known
+    assert {name: n for name, n in totals(tables).items() if n is not None} == known
+
+
+def test_a_peak_before_the_first_event_counts(tmp_path: Path) -> None:
+    freed = [event("free_completed", 1024, 1024), event("segment_free", 8192, 4096)]
+    told = totals(read(tmp_path, freed, WHOLE))
+    assert (told["peak_allocated_bytes"], told["peak_reserved_bytes"]) == (512 + 1024, 2 * 4096)
 
 
 def test_peaks_are_by_phase_in_the_order_of_time() -> None:

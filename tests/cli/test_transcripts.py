@@ -8,10 +8,13 @@ from tests.support.transcripts import PAGE, blocks, printed
 BLOCKS = blocks(PAGE.read_text(encoding="utf-8"))
 
 
-def test_the_page_shows_five_captures() -> None:
-    subjects = {command.split()[1] for command in BLOCKS}
-    assert len(subjects) == 5
-    assert len(BLOCKS) == 2 * len(subjects)
+def test_the_page_shows_five_captures_and_the_diagnosis_of_two_more() -> None:
+    inspected, diagnosed = (
+        {command.split()[1] for command in BLOCKS if command.startswith(verb)}
+        for verb in ("inspect", "diagnose")
+    )
+    assert (len(inspected), len(diagnosed)) == (5, 7)
+    assert inspected < diagnosed
 
 
 @pytest.mark.parametrize("command", sorted(BLOCKS))

@@ -40,6 +40,15 @@ class Segment:
             "active_size": held,
             "segment_pool_id": list(self.pool),
             "segment_type": "small" if self.small else "large",
+            "blocks": [
+                {
+                    "address": self.address + offset,
+                    "size": size,
+                    "requested_size": size,
+                    "state": "active_allocated" if used else "inactive",
+                }
+                for offset, (size, used) in sorted(self.pieces.items())
+            ],
         }
 
 
@@ -50,7 +59,7 @@ class Device:
         self.segments: list[Segment] = []
         self.history: list[dict[str, Any]] = []
         self.phases: list[dict[str, Any]] = []
-        self.reserved = self.peak_reserved = 0
+        self.reserved = self.peak_reserved = self.allocated = self.peak_allocated = 0
         self._pool: Pool = (0, 0)
         self._next = 1 << 40
 
@@ -101,6 +110,12 @@ class Device:
             segment.pieces = merged
             self._event("free_completed", address, size)
 
+    def fail(self, size: int, device_free: int, site: str = "model.py") -> None:
+        """Ask for more than the driver has, which has ``device_free``; the cache is given back."""
+        self.empty_cache()
+        self._event("oom", 0, size, site)
+        self.history[-1]["device_free"] = device_free
+
     def empty_cache(self) -> None:
         """Give segments that hold nothing back to the driver."""
         for segment in [s for s in self.segments if not any(u for _, u in s.pieces.values())]:
@@ -133,5 +148,7 @@ class Device:
     def _event(self, action: str, address: int, size: int, site: str = "") -> None:
         frames = [{"filename": f"/w/{site}", "line": 1, "name": "f"}] if site else []
         time_us = 2 * (len(self.history) + 1)
+        self.allocated += {"alloc": size, "free_completed": -size}.get(action, 0)
+        self.peak_allocated = max(self.peak_allocated, self.allocated)
         event = {"action": action, "addr": address, "size": size, "time_us": time_us}
         self.history.append(event | {"frames": frames})

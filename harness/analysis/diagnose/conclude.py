@@ -10,11 +10,13 @@ from harness.analysis.diagnose.families import Family
 from harness.analysis.diagnose.finding import (
     ABSTAIN,
     HEALTHY,
+    OUT_OF_MEMORY,
     Diagnosis,
     Finding,
     FindingKind,
     KernelDiagnosis,
 )
+from harness.analysis.diagnose.peaks import peak
 from harness.analysis.program import Program
 from harness.evidence.capture import Capture
 
@@ -37,6 +39,7 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
     """
     timelines = known_findings.TIMELINE.seen(captures)
     profiled = known_findings.KERNEL.seen(captures)
+    snapshots = known_findings.MEMORY.seen(captures)
     launches = tuple(
         KernelDiagnosis(view.name, view.launch, tuple(conclusions(known_findings.KERNEL, view)))
         for view in profiled
@@ -49,10 +52,11 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
     joint = [
         *_of_all(known_findings.TIMELINE, timelines),
         *_by_kernel(in_program),
-        *_of_all(known_findings.MEMORY, known_findings.MEMORY.seen(captures)),
+        *_of_all(known_findings.MEMORY, snapshots),
     ]
+    peaks = tuple(filter(None, map(peak, snapshots)))
     busy = next((view.busy for view in timelines), None)
-    found = Diagnosis(tuple(_ranked(joint or [_nothing(captures)])), launches, busy)
+    found = Diagnosis(tuple(_ranked(joint or [_nothing(captures)])), launches, busy, peaks)
     return _told(found, program.of_captures(captures))
 
 
@@ -120,9 +124,10 @@ def _merged(defaults: Sequence[Finding]) -> list[Finding]:
     ]
 
 
-def _order(finding: Finding) -> tuple[bool, float, float, str, str]:
+def _order(finding: Finding) -> tuple[bool, bool, float, float, str, str]:
+    ended = finding.id == OUT_OF_MEMORY
     matters = finding.gain is not None and finding.gain >= thresholds.MATTERS
-    return not matters, -finding.stake, -finding.confidence, finding.id, finding.where
+    return not ended, not matters, -finding.stake, -finding.confidence, finding.id, finding.where
 
 
 def _by_kernel(findings: Sequence[Finding]) -> list[Finding]:

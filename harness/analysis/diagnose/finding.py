@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from harness.analysis.busy import Busy
+    from harness.analysis.memory_peak import MemoryPeak
 
 Level = Literal[
     "serving", "multi-GPU", "timeline", "SM", "warp scheduler", "warp", "thread", "memory"
@@ -16,6 +17,8 @@ MEMORY: Level = "memory"
 
 HEALTHY = "healthy"
 ABSTAIN = "abstain"
+OUT_OF_MEMORY = "out-of-memory"
+"""The program ended of it: listed first, whatever else costs it."""
 
 
 @dataclass(frozen=True)
@@ -118,19 +121,26 @@ class Diagnosis:
     """All findings of a subject, most important first, and those of each profiled launch.
 
     ``step``: of what time the fractions of findings on timelines are; None without a timeline.
+    ``memory``: what the peak of each memory snapshot is made of.
     """
 
     findings: tuple[Finding, ...]
     kernels: tuple[KernelDiagnosis, ...] = ()
     step: "Busy | None" = None
+    memory: "tuple[MemoryPeak, ...]" = ()
 
 
 def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Return the diagnosis as ``harness diagnose --json`` prints it; no launches, no "kernels"."""
+    """Return the diagnosis as ``harness diagnose --json`` prints it.
+
+    Without launches it has no "kernels", without memory snapshots no "memory".
+    """
     document: dict[str, Any] = {
         "step": diagnosis.step and asdict(diagnosis.step),
         "findings": [_plain(each) for each in diagnosis.findings],
     }
+    if diagnosis.memory:
+        document["memory"] = [asdict(each) for each in diagnosis.memory]
     if diagnosis.kernels:
         document["kernels"] = [
             {

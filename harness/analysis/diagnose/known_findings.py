@@ -43,6 +43,7 @@ from harness.analysis.diagnose.memory import (
     dead_pool,
     fragmentation,
     leak,
+    out_of_memory,
     transient_spike,
 )
 from harness.analysis.diagnose.memory import healthy as memory_healthy
@@ -130,6 +131,7 @@ MEMORY = Family[MemoryView](
     table="memory_pools",
     views=memory_view.views,
     findings=(
+        out_of_memory,
         fragmentation,
         dead_pool,
         transient_spike,

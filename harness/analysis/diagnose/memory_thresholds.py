@@ -4,6 +4,10 @@ SMALL_SEGMENT = 2 << 20
 """Bytes: torch's allocator keeps blocks of at most 1 MiB in segments of this size, apart from
 larger ones (kSmallBuffer of c10/cuda/CUDACachingAllocator)."""
 
+SHARED_SEGMENT = 20 << 20
+"""Bytes: blocks above 1 MiB and below 10 MiB share segments of this size; a larger one gets a
+segment of its own size (kLargeBuffer and kMinLargeAlloc of c10/cuda/CUDACachingAllocator)."""
+
 FEW_BLOCKS = 8
 """Blocks that one expression makes: operands, results and intermediates of a function and of its
 backward pass. The specimen transient-spike-logits of problem 6 has 3: logits, their copy in fp32,
@@ -21,6 +25,10 @@ FRAGMENTED = 0.15
 """Of the reserved bytes: the caching allocator rounds segments up to 2 and 20 MiB, so a small
 program without any fault leaves as much as 10 % in pieces (leak_losses_healthy in
 tests/data/held_out)."""
+
+SCALAR = 512
+"""Bytes: a block of one number, such as a loss; the allocator rounds up to as much (kMinBlockSize
+of c10/cuda/CUDACachingAllocator)."""
 
 CYCLES = 3
 """Of each quarter: steps that allocate and free again. A quarter of fewer is cut too unevenly."""

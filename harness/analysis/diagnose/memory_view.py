@@ -30,8 +30,8 @@ class MemoryView:
     block outlived the steps. ``segments`` are memory_segments that stood in them. ``pools`` are the
     bytes that each pool reserves and holds as they end, its number of events in them and its last;
     ``phases`` each pool's events by phase. ``before`` was allocated before the history began,
-    ``cached`` is in segments without a block as the steps end. ``failed`` counts allocations for
-    which no memory was left.
+    ``cached`` is in segments without a block as the steps end. ``failed`` are memory_failed,
+    ``free`` memory_free.
     """
 
     source: str
@@ -46,7 +46,8 @@ class MemoryView:
     pools: pl.DataFrame
     phases: pl.DataFrame
     cached: int
-    failed: int
+    failed: pl.DataFrame
+    free: pl.DataFrame
     by_phase: bool
     share: float = 1.0
 
@@ -56,9 +57,27 @@ class MemoryView:
         return bool(self.levels.height and self.pools.height)
 
     @property
-    def complete(self) -> bool:
-        """Whether the history reaches back to where the measured steps, or memory, begin."""
-        return self.recorded and (self.by_phase or not self.before)
+    def late(self) -> bool:
+        """Whether memory was in use before the history and the measured steps began."""
+        return bool(not self.by_phase and self.before)
+
+    @cached_property
+    def top(self) -> tuple[int, int]:
+        """The last event with the most allocated bytes of the measured steps, and these bytes.
+
+        The later, the fewer blocks are from before the history. The event is -1 where more stood
+        before it.
+        """
+        if self.levels.is_empty():
+            return -1, self.before
+        row = self.levels.sort("allocated_bytes", "index", descending=True)
+        at, level = (int(value) for value in row.select("index", "allocated_bytes").row(0))
+        return (-1, self.before) if self.late and self.before > level else (at, level)
+
+    def live(self, at: int) -> pl.DataFrame:
+        """Return the blocks that are live after an event."""
+        freed = pl.col("freed")
+        return self.blocks.filter(pl.col("index") <= at, freed.is_null() | (freed > at))
 
     @cached_property
     def growth(self) -> Growth | None:
@@ -76,12 +95,13 @@ class MemoryView:
     def unused(self) -> int:
         """Return the bytes of whole segments that the measured steps never needed.
 
-        What graphs' pools hold is not among them: replays use it unseen.
+        What graphs' pools hold is not among them: replays use it unseen. Of a history that begins
+        late, bytes in used segments are: why they were reserved is not in it.
         """
         graphs = self.pools.filter(pl.col("pool").str.starts_with(GRAPH_POOL))
-        used = int(self.levels["allocated_bytes"].max() or 0)  # type: ignore[arg-type]  # integers
         in_graphs = int((graphs["reserved_bytes"] - graphs["allocated_bytes"]).sum())
-        return min(max(self.peak - used - in_graphs, 0), self.cached)
+        unused = max(self.peak - self.top[1] - in_graphs, 0)
+        return unused if self.late else min(unused, self.cached)
 
     def part(self, size: float) -> float:
         """Return bytes as a fraction of the peak of reserved bytes."""
@@ -107,7 +127,9 @@ def _view(capture: Capture) -> MemoryView:
     levels = memory.measured(timeline)
     first, last = (levels["index"][0], levels["index"][-1]) if levels.height else (0, -1)
     until = timeline.filter(pl.col("index") <= last)
-    start = tables["memory_by_pool"].filter(pl.col("index") < 0)
+    before = memory.start(tables)
+    by_phase = levels.height < timeline.height
+    most = 0 if by_phase else before["reserved_bytes"]
     stood = (pl.col("index") <= last) & (pl.col("freed").is_null() | (pl.col("freed") > first))
     segments = tables["memory_segments"].with_columns(pl.col("pool").cast(pl.String))
     return MemoryView(
@@ -115,16 +137,17 @@ def _view(capture: Capture) -> MemoryView:
         levels=levels,
         first=first,
         last=last,
-        peak=int(levels["reserved_bytes"].max() or 0),  # type: ignore[arg-type]  # integers
-        held=int(until["allocated_bytes"].max() or 0),  # type: ignore[arg-type]  # integers
-        before=int(start["allocated_bytes"].sum()),
+        peak=max(int(levels["reserved_bytes"].max() or 0), most),  # type: ignore[arg-type]  # integers
+        held=max(int(until["allocated_bytes"].max() or 0), before["allocated_bytes"]),  # type: ignore[arg-type]  # integers
+        before=before["allocated_bytes"],
         blocks=_blocks(tables["memory_blocks"], last),
         segments=segments.filter(stood).sort("index"),
         pools=_pools(tables, first, last),
         phases=_phases(tables, timeline, last),
         cached=_cached(tables, levels),
-        failed=memory.totals(tables["memory_timeline"])["out_of_memory"] or 0,
-        by_phase=levels.height < timeline.height,
+        failed=tables["memory_failed"].filter(pl.col("index") <= last),
+        free=tables["memory_free"],
+        by_phase=by_phase,
     )
 
 

@@ -41,6 +41,8 @@ class Memory(Kind):
         "memory_devices",
         "memory_blocks",
         "memory_segments",
+        "memory_failed",
+        "memory_free",
         "memory_timeline",
         "memory_sites",
         "memory_marks",

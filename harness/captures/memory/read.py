@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from harness.captures.memory.stacks import StackNames
 
 
-# Allocated memory drops when the allocator has the block back, not when that was asked for.
-_ALLOCATED = {"alloc": 1, "free_completed": -1}
 _RESERVED = {"segment_alloc": 1, "segment_map": 1, "segment_free": -1, "segment_unmap": -1}
 _COUNTED = ("count", "bytes", "peak_bytes")
 _MOST_ROWS = 1_000_000
@@ -42,7 +40,7 @@ def read(path: Path) -> Tables:
 
 
 def _tables(path: Path) -> Tables:
-    from harness.captures.memory import event_pools, lifetimes
+    from harness.captures.memory import event_pools, failures, lifetimes
     from harness.captures.memory.peaks import peaks
     from harness.captures.memory.pools import mark_parts, parts, pools
     from harness.captures.memory.snapshot import load
@@ -50,10 +48,7 @@ def _tables(path: Path) -> Tables:
 
     snapshot = load(path)
     events, phases = snapshot.events, _phases(snapshot)
-    more_allocated = [
-        _ALLOCATED[e.action] * snapshot.rounded(e.size) if e.action in _ALLOCATED else 0
-        for e in events
-    ]
+    more_allocated = snapshot.allocated
     more_reserved = [_RESERVED.get(event.action, 0) * event.size for event in events]
     # A block that waits to be free counts until its release is complete, as in the history.
     held = sum(segment.held for segment in snapshot.segments)
@@ -72,9 +67,15 @@ def _tables(path: Path) -> Tables:
         },
     )
     names = StackNames(path)
+    sites = [
+        names.site(event.frames) if change > 0 else ""
+        for event, change in zip(events, more_allocated, strict=True)
+    ]
     homes = event_pools.homes(snapshot, more_allocated, more_reserved)
     pool_of = event_pools.pools(homes, more_allocated, more_reserved)
     levels = by_pool(snapshot.segments, pool_of, more_allocated, more_reserved)
+    lived = lifetimes.lives(snapshot, sites, names)
+    peak = max(reversed(range(len(allocated))), key=allocated.__getitem__, default=-1)
     return {
         "memory_devices": frame("memory_devices", snapshot.devices),
         "memory_pools": pools(snapshot.segments),
@@ -82,12 +83,14 @@ def _tables(path: Path) -> Tables:
         "memory_by_pool": levels,
         "memory_live": live(path, snapshot.segments, names),
         "memory_pool_peaks": peaks(path, events, pool_of, more_allocated, levels, names),
-        "memory_blocks": lifetimes.blocks(events, pool_of, more_allocated, names),
+        "memory_blocks": lifetimes.blocks(lived, pool_of),
+        "memory_failed": failures.failed(events, names),
+        "memory_free": failures.free(snapshot, lived, peak),
         "memory_segments": lifetimes.segments(
             events, homes, more_allocated, more_reserved, snapshot.segments
         ),
         "memory_timeline": timeline,
-        "memory_sites": _sites(path, snapshot, phases, allocated, names),
+        "memory_sites": _sites(path, snapshot, phases, allocated, sites),
         "memory_marks": _marks(snapshot.marks),
         "memory_mark_parts": mark_parts(snapshot.marks),
     }
@@ -131,7 +134,7 @@ def _worked_back(path: Path, final: int, changes: list[int]) -> list[int]:
 
 
 def _sites(
-    path: Path, snapshot: "Snapshot", phases: Phases, allocated: list[int], names: "StackNames"
+    path: Path, snapshot: "Snapshot", phases: Phases, allocated: list[int], sites: list[str]
 ) -> "pl.DataFrame":
     """Return count and bytes asked for by phase and site, and those live at the phase's peak.
 
@@ -143,11 +146,12 @@ def _sites(
     blocks: dict[int | None, tuple[str, int]] = {}
     live: dict[str, int] = {}
     for index, (event, phase) in enumerate(zip(snapshot.events, phases, strict=True)):
-        if event.action in _ALLOCATED and event.addr in blocks:
+        action = event.action
+        if (action == "free_completed" or action == "alloc") and event.addr in blocks:
             site, size = blocks.pop(event.addr)
             live[site] = live.get(site, 0) - size
-        if event.action == "alloc":
-            site = names.site(event.frames)
+        if action == "alloc":
+            site = sites[index]
             row = rows.setdefault((phase, site), [0, 0, 0])
             row[0] += 1
             row[1] += event.size
@@ -189,20 +193,23 @@ def by_pool(
     for segment in segments:
         held[segment.pool] = held.get(segment.pool, 0) + segment.held
         kept[segment.pool] = kept.get(segment.pool, 0) + segment.total_size
-    rows: list[tuple[int, str, int, int]] = []
-    for index in range(len(pools) - 1, -1, -1):
+    indices = [index for index in range(len(pools) - 1, -1, -1) if pools[index]]
+    levels: tuple[list[int], list[int]] = ([], [])
+    for index in indices:
         pool = pools[index]
-        if not pool:
-            continue
-        rows.append((index, pool, held.setdefault(pool, 0), kept.setdefault(pool, 0)))
+        levels[0].append(held.setdefault(pool, 0))
+        levels[1].append(kept.setdefault(pool, 0))
         held[pool] -= allocated[index]
         kept[pool] -= reserved[index]
         if held[pool] < 0 or kept[pool] < 0:
             return empty("memory_by_pool")
-    rows += [(-1, pool, held[pool], kept[pool]) for pool in held]
-    columns = ("index", "pool", "allocated_bytes", "reserved_bytes")
-    values = zip(*reversed(rows), strict=True) if rows else ([], [], [], [])
-    return frame("memory_by_pool", dict(zip(columns, values, strict=True)))
+    columns = {
+        "index": [*indices, *[-1] * len(held)][::-1],
+        "pool": [*map(pools.__getitem__, indices), *held][::-1],
+        "allocated_bytes": [*levels[0], *held.values()][::-1],
+        "reserved_bytes": [*levels[1], *kept.values()][::-1],
+    }
+    return frame("memory_by_pool", columns)
 
 
 _MOST_STACKS = 200_000

@@ -8,7 +8,7 @@ The probe's JSON has, beside it, ``stacks`` that events and blocks name by index
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +22,8 @@ from harness.ground.errors import CaptureError
 _MOST_BYTES = 2 << 30  # of the file's content; 10⁶ events with stacks of 12 make 1.3 GB of JSON
 _MOST_DEVICES = 1024
 _MOST_SUM = 1 << 62  # of all sizes, so that no total of them leaves 64 bits
+# Allocated memory drops when the allocator has the block back, not when that was asked for.
+_ALLOCATED = {"alloc": 1, "free_completed": -1}
 _BLOCK = 512
 """kMinBlockSize of torch's c10/cuda/CUDACachingAllocator: sizes are rounded up to multiples."""
 
@@ -43,6 +45,7 @@ class Block(msgspec.Struct):
     size: Bytes
     state: str
     requested_size: Bytes | None = None  # what was asked for, not rounded
+    address: int | None = None
     frames: Any = None  # innermost first
     stack: int | None = None  # in place of frames: where they stand among the file's stacks
 
@@ -50,6 +53,11 @@ class Block(msgspec.Struct):
     def live(self) -> bool:
         """Whether a tensor holds it; one that waits for another stream is held by none."""
         return self.state == "active_allocated"
+
+    @property
+    def held(self) -> bool:
+        """Whether it is not free: a tensor holds it, or it waits for another stream."""
+        return self.state != "inactive"
 
 
 class Segment(msgspec.Struct):
@@ -87,6 +95,7 @@ class AllocatorEvent(msgspec.Struct):
     size: Bytes
     addr: int | None = None
     time_us: Microseconds | None = None
+    device_free: Bytes | None = None  # of the whole GPU, where no memory was left
     frames: Any = None  # innermost first
     stack: int | None = None  # in place of frames: where they stand among the file's stacks
 
@@ -128,6 +137,40 @@ class Snapshot:
         What the allocator leaves unsplit, or rounds to powers of two if so configured, counts more.
         """
         return max(1, -(-size // _BLOCK)) * _BLOCK if self._rounds else size
+
+    @cached_property
+    def standing(self) -> dict[int, tuple[str, Block]]:
+        """The blocks that are not free at the snapshot, with their pool, by address.
+
+        Blocks of old files have no address; those of a segment follow each other.
+        """
+        found: dict[int, tuple[str, Block]] = {}
+        for segment in self.segments:
+            blocks = segment.blocks or []
+            whole = sum(block.size for block in blocks) == segment.total_size
+            starts = accumulate((block.size for block in blocks), initial=segment.address or 0)
+            for block, start in zip(blocks, starts, strict=False):
+                address = block.address if block.address is not None or not whole else start
+                if block.held and address is not None:
+                    found[address] = (segment.pool, block)
+        return found
+
+    @cached_property
+    def allocated(self) -> list[int]:
+        """The bytes that each event added to what is allocated.
+
+        Events hold what was asked for. A block that stands at the end counts as it stands there:
+        with what the allocator did not split off.
+        """
+        changes = [
+            _ALLOCATED[event.action] * self.rounded(event.size) if event.action in _ALLOCATED else 0
+            for event in self.events
+        ]
+        unseen = dict(self.standing)
+        for at in range(len(changes) - 1, -1, -1):
+            if changes[at] and (found := unseen.pop(self.events[at].addr or 0, None)):
+                changes[at] = max(changes[at], found[1].size) if changes[at] > 0 else changes[at]
+        return changes
 
     @cached_property
     def _rounds(self) -> bool:

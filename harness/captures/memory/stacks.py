@@ -10,7 +10,8 @@ from harness.captures.memory.snapshot import UNREADABLE
 from harness.ground.errors import CaptureError
 
 _PYTHON = re.compile(r"\.py$|^<(stdin|string|ipython-input)")
-_TORCH = re.compile(r"(^|/)(site-packages|dist-packages|pytorch|ao)/(torch|torchao)/")
+# einops hands on to torch what it is called with, so its caller is who asks.
+_TORCH = re.compile(r"(^|/)(site-packages|dist-packages|pytorch|ao)/(torch|torchao|einops)/")
 # Inductor names its generated files by a hash, which no other version of a file shares.
 _GENERATED = re.compile(r"/(\w\w)/c\1\w{49}\.py$")
 # In C++ a stack begins with how it was recorded, and with the allocator.
@@ -36,7 +37,6 @@ class StackNames:
         self._path = path
         self._sites: dict[bytes | int, str] = {}
         self._stacks: dict[bytes | int, str] = {}
-        self._lists: dict[int, int] = {}
         self._contents: dict[tuple[int, ...], int] = {}
 
     def site(self, frames: Any) -> str:
@@ -68,11 +68,7 @@ class StackNames:
             return bytes(frames)
         if not isinstance(frames, list):
             return -1  # no stack
-        place = self._lists.get(id(frames))
-        if place is None:
-            place = self._contents.setdefault(tuple(map(id, frames)), len(self._contents))
-            self._lists[id(frames)] = place
-        return place
+        return self._contents.setdefault(tuple(map(id, frames)), len(self._contents))
 
     def _decoded(self, frames: Any) -> object:
         if not isinstance(frames, msgspec.Raw):
@@ -89,7 +85,7 @@ def _outside(stack: object) -> list[object]:
         return []
     outside: list[object] = []
     for frame in stack:
-        file = _part(frame, "filename")
+        file = _path(frame)
         if _PYTHON.search(file) and not _TORCH.search(file):
             outside.append(frame)
         if len(outside) == _MOST_FRAMES:
@@ -111,11 +107,16 @@ def _named(frame: object) -> str:
     name = _part(frame, "name")
     if match := _BACKWARD.search(name) or _OPERATOR.search(name):
         return match[0]  # such a frame's file is torch's, if it is known at all
-    path = _part(frame, "filename")
+    path = _path(frame)
     generated = _GENERATED.search(path)
     file = "Inductor's code" if generated else "/".join(path.rsplit("/", 2)[-2:])
     text = f"{file}:{_part(frame, 'line')} {name}"
     return text.encode("utf-8", "replace").decode()
+
+
+def _path(frame: object) -> str:
+    """Return a frame's file with slashes, as Windows writes it, too."""
+    return _part(frame, "filename").replace("\\", "/")
 
 
 def _part(frame: object, key: str) -> str:

@@ -20,6 +20,7 @@ class Watched(Device):
     def __init__(self) -> None:
         super().__init__()
         self.free: list[int] = []
+        self.cached: list[int] = []
         self.live: dict[int, list[Any]] = {}
         self.lived: list[list[Any]] = []
 
@@ -27,6 +28,7 @@ class Watched(Device):
         alike = [s for s in self.segments if s.pool == self._pool and s.small == small]
         used = [s for s in alike if any(held for _, held in s.pieces.values())]
         self.free.append(sum(size for s in used for size, held in s.pieces.values() if not held))
+        self.cached.append(sum(s.size for s in alike if s not in used))
         return super()._reserve(size, small)
 
     def _event(self, action: str, address: int, size: int, site: str = "") -> None:
@@ -64,6 +66,7 @@ def test_blocks_and_segments_are_those_of_the_allocator(tmp_path: Path, made: An
     # What was reserved and freed between snapshots is of no known pool, and counts as one.
     if FREED_POOL not in segments["pool"].cast(str).to_list():
         assert segments["free_bytes"].to_list() == device.free
+        assert segments["cached_bytes"].to_list() == device.cached
     standing = segments.filter(segments["freed"].is_null())
     assert sorted(standing["bytes"]) == sorted(segment.size for segment in device.segments)
 
@@ -79,7 +82,9 @@ def test_of_a_history_without_its_start_the_free_bytes_before_it_count(tmp_path:
     device.new(60 * MIB)
     tables = memory.read(written(tmp_path, device.snapshot(lost)))
     assert tables["memory_segments"]["free_bytes"].to_list() == [54 * MIB]
-    assert tables["memory_blocks"]["index"].to_list() == [2]
+    before = [(-1, 0, 14 * MIB), *[(-1, None, 14 * MIB)] * 3, (-1, None, 10 * MIB)]
+    rows = tables["memory_blocks"].select("index", "freed", "bytes").rows()
+    assert rows == [*before, (2, None, 60 * MIB)]
 
 
 def test_blocks_of_a_byte_count_as_any_other(tmp_path: Path) -> None:
@@ -99,3 +104,18 @@ def test_blocks_of_a_byte_count_as_any_other(tmp_path: Path) -> None:
     tables = memory.read(written(tmp_path, {"segments": left, "device_traces": [history]}))
     assert tables["memory_blocks"].select("index", "freed", "bytes").rows() == [(1, 3, 1)]
     assert tables["memory_segments"]["free_bytes"].to_list() == [0, 99, 0]
+
+
+def test_a_block_that_was_not_split_counts_whole_where_it_stands(tmp_path: Path) -> None:
+    blocks = [
+        {"size": 2048, "requested_size": 600, "state": "active_allocated"},
+        {"size": 1024, "requested_size": 1024, "state": "active_allocated"},
+        {"size": 1024, "requested_size": 0, "state": "inactive"},
+    ]
+    segment = standing(A, 4096, 3072, (0, 0), blocks=blocks, segment_type="small")
+    history = [{"action": "alloc", "addr": A, "size": 600, "time_us": 1}]
+    tables = memory.read(written(tmp_path, {"segments": [segment], "device_traces": [history]}))
+    rows = tables["memory_blocks"].select("index", "bytes").rows()
+    assert rows == [(-1, 1024), (0, 2048)]
+    assert tables["memory_by_pool"].row(0) == (-1, "default", 1024, 4096)
+    assert tables["memory_free"].rows() == [(0, 1024, 0, 1024)]

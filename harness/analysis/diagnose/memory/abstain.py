@@ -1,8 +1,8 @@
-"""Said of a snapshot whose history is missing, begins late, or does not explain what is unused."""
+"""Said of a snapshot whose history is missing, or does not explain what is unused or what grows."""
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose.finding import ABSTAIN, Finding, FindingKind
+from harness.analysis.diagnose.finding import ABSTAIN, Evidence, Finding, FindingKind
 from harness.analysis.diagnose.memory import leak
 from harness.analysis.diagnose.memory_view import MemoryView
 
@@ -15,7 +15,6 @@ _WHOLE = (
     "capture the history from before the model is made, with max_entries above the number of events"
 )
 _CACHED = "capture again after torch.cuda.empty_cache() at the end of the warm-up"
-_SMALLER = "capture whole steps of a smaller case, which the memory of the device suffices for"
 
 
 def found(view: MemoryView) -> Iterator[Finding]:
@@ -23,24 +22,19 @@ def found(view: MemoryView) -> Iterator[Finding]:
     if not view.recorded:
         yield KIND.finding(view.source, (), confidence=0.0, capture_next=(_HISTORY,))
         return
-    left = view.growth.total if view.growth is not None else 0
-    evidence = (
-        view.size("left evenly over the history, by steps or by one pass", left),
-        view.size("allocated before the history begins", view.before),
-        view.number("allocations for which no memory was left", view.failed),
+    if view.failed.height:
+        return
+    evidence: tuple[Evidence, ...] = (
         view.size("in segments that the measured steps never needed", view.unused),
+        view.size("allocated before the history begins", view.before),
     )
-    yield KIND.finding(
-        view.source,
-        evidence,
-        confidence=0.0,
-        capture_next=(_advice(view),),
-    )
+    if view.grows and view.growth is not None:
+        left = "left evenly over the history, by steps or by one pass"
+        evidence = (view.size(left, view.growth.total), *evidence)
+    yield KIND.finding(view.source, evidence, confidence=0.0, capture_next=(_advice(view),))
 
 
 def _advice(view: MemoryView) -> str:
-    if not view.complete:
-        return _WHOLE
     if view.grows:
         return leak.NEXT
-    return _SMALLER if view.failed else _CACHED
+    return _WHOLE if view.late else _CACHED

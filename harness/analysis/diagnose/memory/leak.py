@@ -1,10 +1,11 @@
 """Blocks of one line are never freed, again and again, while the rest of each step is.
 
 What a program sets up it allocates once, in a burst: weights, states of an optimizer, caches. A
-leak goes on: blocks of one line and size are left in each quarter of the measured steps, about as
-many in each, between other blocks that come and go. Without phases a history that is nothing but
-setting up, or one forward pass, could look so, too: then as much has to be freed in each quarter as
-is left. What the same lines left before the measured steps is lost, too, and counts to the gain.
+leak goes on: blocks of one line (and size, unless lengths change) are left in each quarter of the
+measured steps, about as many in each, between other blocks that come and go. Without phases a
+history that is nothing but setting up, or one forward pass, could look so, too: memory_growth.py
+says what tells them apart. What the same lines left before the measured steps is lost, too, and
+counts to the gain, where size tells it from what they set up.
 """
 
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from harness.analysis.diagnose.finding import Finding, FindingKind
-from harness.analysis.diagnose.memory_growth import QUARTERS
+from harness.analysis.diagnose.memory_growth import QUARTERS, Growth
 from harness.analysis.diagnose.memory_view import MemoryView
 
 KIND = FindingKind(
@@ -33,8 +34,9 @@ def found(view: MemoryView) -> Iterator[Finding]:
     grown = view.growth
     if grown is None or not grown.confidence:
         return
-    worst = grown.kinds.sort("total", "site", descending=[True, False])
-    left_in_all = _left_in_all(view, grown.kinds)
+    lines = grown.kinds.group_by("site").agg(pl.col("total", "count").sum())
+    worst = lines.sort("total", "site", descending=[True, False])
+    left_in_all = _left_in_all(view, grown)
     evidence = (
         view.size("left by the measured steps", grown.total),
         view.size("left by these lines in all", left_in_all),
@@ -53,7 +55,10 @@ def found(view: MemoryView) -> Iterator[Finding]:
     )
 
 
-def _left_in_all(view: MemoryView, steady: pl.DataFrame) -> int:
+def _left_in_all(view: MemoryView, grown: Growth) -> int:
     """Return the bytes of such blocks that stand as the steps end, of earlier steps, too."""
+    if "bytes" not in grown.keys:
+        return grown.total
     left = view.blocks.filter(pl.col("freed").is_null())
-    return int(left.join(steady, on=["site", "bytes"], how="semi")["bytes"].sum())
+    alike = left.join(grown.kinds.select(grown.keys), on=grown.keys, how="semi")
+    return int(alike["bytes"].sum())

@@ -3,7 +3,8 @@
 What a program keeps (weights, states, inputs) sets the scale of its blocks. A temporary block that
 is larger than each of them is an intermediate blown up at once: all logits, a dequantised weight,
 a matrix of attention scores. Activations that many layers leave for the backward pass are many
-blocks: so FEW_BLOCKS of them have to make MOST_OF_SPIKE of what is temporary at the peak. Removing
+blocks: so FEW_BLOCKS of them have to make MOST_OF_SPIKE of what is temporary at the peak. The
+finding is of the line that adds most to it. Removing
 them, wherever the same lines make them, saves at most what the peak falls.
 """
 
@@ -29,15 +30,13 @@ KIND = FindingKind(
 
 def found(view: MemoryView) -> Iterator[Finding]:
     """Yield the blocks at the peak of the measured steps."""
-    top = view.levels.filter(pl.col("allocated_bytes") == pl.col("allocated_bytes").max()).head(1)
-    if top.is_empty() or view.blocks.is_empty():
+    if not view.recorded or view.blocks.is_empty():
         return
-    at, level = (int(value) for value in top.select("index", "allocated_bytes").row(0))
+    at, level = view.top
     brief = pl.col("freed").is_not_null() & (pl.col("index") >= view.first)
-    live = view.blocks.filter(
-        pl.col("index") <= at, pl.col("freed").is_null() | (pl.col("freed") > at)
-    )
-    kept = max(int(live.filter(~brief)["bytes"].max() or 0), view.before)  # type: ignore[arg-type]  # integers
+    live = view.live(at)
+    known = int(view.blocks.filter(pl.col("index") < 0)["bytes"].sum())
+    kept = max(int(live.filter(~brief)["bytes"].max() or 0), view.before - known)  # type: ignore[arg-type]  # integers
     spike = live.filter(brief).sort("bytes", "index", descending=[True, False])
     large = spike.filter(pl.col("bytes") > kept).head(memory_thresholds.FEW_BLOCKS)
     made, largest = int(large["bytes"].sum()), int(large["bytes"].head(1).sum())
@@ -52,7 +51,8 @@ def found(view: MemoryView) -> Iterator[Finding]:
         view.size(f"of them in the {large.height} largest blocks", made),
         view.size("largest of these blocks, against the largest that is kept", largest, kept),
     )
-    where = large["site"][0]
+    lines = large.group_by("site").agg(pl.col("bytes").sum(), pl.col("index").min())
+    where = lines.sort("bytes", "index", descending=[True, False])["site"][0]
     yield KIND.finding(where, evidence, share=view.part(made), gain=gain, confidence=0.9)
 
 

@@ -1,0 +1,63 @@
+"""What the peak of a memory snapshot is made of, by the line that asked for it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from harness.analysis.units import size
+
+
+@dataclass(frozen=True)
+class Held:
+    """Blocks of one line and their bytes."""
+
+    site: str
+    bytes: int
+    blocks: int
+
+
+@dataclass(frozen=True)
+class MemoryPeak:
+    """What was allocated when most was, in the measured steps; sizes are bytes.
+
+    The level rose so high ``times`` times, or nearly, and fell to its middle in between.
+    ``before`` of it has no stack because it was asked for before the recording, ``sites`` are the
+    lines that hold most, ``other_bytes`` those of all other lines. ``start`` and ``end`` are the
+    allocated bytes at both ends of the measured steps, ``left`` the lines that hold most of what
+    the steps asked for and never freed, ``left_bytes`` all of that.
+    """
+
+    source: str
+    allocated: int
+    times: int
+    reserved: int
+    before: int
+    sites: tuple[Held, ...]
+    other_bytes: int
+    start: int
+    end: int
+    left: tuple[Held, ...]
+    left_bytes: int
+
+    def lines(self) -> Iterator[str]:
+        """Yield sentences."""
+        again = f", reached {self.times:,} times" if self.times > 1 else ""
+        held_then = f"{size(self.allocated)} allocated at the peak{again}"
+        yield f"{held_then}; {size(self.reserved)} reserved:"
+        for held in self.sites:
+            yield f"- {size(held.bytes)} in {_blocks(held.blocks)}: {held.site}"
+        if self.other_bytes:
+            yield f"- {size(self.other_bytes)} of other lines"
+        if self.before:
+            yield f"- {size(self.before)} held before the recording: no stack"
+        ends = f"{size(self.start)} at the first event, {size(self.end)} at the last"
+        if self.left:
+            first = self.left[0]
+            ends += (
+                f"; {size(self.left_bytes)} asked for in between are still held, most"
+                f" ({size(first.bytes)}) by {first.site}"
+            )
+        yield f"{ends}."
+
+
+def _blocks(count: int) -> str:
+    return f"{count:,} block{'s' * (count != 1)}"
