@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from harness.analysis.busy import Busy
+    from harness.analysis.recording import Recording
 
 Level = Literal[
     "serving", "multi-GPU", "timeline", "SM", "warp scheduler", "warp", "thread", "memory"
@@ -117,17 +118,20 @@ class KernelDiagnosis:
 class Diagnosis:
     """All findings of a subject, most important first, and those of each profiled launch.
 
-    ``step``: of what time the fractions of findings on timelines are; None without a timeline.
+    ``step``: of what time the fractions of findings on timelines are; None without a timeline that
+    is sound. ``recording``: what the captures are.
     """
 
     findings: tuple[Finding, ...]
     kernels: tuple[KernelDiagnosis, ...] = ()
     step: "Busy | None" = None
+    recording: "Recording | None" = None
 
 
 def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
     """Return the diagnosis as ``harness diagnose --json`` prints it; no launches, no "kernels"."""
     document: dict[str, Any] = {
+        "recording": diagnosis.recording and asdict(diagnosis.recording),
         "step": diagnosis.step and asdict(diagnosis.step),
         "findings": [_plain(each) for each in diagnosis.findings],
     }

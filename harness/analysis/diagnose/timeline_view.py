@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis import communication, step
+from harness.analysis import communication, flaws, step
 from harness.analysis.busy import Busy
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Evidence
@@ -21,10 +21,14 @@ from harness.evidence.kinds import by_cost
 
 @dataclass(frozen=True)
 class TimelineView:
-    """The timelines of one program; ``busy``: how busy its GPUs were, in its steps."""
+    """The timelines of one program; ``busy``: how busy its GPUs were, in its steps.
+
+    ``all_ranks``: whether there is no rank that was not recorded, as far as the captures tell.
+    """
 
     tracks: tuple[Track, ...]
     busy: Busy | None = None
+    all_ranks: bool = False
 
     @property
     def span_ns(self) -> int:
@@ -180,4 +184,19 @@ def views(captures: Sequence[Capture]) -> Sequence[TimelineView]:
         [part for each, (track, *_) in by_capture if (part := step.busy(each.tables, track.steps))]
     )
     every = tuple(track for _, tracks in by_capture for track in tracks)
-    return (TimelineView(every, busy),) if every else ()
+    if not every:
+        return ()
+    return (TimelineView(every, busy, _all_ranks([each for each, _ in by_capture], every)),)
+
+
+def _all_ranks(captures: Sequence[Capture], tracks: Sequence[Track]) -> bool:
+    """Return whether every rank was recorded, by the ranks' own number of them if they tell it.
+
+    Where they do not, several devices are taken for all, and one that never communicates.
+    """
+    ranks = [flaws.conditions_of(each).get("rank", "").partition(" of ") for each in captures]
+    sizes = {int(size) for _, _, size in ranks if size}
+    if sizes:
+        return len({rank for rank, _, size in ranks if size}) >= max(sizes)
+    alone = not any(track.communication_ns for track in tracks)
+    return alone or len(tracks) > 1
