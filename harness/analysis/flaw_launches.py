@@ -49,8 +49,8 @@ def launches(capture: Capture) -> Launches:
         # What is launched late in a part runs after its end.
         middle = (calls["start_ns"][0] + calls["start_ns"][-1]) // 2
         calls = calls.filter(pl.col("start_ns") <= middle)
-    ended_ns = max((_end(capture.tables[name]) for name in ("api_calls", "ranges")), default=0)
-    missing = pl.Series(~calls["matched"]) & ~_in_flight(calls, ops, ended_ns)
+    called_ns = int(api_calls["start_ns"].max() or 0)  # type: ignore[arg-type]  # integers
+    missing = pl.Series(~calls["matched"]) & ~_in_flight(calls, ops, called_ns)
     return Launches(
         ops, calls.height, int(missing.sum()), _place(calls["matched"], missing), _unlaunched(ops)
     )
@@ -117,22 +117,17 @@ def _without_nested(calls: pl.DataFrame) -> pl.DataFrame:
     return calls.filter(pl.col("matched") | ~nested.fill_null(value=False))
 
 
-def _end(rows: pl.DataFrame) -> int:
-    end = rows.select((pl.col("start_ns") + pl.col("duration_ns")).max()).item()
-    return 0 if end is None else int(end)
-
-
-def _in_flight(calls: pl.DataFrame, ops: pl.DataFrame, ended_ns: int) -> pl.Series:
+def _in_flight(calls: pl.DataFrame, ops: pl.DataFrame, called_ns: int) -> pl.Series:
     """Return whether a launch may still have waited for its turn as the recording ended.
 
     It is behind all launches of its thread that have an operation, and the GPU was not done then:
-    unless the host was recorded for longer than any operation takes after the last one. Where a
-    recording ends without a wait, the last few launches are on their way to the GPU.
+    unless the last call of all, at ``called_ns``, came later after the last operation than any
+    operation takes. Where a recording ends without a wait, a few launches are on their way.
     """
     last = pl.col("start_ns").filter("matched").max().over("thread")
     behind = calls.select((pl.col("start_ns") > last).fill_null(value=False)).to_series()
-    until = _end(ops)
-    went_on = ended_ns - until > int(ops["duration_ns"].max() or 0)  # type: ignore[call-overload]  # integers
+    until = int(ops["end_ns"].max() or 0)  # type: ignore[arg-type]  # integers
+    went_on = called_ns - until > int(ops["duration_ns"].max() or 0)  # type: ignore[arg-type]  # integers
     waiting = behind & (calls["start_ns"] < (0 if went_on else until))
     few = int((behind & ~waiting).sum()) <= max(1, calls.height * _FEW)
     return behind if few else waiting

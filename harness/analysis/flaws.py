@@ -7,15 +7,14 @@ one after another, none begins before its launch, none still runs when the host 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import polars as pl
 
 from harness.analysis import communication, intervals
-from harness.analysis.diagnose import thresholds
 from harness.analysis.flaw_launches import Launches, launches
+from harness.analysis.recording import Flaw, conditions_of
 from harness.evidence.capture import DROPPED, SAID, SENTENCES, Capture
-from harness.evidence.tables import Tables, empty
+from harness.evidence.tables import Tables
 
 CLOCK_NS = 20_000
 """An error of the clocks that changes no conclusion: the shortest stretch of host code that the
@@ -41,34 +40,6 @@ _KEEP = (
 )
 
 
-@dataclass(frozen=True)
-class Flaw:
-    """``what`` is wrong, what of the rest still ``holds``, and what to record ``instead``.
-
-    ``part``: the fraction of the capture that it damages; None where that is not known.
-    """
-
-    what: str
-    holds: str
-    instead: str
-    part: float | None = None
-
-    @property
-    def breaks(self) -> bool:
-        """Return whether it damages as much as a cause that matters: then nothing is concluded."""
-        return self.part is not None and self.part >= thresholds.MATTERS
-
-    @property
-    def text(self) -> str:
-        """Return the flaw in a line; of one that breaks, a finding says what to record instead."""
-        instead = "" if self.breaks else f" Instead: {self.instead}."
-        return f"{self.what}; {self.holds}.{instead}"
-
-    def of(self, label: str) -> "Flaw":
-        """Return the flaw with the label of its capture."""
-        return replace(self, what=f"{label}: {self.what}")
-
-
 def flaws(capture: Capture) -> tuple[Flaw, ...]:
     """Return the flaws of a capture, those first that damage most of it; none if it is whole."""
     found = [*_dropped(capture), *_said(capture)]
@@ -77,12 +48,6 @@ def flaws(capture: Capture) -> tuple[Flaw, ...]:
         found += [*_launched(linked, _dropped_ops(capture)), *_clocks(capture.tables, linked)]
         found += [*_in_order(linked.ops), *_times(capture.tables)]
     return tuple(sorted(found, key=lambda each: -(each.part or 0.0)))
-
-
-def conditions_of(capture: Capture) -> dict[str, str]:
-    """Return a capture's conditions, with those that its tables hold."""
-    rows = capture.tables.get("conditions", empty("conditions"))
-    return dict(rows.select("name", "value").rows()) | capture.conditions
 
 
 def _dropped(capture: Capture) -> Iterator[Flaw]:

@@ -4,19 +4,42 @@
 left out of it.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from harness.analysis import flaws, memory
-from harness.analysis.busy import Busy
-from harness.analysis.flaws import Flaw, conditions_of
-from harness.analysis.units import size
+from harness.analysis.diagnose import thresholds
 from harness.evidence.capture import Capture
+from harness.evidence.tables import empty
 
 BETWEEN = " · "
 """What stands between the parts of the line."""
-_COMPLETE, _BROKEN = "capture: complete", "capture: not whole"
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """``what`` is wrong, what of the rest still ``holds``, and what to record ``instead``.
+
+    ``part``: the fraction of the capture that it damages; None where that is not known.
+    """
+
+    what: str
+    holds: str
+    instead: str
+    part: float | None = None
+
+    @property
+    def breaks(self) -> bool:
+        """Return whether it damages as much as a cause that matters: then nothing is concluded."""
+        return self.part is not None and self.part >= thresholds.MATTERS
+
+    @property
+    def text(self) -> str:
+        """Return the flaw in a line; of one that breaks, a finding says what to record instead."""
+        instead = "" if self.breaks else f" Instead: {self.instead}."
+        return f"{self.what}; {self.holds}.{instead}"
+
+    def of(self, label: str) -> "Flaw":
+        """Return the flaw with the label of its capture."""
+        return replace(self, what=f"{label}: {self.what}")
 
 
 @dataclass(frozen=True)
@@ -39,68 +62,7 @@ class Recording:
         return any(flaw.breaks for flaw in self.flaws)
 
 
-def flaws_of(captures: Sequence[Capture]) -> tuple[Flaw, ...]:
-    """Return the flaws of all captures; where several are given, each with its capture's label."""
-    found = [(each.label, flaw) for each in captures for flaw in flaws.flaws(each)]
-    if len({each.label for each in captures}) > 1:
-        found = [(label, flaw.of(label)) for label, flaw in found]
-    return tuple(sorted((flaw for _, flaw in found), key=lambda flaw: -(flaw.part or 0.0)))
-
-
-def of(captures: Sequence[Capture], found: tuple[Flaw, ...], busy: Busy | None) -> Recording:
-    """Return what captures are, with the flaws that were ``found`` in them.
-
-    ``busy``: the steps of the timelines, and how busy the GPUs were in them; None if a flaw makes
-    that a guess.
-    """
-    gpu = _gpu(captures, busy.gpus if busy else None)
-    launches = sum(
-        each.tables["counters"]["launch"].n_unique() for each in _with(captures, "counters")
-    )
-    reserved, allocated = _peaks(captures)
-    peaks = [
-        f"{size(value)} {what}"
-        for value, what in ((reserved, "reserved"), (allocated, "allocated"))
-        if value is not None
-    ]
-    parts = [
-        gpu or "",
-        *(busy.parts if busy else ()),
-        f"{launches:,} {'launch' if launches == 1 else 'launches'} profiled" if launches else "",
-        f"peak {', '.join(peaks)}" if peaks else "",
-        _whole(captures, found),
-    ]
-    text = BETWEEN.join(filter(None, parts))
-    return Recording(text, gpu, launches or None, reserved, allocated, found)
-
-
-def _whole(captures: Sequence[Capture], found: tuple[Flaw, ...]) -> str:
-    """Return whether all is there; nothing where no timeline says it."""
-    if found:
-        return _BROKEN
-    return _COMPLETE if any(_with(captures, "gpu_ops")) else ""
-
-
-def _with(captures: Sequence[Capture], table: str) -> Iterator[Capture]:
-    return (each for each in captures if table in each.tables and each.tables[table].height)
-
-
-def _gpu(captures: Sequence[Capture], count: int | None) -> str | None:
-    """Return the names of the GPUs, with their number if there are several of one name."""
-    names = Counter(name for each in captures if (name := conditions_of(each).get("GPU")))
-    if not names:
-        return None
-    several = len(names) == 1 and count is not None and count > 1 and ", " not in next(iter(names))
-    return f"{count} × {next(iter(names))}" if several else ", ".join(sorted(names))
-
-
-def _peaks(captures: Sequence[Capture]) -> tuple[int | None, int | None]:
-    """Return the most bytes that snapshots reserved and allocated; None without a snapshot."""
-    totals = [
-        memory.totals(each.tables["memory_timeline"]) for each in _with(captures, "memory_timeline")
-    ]
-    reserved, allocated = (
-        max((value for each in totals if (value := each[key]) is not None), default=None)
-        for key in ("peak_reserved_bytes", "peak_allocated_bytes")
-    )
-    return reserved, allocated
+def conditions_of(capture: Capture) -> dict[str, str]:
+    """Return a capture's conditions, with those that its tables hold."""
+    rows = capture.tables.get("conditions", empty("conditions"))
+    return dict(rows.select("name", "value").rows()) | capture.conditions

@@ -138,7 +138,7 @@ def busy(tables: Tables, steps: Step | None = None) -> Busy | None:
         )
     ]
     count = None if steps.rule == "whole" else steps.count
-    return Busy(steps.of, *sums, steps.ops["device"].n_unique(), count)
+    return Busy(steps.of, *sums, gpus=steps.ops["device"].n_unique(), steps=count)
 
 
 def together(parts: Sequence[Busy]) -> Busy | None:
@@ -147,8 +147,8 @@ def together(parts: Sequence[Busy]) -> Busy | None:
         return None
     of_each = ", ".join(dict.fromkeys(each.of for each in parts))
     counts = {(each.of, each.steps) for each in parts}
-    sums = (sum(getattr(each, name) for each in parts) for name in _SUMMED)
-    return Busy(of_each, *sums, counts.pop()[1] if len(counts) == 1 else None)
+    sums = {name: sum(getattr(each, name) for each in parts) for name in _SUMMED}
+    return Busy(of_each, **sums, steps=counts.pop()[1] if len(counts) == 1 else None)
 
 
 def windows(ops: pl.DataFrame, *, apart: bool) -> pl.DataFrame:

@@ -6,9 +6,8 @@ from typing import Any
 
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, MEMORY, Diagnosis, Evidence, Finding
-from harness.analysis.flaws import Flaw
 from harness.analysis.kernels import short_name
-from harness.analysis.recording import BETWEEN
+from harness.analysis.recording import BETWEEN, Flaw
 from harness.analysis.units import size
 from harness.ground.plain import plain
 from harness.report.numbers import number

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from harness.analysis import recording
+from harness.analysis import recorded
 from harness.analysis.diagnose import known_findings, launch_time, thresholds
 from harness.analysis.diagnose.families import Family
 from harness.analysis.diagnose.finding import (
@@ -16,7 +16,7 @@ from harness.analysis.diagnose.finding import (
     FindingKind,
     KernelDiagnosis,
 )
-from harness.analysis.flaws import Flaw
+from harness.analysis.recording import Flaw
 from harness.evidence.capture import Capture
 
 View = TypeVar("View")
@@ -38,7 +38,7 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
     has 5 % of its time at stake; it comes first then. Where a flaw damages that much of a timeline,
     nothing is concluded from it.
     """
-    found = recording.flaws_of(captures)
+    found = recorded.flaws_of(captures)
     timelines = known_findings.TIMELINE.seen(captures)
     broken = next((flaw for flaw in found if flaw.breaks), None)
     where = next((view.where for view in timelines), "the captures")
@@ -64,7 +64,7 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
         findings = [_untrusted(broken, where), *_ranked(joint)]
     else:
         findings = _ranked(joint or [_nothing(captures)])
-    return Diagnosis(tuple(findings), launches, busy, recording.of(captures, found, busy))
+    return Diagnosis(tuple(findings), launches, busy, recorded.of(captures, found, busy))
 
 
 def _of_all(family: Family[View], views: Sequence[View]) -> list[Finding]:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis import communication, flaws, step
+from harness.analysis import communication, step
 from harness.analysis.busy import Busy
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_tracks import Track, tracks_of
 from harness.analysis.idle import causes as idle_causes
+from harness.analysis.recording import conditions_of
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import by_cost
 
@@ -194,7 +195,7 @@ def _all_ranks(captures: Sequence[Capture], tracks: Sequence[Track]) -> bool:
 
     Where they do not, several devices are taken for all, and one that never communicates.
     """
-    ranks = [flaws.conditions_of(each).get("rank", "").partition(" of ") for each in captures]
+    ranks = [conditions_of(each).get("rank", "").partition(" of ") for each in captures]
     sizes = {int(size) for _, _, size in ranks if size}
     if sizes:
         return len({rank for rank, _, size in ranks if size}) >= max(sizes)

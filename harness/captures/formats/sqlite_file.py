@@ -38,11 +38,9 @@ _ROW_BYTES = 5
 
 
 class SqliteFile:
-    """An open file; made by ``opened``.
+    """An open file; made by ``opened``. ``NAME_V3`` is the table ``NAME`` where there is none.
 
-    A table whose name ends in a version, ``NAME_V3``, is the table ``NAME`` where the file has none
-    of that name; of several, the highest version is. ``dropped``: by table and reason, how many of
-    how many rows a reader of it left out.
+    ``dropped``: by table and reason, how many of how many rows a reader of it left out.
     """
 
     def __init__(
@@ -145,8 +143,8 @@ class SqliteFile:
                 remedy="export it again with a current nsys",
             )
         numbers = [name for name, kind in columns.items() if kind == "INTEGER"]
-        if numbers:
-            self._check_numbers(table, numbers)
+        for name in _strays(self._connection, table, numbers) if numbers else ():
+            raise self._damaged(table, f"column {name} holds other things than integers")
         if len(numbers) < len(columns):
             for name in _with_default(self._connection, table) & (set(columns) - set(numbers)):
                 raise self._damaged(table, f"column {name} has a default, which nsys never writes")
@@ -155,16 +153,6 @@ class SqliteFile:
             (verdict,) = self._connection.execute(check).fetchone()
             if verdict != "ok":
                 raise self._damaged(table, verdict)
-
-    def _check_numbers(self, table: str, numbers: list[str]) -> None:
-        # ADBC takes a column's type from its first batch, and would make a text of each number
-        # for one stray text there. In later batches it refuses such a value itself.
-        strays = (f"total(typeof({_quoted(name)}) NOT IN ('integer', 'null'))" for name in numbers)
-        first = f"(SELECT * FROM {_quoted(table)} NOT INDEXED LIMIT {_BATCH_ROWS})"  # noqa: S608
-        counts = self._connection.execute(f"SELECT {', '.join(strays)} FROM {first}").fetchone()  # noqa: S608
-        for name, count in zip(numbers, counts, strict=True):
-            if count:
-                raise self._damaged(table, f"column {name} holds other things than integers")
 
     def _parts(self, table: str) -> list[str]:
         """Return conditions that each row meets one of, in the order of the rows.
@@ -226,6 +214,18 @@ def opened(path: Path, only: Mapping[str, str] = MappingProxyType({})) -> Iterat
         if "locked" in str(error):
             raise _locked(path) from error
         raise CaptureError(f"not readable as SQLite: {error}", where=path) from error
+
+
+def _strays(connection: sqlite3.Connection, table: str, numbers: list[str]) -> list[str]:
+    """Return the columns of ``numbers`` whose first values are not all integers.
+
+    ADBC takes a column's type from its first batch, and would make a text of each number for one
+    stray text there. In later batches it refuses such a value itself.
+    """
+    strays = (f"total(typeof({_quoted(name)}) NOT IN ('integer', 'null'))" for name in numbers)
+    first = f"(SELECT * FROM {_quoted(table)} NOT INDEXED LIMIT {_BATCH_ROWS})"  # noqa: S608
+    counts = connection.execute(f"SELECT {', '.join(strays)} FROM {first}").fetchone()  # noqa: S608
+    return [name for name, count in zip(numbers, counts, strict=True) if count]
 
 
 def _versioned(tables: list[str]) -> dict[str, str]:

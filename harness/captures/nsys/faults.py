@@ -26,9 +26,11 @@ _SEVERE = (2, 3)
 """Warning and error, by the export's own ENUM_DIAGNOSTIC_SEVERITY_LEVEL."""
 _ELSEWHERE = re.compile(
     r"No .+ events collected\. Does the process use|perf event paranoid|source Perf|backtrace"
-    r"|OpenGL|Vulkan|DirectX|OS runtime|cuDNN|Unified Memory"
+    r"|OpenGL|Vulkan|DirectX|OS runtime|cuDNN|Unified Memory|Scheduling information"
+    r"|Not all .+ events might have been collected"
 )
-"""Said of helper processes, which use no GPU, and of tracing that no reader here needs."""
+"""Said of helper processes, which use no GPU, of tracing that no reader here needs, and of every
+recording that cudaProfilerStop ended."""
 _MOST_SAID, _LONGEST = 5, 200
 
 
