@@ -11,7 +11,7 @@ from harness.captures.torch.columns import SHORTER, InexactError, UnsoundError
 from harness.captures.torch.events import EXACT_DECODER, TABLES, Event, first_fault
 from harness.captures.torch.launches import innermost, launches
 from harness.captures.torch.metadata import is_plain
-from harness.captures.torch.origins import HostActivity, node_names, origins
+from harness.captures.torch.origins import HostActivity, backward_names, origins
 from harness.evidence.tables import SCHEMAS, Tables, frame
 from harness.ground.errors import CaptureError
 
@@ -156,7 +156,7 @@ def autograd_threads(host: HostActivity) -> pl.DataFrame:
     they are the CPU's. Served are the other threads that have annotations.
     """
     operators = host.operators.select("thread", "start_ns", "duration_ns", "name")
-    nodes = operators.filter(pl.col("name").is_in(list(node_names(host.names))))
+    nodes = operators.filter(pl.col("name").is_in(list(backward_names(host.names))))
     places = operators.drop_nulls("thread").select(
         "thread", at="start_ns", operator=pl.int_range(pl.len())
     )
