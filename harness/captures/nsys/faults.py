@@ -25,12 +25,15 @@ _DIAGNOSTICS = "DIAGNOSTIC_EVENT"
 _SEVERE = (2, 3)
 """Warning and error, by the export's own ENUM_DIAGNOSTIC_SEVERITY_LEVEL."""
 _ELSEWHERE = re.compile(
-    r"No .+ events collected|profiling might have not been started|perf event paranoid|source Perf|backtrace"
+    r"No .+ events collected|profiling might have not been started|perf event paranoid"
+    r"|source Perf|backtrace"
     r"|OpenGL|Vulkan|DirectX|OS runtime|cuDNN|Unified Memory|Scheduling information"
     r"|Not all .+ events might have been collected"
 )
 """Said of helper processes, which use no GPU, of tracing that no reader here needs, and of every
-recording that cudaProfilerStop ended. It matters where there is nothing else."""
+recording that cudaProfilerStop ended."""
+_NONE = re.compile(r"No CUDA events collected|CUDA profiling might have not been started")
+"""What matters where no process used CUDA by the export."""
 _CUDA = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME")
 _MOST_SAID, _LONGEST = 5, 200
 
@@ -57,6 +60,10 @@ def _said(file: SqliteFile) -> list[str]:
     texts = [text for severity, text in rows.drop_nulls().rows() if severity in _SEVERE]
     lines = dict.fromkeys(" ".join(text.split())[:_LONGEST].rstrip(".") for text in texts)
     nothing = not any(map(file.columns, _CUDA))
-    kept = [line for line in lines if line and (nothing or not _ELSEWHERE.search(line))]
+    kept = [
+        line
+        for line in lines
+        if line and ((nothing and _NONE.match(line)) or not _ELSEWHERE.search(line))
+    ]
     more = [f"and {len(kept) - _MOST_SAID} more"] if len(kept) > _MOST_SAID else []
     return [*kept[:_MOST_SAID], *more]
