@@ -1,7 +1,7 @@
 """What the captures of a program are, in one line: GPU, steps, busy time, and whether all is there.
 
-``NVIDIA H200 · 8 steps of 12.4 ms (step) · GPU busy 71.0 % · capture: complete``. What is not known is
-left out of it.
+``NVIDIA H200 · 8 steps of 12.4 ms (step) · GPU busy 71.0 % · capture: complete``. What is not known
+is left out of it.
 """
 
 from dataclasses import dataclass, replace

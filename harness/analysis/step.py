@@ -138,7 +138,9 @@ def busy(tables: Tables, steps: Step | None = None) -> Busy | None:
         )
     ]
     count = None if steps.rule == "whole" else steps.count
-    return Busy(steps.of, *sums, gpus=steps.ops["device"].n_unique(), steps=count)
+    busy_ns, span_ns, whole_busy_ns, whole_span_ns = sums
+    gpus = steps.ops["device"].n_unique()
+    return Busy(steps.of, busy_ns, span_ns, whole_busy_ns, whole_span_ns, gpus, count)
 
 
 def together(parts: Sequence[Busy]) -> Busy | None:
