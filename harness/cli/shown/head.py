@@ -14,8 +14,8 @@ from harness.report import finding_text
 _FINDINGS = 3
 _MACHINE = ("GPU", "driver", "CUDA", "CUDA runtime", "ROCm")
 """Conditions that stand on one line; the name of the first says itself."""
-_ELSEWHERE = (*_MACHINE, DROPPED, SAID)
-"""Conditions that stand on a line of their own, or are told as flaws."""
+_FLAWS = (DROPPED, SAID)
+"""Conditions that are told as flaws, where these were looked for."""
 _PERCENT = "\N{NO-BREAK SPACE}%"
 
 
@@ -28,7 +28,8 @@ def show(document: dict[str, Any], label: str, width: int) -> None:
         if name in conditions
     ]
     rows = [("machine", ", ".join(machine))] if machine else []
-    rows += [(name, value) for name, value in conditions.items() if name not in _ELSEWHERE]
+    elsewhere = (*_MACHINE, *(_FLAWS if document["recording"] else ()))
+    rows += [(name, value) for name, value in conditions.items() if name not in elsewhere]
     margin = max((len(name) for name, _ in rows), default=0) + 2
     for name, value in rows:
         _print(f"{name}:".ljust(margin), value, width)
