@@ -4,26 +4,49 @@ from dataclasses import dataclass
 
 WHOLE = "whole capture"
 """What steps are called where nothing of a timeline repeats."""
+_NS_OF_MS = 1e6
 
 
 @dataclass(frozen=True)
 class Busy:
-    """How long GPUs worked in the steps (``of``), and from their first operation to their last."""
+    """How long GPUs worked in the steps (``of``), and from their first operation to their last.
+
+    Times are summed over the GPUs, which are ``gpus``. ``steps``: how many steps each of them has,
+    None where no steps were found or captures have different ones.
+    """
 
     of: str
     busy_ns: int
     span_ns: int
     whole_busy_ns: int
     whole_span_ns: int
+    gpus: int = 1
+    steps: int | None = None
 
     @property
     def text(self) -> str:
         """Return what part of which time the GPU was busy, in words."""
-        steps, whole = (
-            f"{100 * part / time if time else 0:.1f} %"
-            for part, time in (
-                (self.busy_ns, self.span_ns),
-                (self.whole_busy_ns, self.whole_span_ns),
-            )
-        )
+        steps, whole = self._shares()
         return f"GPU busy {f'{steps} of {self.of}, ' * (self.of != WHOLE)}{whole} of the {WHOLE}"
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """Return the steps with their length, and what part of it the GPUs were busy."""
+        steps, whole = self._shares()
+        ms = self.span_ns / self.gpus / (self.steps or 1) / _NS_OF_MS
+        length = f"{ms:,.3g} ms" if ms < _MOST_DIGITS else f"{ms:,.0f} ms"
+        times = f"{self.of}, {length}"
+        if self.steps:
+            count, _, what = self.of.partition(" × ")
+            times = f"{count} {'step' if count == '1' else 'steps'} of {length} ({what})"
+        also = "" if steps == whole else f" ({whole} of the {WHOLE})"
+        return times, f"GPU busy {steps}{also}"
+
+    def _shares(self) -> tuple[str, str]:
+        times = (self.busy_ns, self.span_ns), (self.whole_busy_ns, self.whole_span_ns)
+        steps, whole = (f"{100 * part / time if time else 0:.1f} %" for part, time in times)
+        return steps, whole
+
+
+_MOST_DIGITS = 1e3
+"""Milliseconds from which on their whole part has more than three digits."""

@@ -41,7 +41,7 @@ _WARM = "all after the warm-up"
 _DECLARED = "declared "
 _MOST = 0.5
 """Of the GPU's time: ranges of one name that hold more are its steps, others are parts of them."""
-_TIMES = ("busy_ns", "span_ns", "whole_busy_ns", "whole_span_ns")
+_SUMMED = ("busy_ns", "span_ns", "whole_busy_ns", "whole_span_ns", "gpus")
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,10 @@ def busy(tables: Tables, steps: Step | None = None) -> Busy | None:
             *(_spent(each, apart=apart) for each in rows.partition_by("device")), strict=True
         )
     ]
-    return Busy(steps.of, *sums)
+    count = None if steps.rule == "whole" else steps.count
+    busy_ns, span_ns, whole_busy_ns, whole_span_ns = sums
+    gpus = steps.ops["device"].n_unique()
+    return Busy(steps.of, busy_ns, span_ns, whole_busy_ns, whole_span_ns, gpus, count)
 
 
 def together(parts: Sequence[Busy]) -> Busy | None:
@@ -148,7 +151,9 @@ def together(parts: Sequence[Busy]) -> Busy | None:
     if not parts:
         return None
     of_each = ", ".join(dict.fromkeys(each.of for each in parts))
-    return Busy(of_each, *(sum(getattr(each, time) for each in parts) for time in _TIMES))
+    counts = {(each.of, each.steps) for each in parts}
+    sums = {name: sum(getattr(each, name) for each in parts) for name in _SUMMED}
+    return Busy(of_each, **sums, steps=counts.pop()[1] if len(counts) == 1 else None)
 
 
 def windows(ops: pl.DataFrame, *, apart: bool) -> pl.DataFrame:

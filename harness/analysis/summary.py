@@ -30,8 +30,10 @@ def document(capture: Capture, captured_by: Capture | None = None) -> Document:
     ``captured_by``: the trace in which its CUDA graphs were captured.
 
     Every kind has kind, conditions (what the capture was made on, by name), findings (those of
-    ``harness diagnose`` for this capture alone, each with its title) and step (of what time their
-    fractions are: harness.analysis.busy.Busy, None without a timeline). ``kind`` says what else:
+    ``harness diagnose`` for this capture alone, each with its title), recording (what the capture
+    is, and its flaws: harness.analysis.recording.Recording) and step (of what time the findings'
+    fractions are: harness.analysis.busy.Busy, None without a sound timeline). ``kind`` says what
+    else:
 
     - ``nsys`` and ``torch``: gpu, idle, calls, copies, series, kernels, ranges and (for torch)
       operators, as harness.analysis.timeline_summary says; batches, layers and unplaced: a serving
@@ -43,9 +45,9 @@ def document(capture: Capture, captured_by: Capture | None = None) -> Document:
       sites, and limits: sentences on what the file lacks
 
     Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured is None, as
-    are findings, step, idle, calls, series, batches and layers of a timeline of more than LARGE
-    operations. Raises CaptureError that names the capture if a timeline holds no GPU work, ranges
-    or calls.
+    are findings, recording, step, idle, calls, series, batches and layers of a timeline of more
+    than LARGE operations. Raises CaptureError that names the capture if a timeline holds no GPU
+    work, ranges or calls.
     """
     return {
         "kind": capture.kind,
@@ -82,12 +84,13 @@ def sort(kind: str) -> Sort:
 def _diagnosis(capture: Capture) -> Document:
     """Return step and findings; [] where no family of findings has evidence from the capture."""
     if _table(capture.tables, "gpu_ops").height > LARGE:
-        return {"step": None, "findings": None}
+        return {"recording": None, "step": None, "findings": None}
     from harness.analysis.diagnose import conclude
 
     diagnosis = conclude.diagnose([capture])
     is_evident = any(each.evidence for each in diagnosis.findings)
     return {
+        "recording": diagnosis.recording and asdict(diagnosis.recording),
         "step": diagnosis.step and asdict(diagnosis.step),
         "findings": [asdict(each) for each in diagnosis.findings] if is_evident else [],
     }

@@ -1,5 +1,6 @@
 """``harness diagnose``: what is wrong with a subject, by the evidence of its captures."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -128,8 +129,9 @@ def _show(diagnosis: "Diagnosis") -> None:
     from harness.cli import output
     from harness.report import finding_text
 
-    if diagnosis.step:
-        output.say(f"{diagnosis.step.text}.")
+    if diagnosis.recording and diagnosis.recording.text:
+        for line in finding_text.recorded(asdict(diagnosis.recording)):
+            output.say(line)
         output.say()
     for line in finding_text.peaks(diagnosis):
         output.say(line)

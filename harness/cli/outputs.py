@@ -13,6 +13,7 @@ from pydantic_core import core_schema
 
 from harness.analysis.busy import Busy
 from harness.analysis.diagnose.finding import Evidence, Level
+from harness.analysis.recording import Recording
 from harness.cli import check, contribute, doctor, inspect, report, run
 from harness.cli.list import Listed
 from harness.cli.new import Drafted
@@ -29,6 +30,7 @@ class Inspected(_Open):
 
     kind: str
     conditions: dict[str, str]
+    recording: Recording | None
     step: Busy | None
     findings: list[dict[str, Any]] | None
     label: str = ""
@@ -58,8 +60,12 @@ class Found(_Open):
 
 
 class Diagnosed(_Open):
-    """The findings on a subject, most important first; ``step``: what their shares are of."""
+    """The findings on a subject, most important first; ``step``: what their shares are of.
 
+    ``recording``: what the captures are, and what is wrong with them.
+    """
+
+    recording: Recording | None
     step: Busy | None
     findings: list[Found]
     label: str = ""

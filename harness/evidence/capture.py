@@ -8,6 +8,12 @@ if TYPE_CHECKING:
 
 Tables: TypeAlias = "dict[str, pl.DataFrame]"
 """Table name to rows, as a reader returns them and as evidence is stored."""
+DROPPED = "dropped"
+"""The condition that counts the events of a capture that no table holds, as their times are none:
+"3 of 49 kernels end before they start"; several such sentences are joined by SENTENCES."""
+SAID = "profiler said"
+"""The condition that holds the profiler's own errors and warnings, joined by SENTENCES."""
+SENTENCES = "; "
 _NS_OF_S = 1e9
 
 

@@ -1,11 +1,13 @@
 """Findings as text for a terminal: the sentence, what it costs, its numbers, fix and next step."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, MEMORY, Diagnosis, Evidence, Finding
 from harness.analysis.kernels import short_name
+from harness.analysis.recording import BETWEEN, Flaw
 from harness.analysis.units import size
 from harness.ground.plain import plain
 from harness.report.numbers import number
@@ -37,6 +39,19 @@ def peaks(diagnosis: Diagnosis) -> Iterator[str]:
         for sentence in peak.lines():
             yield from _wrapped(sentence, "", "  " if sentence.startswith("- ") else "")
         yield ""
+
+
+def recorded(recording: Mapping[str, Any], width: int = _WIDTH) -> Iterator[str]:
+    """Yield the lines on what the captures are, and then on each flaw of theirs.
+
+    ``recording``: a harness.analysis.recording.Recording, as plain data.
+    """
+    if recording["text"]:
+        parts = recording["text"].split(BETWEEN)
+        text = f"{_HELD}· ".join(part.replace(" ", _HELD) for part in parts)
+        yield from _wrapped(text, "", width=width)
+    for flaw in recording["flaws"]:
+        yield from _wrapped(Flaw(**flaw).text, "- ", "  ", width=width)
 
 
 def mattering(diagnosis: Diagnosis, most: int | None = None) -> tuple[list[Finding], int]:
@@ -107,10 +122,10 @@ def _quantity(value: float, unit: str) -> str:
     return f"{number(value)} {unit}" if unit else number(value)
 
 
-def _wrapped(text: str, first: str, rest: str | None = None) -> list[str]:
+def _wrapped(text: str, first: str, rest: str | None = None, width: int = _WIDTH) -> list[str]:
     lines = textwrap.wrap(
         plain(text).replace(" %", f"{_HELD}%"),  # no line begins with the sign of a percentage
-        _WIDTH,
+        width,
         initial_indent=first,
         subsequent_indent=first if rest is None else rest,
         break_long_words=False,

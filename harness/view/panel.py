@@ -142,7 +142,9 @@ def _diagnosis(captures: list[Capture]) -> dict[str, Any]:
         }
         for finding in shown
     ]
-    return {"step": diagnosis.step and f"{diagnosis.step.text}.", "findings": findings}
+    recording = diagnosis.recording
+    lines = [recording.text, *(flaw.text for flaw in recording.flaws)] if recording else []
+    return {"step": "\n".join(filter(None, lines)), "findings": findings}
 
 
 def _advice(finding: Finding) -> tuple[tuple[str, tuple[str, ...]], ...]:

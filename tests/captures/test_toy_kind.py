@@ -152,7 +152,9 @@ def test_its_file_is_recognised_inspected_and_says_its_conditions(tmp_path: Path
     assert sniff.recognised(path)[0] is KIND
     assert door.capture(path).captures["toy"].conditions == {"toyprof format": "1"}
     result = CliRunner().invoke(app, ["inspect", str(path)])
-    assert result.stdout.startswith("toyprof format: 1\n\nProfiled kernels: launches")
+    assert result.stdout.startswith(
+        "toyprof format: 1\n\n1 launch profiled\n\nProfiled kernels: launches"
+    )
     assert "5.00" in result.stdout
 
 

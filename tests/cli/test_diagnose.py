@@ -23,8 +23,11 @@ def printed(*arguments: object) -> str:
 def test_a_capture_of_a_slow_launcher_is_host_bound() -> None:
     lines = printed(W8_FAST).splitlines()
     assert max(map(len, lines[2:])) <= 80
-    assert lines[2] == "GPU busy 7.5 % of 5 × step:forward, 7.1 % of the whole capture."
-    assert lines[4].startswith("1. The GPU waits while the host runs code outside CUDA.")
+    assert " ".join(lines[2:4]) == (
+        "NVIDIA H200 · 5 steps of 3.34 ms (step:forward) · GPU busy 7.5 % (7.1 % of the whole"
+        " capture) · capture: complete"
+    )
+    assert lines[5].startswith("1. The GPU waits while the host runs code outside CUDA.")
     assert any(line.strip().startswith("fix: ") for line in lines)
 
 

@@ -100,5 +100,5 @@ def test_a_memory_snapshot_is_drawn_by_pool() -> None:
 def test_a_page_says_of_what_time_its_shares_are() -> None:
     (shown,) = embedded(document.page([program()]))["panels"]
     assert shown["step"] == (
-        "GPU busy 99.1 % of 10 × period of 1 kernel, 99.1 % of the whole capture."
+        "10 steps of 0.101 ms (period of 1 kernel) · GPU busy 99.1 % · capture: complete"
     )

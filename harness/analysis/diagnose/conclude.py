@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from harness.analysis import program
+from harness.analysis import program, recorded
 from harness.analysis.diagnose import applicable, known_findings, launch_time, thresholds
 from harness.analysis.diagnose.families import Family
 from harness.analysis.diagnose.finding import (
@@ -12,20 +12,23 @@ from harness.analysis.diagnose.finding import (
     HEALTHY,
     OUT_OF_MEMORY,
     Diagnosis,
+    Evidence,
     Finding,
     FindingKind,
     KernelDiagnosis,
 )
 from harness.analysis.diagnose.peaks import peak
 from harness.analysis.program import Program
+from harness.analysis.recording import Flaw
 from harness.evidence.capture import Capture
 
 View = TypeVar("View")
 
 _NOTHING = FindingKind(ABSTAIN, "timeline", "The captures hold no work on a GPU.")
 _RECORD = "capture the program on a GPU, with nsys, torch.profiler (ProfilerActivity.CUDA) or ncu"
-_GPU_WORK = "GPU work"
-"""The condition of a capture that says why the GPU has no work in it, and what to do about it."""
+_WORKING = "record while the workload runs on the GPU"
+_UNTRUSTED = FindingKind(ABSTAIN, "timeline", "Nothing is concluded from the timeline")
+_MOST_DAMAGED = 100 * thresholds.MATTERS
 _BY_DEFAULT = (HEALTHY, ABSTAIN)
 
 
@@ -35,9 +38,15 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
     Findings of one launch count in the joint list by the launch's share of the subject's time, and
     those of one cause and kernel are one.
     That the subject is healthy, or that the evidence decides nothing, is only said where no finding
-    has 5 % of its time at stake; it comes first then.
+    has 5 % of its time at stake; it comes first then. Where a flaw damages that much of a timeline,
+    nothing is concluded from it.
     """
+    found = recorded.flaws_of(captures)
     timelines = known_findings.TIMELINE.seen(captures)
+    broken = next((flaw for flaw in found if flaw.breaks), None)
+    where = next((view.where for view in timelines), "the captures")
+    if broken:
+        timelines = ()
     profiled = known_findings.KERNEL.seen(captures)
     snapshots = known_findings.MEMORY.seen(captures)
     launches = tuple(
@@ -56,8 +65,13 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
     ]
     peaks = tuple(filter(None, map(peak, snapshots)))
     busy = next((view.busy for view in timelines), None)
-    found = Diagnosis(tuple(_ranked(joint or [_nothing(captures)])), launches, busy, peaks)
-    return _told(found, program.of_captures(captures))
+    if broken:
+        findings = [_untrusted(broken, where), *_ranked(joint)]
+    else:
+        findings = _ranked(joint or [_nothing(captures)])
+    recording = recorded.of(captures, found, busy)
+    every = Diagnosis(tuple(findings), launches, busy, recording, peaks)
+    return _told(every, program.of_captures(captures))
 
 
 def _told(diagnosis: Diagnosis, of: Program) -> Diagnosis:
@@ -74,14 +88,21 @@ def _of_all(family: Family[View], views: Sequence[View]) -> list[Finding]:
     return [finding for view in views for finding in conclusions(family, view)]
 
 
+def _untrusted(flaw: Flaw, where: str) -> Finding:
+    """Return the finding that nothing rests on a timeline, with its worst flaw as the reason."""
+    damaged = 100 * (flaw.part or 0.0)
+    evidence = Evidence("damaged part of the capture", damaged, _MOST_DAMAGED, where, "%")
+    advice = (flaw.instead,)
+    finding = _UNTRUSTED.finding(where, (evidence,), confidence=0.0, capture_next=advice)
+    return replace(finding, title=f"{_UNTRUSTED.title}: {flaw.what}.")
+
+
 def _nothing(captures: Sequence[Capture]) -> Finding:
-    """Return the finding that no work ran on a GPU, with the reason if a capture gives it."""
-    told = next(
-        (each.conditions[_GPU_WORK] for each in captures if _GPU_WORK in each.conditions), ""
-    )
-    why, _, advice = told.rpartition(": ")
-    where = why.removeprefix("none: ") or "the captures"
-    return _NOTHING.finding(where, (), confidence=0.0, capture_next=(advice or _RECORD,))
+    """Return the finding that no work ran on a GPU, and how many host calls there are."""
+    calls = sum(each.tables["api_calls"].height for each in captures if "api_calls" in each.tables)
+    where = f"the captures: none of {calls:,} host calls launched any" if calls else "the captures"
+    advice = _WORKING if calls else _RECORD
+    return _NOTHING.finding(where, (), confidence=0.0, capture_next=(advice,))
 
 
 def conclusions(family: Family[View], view: View) -> list[Finding]:

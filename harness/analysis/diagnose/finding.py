@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from harness.analysis.busy import Busy
     from harness.analysis.memory_peak import MemoryPeak
+    from harness.analysis.recording import Recording
 
 Level = Literal[
     "serving", "multi-GPU", "timeline", "SM", "warp scheduler", "warp", "thread", "memory"
@@ -120,13 +121,15 @@ class KernelDiagnosis:
 class Diagnosis:
     """All findings of a subject, most important first, and those of each profiled launch.
 
-    ``step``: of what time the fractions of findings on timelines are; None without a timeline.
-    ``memory``: what the peak of each memory snapshot is made of.
+    ``step``: of what time the fractions of findings on timelines are; None without a timeline that
+    is sound. ``recording``: what the captures are. ``memory``: what the peak of each memory
+    snapshot is made of.
     """
 
     findings: tuple[Finding, ...]
     kernels: tuple[KernelDiagnosis, ...] = ()
     step: "Busy | None" = None
+    recording: "Recording | None" = None
     memory: "tuple[MemoryPeak, ...]" = ()
 
 
@@ -136,6 +139,7 @@ def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
     Without launches it has no "kernels", without memory snapshots no "memory".
     """
     document: dict[str, Any] = {
+        "recording": diagnosis.recording and asdict(diagnosis.recording),
         "step": diagnosis.step and asdict(diagnosis.step),
         "findings": [_plain(each) for each in diagnosis.findings],
     }

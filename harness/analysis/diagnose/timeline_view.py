@@ -17,16 +17,21 @@ from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.ranks import Ranks
 from harness.analysis.diagnose.timeline_tracks import Track, tracks_of
 from harness.analysis.idle import causes as idle_causes
+from harness.analysis.recording import conditions_of
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import by_cost
 
 
 @dataclass(frozen=True)
 class TimelineView:
-    """The timelines of one program; ``busy``: how busy its GPUs were, in its steps."""
+    """The timelines of one program; ``busy``: how busy its GPUs were, in its steps.
+
+    ``all_ranks``: whether there is no rank that was not recorded, as far as the captures tell.
+    """
 
     tracks: tuple[Track, ...]
     busy: Busy | None = None
+    all_ranks: bool = False
 
     @property
     def span_ns(self) -> int:
@@ -187,4 +192,19 @@ def views(captures: Sequence[Capture]) -> Sequence[TimelineView]:
         [part for each, (track, *_) in by_capture if (part := step.busy(each.tables, track.steps))]
     )
     every = tuple(track for _, tracks in by_capture for track in tracks)
-    return (TimelineView(every, busy),) if every else ()
+    if not every:
+        return ()
+    return (TimelineView(every, busy, _all_ranks([each for each, _ in by_capture], every)),)
+
+
+def _all_ranks(captures: Sequence[Capture], tracks: Sequence[Track]) -> bool:
+    """Return whether every rank was recorded, by the ranks' own number of them if they tell it.
+
+    Where they do not, several devices are taken for all, and one that never communicates.
+    """
+    ranks = [conditions_of(each).get("rank", "").partition(" of ") for each in captures]
+    sizes = {int(size) for _, _, size in ranks if size}
+    if sizes:
+        return len({rank for rank, _, size in ranks if size}) >= max(sizes)
+    alone = not any(track.communication_ns for track in tracks)
+    return alone or len(tracks) > 1

@@ -123,6 +123,7 @@ def _divided(tables: Tables, of_capture: Step) -> Breakdown:
         marked = len(windows)
         windows = [(windows[0][0], max(end for _, end in windows))]
         inside = inside.with_columns(pl.lit(0, pl.Int64).alias("step"))
+    inside = _with_strays(tables, inside, windows)
     own = of_capture.ranges
     others = ranges.filter(pl.col("name") != own, repeats.with_series(ranges)["name"] != own)
     inside = with_paths(inside.cast({"name": pl.String}), of_launchers(calls, inside), others)
@@ -133,6 +134,32 @@ def _divided(tables: Tables, of_capture: Step) -> Breakdown:
         )
     }
     return Breakdown(of_capture, marked, tuple(windows), by_device, inside)
+
+
+def _with_strays(tables: Tables, inside: pl.DataFrame, windows: Sequence[Span]) -> pl.DataFrame:
+    """Return the operations of steps, with those of no known launch that ran within a step's time.
+
+    They were launched before the recording began; a step's device was not idle meanwhile.
+    """
+    ops = tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns"])
+    known = tables["api_calls"]["correlation"].drop_nulls().unique()
+    launched = pl.col("correlation").is_in(known.implode()).fill_null(value=False)
+    place = [name for name in _SAME_OPERATION if name in inside.columns]
+    strays = ops.filter(~launched).join(inside, on=place, how="anti", nulls_equal=True)
+    if strays.is_empty():
+        return inside
+    schema = {"from_ns": pl.Int64, "until_ns": pl.Int64}
+    spans = pl.DataFrame(list(windows), schema=schema, orient="row").with_row_index("step")
+    placed = strays.sort("start_ns").join_asof(
+        spans.sort("from_ns"), left_on="start_ns", right_on="from_ns", check_sortedness=False
+    )
+    within = pl.col("start_ns") + pl.col("duration_ns") <= pl.col("until_ns")
+    of_devices = pl.col("device").is_in(inside["device"].unique().implode(), nulls_equal=True)
+    found = placed.filter(within, of_devices).cast({"step": pl.Int64})
+    return pl.concat([inside, found.select(inside.columns)])
+
+
+_SAME_OPERATION = ("device", "stream", "start_ns", "duration_ns", "correlation")
 
 
 def _of_device(

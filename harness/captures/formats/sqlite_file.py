@@ -7,6 +7,7 @@ view, index or expression, and no more rows than the file has room for.
 """
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,7 @@ Columns = Mapping[str, str]
 
 _LONGEST_VALUE = 1 << 24  # a kernel name is long, a planted blob of a gigabyte is not one
 _BATCH_ROWS = 1 << 12
+_VERSION = re.compile(r"(.+)_V([0-9]{1,3})")
 _NO_MEMORY = ("Cannot allocate memory", "out of memory")
 _PART_ROWS = 1 << 17  # worth a thread
 # Least bytes of a row (https://sqlite.org/fileformat2.html, 1.6 and 2.1): cell pointer 2, payload
@@ -36,7 +38,10 @@ _ROW_BYTES = 5
 
 
 class SqliteFile:
-    """An open file; made by ``opened``."""
+    """An open file; made by ``opened``. ``NAME_V3`` is the table ``NAME`` where there is none.
+
+    ``dropped``: by table and reason, how many of how many rows a reader of it left out.
+    """
 
     def __init__(
         self, path: Path, connection: sqlite3.Connection, uri: str, only: Mapping[str, str]
@@ -45,6 +50,8 @@ class SqliteFile:
         self._connection = connection
         self._uri = uri
         self._only = only
+        self._versioned = _versioned(self.tables())
+        self.dropped: dict[tuple[str, str], tuple[int, int]] = {}
 
     def columns(self, table: str) -> frozenset[str]:
         """Return the names of ``table``'s columns, none if there is no such table.
@@ -52,6 +59,7 @@ class SqliteFile:
         Raises CaptureError for a view, a virtual table and computed columns: what those yield is
         not stored, and may have no end.
         """
+        table = self._versioned.get(table, table)
         entry = self._connection.execute(
             "SELECT type, sql FROM sqlite_master WHERE name = ? AND type IN ('table', 'view')",
             (table,),
@@ -79,11 +87,13 @@ class SqliteFile:
 
     def asked(self, columns: str, table: str, rest: str = "", *values: int) -> Iterator[Any]:
         """Return an iterator over what a query of ours finds in as many rows as may be there."""
+        table = self._versioned.get(table, table)
         rows = f"SELECT * FROM {_quoted(table)} NOT INDEXED LIMIT {self._most_rows(1) + 1}"  # noqa: S608
         return self._connection.execute(f"SELECT {columns} FROM ({rows}) {rest}", values)  # noqa: S608
 
     def not_null(self, table: str) -> frozenset[str]:
         """Return the columns of ``table`` that are declared to hold no null."""
+        table = self._versioned.get(table, table)
         rows = self._connection.execute(f"PRAGMA table_info({_quoted(table)})")
         return frozenset(name for _, name, _, not_null, *_ in rows if not_null)
 
@@ -100,6 +110,8 @@ class SqliteFile:
         import polars as pl
         from adbc_driver_manager import Error as AdbcError
 
+        only = self._only.get(table, "TRUE")
+        table = self._versioned.get(table, table)
         stored = {**columns, **dict.fromkeys(packed.columns if packed else (), "INTEGER")}
         self._check(table, stored)
         most_rows = self._most_rows(len(stored))
@@ -107,7 +119,6 @@ class SqliteFile:
         shown = [_shown(name, kind) for name, kind in columns.items()]
         if packed:
             shown.append((f"x'' AS {PACKED}", packed.expression()))
-        only = self._only.get(table, "TRUE")
         parts = [f"({part}) AND ({only})" for part in self._parts(table)]
         queries = [_query(table, shown, part, most_rows + 1) for part in parts]
         try:
@@ -132,8 +143,8 @@ class SqliteFile:
                 remedy="export it again with a current nsys",
             )
         numbers = [name for name, kind in columns.items() if kind == "INTEGER"]
-        if numbers:
-            self._check_numbers(table, numbers)
+        for name in _strays(self._connection, table, numbers) if numbers else ():
+            raise self._damaged(table, f"column {name} holds other things than integers")
         if len(numbers) < len(columns):
             for name in _with_default(self._connection, table) & (set(columns) - set(numbers)):
                 raise self._damaged(table, f"column {name} has a default, which nsys never writes")
@@ -142,16 +153,6 @@ class SqliteFile:
             (verdict,) = self._connection.execute(check).fetchone()
             if verdict != "ok":
                 raise self._damaged(table, verdict)
-
-    def _check_numbers(self, table: str, numbers: list[str]) -> None:
-        # ADBC takes a column's type from its first batch, and would make a text of each number
-        # for one stray text there. In later batches it refuses such a value itself.
-        strays = (f"total(typeof({_quoted(name)}) NOT IN ('integer', 'null'))" for name in numbers)
-        first = f"(SELECT * FROM {_quoted(table)} NOT INDEXED LIMIT {_BATCH_ROWS})"  # noqa: S608
-        counts = self._connection.execute(f"SELECT {', '.join(strays)} FROM {first}").fetchone()  # noqa: S608
-        for name, count in zip(numbers, counts, strict=True):
-            if count:
-                raise self._damaged(table, f"column {name} holds other things than integers")
 
     def _parts(self, table: str) -> list[str]:
         """Return conditions that each row meets one of, in the order of the rows.
@@ -213,6 +214,25 @@ def opened(path: Path, only: Mapping[str, str] = MappingProxyType({})) -> Iterat
         if "locked" in str(error):
             raise _locked(path) from error
         raise CaptureError(f"not readable as SQLite: {error}", where=path) from error
+
+
+def _strays(connection: sqlite3.Connection, table: str, numbers: list[str]) -> list[str]:
+    """Return the columns of ``numbers`` whose first values are not all integers.
+
+    ADBC takes a column's type from its first batch, and would make a text of each number for one
+    stray text there. In later batches it refuses such a value itself.
+    """
+    strays = (f"total(typeof({_quoted(name)}) NOT IN ('integer', 'null'))" for name in numbers)
+    first = f"(SELECT * FROM {_quoted(table)} NOT INDEXED LIMIT {_BATCH_ROWS})"  # noqa: S608
+    counts = connection.execute(f"SELECT {', '.join(strays)} FROM {first}").fetchone()  # noqa: S608
+    return [name for name, count in zip(numbers, counts, strict=True) if count]
+
+
+def _versioned(tables: list[str]) -> dict[str, str]:
+    """Return by its plain name the table of the highest version, where none has that name."""
+    found = [each for name in tables if (each := _VERSION.fullmatch(name))]
+    found.sort(key=lambda each: int(each[2]))
+    return {each[1]: each[0] for each in found if each[1] not in tables}
 
 
 def _as_texts(rows: "pl.DataFrame", names: list[str], *, foreign: bool) -> "pl.DataFrame":

@@ -76,7 +76,7 @@ def waits(file: SqliteFile, names: "pl.DataFrame") -> "pl.DataFrame":
     )
 
 
-NVTX = ("NVTX_EVENTS", "NVTX_EVENTS_V2", "NVTX_EVENTS_V3")
+NVTX = "NVTX_EVENTS"
 _TIMES = ("start", "end")
 # ENUM_NSYS_EVENT_TYPE's NVTX rows with a beginning and an end: push/pop and start/end ranges, and
 # the same two imported from NVTX text files.
@@ -87,12 +87,11 @@ def ranges(file: SqliteFile, names: "pl.DataFrame") -> "pl.DataFrame":
     """Return the evidence's table ``ranges``; ``names``: StringIds, as id and value."""
     import polars as pl
 
-    table = next(filter(file.columns, NVTX), NVTX[0])
-    present = file.columns(table)
+    present = file.columns(NVTX)
     labels: Columns = {"text": "TEXT", "textId": "INTEGER"}
     texts: Columns = {name: labels[name] for name in labels if name in present}
     domain = ("domainId",) if "domainId" in present else ()
-    rows = timed(file, table, (*_TIMES, "eventType", "globalTid", *domain), texts)
+    rows = timed(file, NVTX, (*_TIMES, "eventType", "globalTid", *domain), texts)
     absent = {*labels, "domainId"} - set(rows.columns)
     rows = rows.with_columns(pl.lit(None, pl.Int64).alias(name) for name in absent)
     text = rows["text"].cast(pl.String)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from harness.captures.formats.sqlite_combined import fetch_combined
 from harness.captures.formats.sqlite_file import SqliteFile, opened
 from harness.captures.nsys.devices import devices
+from harness.captures.nsys.faults import faults
 from harness.captures.nsys.graph_nodes import graph_nodes
 from harness.captures.nsys.host import CALLS, NVTX, WAITS, autograd_threads, calls, ranges, waits
 from harness.captures.nsys.names import COPY_KINDS, DOMAIN_TYPE, MEMORY_KINDS, named, shape
@@ -31,7 +32,7 @@ _COPY_LABELS = "ENUM_CUDA_MEMCPY_OPER"
 _MARKS = ("META_DATA_EXPORT", "ENUM_NSYS_EVENT_TYPE", "TARGET_INFO_SYSTEM_ENV", _KERNELS, *CALLS)
 """Tables of which an export has at least one; those of 2020 have neither of the first two."""
 
-_EVENTS = (_KERNELS, _COPIES, _MEMSETS, _GRAPHS, *CALLS, WAITS, *NVTX)
+_EVENTS = (_KERNELS, _COPIES, _MEMSETS, _GRAPHS, *CALLS, WAITS, NVTX)
 """Tables whose rows are events of the timeline."""
 
 _ROCPD = "rocpd_"
@@ -49,6 +50,8 @@ _REGISTERS = "registersPerThread"
 def read(path: Path, *, joins: bool = True, part: Part | None = None) -> Tables:
     """Return gpu_ops, devices, api_calls, waits, ranges, graph_nodes and autograd_threads.
 
+    Beside them stand ``conditions`` where something went wrong: see :mod:`.faults`.
+
     Raises CaptureError for what is no whole export of nsys.
 
     A table that nsys left out, as it does where nothing was recorded, gives no rows. A name whose
@@ -63,7 +66,9 @@ def read(path: Path, *, joins: bool = True, part: Part | None = None) -> Tables:
             raise CaptureError("a database of rocprofv3 (rocpd) is not read", where=path)
         if not file.columns("StringIds") or not any(map(file.columns, _MARKS)):
             raise CaptureError("an SQLite file, but no export of Nsight Systems", where=path)
-        return _Export(file, joins=joins).tables()
+        tables = _Export(file, joins=joins).tables()
+        told = faults(file)
+    return tables if told.is_empty() else tables | {"conditions": told}
 
 
 def read_brief(path: Path) -> Tables:
@@ -140,7 +145,7 @@ class _Export:
             dict.fromkeys(self._numbers(present), "INTEGER"),
             combined=(*place, name, *_SHAPE, *optional),
         )
-        rows = real(rows, _KERNELS, self._file.path)
+        rows = real(rows, _KERNELS, self._file)
         columns = {
             "name": named(launches[name], self._names),
             "grid": shape(launches, _SHAPE[:3], self._file.path),
@@ -251,4 +256,4 @@ def _within(part: Part) -> dict[str, str]:
     """Return by table the conditions that rows of a part meet; it holds all names of domains."""
     begins = f"start >= {part.start_ns} AND start < {part.end_ns}"
     whole = f'{begins} AND "end" <= {part.end_ns} OR eventType = {DOMAIN_TYPE}'
-    return dict.fromkeys(_EVENTS, begins) | dict.fromkeys(NVTX, whole)
+    return dict.fromkeys(_EVENTS, begins) | {NVTX: whole}

@@ -7,6 +7,7 @@ cache still holds them: so pieces are small, and several of them make a batch.
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import compress
 from typing import Any
 
 import msgspec
@@ -134,6 +135,17 @@ class EventBatch:
         columns["bytes"] += [args.bytes for args in given]
         columns["correlation"] += [args.correlation for args in given]
         columns["graph_node"] += [args.graph_node for args in given]
+
+    def drop_early(self) -> dict[str, int]:
+        """Drop the events that end before they start; return how many of each table they were."""
+        dropped = {}
+        for table, columns in self._tables.items():
+            kept = [duration is None or duration >= 0 for duration in columns["duration_ns"]]
+            if not all(kept):
+                dropped[table] = kept.count(False)
+                for name, column in columns.items():
+                    columns[name] = [*compress(column, kept)]
+        return dropped
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Return the rows by table, numbers for strings; UnsoundError or InexactError."""

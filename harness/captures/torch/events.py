@@ -189,6 +189,7 @@ def _fault(text: bytes) -> str | None:
     for key, value, most in (("ts", event.ts, LATEST_US), ("dur", event.dur, LONGEST_US)):
         if value is None and not (key == "dur" and table == "ranges"):
             return f"no {key!r} in a {category!r} event"
-        if value is not None and not 0 <= value <= most:
+        # An event that ends before it starts is dropped and counted.
+        if value is not None and not (value <= most and (value >= 0 or key == "dur")):
             return f"impossible {key!r} {value!r} in a {category!r} event"
     return None

@@ -7,6 +7,7 @@ torch.profiler's own (torch/profiler/profiler.py). They may stand before or afte
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from harness.evidence.capture import DROPPED, SAID, SENTENCES, Tables
 from harness.evidence.tables import frame
 from harness.ground.errors import CaptureError
 
@@ -98,6 +99,34 @@ def conditions(
             f"{category} {count}"
             for category, count in sorted(not_read.items(), key=lambda item: (-item[1], item[0]))
         ),
+    }
+    stated = {name: value for name, value in values.items() if value}
+    return frame("conditions", {"name": [*stated], "value": [*stated.values()]})
+
+
+_EVENTS = {"gpu_ops": "GPU operations", "api_calls": "host calls", "modules": "calls of modules"}
+"""What the rows of a table are, where its name does not say it."""
+_SAID = ("ERROR", "WARNING")
+"""The keys of the messages that Kineto logged while it traced (libkineto: src/output_json.cpp)."""
+_MOST_SAID, _LONGEST_SAID = 5, 200
+
+
+def faults(metadata: Mapping[str, Any], tables: Tables, early: Mapping[str, int]) -> "pl.DataFrame":
+    """Return rows of the table ``conditions``: DROPPED and SAID, as far as there are such.
+
+    ``early``: by table, how many events were dropped because they end before they start.
+    """
+    dropped = []
+    for table, count in early.items():
+        whole = f" of {tables[table].height + count:,}" if table in tables else ""
+        dropped.append(f"{count:,}{whole} {_EVENTS.get(table, table)} end before they start")
+    listed = [metadata[key] for key in _SAID if isinstance(metadata.get(key), list)]
+    texts = [text for texts in listed for text in texts if isinstance(text, str)]
+    said = [*dict.fromkeys(" ".join(text.split())[:_LONGEST_SAID].rstrip(".") for text in texts)]
+    more = [f"and {len(said) - _MOST_SAID} more"] if len(said) > _MOST_SAID else []
+    values = {
+        DROPPED: SENTENCES.join(dropped),
+        SAID: SENTENCES.join([*filter(None, said[:_MOST_SAID]), *more]),
     }
     stated = {name: value for name, value in values.items() if value}
     return frame("conditions", {"name": [*stated], "value": [*stated.values()]})

@@ -26,6 +26,8 @@ _REGION = "Torch-Compiled Region"
 """What the operator begins with in which torch.compile runs what it compiled."""
 _MARK_OF_TIME = re.compile(r"ProfilerStep#\d+|step:.*|phase:.*")
 """Annotations that mark time, not a place in the program."""
+_NODE_OF_2021 = re.compile(r"[A-Z]\w*Backward\d*|torch::autograd::\w+")
+"""How torch 1.8 calls nodes (torch/csrc/autograd/function.h, Node::name)."""
 _NODE_NUMBER = re.compile(r"backward\d*$")
 
 
@@ -78,6 +80,15 @@ def origins(host: HostActivity, launched: pl.DataFrame) -> pl.DataFrame:
 def node_names(names: Strings) -> dict[int, str]:
     """Return the names by which operators are calls of autograd's nodes, by their numbers."""
     return {number: name for number, name in enumerate(names) if name.startswith(_NODE)}
+
+
+def backward_names(names: Strings) -> dict[int, str]:
+    """Return the names of operators that only the backward pass calls, by their numbers.
+
+    Torch before 1.9 records a node under its own name alone, such as MmBackward.
+    """
+    own = {number: name for number, name in enumerate(names) if _NODE_OF_2021.fullmatch(name)}
+    return node_names(names) or own
 
 
 def _nodes(host: HostActivity, scopes: pl.DataFrame) -> pl.DataFrame:

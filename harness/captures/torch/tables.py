@@ -12,7 +12,7 @@ from harness.captures.torch.columns import SHORTER, InexactError, UnsoundError
 from harness.captures.torch.events import EXACT_DECODER, TABLES, Event, first_fault
 from harness.captures.torch.launches import innermost, launches
 from harness.captures.torch.metadata import is_plain
-from harness.captures.torch.origins import HostActivity, node_names, origins
+from harness.captures.torch.origins import HostActivity, backward_names, origins
 from harness.evidence.tables import SCHEMAS, Tables, frame
 from harness.ground.errors import CaptureError
 
@@ -31,12 +31,14 @@ _MOST_CATEGORIES = 50
 class TableBuilder:
     """Collects the rows of one trace: numbers in columns, each distinct string once.
 
-    ``not_read`` counts the events of each category that no table holds.
+    ``not_read`` counts the events of each category that no table holds, ``early`` those of each
+    table that end before they start, which are dropped.
     """
 
     def __init__(self) -> None:
         _keep_freed_memory()
         self.not_read: dict[str, int] = defaultdict(int)
+        self.early: dict[str, int] = defaultdict(int)
         self._words = Vocabulary()
         self._batch = EventBatch(self._words)
         self._pieces: list[Piece[Event]] = []
@@ -56,12 +58,12 @@ class TableBuilder:
         pieces, self._pieces, self._bytes = self._pieces, [], 0
         try:
             try:
-                frames = batch.frames()
+                frames = self._sound(batch)
             except InexactError:
                 batch = EventBatch(self._words)
                 for piece in pieces:
                     batch.add(EXACT_DECODER.decode(piece.text, piece.offset).items)
-                frames = batch.frames()
+                frames = self._sound(batch)
         except UnsoundError:
             raise first_fault(pieces) from None
         for category, count in batch.left_out.items():
@@ -75,6 +77,22 @@ class TableBuilder:
         if self._batches % _JOINED == 0:
             for parts in self._frames.values():
                 parts[-_JOINED:] = [pl.concat(parts[-_JOINED:], rechunk=True)]
+
+    def _sound(self, batch: EventBatch) -> dict[str, pl.DataFrame]:
+        """Return the rows of a batch by table, without those that end before they start.
+
+        Raises UnsoundError for any other fault, and InexactError.
+        """
+        try:
+            return batch.frames()
+        except UnsoundError:
+            dropped = batch.drop_early()
+            if not dropped:
+                raise
+            frames = batch.frames()
+        for table, count in dropped.items():
+            self.early[table] += count
+        return frames
 
     def tables(self) -> Tables:
         """Return the tables of all that was added."""
@@ -140,7 +158,7 @@ def autograd_threads(host: HostActivity) -> pl.DataFrame:
     they are the CPU's. Served are the other threads that have annotations.
     """
     operators = host.operators.select("thread", "start_ns", "duration_ns", "name")
-    nodes = operators.filter(pl.col("name").is_in(list(node_names(host.names))))
+    nodes = operators.filter(pl.col("name").is_in(list(backward_names(host.names))))
     places = operators.drop_nulls("thread").select(
         "thread", at="start_ns", operator=pl.int_range(pl.len())
     )

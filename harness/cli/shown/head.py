@@ -3,16 +3,19 @@
 import textwrap
 from typing import Any
 
-from harness.analysis.busy import Busy
 from harness.analysis.diagnose.finding import MEMORY
 from harness.analysis.kernels import short_name
 from harness.cli import output
+from harness.evidence.capture import DROPPED, SAID
 from harness.evidence.tables import LARGE
 from harness.ground.plain import plain
+from harness.report import finding_text
 
 _FINDINGS = 3
 _MACHINE = ("GPU", "driver", "CUDA", "CUDA runtime", "ROCm")
 """Conditions that stand on one line; the name of the first says itself."""
+_FLAWS = (DROPPED, SAID)
+"""Conditions that are told as flaws, where these were looked for."""
 _PERCENT = "\N{NO-BREAK SPACE}%"
 
 
@@ -25,14 +28,16 @@ def show(document: dict[str, Any], label: str, width: int) -> None:
         if name in conditions
     ]
     rows = [("machine", ", ".join(machine))] if machine else []
-    rows += [(name, value) for name, value in conditions.items() if name not in _MACHINE]
+    elsewhere = (*_MACHINE, *(_FLAWS if document["recording"] else ()))
+    rows += [(name, value) for name, value in conditions.items() if name not in elsewhere]
     margin = max((len(name) for name, _ in rows), default=0) + 2
     for name, value in rows:
         _print(f"{name}:".ljust(margin), value, width)
     if rows:
         output.say()
-    if document["step"]:
-        _print("", f"{Busy(**document['step']).text}.", width)
+    if document["recording"]:
+        for line in finding_text.recorded(document["recording"], width):
+            output.say(line)
         output.say()
     _findings(document["findings"], label, width)
 

@@ -92,7 +92,7 @@ def test_without_a_cause_the_subject_is_healthy_or_undecided() -> None:
 def test_the_json_has_the_keys_that_programs_read() -> None:
     document = as_json(conclude.diagnose([ncu_capture()]))
     finding = {"id", "level", "where", "kernel", "share", "gain", "confidence", "evidence"}
-    assert document.keys() == {"step", "findings", "kernels"}
+    assert document.keys() == {"recording", "step", "findings", "kernels"}
     assert finding | {"fix", "next"} == document["findings"][0].keys()
     assert {"metric", "value", "threshold", "source"} <= document["findings"][0]["evidence"][
         0

@@ -5,7 +5,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from harness.captures.nsys import conditions
 from harness.captures.nsys import read as nsys
 from tests.support.nsys_exports import altered, rows
 
@@ -65,35 +64,3 @@ def test_driver_calls_in_a_table_of_their_own_are_read_too(tmp_path: Path) -> No
         f"DELETE FROM {CALLS} WHERE eventClass = 1",
     )
     assert nsys.read(path)["api_calls"].sort("start_ns").equals(whole.sort("start_ns"))
-
-
-def test_launches_without_gpu_work_are_records_that_were_lost(tmp_path: Path) -> None:
-    path = without("streams", tmp_path)
-    ((launches,), (copies,)) = (
-        rows(path, f"SELECT count(*) FROM {CALLS} JOIN StringIds ON id = nameId WHERE {which}")[0]
-        for which in ("value LIKE 'cudaLaunchKernel%'", "value LIKE 'cudaMemcpy%'")
-    )
-    for tables in (nsys.read(path), nsys.read_brief(path)):
-        assert conditions.conditions(path, tables)["GPU work"].startswith(
-            f"none recorded, although the host made {launches} launches (cudaLaunchKernel 25,"
-            f" cudaLaunchKernelExC 24) and {copies} copies (cudaMemcpyAsync 12): let the process"
-        )
-
-
-def test_calls_that_start_no_work_say_so(tmp_path: Path) -> None:
-    launches = "SELECT id FROM StringIds WHERE value LIKE '%Launch%'"
-    path = without("processes", tmp_path, f"DELETE FROM {CALLS} WHERE nameId IN ({launches})")
-    (count,) = rows(path, f"SELECT count(*) FROM {CALLS}")[0]
-    assert count > 900
-    assert conditions.no_gpu_work(nsys.read(path)) == (
-        f"none: of {count:,} calls (cuGetProcAddress_v2 880, cudaOccupancyMaxActiveClusters 47,"
-        " cudaEventCreateWithFlags 18, …) none started GPU work: record while the workload runs on"
-        " the GPU"
-    )
-
-
-def test_an_export_with_gpu_work_or_without_calls_says_nothing_of_it(tmp_path: Path) -> None:
-    path = altered("graph_level", tmp_path)
-    assert "GPU work" not in conditions.conditions(path, nsys.read(path))
-    path = without("graph_level", tmp_path, f"DROP TABLE {CALLS}")
-    assert "GPU work" not in conditions.conditions(path, nsys.read(path))

@@ -16,6 +16,7 @@ from harness.captures import sniff
 from harness.captures.formats import sqlite_file
 from harness.captures.nsys import read as nsys
 from harness.evidence import section
+from harness.evidence.capture import DROPPED
 from harness.evidence.tables import Tables, empty
 from harness.ground.errors import CaptureError
 from tests.support.paths import DATA
@@ -203,11 +204,8 @@ LAX = (  # the same rows in a table that forbids nothing
         (["DROP TABLE StringIds"], "no export of Nsight Systems"),
         (["CREATE TABLE rocpd_kernel_dispatch_9 (start)"], r"rocprofv3 \(rocpd\) is not read"),
         ([f"ALTER TABLE {KERNELS} DROP COLUMN gridX"], "has no column gridX"),
-        ([f"UPDATE {KERNELS} SET end = start - 1"], "ends before it starts"),
-        ([f"UPDATE {KERNELS} SET start = -(1 << 62) - 1, end = 1 << 62"], "ends before it starts"),
         ([*LAX, f"UPDATE {KERNELS} SET start = NULL"], "without a start"),
         ([f"UPDATE {KERNELS} SET gridY = 65536 WHERE rowid = 2"], "gridX, gridY, gridZ"),
-        (["UPDATE NVTX_EVENTS SET end = start - 1"], "ends before it starts"),
         ([f"UPDATE {KERNELS} SET streamId = 'seven'"], "column streamId holds other things"),
         ([f"UPDATE {KERNELS} SET end = end + 0.5 WHERE rowid = 9"], "column end holds other"),
         (
@@ -237,6 +235,36 @@ def test_an_export_that_lies_is_refused(tmp_path: Path, statements: list[str], t
         nsys.read(altered(tmp_path, *statements))
     assert "\n" not in str(caught.value)
     assert "streams.sqlite" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "told"),
+    [
+        (KERNELS, "end = start - 1", "3 of 49 kernels end before they start"),
+        (KERNELS, "start = -(1 << 62) - 1, end = 1 << 62", "3 of 49 kernels end before"),
+        (KERNELS, "start = 0, end = 0", "3 of 49 kernels have no time"),
+        ("NVTX_EVENTS", "end = start - 1", "ranges end before they start"),
+    ],
+)
+def test_rows_without_a_time_are_dropped_and_counted(
+    table: str, change: str, told: str, tmp_path: Path
+) -> None:
+    whole = nsys.read(unpacked("streams", tmp_path))
+    some = f"rowid IN (SELECT rowid FROM {table} WHERE end > start LIMIT 3)"
+    tables = nsys.read(altered(tmp_path, f"UPDATE {table} SET {change} WHERE {some}"))
+    name = "gpu_ops" if table == KERNELS else "ranges"
+    assert tables[name].height == whole[name].height - 3
+    assert told in dict(tables["conditions"].rows())[DROPPED]
+    assert "conditions" not in whole
+
+
+def test_tables_with_a_version_in_their_names_are_read_like_plain_ones(tmp_path: Path) -> None:
+    plain = nsys.read(unpacked("streams", tmp_path))
+    versions = {KERNELS: 2, "CUPTI_ACTIVITY_KIND_RUNTIME": 10, "NVTX_EVENTS": 3}
+    renamed = [f"ALTER TABLE {name} RENAME TO {name}_V{at}" for name, at in versions.items()]
+    older = f"CREATE TABLE {KERNELS}_V1 AS SELECT * FROM {KERNELS}_V2 LIMIT 0"
+    tables = nsys.read(altered(tmp_path, *renamed, older))
+    assert all(tables[name].equals(plain[name]) for name in plain)
 
 
 def test_a_table_that_is_not_there_gives_no_rows(tmp_path: Path) -> None:

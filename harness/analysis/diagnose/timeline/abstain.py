@@ -21,6 +21,8 @@ KIND = FindingKind(
 _KNOWN = (copies.PAGEABLE, copies.PINNED, copies.MANAGED)
 _LEAST = thresholds.MATTERS * 100
 _FRAGMENT = "The capture holds too few operations on the GPU to show what the program does."
+_RANKS = "capture what the launched work waited for: all streams, devices and ranks"
+_EVENTS = "capture the events that the launched work waited for: nsys --cuda-event-trace=true"
 _STEADY = "capture several steps after the warm-up, each in a range of its own"
 
 
@@ -59,7 +61,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
         ),
         (
             view.percent("idle, launched work waited", _queued(view)),
-            "capture what the launched work waited for: all streams, devices and ranks",
+            _EVENTS if view.all_ranks else _RANKS,
         ),
         (
             view.percent("copies of unknown host memory alone", unknown),

@@ -59,7 +59,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
         share=share,
         gain=view.fraction(min(hidden, compute)),
         confidence=0.9 if waited else 0.6,
-        capture_next=() if waited else (_NEXT,),
+        capture_next=() if waited or view.all_ranks else (_NEXT,),
     )
 
 

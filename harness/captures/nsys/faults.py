@@ -1,0 +1,69 @@
+"""What went wrong in a recording, as its export tells: rows without times, nsys's own warnings."""
+
+import re
+from typing import TYPE_CHECKING
+
+from harness.captures.formats.sqlite_file import SqliteFile
+from harness.evidence.capture import DROPPED, SAID, SENTENCES
+from harness.evidence.tables import frame
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_EVENTS = {
+    "CUPTI_ACTIVITY_KIND_KERNEL": "kernels",
+    "CUPTI_ACTIVITY_KIND_MEMCPY": "copies",
+    "CUPTI_ACTIVITY_KIND_MEMSET": "memsets",
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": "graphs",
+    "CUPTI_ACTIVITY_KIND_RUNTIME": "runtime calls",
+    "CUPTI_ACTIVITY_KIND_DRIVER": "driver calls",
+    "OSRT_API": "waits",
+    "NVTX_EVENTS": "ranges",
+}
+"""What the rows of a table are."""
+_DIAGNOSTICS = "DIAGNOSTIC_EVENT"
+_SEVERE = (2, 3)
+"""Warning and error, by the export's own ENUM_DIAGNOSTIC_SEVERITY_LEVEL."""
+_ELSEWHERE = re.compile(
+    r"No .+ events collected|profiling might have not been started|perf event paranoid"
+    r"|source Perf|backtrace"
+    r"|OpenGL|Vulkan|DirectX|OS runtime|cuDNN|Unified Memory|Scheduling information"
+    r"|Not all .+ events might have been collected"
+)
+"""Said of helper processes, which use no GPU, of tracing that no reader here needs, and of every
+recording that cudaProfilerStop ended."""
+_NONE = re.compile(r"No CUDA events collected|CUDA profiling might have not been started")
+"""What matters where no process used CUDA by the export."""
+_CUDA = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME")
+_MOST_SAID, _LONGEST = 5, 200
+
+
+def faults(file: SqliteFile) -> "pl.DataFrame":
+    """Return the table ``conditions`` with DROPPED and SAID, as far as there are such.
+
+    Asked when all tables have been read, which counts the rows that were dropped.
+    """
+    dropped = [
+        f"{count:,} of {total:,} {_EVENTS.get(table, table)} {why}"
+        for (table, why), (count, total) in file.dropped.items()
+    ]
+    told = {DROPPED: SENTENCES.join(dropped), SAID: SENTENCES.join(_said(file))}
+    stated = {name: value for name, value in told.items() if value}
+    return frame("conditions", {"name": [*stated], "value": [*stated.values()]})
+
+
+def _said(file: SqliteFile) -> list[str]:
+    """Return nsys's own errors and warnings on what is read here, each once, at most so many."""
+    if not {"severity", "text"} <= file.columns(_DIAGNOSTICS):
+        return []
+    rows = file.fetch(_DIAGNOSTICS, {"severity": "INTEGER", "text": "TEXT"}, foreign=True)
+    texts = [text for severity, text in rows.drop_nulls().rows() if severity in _SEVERE]
+    lines = dict.fromkeys(" ".join(text.split())[:_LONGEST].rstrip(".") for text in texts)
+    nothing = not any(map(file.columns, _CUDA))
+    kept = [
+        line
+        for line in lines
+        if line and ((nothing and _NONE.match(line)) or not _ELSEWHERE.search(line))
+    ]
+    more = [f"and {len(kept) - _MOST_SAID} more"] if len(kept) > _MOST_SAID else []
+    return [*kept[:_MOST_SAID], *more]
