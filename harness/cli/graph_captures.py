@@ -71,11 +71,12 @@ def _torch(file: Path) -> "Capture | None":
     """Return a torch trace in which a graph was captured, None if it is another file."""
     from harness.extract import door
 
-    capture = door.capture(file).captures.get("torch")
-    return capture if capture and capture.tables["captured_launches"].height else None
+    captures = door.capture(file).captures.values()
+    return next((each for each in captures if each.tables["captured_launches"].height), None)
 
 
 def _replays(capture: "Capture") -> bool:
-    """Return whether a capture is a torch trace in which graphs are replayed."""
+    """Return whether graphs are replayed in a capture that names operators, as torch traces do."""
     calls = capture.tables["api_calls"]["name"].unique().drop_nulls()
-    return capture.kind == "torch" and any("GraphLaunch" in name for name in calls)
+    named = capture.tables["origins"].height > 0
+    return named and any("GraphLaunch" in name for name in calls)

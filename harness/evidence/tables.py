@@ -147,9 +147,8 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "inputs": "category",
         "call": "int",
     },
-    # Launches into CUDA graphs as they were captured, in order: which graph of the trace, what the
-    # call launches (kernel, copy, memset), the kernel if the trace names it, and what it stood in,
-    # as of origins.
+    # Launches into CUDA graphs as they were captured, in order: which graph of the trace, the work
+    # launched (kernel, copy, memset), the kernel if the trace names it; the rest as of origins.
     "captured_launches": {
         "graph": "int",
         "kind": "category",
@@ -268,7 +267,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "free_bytes": "int",
         "cached_bytes": "int",
     },
-    # Allocations for which no memory was left: the bytes asked for, and what the driver had free.
+    # Allocations that failed: the bytes asked for, and what the driver had free.
     "memory_failed": {
         "index": "int",
         "bytes": "int",
@@ -278,12 +277,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     },
     # What was reserved and not in use at the last peak of allocated bytes, and as the last ten of
     # those allocations failed: in segments with blocks, in others, and the largest free piece.
-    "memory_free": {
-        "index": "int",
-        "free_bytes": "int",
-        "cached_bytes": "int",
-        "largest_bytes": "int",
-    },
+    "memory_free": dict.fromkeys(("index", "free_bytes", "cached_bytes", "largest_bytes"), "int"),
     # The devices of a snapshot, with the length of their history; the other tables are of the one
     # that reserved most.
     "memory_devices": {
