@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from harness.analysis.diagnose import thresholds
+
 if TYPE_CHECKING:
     from harness.analysis.busy import Busy
 
@@ -61,6 +63,12 @@ class Finding:
         if self.gain is not None:
             return self.gain
         return self.share or 0.0
+
+    @property
+    def is_bound(self) -> bool:
+        """Return whether it names what limits kernels that waste nothing, for MATTERS or more."""
+        named = self.kernel is not None and self.id.endswith("-bound")
+        return named and self.gain == 0 and (self.share or 0.0) >= thresholds.MATTERS
 
 
 @dataclass(frozen=True)

@@ -500,13 +500,13 @@ def test_all_findings_on_timelines_are_tried_here() -> None:
     assert known_findings.TIMELINE.kinds().keys() == PROGRAMS.keys() | {"straggler"}
 
 
-@pytest.mark.parametrize(("kernel_ns", "listed"), [(3 * MS, False), (300 * US, True)])
-def test_a_cause_of_less_time_than_runs_differ_by_is_not_listed(
+@pytest.mark.parametrize(("kernel_ns", "listed"), [(300 * US, False), (100 * US, True)])
+def test_a_cause_that_costs_too_little_to_matter_is_not_listed(
     kernel_ns: int, listed: bool
 ) -> None:
     program = Program()
     for _ in range(40):
         program.launch(kernel_ns)
-        program.synchronise()  # 10 µs until the next kernel starts: 0.3 or 3 % of the time
+        program.synchronise()  # 10 µs until the next kernel starts: 3 or 9 % of the time
     names = [each.id for each in conclude.diagnose([program.capture()]).findings]
-    assert names == (["healthy", "host-sync"] if listed else ["healthy"])
+    assert names == (["host-sync"] if listed else ["healthy"])
