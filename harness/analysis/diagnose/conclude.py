@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from harness.analysis.diagnose import known_findings, launch_time, thresholds
+from harness.analysis.diagnose import known_findings, launch_time, one_fix, thresholds
 from harness.analysis.diagnose.families import Family
 from harness.analysis.diagnose.finding import (
     ABSTAIN,
@@ -74,7 +74,8 @@ def conclusions(family: Family[View], view: View) -> list[Finding]:
     neither healthy nor undecided.
     """
     every = [finding for module in family.findings for finding in module.found(view)]
-    causes = [each for each in every if each.stake >= thresholds.MATTERS or each.is_bound]
+    large = [each for each in every if each.stake >= thresholds.MATTERS or each.is_bound]
+    causes = one_fix.together(large)
     undecided = list(family.abstain.found(view))
     if any(each.stake >= thresholds.MATTERS for each in causes):
         return _ranked([*undecided, *causes])

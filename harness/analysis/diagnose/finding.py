@@ -42,7 +42,8 @@ class Finding:
     explains, ``gain`` the most time that removing it can save: fractions of the subject's time
     (of a memory finding, of its peak), None where the evidence does not say. ``confidence`` lies in
     [0, 1]. ``fix`` are families of remedies, ``next`` what to capture where the evidence ends;
-    ``title`` says the cause in a sentence, for people.
+    ``title`` says the cause in a sentence, for people. ``parts`` are the findings that it tells
+    together, as one fix removes them; the most important one gave the id.
     """
 
     id: str
@@ -56,6 +57,7 @@ class Finding:
     fix: tuple[str, ...] = ()
     next: tuple[str, ...] = ()
     title: str = ""
+    parts: tuple["Finding", ...] = ()
 
     @property
     def stake(self) -> float:
@@ -152,4 +154,5 @@ def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _plain(finding: Finding) -> dict[str, Any]:
-    return {key: value for key, value in asdict(finding).items() if key != "title"}
+    plain = {key: value for key, value in asdict(finding).items() if key != "title"}
+    return plain | {"parts": [_plain(part) for part in finding.parts]}
