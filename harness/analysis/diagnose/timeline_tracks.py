@@ -24,9 +24,9 @@ from harness.evidence.capture import Capture
 class Track:
     """One device of one capture in its steady state; every time is in ns.
 
-    ``span_ns`` is how long that state lasts, in the stretches of ``steps``, without what is known or
-    estimated to be the profiler's (recording_cost): of idle time, and of communication with ranks
-    that it made late; where steps are apart, also without the ramp at the start of each.
+    ``span_ns`` is how long that state lasts, in the stretches of ``steps``, without the
+    profiler's part, known or estimated (recording_cost): of idle time, and of communication with
+    ranks that it made late; where steps are apart, also without the ramp at the start of each.
     ``unprofiled``: it is known. ``whole_ns`` is how long the device's operations last, warm-up
     included. ``compute_ns``, ``communication_ns`` and ``copy_ns`` divide the span with idle time,
     as communication.device_time does. In ``host_ns`` the thread that launches most operations was
