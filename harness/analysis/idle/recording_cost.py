@@ -33,7 +33,7 @@ def between_calls_ns(tables: Tables) -> float:
     calls, operators = tables["api_calls"].height, tables["operators"]
     if not calls:
         return 0.0
-    recorded = operators.filter(pl.col("total_ns").is_not_null())["count"].sum()
+    recorded = int(operators.filter(pl.col("total_ns").is_not_null())["count"].sum())
     return CALL_NS + OPERATOR_NS * recorded / calls
 
 
