@@ -45,7 +45,10 @@ class Differing(_Open):
 
 
 class Found(_Open):
-    """A finding: its share of the time, what removing it gains at most, how sure it is."""
+    """A finding: its share of the time, what removing it gains at most, how sure it is.
+
+    ``parts``: the findings that it tells together, as one fix removes them.
+    """
 
     id: str
     level: Level
@@ -57,6 +60,7 @@ class Found(_Open):
     evidence: list[Evidence]
     fix: list[str]
     next: list[str]
+    parts: list["Found"]
 
 
 class Diagnosed(_Open):

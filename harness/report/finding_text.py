@@ -4,7 +4,6 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, MEMORY, Diagnosis, Evidence, Finding
 from harness.analysis.kernels import short_name
 from harness.analysis.recording import BETWEEN, Flaw
@@ -61,13 +60,7 @@ def mattering(diagnosis: Diagnosis, most: int | None = None) -> tuple[list[Findi
 
 
 def _matters(finding: Finding) -> bool:
-    return finding.id in (HEALTHY, ABSTAIN) or finding.stake >= _SMALL or _is_bound(finding)
-
-
-def _is_bound(finding: Finding) -> bool:
-    """Return whether a finding names what limits kernels that waste nothing: then its fix helps."""
-    named = finding.kernel is not None and finding.id.endswith("-bound")
-    return named and finding.gain == 0 and (finding.share or 0.0) >= thresholds.MATTERS
+    return finding.id in (HEALTHY, ABSTAIN) or finding.stake >= _SMALL or finding.is_bound
 
 
 def _finding(finding: Finding, place: int) -> Iterator[str]:
@@ -93,7 +86,7 @@ def costs(finding: Finding) -> str:
     """
     share = None if finding.share is None else _percent(finding.share)
     whole = "peak of reserved bytes" if finding.level == MEMORY else "time"
-    if _is_bound(finding):
+    if finding.is_bound:
         return f"{share} of the {whole} is spent at this limit"
     if not finding.stake:
         return ""

@@ -5,7 +5,13 @@ from dataclasses import replace
 from typing import TypeVar
 
 from harness.analysis import program, recorded
-from harness.analysis.diagnose import applicable, known_findings, launch_time, thresholds
+from harness.analysis.diagnose import (
+    applicable,
+    known_findings,
+    launch_time,
+    one_fix,
+    thresholds,
+)
 from harness.analysis.diagnose.families import Family
 from harness.analysis.diagnose.finding import (
     ABSTAIN,
@@ -106,27 +112,31 @@ def _nothing(captures: Sequence[Capture]) -> Finding:
 
 
 def conclusions(family: Family[View], view: View) -> list[Finding]:
-    """Return the findings of one view, most important first."""
-    every = (finding for module in family.findings for finding in module.found(view))
-    findings = [
-        finding for finding in every if finding.share is None or finding.share >= thresholds.SEEN
-    ]
+    """Return the findings of one view, most important first.
+
+    A cause of less than MATTERS is listed only where nothing else can be said: where the view is
+    neither healthy nor undecided.
+    """
+    every = [finding for module in family.findings for finding in module.found(view)]
+    large = [each for each in every if each.stake >= thresholds.MATTERS or each.is_bound]
+    causes = one_fix.together(large)
     undecided = list(family.abstain.found(view))
-    if any(finding.stake >= thresholds.MATTERS for finding in findings):
-        return _ranked([*undecided, *findings])
-    return _ranked([*(list(family.healthy.found(view)) or undecided), *findings])
+    if any(each.stake >= thresholds.MATTERS for each in causes):
+        return _ranked([*undecided, *causes])
+    said = _ranked([*(list(family.healthy.found(view)) or undecided), *causes])
+    return said or _ranked([each for each in every if each.stake >= thresholds.SEEN])[:1]
 
 
 def _ranked(findings: Sequence[Finding]) -> list[Finding]:
     """Return findings by time at stake.
 
     A cause whose gain is known precedes one whose gain is not. Where a cause matters, the subject
-    is not healthy; it is undecided only if more time is unexplained than that cause has at stake.
+    is not healthy; it is undecided only if more time is unexplained than that cause explains.
     """
     causes = [each for each in findings if each.id not in _BY_DEFAULT]
     causes.sort(key=_order)
-    most = causes[0].stake if causes else 0.0
-    if most >= thresholds.MATTERS:
+    if causes and causes[0].stake >= thresholds.MATTERS:
+        most = max(causes[0].stake, causes[0].share or 0.0)
         doubts = [each for each in findings if each.id == ABSTAIN and each.stake > most]
         return [*doubts, *causes]
     defaults = [each for each in findings if each.id in _BY_DEFAULT]

@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from harness.analysis.diagnose import thresholds
+
 if TYPE_CHECKING:
     from harness.analysis.busy import Busy
     from harness.analysis.memory_peak import MemoryPeak
@@ -44,7 +46,8 @@ class Finding:
     explains, ``gain`` the most time that removing it can save: fractions of the subject's time
     (of a memory finding, of its peak), None where the evidence does not say. ``confidence`` lies in
     [0, 1]. ``fix`` are families of remedies, ``next`` what to capture where the evidence ends;
-    ``title`` says the cause in a sentence, for people.
+    ``title`` says the cause in a sentence, for people. ``parts`` are the findings that it tells
+    together, as one fix removes them; the most important one gave the id.
     """
 
     id: str
@@ -58,6 +61,7 @@ class Finding:
     fix: tuple[str, ...] = ()
     next: tuple[str, ...] = ()
     title: str = ""
+    parts: tuple["Finding", ...] = ()
 
     @property
     def stake(self) -> float:
@@ -65,6 +69,12 @@ class Finding:
         if self.gain is not None:
             return self.gain
         return self.share or 0.0
+
+    @property
+    def is_bound(self) -> bool:
+        """Return whether it names what limits kernels that waste nothing, for MATTERS or more."""
+        named = self.kernel is not None and self.id.endswith("-bound")
+        return named and self.gain == 0 and (self.share or 0.0) >= thresholds.MATTERS
 
 
 @dataclass(frozen=True)
@@ -158,4 +168,5 @@ def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def _plain(finding: Finding) -> dict[str, Any]:
-    return {key: value for key, value in asdict(finding).items() if key != "title"}
+    plain = {key: value for key, value in asdict(finding).items() if key != "title"}
+    return plain | {"parts": [_plain(part) for part in finding.parts]}

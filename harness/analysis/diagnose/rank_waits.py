@@ -19,8 +19,9 @@ class Waits:
     ``usual_ns`` is the part of ``total_ns`` that the others waited for that track, each time as
     long as in the middle collective, and as far as their waits lie outside of compute: a wait
     beside compute costs nothing. ``last_share`` is the fraction of collectives in which it was
-    last, ``limit`` what chance does not reach. ``host_is_late``: one host thread launches for all
-    ranks, and that track was idle for it as long as the others waited.
+    last, ``limit`` what chance does not reach. ``host_is_late``: that track was idle for its host
+    as long as the others waited, and no rank's host is faster: one thread launches for all of them,
+    or each host works as long as that one.
     """
 
     total_ns: int
@@ -74,7 +75,7 @@ def waits(
         last=int(late),
         last_share=count / number,
         limit=_beyond_chance(len(tracks), number),
-        host_is_late=_one_thread(tracks) and _idle_for_host(tracks[late]) >= usual,
+        host_is_late=_same_host(tracks, tracks[late]) and _idle_for_host(tracks[late]) >= usual,
     )
 
 
@@ -92,9 +93,11 @@ def _beyond_chance(ranks: int, collectives: int) -> float:
     return max(thresholds.SAME_RANK, min(chance + 2 * deviation, 1.0))
 
 
-def _one_thread(tracks: Sequence[Track]) -> bool:
+def _same_host(tracks: Sequence[Track], late: Track) -> bool:
+    """Return whether no rank's host needs less time than the late one's, nor has one of its own."""
     threads = {(track.source, *track.idle["thread"].drop_nulls().mode().sort()) for track in tracks}
-    return len(threads) == 1
+    least = min(track.host_ns for track in tracks)
+    return len(threads) == 1 or least >= late.host_ns * (1 - thresholds.MATTERS)
 
 
 def _idle_for_host(track: Track) -> int:

@@ -1,6 +1,6 @@
 """One device of one capture in its steady state: what a timeline view consists of."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +15,7 @@ from harness.analysis.idle import (
     host_lead,
     host_state,
     host_waits,
+    recording_cost,
 )
 from harness.analysis.step import Step
 from harness.evidence.capture import Capture
@@ -24,17 +25,19 @@ from harness.evidence.capture import Capture
 class Track:
     """One device of one capture in its steady state; every time is in ns.
 
-    ``span_ns`` is how long that state lasts, in the stretches of ``steps``; where these are apart,
-    without the ramp at the start of each. ``whole_ns`` is how long the device's operations last,
-    warm-up included. ``compute_ns``, ``communication_ns`` and ``copy_ns`` divide the span with idle
-    time, as communication.device_time does. In ``host_ns`` the thread that launches most operations
-    was neither blocked nor reading a value back (host_waits).
+    ``span_ns`` is how long that state lasts, in the stretches of ``steps``, without the
+    profiler's part, known or estimated (recording_cost): of idle time, and of communication with
+    ranks that it made late; where steps are apart, also without the ramp at the start of each.
+    ``unprofiled``: it is known. ``whole_ns`` is how long the device's operations last, warm-up
+    included. ``compute_ns``, ``communication_ns`` and ``copy_ns`` divide the span with idle time,
+    as communication.device_time does. In ``host_ns`` the thread that launches most operations was
+    neither blocked nor reading a value back (host_waits).
 
-    ``idle`` holds pieces of idle time with their ``cause``, ``ops`` the operations with ``work``,
-    ``memory`` and ``queued_ns`` (null where the launch is unknown), ``calls`` the host's calls with
-    their ``kind``, ``waits`` those of host threads for input (host_waits). ``multiprocessors`` is
-    null where the capture does not say it; ``pinned_rate`` is what the device copies from pinned
-    memory at, in bytes a second.
+    ``idle`` holds pieces of idle time with their ``cause`` and the profiler's part (``cost``),
+    ``ops`` the operations with ``work``, ``memory`` and ``queued_ns`` (null where the launch is
+    unknown), ``calls`` the host's calls with their ``kind``, ``waits`` those of host threads for
+    input (host_waits). ``multiprocessors`` is null where the capture does not say it;
+    ``pinned_rate`` is what the device copies from pinned memory at, in bytes a second.
     """
 
     capture: Capture
@@ -52,6 +55,7 @@ class Track:
     waits: pl.DataFrame
     multiprocessors: int | None
     pinned_rate: float
+    unprofiled: bool = False
 
     @property
     def source(self) -> str:
@@ -90,17 +94,21 @@ class Track:
         """Return how long the device was idle for that cause."""
         return int(self.gaps_ns(cause).sum())
 
+    def taken_off_ns(self, cause: str) -> int:
+        """Return how long it was idle for that cause in the recording alone, by the profiler."""
+        return recording_cost.taken_off(self.idle.filter(pl.col("cause") == cause))
+
     def gaps_ns(self, cause: str) -> pl.Series:
         """Return of each gap that has idle time of a cause how long that is."""
         return self._gaps_ns.get(cause, pl.Series(dtype=pl.Int64))
 
     @cached_property
     def _gaps_ns(self) -> dict[str, pl.Series]:
-        length = (pl.col("end_ns") - pl.col("start_ns")).alias("length_ns")
-        pieces = self.idle.select("cause", "gap", length)
+        pieces = self.idle.select("cause", "gap", length_ns=recording_cost.own_ns())
+        gaps = pieces.group_by("cause", "gap").agg(pl.col("length_ns").sum())
         return {
-            cause: rows.group_by("gap").agg(pl.col("length_ns").sum())["length_ns"]
-            for (cause,), rows in pieces.group_by("cause")
+            cause: rows["length_ns"]
+            for (cause,), rows in gaps.filter(pl.col("length_ns") > 0).group_by("cause")
         }
 
     @property
@@ -149,8 +157,11 @@ class Track:
         return shapes.sort("name", "grid", nulls_last=True)
 
 
-def tracks_of(capture: Capture) -> list[Track]:
-    """Return a track of each device of a capture, by device; none where nothing has a time."""
+def tracks_of(capture: Capture, unprofiled: Mapping[str, float] | None = None) -> list[Track]:
+    """Return a track of each device of a capture, by device; none where nothing has a time.
+
+    ``unprofiled``: how long a step takes without a profiler, in ns, by the name of its ranges.
+    """
     tables = capture.tables
     steps = step.of(tables)
     stretches = steps.stretches
@@ -161,7 +172,7 @@ def tracks_of(capture: Capture) -> list[Track]:
         host_waits.for_input(tables["waits"], every, tables["api_calls"]), stretches
     )
     tracks = [
-        _track(capture, device, group, steps, calls, input_waits)
+        _track(capture, device, group, steps, calls, input_waits, unprofiled or {})
         for (device,), group in ops.group_by("device", maintain_order=True)
         if intervals.length(_spans(group, stretches))
     ]
@@ -175,16 +186,20 @@ def _track(
     steps: Step,
     calls: pl.DataFrame,
     input_waits: pl.DataFrame,
+    unprofiled: Mapping[str, float],
 ) -> Track:
     api_calls, stretches = capture.tables["api_calls"], steps.stretches
     spans = _spans(ops, stretches)
     span = intervals.length(spans)
     times = communication.device_time(ops).row(0, named=True)
     reads = host_waits.reads(ops, calls)
+    cost = recording_cost.between_calls_ns(capture.tables)
     host_ns = span - host_waits.blocked_ns(calls, reads)
+    host_ns -= min(round(cost * host_waits.calls_of_launching(calls)), host_ns)
     busy = times["compute_ns"] + times["communication_ns"] + times["copy_ns"]
+    pieces = intervals.inside(host_state.idle_pieces(ops, api_calls), spans)
     idle = idle_causes.with_causes(
-        intervals.inside(host_state.idle_pieces(ops, api_calls), spans),
+        recording_cost.with_estimate(pieces, cost),
         ops,
         capture.tables["ranges"],
         input_waits,
@@ -194,16 +209,22 @@ def _track(
     waits = host_lead.recorded_waits(capture.tables, stretches)
     idle = host_lead.with_lost_lead(idle, calls, waits)
     left = host_lead.without_ramp(idle, spans, calls, waits) if steps.is_apart else idle
-    ramp = intervals.length(idle) - intervals.length(left)
+    span -= intervals.length(idle) - intervals.length(left)
+    alone = unprofiled.get(steps.ranges) if steps.is_apart else None
+    late = 0
+    if alone is not None:
+        excess = max(span - round(alone * stretches.height), 0)
+        left = recording_cost.with_known(left, excess)
+        late = min(excess - recording_cost.taken_off(left), times["communication_ns"])
     properties = capture.tables["devices"].filter(pl.col("device").eq_missing(device))
     return Track(
         capture=capture,
         device=device,
         steps=steps,
         whole_ns=_length(capture.tables["gpu_ops"], device),
-        span_ns=span - ramp,
+        span_ns=span - recording_cost.taken_off(left) - late,
         compute_ns=times["compute_ns"],
-        communication_ns=times["communication_ns"],
+        communication_ns=times["communication_ns"] - late,
         copy_ns=times["copy_ns"],
         host_ns=host_ns,
         ops=_with_queue(ops, api_calls),
@@ -212,6 +233,7 @@ def _track(
         waits=input_waits,
         multiprocessors=next(iter(properties["multiprocessors"].drop_nulls()), None),
         pinned_rate=_pinned_rate(next(iter(properties["compute_capability"].drop_nulls()), None)),
+        unprofiled=alone is not None,
     )
 
 

@@ -21,6 +21,8 @@ from harness.analysis.recording import conditions_of
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import by_cost
 
+_NS_OF = {"s": 1e9, "ms": 1e6, "µs": 1e3, "ns": 1.0}
+
 
 @dataclass(frozen=True)
 class TimelineView:
@@ -59,12 +61,18 @@ class TimelineView:
     def repeats(self, cause: str) -> bool:
         """Return whether a cause explains several gaps, and its longest not nearly all of it.
 
-        Of a host outside CUDA also whether all gaps together are longer than TIME_SLICE_NS.
+        Of a host outside CUDA also whether the recording shows more idle time than TIME_SLICE_NS
+        while it was that, or launched.
         """
         lengths = pl.concat([track.gaps_ns(cause) for track in self.tracks])
         if len(lengths) < max(thresholds.REPEATED, self.steps):
             return False
-        if cause == idle_causes.HOST and lengths.sum() < thresholds.TIME_SLICE_NS:
+        recorded = sum(
+            track.idle_ns(each) + track.taken_off_ns(each)
+            for track in self.tracks
+            for each in (idle_causes.HOST, idle_causes.LAUNCH)
+        )
+        if cause == idle_causes.HOST and recorded < thresholds.TIME_SLICE_NS:
             return False
         return bool(lengths.max() <= lengths.sum() * thresholds.ONE_GAP)  # type: ignore[operator]
 
@@ -90,6 +98,11 @@ class TimelineView:
         return not all(track.steps.is_apart for track in self.tracks)
 
     @property
+    def unprofiled(self) -> bool:
+        """Return whether it is known how long the steps take without a profiler."""
+        return all(track.unprofiled for track in self.tracks)
+
+    @property
     def operations(self) -> int:
         """Return the number of operations in the steady state."""
         return sum(track.ops.height for track in self.tracks)
@@ -112,6 +125,15 @@ class TimelineView:
     def idle(self, cause: str) -> float:
         """Return the fraction of the devices' time that is idle for a cause."""
         return sum(track.idle_ns(cause) for track in self.tracks) / self.span_ns
+
+    def recording(self, cause: str) -> tuple[Evidence, ...]:
+        """Return how much of the idle time for a cause is the profiler's; nothing below SEEN."""
+        off = sum(track.taken_off_ns(cause) for track in self.tracks)
+        part = off / max(off + sum(track.idle_ns(cause) for track in self.tracks), 1)
+        if part < thresholds.SEEN:
+            return ()
+        how = "by the unprofiled step" if self.unprofiled else "estimated"
+        return (self.percent(f"such time that the profiler adds, left out, {how}", part),)
 
     def fraction(self, ns: float) -> float:
         """Return a sum over devices as a fraction of their time."""
@@ -183,10 +205,11 @@ def views(captures: Sequence[Capture]) -> Sequence[TimelineView]:
     timelines = [each for each in captures if each.tables["gpu_ops"].height]
     kinds = {each.kind for each in timelines}
     cheapest = next((kind.name for kind in by_cost() if kind.name in kinds), None)
+    unprofiled = unprofiled_steps(captures)
     by_capture = [
         (each, tracks)
         for each in timelines
-        if (cheapest is None or each.kind == cheapest) and (tracks := tracks_of(each))
+        if (cheapest is None or each.kind == cheapest) and (tracks := tracks_of(each, unprofiled))
     ]
     busy = step.together(
         [part for each, (track, *_) in by_capture if (part := step.busy(each.tables, track.steps))]
@@ -208,3 +231,17 @@ def _all_ranks(captures: Sequence[Capture], tracks: Sequence[Track]) -> bool:
         return len({rank for rank, _, size in ranks if size}) >= max(sizes)
     alone = not any(track.communication_ns for track in tracks)
     return alone or len(tracks) > 1
+
+
+def unprofiled_steps(captures: Sequence[Capture]) -> dict[str, float]:
+    """Return how long measured steps take without a profiler, in ns, by the name of their ranges.
+
+    It is the median of the steps that ran back to back (wall_time), of captures without operations.
+    """
+    samples = [each.tables["samples"] for each in captures if each.tables["gpu_ops"].is_empty()]
+    if not samples:
+        return {}
+    steady = pl.concat(samples).filter(pl.col("metric") == "wall_time", pl.col("mark") != "warm-up")
+    ns = pl.col("value") * pl.col("unit").replace_strict(_NS_OF, default=None)
+    medians = steady.group_by("region").agg(ns.median()).drop_nulls()
+    return {f"{step.PREFIX}{region}": value for region, value in medians.iter_rows()}

@@ -56,8 +56,7 @@ def blocked_ns(calls: pl.DataFrame, reads: pl.DataFrame) -> int:
 
     ``calls`` (with ``kind``) and ``reads`` (of :func:`reads`): of a capture's steady state.
     """
-    threads = calls.filter(pl.col("kind") == host_calls.LAUNCH)["thread"].mode().sort()
-    its_own = pl.col("thread").is_in(threads.head(1).implode())
+    its_own = _of_launching(calls)
     waits = pl.col("kind").is_in([host_calls.SYNCHRONISE, host_calls.ALLOCATE])
     slow = pl.col("duration_ns") > idle_causes.LONG_NS
     blocking = calls.filter(its_own, waits | ((pl.col("kind") == host_calls.COPY) & slow))
@@ -67,3 +66,13 @@ def blocked_ns(calls: pl.DataFrame, reads: pl.DataFrame) -> int:
         reads.filter(its_own).select("start_ns", "end_ns"),
     ]
     return intervals.length(intervals.union(pl.concat(parts)))
+
+
+def calls_of_launching(calls: pl.DataFrame) -> int:
+    """Return how many of these calls (with ``kind``) the thread made that launches most."""
+    return calls.filter(_of_launching(calls)).height
+
+
+def _of_launching(calls: pl.DataFrame) -> pl.Expr:
+    threads = calls.filter(pl.col("kind") == host_calls.LAUNCH)["thread"].mode().sort()
+    return pl.col("thread").is_in(threads.head(1).implode())

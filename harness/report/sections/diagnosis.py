@@ -16,13 +16,17 @@ _SHOWN = 2
 
 
 def profiled(problem: Problem, metrics: Metrics, variant: str, case: str) -> list[Capture]:
-    """Return the profiled captures of a variant in a case."""
-    kinds = [kind for kind in KINDS if kind in problem.captures and kind != unprofiled()]
-    tables_by_kind = [(kind, metrics.capture_of(kind, variant, case)) for kind in kinds]
+    """Return the captures of a variant in a case; none where it has no profiled one."""
+    tables_by_kind = {
+        kind: tables
+        for kind in KINDS
+        if kind in problem.captures
+        and (tables := metrics.capture_of(kind, variant, case)) is not None
+    }
+    if not tables_by_kind.keys() - {unprofiled()}:
+        return []
     return [
-        Capture(f"{case}.{variant}", tables, {}, kind)
-        for kind, tables in tables_by_kind
-        if tables is not None
+        Capture(f"{case}.{variant}", tables, {}, kind) for kind, tables in tables_by_kind.items()
     ]
 
 

@@ -25,7 +25,7 @@ def test_a_host_that_would_be_ahead_holds_up_no_step(own: bool, named: list[str]
         with program.marked("step:made"):
             program.launch(1 * US)
             for _ in range(4):
-                program.work(200 * US)
+                program.work(220 * US)
                 program.launch(50 * US)
             for _ in range(4):
                 program.launch(2 * MS)

@@ -83,9 +83,9 @@ def test_communication_leaves_nothing_unsaid_unless_more_is_idle(starved: bool) 
             if starved:  # of what the capture does not say
                 rank.wait_for(rank.ends + 200 * US)
     found = findings(*(rank.capture(str(at)) for at, rank in enumerate(ranks)))
-    communicating = found["exposed-communication"]
-    assert communicating.stake < 0.05 < communicating.evidence[0].value / 100
-    assert next(iter(found)) == ("abstain" if starved else "exposed-communication")
+    first = next(iter(found.values()))
+    assert first.id == ("abstain" if starved else "exposed-communication")
+    assert starved or first.stake < 0.05 < first.evidence[0].value / 100
 
 
 def overlapped(late: int) -> tuple[Program, Program]:

@@ -93,7 +93,7 @@ def test_the_json_has_the_keys_that_programs_read() -> None:
     document = as_json(conclude.diagnose([ncu_capture()]))
     finding = {"id", "level", "where", "kernel", "share", "gain", "confidence", "evidence"}
     assert document.keys() == {"recording", "step", "findings", "kernels"}
-    assert finding | {"fix", "next"} == document["findings"][0].keys()
+    assert finding | {"fix", "next", "parts"} == document["findings"][0].keys()
     assert {"metric", "value", "threshold", "source"} <= document["findings"][0]["evidence"][
         0
     ].keys()

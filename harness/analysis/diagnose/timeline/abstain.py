@@ -19,7 +19,7 @@ KIND = FindingKind(
     ABSTAIN, "timeline", "The GPU does not compute all the time, and the capture does not say why."
 )
 _KNOWN = (copies.PAGEABLE, copies.PINNED, copies.MANAGED)
-_LEAST = thresholds.MATTERS * 100
+_LEAST, _SEEN = thresholds.MATTERS * 100, thresholds.SEEN * 100
 _FRAGMENT = "The capture holds too few operations on the GPU to show what the program does."
 _RANKS = "capture what the launched work waited for: all streams, devices and ranks"
 _EVENTS = "capture the events that the launched work waited for: nsys --cuda-event-trace=true"
@@ -83,14 +83,15 @@ def found(view: TimelineView) -> Iterator[Finding]:
     few = view.operations < thresholds.LEAST_OPERATIONS * view.unmarked
     number = view.number("operations on the GPU", view.operations, "", thresholds.LEAST_OPERATIONS)
     large = dict.fromkeys(advice for each, advice in doubts if each.value >= _LEAST)
+    unexplained = sum(each.value for each, _ in doubts)
     finding = KIND.finding(
         view.where,
         (
             *((number,) if few else ()),
             view.percent("time in which kernels run", view.compute, thresholds.BUSY),
-            *(each for each, _ in doubts),
+            *(each for each, _ in doubts if each.value >= _SEEN),
         ),
-        share=sum(each.value for each, _ in doubts) / 100,
+        share=unexplained / 100 if unexplained >= _SEEN else None,
         confidence=0.0,
         capture_next=tuple(large) or (_STEADY,),
     )

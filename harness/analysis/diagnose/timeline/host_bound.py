@@ -32,7 +32,10 @@ def found(view: TimelineView) -> Iterator[Finding]:
     if not view.repeats(idle_causes.HOST):
         return
     code_ns = view.host_code_ns()
-    evidence = [view.percent("idle while the host is outside CUDA", share, thresholds.MATTERS)]
+    evidence = [
+        view.percent("idle while the host is outside CUDA", share, thresholds.MATTERS),
+        *view.recording(idle_causes.HOST),
+    ]
     if code_ns is not None:
         limit = idle_causes.LONG_NS / 1e3
         evidence.append(

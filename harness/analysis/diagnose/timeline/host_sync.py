@@ -41,6 +41,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
     waits = view.called(host_calls.SYNCHRONISE)
     evidence = (
         view.percent("idle after the host waited for the GPU", share, thresholds.MATTERS),
+        *view.recording(idle_causes.SYNCHRONISE),
         view.number("gaps that follow such a wait", gaps, "", thresholds.REPEATED),
         view.number("synchronising calls", waits.height),
     )

@@ -40,6 +40,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
     left = view.fraction(gaps * thresholds.GRAPH_GAP_NS) + relaunched
     evidence = (
         view.percent("idle while the host launches", share, thresholds.MATTERS),
+        *view.recording(idle_causes.LAUNCH),
         view.number("gaps in which the host only launches", gaps, "", thresholds.REPEATED),
         *view.kernel_evidence(),
     )

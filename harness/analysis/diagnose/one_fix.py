@@ -1,0 +1,49 @@
+"""Causes that one fix removes, told as one finding: those of the thread that launches.
+
+A thread that launches kernel by kernel runs code between the launches, spends time in them and may
+wait for results. Which of the three a gap counts to is a matter of microseconds, and whoever
+replays the step as a CUDA graph, or compiles it, removes them together.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from harness.analysis.diagnose.finding import Evidence, Finding
+
+HOST_SYNC = "host-sync"
+OF_THE_HOST = ("host-bound", "launch-bound", HOST_SYNC)
+_TITLE = "The GPU waits for the thread that launches its work, for several causes."
+_FIX = "compile the step (torch.compile) or replay it as a CUDA graph, which removes them together"
+
+
+def together(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings of one view, those of the launching thread as one if there are several.
+
+    It has the id of the part with most at stake, the shares' sum and the gains' sum, as no two
+    findings explain the same time; its ``parts`` are the findings themselves.
+    """
+    parts = [each for each in findings if each.id in OF_THE_HOST]
+    if len(parts) < 2:
+        return list(findings)
+    parts.sort(key=lambda each: (-each.stake, each.id))
+    others = [each for each in findings if each not in parts]
+    return [_joint(parts), *others]
+
+
+def _joint(parts: Sequence[Finding]) -> Finding:
+    most = parts[0]
+    source = most.evidence[0].source
+    told = (
+        Evidence(f"of it {each.id}", (each.share or 0.0) * 100, None, source, "%") for each in parts
+    )
+    waits = [each.fix[0] for each in parts if each.id == HOST_SYNC]
+    code = [each.fix[0] for each in parts if each.id == "host-bound"]
+    return replace(
+        most,
+        share=sum(each.share or 0.0 for each in parts),
+        gain=sum(each.stake for each in parts),
+        evidence=(*told, *most.evidence[1:], most.evidence[0]),
+        fix=(*waits, _FIX, *code),
+        title=_TITLE,
+        parts=tuple(parts),
+    )
