@@ -126,15 +126,6 @@ class TimelineView:
         """Return the fraction of the devices' time that is idle for a cause."""
         return sum(track.idle_ns(cause) for track in self.tracks) / self.span_ns
 
-    def recording(self, cause: str) -> tuple[Evidence, ...]:
-        """Return how much of the idle time for a cause is the profiler's; nothing below SEEN."""
-        off = sum(track.taken_off_ns(cause) for track in self.tracks)
-        part = off / max(off + sum(track.idle_ns(cause) for track in self.tracks), 1)
-        if part < thresholds.SEEN:
-            return ()
-        how = "by the unprofiled step" if self.unprofiled else "estimated"
-        return (self.percent(f"such time that the profiler adds, left out, {how}", part),)
-
     def fraction(self, ns: float) -> float:
         """Return a sum over devices as a fraction of their time."""
         return ns / self.span_ns
@@ -163,27 +154,6 @@ class TimelineView:
         """Return evidence from these captures that is a fraction, in percent."""
         limit = None if threshold is None else threshold * 100
         return self.number(metric, fraction * 100, "%", limit)
-
-    def host_code_ns(self) -> float | None:
-        """Return the median time that the host was outside CUDA where that was too long."""
-        rows = pl.concat([track.idle for track in self.tracks])
-        long = pl.col("between_ns") >= idle_causes.LONG_NS
-        return rows.filter(pl.col("cause") == idle_causes.HOST, long)["between_ns"].median()  # type: ignore[return-value]  # integers
-
-    def kernel_evidence(self) -> tuple[Evidence, ...]:
-        """Return the median duration of kernels and the median time from launch to start."""
-        kernels = pl.concat(
-            [track.ops.select("kind", "duration_ns", "queued_ns") for track in self.tracks]
-        ).filter(pl.col("kind") == "kernel")
-        medians = (
-            ("median kernel", kernels["duration_ns"].median()),
-            ("median from launch to start", kernels["queued_ns"].median()),
-        )
-        return tuple(
-            self.number(name, float(value) / 1e3, "µs")  # type: ignore[arg-type]  # integers
-            for name, value in medians
-            if value is not None
-        )
 
     def large_copies(self, kinds: tuple[str, ...]) -> list[tuple[Track, pl.DataFrame]]:
         """Return each track's copies of such host memory that cost more than their call."""

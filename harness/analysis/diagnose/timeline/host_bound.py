@@ -8,7 +8,7 @@ could otherwise run ahead, it is host-sync.
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose import thresholds, timeline_evidence
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
@@ -31,17 +31,17 @@ def found(view: TimelineView) -> Iterator[Finding]:
     share = view.idle(idle_causes.HOST)
     if not view.repeats(idle_causes.HOST):
         return
-    code_ns = view.host_code_ns()
+    code_ns = timeline_evidence.host_code_ns(view)
     evidence = [
         view.percent("idle while the host is outside CUDA", share, thresholds.MATTERS),
-        *view.recording(idle_causes.HOST),
+        *timeline_evidence.profilers_part(view, idle_causes.HOST),
     ]
     if code_ns is not None:
         limit = idle_causes.LONG_NS / 1e3
         evidence.append(
             view.number("median of the host's code between CUDA calls", code_ns / 1e3, "µs", limit)
         )
-    evidence += view.kernel_evidence()
+    evidence += timeline_evidence.kernel_evidence(view)
     yield KIND.finding(
         view.where,
         tuple(evidence),

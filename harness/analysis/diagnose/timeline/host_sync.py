@@ -8,7 +8,7 @@ ahead, so that the longer of its own work and the device's would decide: that bo
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose import thresholds, timeline_evidence
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
@@ -41,7 +41,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
     waits = view.called(host_calls.SYNCHRONISE)
     evidence = (
         view.percent("idle after the host waited for the GPU", share, thresholds.MATTERS),
-        *view.recording(idle_causes.SYNCHRONISE),
+        *timeline_evidence.profilers_part(view, idle_causes.SYNCHRONISE),
         view.number("gaps that follow such a wait", gaps, "", thresholds.REPEATED),
         view.number("synchronising calls", waits.height),
     )

@@ -10,7 +10,7 @@ cannot hold.
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose import thresholds, timeline_evidence
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
@@ -40,8 +40,8 @@ def found(view: TimelineView) -> Iterator[Finding]:
     left = view.fraction(gaps * thresholds.GRAPH_GAP_NS) + relaunched
     evidence = (
         view.percent("idle while the host launches", share, thresholds.MATTERS),
-        *view.recording(idle_causes.LAUNCH),
+        *timeline_evidence.profilers_part(view, idle_causes.LAUNCH),
         view.number("gaps in which the host only launches", gaps, "", thresholds.REPEATED),
-        *view.kernel_evidence(),
+        *timeline_evidence.kernel_evidence(view),
     )
     yield KIND.finding(view.where, evidence, share=share, gain=max(share - left, 0), confidence=0.9)

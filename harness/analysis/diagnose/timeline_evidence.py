@@ -1,0 +1,41 @@
+"""Evidence that several findings on timelines give: kernels, host code, the profiler's part."""
+
+import polars as pl
+
+from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose.finding import Evidence
+from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.idle import causes as idle_causes
+
+
+def profilers_part(view: TimelineView, cause: str) -> tuple[Evidence, ...]:
+    """Return how much of the idle time for a cause is the profiler's; nothing below SEEN."""
+    off = sum(track.taken_off_ns(cause) for track in view.tracks)
+    part = off / max(off + sum(track.idle_ns(cause) for track in view.tracks), 1)
+    if part < thresholds.SEEN:
+        return ()
+    how = "by the unprofiled step" if view.unprofiled else "estimated"
+    return (view.percent(f"such time that the profiler adds, left out, {how}", part),)
+
+
+def host_code_ns(view: TimelineView) -> float | None:
+    """Return the median time that the host was outside CUDA where that was too long."""
+    rows = pl.concat([track.idle for track in view.tracks])
+    long = pl.col("between_ns") >= idle_causes.LONG_NS
+    return rows.filter(pl.col("cause") == idle_causes.HOST, long)["between_ns"].median()  # type: ignore[return-value]  # integers
+
+
+def kernel_evidence(view: TimelineView) -> tuple[Evidence, ...]:
+    """Return the median duration of kernels and the median time from launch to start."""
+    kernels = pl.concat(
+        [track.ops.select("kind", "duration_ns", "queued_ns") for track in view.tracks]
+    ).filter(pl.col("kind") == "kernel")
+    medians = (
+        ("median kernel", kernels["duration_ns"].median()),
+        ("median from launch to start", kernels["queued_ns"].median()),
+    )
+    return tuple(
+        view.number(name, float(value) / 1e3, "µs")  # type: ignore[arg-type]  # integers
+        for name, value in medians
+        if value is not None
+    )
