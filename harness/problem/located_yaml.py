@@ -39,12 +39,13 @@ _BASE_60 = re.compile(r"[-+]?\d[\d_]*(:[0-5]?\d)+(\.[\d_]*)?")
 _OCTAL = re.compile(r"[-+]?0[\d_]+")
 _KEY = re.compile(r"[\s-]*([\w.-]{1,60}):")
 _QUOTE = "put it in quotes"
+_QUOTED = re.compile(r'"[^"\n]*"')
 _DIFFERENT = re.compile(
     r"[^\n\x20-\x7E\xA0-\u2027\u202A-\uD7FF\uE000-\uFEFE\uFF00-\uFFFD]"
-    r"|[\[{][^\n]*(\?|:[:,\]}])|[|>][-+\d]*#|[\s,\[{]!"
+    r"|\?(?!\n)|:[:,\]}]|[|>][-+0-9]{0,9}#|[\s,\[{]!"
 )
-"""What libyaml and PyYAML read differently: other line ends, tabs and marks than a manifest has,
-'?' and '::' in braces, comments at the head of a block, tags."""
+"""What libyaml and PyYAML read differently outside of quotes: other line ends, tabs and marks than
+a manifest has, '?' and '::' in braces, comments at the head of a block, tags."""
 
 
 class Mistakes:
@@ -215,7 +216,7 @@ def _composed(text: str) -> tuple[Any, yaml.Node | None]:
 
     Parsed by libyaml, in a fifth of the time; what it refuses, Python has to refuse in its words.
     """
-    if yaml.__with_libyaml__ and not _DIFFERENT.search(text):
+    if yaml.__with_libyaml__ and not _DIFFERENT.search(_QUOTED.sub('""', text)):
         with suppress(yaml.YAMLError):
             loader = _libyaml()(text)
             return loader, loader.get_single_node()
