@@ -2,17 +2,18 @@
 
     python benchmarks/torch_trace.py [--check] [--hta-python PYTHON] [--source TRACE]
 
-The inputs repeat a small trace that was recorded on an H200, or the one given, such as one of AMD:
-each copy comes later and has correlation and External ids of its own. Each measurement is a process
-of its own that reads from the page cache. `harness inspect --json` reads the trace, makes the
-kernel, copy, range and operator tables, finds busy, idle and overlapped time, and diagnoses the
+The inputs repeat the trace of a training step of GPT-2 that was recorded on an H200, or the one
+given: each copy comes later and has correlation and External ids of its own. Each measurement is a
+process of its own that reads from the page cache. `harness inspect --json` reads the trace, makes
+the kernel, copy, range and operator tables, finds busy, idle and overlapped time, and diagnoses the
 trace unless it holds more than LARGE operations, as the larger of the two does.
 HolisticTraceAnalysis loads the trace and makes its kernel breakdown, which is less: its
 get_temporal_breakdown, the counterpart of busy and idle time, is left out, because it stops with an
 AssertionError where memsets overlap kernels.
 
-CPU time is told beside wall time: it shows what a machine that others use hides. `--check` exits
-with 1 if a bound below does not hold. `--hta-python` names a Python that has
+Both sides have the same number of tries, and the best counts. The ratio is that of CPU times, which
+other work on the machine changes less than wall times. `--check` exits with 1 if a bound below does
+not hold. `--hta-python` names a Python that has
 HolisticTraceAnalysis; without it, it is installed into a throw-away environment.
 """
 
@@ -31,14 +32,14 @@ from pathlib import Path
 import msgspec
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "tests/data/torch/streams.json.gz"
+SOURCE = ROOT / "reports/5-gpt2-step/nvidia-h200/captures/step.epilogues.trace.json.gz"
 COMPARED_MB, LARGE_MB = 510, 1500
 RUNS = 3
 
 HTA = "HolisticTraceAnalysis==0.5.0"
-TIMES_FASTER = 8.0
-TIMES_SMALLER = 5.0
-MOST_PEAK_MB = 450.0
+TIMES_FASTER = 6.0
+TIMES_SMALLER = 2.5
+MOST_PEAK_MB = {COMPARED_MB: 450.0, LARGE_MB: 600.0}
 
 INSPECT = [sys.executable, "-m", "harness", "inspect", "--json"]
 HTA_WORK = """
@@ -144,16 +145,18 @@ def main() -> int:
         other = options.hta_python or hta_python(folder / "hta")
         compared = make(folder / "compared.json", options.source, COMPARED_MB)
         ours = report(f"harness inspect, {COMPARED_MB} MB", cost([*INSPECT, str(compared)]))
-        theirs = report(f"{HTA}, {COMPARED_MB} MB", cost([other, "-c", HTA_WORK, str(compared)], 1))
+        theirs = report(f"{HTA}, {COMPARED_MB} MB", cost([other, "-c", HTA_WORK, str(compared)]))
         large = make(folder / "large.json", options.source, LARGE_MB)
         most = report(f"harness inspect, {LARGE_MB} MB", cost([*INSPECT, str(large)]))
-    print(f"{theirs.cpu_seconds / ours.cpu_seconds:.1f} times less CPU time")
-    faster, smaller = theirs.seconds / ours.seconds, theirs.peak_mb / ours.peak_mb
+    faster = theirs.cpu_seconds / ours.cpu_seconds
+    smaller = theirs.peak_mb / ours.peak_mb
     held = {
-        f"{faster:.1f} times faster, at least {TIMES_FASTER:g}": faster >= TIMES_FASTER,
+        f"{faster:.1f} times less CPU time, at least {TIMES_FASTER:g}": faster >= TIMES_FASTER,
         f"{smaller:.1f} times less memory, at least {TIMES_SMALLER:g}": smaller >= TIMES_SMALLER,
-        f"{most.peak_mb:.0f} MB at most, of {MOST_PEAK_MB:g}": most.peak_mb <= MOST_PEAK_MB,
     }
+    for size, measured in ((COMPARED_MB, ours), (LARGE_MB, most)):
+        bound = f"{size} MB: {measured.peak_mb:.0f} MB at most, of {MOST_PEAK_MB[size]:g}"
+        held[bound] = measured.peak_mb <= MOST_PEAK_MB[size]
     for bound, holds in held.items():
         print(f"{'ok  ' if holds else 'MISS'} {bound}")
     return int(options.check and not all(held.values()))

@@ -4,7 +4,7 @@ What joins operations, calls and ranges takes a kilobyte an operation. Of a time
 is done for as many events as MOST, in the middle, where a program is past its first steps.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from harness.evidence.capture import Part
@@ -61,18 +61,25 @@ def middle(count: int, first_ns: int, last_ns: int, counted: Counted) -> Part | 
 
 def of(tables: "dict[str, pl.DataFrame]") -> Part | None:
     """Return the middle of a timeline's tables, None if it is all of them."""
+    return among([tables[name]["start_ns"] for name in TIMED if name in tables])
+
+
+def among(tables: "Iterable[pl.Series]") -> Part | None:
+    """Return the middle of events that begin at these times, in ns; None if it is all of them."""
     import polars as pl
 
-    starts_of_tables = [tables[name]["start_ns"].drop_nulls() for name in TIMED if name in tables]
-    starts = pl.concat([*starts_of_tables, pl.Series(dtype=pl.Int64)]).rename("start_ns")
+    none = pl.Series("start_ns", dtype=pl.Int64)
+    starts = pl.concat([none, *(table.drop_nulls().rename(none.name) for table in tables)])
     if starts.len() <= MOST:
         return None
 
     def counted(start: int, end: int, width: int) -> dict[int, int]:
-        inside = starts.filter(starts.is_between(start, end, closed="left"))
-        return dict(((inside - start) // width).value_counts().rows())
+        inside = starts.filter(starts.is_between(start, end - 1))  # as 2^63 is no Int64
+        # A difference of two times may have 64 bits.
+        parts = (inside - start).cast(pl.UInt64, wrap_numerical=True) // width
+        return dict(parts.value_counts().iter_rows())
 
-    first, last = starts.sort().gather([0, starts.len() - 1]).to_list()
+    first, last = starts.to_frame().select(first=pl.min(none.name), last=pl.max(none.name)).row(0)
     return middle(starts.len(), first, last, counted)
 
 

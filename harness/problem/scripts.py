@@ -6,7 +6,7 @@ identifier, or if a formatted text of the script matches it and its parts stand 
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -82,8 +82,9 @@ class Scripts:
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 whole = False
                 continue
-            words.update(_said(tree))
-            patterns.update(dict.fromkeys(_formatted(tree)))
+            nodes = list(ast.walk(tree))
+            words.update(_said(nodes))
+            patterns.update(dict.fromkeys(_formatted(nodes)))
         return _Words(frozenset(words), tuple(re.compile(each) for each in patterns), whole)
 
 
@@ -95,13 +96,13 @@ def _text(path: Path) -> str:
         raise ManifestError(what, where=path, remedy="let its readers read it") from error
 
 
-def _said(tree: ast.AST) -> Iterator[str]:
+def _said(nodes: Sequence[ast.AST]) -> Iterator[str]:
     """Yield the identifiers of a file and the words of its texts; comments and docstrings are not.
 
     A docstring, like any text that is a statement of its own, gives nothing.
     """
-    loose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    loose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         match node:
             case ast.Constant(value=str(text)) if id(node) not in loose:
                 yield text
@@ -112,9 +113,9 @@ def _said(tree: ast.AST) -> Iterator[str]:
                 yield name
 
 
-def _formatted(tree: ast.AST) -> Iterator[str]:
+def _formatted(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Yield a pattern for each text that is put together of fixed parts and values."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             pattern = "".join(_pattern(part) for part in node.values)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):

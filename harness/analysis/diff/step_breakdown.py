@@ -12,11 +12,10 @@ threads that launched work on the device.
 """
 
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import polars as pl
 
@@ -26,6 +25,7 @@ from harness.analysis.step import Step
 from harness.evidence.tables import Tables
 
 Span = tuple[int, int]
+_SPAN = ("start_ns", "end_ns")
 _VERSION = re.compile(r"_v\d+$")
 """The end that nsys gives to the names of calls that have several versions: cudaLaunch_v7000."""
 _SYNC = "(?i)synchronize"
@@ -165,12 +165,21 @@ _SAME_OPERATION = ("device", "stream", "start_ns", "duration_ns", "correlation")
 def _of_device(
     windows: Sequence[Span], ops: pl.DataFrame, calls: pl.DataFrame
 ) -> tuple[StepTimes, ...]:
-    host = [intervals.union(timed(calls.filter(kind))).rows() for kind in _kinds_of_call()]
-    by_step = ops.partition_by("step", as_dict=True)
-    return tuple(
-        _step(window, timed(by_step.get((at,), ops.clear())), host)
-        for at, window in enumerate(windows)
+    length = pl.col("end_ns") - pl.col("start_ns")
+    ran = timed(ops, "step")
+    gaps = idle(windows, intervals.union(ran, by="step"))
+    waited, called = (
+        common(gaps, intervals.union(timed(calls.filter(kind)))) for kind in _kinds_of_call()
     )
+    of_gaps = gaps.select("step", length.alias("unused"), called=called, waited=waited)
+    ran_ns = dict(ran.group_by("step").agg(length.sum()).iter_rows())
+    times = []
+    for at, unused, in_call, in_wait in of_gaps.group_by("step").sum().sort("step").iter_rows():
+        window_ns = windows[at][1] - windows[at][0]
+        overlap_ns = ran_ns.get(at, 0) - (window_ns - unused)
+        parts = (unused - in_call, in_call - in_wait, in_wait)
+        times.append(StepTimes(window_ns, overlap_ns, parts))
+    return tuple(times)
 
 
 def _together(devices: Sequence[StepTimes]) -> StepTimes:
@@ -215,37 +224,42 @@ def _windows(of_capture: Step, ranges: pl.DataFrame) -> list[Span]:
     ]
 
 
-def _step(window: Span, ops: pl.DataFrame, host: Sequence[Sequence[Span]]) -> StepTimes:
-    busy = intervals.union(ops)
-    shared = intervals.length(ops) - intervals.length(busy)
-    gaps = idle(window, busy)
-    waited, called = (common(gaps, covered) for covered in host)
-    unused = sum(end - start for start, end in gaps)
-    return StepTimes(window[1] - window[0], shared, (unused - called, called - waited, waited))
+def idle(windows: Sequence[Span], busy: pl.DataFrame) -> pl.DataFrame:
+    """Return step, start_ns and end_ns of the times of steps in which nothing ran.
+
+    ``busy``: step, start_ns and end_ns of disjoint stretches, within the step's window.
+    """
+    steps = pl.DataFrame(windows, schema=dict.fromkeys(_SPAN, pl.Int64), orient="row").select(
+        pl.int_range(pl.len()).alias("step"), *_SPAN
+    )
+    # A gap starts with the window or as an operation ends, and the next one to start is its end.
+    starts, ends = (
+        intervals.ordered(
+            pl.concat([steps.select("step", at=own), busy.select("step", at=other)]), "step", "at"
+        )
+        for own, other in (_SPAN, _SPAN[::-1])
+    )
+    return starts.rename({"at": "start_ns"}).with_columns(end_ns=ends["at"])
 
 
-def idle(window: Span, busy: pl.DataFrame) -> list[Span]:
-    """Return the times of a step in which nothing ran; ``busy``: a union of intervals."""
-    edges = [window[0], *(edge for span in busy.rows() for edge in span), window[1]]
-    return [(edges[at], edges[at + 1]) for at in range(0, len(edges), 2)]
-
-
-def timed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return start_ns and end_ns of the calls or operations that were timed."""
+def timed(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    """Return ``columns``, start_ns and end_ns of the calls or operations that were timed."""
     end = pl.col("start_ns") + pl.col("duration_ns")
-    return rows.drop_nulls(["start_ns", "duration_ns"]).select("start_ns", end.alias("end_ns"))
+    rows = rows.drop_nulls(["start_ns", "duration_ns"])
+    return rows.select(*columns, "start_ns", end.alias("end_ns"))
 
 
-def common(gaps: Sequence[Span], spans: Sequence[Span]) -> int:
-    """Return the time of ``gaps`` that the disjoint, sorted ``spans`` cover."""
-    starts = [start for start, _ in spans]
-    before = list(accumulate((end - start for start, end in spans), initial=0))
+def common(spans: pl.DataFrame, others: pl.DataFrame) -> pl.Series:
+    """Return the ns of each of ``spans`` that the disjoint, sorted ``others`` cover."""
+    lengths = others["end_ns"] - others["start_ns"]
+    before = pl.concat([pl.Series([0]), lengths.cum_sum()])
+    ends = pl.concat([pl.Series([None], dtype=pl.Int64), others["end_ns"]])
 
-    def until(at: int) -> int:
-        count = bisect_right(starts, at)
-        return before[count] - max(0, spans[count - 1][1] - at) if count else 0
+    def until(at: pl.Series) -> pl.Series:
+        count = others["start_ns"].search_sorted(at, side="right")
+        return before.gather(count) - (ends.gather(count) - at).clip(0).fill_null(0)
 
-    return sum(until(end) - until(start) for start, end in gaps)
+    return until(spans["end_ns"]) - until(spans["start_ns"])
 
 
 def idle_by_call(steps: Breakdown, calls: pl.DataFrame) -> dict[str, int]:
@@ -256,15 +270,9 @@ def idle_by_call(steps: Breakdown, calls: pl.DataFrame) -> dict[str, int]:
     """
     held_ns: Counter[str] = Counter()
     for (_,), ops in steps.ops.partition_by("device", as_dict=True).items():
-        by_step = ops.partition_by("step", as_dict=True)
-        gaps = [
-            gap
-            for at, window in enumerate(steps.windows)
-            for gap in idle(window, intervals.union(timed(by_step.get((at,), ops.clear()))))
-        ]
+        gaps = idle(steps.windows, intervals.union(timed(ops, "step"), by="step"))
         of_device = of_launchers(calls, ops).cast({"name": pl.String})
         for (name,), named in of_device.partition_by("name", as_dict=True).items():
-            covered = intervals.union(timed(named)).rows()
-            held = common(gaps, covered) if covered else 0
-            held_ns[_VERSION.sub("", str(name))] += held
+            held = common(intervals.union(timed(named)), gaps).sum()
+            held_ns[_VERSION.sub("", str(name))] += int(held)
     return {name: held for name, held in sorted(held_ns.items()) if held}

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from harness.captures.formats.sqlite_packed import PACKED, Packing
@@ -78,18 +78,18 @@ class SqliteFile:
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
         return [name for (name,) in self._connection.execute(query)]
 
-    def count(self, table: str) -> int:
-        """Return how many rows ``table`` has; CaptureError for more than the file has room for."""
-        (count,) = next(self.asked("count(*)", table))
-        if count > self._most_rows(columns=1):
+    def count(self, table: str, most: int | None = None) -> int:
+        """Return how many rows ``table`` has, ``most`` if it has more than that.
+
+        CaptureError for more than the file has room for.
+        """
+        room = self._most_rows(columns=1)
+        limit = room + 1 if most is None else min(most, room + 1)
+        rows = f"SELECT 1 FROM {_quoted(table)} NOT INDEXED LIMIT {limit}"  # noqa: S608
+        (count,) = self._connection.execute(f"SELECT count(*) FROM ({rows})").fetchone()  # noqa: S608
+        if count > room:
             raise self._damaged(table, "it has more rows than the file has room for")
         return int(count)
-
-    def asked(self, columns: str, table: str, rest: str = "", *values: int) -> Iterator[Any]:
-        """Return an iterator over what a query of ours finds in as many rows as may be there."""
-        table = self._versioned.get(table, table)
-        rows = f"SELECT * FROM {_quoted(table)} NOT INDEXED LIMIT {self._most_rows(1) + 1}"  # noqa: S608
-        return self._connection.execute(f"SELECT {columns} FROM ({rows}) {rest}", values)  # noqa: S608
 
     def not_null(self, table: str) -> frozenset[str]:
         """Return the columns of ``table`` that are declared to hold no null."""

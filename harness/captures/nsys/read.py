@@ -4,7 +4,6 @@ Tables are absent where nothing was recorded, and columns come and go between ve
 there is is looked up first (https://docs.nvidia.com/nsight-systems/UserGuide, SQLite schema).
 """
 
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +37,7 @@ _EVENTS = (_KERNELS, _COPIES, _MEMSETS, _GRAPHS, *CALLS, WAITS, NVTX)
 _ROCPD = "rocpd_"
 _ONE = "typeof(start) = 'integer'"
 """An event whose start is no integer has no place in time."""
+_START = {"start": "INTEGER"}
 _TIMES = ("start", "end")
 _PLACE = ("deviceId", "streamId")
 _CORRELATION, _PROCESS, _NODE = "correlationId", "globalPid", "graphNodeId"
@@ -74,29 +74,20 @@ def read(path: Path, *, joins: bool = True, part: Part | None = None) -> Tables:
 def read_brief(path: Path) -> Tables:
     """Return the tables of ``read``; of a LARGE one without the links from calls to operations."""
     with opened(path) as file:
-        columns = file.columns(_KERNELS)
-        is_large = columns and any(file.asked("1", _KERNELS, f"LIMIT 1 OFFSET {LARGE}"))
+        is_large = file.columns(_KERNELS) and file.count(_KERNELS, LARGE + 1) > LARGE
     return read(path, joins=not is_large)
 
 
 def section(path: Path) -> Part | None:
-    """Return the middle of a long timeline, None of one that is read whole; no event is held."""
-    with opened(path) as file:
+    """Return the middle of a long timeline, None of one that is read whole.
+
+    Of each event its start alone is held.
+    """
+    with opened(path, dict.fromkeys(_EVENTS, _ONE)) as file:
         present = [table for table in _EVENTS if "start" in file.columns(table)]
-        wanted = "count(*), min(start), max(start)"
-        bounds = [next(file.asked(wanted, table, f"WHERE {_ONE}")) for table in present]
-        count = sum(number for number, *_ in bounds)
-        if count <= sections.MOST:
+        if sum(file.count(table, sections.MOST + 1) for table in present) <= sections.MOST:
             return None
-        ends = [end for _, *ends in bounds for end in ends if end is not None]
-
-        def counted(start: int, end: int, width: int) -> dict[int, int]:
-            every = Counter[int]()
-            for table in present:
-                every.update(_spread(file, table, start, end, width))
-            return every
-
-        return sections.middle(count, min(ends), max(ends), counted)
+        return sections.among(file.fetch(table, _START)["start"] for table in present)
 
 
 class _Export:
@@ -238,18 +229,6 @@ class _Export:
         return keys.join(numbers, on=["process", "deviceId"], how="left", maintain_order="left")[
             "device"
         ]
-
-
-def _spread(file: SqliteFile, table: str, start: int, end: int, width: int) -> dict[int, int]:
-    """Return how many events begin in each part of a stretch; a part without any is left out."""
-    return dict(
-        file.asked(
-            "CAST((start - ?) / ? AS INTEGER) AS part, count(*)",
-            table,
-            f"WHERE {_ONE} AND start >= ? AND start <= ? GROUP BY part",
-            *(start, width, start, end - 1),  # as 2^63 is no integer of SQLite
-        )
-    )
 
 
 def _within(part: Part) -> dict[str, str]:
