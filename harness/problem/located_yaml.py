@@ -165,15 +165,17 @@ def _too_deep(mark: yaml.Mark) -> _Refusal:
 class _Counting(Composer):
     """Counts nodes, those that aliases repeat included, while it composes."""
 
+    peek_event: Any  # of the parser that it is joined with
+    check_event: Any
     _depth = _nodes = 0
 
     def __init__(self) -> None:
-        Composer.__init__(self)  # type: ignore[no-untyped-call]
+        Composer.__init__(self)
         self._sizes: dict[int, int] = {}
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """Compose one node, within the bounds of depth and number."""
-        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        mark = self.peek_event().start_mark
         is_alias = self.check_event(yaml.AliasEvent)
         self._depth += 1
         if self._depth > _DEEPEST:
