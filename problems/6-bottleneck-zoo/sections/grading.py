@@ -147,7 +147,7 @@ def _answer(problem: Problem, metrics: Metrics, case: str) -> Answer | None:
         graded(case, known, sick, healthy),
         gained=_gained(problem, metrics, case),
         rule=next(
-            (ncu_rules.highest(each.tables) for each in sick if "rules" in each.tables), None
+            (rule for each in sick if (rule := ncu_rules.highest(each.tables)) is not None), None
         ),
     )
 
