@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "problems" / "6-bottleneck-zoo"), str(ROOT / "problems"), str(ROOT)]
+sys.path.insert(0, str(ROOT))
 
 from harness.analysis import sensitivity, statistics  # noqa: E402
 from harness.run.intervene import KINDS, compiled  # noqa: E402
@@ -43,6 +43,7 @@ def cause(name: str, twin: str) -> str:
 
 def record(out: Path, families: list[str]) -> None:
     """Time every specimen of the families, and write what came."""
+    sys.path[:0] = [str(ROOT / "problems" / "6-bottleneck-zoo"), str(ROOT / "problems")]
     import torch  # noqa: F401 - once, for all processes; it does not start CUDA
     from specimen import TWINS, names
 

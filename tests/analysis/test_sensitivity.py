@@ -1,7 +1,11 @@
 """What interventions tell of a cause: sensitivities, predictions, and verdicts."""
 
+import json
+from collections import Counter
+
 import pytest
 
+from benchmarks.causes_on_zoo import graded
 from harness.analysis.diagnose import known_findings
 from harness.analysis.sensitivity import (
     INTERVENTIONS,
@@ -12,6 +16,7 @@ from harness.analysis.sensitivity import (
     of_time,
 )
 from harness.analysis.statistics import Interval
+from tests.support.paths import ROOT
 
 
 def known(value: float, reach: float = 0.01) -> Interval:
@@ -60,3 +65,15 @@ def test_every_prediction_is_of_an_intervention_and_every_cause_is_a_finding() -
     assert PREDICTIONS.keys() <= known_findings.kinds().keys() | {"healthy"}
     assert set(OF_KERNELS) == known_findings.KERNEL.kinds().keys()
     assert not set(of_time()) & {"fragmentation", *OF_KERNELS}
+
+
+def test_the_page_tells_how_the_zoos_twins_were_graded() -> None:
+    kept = json.loads((ROOT / "benchmarks/results/causes_on_zoo.json").read_text())
+    verdicts = Counter(graded(row)["borne_out"] for row in kept)
+    page = " ".join((ROOT / "docs/diagnosis.md").read_text().split())
+    assert (
+        f"of {len(kept)} timelines {verdicts[True]} are borne out, {verdicts[False]} is not,"
+        f" and {verdicts[None]} are undecided" in page
+    )
+    decided = verdicts[True] + verdicts[False]
+    assert verdicts[True] >= 0.95 * decided
