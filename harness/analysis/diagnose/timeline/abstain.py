@@ -88,7 +88,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
         view.where,
         (
             *((number,) if few else ()),
-            *(idle_places.longest(view, view.once_only) if view.once >= thresholds.SEEN else ()),
+            *(idle_places.longest(view, view.once_only) if view.once >= thresholds.MATTERS else ()),
             view.percent("time in which kernels run", view.compute, thresholds.BUSY),
             *(each for each, _ in doubts if each.value >= _SEEN),
         ),
