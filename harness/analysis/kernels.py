@@ -104,7 +104,7 @@ def short_name(name: str, limit: int = 60) -> str:
     function, functor = bare(name)
     path = function.split("::")
     last = "::".join(path[-2:] if path[-1] in _UNTELLING else path[-1:])
-    return _cut(f"{last}<{functor}>" if functor else last, limit)
+    return cut(f"{last}<{functor}>" if functor else last, limit)
 
 
 def short_names(names: Iterable[str], limit: int = 60) -> dict[str, str]:
@@ -117,7 +117,7 @@ def short_names(names: Iterable[str], limit: int = 60) -> dict[str, str]:
         while candidate in taken:
             seen[base] = seen.get(base, 1) + 1
             suffix = f" #{seen[base]}"
-            candidate = _cut(base, limit - len(suffix)) + suffix
+            candidate = cut(base, limit - len(suffix)) + suffix
         taken.add(candidate)
         shortened[name] = candidate
     return shortened
@@ -158,7 +158,7 @@ def _outside_brackets(name: str) -> str:
     return "".join(kept)
 
 
-def _cut(text: str, limit: int) -> str:
+def cut(text: str, limit: int) -> str:
     """Return ``text`` without its middle if it is too long: both ends distinguish kernels."""
     if len(text) <= limit:
         return text

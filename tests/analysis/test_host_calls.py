@@ -15,7 +15,10 @@ NAMES = {
         *("cudaMalloc_v3020", "cuMemCreate", "hipMalloc", "hipFree", "hipHostMalloc"),
         *("hipExtMallocWithFlags", "hipMemCreate", "hipMemMap"),
     ),
-    host_calls.LOAD: ("cuLibraryLoadData", "hipModuleLoadData"),
+    host_calls.LOAD: (
+        *("cuLibraryLoadData", "hipModuleLoadData", "cuModuleLoadDataEx", "cuLibraryGetKernel"),
+        *("cuModuleGetFunction", "hipModuleGetFunction"),
+    ),
     host_calls.COPY: ("cudaMemcpyAsync", "hipMemcpyWithStream"),
     host_calls.OTHER: ("cudaMallocAsync", "hipMallocAsync", "hipEventRecord", "hipGetDevice"),
 }

@@ -109,13 +109,17 @@ class TimelineView:
 
     @property
     def once(self) -> float:
-        """Return the fraction of time that is idle for causes that do not repeat.
+        """Return the fraction of time that is idle for causes that do not repeat."""
+        return sum(map(self.idle, self.once_only))
+
+    @property
+    def once_only(self) -> list[str]:
+        """Return the causes that do not repeat.
 
         What follows a copy counts to the copy, which explains its own time even once.
         """
         named = (cause for cause in idle_causes.NAMED if cause != idle_causes.PAGEABLE)
-        causes = [cause for cause in named if not self.repeats(cause)]
-        return sum(map(self.idle, causes))
+        return [cause for cause in named if not self.repeats(cause)]
 
     @cached_property
     def ranks(self) -> Ranks:

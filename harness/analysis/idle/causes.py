@@ -78,8 +78,18 @@ _DATA = re.compile(
     re.IGNORECASE,
 )
 _COMPILE = re.compile(
-    r"dynamo_timed|compile_inner|frame_compile|backend_compile|inductor_codegen|compile_fx"
-    r"|(triton|nvrtc|jit|torch)[ _.:]*compil|autotun|\bXlaCompile",
+    # pytorch/pytorch, torch/_dynamo/utils.py: dynamo_timed puts "<phase> (dynamo_timed)" around
+    # each phase; some versions write the phase alone. The phases are of torch/_dynamo,
+    # torch/_functorch and torch/_inductor (convert_frame.py, aot_autograd.py, compile_fx.py,
+    # graph.py, codecache.py, runtime/triton_heuristics.py).
+    r"dynamo_timed|compile_inner|(frame|backward|backend|inductor|async)_compile|compile_fx"
+    r"|inductor_codegen|create_aot_dispatcher|GraphLowering\.|Scheduler\.codegen|bytecode_tracing"
+    r"|build_guards|benchmark_all_configs"
+    # Of whoever marks it, triton-lang/triton among them. What was compiled only runs: neither
+    # "Torch-Compiled Region: 0/0" nor "## Call CompiledFxGraph …" nor "tuned" is one of them.
+    r"|(triton|nvrtc|jit|torch)[ _.:]*compil(e(?!d)|ing|ation)|autotun(e(?!d)|ing)|\bXlaCompile"
+    # cuDNN and MIOpen time their algorithms in calls of these names; Get… only looks one up.
+    r"|\b(cudnn|miopen)Find(Convolution|Solutions)",
     re.IGNORECASE,
 )
 
@@ -174,13 +184,17 @@ def _decided(pieces: pl.DataFrame, *, host_is_ahead: bool) -> pl.DataFrame:
 def _by_gap(pieces: pl.DataFrame) -> pl.DataFrame:
     """Return of each gap: began_ns, gap_ns, blocked_in (a kind of call), loads (whether it does).
 
-    The host was blocked as the gap began if its first piece is in a call.
+    The host was blocked as the gap began if its first piece is in a call. A gap loads code if it is
+    compiled or loaded in it for longer than LONG_NS: a look-up that finds it there is no reason for
+    the host code beside it.
     """
+    length = pl.col("end_ns") - pl.col("start_ns")
+    made = (pl.col("kind") == host_calls.LOAD) | (pl.col("named") == COMPILE)
     return pieces.group_by("gap").agg(
         pl.col("start_ns").first().alias("began_ns"),
-        (pl.col("end_ns") - pl.col("start_ns")).sum().alias("gap_ns"),
+        length.sum().alias("gap_ns"),
         pl.col("kind").first().alias("blocked_in"),
-        (pl.col("kind") == host_calls.LOAD).any().alias("loads"),
+        (length.filter(made).sum() > LONG_NS).alias("loads"),
     )
 
 

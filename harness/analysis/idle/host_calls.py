@@ -30,8 +30,9 @@ _KINDS = (
             r"|^(cu|hip)Mem(Host(Alloc|Register|Unregister)|Create|Release|Map|Unmap|SetAccess)$"
         ),
     ),
-    # Code is brought onto the device: after compilation, or at the first use of a kernel.
-    (LOAD, re.compile(r"(Module|Library)(Load|Unload)|^cuLink")),
+    # Code is brought onto the device: after compilation, or at the first use of a kernel, which
+    # lazy loading puts off until it is looked up (CUDA Programming Guide, "Lazy Loading").
+    (LOAD, re.compile(r"(Module|Library)(Load|Unload|GetFunction|GetKernel)|^cuLink|^hiprtcLink")),
     (COPY, re.compile(r"Memcpy|^cuMemcpy")),
 )
 _SUFFIX = re.compile(r"(_v\d+|_ptsz|_ptds|_spt)+$")

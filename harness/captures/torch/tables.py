@@ -108,7 +108,8 @@ class TableBuilder:
         # CUPTI gives 0 for the start and the end of an operation that it could not time.
         timed = (pl.col("start_ns") > 0) | (pl.col("duration_ns") > 0)
         gpu = gpu.with_columns(pl.when(timed).then(pl.col("start_ns", "duration_ns")))
-        tables = {"gpu_ops": gpu, "api_calls": calls, "ranges": ranges}
+        phases = compilation(operators, self._words.strings).select(ranges.columns)
+        tables = {"gpu_ops": gpu, "api_calls": calls, "ranges": pl.concat([ranges, phases])}
         launched = launches(calls, gpu)
         named = by_name(operators, launched, gpu, self._words.strings)
         host = HostActivity(operators, modules, ranges, self._words.strings)
@@ -181,6 +182,21 @@ def autograd_threads(host: HostActivity) -> pl.DataFrame:
     served = served.join(engine, left_on="serves", right_on="thread", how="anti")
     pairs = engine.join(served, how="cross").sort("thread", "serves")
     return frame("autograd_threads", {key: pairs[key] for key in ("thread", "serves")})
+
+
+_PHASE = " (dynamo_timed)"
+"""What the name of a phase of torch.compile's compilation ends with."""
+
+
+def compilation(operators: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """Return the operators that are phases of compilation, which make rows of ``ranges``.
+
+    They are annotations of torch's, which it records as annotations or, for their cost, as
+    operators (torch/_dynamo/utils.py, dynamo_timed and compile_time_record_function;
+    torch/csrc/profiler/python/init.cpp, RecordFunctionFast_enter). ``name`` counts in ``names``.
+    """
+    phases = [number for number, name in enumerate(names) if name.endswith(_PHASE)]
+    return operators.filter(pl.col("name").is_in(phases))
 
 
 UNATTRIBUTED = "unattributed"

@@ -56,6 +56,20 @@ def test_a_kernel_belongs_to_the_innermost_operator_at_its_launch(tmp_path: Path
     ]
 
 
+def test_phases_of_compilation_are_ranges_however_torch_records_them(tmp_path: Path) -> None:
+    events = [
+        event("user_annotation", "compile_fx_inner (dynamo_timed)", 0, 9),
+        event("cpu_op", "_compile.compile_inner (dynamo_timed)", 10, 90, tid=2),
+        event("cpu_op", "Torch-Compiled Region: 0/0", 100, 50),
+        event("cpu_op", "TorchDynamo Cache Lookup", 100, 5),
+    ]
+    (tmp_path / "trace.json").write_text(json.dumps(events))
+    assert read(tmp_path / "trace.json")["ranges"].rows() == [
+        ("compile_fx_inner (dynamo_timed)", 0, 9_000, 1),
+        ("_compile.compile_inner (dynamo_timed)", 10_000, 90_000, 2),
+    ]
+
+
 def test_an_external_id_does_not_decide(tmp_path: Path) -> None:
     """Kineto of 2022 and 2023 wrote the correlation there, which is some other operator's id."""
     events = [

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from harness.analysis import copies
-from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose import idle_places, thresholds
 from harness.analysis.diagnose.finding import ABSTAIN, Finding, FindingKind
 from harness.analysis.diagnose.timeline import allocator_churn, stream_serialised
 from harness.analysis.diagnose.timeline_view import TimelineView
@@ -88,6 +88,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
         view.where,
         (
             *((number,) if few else ()),
+            *(idle_places.longest(view, view.once_only) if view.once >= thresholds.MATTERS else ()),
             view.percent("time in which kernels run", view.compute, thresholds.BUSY),
             *(each for each, _ in doubts if each.value >= _SEEN),
         ),

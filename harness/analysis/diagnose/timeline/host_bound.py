@@ -8,7 +8,7 @@ could otherwise run ahead, it is host-sync.
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose import thresholds, timeline_evidence
+from harness.analysis.diagnose import idle_places, thresholds, timeline_evidence
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
@@ -34,6 +34,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
     code_ns = timeline_evidence.host_code_ns(view)
     evidence = [
         view.percent("idle while the host is outside CUDA", share, thresholds.MATTERS),
+        *idle_places.mostly_before(view, idle_causes.HOST),
         *timeline_evidence.profilers_part(view, idle_causes.HOST),
     ]
     if code_ns is not None:

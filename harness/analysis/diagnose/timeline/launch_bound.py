@@ -10,7 +10,7 @@ cannot hold.
 
 from collections.abc import Iterator
 
-from harness.analysis.diagnose import thresholds, timeline_evidence
+from harness.analysis.diagnose import idle_places, thresholds, timeline_evidence
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
@@ -40,6 +40,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
     left = view.fraction(gaps * thresholds.GRAPH_GAP_NS) + relaunched
     evidence = (
         view.percent("idle while the host launches", share, thresholds.MATTERS),
+        *idle_places.mostly_before(view, idle_causes.LAUNCH),
         *timeline_evidence.profilers_part(view, idle_causes.LAUNCH),
         view.number("gaps in which the host only launches", gaps, "", thresholds.REPEATED),
         *timeline_evidence.kernel_evidence(view),

@@ -1,0 +1,69 @@
+"""Host time in a loop is a compiler's only where its range or its call says so."""
+
+import pytest
+
+from harness.analysis.diagnose import conclude
+from tests.support.programs import MS, US, Program
+
+TURNS = 40
+
+
+def first_of(program: Program) -> str:
+    return conclude.diagnose([program.capture()]).findings[0].id
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [
+        ("_compile.compile_inner (dynamo_timed)", "compile-in-loop"),
+        ("CachingAutotuner.benchmark_all_configs (dynamo_timed)", "compile-in-loop"),
+        ("entire_backward_compile", "compile-in-loop"),
+        ("triton.compile", "compile-in-loop"),
+        ("Autotuning matmul", "compile-in-loop"),
+        ("cudnnFindConvolutionForwardAlgorithmEx", "compile-in-loop"),
+        ("Torch-Compiled Region: 0/1", "host-bound"),
+        ("TorchDynamo Cache Lookup", "host-bound"),
+        ("## Call CompiledFxGraph fol3rwx4w ##", "host-bound"),
+        ("torch_compiled_step", "host-bound"),
+        ("autotuned matmul", "host-bound"),
+        ("cudnnGetConvolutionForwardAlgorithm_v7", "host-bound"),
+    ],
+)
+def test_a_range_that_runs_what_was_compiled_is_no_compilation(name: str, cause: str) -> None:
+    program = Program()
+    for _ in range(TURNS):
+        with program.marked(name):
+            program.work(3 * MS)
+        program.launch(2 * MS)
+    assert first_of(program) == cause
+
+
+@pytest.mark.parametrize(
+    ("call", "duration", "cause"),
+    [
+        ("cuModuleLoadDataEx", 300 * US, "compile-in-loop"),
+        ("cuLibraryGetKernel", 300 * US, "compile-in-loop"),
+        ("hipModuleLoadData", 300 * US, "compile-in-loop"),
+        ("cuModuleGetFunction", 1 * US, "host-bound"),
+    ],
+)
+def test_host_code_around_a_look_up_that_loads_nothing_is_no_compilation(
+    call: str, duration: int, cause: str
+) -> None:
+    program = Program()
+    for _ in range(TURNS):
+        program.work(3 * MS)
+        program.call(call, duration)
+        program.launch(2 * MS)
+    assert first_of(program) == cause
+
+
+def test_host_code_beside_a_range_of_compilation_is_the_compilers_and_guards_are_not() -> None:
+    for inside, cause in ((300 * US, "compile-in-loop"), (5 * US, "host-bound")):
+        program = Program()
+        for _ in range(TURNS):
+            program.work(3 * MS)
+            with program.marked("build_guards (dynamo_timed)"):
+                program.work(inside)
+            program.launch(2 * MS)
+        assert first_of(program) == cause
