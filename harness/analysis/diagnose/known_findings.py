@@ -63,6 +63,7 @@ from harness.analysis.diagnose.timeline import (
     pageable_copy,
     pipeline_bubble,
     serialised_copy,
+    small_grid,
     straggler,
     stream_serialised,
 )
@@ -88,6 +89,7 @@ TIMELINE = Family[TimelineView](
         allocator_churn,
         compile_in_loop,
         stream_serialised,
+        small_grid,
         graph_opaque,
     ),
     healthy=timeline_healthy,

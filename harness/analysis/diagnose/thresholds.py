@@ -69,6 +69,15 @@ turns and the wait is jitter. Of two ranks, chance gives each a half."""
 SMALL_GRID = 0.5
 """Of the multiprocessors: two grids of at most this size fit a device side by side."""
 
+SHORT_NS = 10_000
+"""Kernels of at most this length are about as long as their launch, 5 to 8 µs from torch under nsys
+(reports/1-torchao-float8, api_calls): more blocks would save what the next launch then takes."""
+
+FEW_BLOCKS = 0.125
+"""Of the multiprocessors: kernels that together have at most as many blocks leave seven eighths of
+the device idle, whatever a block does. Grids between this and one a multiprocessor are common in
+sound programs, and whether their work can be divided further only Nsight Compute's counters say."""
+
 LONG_WAIT = 0.5
 """Of a kernel's own duration: it was ready for at least this long while another stream's kernel ran
 alone."""

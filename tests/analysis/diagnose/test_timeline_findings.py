@@ -113,6 +113,13 @@ def graph_opaque(p: Program, *, sick: bool) -> None:
 
 
 Run = Callable[..., None]
+
+
+def small_grid(p: Program, *, sick: bool) -> None:
+    for _ in range(TURNS):
+        p.launch(500 * US if sick else 50 * US, grid="4,1,1" if sick else "40,1,1")
+
+
 PROGRAMS: dict[str, Run] = {
     "launch-bound": launch_bound,
     "host-bound": host_bound,
@@ -126,6 +133,7 @@ PROGRAMS: dict[str, Run] = {
     "stream-serialised": stream_serialised,
     "exposed-communication": exposed_communication,
     "graph-opaque": graph_opaque,
+    "small-grid": small_grid,
 }
 
 
@@ -563,3 +571,27 @@ def test_a_cause_that_costs_too_little_to_matter_is_not_listed(
         program.synchronise()  # 10 µs until the next kernel starts: 3 or 9 % of the time
     names = [each.id for each in conclude.diagnose([program.capture()]).findings]
     assert names == (["host-sync"] if listed else ["healthy"])
+
+
+def grids(number: int, length: int, name: str = "kernel") -> tuple[Finding, ...]:
+    """Return the findings on kernels of four blocks that run on so many streams at once."""
+    program = Program()
+    for _ in range(TURNS):
+        for stream in range(number):
+            program.launch(length, name=name, stream=7 + stream, grid="4,1,1")
+    return diagnosed(program).findings
+
+
+@pytest.mark.parametrize(
+    ("number", "length", "name", "first"),
+    [
+        (1, 400 * US, "kernel", "small-grid"),
+        (16, 400 * US, "kernel", "healthy"),  # side by side they have 64 blocks
+        (1, 9 * US, "kernel", "healthy"),  # about as long as a launch
+        (1, 400 * US, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "abstain"),
+    ],
+)
+def test_a_small_grid_is_one_that_runs_alone_and_long_and_computes(
+    number: int, length: int, name: str, first: str
+) -> None:
+    assert grids(number, length, name)[0].id == first
