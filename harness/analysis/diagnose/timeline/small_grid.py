@@ -40,7 +40,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
         if few.is_empty() or serialised(track.ops, room).kernels >= thresholds.REPEATED:
             continue
         length = few["length_ns"]
-        share, gain = length.sum(), (length * (1 - few["running"] / room)).sum()
+        share, gain = (float(each.sum()) for each in (length, length * (1 - few["running"] / room)))
         evidence = (
             view.percent("time in such grids", view.fraction(share), thresholds.MATTERS),
             _longest(view, track, room),
