@@ -122,9 +122,19 @@ CAPTURES = (
         "The same copies beside kernels that take longer.",
     ),
     (
+        "SMcMann/cudaHW",
+        "report1.sqlite",
+        "A kernel of one thread adds all elements.",
+    ),
+    (
+        "PolPuigPuy/OpenACC_Project_PolPuig",
+        "report4.sqlite",
+        "OpenACC waits for the GPU, copies and allocates around each of 1,935 short kernels.",
+    ),
+    (
         "igouProto/CSC746CUDALab",
         "report1.sqlite",
-        "One kernel of one block on an A100: a timeline cannot show that, Nsight Compute can.",
+        "A kernel of one block of one thread on the 108 multiprocessors of an A100.",
     ),
     (
         "igouProto/CSC746CUDALab",
@@ -154,7 +164,7 @@ CAPTURES = (
     (
         "AMD-AGI/TraceLens/tests/traces",
         "inference/sglang_decode/sglang_Qwen3-8B_decode.json.gz",
-        "One decode step; the 0.46 s before it, in which its first copy waits, count as warm-up.",
+        "One decode step; its annotation holds 0.46 s in which the first copy waits, before the graph is launched.",
     ),
 )
 """Captures, and why the first finding of each is right: project and folder, file, reason."""
