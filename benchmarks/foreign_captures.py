@@ -164,7 +164,8 @@ CAPTURES = (
     (
         "AMD-AGI/TraceLens/tests/traces",
         "inference/sglang_decode/sglang_Qwen3-8B_decode.json.gz",
-        "One decode step; its annotation holds 0.46 s in which the first copy waits, before the graph is launched.",
+        "One decode step; its annotation holds 0.46 s in which the first copy waits, before the"
+        " graph is launched.",
     ),
 )
 """Captures, and why the first finding of each is right: project and folder, file, reason."""
