@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import get_args
 
-from harness.analysis.diagnose.finding import Level
+from harness.analysis.diagnose.finding import MEMORY, Level
 from harness.analysis.diagnose.known_findings import kinds
 from harness.ground import files
 from harness.problem.manifest import find
@@ -46,7 +46,7 @@ def text() -> str:
 def _place(finding: str) -> str:
     """Return where a finding is shown: its page in the report, until then its specimens' folder.
 
-    One that no specimen shows is on the page of memory snapshots.
+    One that no specimen shows is on the page of memory snapshots, or of the diagnosis.
     """
     page = REPORT / f"{finding}.md"
     if (ROOT / page).exists():
@@ -55,7 +55,7 @@ def _place(finding: str) -> str:
     shown = (case.params["specimen"] for case in cases if case.params["finding"] == finding)
     specimen = next(shown, None)
     if specimen is None:
-        return "docs/memory.md"
+        return "docs/memory.md" if kinds()[finding].level == MEMORY else "docs/diagnosis.md"
     return (SPECIMENS / str(specimen)).parent.as_posix()
 
 

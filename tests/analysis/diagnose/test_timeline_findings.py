@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from harness.analysis.diagnose import conclude, known_findings
 from harness.analysis.diagnose.finding import Diagnosis, Finding
+from harness.extract import door
+from tests.support.paths import DATA
 from tests.support.programs import MS, US, Program
 from tests.support.timelines import rows
 
@@ -595,3 +597,34 @@ def test_a_small_grid_is_one_that_runs_alone_and_long_and_computes(
     number: int, length: int, name: str, first: str
 ) -> None:
     assert grids(number, length, name)[0].id == first
+
+
+def test_a_few_serialised_kernels_do_not_hide_a_small_grid() -> None:
+    program = Program()
+    for _ in range(TURNS):
+        program.launch(10 * MS, grid="1,1,1")
+        for stream in range(8, 12):
+            program.launch(20 * US, stream=stream, grid="8,1,1", behind_all=True)
+    first = diagnosed(program).findings[0]
+    assert first.id == "small-grid"
+    assert first.share == pytest.approx(10 / 10.08, abs=0.02)
+
+
+def test_the_small_kernel_that_is_named_is_one_that_runs_alone() -> None:
+    program = Program()
+    for _ in range(TURNS):
+        program.launch(1 * MS, name="large", stream=8, grid="4096,1,1", behind_all=True)
+        program.launch(1 * MS, name="beside", grid="1,1,1")
+        program.launch(300 * US, name="alone", grid="2,1,1", behind_all=True)
+    (found,) = (each for each in diagnosed(program).findings if each.id == "small-grid")
+    assert found.evidence[1].metric.startswith("blocks of alone")
+    assert found.share == pytest.approx(0.3 / 1.3, abs=0.03)
+
+
+def test_one_thread_on_a_whole_gpu_is_named() -> None:
+    captures = door.capture(DATA / "torch" / "one_thread.json.gz").captures.values()
+    first = conclude.diagnose(list(captures)).findings[0]
+    assert first.id == "small-grid"
+    assert first.evidence[1].metric == "blocks of gemm, of 1 thread each"
+    assert first.evidence[1].value == 1
+    assert first.gain == pytest.approx(0.98 * (1 - 1 / 132), abs=0.002)

@@ -4,7 +4,7 @@ It shows as time in which the grids of all running kernels together have at most
 blocks as the device has multiprocessors: a block runs on one of them (CUDA C++ Programming Guide,
 "Hardware Multithreading"). Collectives take few blocks on purpose and count as full, as do kernels
 of no more than SHORT_NS and those whose grid is not recorded. Nsight Compute tells the same of one
-launch: too-few-blocks. Where streams wait for each other, stream-serialised says what to do.
+launch: too-few-blocks. Time for which streams wait for each other is left to stream-serialised.
 """
 
 from collections.abc import Iterator
@@ -36,64 +36,75 @@ def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time of each device in which multiprocessors had no block to run."""
     for track in view.tracks:
         room = track.multiprocessors or thresholds.LEAST_MULTIPROCESSORS
-        few = _few(track, room)
-        if few.is_empty() or serialised(track.ops, room).kernels >= thresholds.REPEATED:
+        kernels = _kernels(track, room)
+        few = _few(kernels, room)
+        idle_ns = few["few_ns"] * (1 - few["running"] / room)
+        whole_ns, lost_ns = float(few["few_ns"].sum()), float(idle_ns.sum())
+        share_ns = whole_ns - serialised(track.ops, room).total_ns
+        if share_ns <= 0:
             continue
-        length = few["length_ns"]
-        share, gain = (float(each.sum()) for each in (length, length * (1 - few["running"] / room)))
+        share = view.fraction(share_ns)
         evidence = (
-            view.percent("time in such grids", view.fraction(share), thresholds.MATTERS),
-            _longest(view, track, room),
+            view.percent("time in such grids", share, thresholds.MATTERS),
+            _longest(view, kernels, few),
         )
         yield KIND.finding(
             track.where,
             evidence,
-            share=view.fraction(share),
-            gain=view.fraction(gain),
+            share=share,
+            gain=share * lost_ns / whole_ns,
             confidence=0.8 if track.multiprocessors else 0.6,
             capture_next=(_NEXT,),
         )
 
 
 def _kernels(track: Track, room: int) -> pl.DataFrame:
-    """Return kernels and graphs with ``blocks``; ``room`` where they count as full."""
+    """Return kernels and graphs with end_ns and ``blocks``; ``room`` where they count as full."""
     small = (
         (pl.col("kind") == "kernel")
         & (pl.col("work") == communication.COMPUTE)
         & (pl.col("duration_ns") > thresholds.SHORT_NS)
     )
     return track.ops.filter(pl.col("kind").is_in(["kernel", "graph"])).with_columns(
-        blocks=pl.when(small).then(blocks()).fill_null(room)
+        end_ns=pl.col("start_ns") + pl.col("duration_ns"),
+        blocks=pl.when(small).then(blocks()).fill_null(room),
     )
 
 
-def _few(track: Track, room: int) -> pl.DataFrame:
-    """Return length_ns and running, the blocks, of the stretches in which too few of them run."""
-    kernels = _kernels(track, room)
-    at = pl.col("start_ns")
+def _few(kernels: pl.DataFrame, room: int) -> pl.DataFrame:
+    """Return each moment at which a kernel starts or ends, and what runs until the next.
+
+    Columns: at_ns; running, the blocks; few_ns, how long that lasts if they are too few, else 0;
+    before_ns, the sum of few_ns before it.
+    """
     edges = pl.concat(
         [
-            kernels.select(at, change="blocks"),
-            kernels.select(at + pl.col("duration_ns"), change=-pl.col("blocks")),
+            kernels.select(at_ns="start_ns", change="blocks"),
+            kernels.select(at_ns="end_ns", change=-pl.col("blocks")),
         ]
     )
-    steps = edges.group_by("start_ns").agg(pl.col("change").sum()).sort("start_ns")
-    most = room * thresholds.FEW_BLOCKS
-    running = steps.select(
-        length_ns=at.shift(-1) - at,
-        running=pl.col("change").cum_sum(),
+    moments = edges.group_by("at_ns").agg(pl.col("change").sum()).sort("at_ns")
+    running = pl.col("change").cum_sum()
+    few = running.is_between(1, room * thresholds.FEW_BLOCKS)
+    length = (pl.col("at_ns").shift(-1) - pl.col("at_ns")).fill_null(0)
+    lasting = moments.select(
+        "at_ns", running=running, few_ns=pl.when(few).then(length).otherwise(0)
     )
-    return running.filter(pl.col("running").is_between(1, most)).drop_nulls()
+    return lasting.with_columns(before_ns=pl.col("few_ns").cum_sum() - pl.col("few_ns"))
 
 
-def _longest(view: TimelineView, track: Track, room: int) -> Evidence:
-    """Return the blocks of the kernel that takes most time in such grids."""
-    small = _kernels(track, room).filter(pl.col("blocks") <= room * thresholds.FEW_BLOCKS)
-    shapes = small.group_by("name", "blocks", "block").agg(pl.col("duration_ns").sum())
-    name, count, block, _ = shapes.sort("duration_ns", "name", descending=[True, False]).row(0)
+def _longest(view: TimelineView, kernels: pl.DataFrame, few: pl.DataFrame) -> Evidence:
+    """Return the blocks of the kernel that runs for most of the time in which too few blocks do."""
+    before = few.select("at_ns", "before_ns")
+    timed = kernels.join(before, left_on="start_ns", right_on="at_ns").join(
+        before, left_on="end_ns", right_on="at_ns", suffix="_end"
+    )
+    inside = (pl.col("before_ns_end") - pl.col("before_ns")).sum().alias("few_ns")
+    shapes = timed.group_by("name", "blocks", "block").agg(inside)
+    name, count, block, _ = shapes.sort("few_ns", "name", descending=[True, False]).row(0)
     threads = _threads(block)
     of = "" if threads is None else f", of {threads} {'thread' if threads == 1 else 'threads'} each"
-    return view.number(f"blocks of {short_name(str(name))}{of}", count, "", room)
+    return view.number(f"blocks of {short_name(str(name))}{of}", count)
 
 
 def _threads(block: str | None) -> int | None:
