@@ -13,6 +13,7 @@ import polars as pl
 from harness.analysis import communication, intervals
 from harness.analysis.flaw_launches import Launches, launches
 from harness.analysis.recording import Flaw, conditions_of
+from harness.analysis.timeline import device_name
 from harness.evidence.capture import DROPPED, SAID, SENTENCES, Capture
 from harness.evidence.tables import Tables
 
@@ -110,7 +111,9 @@ def _clocks(tables: Tables, linked: Launches) -> Iterator[Flaw]:
         ahead.max().alias("most"),
     )
     for device, count, early, most in by_device.filter(pl.col("early") > 0).sort("device").rows():
-        what = f"{early:,} of {count:,} operations of {_device(device)} begin before their launch"
+        what = (
+            f"{early:,} of {count:,} operations of {device_name(device)} begin before their launch"
+        )
         yield Flaw(
             f"{what}, by up to {_time(most)}: its clock is not the host's",
             "times on one GPU hold, but not the host's beside them, nor another GPU's",
@@ -248,10 +251,6 @@ def _times(tables: Tables) -> Iterator[Flaw]:
 def _span(ops: pl.DataFrame) -> int:
     first, last = ops.select(pl.col("start_ns").min(), pl.col("end_ns").max()).row(0)
     return 0 if first is None else int(last - first)
-
-
-def _device(number: int | None) -> str:
-    return "the GPU" if number is None else f"device {number}"
 
 
 def _time(ns: int) -> str:

@@ -15,6 +15,11 @@ from harness.evidence.tables import Tables
 GAPS_KEPT = 5
 
 
+def device_name(number: int | None) -> str:
+    """Return a device in a sentence; ``number``: None where the capture does not say it."""
+    return "the GPU" if number is None else f"device {number}"
+
+
 @dataclass(frozen=True)
 class Gap:
     """A time in which no operation ran, between the one that ended last and the next to start."""

@@ -73,7 +73,7 @@ class TestedCommand:
 def request(
     argv: list[str], metric: str | None, *, is_rate: bool, batch: int | None, repeats: int
 ) -> Request:
-    """Return what the command line asks for; UsageError where it cannot be done."""
+    """Return the request of a command line; UsageError where it cannot be done."""
     if is_rate and metric is None:
         raise UsageError("--rate says what --metric finds", remedy="add --metric REGEX")
     if batch is not None and not any(intervene.BATCH in word for word in argv):
@@ -109,7 +109,7 @@ def run(cause: str, asked: Request, *, json: bool) -> int:
     found = {name: INTERVENTIONS[name].sensitivity(ratio) for name, ratio in ratios.items()}
     causes = [cause] if cause != ALL else sensitivity.of_time()
     verdicts = [sensitivity.judged(each, found) for each in causes]
-    document = _document(asked, runs, names, ratios, verdicts)
+    document = _document(asked, runs, names, ratios, found, verdicts)
     if json:
         output.as_json(document)
     else:
@@ -128,10 +128,13 @@ def _document(
     runs: Runs,
     names: list[str],
     ratios: dict[str, Interval],
+    found: dict[str, Interval],
     verdicts: list[Verdict],
 ) -> TestedCommand:
     usual = statistics.estimate(runs.usual)
-    rows = [_row(name, ratios.get(name), runs.lacking.get(name, "")) for name in names]
+    rows = [
+        _row(name, ratios.get(name), found.get(name), runs.lacking.get(name, "")) for name in names
+    ]
     causes = [
         TestedCause(
             each.cause,
@@ -153,13 +156,12 @@ def _document(
     return TestedCommand(list(asked.argv), metric, asked.repeats, *ends, rows, causes)
 
 
-def _row(name: str, ratio: Interval | None, why: str) -> Intervened:
-    intervention = INTERVENTIONS[name]
-    if ratio is None:
-        return Intervened(name, intervention.does, *(None,) * 6, why)
-    found = intervention.sensitivity(ratio)
+def _row(name: str, ratio: Interval | None, found: Interval | None, why: str) -> Intervened:
+    does = INTERVENTIONS[name].does
+    if ratio is None or found is None:
+        return Intervened(name, does, *(None,) * 6, why)
     ends = (ratio.value, ratio.low, ratio.high, found.value, found.low, found.high)
-    return Intervened(name, intervention.does, *ends, why)
+    return Intervened(name, does, *ends, why)
 
 
 def _show(document: TestedCommand, verdicts: list[Verdict], *, among_all: bool) -> None:

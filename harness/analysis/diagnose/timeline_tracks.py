@@ -9,6 +9,7 @@ import polars as pl
 from harness.analysis import communication, copies, floors, intervals, step
 from harness.analysis.audit import step_ops
 from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose.serialised_streams import Serialised, serialised
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import (
     host_calls,
@@ -18,6 +19,7 @@ from harness.analysis.idle import (
     recording_cost,
 )
 from harness.analysis.step import Step
+from harness.analysis.timeline import device_name
 from harness.evidence.capture import Capture
 
 
@@ -63,6 +65,16 @@ class Track:
         return self.capture.label
 
     @property
+    def room(self) -> int:
+        """Return the multiprocessors, of a capture that does not say them the fewest likely."""
+        return self.multiprocessors or thresholds.LEAST_MULTIPROCESSORS
+
+    @cached_property
+    def serialised(self) -> Serialised:
+        """Return the kernels that waited for another stream's although both fit on the device."""
+        return serialised(self.ops, self.room)
+
+    @property
     def has_shapes(self) -> bool:
         """Return whether the capture holds the inputs of operators."""
         return self.capture.tables["origins"]["inputs"].count() > 0
@@ -88,7 +100,7 @@ class Track:
     @property
     def where(self) -> str:
         """Return the device's name in findings."""
-        return "the GPU" if self.device is None else f"device {self.device}"
+        return device_name(self.device)
 
     def idle_ns(self, cause: str) -> int:
         """Return how long the device was idle for that cause."""

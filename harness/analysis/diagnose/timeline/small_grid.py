@@ -14,7 +14,7 @@ import polars as pl
 from harness.analysis import communication
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
-from harness.analysis.diagnose.serialised_streams import blocks, serialised
+from harness.analysis.diagnose.serialised_streams import blocks
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.kernels import short_name
@@ -35,12 +35,11 @@ _NEXT = "profile the kernel with Nsight Compute: its blocks, and what each of th
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time of each device in which multiprocessors had no block to run."""
     for track in view.tracks:
-        room = track.multiprocessors or thresholds.LEAST_MULTIPROCESSORS
-        kernels = _kernels(track, room)
-        few = _few(kernels, room)
-        idle_ns = few["few_ns"] * (1 - few["running"] / room)
+        kernels = _kernels(track)
+        few = _few(kernels, track.room)
+        idle_ns = few["few_ns"] * (1 - few["running"] / track.room)
         whole_ns, lost_ns = float(few["few_ns"].sum()), float(idle_ns.sum())
-        share_ns = whole_ns - serialised(track.ops, room).total_ns
+        share_ns = whole_ns - track.serialised.total_ns
         if share_ns <= 0:
             continue
         share = view.fraction(share_ns)
@@ -58,8 +57,8 @@ def found(view: TimelineView) -> Iterator[Finding]:
         )
 
 
-def _kernels(track: Track, room: int) -> pl.DataFrame:
-    """Return kernels and graphs with end_ns and ``blocks``; ``room`` where they count as full."""
+def _kernels(track: Track) -> pl.DataFrame:
+    """Return kernels and graphs with end_ns and ``blocks``, the room where they count as full."""
     small = (
         (pl.col("kind") == "kernel")
         & (pl.col("work") == communication.COMPUTE)
@@ -67,7 +66,7 @@ def _kernels(track: Track, room: int) -> pl.DataFrame:
     )
     return track.ops.filter(pl.col("kind").is_in(["kernel", "graph"])).with_columns(
         end_ns=pl.col("start_ns") + pl.col("duration_ns"),
-        blocks=pl.when(small).then(blocks()).fill_null(room),
+        blocks=pl.when(small).then(blocks()).fill_null(track.room),
     )
 
 

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
-from harness.analysis.diagnose.serialised_streams import perhaps_serialised_ns, serialised
-from harness.analysis.diagnose.timeline_tracks import Track
+from harness.analysis.diagnose.serialised_streams import perhaps_serialised_ns
 from harness.analysis.diagnose.timeline_view import TimelineView
 
 KIND = FindingKind(
@@ -31,7 +30,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the time of kernels that waited for another stream's small kernel."""
     for track in view.tracks:
         known = track.multiprocessors is not None
-        waited = serialised(track.ops, _room(track))
+        waited = track.serialised
         if waited.kernels < thresholds.REPEATED:
             continue
         share = view.fraction(waited.total_ns)
@@ -48,10 +47,4 @@ def found(view: TimelineView) -> Iterator[Finding]:
 
 def undecided(view: TimelineView) -> float:
     """Return the fraction of the time for which the finding needs grids that are not recorded."""
-    return view.fraction(
-        sum(perhaps_serialised_ns(track.ops, _room(track)) for track in view.tracks)
-    )
-
-
-def _room(track: Track) -> int:
-    return track.multiprocessors or thresholds.LEAST_MULTIPROCESSORS
+    return view.fraction(sum(perhaps_serialised_ns(track.ops, track.room) for track in view.tracks))
