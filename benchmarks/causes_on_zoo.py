@@ -4,8 +4,9 @@
     python3 benchmarks/causes_on_zoo.py grade FILE.json                anywhere
 
 FAMILY: timeline, kernel, multi; timeline if none is named. Each twin runs in a process of its own,
-in which usual steps and steps with a kind of host time lengthened take turns, so that start-up and
-inputs are paid once. A sick twin's cause is the planted one, a healthy twin's is that it has none.
+in which usual steps alternate with steps in which a kind of host time is lengthened, so that
+start-up and inputs are paid once. A sick twin's cause is the planted one, a healthy twin's is that
+it has none.
 """
 
 import argparse

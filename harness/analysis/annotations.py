@@ -116,7 +116,7 @@ _CAPTURE = re.compile(r"capture_\d+_\w+$")
 
 
 def batch(name: str) -> Batch | None:
-    """Return what the name of a range says of a step; None if it is no engine's annotation."""
+    """Return the batch that the name of a range states; None if it is no engine's annotation."""
     for pattern, made in _PATTERNS:
         if match := pattern.match(name):
             found = made(match.groupdict())

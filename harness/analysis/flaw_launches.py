@@ -75,7 +75,7 @@ def _with_launch(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame
     rows = rows.join(first, on="correlation", how="left", maintain_order="left")
     call = pl.col("call")
     is_kernel = call.str.contains("Launch.*Kernel") & ~call.str.contains(_WITH_ATTRIBUTES)
-    of_graph = call.str.contains("GraphLaunch").fill_null(value=False)
+    of_graph = host_calls.launches_graph(call)
     return rows.with_columns(
         grouped=pl.col("grouped") | of_graph, plain=is_kernel.fill_null(value=False)
     )

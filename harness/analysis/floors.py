@@ -35,7 +35,7 @@ class Rates:
         """Return the floor by the datasheet, its limit, and the floor by calibration if any."""
         by_sheet = Roof("datasheet", self.sheet.dram_gb_s, self._peak(least.kind))
         ms, bound = by_sheet.least_time(least.moved_bytes, least.flop)
-        bandwidth = max(self.measured.get(name, 0.0) for name in ("dram_read", "dram_copy"))
+        bandwidth = roofline.bandwidth(self.measured)
         if not bandwidth:
             return ms * 1e6, bound, None
         rate = self.measured.get(least.kind, self._peak(least.kind))
@@ -117,7 +117,7 @@ def _recorded(rows: pl.DataFrame, at_most: Rates) -> pl.DataFrame:
     filled = pl.col("kind") == "memset"
     moved = rows.filter(within | filled, pl.col("bytes") > 0)
     times = pl.when(pl.col("kind") == "copy").then(2).otherwise(1)
-    measured = max(at_most.measured.get(name, 0.0) for name in ("dram_read", "dram_copy"))
+    measured = roofline.bandwidth(at_most.measured)
     took = times * pl.col("bytes")
     return moved.with_columns(
         family=pl.when(pl.col("kind") == "copy").then(pl.lit(COPY)).otherwise(pl.lit(FILL)),

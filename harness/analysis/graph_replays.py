@@ -16,9 +16,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from harness.analysis.annotations import is_capture
-
-BETWEEN = " / "
-"""What joins the parts of a scope."""
+from harness.evidence.capture import IN_SCOPE
 
 _REPLAY = ("correlation", "device")
 """What operations of one replay have in common."""
@@ -123,7 +121,7 @@ def _without_capture(captured: pl.DataFrame) -> pl.DataFrame:
         pl.col("kind", "name", "operator", "node", "scope", "inputs").cast(pl.String)
     )
     scopes = {
-        scope: BETWEEN.join(part for part in scope.split(BETWEEN) if not is_capture(part))
+        scope: IN_SCOPE.join(part for part in scope.split(IN_SCOPE) if not is_capture(part))
         for scope in rows["scope"].drop_nulls().unique()
     }
     kept = pl.col("scope").replace_strict(scopes, default=None, return_dtype=pl.String)
@@ -147,7 +145,7 @@ def _graphs(launches: pl.DataFrame) -> list[_Captured]:
 
 
 def _role(scope: str) -> str:
-    return BETWEEN.join(_NUMBER.sub("", part) for part in scope.split(BETWEEN))
+    return IN_SCOPE.join(_NUMBER.sub("", part) for part in scope.split(IN_SCOPE))
 
 
 def _equal_replays(ops: pl.DataFrame) -> dict[tuple[int, tuple[_Operation, ...]], list[_Key]]:

@@ -36,6 +36,11 @@ def best(tables: Tables) -> dict[str, float]:
     return highest
 
 
+def bandwidth(ceilings: dict[str, float]) -> float:
+    """Return the highest measured rate of device memory, in GB/s; 0 where none was measured."""
+    return max(ceilings.get(name, 0.0) for name in ("dram_read", "dram_copy"))
+
+
 def roofs(ceilings: dict[str, float], sheet: Peaks | None, kind: str) -> list[Roof]:
     """Return the roofs that are known: the one measured on this GPU, then the datasheet's.
 
@@ -43,8 +48,7 @@ def roofs(ceilings: dict[str, float], sheet: Peaks | None, kind: str) -> list[Ro
     """
     measured = []
     if "dram_read" in ceilings and kind in ceilings:
-        bandwidth = max(ceilings["dram_read"], ceilings.get("dram_copy", 0.0))
-        measured.append(Roof("measured on this GPU", bandwidth, ceilings[kind]))
+        measured.append(Roof("measured on this GPU", bandwidth(ceilings), ceilings[kind]))
     rate = sheet.rate(kind) if sheet else None
     if sheet and rate:
         measured.append(Roof("datasheet", sheet.dram_gb_s, rate))

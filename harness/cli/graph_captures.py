@@ -77,6 +77,11 @@ def _torch(file: Path) -> "Capture | None":
 
 def _replays(capture: "Capture") -> bool:
     """Return whether graphs are replayed in a capture that names operators, as torch traces do."""
-    calls = capture.tables["api_calls"]["name"].unique().drop_nulls()
-    named = capture.tables["origins"].height > 0
-    return named and any("GraphLaunch" in name for name in calls)
+    import polars as pl
+
+    from harness.analysis.idle import host_calls
+
+    if capture.tables["origins"].is_empty():
+        return False
+    calls = capture.tables["api_calls"]
+    return bool(calls.select(host_calls.launches_graph(pl.col("name")).any()).item())

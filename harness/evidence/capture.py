@@ -14,6 +14,12 @@ DROPPED = "dropped"
 SAID = "profiler said"
 """The condition that holds the profiler's own errors and warnings, joined by SENTENCES."""
 SENTENCES = "; "
+MARK_OF_TIME = r"^(?:ProfilerStep#\d+|step:.*|phase:.*)$"
+"""Names of ranges that mark time, not a place in the program: a regular expression."""
+IN_SCOPE = " / "
+"""What stands between the names of a scope, the outermost first."""
+NO_STACK = "unknown (no stack recorded)"
+"""The site of a block of which a snapshot has no stack."""
 _NS_OF_S = 1e9
 
 

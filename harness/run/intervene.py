@@ -1,6 +1,6 @@
 """Runs a command again and again, as it is and with one thing about its run changed.
 
-The runs take turns, so that what slows the machine for a while slows all of them. The metric is the
+The runs alternate, so that what slows the machine for a while slows all of them. The metric is the
 process's wall time, or the last number that a pattern finds in what the command prints.
 """
 

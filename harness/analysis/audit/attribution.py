@@ -5,7 +5,7 @@ import re
 import polars as pl
 
 from harness.analysis import annotations, graph_replays
-from harness.analysis.graph_replays import BETWEEN
+from harness.evidence.capture import IN_SCOPE
 
 FORWARD, LOSS, BACKWARD, OPTIMIZER = "forward", "loss", "backward", "optimizer"
 GRAPH = "CUDA graph"
@@ -69,13 +69,13 @@ def attributed(
 
 def _without_batches(origins: pl.DataFrame) -> pl.DataFrame:
     """Return origins with ``batch``: the innermost engine's annotation, which their scopes lack."""
-    scopes = {scope: scope.split(BETWEEN) for scope in origins["scope"].drop_nulls().unique()}
+    scopes = {scope: scope.split(IN_SCOPE) for scope in origins["scope"].drop_nulls().unique()}
     every = {part for parts in scopes.values() for part in parts}
     said = annotations.batches(pl.Series(list(every), dtype=pl.String))
     rows = []
     for scope, parts in scopes.items():
         batch = next((part for part in reversed(parts) if part in said), None)
-        rows.append((scope, BETWEEN.join(part for part in parts if part not in said), batch))
+        rows.append((scope, IN_SCOPE.join(part for part in parts if part not in said), batch))
     schema = dict.fromkeys(("scope", "kept", "batch"), pl.String)
     known = pl.DataFrame(rows, schema=schema, orient="row")
     joined = origins.join(known, on="scope", how="left", maintain_order="left")

@@ -9,12 +9,9 @@ import polars as pl
 
 from harness.analysis.diff.paths import with_paths
 from harness.analysis.repeats import OPERATOR
-from harness.analysis.step import PREFIX, PROFILER
+from harness.evidence.capture import IN_SCOPE, MARK_OF_TIME
 from harness.evidence.tables import Tables, frame
 
-_BETWEEN = " / "
-_MARK_OF_TIME = rf"^(?:{PROFILER}\d+|{PREFIX}.*|phase:.*)$"
-"""Ranges that mark time, not a place in the program."""
 _BACKWARD = "autograd"
 """The node of what autograd's threads launched: which one it was, no range says."""
 
@@ -43,7 +40,7 @@ def _of_calls(calls: pl.DataFrame, tables: Tables) -> pl.DataFrame:
     ranges = tables["ranges"].drop_nulls().cast({"name": pl.String})
     operator = pl.col("name").str.contains(OPERATOR)
     named = ranges.filter(operator).with_columns(pl.col("name").str.replace(OPERATOR, ""))
-    places = _whole(ranges.filter(~operator, ~pl.col("name").str.contains(_MARK_OF_TIME)))
+    places = _whole(ranges.filter(~operator, ~pl.col("name").str.contains(MARK_OF_TIME)))
     engine = tables["autograd_threads"]
     attributed = with_paths(calls, calls, named).rename({"path": "operator"})
     scopes = with_paths(calls, _callers(calls, engine), places).select("correlation", scope="path")
@@ -75,7 +72,7 @@ def _whole(ranges: pl.DataFrame) -> pl.DataFrame:
     ).iter_rows():
         while open_ and (open_[-1][0] != thread or open_[-1][1] <= start):
             open_.pop()
-        whole = _BETWEEN.join((*(part for _, _, part in open_[-1:]), name))
+        whole = IN_SCOPE.join((*(part for _, _, part in open_[-1:]), name))
         open_.append((thread, end_ns, whole))
         names.append(whole)
     return rows.with_columns(name=pl.Series(names, dtype=pl.String)).drop("end_ns")

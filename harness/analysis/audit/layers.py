@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import polars as pl
 
-from harness.analysis.graph_replays import BETWEEN
 from harness.analysis.repeats import LEAST
+from harness.evidence.capture import IN_SCOPE
 
 _NUMBERED = re.compile(r"(?P<name>\w+)_(?P<number>\d{1,9})")
 _REGION = re.compile(r"(?:## Call CompiledFxGraph \w+ ##|GraphModule_\d+)")
@@ -141,17 +141,17 @@ def _classes(scope: str) -> Iterator[tuple[tuple[str, str], int, str]]:
 
     The scopes around it and behind it have no numbers.
     """
-    parts = scope.split(BETWEEN)
+    parts = scope.split(IN_SCOPE)
     for at, part in enumerate(parts):
         if (match := _NUMBERED.fullmatch(part)) and not _REGION.fullmatch(part):
-            where = (_place(BETWEEN.join(parts[:at])), match["name"])
-            yield where, int(match["number"]), _place(BETWEEN.join(parts[at + 1 :]))
+            where = (_place(IN_SCOPE.join(parts[:at])), match["name"])
+            yield where, int(match["number"]), _place(IN_SCOPE.join(parts[at + 1 :]))
 
 
 def _place(scope: str) -> str:
     """Return the modules of a scope without their numbers."""
-    kept = [part for part in scope.split(BETWEEN) if not _REGION.fullmatch(part)]
-    return BETWEEN.join(
+    kept = [part for part in scope.split(IN_SCOPE) if not _REGION.fullmatch(part)]
+    return IN_SCOPE.join(
         match["name"] if (match := _NUMBERED.fullmatch(part)) else part for part in kept
     )
 

@@ -52,7 +52,7 @@ def limits(tables: Tables, gpu: str) -> Limits:
     measured = roofline.best(tables)
     if sheet is None:
         return Limits(name, count)
-    dram = max((measured[key] for key in ("dram_read", "dram_copy") if key in measured), default=0)
+    dram = roofline.bandwidth(measured)
     bf16, sustained = measured.get("bf16"), measured.get("bf16_sustained")
     return Limits(
         gpu=name,

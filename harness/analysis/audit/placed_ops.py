@@ -10,6 +10,7 @@ from harness.analysis.audit import attribution, batches, by_ranges, layers, step
 from harness.analysis.audit.batches import Batches
 from harness.analysis.audit.layers import Layers
 from harness.analysis.graph_replays import Replays
+from harness.analysis.idle import host_calls
 from harness.evidence.tables import Tables
 
 
@@ -68,7 +69,7 @@ def belongings(tables: Tables, captured: pl.DataFrame) -> pl.DataFrame | None:
     where no capture tells any. ``place``: see harness.analysis.graph_replays.with_places.
     """
     calls = tables["api_calls"].drop_nulls("correlation")
-    launches = calls.filter(pl.col("name").cast(pl.String).str.contains("GraphLaunch"))
+    launches = calls.filter(host_calls.launches_graph(pl.col("name")))
     timed = tables["gpu_ops"].drop_nulls(["start_ns", "duration_ns", "correlation"])
     replayed = timed.join(launches, on="correlation", how="semi", maintain_order="left")
     if captured.is_empty() or replayed.is_empty():

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from harness.analysis import intervals, step
+from harness.analysis.idle import host_calls
 from harness.analysis.step import Step
 from harness.evidence.tables import Tables
 
@@ -62,11 +63,8 @@ def _is_busiest(ops: pl.DataFrame, in_steps: pl.DataFrame) -> pl.Expr:
 
 
 def _with_launch(ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
-    """Return operations with the start of the first host call of their correlation, and in_graph.
-
-    CUDA, its driver and HIP call the launch of a graph ...GraphLaunch.
-    """
-    replays = pl.col("name").cast(pl.String).str.contains("GraphLaunch")
+    """Return operations with launched_ns, of the first call of their correlation, and in_graph."""
+    replays = host_calls.launches_graph(pl.col("name"))
     calls = (
         api_calls.drop_nulls(["correlation", "start_ns"])
         .group_by("correlation")

@@ -34,7 +34,7 @@ _NEEDS = (
 
 _COMPILE = re.compile(r"compile the step \(torch\.compile\) or replay it")
 _INSTEAD = {_TORCH: (_COMPILE, "replay the step"), _EAGER: (_COMPILE, "replay the step")}
-"""Words of which a part needs something, and what is left without it."""
+"""By need: words of which a part has it, and the words that stand without that part."""
 
 _OF_AMD = (
     (r"harness diagnose on an Nsight Compute report of", "profile with rocprof-compute"),

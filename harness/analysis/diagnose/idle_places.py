@@ -10,18 +10,15 @@ from typing import Any
 
 import polars as pl
 
-from harness.analysis import intervals, kernels, step
+from harness.analysis import intervals, kernels
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import host_calls, recording_cost
+from harness.evidence.capture import IN_SCOPE, MARK_OF_TIME
 
 _MOST = 0.5
 """Of a cause's idle time: with less before one kernel, others together cost as much or more."""
-_MARK_OF_TIME = re.compile(rf"{step.PROFILER}|{step.PREFIX}|phase:")
-"""Ranges that mark time, not a place in the program."""
-_BETWEEN = " / "
-"""What stands between the names of a scope of ``origins``, the outermost first."""
 _CODE, _ASIDE = "host code", 0.1
 _SHORT = 40
 """Letters of a name: two of them fit two printed lines."""
@@ -119,7 +116,7 @@ def _in_operators(track: Track, rows: pl.DataFrame) -> pl.DataFrame:
     )
     found = found.join(origins, on="correlation", how="left", maintain_order="left")
     telling = pl.col("operator") != pl.col("kernel")
-    inner = pl.col("scope").str.split(_BETWEEN).list.last()
+    inner = pl.col("scope").str.split(IN_SCOPE).list.last()
     place = pl.when(telling).then("operator").otherwise(inner)
     return found.with_columns(place=place).drop("next_ns", "correlation", "operator", "scope")
 
@@ -149,7 +146,7 @@ def _in_ranges(track: Track, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _is_mark(name: str) -> bool:
-    return _MARK_OF_TIME.match(name) is not None
+    return re.match(MARK_OF_TIME, name) is not None
 
 
 def _largest(rows: pl.DataFrame, key: str, total: int) -> str | None:
@@ -160,7 +157,7 @@ def _largest(rows: pl.DataFrame, key: str, total: int) -> str | None:
 
 
 def _doing(track: Track, gap: pl.DataFrame) -> list[str]:
-    """Return what the host did for most of a gap, the longest first, each with its time.
+    """Return the host's activities in most of a gap, the longest first, each with its time.
 
     It is a call into CUDA, a wait in the operating system (``waits``) or other code; what took less
     than _ASIDE of the gap is left out.

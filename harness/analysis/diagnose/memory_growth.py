@@ -62,7 +62,7 @@ def growth(steps: Steps, least: float) -> Growth | None:
 
 
 def _steady(left: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
-    """Return what is left in each quarter, about as many blocks and bytes in each, by ``keys``."""
+    """Return the kinds of blocks, by ``keys``, of which each quarter leaves about as many."""
     size = pl.col("bytes").sum()
     by_quarter = left.group_by(*keys, "quarter").agg(count=pl.len(), size=size)
     kinds = by_quarter.group_by(keys).agg(

@@ -79,6 +79,11 @@ class MemoryView:
         freed = pl.col("freed")
         return self.blocks.filter(pl.col("index") <= at, freed.is_null() | (freed > at))
 
+    def by_site(self, blocks: pl.DataFrame) -> pl.DataFrame:
+        """Return site, bytes and blocks of each line, the one with most bytes first."""
+        sums = blocks.group_by("site").agg(pl.col("bytes").sum(), pl.len().alias("blocks"))
+        return sums.sort("bytes", "site", descending=[True, False])
+
     @cached_property
     def growth(self) -> Growth | None:
         """Return the blocks left evenly in the measured steps, None where they do not matter."""

@@ -4,22 +4,21 @@ import polars as pl
 
 from harness.analysis.diagnose.memory_view import MemoryView
 from harness.analysis.memory_peak import Held, MemoryPeak
+from harness.evidence.capture import NO_STACK
 
 _LINES = 3
 NEAR, MIDDLE = 0.05, 0.5
 """Of the range of levels: how near to the highest a peak is, and how low the level is between two.
 Steps that differ by a batch's length reach peaks that differ by less; activations are freed to the
 last before the next step."""
-NO_STACK = "unknown (no stack recorded)"
-"""The line of a block whose stack is not in the file, as the reader names it."""
 
 
 def peak(view: MemoryView) -> MemoryPeak | None:
-    """Return what the peak is made of, None without a history of blocks."""
+    """Return the composition of the peak, None without a history of blocks."""
     if not view.recorded or view.blocks.is_empty():
         return None
     at, level = view.top
-    live = _by_site(view.live(at))
+    live = view.by_site(view.live(at))
     known = live.filter(pl.col("site") != NO_STACK)
     left = view.blocks.filter(pl.col("index") >= view.first, pl.col("freed").is_null())
     levels = view.levels["allocated_bytes"]
@@ -34,7 +33,7 @@ def peak(view: MemoryView) -> MemoryPeak | None:
         other_bytes=int(known["bytes"].slice(_LINES).sum()),
         start=start,
         end=int(levels[-1]),
-        left=_held(_by_site(left.filter(pl.col("site") != NO_STACK)).head(_LINES)),
+        left=_held(view.by_site(left.filter(pl.col("site") != NO_STACK)).head(_LINES)),
         left_bytes=int(left["bytes"].sum()),
     )
 
@@ -56,11 +55,6 @@ def _times(levels: pl.Series) -> int:
 def _reserved(view: MemoryView, at: int) -> int:
     rows = view.levels.filter(pl.col("index") == at)["reserved_bytes"]
     return int(rows[0]) if rows.len() else view.peak
-
-
-def _by_site(blocks: pl.DataFrame) -> pl.DataFrame:
-    sums = blocks.group_by("site").agg(pl.col("bytes").sum(), pl.len().alias("blocks"))
-    return sums.sort("bytes", "site", descending=[True, False])
 
 
 def _held(rows: pl.DataFrame) -> tuple[Held, ...]:

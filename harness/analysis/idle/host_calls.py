@@ -38,6 +38,11 @@ _KINDS = (
 _SUFFIX = re.compile(r"(_v\d+|_ptsz|_ptds|_spt)+$")
 
 
+def launches_graph(names: pl.Expr) -> pl.Expr:
+    """Return whether calls launch a graph: CUDA, its driver and HIP name them ...GraphLaunch."""
+    return names.cast(pl.String).str.contains("GraphLaunch").fill_null(value=False)
+
+
 def kind(name: str) -> str:
     """Return the kind of a call: LAUNCH, SYNCHRONISE, COPY, ALLOCATE, LOAD or OTHER.
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from harness.captures.memory.snapshot import UNREADABLE
+from harness.evidence.capture import NO_STACK
 from harness.ground.errors import CaptureError
 
 _PYTHON = re.compile(r"\.py$|^<(stdin|string|ipython-input)")
@@ -21,7 +22,6 @@ _ALLOCATOR = re.compile(
 # What a program means by it: the backward pass of an operator, cuBLAS's workspace, an operator.
 _BACKWARD = re.compile(r"^(torch::autograd::generated::\w+::apply|at::cuda::getNewWorkspace)\b")
 _OPERATOR = re.compile(r"^at::_ops::\w+::call\b")
-_NO_STACK = "unknown (no stack recorded)"
 _MOST_FRAMES = 6
 _MOST_CHARACTERS = 1000  # of a stack's text
 
@@ -100,7 +100,7 @@ def _outside(stack: object) -> list[object]:
 
 
 def _text(frames: list[object]) -> str:
-    return " < ".join(_named(frame) for frame in frames) or _NO_STACK
+    return " < ".join(_named(frame) for frame in frames) or NO_STACK
 
 
 def _named(frame: object) -> str:

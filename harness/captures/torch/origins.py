@@ -16,16 +16,12 @@ import polars as pl
 from harness.captures.torch.columns import Strings
 from harness.captures.torch.events import MODULE
 from harness.captures.torch.launches import innermost
+from harness.evidence.capture import IN_SCOPE, MARK_OF_TIME
 from harness.evidence.tables import frame
-
-BETWEEN = " / "
-"""What joins the names of a scope, the outermost first."""
 
 _NODE = "autograd::engine::evaluate_function: "
 _REGION = "Torch-Compiled Region"
 """What the operator begins with in which torch.compile runs what it compiled."""
-_MARK_OF_TIME = re.compile(r"ProfilerStep#\d+|step:.*|phase:.*")
-"""Annotations that mark time, not a place in the program."""
 _NODE_OF_2021 = re.compile(r"[A-Z]\w*Backward\d*|torch::autograd::\w+")
 """How torch 1.8 calls nodes (torch/csrc/autograd/function.h, Node::name)."""
 _NODE_NUMBER = re.compile(r"backward\d*$")
@@ -171,7 +167,7 @@ def _scopes(host: HostActivity) -> pl.DataFrame:
     """Return modules, annotations and compiled regions as spans whose name is their whole path."""
     strings = list(host.names)
     regions = [number for number, name in enumerate(strings) if name.startswith(_REGION)]
-    marks = [number for number, name in enumerate(strings) if _MARK_OF_TIME.fullmatch(name)]
+    marks = [number for number, name in enumerate(strings) if re.match(MARK_OF_TIME, name)]
     spans = [
         rows.select("thread", "start_ns", "duration_ns", "name")
         for rows in (
@@ -200,7 +196,7 @@ def _paths(rows: pl.DataFrame, names: Strings) -> Iterator[int]:
         key = (open_[-1][1] if open_ else None, name)
         if key not in numbers:
             own = names[name].removeprefix(MODULE)
-            outer = names[key[0]] + BETWEEN if key[0] is not None else ""
+            outer = names[key[0]] + IN_SCOPE if key[0] is not None else ""
             numbers[key] = names.add(f"{outer}{own}")
         open_.append((end, numbers[key]))
         yield numbers[key]

@@ -44,12 +44,7 @@ def found(view: MemoryView) -> Iterator[Finding]:
         return
     last = view.failed.sort("index").row(-1, named=True)
     free = view.free.filter(pl.col("index") == last["index"]).to_dicts()
-    lines = (
-        view.live(last["index"])
-        .group_by("site")
-        .agg(pl.col("bytes").sum(), pl.len().alias("blocks"))
-        .sort("bytes", "site", descending=[True, False])
-    )
+    lines = view.by_site(view.live(last["index"]))
     in_pieces = _in_pieces(last, free)
     evidence = (
         view.size("asked for", last["bytes"]),
