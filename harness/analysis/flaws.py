@@ -5,7 +5,6 @@ facts, by a rule that no sound recording breaks: a launch has its kernel, kernel
 one after another, none begins before its launch, none still runs when the host has waited for it.
 """
 
-import re
 from collections.abc import Iterator
 
 import polars as pl
@@ -14,8 +13,9 @@ from harness.analysis import communication, intervals
 from harness.analysis.flaw_launches import Launches, launches
 from harness.analysis.recording import Flaw, conditions_of
 from harness.analysis.timeline import device_name
-from harness.evidence.capture import DROPPED, SAID, SENTENCES, Capture
-from harness.evidence.tables import Tables
+from harness.evidence import dropped
+from harness.evidence.capture import SAID, Capture
+from harness.evidence.tables import Tables, empty
 
 CLOCK_NS = 20_000
 """An error of the clocks that changes no conclusion: the shortest stretch of host code that the
@@ -31,7 +31,7 @@ up to more than twice the time that they cover were not one after another."""
 _WAITS = r"^(cudaDeviceSynchronize|cudaThreadSynchronize|cuCtxSynchronize|hipDeviceSynchronize)"
 _TOGETHER = r"(?i)(nccl|rccl).*(all_?reduce|all_?gather|reduce_?scatter)"
 """Collectives that end on no rank before they have begun on all."""
-_OF = re.compile(r"([\d,]+) of ([\d,]+) (?:kernels|copies|memsets|graphs|GPU operations)\b")
+_ON_GPU = pl.when(pl.col("table") == "gpu_ops")
 _AGAIN = "record again; if it stays so, with another version of the profiler"
 # CUPTI hands its records over when a buffer is full, at synchronisation and at the process's end
 # (https://developer.nvidia.com/blog/pro-tip-clean-up-after-yourself-ensure-correct-profiling/).
@@ -53,26 +53,19 @@ def flaws(capture: Capture) -> tuple[Flaw, ...]:
 
 def _dropped(capture: Capture) -> Iterator[Flaw]:
     """Yield what the reader left out."""
-    for sentence in _sentences(capture):
-        count, total = _counts(sentence)
-        part = count / total if total else None
+    rows = _left_out(capture)
+    parts = rows.select(_ON_GPU.then(pl.col("count") / pl.col("of"))).to_series()
+    for sentence, part in zip(dropped.sentences(rows), parts, strict=True):
         yield Flaw(f"{sentence}: they are left out", "the others are as recorded", _AGAIN, part)
 
 
 def _dropped_ops(capture: Capture) -> int:
     """Return how many operations of the GPU the reader left out."""
-    return sum(_counts(sentence)[0] for sentence in _sentences(capture))
+    return int(_left_out(capture).select(_ON_GPU.then("count")).to_series().sum())
 
 
-def _sentences(capture: Capture) -> list[str]:
-    return [*filter(None, conditions_of(capture).get(DROPPED, "").split(SENTENCES))]
-
-
-def _counts(sentence: str) -> tuple[int, int]:
-    """Return how many of how many GPU operations a sentence of DROPPED is about; 0 if of others."""
-    counts = _OF.match(sentence)
-    first, total = counts.groups() if counts else ("0", "0")
-    return int(first.replace(",", "")), int(total.replace(",", ""))
+def _left_out(capture: Capture) -> pl.DataFrame:
+    return capture.tables.get("dropped", empty("dropped"))
 
 
 def _said(capture: Capture) -> Iterator[Flaw]:
@@ -82,9 +75,9 @@ def _said(capture: Capture) -> Iterator[Flaw]:
         yield Flaw(what, "what was recorded is read as it is", "heed what the profiler asks for")
 
 
-def _launched(linked: Launches, dropped: int) -> Iterator[Flaw]:
+def _launched(linked: Launches, left_out: int) -> Iterator[Flaw]:
     """Yield launches without work on the GPU, but for what was dropped, and work without one."""
-    lost, total = max(linked.lost - dropped, 0), linked.count
+    lost, total = max(linked.lost - left_out, 0), linked.count
     if lost and linked.ops.is_empty():
         what = f"all {lost:,} launches have no work on the GPU: the profiler lost the kernels"
         yield Flaw(what, "only the host's calls hold", _KEEP, 1.0)

@@ -170,7 +170,7 @@ def _show(document: TestedCommand, verdicts: list[Verdict], *, among_all: bool) 
     ``among_all``: of those causes alone that are borne out.
     """
     output.say(" ".join(document.command))
-    what = "s a run" if document.metric is None else f"(the last {document.metric!r})"
+    what = "s per run" if document.metric is None else f"(the last {document.metric!r})"
     ends = f"{document.low:.4g} to {document.high:.4g}"
     output.say(f"usual: {document.usual:.4g} {what}, 99 % interval {ends}")
     output.table(("intervention", "what it does", "time", "sensitivity"), _cells(document))

@@ -8,12 +8,8 @@ if TYPE_CHECKING:
 
 Tables: TypeAlias = "dict[str, pl.DataFrame]"
 """Table name to rows, as a reader returns them and as evidence is stored."""
-DROPPED = "dropped"
-"""The condition that counts the events of a capture that no table holds, as their times are none:
-"3 of 49 kernels end before they start"; several such sentences are joined by SENTENCES."""
 SAID = "profiler said"
-"""The condition that holds the profiler's own errors and warnings, joined by SENTENCES."""
-SENTENCES = "; "
+"""The condition that holds the profiler's own errors and warnings."""
 MARK_OF_TIME = r"^(?:ProfilerStep#\d+|step:.*|phase:.*)$"
 """Names of ranges that mark time, not a place in the program: a regular expression."""
 IN_SCOPE = " / "

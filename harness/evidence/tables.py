@@ -18,13 +18,10 @@ if TYPE_CHECKING:
 
 VERSION = 2
 """Raised with every change that makes older evidence unreadable."""
-
 GRAPH_POOL = "graph pool"
 """The prefix of the names of graphs' pools."""
-
 FREED_POOL = "freed before the snapshot"
 """The name of the pool of segments that stood neither at the snapshot nor at a mark."""
-
 LARGE = 200_000
 """GPU operations of one capture above which ``harness inspect`` leaves out what joins tables."""
 
@@ -116,6 +113,9 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     },
     # How a capture was recorded, as far as it says so: GPU, versions, tracing, what is not read.
     "conditions": {"name": "str", "value": "str"},
+    # Events that their table lacks because they have no times: what they are, their count, of how
+    # many (null where not counted), and why, which continues a sentence.
+    "dropped": {"table": "str", "what": "str", "count": "int", "of": "int", "why": "str"},
     # Host calls into the CUDA runtime and driver.
     "api_calls": {
         "name": "category",

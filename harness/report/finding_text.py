@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, MEMORY, Diagnosis, Evidence, Finding
 from harness.analysis.kernels import short_name
-from harness.analysis.recording import BETWEEN, Flaw
+from harness.analysis.recording import Flaw
 from harness.analysis.units import size
 from harness.ground.plain import plain
 from harness.report.numbers import number
@@ -46,9 +46,9 @@ def recorded(recording: Mapping[str, Any], width: int = _WIDTH) -> Iterator[str]
     ``recording``: a harness.analysis.recording.Recording, as plain data.
     """
     if recording["text"]:
-        parts = recording["text"].split(BETWEEN)
-        text = f"{_HELD}· ".join(part.replace(" ", _HELD) for part in parts)
-        yield from _wrapped(text, "", width=width)
+        # A line breaks behind a dot alone.
+        held = recording["text"].replace(" ", _HELD).replace(f"·{_HELD}", "· ")
+        yield from _wrapped(held, "", width=width)
     for flaw in recording["flaws"]:
         yield from _wrapped(Flaw(**flaw).text, "- ", "  ", width=width)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.captures.formats.sqlite_file import SqliteFile, opened
+from harness.evidence import dropped
 from harness.evidence.tables import Tables, empty
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def conditions(path: Path, tables: Tables) -> dict[str, str]:
             "not read": left_out(file),
         }
         values |= dict(tables.get("conditions", empty("conditions")).rows())
+        values |= dropped.condition(tables.get("dropped", empty("dropped")))
     return {label: value for label, value in values.items() if value}
 
 

@@ -1,26 +1,22 @@
 """What went wrong in a recording, as its export tells: rows without times, nsys's own warnings."""
 
 import re
-from typing import TYPE_CHECKING
 
 from harness.captures.formats.sqlite_file import SqliteFile
-from harness.evidence.capture import DROPPED, SAID, SENTENCES
+from harness.evidence.capture import SAID, Tables
 from harness.evidence.tables import frame
 
-if TYPE_CHECKING:
-    import polars as pl
-
 _EVENTS = {
-    "CUPTI_ACTIVITY_KIND_KERNEL": "kernels",
-    "CUPTI_ACTIVITY_KIND_MEMCPY": "copies",
-    "CUPTI_ACTIVITY_KIND_MEMSET": "memsets",
-    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": "graphs",
-    "CUPTI_ACTIVITY_KIND_RUNTIME": "runtime calls",
-    "CUPTI_ACTIVITY_KIND_DRIVER": "driver calls",
-    "OSRT_API": "waits",
-    "NVTX_EVENTS": "ranges",
+    "CUPTI_ACTIVITY_KIND_KERNEL": ("gpu_ops", "kernels"),
+    "CUPTI_ACTIVITY_KIND_MEMCPY": ("gpu_ops", "copies"),
+    "CUPTI_ACTIVITY_KIND_MEMSET": ("gpu_ops", "memsets"),
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": ("gpu_ops", "graphs"),
+    "CUPTI_ACTIVITY_KIND_RUNTIME": ("api_calls", "runtime calls"),
+    "CUPTI_ACTIVITY_KIND_DRIVER": ("api_calls", "driver calls"),
+    "OSRT_API": ("waits", "waits"),
+    "NVTX_EVENTS": ("ranges", "ranges"),
 }
-"""What the rows of a table are."""
+"""The evidence table that holds the rows of a table, and what they are."""
 _DIAGNOSTICS = "DIAGNOSTIC_EVENT"
 _SEVERE = (2, 3)
 """Warning and error, by the export's own ENUM_DIAGNOSTIC_SEVERITY_LEVEL."""
@@ -38,18 +34,22 @@ _CUDA = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME")
 _MOST_SAID, _LONGEST = 5, 200
 
 
-def faults(file: SqliteFile) -> "pl.DataFrame":
-    """Return the table ``conditions`` with DROPPED and SAID, as far as there are such.
+def faults(file: SqliteFile) -> Tables:
+    """Return the tables ``dropped``, and ``conditions`` with SAID, as far as there are such.
 
     Asked when all tables have been read, which counts the rows that were dropped.
     """
-    dropped = [
-        f"{count:,} of {total:,} {_EVENTS.get(table, table)} {why}"
+    rows = [
+        (*_EVENTS.get(table, (None, table)), count, total, why)
         for (table, why), (count, total) in file.dropped.items()
     ]
-    told = {DROPPED: SENTENCES.join(dropped), SAID: SENTENCES.join(_said(file))}
-    stated = {name: value for name, value in told.items() if value}
-    return frame("conditions", {"name": [*stated], "value": [*stated.values()]})
+    tables: Tables = {}
+    if rows:
+        columns = zip(("table", "what", "count", "of", "why"), zip(*rows, strict=True), strict=True)
+        tables["dropped"] = frame("dropped", dict(columns))
+    if said := _said(file):
+        tables["conditions"] = frame("conditions", {"name": [SAID], "value": ["; ".join(said)]})
+    return tables
 
 
 def _said(file: SqliteFile) -> list[str]:

@@ -46,6 +46,7 @@ class Nsys(Kind):
         "ranges",
         "autograd_threads",
         "graph_nodes",
+        "dropped",
     )
     measures = (
         "kernels_per_step",

@@ -68,7 +68,7 @@ def read(path: Path, *, joins: bool = True, part: Part | None = None) -> Tables:
             raise CaptureError("an SQLite file, but no export of Nsight Systems", where=path)
         tables = _Export(file, joins=joins).tables()
         told = faults(file)
-    return tables if told.is_empty() else tables | {"conditions": told}
+    return tables | told
 
 
 def read_brief(path: Path) -> Tables:

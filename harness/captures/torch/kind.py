@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from harness.evidence import dropped
 from harness.evidence.capture import Tables
 from harness.evidence.kind import Counts, Format, Kept, Kind
 
@@ -36,6 +37,7 @@ class Torch(Kind):
         "captured_launches",
         "autograd_threads",
         "conditions",
+        "dropped",
     )
     measures = ("kernels_per_step", "gpu_busy_per_step")
     compared_by = "gpu_ops"
@@ -63,9 +65,11 @@ class Torch(Kind):
         """Return the conditions that ``tables`` hold: they may stand anywhere in the file.
 
         Keys: GPU (those that ran something), CUDA (the driver's), CUDA runtime, ROCm, profiler,
-        rank, tracing, not read (categories of events, with counts).
+        rank, tracing, not read (categories of events, with counts), dropped, and what the
+        profiler said.
         """
-        return dict(tables["conditions"].select("name", "value").rows())
+        stated = dict(tables["conditions"].select("name", "value").rows())
+        return stated | dropped.condition(tables["dropped"])
 
 
 KIND = Torch()

@@ -7,7 +7,7 @@ torch.profiler's own (torch/profiler/profiler.py). They may stand before or afte
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from harness.evidence.capture import DROPPED, SAID, SENTENCES, Tables
+from harness.evidence.capture import SAID, Tables
 from harness.evidence.tables import frame
 from harness.ground.errors import CaptureError
 
@@ -99,6 +99,7 @@ def conditions(
             f"{category} {count}"
             for category, count in sorted(not_read.items(), key=lambda item: (-item[1], item[0]))
         ),
+        SAID: _said(metadata),
     }
     stated = {name: value for name, value in values.items() if value}
     return frame("conditions", {"name": [*stated], "value": [*stated.values()]})
@@ -111,25 +112,29 @@ _SAID = ("ERROR", "WARNING")
 _MOST_SAID, _LONGEST_SAID = 5, 200
 
 
-def faults(metadata: Mapping[str, Any], tables: Tables, early: Mapping[str, int]) -> "pl.DataFrame":
-    """Return rows of the table ``conditions``: DROPPED and SAID, as far as there are such.
+def dropped(tables: Tables, early: Mapping[str, int]) -> "pl.DataFrame":
+    """Return the table ``dropped``.
 
     ``early``: by table, how many events were dropped because they end before they start.
     """
-    dropped = []
-    for table, count in early.items():
-        whole = f" of {tables[table].height + count:,}" if table in tables else ""
-        dropped.append(f"{count:,}{whole} {_EVENTS.get(table, table)} end before they start")
+    counts = {name: tables[name].height + count for name, count in early.items() if name in tables}
+    columns = {
+        "table": [name if name in tables else None for name in early],
+        "what": [_EVENTS.get(name, name) for name in early],
+        "count": [*early.values()],
+        "of": [counts.get(name) for name in early],
+        "why": ["end before they start"] * len(early),
+    }
+    return frame("dropped", columns)
+
+
+def _said(metadata: Mapping[str, Any]) -> str:
+    """Return what the profiler logged, each line once, at most so many."""
     listed = [metadata[key] for key in _SAID if isinstance(metadata.get(key), list)]
     texts = [text for texts in listed for text in texts if isinstance(text, str)]
-    said = [*dict.fromkeys(" ".join(text.split())[:_LONGEST_SAID].rstrip(".") for text in texts)]
-    more = [f"and {len(said) - _MOST_SAID} more"] if len(said) > _MOST_SAID else []
-    values = {
-        DROPPED: SENTENCES.join(dropped),
-        SAID: SENTENCES.join([*filter(None, said[:_MOST_SAID]), *more]),
-    }
-    stated = {name: value for name, value in values.items() if value}
-    return frame("conditions", {"name": [*stated], "value": [*stated.values()]})
+    lines = [*dict.fromkeys(" ".join(text.split())[:_LONGEST_SAID].rstrip(".") for text in texts)]
+    more = [f"and {len(lines) - _MOST_SAID} more"] if len(lines) > _MOST_SAID else []
+    return "; ".join([*filter(None, lines[:_MOST_SAID]), *more])
 
 
 def _used(gpus: "pl.DataFrame", gpu_ops: "pl.DataFrame") -> list[str]:

@@ -34,5 +34,5 @@ def read(path: Path) -> Tables:
         raise CaptureError(error.what, where=path, remedy=error.remedy) from error
     gpus, gpu_ops = metadata.devices(fields), tables["gpu_ops"]
     told = metadata.conditions(fields, gpus, gpu_ops, builder.not_read)
-    told.extend(metadata.faults(fields, tables, builder.early))
-    return tables | {"devices": gpus, "conditions": told}
+    dropped = metadata.dropped(tables, builder.early)
+    return tables | {"devices": gpus, "conditions": told, "dropped": dropped}

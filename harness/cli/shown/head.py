@@ -6,7 +6,8 @@ from typing import Any
 from harness.analysis.diagnose.finding import MEMORY
 from harness.analysis.kernels import short_name
 from harness.cli import output
-from harness.evidence.capture import DROPPED, SAID
+from harness.evidence.capture import SAID
+from harness.evidence.dropped import DROPPED
 from harness.evidence.tables import LARGE
 from harness.ground.plain import plain
 from harness.report import finding_text

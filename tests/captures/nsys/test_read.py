@@ -15,8 +15,7 @@ from harness.analysis import timeline
 from harness.captures import sniff
 from harness.captures.formats import sqlite_file
 from harness.captures.nsys import read as nsys
-from harness.evidence import section
-from harness.evidence.capture import DROPPED
+from harness.evidence import dropped, section
 from harness.evidence.tables import Tables, empty
 from harness.ground.errors import CaptureError
 from tests.support.paths import DATA
@@ -254,8 +253,10 @@ def test_rows_without_a_time_are_dropped_and_counted(
     tables = nsys.read(altered(tmp_path, f"UPDATE {table} SET {change} WHERE {some}"))
     name = "gpu_ops" if table == KERNELS else "ranges"
     assert tables[name].height == whole[name].height - 3
-    assert told in dict(tables["conditions"].rows())[DROPPED]
-    assert "conditions" not in whole
+    (row,) = tables["dropped"].iter_rows(named=True)
+    assert (row["table"], row["count"]) == (name, 3)
+    assert told in dropped.sentences(tables["dropped"])[0]
+    assert not {"conditions", "dropped"} & whole.keys()
 
 
 def test_tables_with_a_version_in_their_names_are_read_like_plain_ones(tmp_path: Path) -> None:
