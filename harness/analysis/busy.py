@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+BETWEEN = " · "
+"""What stands between the parts of a line on captures."""
 WHOLE = "whole capture"
 """What steps are called where nothing of a timeline repeats."""
 _NS_OF_MS = 1e6
@@ -25,14 +27,9 @@ class Busy:
 
     @property
     def text(self) -> str:
-        """Return what part of which time the GPU was busy, in words."""
-        steps, whole = self._shares()
-        return f"GPU busy {f'{steps} of {self.of}, ' * (self.of != WHOLE)}{whole} of the {WHOLE}"
-
-    @property
-    def parts(self) -> tuple[str, str]:
         """Return the steps with their length, and what part of it the GPUs were busy."""
-        steps, whole = self._shares()
+        shares = (self.busy_ns, self.span_ns), (self.whole_busy_ns, self.whole_span_ns)
+        steps, whole = (f"{100 * part / time if time else 0:.1f} %" for part, time in shares)
         ms = self.span_ns / self.gpus / (self.steps or 1) / _NS_OF_MS
         length = f"{ms:,.3g} ms" if ms < _MOST_DIGITS else f"{ms:,.0f} ms"
         times = f"{self.of}, {length}"
@@ -40,12 +37,7 @@ class Busy:
             count, _, what = self.of.partition(" × ")
             times = f"{count} {'step' if count == '1' else 'steps'} of {length} ({what})"
         also = "" if steps == whole else f" ({whole} of the {WHOLE})"
-        return times, f"GPU busy {steps}{also}"
-
-    def _shares(self) -> tuple[str, str]:
-        times = (self.busy_ns, self.span_ns), (self.whole_busy_ns, self.whole_span_ns)
-        steps, whole = (f"{100 * part / time if time else 0:.1f} %" for part, time in times)
-        return steps, whole
+        return f"{times}{BETWEEN}GPU busy {steps}{also}"
 
 
 _MOST_DIGITS = 1e3

@@ -5,7 +5,7 @@ facts, by a rule that no sound recording breaks: a launch has its kernel, kernel
 one after another, none begins before its launch, none still runs when the host has waited for it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -49,6 +49,14 @@ def flaws(capture: Capture) -> tuple[Flaw, ...]:
         found += [*_launched(linked, _dropped_ops(capture)), *_clocks(capture.tables, linked)]
         found += [*_in_order(linked.ops), *_times(capture.tables)]
     return tuple(sorted(found, key=lambda each: -(each.part or 0.0)))
+
+
+def flaws_of(captures: Sequence[Capture]) -> tuple[Flaw, ...]:
+    """Return the flaws of all captures; where several are given, each with its capture's label."""
+    found = [(each.label, flaw) for each in captures for flaw in flaws(each)]
+    if len({each.label for each in captures}) > 1:
+        found = [(label, flaw.of(label)) for label, flaw in found]
+    return tuple(sorted((flaw for _, flaw in found), key=lambda flaw: -(flaw.part or 0.0)))
 
 
 def _dropped(capture: Capture) -> Iterator[Flaw]:

@@ -4,14 +4,16 @@
 is left out of it.
 """
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from harness.analysis.busy import BETWEEN, Busy
 from harness.analysis.diagnose import thresholds
 from harness.evidence.capture import Capture
 from harness.evidence.tables import empty
 
-BETWEEN = " · "
-"""What stands between the parts of the line."""
+_COMPLETE, _BROKEN = "capture: complete", "capture: not whole"
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,46 @@ class Recording:
     def breaks(self) -> bool:
         """Return whether a flaw leaves nothing that a timeline's findings could rest on."""
         return any(flaw.breaks for flaw in self.flaws)
+
+
+def of(captures: Sequence[Capture], found: tuple[Flaw, ...], busy: Busy | None) -> Recording:
+    """Return what captures are, with the flaws that were ``found`` in them.
+
+    ``busy``: the steps of the timelines, and how busy the GPUs were in them; None if a flaw makes
+    that a guess.
+    """
+    gpu = _gpu(captures, busy.gpus if busy else None)
+    launches = sum(
+        each.tables["counters"]["launch"].n_unique() for each in _with(captures, "counters")
+    )
+    parts = [
+        gpu or "",
+        busy.text if busy else "",
+        f"{launches:,} {'launch' if launches == 1 else 'launches'} profiled" if launches else "",
+        _whole(captures, found),
+    ]
+    text = BETWEEN.join(filter(None, parts))
+    return Recording(text, gpu, launches or None, found)
+
+
+def _whole(captures: Sequence[Capture], found: tuple[Flaw, ...]) -> str:
+    """Return whether all is there; nothing where no timeline says it."""
+    if found:
+        return _BROKEN
+    return _COMPLETE if any(_with(captures, "gpu_ops")) else ""
+
+
+def _with(captures: Sequence[Capture], table: str) -> Iterator[Capture]:
+    return (each for each in captures if table in each.tables and each.tables[table].height)
+
+
+def _gpu(captures: Sequence[Capture], count: int | None) -> str | None:
+    """Return the names of the GPUs, with their number if there are several of one name."""
+    names = Counter(name for each in captures if (name := conditions_of(each).get("GPU")))
+    if not names:
+        return None
+    several = len(names) == 1 and count is not None and count > 1 and ", " not in next(iter(names))
+    return f"{count} × {next(iter(names))}" if several else ", ".join(sorted(names))
 
 
 def conditions_of(capture: Capture) -> dict[str, str]:

@@ -33,7 +33,7 @@ def lines(audit: Audit) -> Iterator[str]:
     for batches in audit.batches:
         yield from _wrapped(batches_sentence(batches))
     if audit.step:
-        yield from _wrapped(f"{audit.step.text}.")
+        yield from _wrapped(audit.step.text)
     for sentence in sentences(audit):
         yield from _wrapped(sentence)
     if audit.layers:

@@ -165,7 +165,9 @@ def test_how_busy_the_gpu_was_is_said_of_the_steps_and_of_the_whole() -> None:
     assert busy is not None
     assert (busy.busy_ns, busy.whole_busy_ns) == (180 * US, 190 * US)
     assert busy.span_ns == 3 * (60 * US + APART)
-    assert busy.text == "GPU busy 98.4 % of 3 × step:mine, 5.9 % of the whole capture"
+    assert busy.text == (
+        "3 steps of 0.061 ms (step:mine) · GPU busy 98.4 % (5.9 % of the whole capture)"
+    )
 
 
 def test_without_timed_work_nothing_is_busy() -> None:

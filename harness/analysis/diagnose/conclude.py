@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from harness.analysis import program, recorded
+from harness.analysis import flaws, program, recording
 from harness.analysis.diagnose import (
     applicable,
     known_findings,
@@ -47,7 +47,7 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
     has 5 % of its time at stake; it comes first then. Where a flaw damages that much of a timeline,
     nothing is concluded from it.
     """
-    found = recorded.flaws_of(captures)
+    found = flaws.flaws_of(captures)
     timelines = known_findings.TIMELINE.seen(captures)
     broken = next((flaw for flaw in found if flaw.breaks), None)
     where = next((view.where for view in timelines), "the captures")
@@ -75,8 +75,8 @@ def diagnose(captures: Sequence[Capture]) -> Diagnosis:
         findings = [_untrusted(broken, where), *_ranked(joint)]
     else:
         findings = _ranked(joint or [_nothing(captures)])
-    recording = recorded.of(captures, found, busy)
-    every = Diagnosis(tuple(findings), launches, busy, recording, peaks)
+    told = recording.of(captures, found, busy)
+    every = Diagnosis(tuple(findings), launches, busy, told, peaks)
     return _told(every, program.of_captures(captures))
 
 
