@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis.idle import host_calls
+from harness.analysis.idle import host_calls, host_state
 from harness.evidence.capture import Capture
 from harness.evidence.section import PART
 
@@ -57,12 +57,8 @@ def launches(capture: Capture) -> Launches:
 
 
 def _with_launch(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
-    first = (
-        api_calls.select("correlation", "thread", "name", "start_ns")
-        .drop_nulls(["correlation", "start_ns"])
-        .sort("start_ns")
-        .unique("correlation", keep="first", maintain_order=True)
-        .select("correlation", "thread", at="start_ns", call=pl.col("name").cast(pl.String))
+    first = host_state.by_correlation(api_calls).select(
+        "correlation", "thread", pl.col("call").cast(pl.String), at="call_start"
     )
     timed = gpu_ops.drop_nulls(["start_ns", "duration_ns"])
     shared = pl.col("correlation").is_not_null() & (pl.len().over("correlation") > 1)

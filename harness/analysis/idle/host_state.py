@@ -69,17 +69,25 @@ def launches(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
     An operation whose call is not in the capture has no row.
     """
     rows = gpu_ops.with_row_index("row").select(pl.col("row").cast(pl.Int64), "correlation")
+    timed = api_calls.drop_nulls(["duration_ns", "thread"])
+    calls = by_correlation(timed.join(rows, on="correlation", how="semi")).drop("call")
+    joined = rows.join(calls, on="correlation", how="inner", maintain_order="left")
+    return joined.drop("correlation")
+
+
+def by_correlation(api_calls: pl.DataFrame) -> pl.DataFrame:
+    """Return the call of each correlation: correlation, thread, call, call_start, call_end."""
     start = pl.col("start_ns")
-    calls = (
-        api_calls.drop_nulls(["correlation", "start_ns", "duration_ns", "thread"])
-        .join(rows.select("correlation"), on="correlation", how="semi")
-        .select("correlation", "thread", call_start=start, call_end=start + pl.col("duration_ns"))
+    calls = api_calls.drop_nulls(["correlation", "start_ns"]).select(
+        *("correlation", "thread"),
+        call="name",
+        call_start=start,
+        call_end=start + pl.col("duration_ns"),
     )
     calls = intervals.ordered(calls, "correlation", "call_start")
     # Of calls within calls, the first is the outermost.
     first = (pl.col("correlation") != pl.col("correlation").shift(1)).fill_null(value=True)
-    joined = rows.join(calls.filter(first), on="correlation", how="inner", maintain_order="left")
-    return joined.drop("correlation")
+    return calls.filter(first)
 
 
 def idle_pieces(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
