@@ -88,7 +88,7 @@ class Apptainer(OnHost):
             env["CUDA_VISIBLE_DEVICES"] = ",".join(gpu.uuid for gpu in gpus)
         argv = inside.workload(cell, "python3")
         temporary = (scratch / "tmp" / cell.id).resolve()
-        mounts = [*inside.mounts(self._problem, scratch), *map(_shown, self._mounts)]
+        mounts = [*inside.mounts(self._problem, scratch), *map(Mount.in_place, self._mounts)]
         flags = ["--nv"] if gpus else []
         return self._command(out, [*flags, f"--workdir={temporary}"], mounts, env, argv, temporary)
 
@@ -153,11 +153,6 @@ class Apptainer(OnHost):
         ]
         names = (process.RUN, f"{_INSIDE}{process.RUN}")
         return Command(call, outside, out.parent, token_names=names)
-
-
-def _shown(folder: Path) -> Mount:
-    """Return a mount under the caller's name for a folder."""
-    return Mount(folder.resolve(), str(folder.absolute()))
 
 
 def program() -> str:

@@ -148,7 +148,7 @@ class Container(OnHost, ABC):
         mounts = [
             *mounts,
             Mount(out, inside.OUT, writable=True),
-            *map(_mounted, dict.fromkeys(folders)),
+            *map(Mount.in_place, dict.fromkeys(folders)),
         ]
         call = [
             *(self._client.program, "run", "--rm", "--init", "--pull=never", f"--name={name}"),
@@ -172,11 +172,6 @@ class Container(OnHost, ABC):
             folders = (self._host.overlay(environment), self._host.probe_overlay)
             return [str(folder) for folder in folders if folder]
         return inside.overlays(self._problem, environment, self.node.target)
-
-
-def _mounted(folder: Path) -> Mount:
-    """Return a mount under the caller's name for a folder, which PATH may hold, even for a link."""
-    return Mount(folder.resolve(), str(folder.absolute()))
 
 
 def _name(part: str, run: Path, cell: Cell) -> str:

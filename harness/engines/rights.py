@@ -28,6 +28,11 @@ class Mount:
     target: str
     writable: bool = False
 
+    @classmethod
+    def in_place(cls, folder: Path) -> "Mount":
+        """Return a mount under the caller's name for a folder, which PATH may hold, even a link."""
+        return cls(folder.resolve(), str(folder.absolute()))
+
     def flag(self, target: str = "target", read_only: str = "readonly") -> str:
         """Return the ``--mount`` flag: fields between commas, a field with a comma in quotes.
 
