@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from harness.analysis.annotations import is_capture
+from harness.analysis.units import counted
 from harness.evidence.capture import IN_SCOPE
 
 _REPLAY = ("correlation", "device")
@@ -83,7 +84,7 @@ def replays(ops: pl.DataFrame, captured: pl.DataFrame) -> Replays:
         count=sum(map(len, equal.values())),
         placed=len(chosen),
         by_name=captured["name"].null_count() < captured.height,
-        refused=tuple(f"{_times(times)}: {why}" for why, times in refused.items()),
+        refused=tuple(f"{counted(times, 'replay')}: {why}" for why, times in refused.items()),
     )
 
 
@@ -200,7 +201,3 @@ def _why_not(
     captured = as_long[differences.index(furthest)].operations[furthest]
     mine, its = (str(each[1] or each[0])[:_SHOWN] for each in (captured, replayed[furthest]))
     return f"its operation {furthest + 1:,} of {len(replayed):,} is {its}, captured was {mine}"
-
-
-def _times(count: int) -> str:
-    return "1 replay" if count == 1 else f"{count:,} replays"

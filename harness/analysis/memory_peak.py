@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.analysis.units import size
+from harness.analysis.units import counted, size
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class MemoryPeak:
         held_then = f"{size(self.allocated)} allocated at the peak{again}"
         yield f"{held_then}; {size(self.reserved)} reserved:"
         for held in self.sites:
-            yield f"- {size(held.bytes)} in {_blocks(held.blocks)}: {held.site}"
+            yield f"- {size(held.bytes)} in {counted(held.blocks, 'block')}: {held.site}"
         if self.other_bytes:
             yield f"- {size(self.other_bytes)} of other lines"
         if self.before:
@@ -57,7 +57,3 @@ class MemoryPeak:
                 f" ({size(first.bytes)}) by {first.site}"
             )
         yield f"{ends}."
-
-
-def _blocks(count: int) -> str:
-    return f"{count:,} block{'s' * (count != 1)}"

@@ -1,6 +1,11 @@
-"""Decimal units of bytes, for everything that prints a size."""
+"""Counts and sizes as everything prints them."""
 
 _BYTES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+
+
+def counted(count: int, what: str) -> str:
+    """Return a count and what it counts, a noun that takes an s: "1 step", "1,200 steps"."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def byte_unit(count: float) -> tuple[float, str]:

@@ -10,7 +10,7 @@ from harness.analysis.audit.limits import LATENCY, NEITHER
 from harness.analysis.audit.rows import Row
 from harness.analysis.floors import Floor
 from harness.analysis.kernels import short_name
-from harness.analysis.units import size
+from harness.analysis.units import counted, size
 from harness.ground.plain import plain
 
 _WIDTH = 80
@@ -53,7 +53,7 @@ def sentences(audit: Audit) -> Iterator[str]:
     yield _step(audit)
     yield _phases(audit)
     if audit.captured_by and audit.replays:
-        graphs = "1 replay" if audit.replays == 1 else f"{audit.replays:,} replays"
+        graphs = counted(audit.replays, "replay")
         yield f"CUDA graphs: {graphs}, attributed by the launches of the capture."
     if audit.dram_read_bytes is not None and audit.dram_write_bytes is not None:
         yield _moved(audit, audit.dram_read_bytes, audit.dram_write_bytes)

@@ -7,7 +7,7 @@ from typing import Any
 from harness.analysis.diagnose.finding import ABSTAIN, HEALTHY, MEMORY, Diagnosis, Evidence, Finding
 from harness.analysis.kernels import short_name
 from harness.analysis.recording import Flaw
-from harness.analysis.units import size
+from harness.analysis.units import counted, size
 from harness.ground.plain import plain
 from harness.report.numbers import number
 
@@ -29,7 +29,7 @@ def lines(diagnosis: Diagnosis, most: int | None = None) -> Iterator[str]:
         yield from _finding(finding, place)
         yield ""
     if rest:
-        yield f"{rest} more {'finding' if rest == 1 else 'findings'}: harness diagnose --json"
+        yield f"{counted(rest, 'more finding')}: harness diagnose --json"
 
 
 def peaks(diagnosis: Diagnosis) -> Iterator[str]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from harness.analysis.diff.gpu import DiffRow, GpuDiff
 from harness.analysis.kernels import short_name
+from harness.analysis.units import counted
 from harness.analysis.verdict import THRESHOLD
 from harness.report.headline import headline, unit
 from harness.report.section_text import Section
@@ -35,7 +36,7 @@ def gpu_time(diff: GpuDiff, kind: str, a: str = "A", b: str = "B") -> Section:
     table = _Table(diff, scale, name)
     rows = [table.part(row) for row in shown]
     if cut:
-        rows.append(table.total(_others(cut), cut))
+        rows.append(table.total(counted(len(cut), "other part"), cut))
     rows.append(table.total("whole step", diff.rows, share="100 %" if table.told else "–"))
     if any(row.kind == "gap" for row in diff.rows):
         busy = [row for row in diff.rows if row.kind != "gap"]
@@ -150,10 +151,6 @@ class _Table:
 
 _CANCELLED = 0.2
 """A step's change below this share of its largest part's is a sum that cancels: no shares of it."""
-
-
-def _others(cut: Sequence[DiffRow]) -> str:
-    return "1 other part" if len(cut) == 1 else f"{len(cut)} other parts"
 
 
 def _note(row: DiffRow) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.analysis.units import byte_unit, size
+from harness.analysis.units import byte_unit, counted, size
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,8 @@ def test_a_size_is_in_the_largest_unit_that_it_fills(count: int, text: str) -> N
     scale, unit = byte_unit(count)
     assert text.endswith(f" {unit}")
     assert abs(count) < 1_000 or abs(count) / scale >= 1
+
+
+def test_one_of_a_kind_takes_no_s() -> None:
+    counts = [counted(count, "step") for count in (0, 1, 2, 1_200)]
+    assert counts == ["0 steps", "1 step", "2 steps", "1,200 steps"]

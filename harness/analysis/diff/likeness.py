@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from harness.analysis.diff.gpu import GpuDiff
 from harness.analysis.diff.names import stem
 from harness.analysis.kernels import family
+from harness.analysis.units import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,12 +58,12 @@ def unlike(diff: GpuDiff, a: Mapping[str, str], b: Mapping[str, str]) -> Iterato
             " only, and tracing them one by one slows them."
         )
     if diff.gpus[0] != diff.gpus[1]:
-        yield f"A ran on {_counted(diff.gpus[0], 'GPU')}, B on {_counted(diff.gpus[1], 'GPU')}."
+        yield f"A ran on {counted(diff.gpus[0], 'GPU')}, B on {counted(diff.gpus[1], 'GPU')}."
     if diff.ranges[0] != diff.ranges[1]:
         marked = [f"marked by {name}" if name else "not marked" for name in diff.ranges]
         yield f"The steps of A are {marked[0]}, those of B {marked[1]}."
     elif any(diff.ranges) and diff.recorded[0] != diff.recorded[1]:
-        yield f"A holds {_counted(diff.recorded[0], 'step')}, B {diff.recorded[1]}."
+        yield f"A holds {counted(diff.recorded[0], 'step')}, B {diff.recorded[1]}."
     if not traced_otherwise:
         yield from _other_programs(diff)
 
@@ -87,10 +88,6 @@ def _has_graphs(diff: GpuDiff) -> bool:
     """Return whether a graph stands as one operation on a side."""
     names = [name for row in diff.rows for name in (*row.a.names, *row.b.names)]
     return any(stem(name) == stem(_GRAPH) for name in names)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"1 {what}" if count == 1 else f"{count} {what}s"
 
 
 def _in_common(diff: GpuDiff) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.finding import Finding
 from harness.analysis.kernels import short_name
 from harness.analysis.metrics import Metrics
+from harness.analysis.units import counted
 from harness.evidence.capture import Capture
 from harness.evidence.kinds import KINDS, unprofiled
 from harness.problem.model import Problem
@@ -46,7 +47,7 @@ def diagnosis(page: Page, variant: VariantName, case: CaseName, most: int = _SHO
     shown, rest = mattering(conclude.diagnose(captured), most)
     lines = [line for place, each in enumerate(shown, 1) for line in _lines(each, place)]
     if rest:
-        lines.append(f"\n{rest} more {'finding' if rest == 1 else 'findings'}.")
+        lines.append(f"\n{counted(rest, 'more finding')}.")
     return Markdown("\n".join(lines))
 
 

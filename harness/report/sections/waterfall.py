@@ -1,6 +1,7 @@
 """How the GPU's work in one variant's step becomes that in another's, part by part."""
 
 from harness.analysis.diff.gpu import GpuDiff
+from harness.analysis.units import counted
 from harness.report.arguments import CaseName, VariantName
 from harness.report.axes import linear
 from harness.report.chart import (
@@ -57,8 +58,9 @@ def waterfall_rows(
     parts = [(part_label(row), diff.change_ns(row) / ns) for row in shown]
     rest = [row for row in worked if row not in shown]
     if rest:
-        count = "1 other part" if len(rest) == 1 else f"{len(rest)} other parts"
-        parts.append((count, sum(diff.change_ns(row) for row in rest) / ns))
+        parts.append(
+            (counted(len(rest), "other part"), sum(diff.change_ns(row) for row in rest) / ns)
+        )
     at = diff.a_step(*diff.busy_ns)[0] / ns
     rows: Rows = [_bar(a, 0.0, at, total=True)]
     for place, (label, change) in enumerate(parts, start=1):
