@@ -7,10 +7,12 @@ from typing import ClassVar
 
 from pydantic import ConfigDict
 
+from harness.analysis.audit import conclude
 from harness.analysis.audit import ledger as ledgers
 from harness.analysis.audit.conclude import Audit
-from harness.analysis.audit.of_cell import audited
 from harness.analysis.audit.rows import Row
+from harness.evidence.capture import Capture
+from harness.evidence.kinds import KINDS, filling
 from harness.report import audit_text
 from harness.report.arguments import CaseName, MetricName, VariantName
 from harness.report.escape import Markdown, escape, table
@@ -23,7 +25,7 @@ _NONE = "–"
 
 def audit(page: Page, variant: VariantName, case: CaseName, most: int = 12) -> Markdown:
     """Return the audit of a variant's step: its totals, and the rows that would save most."""
-    conclusions = audited(page.metrics, page.tables, variant, case)
+    conclusions = _audited(page, variant, case)
     if conclusions is None:
         return not_measured("Audit")
     lines = [*audit_text.sentences(conclusions), *conclusions.unsaid]
@@ -33,6 +35,19 @@ def audit(page: Page, variant: VariantName, case: CaseName, most: int = 12) -> M
     rest = sum(row.ms for row in rows[most:])
     left = f"\n\n*{len(rows) - most} more rows: {number(rest)} ms.*" if rest else ""
     return Markdown(f"{said}\n\n{shown}{left}")
+
+
+def _audited(page: Page, variant: str, case: str) -> Audit | None:
+    """Return the audit of all captures, None if none says what launched the GPU's work."""
+    tables_of = {kind: page.metrics.capture_of(kind, variant, case) for kind in KINDS}
+    captures = [
+        Capture(f"{case}.{variant}", tables | {"ceilings": page.tables["ceilings"]}, {}, kind)
+        for kind, tables in tables_of.items()
+        if tables is not None
+    ]
+    traces = [each for each in captures if each.kind in filling("origins")]
+    said = any(each.tables["gpu_ops"].height for each in traces)
+    return conclude.audit(captures) if said else None
 
 
 def _row(row: Row, audit_of: Audit) -> list[str]:
