@@ -35,7 +35,7 @@ _MOST_SAID, _LONGEST = 5, 200
 
 
 def faults(file: SqliteFile) -> Tables:
-    """Return the tables ``dropped``, and ``conditions`` with SAID, as far as there are such.
+    """Return the table ``dropped``, and ``conditions`` if nsys said anything: SAID.
 
     Asked when all tables have been read, which counts the rows that were dropped.
     """
@@ -43,10 +43,9 @@ def faults(file: SqliteFile) -> Tables:
         (*_EVENTS.get(table, (None, table)), count, total, why)
         for (table, why), (count, total) in file.dropped.items()
     ]
-    tables: Tables = {}
-    if rows:
-        columns = zip(("table", "what", "count", "of", "why"), zip(*rows, strict=True), strict=True)
-        tables["dropped"] = frame("dropped", dict(columns))
+    columns = ("table", "what", "count", "of", "why")
+    values = {name: [row[at] for row in rows] for at, name in enumerate(columns)}
+    tables: Tables = {"dropped": frame("dropped", values)}
     if said := _said(file):
         tables["conditions"] = frame("conditions", {"name": [SAID], "value": ["; ".join(said)]})
     return tables
