@@ -16,7 +16,7 @@ class Peaks:
     """The peaks of one GPU: memory in GB/s, arithmetic in TFLOP/s, None where no unit does it.
 
     ``name`` is the GPU's as NVML or ROCm reports it. ``fp32`` is that of NVIDIA's vector units, the
-    others are of the matrix units.
+    others are of the matrix units. ``multiprocessors`` are AMD's compute units, too.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Peaks:
     fp8: float | None = None
     tf32: float | None = None
     fp32: float | None = None
+    multiprocessors: int | None = None
 
     def rate(self, key: str) -> float | None:
         """Return the peak of "dram" in GB/s, or of "bf16" and its like in TFLOP/s."""

@@ -50,17 +50,20 @@ class Rates:
 
 
 def rates(tables: Tables, device: int | None, gpu: str = "") -> Rates | None:
-    """Return the rates of a device of a capture, None where its datasheet is not known here.
+    """Return the rates of a device of a capture, as ``sheet`` finds it."""
+    found = sheet(tables, device, gpu)
+    return None if found is None else Rates(found, roofline.best(tables))
+
+
+def sheet(tables: Tables, device: int | None, gpu: str = "") -> Peaks | None:
+    """Return the datasheet of a device of a capture, None where it is not known here.
 
     ``gpu``: its name where the tables hold none.
     """
     devices = tables["devices"]
     mine = devices.filter(pl.col("device").eq_missing(pl.lit(device, pl.Int64)))
     names = (mine if mine.height else devices.head(1))["name"].drop_nulls()
-    sheet = datasheets.of(str(names[0]) if len(names) else gpu)
-    if sheet is None:
-        return None
-    return Rates(sheet, roofline.best(tables))
+    return datasheets.of(str(names[0]) if len(names) else gpu)
 
 
 def with_origins(ops: pl.DataFrame, origins: pl.DataFrame) -> pl.DataFrame:

@@ -50,7 +50,7 @@ def test_a_row_of_the_file_gives_memory_units_and_a_source() -> None:
     for name, row in sheets.items():
         source = row.pop("source")
         assert "datasheet" in source or "white paper" in source, name
-        assert {"dram_gb_s"} < row.keys() <= {"dram_gb_s", *UNITS}, name
+        assert {"dram_gb_s"} < row.keys() <= {"dram_gb_s", "multiprocessors", *UNITS}, name
         assert all(isinstance(rate, int | float) and rate > 0 for rate in row.values()), name
 
 
@@ -121,6 +121,7 @@ def test_the_rate_is_that_of_all_units_at_the_boost_clock(
     name: str, units: int, flop: int, mhz: int
 ) -> None:
     """Dense fp16: multiprocessors, floating-point operations of one per clock, clock."""
+    assert known(name).multiprocessors == units
     assert known(name).fp16 == pytest.approx(units * flop * mhz * 1e6 / 1e12, rel=0.01)
 
 

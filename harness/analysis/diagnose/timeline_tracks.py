@@ -38,8 +38,9 @@ class Track:
     ``idle`` holds pieces of idle time with their ``cause`` and the profiler's part (``cost``),
     ``ops`` the operations with ``work``, ``memory`` and ``queued_ns`` (null where the launch is
     unknown), ``calls`` the host's calls with their ``kind``, ``waits`` those of host threads for
-    input (host_waits). ``multiprocessors`` is null where the capture does not say it;
-    ``pinned_rate`` is what the device copies from pinned memory at, in bytes a second.
+    input (host_waits). ``multiprocessors`` is null where neither the capture nor the GPU's
+    datasheet says it; ``pinned_rate`` is what the device copies from
+    pinned memory at, in bytes a second.
     """
 
     capture: Capture
@@ -66,7 +67,7 @@ class Track:
 
     @property
     def room(self) -> int:
-        """Return the multiprocessors, of a capture that does not say them the fewest likely."""
+        """Return the multiprocessors, the fewest likely of a GPU that is not known."""
         return self.multiprocessors or thresholds.LEAST_MULTIPROCESSORS
 
     @cached_property
@@ -243,7 +244,7 @@ def _track(
         idle=left,
         calls=calls,
         waits=input_waits,
-        multiprocessors=next(iter(properties["multiprocessors"].drop_nulls()), None),
+        multiprocessors=_multiprocessors(capture, device, properties),
         pinned_rate=_pinned_rate(next(iter(properties["compute_capability"].drop_nulls()), None)),
         unprofiled=alone is not None,
     )
@@ -277,6 +278,14 @@ def _with_kinds(tables: dict[str, pl.DataFrame], stretches: pl.DataFrame) -> pl.
     timed = tables["api_calls"].drop_nulls(["start_ns", "duration_ns"])
     calls = intervals.inside(timed, stretches)
     return calls.with_columns(host_calls.kinds(calls["name"]))
+
+
+def _multiprocessors(capture: Capture, device: int | None, properties: pl.DataFrame) -> int | None:
+    """Return how many a device has as recorded, else by its datasheet, None where neither says."""
+    for recorded in properties["multiprocessors"].drop_nulls():
+        return int(recorded)
+    sheet = floors.sheet(capture.tables, device, capture.conditions.get("GPU", ""))
+    return None if sheet is None else sheet.multiprocessors
 
 
 def _pinned_rate(capability: str | None) -> float:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from harness.analysis.diagnose import conclude, known_findings
 from harness.analysis.diagnose.finding import Diagnosis, Finding
+from harness.evidence import tables as evidence
 from harness.extract import door
 from tests.support.paths import DATA
 from tests.support.programs import MS, US, Program
@@ -260,7 +261,7 @@ def test_streams_that_run_side_by_side_and_meet_are_not_serialised() -> None:
             program.launch(length, stream=stream, grid="8,1,1")
         for stream in (7, 8, 9):
             program.wait_for(program.ends, stream)
-    assert diagnosed(program).findings[0].id == "healthy"
+    assert all(each.id != "stream-serialised" for each in diagnosed(program).findings)
 
 
 def test_a_host_that_waits_for_another_thread_is_not_one_that_computes() -> None:
@@ -619,6 +620,34 @@ def test_the_small_kernel_that_is_named_is_one_that_runs_alone() -> None:
     (found,) = (each for each in diagnosed(program).findings if each.id == "small-grid")
     assert found.evidence[1].metric.startswith("blocks of alone")
     assert found.share == pytest.approx(0.3 / 1.3, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("name", "recorded", "blocks", "named"),
+    [
+        ("NVIDIA A100-SXM4-80GB", None, 27, True),  # a quarter of 108, by the datasheet
+        ("NVIDIA A100-SXM4-80GB", None, 28, False),
+        ("NVIDIA A100-SXM4-80GB", 42, 20, False),  # a slice of it, as recorded
+        ("NVIDIA of a kind to come", None, 10, True),  # a quarter of the fewest likely, 40
+        ("NVIDIA of a kind to come", None, 11, False),
+        ("NVIDIA GeForce RTX 3070 Ti", 46, 10, True),
+    ],
+)
+def test_a_quarter_of_the_multiprocessors_as_recorded_or_by_the_datasheet_is_small(
+    name: str, recorded: int | None, blocks: int, *, named: bool
+) -> None:
+    program = Program()
+    for _ in range(TURNS):
+        program.launch(1 * MS, grid=f"{blocks},1,1")
+    capture = program.capture()
+    devices = evidence.empty("devices")
+    row = pl.DataFrame({"device": [0], "name": [name], "multiprocessors": [recorded]})
+    capture.tables["devices"] = pl.concat([devices, row], how="diagonal_relaxed")
+    found = [each for each in conclude.diagnose([capture]).findings if each.id == "small-grid"]
+    assert bool(found) == named
+    if found:
+        room = recorded or {"NVIDIA A100-SXM4-80GB": 108}.get(name, 40)
+        assert found[0].gain == pytest.approx(found[0].share * (1 - blocks / room))  # type: ignore[operator]
 
 
 def test_one_thread_on_a_whole_gpu_is_named() -> None:

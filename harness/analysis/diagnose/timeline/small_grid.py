@@ -2,9 +2,11 @@
 
 It shows as time in which the grids of all running kernels together have at most FEW_BLOCKS as many
 blocks as the device has multiprocessors: a block runs on one of them (CUDA C++ Programming Guide,
-"Hardware Multithreading"). Collectives take few blocks on purpose and count as full, as do kernels
-of no more than SHORT_NS and those whose grid is not recorded. Nsight Compute tells the same of one
-launch: too-few-blocks. Time for which streams wait for each other is left to stream-serialised.
+"Hardware Multithreading"), however many more it could hold. The gain is the part of them without
+one: g blocks on S could take g / S of the time. Collectives take few blocks on purpose and count as
+full, as do kernels of no more than SHORT_NS and those whose grid is not recorded. Nsight Compute
+tells the same of one launch: too-few-blocks. Time for which streams wait for each other is left to
+stream-serialised.
 """
 
 from collections.abc import Iterator
