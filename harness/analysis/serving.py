@@ -63,10 +63,14 @@ def _quantile(ns: pl.Series, share: float) -> float | None:
 
 def _seconds(tables: Tables) -> float:
     """Return the seconds from when the first request after warm-up was due to the end."""
-    begun, ended = lives(tables)["due_ns"].min(), tables["load_runs"]["end_ns"].max()
-    if begun is None or ended is None:
-        return 0.0
-    return (ended - begun) / 1e9  # type: ignore[operator]  # integers
+    due, ended = lives(tables)["due_ns"], _most(tables["load_runs"]["end_ns"])
+    return 0.0 if due.is_empty() or ended is None else (ended - int(due[0])) / 1e9
+
+
+def _most(column: pl.Series) -> int | None:
+    """Return the largest of integers, None without any."""
+    most: int | None = column.max()  # type: ignore[assignment]  # integers
+    return most
 
 
 def output_tokens_per_s(tables: Tables) -> float | None:
@@ -128,24 +132,25 @@ def queue(tables: Tables) -> pl.DataFrame:
 
 def queue_mean(tables: Tables) -> float | None:
     """Length of the queue, in requests: its mean over time, from the first due to the end."""
-    rows, end = queue(tables), tables["load_runs"]["end_ns"].max()
-    if rows.is_empty() or end is None or end <= rows["time_ns"][0]:  # type: ignore[operator]  # integers
+    rows, end = queue(tables), _most(tables["load_runs"]["end_ns"])
+    if rows.is_empty() or end is None or end <= (start := int(rows["time_ns"][0])):
         return None
     until = rows["time_ns"].shift(-1, fill_value=end)
     waited = (until - rows["time_ns"]) * rows["waiting"]
-    return float(waited.sum()) / (end - rows["time_ns"][0])  # type: ignore[operator]  # integers
+    return float(waited.sum()) / (end - start)
 
 
 def queue_max(tables: Tables) -> float | None:
     """Length of the queue, in requests, at most."""
-    most = queue(tables)["waiting"].max()
-    return None if most is None else float(most)  # type: ignore[arg-type]  # an integer
+    most = _most(queue(tables)["waiting"])
+    return None if most is None else float(most)
 
 
 def kv_use_max(tables: Tables) -> float | None:
     """Percent of the cache's blocks in use after a step, at most."""
-    blocks, most = tables["load_runs"]["kv_blocks"].max(), tables["load_steps"]["kv_blocks"].max()
-    return None if not blocks or most is None else 100 * most / blocks  # type: ignore[operator]  # integers
+    columns = (tables[name]["kv_blocks"] for name in ("load_steps", "load_runs"))
+    used, blocks = map(_most, columns)
+    return None if used is None or not blocks else 100 * used / blocks
 
 
 def states(tables: Tables, most: int) -> pl.DataFrame:

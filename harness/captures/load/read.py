@@ -46,7 +46,7 @@ class _Steps(msgspec.Struct):
     requests: list[Count | None]
     tokens: list[Count | None]
     kv_blocks: list[Count | None]
-    host_us: list[float | None]
+    host_us: list[Annotated[float, msgspec.Meta(ge=0, le=1e12)] | None]
 
 
 class _File(msgspec.Struct):
@@ -94,6 +94,8 @@ def _mistakes(content: _File) -> Iterator[str]:
         spans = [time for pause in pauses for time in pause if time is not None]
         if any(after < before for times in (known, spans) for before, after in pairwise(times)):
             yield f"request {place}: due, admitted, tokens, ended are not in the order of time"
+        if max([*spans, *known[1:]], default=0) > content.load.end_ns:
+            yield f"request {place}: goes on after the end of the recording"
         if any(time < due for time in spans):
             yield f"request {place}: preempted before it was due"
 

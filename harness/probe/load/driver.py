@@ -9,6 +9,7 @@ import gzip
 import json
 import math
 import time
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -131,19 +132,17 @@ class Recording:
         self.end_ns = ended
 
     def warm_up(self) -> int:
-        """Return how many of the first requests are warm-up: by MSER-5 of the times to first token.
+        """Return how many of the first requests are warm-up: while the engine fills.
 
-        A request without a token counts with the time that it waited. None are if all were due at
-        once: that load is never steady.
+        MSER-5 of the number of requests that were in the engine as each was due. None are if all
+        were due at once: that load is never steady.
         """
-        lives = list(self.lives.values())
-        if not lives or lives[0].request.due_ns == lives[-1].request.due_ns:
+        due = [life.request.due_ns for life in self.lives.values()]
+        if not due or due[0] == due[-1]:
             return 0
-        firsts = [
-            (life.tokens or [max(self.end_ns, life.request.due_ns)])[0] - life.request.due_ns
-            for life in lives
-        ]
-        return steady_state.warm_up(firsts)
+        ended = sorted(life.ended for life in self.lives.values() if life.ended is not None)
+        inside = [float(place - bisect_right(ended, time)) for place, time in enumerate(due)]
+        return steady_state.warm_up(inside)
 
     def attained(self, slo: Slo) -> float:
         """Return the share of requests after warm-up that met the bounds."""

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from harness.report.arguments import CaseName, VariantName
 from harness.report.axes import shown_unit
-from harness.report.chart import BLUE, GRID, ORANGE, SERIES, WIDTH, Rows, svg
+from harness.report.chart import BLUE, FAINT, ORANGE, SERIES, WIDTH, Rows, svg
+from harness.report.colours import lighter
 from harness.report.escape import Markdown
 from harness.report.page import Page
 
@@ -59,12 +60,13 @@ def draw(rows: Rows, ends: tuple[float, float], unit: str) -> str:
 
     from harness.analysis.serving import UNTOLD
 
-    colours = dict.fromkeys(("queued", UNTOLD), GRID)
+    colours = dict.fromkeys(("queued", UNTOLD), lighter(FAINT, 0.5))
     colours |= {"prefill": ORANGE, "decode": BLUE, "preempted": SERIES[4]}
     shown = [state for state in colours if any(row["state"] == state for row in rows)]
     boxes = [row | {"y": row["row"] + 0.1, "y2": row["row"] + 0.9} for row in rows]
     count = max(row["row"] for row in rows) + 1
     scale = alt.Scale(domain=[count, 0], nice=False)
+    bare = alt.Axis(labels=False, ticks=False, grid=False)
     chart = (
         alt.Chart(alt.NamedData("spans"))
         .mark_rect(aria=False)
@@ -76,7 +78,7 @@ def draw(rows: Rows, ends: tuple[float, float], unit: str) -> str:
                 axis=alt.Axis(tickCount=7),
             ),
             x2="x2:Q",
-            y=alt.Y("y:Q", title="requests", scale=scale, axis=alt.Axis(labels=False, ticks=False)),
+            y=alt.Y("y:Q", title="requests", scale=scale, axis=bare),
             y2="y2:Q",
             color=alt.Color(
                 "state:N",
