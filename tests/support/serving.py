@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness.captures.load.read import read
 from harness.evidence.tables import Tables
-from harness.probe.load.driver import FILE, Recording, Slo, drive
+from harness.probe.load.driver import FILE, Clock, Recording, Slo, drive
 from harness.probe.load.workload import LENGTHS, poisson, requests
 from tests.support.paths import DATA
 
@@ -15,7 +15,7 @@ SAMPLE = DATA / "load" / "poisson.json.gz"
 """A recording of :func:`sample`: python -m tests.support.serving."""
 
 
-class Virtual:
+class Virtual(Clock):
     """A clock that jumps."""
 
     def __init__(self) -> None:

@@ -28,15 +28,24 @@ _COUNTS = ("kind", "requests", "tokens", "kv_blocks", "host_us")
 class Stepped(Protocol):
     """What a step brought.
 
-    ``tokens``: new ones as (request, token); ``ended``: requests that have all of theirs;
-    ``record``: what the step was: kind (prefill, decode, mixed), requests, tokens, kv_blocks in
-    use, host_us; what it lacks was not measured. A step may also have ``admitted`` and
-    ``preempted``: the requests that began or went on, and those that were put off.
+    It may also have ``admitted`` and ``preempted``: names of the requests that began or went on,
+    and of those that were put off.
     """
 
-    tokens: Sequence[tuple[str, int]]
-    ended: Sequence[str]
-    record: Mapping[str, float | str]
+    @property
+    def tokens(self) -> Sequence[tuple[str, int]]:
+        """New tokens, each after its request's name."""
+
+    @property
+    def ended(self) -> Sequence[str]:
+        """Requests that have all of their tokens."""
+
+    @property
+    def record(self) -> Mapping[str, float | str]:
+        """What the step was, as far as it was measured.
+
+        kind (prefill, decode or mixed), requests, tokens, kv_blocks in use, host_us.
+        """
 
 
 class Engine(Protocol):
