@@ -7,13 +7,19 @@ from statistics import quantiles
 import polars as pl
 import pytest
 
-from harness.analysis import serving
+from harness.analysis import serving, summary
 from harness.analysis.derived import MEASURES
+from harness.analysis.metrics import Metrics
 from harness.captures.load.kind import KIND
+from harness.evidence.capture import Capture
 from harness.evidence.tables import Tables, empty
 from harness.probe.load.driver import Life, Recording, Slo, drive
 from harness.probe.load.workload import at_once, fixed, poisson, requests
+from harness.problem import manifest
+from tests.support import small_evidence
+from tests.support.manifests import GOOD, written
 from tests.support.serving import OneByOne, Virtual, sample, tables
+from tests.support.small_evidence import cell
 
 MS = 1_000_000
 SLO = Slo(60, 35)
@@ -122,3 +128,26 @@ def test_states_fill_a_request_from_due_to_end(recording: Recording, read: Table
     unsaid = read["load_requests"].with_columns(admitted_ns=pl.lit(None, dtype=pl.Int64))
     states = serving.states(read | {"load_requests": unsaid}, 5)
     assert set(states["state"]) - {"preempted"} == {serving.UNTOLD, "decode"}
+
+
+def test_a_manifest_asks_for_a_load_by_the_name_of_a_measure(
+    tmp_path: Path, recording: Recording, read: Tables
+) -> None:
+    asked = GOOD.replace("  timing: {}", "  load: {}\n  timing: {}").replace(
+        "claims:",
+        "  between: {label: p99, unit: ms, capture: load, measure: itl_p99_ms}\n"
+        "  waiting: {label: queue, unit: requests, capture: load, measure: queue_mean}\nclaims:",
+    )
+    problem = manifest.load(written(tmp_path, asked))
+    cells = [cell("fast", number, "load") for number in range(3)]
+    evidence = small_evidence.tables(cells=cells)
+    for name, rows in read.items():
+        of_rounds = [rows.with_columns(cell=pl.lit(each["cell"])) for each in cells]
+        evidence[name] = pl.concat(of_rounds).select(evidence[name].columns)
+    measured = Metrics(problem, evidence).get("between", "fast", "small")
+    assert measured.value == MEASURES["itl_p99_ms"](read)
+    assert (measured.rounds, measured.timed) == (3, True)
+    assert Metrics(problem, evidence).get("waiting", "fast", "small").timed
+    joined = summary.by_kind(Capture("a cell", evidence, {}, "load"))
+    assert joined["metrics"]["itl_p99_ms"] == measured.value  # of the first round
+    assert joined["requests"]["sent"] == len(recording.lives)

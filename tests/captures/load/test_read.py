@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from harness.analysis import serving
 from harness.captures.load.kind import KIND
+from harness.cli.app import app
 from harness.evidence.kind import Counts
 from harness.extract import door
 from harness.ground.errors import CaptureError
@@ -31,6 +34,17 @@ def test_what_was_driven_is_what_is_read(tmp_path: Path) -> None:
 def test_a_file_says_what_its_load_was() -> None:
     capture = door.capture(SAMPLE).captures["load"]
     assert capture.conditions == {"load": "poisson, 2/s, azure-conversation-2023, seed 1"}
+
+
+def test_a_file_is_shown_at_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = CliRunner().invoke(app, ["inspect", str(SAMPLE)]).stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    capture = door.capture(SAMPLE).captures["load"]
+    between = serving.MEASURES["itl_p99_ms"](capture.tables)
+    (row,) = (line.split() for line in shown.splitlines() if "time between tokens" in line)
+    assert row[-2] == f"{between:.2f}"
+    assert "first token in 1000 ms" in shown
 
 
 def test_a_cell_without_any_token_is_unusable(tmp_path: Path) -> None:
