@@ -67,7 +67,7 @@ SHARED_BY_COMMANDS = {
         "outputs",
     ),
     *("planned", "problem_argument", "progress", "renamed", "resolve", "tested", "waiting"),
-    *(f"shown.{name}" for name in ("counters", "head", "memory", "samples", "timeline")),
+    *(f"shown.{name}" for name in ("counters", "head", "memory", "samples", "serving", "timeline")),
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from harness.analysis import communication, step, timeline
+from harness.analysis import communication, serving, step, timeline
 from harness.analysis.counters import of_longest_kernel, per_kernel
 from harness.evidence.tables import Tables
 
@@ -120,4 +120,4 @@ MEASURES: dict[str, Callable[[Tables], float | None]] = {
         thread_instructions,
         transient_bytes,
     )
-}
+} | serving.MEASURES

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 Document = dict[str, Any]
-Sort = Literal["timeline", "counters", "allocations", "samples"]
+Sort = Literal["timeline", "counters", "allocations", "serving", "samples"]
 
 _SORTS: Mapping[str, Sort] = {
     "gpu_ops": "timeline",
     "counters": "counters",
     "memory_pools": "allocations",
+    "load_requests": "serving",
 }
 """The evidence table that makes a capture one of a sort; those without any hold samples alone."""
 
@@ -43,6 +44,8 @@ def document(capture: Capture, captured_by: Capture | None = None) -> Document:
       steps), devices, pools with their parts, live blocks, filled: pools at their peaks with the
       blocks that filled them, phases with their peaks, marks at their ends with pools and parts,
       sites, and limits: sentences on what the file lacks
+    - ``load``: requests, slo, metrics by name and steps by kind, as harness.analysis.serving says;
+      of several rounds the first
 
     Times are nanoseconds, sizes bytes, shares fractions of one; what was not measured is None, as
     are findings, recording, step, idle, calls, series, batches and layers of a timeline of more
@@ -71,6 +74,8 @@ def by_kind(capture: Capture, captured_by: Capture | None = None) -> Document:
             return counters(tables)
         case "allocations":
             return memory_snapshot(tables)
+        case "serving":
+            return served(tables)
         case "samples":
             return samples(tables)
 
@@ -106,6 +111,21 @@ def samples(tables: Tables) -> Document:
         rounds=rounds, count=pl.len(), median=pl.col("value").median()
     )
     return {"samples": by_metric.to_dicts()}
+
+
+def served(tables: Tables) -> Document:
+    """Return what the load of one cell came to, the first of those that have requests."""
+    import polars as pl
+
+    from harness.analysis import serving
+    from harness.evidence.load_tables import LOAD_TABLES
+
+    load = {name: _table(tables, name) for name in LOAD_TABLES}
+    rows = load["load_requests"]
+    if "cell" in rows.columns and rows.height:
+        first = pl.col("cell") == rows["cell"].min()
+        load = {name: table.filter(first) for name, table in load.items()}
+    return serving.document(load)
 
 
 def timeline_steps(tables: Tables, captured_by: Tables) -> Document:

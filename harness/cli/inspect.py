@@ -43,7 +43,7 @@ def inspect(
     file: Annotated[
         Path,
         typer.Argument(
-            help="A capture of nsys, ncu, torch.profiler or memory, a folder of them,"
+            help="A capture of nsys, ncu, torch.profiler, memory or load, a folder of them,"
             " a run or report folder, or FOLDER:CASE.VARIANT."
         ),
     ],
@@ -90,7 +90,7 @@ def inspect(
 def _show(document: dict[str, Any], label: str, *, full_names: bool) -> None:
     from harness.analysis import summary
     from harness.analysis.kernels import short_names
-    from harness.cli.shown import counters, head, memory, samples, timeline
+    from harness.cli.shown import counters, head, memory, samples, serving, timeline
 
     sort = summary.sort(document["kind"])
     names = [kernel["name"] for kernel in document.get("kernels", [])]
@@ -102,6 +102,7 @@ def _show(document: dict[str, Any], label: str, *, full_names: bool) -> None:
         "timeline": timeline.show,
         "counters": counters.show,
         "allocations": memory.show,
+        "serving": serving.show,
         "samples": samples.show,
     }
     printers[sort](document, shown)

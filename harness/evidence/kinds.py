@@ -29,6 +29,7 @@ KINDS: dict[str, Kind] = {
         "nsys",
         "ncu",
         "memory",
+        "load",
     )
 }
 """Name to kind, in the order in which tables list them."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.evidence.capture import Tables as Tables
+from harness.evidence.load_tables import LOAD_TABLES
 from harness.ground.errors import EvidenceError
 
 if TYPE_CHECKING:
@@ -280,13 +281,9 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     "memory_free": dict.fromkeys(("index", "free_bytes", "cached_bytes", "largest_bytes"), "int"),
     # The devices of a snapshot, with the length of their history; the other tables are of the one
     # that reserved most.
-    "memory_devices": {
-        "device": "int",
-        "segments": "int",
-        "reserved_bytes": "int",
-        "allocated_bytes": "int",
-        "events": "int",
-    },
+    "memory_devices": dict.fromkeys(
+        ("device", "segments", "reserved_bytes", "allocated_bytes", "events"), "int"
+    ),
     # Allocated and reserved bytes after each allocator event; phase is null before the first,
     # action as torch calls it.
     "memory_timeline": {
@@ -305,6 +302,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "bytes": "int",
         "peak_bytes": "int",
     },
+    **LOAD_TABLES,
 }
 
 

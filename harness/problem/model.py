@@ -14,6 +14,7 @@ from pydantic import (
     model_validator,
 )
 
+from harness.evidence.kinds import KINDS
 from harness.problem.fields import CaptureKind, Device, Line, Name, Rounds, Text, one_line
 from harness.problem.scripts import is_file
 
@@ -170,10 +171,12 @@ class Metric(_Model):
     def timed(self) -> bool:
         """Return whether it is a time, a rate or an energy, in which processes differ.
 
-        Other facts and counters are counts, sizes and errors, alike in each process that has the
-        same operands.
+        So is whatever is measured where nothing profiles, such as the length of a queue. Other
+        facts and counters are counts, sizes and errors, alike in each process that has the same
+        operands.
         """
-        return bool(self.sample) or self.unit in _TIMED or self.unit.endswith("/s")
+        unprofiled = bool(self.measure) and KINDS[self.capture].unprofiled
+        return unprofiled or bool(self.sample) or self.unit in _TIMED or self.unit.endswith("/s")
 
 
 class Selection(_Model):

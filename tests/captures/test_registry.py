@@ -21,6 +21,7 @@ FILES = {
     "nsys": "nsys/streams.sqlite.zst",
     "ncu": "ncu/small.ncu-rep.zst",
     "memory": "memory/graph.pickle.zst",
+    "load": "load/poisson.json.gz",
 }
 
 
@@ -99,10 +100,12 @@ OTHER_WORDS = {
     "analysis/program.py": {"nsys", "ncu"},  # tools that advice names
     "analysis/copies.py": {"memory"},  # what a copy reads or writes
     "analysis/idle/causes.py": {"memory"},  # the same
+    "analysis/idle/host_calls.py": {"load"},  # of a module
     "captures/torch/metadata.py": {"memory"},  # what torch.profiler was asked to record
     "cli/shown/timeline.py": {"memory"},  # what a copy reads or writes
     "probe/hooks/__init__.py": {"timing", "torch", "memory"},  # the hooks' own names
     "analysis/roofline.py": {"memory"},  # what limits a kernel
+    "probe/load/driver.py": {"load"},  # the file's first key, by which it is recognised
     "probe/profiler_range.py": {"torch"},  # the package
     "report/sections/claims.py": {"torch"},  # the package
     "site/pages.py": {"memory"},  # the page of that name in docs/

@@ -28,6 +28,7 @@ def captures(scratch: Path) -> dict[str, bytes]:
         *_snapshots(),
         *_pickles(),
         *_reports(),
+        *_loads(),
     ):
         assert name not in made
         made[name] = content
@@ -321,3 +322,61 @@ def _reports() -> Named:
         "a block of zeros behind": whole + bytes(4),
     }.items():
         yield f"report: {name}", content
+
+
+_LIFE: dict[str, Any] = {
+    "due_ns": 1,
+    "admitted_ns": 2,
+    "ended_ns": 9,
+    "prompt_tokens": 4,
+    "warm_up": False,
+    "tokens_ns": [5, 9],
+    "preempted_ns": [[6, 7]],
+}
+_STEP: dict[str, Any] = {
+    "start_ns": 2,
+    "duration_ns": 3,
+    "kind": "prefill",
+    "requests": 1,
+    "tokens": 4,
+    "kv_blocks": 1,
+    "host_us": 1.5,
+}
+_WRONG_LIVES: dict[str, list[Any]] = {
+    "due_ns": [-1, 0.5, None, 2**53, 3],
+    "admitted_ns": [None, "now", 6],
+    "ended_ns": [None, 8],
+    "prompt_tokens": [-1, "4", 2**40],
+    "warm_up": [0, None],
+    "tokens_ns": [[], 5, [9, 5], [0], [None]],
+    "preempted_ns": [[], [[7, 6]], [[0, 3]], [[6]], [[6, None]]],
+}
+
+
+def _loads() -> Named:
+    for column, values in _WRONG_LIVES.items():
+        for value in values:
+            yield f"load: {column} {value!r}", _load(_LIFE | {column: value})
+    for column, value in {"duration_ns": -1, "kind": 5, "host_us": "x", "tokens": None}.items():
+        yield f"load: a step's {column} {value!r}", _load(_LIFE, _STEP | {column: value})
+    text = _load(_LIFE)
+    for name, content in {
+        "of version 2": text.replace(b'"version": 1', b'"version": 2'),
+        "no requests": b'{"load": {"version": 1, "end_ns": 9}}',
+        "nothing but the key": b'{"load": 1}',
+        "a column too short": text.replace(b'"warm_up": [false]', b'"warm_up": []'),
+        "host time beyond 64 bits": text.replace(b"1.5", b"1e300"),
+        "NaN": text.replace(b"1.5", b"NaN"),
+        "a token after the end": text.replace(b'"end_ns": 9', b'"end_ns": 8'),
+        "cut": text[: len(text) // 2],
+        "text behind": text + b"x",
+        "nested deeply": b'{"load": ' + b"[" * 5000,
+    }.items():
+        yield f"load: {name}", content
+
+
+def _load(life: dict[str, Any], step: dict[str, Any] = _STEP) -> bytes:
+    columns = ({name: [value] for name, value in row.items()} for row in (life, step))
+    requests, steps = columns
+    run = {"version": 1, "end_ns": 9}
+    return json.dumps({"load": run, "requests": requests, "steps": steps}).encode()

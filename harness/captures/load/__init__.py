@@ -1,0 +1,1 @@
+"""Recordings of load on a serving engine, as the probe's driver writes them."""
