@@ -15,6 +15,11 @@ Both sides have the same number of tries, and the best counts. The ratio is that
 other work on the machine changes less than wall times. `--check` exits with 1 if a bound below does
 not hold. `--hta-python` names a Python that has
 HolisticTraceAnalysis; without it, it is installed into a throw-away environment.
+
+Of about 5 s of CPU time for 510 MB of the default source, decoding takes 1.2 s, collecting columns
+1.4 and the analysis of the tables 0.9. For the same text msgspec needs 0.4 s merely to tell the
+events apart, pysimdjson 0.7 to parse it and look up no more than each event's category, and polars'
+reader of JSON lines 5.5.
 """
 
 import argparse
