@@ -61,16 +61,11 @@ def _studies(waiting: "Waiting") -> "tuple[list[Page], list[str]]":
 
     studies, errors = [], []
     for folder in index.reports(checkout.reports()):
-        waiting.work_on(f"drawing {folder.relative_to(checkout.reports())}")
+        waiting.work_on(f"reading {folder.relative_to(checkout.reports())}")
         try:
             studies.append(publish.page_of(problem_of_report(None, folder), folder))
         except HarnessError as error:
             errors.append(f"not shown: {folder}: {error}")
-            continue
-        try:
-            publish.draw(studies[-1])
-        except HarnessError as error:
-            errors.append(f"its figures stay pictures: {folder}: {error}")
     return studies, errors
 
 
