@@ -1,5 +1,6 @@
 """``harness browse``: the reports as a static site, on this machine alone or as a folder."""
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,6 +29,7 @@ def browse(
     Builds the site and serves it to this machine alone, until Ctrl-C. A folder written with -o is
     opened by its index.html: it needs no server and asks no other host for anything.
     """
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # handing out small tables costs more CPU
     from harness.cli import output as printed
     from harness.cli.waiting import Waiting
     from harness.ground import checkout, files
