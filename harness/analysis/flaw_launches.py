@@ -10,6 +10,7 @@ from harness.evidence.section import PART
 
 _HOST = "HostFunc"
 """A launch of a host function runs nothing on the GPU."""
+_KERNEL = "Launch.*Kernel"
 _WITH_ATTRIBUTES = r"Kernel(Ex|ExC)\b"
 _CAPTURE = r"Stream(Begin|End)Capture"
 
@@ -58,10 +59,10 @@ def launches(capture: Capture) -> Launches:
 
 def _with_launch(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
     first = host_state.by_correlation(api_calls).select(
-        "correlation", "thread", pl.col("call").cast(pl.String), at="call_start"
+        "correlation", "thread", "call", at="call_start"
     )
     timed = gpu_ops.drop_nulls(["start_ns", "duration_ns"])
-    shared = pl.col("correlation").is_not_null() & (pl.len().over("correlation") > 1)
+    shared = pl.col("correlation").is_not_null() & pl.col("correlation").is_duplicated()
     columns = ("kind", "device", "stream", "start_ns", "duration_ns", "correlation", "graph_node")
     rows = timed.select(*columns).with_columns(
         end_ns=pl.col("start_ns") + pl.col("duration_ns"),
@@ -69,12 +70,21 @@ def _with_launch(gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame
         grouped=shared | pl.col("graph_node").is_not_null(),
     )
     rows = rows.join(first, on="correlation", how="left", maintain_order="left")
-    call = pl.col("call")
-    is_kernel = call.str.contains("Launch.*Kernel") & ~call.str.contains(_WITH_ATTRIBUTES)
-    of_graph = host_calls.launches_graph(call)
+    calls = rows["call"]
     return rows.with_columns(
-        grouped=pl.col("grouped") | of_graph, plain=is_kernel.fill_null(value=False)
+        grouped=pl.col("grouped") | named(calls, host_calls.GRAPH),
+        plain=named(calls, _KERNEL) & ~named(calls, _WITH_ATTRIBUTES),
     )
+
+
+def named(names: pl.Series, pattern: str) -> pl.Series:
+    """Return which of these names a pattern is found in; of a null it is not.
+
+    It is looked for in each different name, which are few.
+    """
+    different = names.unique()
+    found = different.filter(different.cast(pl.String).str.contains(pattern))
+    return names.is_in(found.implode()).fill_null(value=False)
 
 
 def _launching(api_calls: pl.DataFrame) -> pl.DataFrame:
@@ -84,7 +94,7 @@ def _launching(api_calls: pl.DataFrame) -> pl.DataFrame:
     """
     names = api_calls["name"]
     kinds = host_calls.kinds(names).cast(pl.String).fill_null("")
-    launching = (kinds == host_calls.LAUNCH) & ~names.cast(pl.String).str.contains(_HOST)
+    launching = (kinds == host_calls.LAUNCH) & ~named(names, _HOST)
     rows = api_calls.filter(launching).drop_nulls(["correlation", "start_ns"])
     end = pl.col("start_ns") + pl.col("duration_ns").fill_null(0)
     return rows.select("correlation", "thread", "start_ns", end_ns=end).sort("start_ns")
@@ -92,9 +102,9 @@ def _launching(api_calls: pl.DataFrame) -> pl.DataFrame:
 
 def _captured(starts: pl.Series, api_calls: pl.DataFrame) -> pl.Series:
     """Return whether a CUDA graph was captured at each of these times: then nothing runs."""
-    names = pl.col("name").cast(pl.String)
-    marks = api_calls.drop_nulls("start_ns").filter(names.str.contains(_CAPTURE)).sort("start_ns")
-    step = pl.when(names.str.contains("Begin")).then(1).otherwise(-1)
+    timed = api_calls.drop_nulls("start_ns")
+    marks = timed.filter(named(timed["name"], _CAPTURE)).sort("start_ns")
+    step = pl.when(pl.col("name").cast(pl.String).str.contains("Begin")).then(1).otherwise(-1)
     depth = marks.select("start_ns", depth=step.cum_sum())
     least = min(0, int(depth["depth"].min() or 0))  # type: ignore[arg-type]  # recording began inside of a capture
     places = starts.to_frame("start_ns")

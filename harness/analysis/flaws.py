@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from harness.analysis import communication, intervals
-from harness.analysis.flaw_launches import Launches, launches
+from harness.analysis.flaw_launches import Launches, launches, named
 from harness.analysis.recording import Flaw, conditions_of
 from harness.analysis.timeline import device_name
 from harness.evidence import dropped
@@ -146,8 +146,8 @@ def _apart(gpu_ops: pl.DataFrame) -> Iterator[Flaw]:
 
     Of more devices, several groups may have collectives of one name.
     """
-    names = pl.col("name").cast(pl.String)
-    rows = gpu_ops.filter(pl.col("kind") == "kernel", names.str.contains(_TOGETHER))
+    together = named(gpu_ops["name"], _TOGETHER)
+    rows = gpu_ops.filter(pl.col("kind") == "kernel", together)
     devices = rows.partition_by("device", maintain_order=True)
     if len(devices) != 2:
         return
@@ -171,7 +171,7 @@ def _late(calls: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     Only of threads that launch on one device: which one a wait is for is not recorded.
     """
     timed = calls.drop_nulls(["thread", "start_ns", "duration_ns"])
-    waits = timed.filter(pl.col("name").cast(pl.String).str.contains(_WAITS))
+    waits = timed.filter(named(timed["name"], _WAITS))
     waits = waits.select("thread", "start_ns", waited_ns=pl.col("start_ns") + pl.col("duration_ns"))
     alone = pl.col("device").n_unique().over("thread") == 1
     ends = known.filter(alone).select("thread", start_ns="at", end_ns="end_ns").sort("start_ns")
@@ -243,7 +243,8 @@ def _times(tables: Tables) -> Iterator[Flaw]:
     if empty_ones := kernels.filter(pl.col("duration_ns") == 0).height:
         what = f"{empty_ones:,} of {kernels.height:,} kernels last 0 ns"
         yield Flaw(what, "the GPU was busy for longer", _AGAIN, empty_ones / kernels.height)
-    if repeated := timed.height - timed.unique(_SAME).height:
+    alike = timed.filter(pl.col("start_ns").is_duplicated())  # few: to compare all takes long
+    if repeated := alike.height - alike.unique(_SAME).height:
         what = f"{repeated:,} of {timed.height:,} GPU operations are there twice"
         holds = "counts and sums of durations are too high"
         yield Flaw(what, holds, "merge no trace with itself", repeated / timed.height)

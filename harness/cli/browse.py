@@ -1,5 +1,6 @@
 """``harness browse``: the reports as a static site, on this machine alone or as a folder."""
 
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,6 +29,7 @@ def browse(
     Builds the site and serves it to this machine alone, until Ctrl-C. A folder written with -o is
     opened by its index.html: it needs no server and asks no other host for anything.
     """
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # handing out small tables costs more CPU
     from harness.cli import output as printed
     from harness.cli.waiting import Waiting
     from harness.ground import checkout, files
@@ -61,16 +63,11 @@ def _studies(waiting: "Waiting") -> "tuple[list[Page], list[str]]":
 
     studies, errors = [], []
     for folder in index.reports(checkout.reports()):
-        waiting.work_on(f"drawing {folder.relative_to(checkout.reports())}")
+        waiting.work_on(f"reading {folder.relative_to(checkout.reports())}")
         try:
             studies.append(publish.page_of(problem_of_report(None, folder), folder))
         except HarnessError as error:
             errors.append(f"not shown: {folder}: {error}")
-            continue
-        try:
-            publish.draw(studies[-1])
-        except HarnessError as error:
-            errors.append(f"its figures stay pictures: {folder}: {error}")
     return studies, errors
 
 

@@ -1,22 +1,8 @@
 """``harness list``: the problems, and what each is made of."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
-
-
-@dataclass(frozen=True)
-class Listed:
-    """A problem."""
-
-    number: int
-    name: str
-    title: str
-    variants: list[str]
-    cases: list[str]
-    captures: list[str]
-    claims: int
 
 
 def list_problems(
@@ -24,30 +10,18 @@ def list_problems(
 ) -> None:
     """List the problems.
 
-    A row says how many variants, cases and claims a problem has; --json names them.
+    A row says how many variants, cases and claims a problem has; --json names them. Whether a
+    problem can be run is checked by `harness lint` and `harness run`.
     """
     from harness.cli import output
     from harness.ground import checkout
     from harness.problem import manifest
 
-    problems, errors = manifest.load_all(checkout.problems())
+    problems, errors = manifest.outlines(checkout.problems())
     for error in errors:
         output.say(f"not listed: {error}", to_stderr=True)
     if json:
-        output.as_json(
-            [
-                Listed(
-                    problem.number,
-                    problem.folder.name,
-                    problem.title,
-                    list(problem.variants),
-                    list(problem.cases),
-                    list(problem.captures),
-                    len(problem.claims),
-                )
-                for problem in problems
-            ]
-        )
+        output.as_json(problems)
         return
     rows = [
         (
@@ -55,7 +29,7 @@ def list_problems(
             problem.title,
             str(len(problem.variants)),
             str(len(problem.cases)),
-            str(len(problem.claims)),
+            str(problem.claims),
             ", ".join(problem.captures),
         )
         for problem in problems

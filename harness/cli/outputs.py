@@ -15,8 +15,8 @@ from harness.analysis.busy import Busy
 from harness.analysis.diagnose.finding import Evidence, Level
 from harness.analysis.recording import Recording
 from harness.cli import check, contribute, doctor, inspect, report, run
-from harness.cli.list import Listed
 from harness.cli.new import Drafted
+from harness.problem.manifest import Outline
 
 
 class _Open(BaseModel):
@@ -113,7 +113,7 @@ def _doctor() -> Any:
 
 
 OUTPUTS: Mapping[str, Callable[[], Any]] = {
-    "list": lambda: list[Listed],
+    "list": lambda: list[Outline],
     "new": lambda: Drafted,
     "lint": _lint,
     "run": _run,

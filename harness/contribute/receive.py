@@ -26,7 +26,7 @@ from harness.report import publish, recorded
 from harness.report.verdicts import by_verdict, tally
 
 _FILE = re.compile(
-    r"README\.md|card\.json|figures/[\w.+-]+\.svg|pages/[\w.+-]+\.md"
+    r"README\.md|card\.json|figures/[\w.+-]+\.(?:svg|json)|pages/[\w.+-]+\.md"
     r"|evidence/(?:\w+\.parquet|provenance\.json|captures\.json)|captures/[\w.+-]+",
     re.ASCII,
 )

@@ -42,10 +42,10 @@ _QUOTE = "put it in quotes"
 _QUOTED = re.compile(r'"[^"\n]*"')
 _DIFFERENT = re.compile(
     r"[^\n\x20-\x7E\xA0-\u2027\u202A-\uD7FF\uE000-\uFEFE\uFF00-\uFFFD]"
-    r"|\?(?!\n)|:[:,\]}]|[|>][-+0-9]{0,9}#|[\s,\[{]!"
+    r"|\?(?!\n)|:[,\]}]|(?<!\w)::|::(?!\w)|[|>][-+0-9]{0,9}#|[\s,\[{]!"
 )
 """What libyaml and PyYAML read differently outside of quotes: other line ends, tabs and marks than
-a manifest has, '?' and '::' in braces, comments at the head of a block, tags."""
+a manifest has, '?' and ':' in braces, comments at the head of a block, tags."""
 
 
 class Mistakes:

@@ -16,7 +16,7 @@ from harness.extract import run as extraction
 from harness.ground import bounded, confined, files
 from harness.ground.errors import HarnessError, ManifestError
 from harness.problem.model import Problem
-from harness.report import card, completeness, index, kept_captures
+from harness.report import card, completeness, figure_files, index, kept_captures
 from harness.report.page import Page
 from harness.store import run_folder
 
@@ -106,15 +106,15 @@ def render(problem: Problem, folder: Path) -> dict[str, str]:
     """
     bounded.allow(folder, confined.budget(folder / "evidence", _DRAWING_S))
     page = page_of(problem, folder)
-    texts = draw(page)
-    _write(folder / "figures", page.figures)
+    texts = _draw(page)
+    _write(folder / "figures", figure_files.texts(page.figures))
     _write(folder / PAGES, {Path(name).name: texts[name] for name in texts if "/" in name})
     files.write_text(folder / "README.md", texts["README.md"])
     card.write(page, folder)
     return texts
 
 
-def draw(page: Page) -> dict[str, str]:
+def _draw(page: Page) -> dict[str, str]:
     """Fill the figures of a report's page; return the text of its worklog and pages, by path."""
     run = page.provenance.run
     if run.is_short or run.target.device == "cpu":

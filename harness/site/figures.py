@@ -1,7 +1,8 @@
 """The figures of worklogs, also as Vega-Lite that a reader can zoom into and point at.
 
 A page shows a figure's SVG. Beside it a script of the site puts a button that loads Vega, one file
-for the whole site, and the figure's specification, and draws the figure anew.
+for the whole site, and the figure's specification, and draws the figure anew. The specification is
+the one that the report keeps beside the SVG: nothing is drawn to build the site.
 """
 
 import json
@@ -10,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from typing import Any
 
-from harness.report.chart import VEGA_LITE, Figure
+from harness.report import figure_files
+from harness.report.chart import VEGA_LITE
 from harness.report.page import Page
 from harness.site.tree import Tree
 
@@ -22,21 +24,18 @@ _CLIPPED = frozenset({"line", "point", "bar", "rect", "area", "circle"})
 def add(tree: Tree, study: Page, pages: Iterable[str]) -> None:
     """Add the specification of each figure that these pages of a report show, and mark its place.
 
-    A figure that was not drawn again, or is no longer drawn as it stands there, stays a picture.
+    A figure without one stays a picture: :func:`harness.report.figure_files.specification`.
     """
     folder = study.folder.relative_to(tree.checkout).as_posix()
-    drawn: dict[str, Figure] = {}
-    for name, figure in study.figures.items():
-        file = study.folder / "figures" / name
-        same = file.is_file() and file.read_text(encoding="utf-8") == figure
-        if same and isinstance(figure, Figure):
-            drawn[name.removesuffix(".svg")] = figure
 
     def marked(shown: re.Match[str]) -> str:
-        if shown["name"] not in drawn:
+        specification = figure_files.specification(
+            study.folder / "figures" / f"{shown['name']}.svg"
+        )
+        if specification is None:
             return shown[0]
-        specification = interactive(drawn[shown["name"]].specification)
-        tree.files[f"{folder}/figures/{shown['name']}.js"] = script(specification)
+        made = script(interactive(specification))
+        tree.files[f"{folder}/figures/{shown['name']}.js"] = made
         return f'{shown[0]} <span class="interactive" data-figure="{shown["to"]}.js"></span>'
 
     for page in pages:

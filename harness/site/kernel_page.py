@@ -1,21 +1,20 @@
 """The page of a report's kernels: one table of every profiled cell, with counters beside times."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from harness.analysis import roofline, summary
 from harness.analysis.kernels import short_name
 from harness.analysis.roofline import Roofline
-from harness.evidence.kinds import KINDS, by_cost
-from harness.evidence.subject import Folder, Subject
+from harness.evidence.kinds import by_cost
 from harness.report.numbers import number
 from harness.report.page import Page
 from harness.site import timelines
 from harness.site.headed import head, rendered
 from harness.site.tree import Tree
 from harness.view import roofline_plot
+from harness.view.panel import Panel
 
 _COUNTERS = ("dram_pct", "sm_pct", "tensor_pct", "occupancy_pct")
 _NAME = "kernels.md"
@@ -65,9 +64,9 @@ class RooflineFigure:
     svg: str
 
 
-def add(tree: Tree, study: Page) -> str:
+def add(tree: Tree, study: Page, panels: Mapping[timelines.Cell, Panel]) -> str:
     """Add the page of a report's kernels; return its path, "" if no capture holds any."""
-    cells = list(_cells(study))
+    cells = list(_cells(panels))
     kernels = [kernel for _, each in cells for kernel in each]
     if not kernels:
         return ""
@@ -78,18 +77,16 @@ def add(tree: Tree, study: Page) -> str:
     return page
 
 
-def _cells(study: Page) -> Iterator[tuple[RooflineFigure, list[Kernel]]]:
-    """Yield the roofline and the kernels of every profiled cell, in the order of the cells."""
-    evidence = Folder(str(study.folder), study.tables, study.provenance)
-    for case, variant in evidence.cells:
-        if all(KINDS[kind].unprofiled for kind in evidence.captures(case, variant)):
-            continue
-        subject = evidence.subject(case, variant)
-        model = roofline.of_subject(subject)
+def _cells(
+    panels: Mapping[timelines.Cell, Panel],
+) -> Iterator[tuple[RooflineFigure, list[Kernel]]]:
+    """Yield the roofline and the kernels of every cell that has a page, in the cells' order."""
+    for (case, variant), panel in panels.items():
+        model = panel.roofline
         id_ = f"roofline-{case}.{variant}"
         kernels = [
             _kernel(case, variant, row, _roof(str(row["name"]), model, id_))
-            for row in _rows(subject)
+            for row in _rows(panel.summaries)
         ]
         yield RooflineFigure(id_, f"{case}, {variant}", roofline_plot.svg(model, id_)), kernels
 
@@ -116,14 +113,12 @@ def _roof(name: str, model: Roofline, figure: str) -> RooflinePoint:
     return RooflinePoint(_shown(None), "", model.missing.get(name, "No hardware counters."))
 
 
-def _rows(subject: Subject) -> list[Row]:
+def _rows(summaries: Mapping[str, dict[str, Any]]) -> list[Row]:
     """Return a cell's kernels: of the capture that slows it least, with the counters of others."""
     shown: list[Row] = []
     counted: dict[str, Row] = {}
     for kind in by_cost():
-        if kind.name not in subject.captures:
-            continue
-        by_kind = summary.by_kind(subject.captures[kind.name])
+        by_kind = summaries.get(kind.name, {})
         by_kernel = by_kind.get("by_kernel", [])
         counted |= {row["name"]: row for row in by_kernel}
         shown = shown or by_kernel or by_kind.get("kernels", [])

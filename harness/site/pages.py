@@ -48,13 +48,14 @@ def sources(checkout: Path, studies: Sequence[Page], problems: Iterable[Problem]
         _add_page(tree, checkout / "docs" / f"{name}.md")
     worklogs = [_add_worklog(tree, study) for study in studies]
     findings = finding_pages.add(tree, problems)
+    panels = timelines.Panels(checkout)
     navigation: Navigation = [{"Worklogs": "index.md"}]
     for study, worklog in zip(studies, worklogs, strict=True):
         others = [other for other in _of_problem(study, studies) if other is not study]
         across = study.folder.parent / "README.md"
         if others and across.is_file() and _path(tree, across) not in tree.pages:
             navigation.append({f"{_named(study)} · GPU by GPU": _add_page(tree, across)})
-        behind = _behind(tree, study, findings, others)
+        behind = _behind(tree, study, findings, panels, others)
         navigation.append({_title(study, studies): [*worklog, *behind]})
     tree.pages["index.md"] = _home(tree, studies)
     reference: list[object] = [f"docs/{name}.md" for name in _DOCUMENTS]
@@ -94,13 +95,17 @@ def _add_worklog(tree: Tree, study: Page) -> list[object]:
 
 
 def _behind(
-    tree: Tree, study: Page, findings: Mapping[str, str], others: Sequence[Page]
+    tree: Tree,
+    study: Page,
+    findings: Mapping[str, str],
+    panels: timelines.Panels,
+    others: Sequence[Page],
 ) -> list[object]:
     """Add what stands behind a worklog; return its part of the navigation."""
-    made = timelines.add(tree, study, findings, others)
+    made = timelines.add(tree, study, findings, panels, others)
     pages = {
         "Claims and their evidence": claim_page.add(tree, study),
-        "Kernels": kernel_page.add(tree, study),
+        "Kernels": kernel_page.add(tree, study, panels.of(study)),
         "Captures and timelines": capture_page.add(tree, study, made),
     }
     pages = {title: page for title, page in pages.items() if page}

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 from harness.evidence.kinds import KINDS
 from harness.evidence.subject import Folder
@@ -34,13 +35,31 @@ class Timelines:
     drawn: frozenset[Cell]
 
 
+class Panels:
+    """The panels of reports' profiled cells, each made once: several pages show it."""
+
+    def __init__(self, checkout: Path) -> None:
+        self._checkout = checkout
+        self._known: dict[Path, dict[Cell, Panel]] = {}
+
+    def of(self, study: Page) -> dict[Cell, Panel]:
+        """Return each profiled cell of a report with its panel, if a page holds that."""
+        if study.folder not in self._known:
+            self._known[study.folder] = dict(_panels(self._checkout, study))
+        return self._known[study.folder]
+
+
 def place(case: str, variant: str) -> str:
     """Return where a cell's timeline stands, from the report's folder."""
     return f"timelines/{case}.{variant}.html"
 
 
 def add(
-    tree: Tree, study: Page, findings: Mapping[str, str], others: Sequence[Page] = ()
+    tree: Tree,
+    study: Page,
+    findings: Mapping[str, str],
+    known: Panels,
+    others: Sequence[Page] = (),
 ) -> Timelines:
     """Add a report's timelines, and side by side those that a figure of the worklog shows together.
 
@@ -56,7 +75,7 @@ def add(
         tree.files[f"{folder}/{name}"] = document.of_panels(panels, links, "../captures.html")
         return name
 
-    panels = dict(_panels(tree, study))
+    panels = known.of(study)
     single = {cell: page(place(*cell), panel) for cell, panel in panels.items()}
     pairs = {
         (a, b): page(place(a[0], f"{a[1]}.and.{b[1]}"), panels[a], panels[b])
@@ -69,15 +88,14 @@ def add(
             place(cell[0], f"{cell[1]}.and.{other.folder.name}"), panels[cell], theirs
         )
         for other in others
-        for cell, theirs in _panels(tree, other)
+        for cell, theirs in known.of(other).items()
         if cell in drawn and theirs.shown["timeline"]
     }
     return Timelines(single, pairs, targets, drawn)
 
 
-def _panels(tree: Tree, study: Page) -> Iterator[tuple[Cell, Panel]]:
-    """Yield each profiled cell of a report with its panel, if a page holds that."""
-    folder = study.folder.relative_to(tree.checkout).as_posix()
+def _panels(checkout: Path, study: Page) -> Iterator[tuple[Cell, Panel]]:
+    folder = study.folder.relative_to(checkout).as_posix()
     evidence = Folder(folder, study.tables, study.provenance)
     for cell in evidence.cells:
         if all(KINDS[kind].unprofiled for kind in evidence.captures(*cell)):

@@ -47,9 +47,13 @@ _NO_ROWS = pl.DataFrame()
 
 @dataclass(frozen=True)
 class Panel:
-    """A subject as a page shows it: ``shown`` is what the page's script reads."""
+    """A subject as a page shows it: ``shown`` is what the page's script reads.
+
+    ``summaries``: of each of its captures, by kind.
+    """
 
     subject: Subject
+    summaries: dict[str, dict[str, Any]]
     shown: dict[str, Any]
     roofline: Roofline
 
@@ -59,12 +63,15 @@ def of(subject: Subject, captured_by: Capture | None = None) -> Panel:
 
     ``captured_by``: the trace in which its CUDA graphs were captured.
     """
-    return Panel(subject, _shown(subject, captured_by), roofline.of_subject(subject))
+    summaries = {kind: _summary(each, captured_by) for kind, each in subject.captures.items()}
+    shown = _shown(subject, summaries, captured_by)
+    return Panel(subject, summaries, shown, roofline.of_subject(subject))
 
 
-def _shown(subject: Subject, captured_by: Capture | None) -> dict[str, Any]:
+def _shown(
+    subject: Subject, summaries: dict[str, dict[str, Any]], captured_by: Capture | None
+) -> dict[str, Any]:
     captures = subject.captures
-    summaries = {kind: _summary(capture, captured_by) for kind, capture in captures.items()}
     drawn = next((kind.name for kind in by_cost() if _has_operations(captures.get(kind.name))), "")
     told = {
         kind: told_of

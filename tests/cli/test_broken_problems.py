@@ -17,6 +17,7 @@ from tests.support.origins import origin
 from tests.support.run_cells import cell
 
 WRONG = GOOD.replace("baseline: slow", "baseline: none")
+UNREADABLE = GOOD.replace("variants:", "variant:")
 
 
 def harness(*arguments: str) -> Result:
@@ -48,12 +49,21 @@ def of_problem(report: Path, name: str) -> None:
 
 
 def test_a_broken_draft_is_named_and_the_others_are_listed(house: Path) -> None:
+    (house / "problems" / "3-draft" / "problem.yaml").write_text(UNREADABLE, encoding="utf-8")
     done = harness("list", "--json")
     assert done.exit_code == 0
     assert [problem["name"] for problem in json.loads(done.stdout)] == ["9-example"]
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"not listed: {house}/problems/3-draft/problem.yaml: line 5: baseline:")
+    assert line.startswith(f"not listed: {house}/problems/3-draft/problem.yaml: line ")
+    assert "did you mean 'variants'?" in line
     assert "A title" in harness("list").stdout
+
+
+@pytest.mark.usefixtures("house")
+def test_a_draft_that_cannot_be_run_yet_is_listed() -> None:
+    done = harness("list", "--json")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert [problem["number"] for problem in json.loads(done.stdout)] == [3, 9]
 
 
 def test_a_broken_draft_keeps_no_report_from_being_written(house: Path) -> None:
@@ -113,4 +123,5 @@ def test_two_folders_of_one_number_are_both_named(house: Path) -> None:
         manifest.find(house / "problems", "9")
     assert manifest.find(house / "problems", "9-another").folder.name == "9-another"
     listed = json.loads(harness("list", "--json").stdout)
-    assert [problem["name"] for problem in listed] == ["9-another", "9-example"]
+    names = [problem["name"] for problem in listed if problem["number"] == 9]
+    assert names == ["9-another", "9-example"]

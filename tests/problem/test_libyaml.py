@@ -27,6 +27,8 @@ def _said(path: Path) -> object:
         _MORE,
         _MORE.replace("title:", "title:\t", 1),
         _MORE.replace("[1,", "[a?b, {c::d}, 1,"),
+        _MORE.replace("[1,", "[a::b c, {c::}, ::d, 1,"),
+        _MORE.replace("text: |", "label: a::b, c::d\ntext: |"),
         _MORE.replace("text: |", "text: |#"),
         _MORE.replace("more: &a", "more: !map &a"),
         _MORE.replace("again: *a", "again: *b"),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jinja2 import Environment
 
-from harness.report import chart
+from harness.report import chart, figure_files
 from harness.report.sections import sweep
 from harness.site import figures
 from harness.site.tree import Tree
@@ -57,20 +57,22 @@ def test_only_a_figure_that_is_drawn_as_it_stands_is_marked(tmp_path: Path) -> N
     study = hostile_page("word", tmp_path / "problems" / "9-example")
     folder = tmp_path / "reports" / "9-example" / "gpu"
     (folder / "figures").mkdir(parents=True)
-    for name, text in (("same", str(drawn())), ("other", "<svg/>")):
-        (folder / "figures" / f"{name}.svg").write_text(text)
-    study = replace(
-        study, folder=folder, figures={"same.svg": drawn(), "other.svg": drawn(), "gone.svg": ""}
-    )
+    names = ("same", "other", "flipped", "early")
+    for name, text in figure_files.texts({f"{name}.svg": drawn() for name in names}).items():
+        (folder / "figures" / name).write_text(text)
+    (folder / "figures" / "other.svg").write_text("<svg/>")
+    flipped = folder / "figures" / "flipped.json"
+    flipped.write_text(flipped.read_text().replace("slow", "fast", 1))
+    (folder / "figures" / "early.json").unlink()
     page = "reports/9-example/gpu/README.md"
-    tree = Tree(tmp_path, pages={page: "![a](figures/same.svg)\n\n![b](figures/other.svg)\n"})
-    figures.add(tree, study, [page])
+    tree = Tree(tmp_path, pages={page: "".join(f"![a](figures/{name}.svg)\n" for name in names)})
+    figures.add(tree, replace(study, folder=folder), [page])
     assert tree.pages[page].splitlines() == [
         '![a](figures/same.svg) <span class="interactive" data-figure="figures/same.js"></span>',
-        "",
-        "![b](figures/other.svg)",
+        *(f"![a](figures/{name}.svg)" for name in names[1:]),
     ]
-    assert list(tree.files) == ["reports/9-example/gpu/figures/same.js"]
+    shown = figures.script(figures.interactive(drawn().specification))
+    assert tree.files == {"reports/9-example/gpu/figures/same.js": shown}
 
 
 @pytest.fixture(scope="module")

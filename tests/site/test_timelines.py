@@ -27,8 +27,8 @@ def report(folder: Path, target: str) -> Page:
 def test_a_cell_stands_beside_the_same_cell_of_another_gpu(tmp_path: Path) -> None:
     here, there = (report(tmp_path, target) for target in ("gpu-a", "gpu-b"))
     tree = Tree(tmp_path, pages={"reports/9-example/gpu-a/README.md": "# Worklog\n"})
-    alone = timelines.add(tree, here, {})
-    both = timelines.add(tree, here, {}, [there])
+    alone = timelines.add(tree, here, {}, timelines.Panels(tmp_path))
+    both = timelines.add(tree, here, {}, timelines.Panels(tmp_path), [there])
     assert alone.drawn
     assert alone.targets == {}
     assert {cell for cell, _ in both.targets} == both.drawn

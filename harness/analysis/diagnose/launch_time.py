@@ -35,6 +35,8 @@ def shares(timelines: Sequence[TimelineView], launches: Sequence[Launch]) -> lis
     """
     if not timelines:
         return [launch.share for launch in launches]
+    if not launches:
+        return []
     (view,) = timelines
     on_timeline = _by_name(view)
     profiled = Counter(bare(launch.name) for launch in launches)

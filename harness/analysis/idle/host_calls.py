@@ -11,6 +11,9 @@ ALLOCATE = "allocate"
 LOAD = "load"
 OTHER = "other"
 
+GRAPH = "GraphLaunch"
+"""In the names of calls that launch a graph: those of CUDA, of its driver and of HIP."""
+
 KINDS = pl.Enum([LAUNCH, SYNCHRONISE, COPY, ALLOCATE, LOAD, OTHER])
 
 _KINDS = (
@@ -39,8 +42,8 @@ _SUFFIX = re.compile(r"(_v\d+|_ptsz|_ptds|_spt)+$")
 
 
 def launches_graph(names: pl.Expr) -> pl.Expr:
-    """Return whether calls launch a graph: CUDA, its driver and HIP name them ...GraphLaunch."""
-    return names.cast(pl.String).str.contains("GraphLaunch").fill_null(value=False)
+    """Return whether calls launch a graph."""
+    return names.cast(pl.String).str.contains(GRAPH).fill_null(value=False)
 
 
 def kind(name: str) -> str:

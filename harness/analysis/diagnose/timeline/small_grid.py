@@ -84,13 +84,12 @@ def _few(kernels: pl.DataFrame, room: int) -> pl.DataFrame:
             kernels.select(at_ns="end_ns", change=-pl.col("blocks")),
         ]
     )
-    moments = edges.group_by("at_ns").agg(pl.col("change").sum()).sort("at_ns")
-    running = pl.col("change").cum_sum()
+    running = pl.col("running")
+    ordered = edges.sort("at_ns").select("at_ns", running=pl.col("change").cum_sum())
+    moments = ordered.filter(pl.col("at_ns").ne_missing(pl.col("at_ns").shift(-1)))
     few = running.is_between(1, room * thresholds.FEW_BLOCKS)
     length = (pl.col("at_ns").shift(-1) - pl.col("at_ns")).fill_null(0)
-    lasting = moments.select(
-        "at_ns", running=running, few_ns=pl.when(few).then(length).otherwise(0)
-    )
+    lasting = moments.select("at_ns", "running", few_ns=pl.when(few).then(length).otherwise(0))
     return lasting.with_columns(before_ns=pl.col("few_ns").cum_sum() - pl.col("few_ns"))
 
 
