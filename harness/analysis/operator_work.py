@@ -378,6 +378,7 @@ _RULES: dict[str, Callable[[Inputs], Work | None]] = {
         _touched(ELEMENTWISE, (0, 1, 2), (1, 2)),
     ),
     "sglang::store_cache": _touched(GATHER, (0, 1), (0, 1)),
+    "_C_cache_ops::reshape_and_cache_flash": _touched(GATHER, (0, 1), (0, 1)),
     "_C::static_scaled_fp8_quant": _touched(ELEMENTWISE, (1,), (0,)),
     "aten::_softmax": _touched(SOFTMAX, (0,), (0,)),
     "aten::_log_softmax": _touched(SOFTMAX, (0,), (0,)),

@@ -88,9 +88,11 @@ def _shaped(least: Floor, steps: int) -> str:
         for part in least.parts
         if part.time_ns * ms >= _LEAST_MS
     )
-    said = f"By shapes, at the datasheet's rates: {least.floor_ns * ms:.2f} ms; {parts}."
-    if least.unknown_ns * ms >= _LEAST_MS:
-        said += f" {100 * least.unknown:.1f} % of the kernels' time has no known shape."
+    said = (
+        f"By shapes, at the datasheet's rates: {least.floor_ns * ms:.2f} of"
+        f" {(least.work_ns + least.exchange_ns) * ms:.2f} ms; {parts}. A floor is known for"
+        f" {100 * (1 - least.unknown):.1f} % of the kernels' time, the rest counts as it is."
+    )
     if least.faster_ns * ms >= _LEAST_MS:
         said += f" {100 * least.faster:.1f} % was faster than device memory allows: from a cache."
     return said
@@ -128,10 +130,14 @@ def layers_lines(layers: Layers) -> Iterator[str]:
         f"{layers.count} × {what}: {layers.ms:.2f} ms, {100 * layers.share:.1f} % of the busy"
         f" time, {1e3 * layers.each_ms:.0f} µs each. One of them, by place and operator:"
     )
-    yield "  layer       µs      n"
+    known = any(part.floor_ms is not None for part in layers.parts)
+    yield f"  layer       µs      n{_BY_SHAPES if known else ''}"
     for part in layers.parts[:_ROWS]:
         share = 100 * part.ms / layers.each_ms
-        yield f"{share:5.1f} % {1e3 * part.ms:8.1f} {part.launches:6.3g}"
+        text = f"{share:5.1f} % {1e3 * part.ms:8.1f} {part.launches:6.3g}"
+        if part.floor_ms is not None and part.reached is not None:
+            text += f" {1e3 * part.floor_ms:8.1f} {100 * part.reached:6.0f} %"
+        yield text
         named = ": ".join(filter(None, (part.place, part.operator)))
         yield from _wrapped(named or "no operator", _INDENT)
     rest = layers.parts[_ROWS:]
