@@ -13,7 +13,8 @@ import polars as pl
 
 from harness.analysis import communication, datasheets, paged_attention, roofline
 from harness.analysis.datasheets import Peaks
-from harness.analysis.operator_work import Work, work
+from harness.analysis.least_work import Work
+from harness.analysis.operator_work import work
 from harness.analysis.roofline import Roof
 from harness.evidence.tables import Tables
 

@@ -10,8 +10,8 @@ less time than this has such a window (:func:`harness.analysis.floors.with_floor
 from dataclasses import dataclass
 
 from harness.analysis import annotations
+from harness.analysis.least_work import ATTENTION, Work
 from harness.analysis.operator_inputs import BYTES, Inputs, Tensor, parsed
-from harness.analysis.operator_work import ATTENTION, Work
 
 
 @dataclass(frozen=True)

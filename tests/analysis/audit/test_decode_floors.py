@@ -1,13 +1,24 @@
 """Floors of serving engines' decode steps, held to tables made by hand of the models' sizes."""
 
+from functools import cache
+
 import pytest
 
+from harness.analysis.audit import conclude
 from harness.analysis.audit.rows import Row
-from tests.analysis.audit.test_graph_replays import of_published
+from harness.extract import door
+from tests.support.paths import DATA
 
 GB_S = 5300.0
 """Of an MI300X's memory, in bytes a nanosecond times 1000."""
 BATCH = 32
+
+
+@cache
+def of_published(name: str) -> conclude.Audit:
+    files = (DATA / "serving" / f"{name}.{end}" for end in ("json.gz", "capture.json.gz"))
+    step, capture = (door.capture(file).captures["torch"] for file in files)
+    return conclude.audit([step], capture)
 
 
 def ms(moved_bytes: float, launches: int) -> float:
