@@ -101,8 +101,9 @@ def with_floors(ops: pl.DataFrame, at_most: Rates | None, time: str) -> pl.DataF
         replay = pl.when("in_graph").then("correlation")
     call = (*_CALL, replay)
     took = pl.col(time).sum().over(call)
-    longest = pl.col("name").sort_by(time).last().over(call)
-    calls = calls.filter(~_seen_in_part(took, longest))
+    if calls["lengths"].count():
+        longest = pl.col("name").sort_by(time).last().over(call)
+        calls = calls.filter(~_seen_in_part(took, longest))
     share = pl.when(pl.col(time) > 0).then(pl.col(time) / took).otherwise(0.0)
     shared = calls.with_columns(pl.col("floor_ns", "ceiling_ns") * share)
     recorded = _recorded(rows, at_most)
@@ -132,7 +133,7 @@ def _with_least(kernels: pl.DataFrame, at_most: Rates) -> pl.DataFrame:
             ns, bound, ceiling = at_most.least_ns(least)
             found.append((operator, inputs, lengths, least.family, bound, ns, ceiling))
     known = pl.DataFrame(found, schema={**dict.fromkeys(_KIND, pl.String), **_NONE}, orient="row")
-    return keyed.join(known, on=_KIND, nulls_equal=True, maintain_order="left")
+    return keyed.join(known, on=_KIND, how="inner", nulls_equal=True, maintain_order="left")
 
 
 def _seen_in_part(took: pl.Expr, longest: pl.Expr) -> pl.Expr:
@@ -178,12 +179,22 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Unknown:
+    """Operations of one operator that have no floor, and whether its inputs were recorded."""
+
+    operator: str
+    time_ns: float
+    recorded: bool
+
+
+@dataclass(frozen=True)
 class Floor:
     """The floor of operations, in ns. ``parts``: by family, the longest first.
 
     ``work_ns`` is the time of those that compute, ``exchange_ns`` of those that communicate or copy
     from and to the host, which have no floor here, as those without a known shape
-    (``unknown_ns``): all of these count as they are. ``faster_ns``: of operators that were faster
+    (``unknown_ns``, by operator in ``unknowns``, the longest first): all of these count as they
+    are. ``faster_ns``: of operators that were faster
     than device memory or arithmetic allow. ``ceiling_ns``: the floor at the rates that calibration
     reached, None without.
     """
@@ -195,6 +206,7 @@ class Floor:
     faster_ns: float
     floor_ns: float
     ceiling_ns: float | None
+    unknowns: tuple[Unknown, ...] = ()
 
     @property
     def unknown(self) -> float:
@@ -231,7 +243,16 @@ def floor(ops: pl.DataFrame, time: str) -> Floor | None:
         faster_ns=float(faster[time].sum()),
         floor_ns=float(known.select(capped.sum()).item()) + as_is,
         ceiling_ns=at_ceilings,
+        unknowns=tuple(_unknowns(computing.filter(pl.col("floor_ns").is_null()), time)),
     )
+
+
+def _unknowns(ops: pl.DataFrame, time: str) -> Iterable[Unknown]:
+    operator = pl.col("operator").cast(pl.String).fill_null("")
+    rows = ops.group_by(operator, recorded=pl.col("inputs").is_not_null()).agg(pl.col(time).sum())
+    longest = rows.sort(time, "operator", "recorded", descending=[True, False, False])
+    for operator_name, recorded, spent in longest.iter_rows():
+        yield Unknown(operator_name, float(spent), recorded)
 
 
 def _parts(known: pl.DataFrame, time: str) -> Iterable[Part]:

@@ -21,6 +21,8 @@ _BY_SHAPES = "    floor  reached"
 _NOT_MEASURED = "-"
 _LEAST_MS = 0.01
 """Overlap, or time above the floor, that is worth a word."""
+_NAMED, _WORTH = 3, 0.01
+"""Operators without a floor that are named at most, and what part of the time is worth a word."""
 _MANY_US = 1000
 _SLOWER = 1.02
 """How much longer the trace's kernels may take than the unprofiled step without a word."""
@@ -93,9 +95,25 @@ def _shaped(least: Floor, steps: int) -> str:
         f" {(least.work_ns + least.exchange_ns) * ms:.2f} ms; {parts}. A floor is known for"
         f" {100 * (1 - least.unknown):.1f} % of the kernels' time, the rest counts as it is."
     )
+    said += "".join(_without_floor(least, ms))
     if least.faster_ns * ms >= _LEAST_MS:
         said += f" {100 * least.faster:.1f} % was faster than device memory allows: from a cache."
     return said
+
+
+def _without_floor(least: Floor, ms: float) -> Iterator[str]:
+    """Yield sentences on what has no floor and why; ``ms``: of a step, for a ns of all steps."""
+    worth = _WORTH * least.work_ns
+    silent = [each for each in least.unknowns if each.recorded and each.time_ns >= worth]
+    if silent:
+        named = ", ".join(f"{each.operator} {each.time_ns * ms:.2f} ms" for each in silent[:_NAMED])
+        yield f" The inputs of these do not say what they read: {named}."
+    unseen = sum(each.time_ns for each in least.unknowns if not each.recorded)
+    if unseen >= worth:
+        yield (
+            f" {unseen * ms:.2f} ms has no recorded inputs: record_shapes=True, of a graph in the"
+            " trace of its capture."
+        )
 
 
 def batches_sentence(batches: Batches) -> str:

@@ -109,3 +109,14 @@ def test_almost_all_of_a_dense_model_s_step_has_a_floor() -> None:
     assert least is not None
     assert 1 - least.unknown > 0.99
     assert sum(QWEN3.values()) == pytest.approx(least.floor_ns / 1e6, rel=0.03)
+
+
+def test_what_has_no_floor_is_counted_by_operator() -> None:
+    least = of_published("vllm_decode_full").shapes
+    assert least is not None
+    assert sum(each.time_ns for each in least.unknowns) == pytest.approx(least.unknown_ns)
+    assert all(each.recorded for each in least.unknowns)
+    rows = [row for row in of_published("vllm_decode_full").rows if row.floor_ms is None]
+    longest = least.unknowns[0]
+    mine = sum(row.ms for row in rows if row.operator == longest.operator)
+    assert mine == pytest.approx(longest.time_ns / 1e6)
