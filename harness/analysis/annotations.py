@@ -26,6 +26,17 @@ class Batch:
     tokens: int | None
 
 
+@dataclass(frozen=True)
+class Lengths:
+    """The sums over a step's requests of the tokens attended to, and of pairs of a query and one.
+
+    A query sees the tokens before it and itself.
+    """
+
+    attended: int
+    pairs: int
+
+
 _Groups = dict[str, str | None]
 _MODES: dict[str, Mode] = {
     "EXTEND": "prefill",
@@ -122,6 +133,31 @@ def batch(name: str) -> Batch | None:
             found = made(match.groupdict())
             return found if found and found.requests else None
     return None
+
+
+_SUMS = re.compile(r"(?<![a-z])sq(\d{1,9})sk(\d{1,12})sqsq(\d{1,18})sqsk(\d{1,18})(?!\d)")
+_SUMS_OF_SGLANG = re.compile(r"(?<= )g_(sq|sk|sqsq|sqsk)=(\d{1,18})(?=[ \]])")
+
+
+def lengths(name: str) -> Lengths | None:
+    """Return the lengths that vLLM's detailed annotation states, or SGLang's of a decode.
+
+    They are sums over requests, of the queries sq, of the tokens sk, of sq² and of sq × sk: of a
+    request's pairs sq (sq - 1) / 2 are of a query and a later one.
+    """
+    if batch(name) is None:
+        return None
+    sums = [tuple(map(int, each)) for each in _SUMS.findall(name)]
+    stated = {key: int(value) for key, value in _SUMS_OF_SGLANG.findall(name)}
+    if len(stated) == len(_LENGTHS) and "DECODE" in name:
+        sums = [tuple(stated[key] for key in _LENGTHS)]
+    if not sums:
+        return None
+    pairs = sum(sqsk - (sqsq - sq) // 2 for sq, _, sqsq, sqsk in sums)
+    return Lengths(sum(sk for _, sk, _, _ in sums), max(pairs, 0))
+
+
+_LENGTHS = ("sq", "sk", "sqsq", "sqsk")
 
 
 def batches(names: pl.Series) -> dict[str, Batch]:

@@ -16,7 +16,8 @@ class Peaks:
     """The peaks of one GPU: memory in GB/s, arithmetic in TFLOP/s, None where no unit does it.
 
     ``name`` is the GPU's as NVML or ROCm reports it. ``fp32`` is that of NVIDIA's vector units, the
-    others are of the matrix units. ``multiprocessors`` are AMD's compute units, too.
+    others are of the matrix units. ``multiprocessors`` are AMD's compute units, too. ``memory_gib``
+    stands where ROCm may leave the name out.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Peaks:
     tf32: float | None = None
     fp32: float | None = None
     multiprocessors: int | None = None
+    memory_gib: int | None = None
 
     def rate(self, key: str) -> float | None:
         """Return the peak of "dram" in GB/s, or of "bf16" and its like in TFLOP/s."""
@@ -48,6 +50,26 @@ def of(name: str) -> Peaks | None:
     A virtual function of an AMD GPU (SR-IOV) is the whole GPU; ROCm writes "VF" behind its name.
     """
     return known().get(name.removesuffix(" VF"))
+
+
+_WHOLE = 0.95
+"""Of a GPU's memory at least this part is a program's: 192 GiB of an MI300X are 191.98 to it."""
+
+
+def of_size(multiprocessors: int | None, memory_bytes: int | None) -> Peaks | None:
+    """Return the peaks of the one GPU with as many multiprocessors and as much memory, else None.
+
+    ROCm's driver leaves the name empty where it lacks the list of products.
+    """
+    found = [
+        each
+        for each in known().values()
+        if each.memory_gib
+        and each.multiprocessors == multiprocessors
+        and memory_bytes
+        and _WHOLE <= memory_bytes / (each.memory_gib << 30) <= 1
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 @cache

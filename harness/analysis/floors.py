@@ -11,16 +11,22 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis import communication, datasheets, roofline
+from harness.analysis import communication, datasheets, paged_attention, roofline
 from harness.analysis.datasheets import Peaks
-from harness.analysis.operator_work import Work, work
+from harness.analysis.least_work import Work
+from harness.analysis.operator_work import work
 from harness.analysis.roofline import Roof
 from harness.evidence.tables import Tables
 
 MEMORY, ARITHMETIC = "memory", "arithmetic"
 COPY, FILL = "copy", "fill"
 """Families of operations that are no operator's: their bytes are recorded."""
+_FASTER = 1.05
+"""A floor this much longer than the time is no rounding: calibrated rates repeat within 1 %
+(docs/measurement.md), and clocks of the host and the GPU round times to 32 ns."""
 _CALL = ("operator", "call")
+_KIND = ("operator", "inputs", "lengths")
+"""What calls of one floor share; ``lengths``: the annotation of what is attended to."""
 _NONE = {"family": pl.String, "bound": pl.String, "floor_ns": pl.Float64, "ceiling_ns": pl.Float64}
 
 
@@ -62,8 +68,11 @@ def sheet(tables: Tables, device: int | None, gpu: str = "") -> Peaks | None:
     """
     devices = tables["devices"]
     mine = devices.filter(pl.col("device").eq_missing(pl.lit(device, pl.Int64)))
-    names = (mine if mine.height else devices.head(1))["name"].drop_nulls()
-    return datasheets.of(str(names[0]) if len(names) else gpu)
+    mine = mine if mine.height else devices.head(1)
+    names = mine["name"].drop_nulls()
+    if len(names) or gpu or mine.is_empty():
+        return datasheets.of(str(names[0]) if len(names) else gpu)
+    return datasheets.of_size(*mine.select("multiprocessors", "memory_bytes").row(0))
 
 
 def with_origins(ops: pl.DataFrame, origins: pl.DataFrame) -> pl.DataFrame:
@@ -77,21 +86,25 @@ def with_floors(ops: pl.DataFrame, at_most: Rates | None, time: str) -> pl.DataF
 
     An operator's floor is of all kernels that one call of it launched: each has the part of it that
     it has of the call's time, which is in the column ``time``. ``ops`` has operator, inputs and
-    call, the columns of gpu_ops, and may have in_graph: whether a graph replays it.
+    call, the columns of gpu_ops, and may have in_graph: whether a graph replays it, and batch: the
+    engine's annotation around it.
     """
     if at_most is None:
         return ops.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in _NONE.items())
     texts = ("kind", "name", "copy_kind", "operator", "inputs")
     rows = ops.with_columns(pl.col(texts).cast(pl.String)).with_row_index("row")
-    kernels = rows.filter(pl.col("kind") == "kernel", pl.col("inputs").is_not_null())
-    kinds = kernels.select("operator", "inputs").unique()
-    known = _floors(kinds, at_most)
-    calls = kernels.join(known, on=("operator", "inputs"))
+    if "batch" not in rows.columns:
+        rows = rows.with_columns(batch=pl.lit(None, pl.String))
+    calls = _with_least(rows.filter(pl.col("kind") == "kernel"), at_most)
     replay = pl.lit(None)
     if "in_graph" in ops.columns:  # a captured call runs again in each replay
         replay = pl.when("in_graph").then("correlation")
-    part = pl.col(time) / pl.col(time).sum().over(*_CALL, replay)
-    share = pl.when(pl.col(time) > 0).then(part).otherwise(0.0)
+    call = (*_CALL, replay)
+    took = pl.col(time).sum().over(call)
+    if calls["lengths"].count():
+        longest = pl.col("name").sort_by(time).last().over(call)
+        calls = calls.filter(~_seen_in_part(took, longest))
+    share = pl.when(pl.col(time) > 0).then(pl.col(time) / took).otherwise(0.0)
     shared = calls.with_columns(pl.col("floor_ns", "ceiling_ns") * share)
     recorded = _recorded(rows, at_most)
     found = pl.concat([shared.select("row", *_NONE), recorded.select("row", *_NONE)])
@@ -102,16 +115,36 @@ def with_floors(ops: pl.DataFrame, at_most: Rates | None, time: str) -> pl.DataF
     )
 
 
-def _floors(kinds: pl.DataFrame, at_most: Rates) -> pl.DataFrame:
-    """Return distinct operators with inputs that have a floor, with the columns of _NONE."""
+def _with_least(kernels: pl.DataFrame, at_most: Rates) -> pl.DataFrame:
+    """Return kernels of operators that have a floor, with the columns of _NONE of a whole call."""
+    given = kernels.filter(pl.col("operator").is_not_null() & pl.col("inputs").is_not_null())
+    names = given["operator"].unique().to_list()
+    paged = pl.col("operator").is_in([name for name in names if paged_attention.is_known(name)])
+    keyed = given.with_columns(lengths=pl.when(paged).then("batch"))
+    kinds = keyed.select(_KIND).unique()
+    written = paged_attention.cache_type(kinds.select("operator", "inputs").rows())
     found = []
-    for operator, inputs in kinds.iter_rows():
-        if operator is not None and (least := work(operator, inputs)) is not None:
+    for operator, inputs, lengths in kinds.iter_rows():
+        if paged_attention.is_known(operator):
+            least = paged_attention.work(operator, inputs, lengths, written)
+        else:
+            least = work(operator, inputs)
+        if least is not None:
             ns, bound, ceiling = at_most.least_ns(least)
-            found.append((operator, inputs, least.family, bound, ns, ceiling))
-    return pl.DataFrame(
-        found, schema={"operator": pl.String, "inputs": pl.String, **_NONE}, orient="row"
-    )
+            found.append((operator, inputs, lengths, least.family, bound, ns, ceiling))
+    known = pl.DataFrame(found, schema={**dict.fromkeys(_KIND, pl.String), **_NONE}, orient="row")
+    return keyed.join(known, on=_KIND, how="inner", nulls_equal=True, maintain_order="left")
+
+
+def _seen_in_part(took: pl.Expr, longest: pl.Expr) -> pl.Expr:
+    """Return whether calls are of layers that attend to a window of the lengths that are stated.
+
+    No input says it, but such a call is faster than reading them whole. Of equal inputs, those that
+    run the same kernels are alike: where a library has another kernel for windows, the other layers
+    keep their floor.
+    """
+    faster = pl.col("floor_ns") > _FASTER * took
+    return pl.col("lengths").is_not_null() & faster.any().over(*_KIND, longest)
 
 
 def _recorded(rows: pl.DataFrame, at_most: Rates) -> pl.DataFrame:
@@ -146,12 +179,22 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Unknown:
+    """Operations of one operator that have no floor, and whether its inputs were recorded."""
+
+    operator: str
+    time_ns: float
+    recorded: bool
+
+
+@dataclass(frozen=True)
 class Floor:
     """The floor of operations, in ns. ``parts``: by family, the longest first.
 
     ``work_ns`` is the time of those that compute, ``exchange_ns`` of those that communicate or copy
     from and to the host, which have no floor here, as those without a known shape
-    (``unknown_ns``): all of these count as they are. ``faster_ns``: of operators that were faster
+    (``unknown_ns``, by operator in ``unknowns``, the longest first): all of these count as they
+    are. ``faster_ns``: of operators that were faster
     than device memory or arithmetic allow. ``ceiling_ns``: the floor at the rates that calibration
     reached, None without.
     """
@@ -163,6 +206,7 @@ class Floor:
     faster_ns: float
     floor_ns: float
     ceiling_ns: float | None
+    unknowns: tuple[Unknown, ...] = ()
 
     @property
     def unknown(self) -> float:
@@ -173,11 +217,6 @@ class Floor:
     def faster(self) -> float:
         """Return the fraction of the computing time that was faster than its floor."""
         return self.faster_ns / self.work_ns if self.work_ns else 0.0
-
-
-_FASTER = 1.05
-"""A floor this much longer than the time is no rounding: calibrated rates repeat within 1 %
-(docs/measurement.md), and clocks of the host and the GPU round times to 32 ns."""
 
 
 def floor(ops: pl.DataFrame, time: str) -> Floor | None:
@@ -204,7 +243,16 @@ def floor(ops: pl.DataFrame, time: str) -> Floor | None:
         faster_ns=float(faster[time].sum()),
         floor_ns=float(known.select(capped.sum()).item()) + as_is,
         ceiling_ns=at_ceilings,
+        unknowns=tuple(_unknowns(computing.filter(pl.col("floor_ns").is_null()), time)),
     )
+
+
+def _unknowns(ops: pl.DataFrame, time: str) -> Iterable[Unknown]:
+    operator = pl.col("operator").cast(pl.String).fill_null("")
+    rows = ops.group_by(operator, recorded=pl.col("inputs").is_not_null()).agg(pl.col(time).sum())
+    longest = rows.sort(time, "operator", "recorded", descending=[True, False, False])
+    for operator_name, recorded, spent in longest.iter_rows():
+        yield Unknown(operator_name, float(spent), recorded)
 
 
 def _parts(known: pl.DataFrame, time: str) -> Iterable[Part]:

@@ -2,7 +2,7 @@
 
 Signatures are those of torch's own schemas (aten/src/ATen/native/native_functions.yaml), and of the
 extensions of vLLM (csrc/torch_bindings.cpp), SGLang, aiter (aiter/ops) and flash-attention
-(flash_attn_interface.py). A multiplication and the addition of its product are two operations.
+(flash_attn_interface.py).
 
 All of it is the least: an input is read once and a result is written once, however an operator does
 it; of what the inputs do not say (how long sequences of a packed batch are, which rows an index
@@ -10,35 +10,20 @@ picks) only what is certain counts. Where nothing is, there is no work: paged at
 by tables of pages whose values no profiler records, and lists of tensors have no types.
 """
 
-import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
-from harness.analysis.operator_inputs import BYTES, FLOATS, Inputs, Tensor, are_counts, parsed
-
-LINEAR, ATTENTION, CONVOLUTION, FUSED = "linear", "attention", "convolution", "fused"
-NORM, SOFTMAX, ELEMENTWISE, REDUCTION, GATHER = (
-    *("norm", "softmax", "elementwise", "reduction", "gather"),
+from harness.analysis.attention_work import attention, flash, packed
+from harness.analysis.least_work import ELEMENTWISE, FUSED, GATHER, NORM, REDUCTION, SOFTMAX, Work
+from harness.analysis.operator_inputs import BYTES, FLOATS, Inputs, Tensor, parsed
+from harness.analysis.product_work import (
+    convolution,
+    convolution_backward,
+    grouped,
+    linear,
+    product,
 )
-
-
-@dataclass(frozen=True)
-class Work:
-    """The least that an operator of a ``family`` does: bytes of device memory, and operations.
-
-    ``kind``: of what arithmetic, "" of none that a datasheet has a rate for.
-    """
-
-    family: str
-    moved_bytes: float
-    flop: float = 0.0
-    kind: str = ""
-
-
-_NOWHERE = 1 << 10
-"""A place that no argument has."""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -62,157 +47,6 @@ def work(operator: str, inputs: str) -> Work | None:
     if base in _ELEMENTWISE:
         return _elementwise(given, *_ELEMENTWISE[base], in_place=base != name)
     return None
-
-
-def _product(given: Inputs, a: int, b: int, bias: int | None = None) -> Work | None:
-    """Return the work of a product (…, rows, depth) × (…, depth, columns), and of what it adds."""
-    left, right = given.tensor(a), given.tensor(b)
-    if left is None or right is None or min(len(left.sizes), len(right.sizes)) < 2:
-        return None
-    if left.sizes[-1] != right.sizes[-2]:
-        return None
-    return _multiplied(left, right, right.sizes[-1], given.bytes(() if bias is None else (bias,)))
-
-
-def _linear(given: Inputs) -> Work | None:
-    """Return the work of inputs (…, depth) times weights (columns, depth), transposed."""
-    left, weights = given.tensor(0), given.tensor(1)
-    if left is None or weights is None or not left.sizes or len(weights.sizes) != 2:
-        return None
-    if left.sizes[-1] != weights.sizes[-1]:
-        return None
-    return _multiplied(left, weights, weights.sizes[0], given.bytes((2,)))
-
-
-def _grouped(given: Inputs) -> Work | None:
-    """Return the work of rows (rows, depth) that are each multiplied by one of several matrices.
-
-    How many of the matrices are used no input says: one is certain.
-    """
-    left, right = given.tensor(0), given.tensor(1)
-    if left is None or right is None or len(left.sizes) != 2 or len(right.sizes) != 3:
-        return None
-    one = Tensor(right.sizes[1:], right.type)
-    if left.sizes[-1] != one.sizes[0]:
-        return None
-    return _multiplied(left, one, one.sizes[1], 0)
-
-
-def _multiplied(left: Tensor, right: Tensor, columns: int, added: int) -> Work:
-    """Return the work of a product; its result has the type of ``left``, or a wider one."""
-    rows = math.prod(left.sizes[:-1])
-    result = rows * columns * BYTES[left.type]
-    flop = 2.0 * rows * columns * left.sizes[-1]
-    return Work(LINEAR, left.bytes + right.bytes + result + added, flop, left.kind)
-
-
-def _attention(
-    given: Inputs,
-    first: int,
-    *,
-    heads: int,
-    full: tuple[int, str],
-    window: int = _NOWHERE,
-    backward: bool = False,
-) -> Work | None:
-    """Return the work of attention on queries, keys and values at ``first`` and the places after.
-
-    They have four dimensions, of which ``heads`` are the heads: batches of equal lengths. ``full``:
-    a place and the value there that says that no mask is causal; any other leaves half of the
-    products. ``window``: the place of a window's length: which products it leaves is not counted.
-    Forward there are two products of queries and keys, backward five.
-    """
-    q, k, v = (given.tensor(first + place) for place in range(3))
-    if q is None or k is None or v is None or {len(each.sizes) for each in (q, k, v)} != {4}:
-        return None
-    length = 3 - heads
-    queries, keys = q.sizes[length], k.sizes[length]
-    pairs = queries * keys
-    if given.value(full[0]) != full[1]:
-        early = min(queries, keys)
-        pairs = early * (early + 1) // 2 + (queries - early) * keys
-    if given.value(window).isdecimal():
-        pairs = 0
-    a_pair = 2.0 * q.sizes[0] * q.sizes[heads] * (q.sizes[3] + v.sizes[3])
-    result = q.elements // max(q.sizes[3], 1) * v.sizes[3] * BYTES[q.type]
-    moved = q.bytes + k.bytes + v.bytes + result
-    if backward:
-        return Work(ATTENTION, 2 * moved, 2.5 * a_pair * pairs, q.kind)
-    return Work(ATTENTION, moved, a_pair * pairs, q.kind)
-
-
-def _packed(given: Inputs, *, full: tuple[int, str], window: int) -> Work | None:
-    """Return the work of attention on sequences of a batch behind each other: (tokens, heads, …).
-
-    Their ends stand in the tensor at place 3, whose numbers no trace has. However long each of n
-    sequences of T tokens together is, the sum of the squares of their lengths is T² / n at least.
-    """
-    q, k, v, ends = (given.tensor(place) for place in range(4))
-    if q is None or k is None or v is None or {len(each.sizes) for each in (q, k, v)} != {3}:
-        return None
-    tokens, heads, side = q.sizes
-    pairs = 0.0
-    known = ends is not None and len(ends.sizes) == 1 and ends.sizes[0] > 1
-    if ends is not None and known and k.sizes[0] == tokens and not given.value(window).isdecimal():
-        pairs = tokens**2 / (ends.sizes[0] - 1)
-        pairs = pairs if given.value(full[0]) == full[1] else (pairs + tokens) / 2
-    result = tokens * heads * v.sizes[2] * BYTES[q.type]
-    moved = q.bytes + k.bytes + v.bytes + result
-    return Work(ATTENTION, moved, 2.0 * heads * (side + v.sizes[2]) * pairs, q.kind)
-
-
-def _flash(given: Inputs) -> Work | None:
-    """Return the work of torch's flash attention, whose batches may be packed."""
-    place = (8, "False")
-    dense = _attention(given, 0, heads=2, full=place, window=11)
-    return dense or _packed(given, full=place, window=11)
-
-
-def _convolution(given: Inputs, padding: int) -> Work | None:
-    """Return the work of a convolution; padding, stride, dilation stand from that place on."""
-    image, weights = given.tensor(0), given.tensor(1)
-    if image is None or weights is None or len(image.sizes) != len(weights.sizes):
-        return None
-    lists = [_numbers(given.value(padding + place)) for place in range(3)]
-    window = weights.sizes[2:]
-    if any(len(each) != len(window) for each in lists) or not all(lists[1]):
-        return None
-    pads, steps, spread = lists
-    out = [
-        (size + 2 * pad - gap * (side - 1) - 1) // step + 1
-        for size, side, pad, step, gap in zip(
-            image.sizes[2:], window, pads, steps, spread, strict=True
-        )
-    ]
-    if min(out, default=0) < 1:
-        return None
-    results = image.sizes[0] * weights.sizes[0] * math.prod(out)
-    flop = 2.0 * results * math.prod(weights.sizes[1:])
-    moved = image.bytes + weights.bytes + results * BYTES[image.type]
-    return Work(CONVOLUTION, moved, flop, image.kind)
-
-
-def _convolution_backward(given: Inputs) -> Work | None:
-    """Return the work of the gradients that the last argument asks for: input, weights, bias."""
-    gradient, image, weights = (given.tensor(place) for place in range(3))
-    wanted = given.value(10)
-    if gradient is None or image is None or weights is None or given.value(7) != "False":
-        return None
-    asked = [each.strip() == "True" for each in wanted.strip("[]").split(",")]
-    if len(asked) != 3:
-        return None
-    flop = 2.0 * gradient.elements * math.prod(weights.sizes[1:])
-    read = gradient.bytes + asked[0] * weights.bytes + asked[1] * image.bytes
-    written = asked[0] * image.bytes + asked[1] * weights.bytes
-    return Work(CONVOLUTION, read + written, flop * sum(asked[:2]), gradient.kind)
-
-
-def _numbers(text: str) -> list[int]:
-    try:
-        numbers = json.loads(text)
-    except ValueError:
-        return []
-    return numbers if are_counts(numbers) else []
 
 
 def _elementwise(
@@ -319,33 +153,33 @@ _READERS = (
 )
 
 _RULES: dict[str, Callable[[Inputs], Work | None]] = {
-    "aten::mm": lambda given: _product(given, 0, 1),
-    "aten::bmm": lambda given: _product(given, 0, 1),
-    "aten::addmm": lambda given: _product(given, 1, 2, 0),
-    "aten::baddbmm": lambda given: _product(given, 1, 2, 0),
-    "aten::_scaled_mm": lambda given: _product(given, 0, 1),
-    "aten::linear": _linear,
-    "vllm::rocm_unquantized_gemm": _linear,
-    "vllm::rocm_unquantized_gemm_impl": _linear,
-    "aiter::gemm_a16w16": _linear,
-    "aten::_grouped_mm": _grouped,
-    "aten::_scaled_grouped_mm": _grouped,
-    "aten::_flash_attention_forward": _flash,
-    "aten::_flash_attention_backward": lambda g: _attention(
+    "aten::mm": lambda given: product(given, 0, 1),
+    "aten::bmm": lambda given: product(given, 0, 1),
+    "aten::addmm": lambda given: product(given, 1, 2, 0),
+    "aten::baddbmm": lambda given: product(given, 1, 2, 0),
+    "aten::_scaled_mm": lambda given: product(given, 0, 1),
+    "aten::linear": linear,
+    "vllm::rocm_unquantized_gemm": linear,
+    "vllm::rocm_unquantized_gemm_impl": linear,
+    "aiter::gemm_a16w16": linear,
+    "aten::_grouped_mm": grouped,
+    "aten::_scaled_grouped_mm": grouped,
+    "aten::_flash_attention_forward": flash,
+    "aten::_flash_attention_backward": lambda g: attention(
         g, 1, heads=2, full=(11, "False"), window=15, backward=True
     ),
-    "aten::_efficient_attention_forward": lambda g: _attention(g, 0, heads=2, full=(9, "0")),
-    "aten::_efficient_attention_backward": lambda g: _attention(
+    "aten::_efficient_attention_forward": lambda g: attention(g, 0, heads=2, full=(9, "0")),
+    "aten::_efficient_attention_backward": lambda g: attention(
         g, 1, heads=2, full=(14, "0"), backward=True
     ),
-    "aten::_cudnn_attention_forward": lambda g: _attention(g, 0, heads=1, full=(10, "False")),
-    "flash_attn::_flash_attn_forward": lambda g: _attention(
+    "aten::_cudnn_attention_forward": lambda g: attention(g, 0, heads=1, full=(10, "False")),
+    "flash_attn::_flash_attn_forward": lambda g: attention(
         g, 0, heads=2, full=(5, "False"), window=6
     ),
-    "flash_attn::_flash_attn_varlen_forward": lambda g: _packed(g, full=(9, "False"), window=10),
-    "aten::cudnn_convolution": lambda given: _convolution(given, 2),
-    "aten::miopen_convolution": lambda given: _convolution(given, 3),
-    "aten::convolution_backward": _convolution_backward,
+    "flash_attn::_flash_attn_varlen_forward": lambda g: packed(g, full=(9, "False"), window=10),
+    "aten::cudnn_convolution": lambda given: convolution(given, 2),
+    "aten::miopen_convolution": lambda given: convolution(given, 3),
+    "aten::convolution_backward": convolution_backward,
     "aten::native_layer_norm": _touched(NORM, (0, 2, 3), (0,)),
     "aten::native_group_norm": _touched(NORM, (0, 1, 2), (0,)),
     "aten::_fused_rms_norm": _touched(NORM, (0, 2), (0,)),
@@ -378,6 +212,7 @@ _RULES: dict[str, Callable[[Inputs], Work | None]] = {
         _touched(ELEMENTWISE, (0, 1, 2), (1, 2)),
     ),
     "sglang::store_cache": _touched(GATHER, (0, 1), (0, 1)),
+    "_C_cache_ops::reshape_and_cache_flash": _touched(GATHER, (0, 1), (0, 1)),
     "_C::static_scaled_fp8_quant": _touched(ELEMENTWISE, (1,), (0,)),
     "aten::_softmax": _touched(SOFTMAX, (0,), (0,)),
     "aten::_log_softmax": _touched(SOFTMAX, (0,), (0,)),

@@ -21,6 +21,8 @@ _BY_SHAPES = "    floor  reached"
 _NOT_MEASURED = "-"
 _LEAST_MS = 0.01
 """Overlap, or time above the floor, that is worth a word."""
+_NAMED, _WORTH = 3, 0.01
+"""Operators without a floor that are named at most, and what part of the time is worth a word."""
 _MANY_US = 1000
 _SLOWER = 1.02
 """How much longer the trace's kernels may take than the unprofiled step without a word."""
@@ -88,12 +90,30 @@ def _shaped(least: Floor, steps: int) -> str:
         for part in least.parts
         if part.time_ns * ms >= _LEAST_MS
     )
-    said = f"By shapes, at the datasheet's rates: {least.floor_ns * ms:.2f} ms; {parts}."
-    if least.unknown_ns * ms >= _LEAST_MS:
-        said += f" {100 * least.unknown:.1f} % of the kernels' time has no known shape."
+    said = (
+        f"By shapes, at the datasheet's rates: {least.floor_ns * ms:.2f} of"
+        f" {(least.work_ns + least.exchange_ns) * ms:.2f} ms; {parts}. A floor is known for"
+        f" {100 * (1 - least.unknown):.1f} % of the kernels' time, the rest counts as it is."
+    )
+    said += "".join(_without_floor(least, ms))
     if least.faster_ns * ms >= _LEAST_MS:
         said += f" {100 * least.faster:.1f} % was faster than device memory allows: from a cache."
     return said
+
+
+def _without_floor(least: Floor, ms: float) -> Iterator[str]:
+    """Yield sentences on what has no floor and why; ``ms``: of a step, for a ns of all steps."""
+    worth = _WORTH * least.work_ns
+    silent = [each for each in least.unknowns if each.recorded and each.time_ns >= worth]
+    if silent:
+        named = ", ".join(f"{each.operator} {each.time_ns * ms:.2f} ms" for each in silent[:_NAMED])
+        yield f" The inputs of these do not say what they read: {named}."
+    unseen = sum(each.time_ns for each in least.unknowns if not each.recorded)
+    if unseen >= worth:
+        yield (
+            f" {unseen * ms:.2f} ms has no recorded inputs: record_shapes=True, of a graph in the"
+            " trace of its capture."
+        )
 
 
 def batches_sentence(batches: Batches) -> str:
@@ -128,10 +148,14 @@ def layers_lines(layers: Layers) -> Iterator[str]:
         f"{layers.count} × {what}: {layers.ms:.2f} ms, {100 * layers.share:.1f} % of the busy"
         f" time, {1e3 * layers.each_ms:.0f} µs each. One of them, by place and operator:"
     )
-    yield "  layer       µs      n"
+    known = any(part.floor_ms is not None for part in layers.parts)
+    yield f"  layer       µs      n{_BY_SHAPES if known else ''}"
     for part in layers.parts[:_ROWS]:
         share = 100 * part.ms / layers.each_ms
-        yield f"{share:5.1f} % {1e3 * part.ms:8.1f} {part.launches:6.3g}"
+        text = f"{share:5.1f} % {1e3 * part.ms:8.1f} {part.launches:6.3g}"
+        if part.floor_ms is not None and part.reached is not None:
+            text += f" {1e3 * part.floor_ms:8.1f} {100 * part.reached:6.0f} %"
+        yield text
         named = ": ".join(filter(None, (part.place, part.operator)))
         yield from _wrapped(named or "no operator", _INDENT)
     rest = layers.parts[_ROWS:]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.analysis.annotations import Batch, batch, is_capture
+from harness.analysis.annotations import Batch, Lengths, batch, is_capture, lengths
 
 SAID = {
     "execute_context_2(14721)_generation_0(0)": Batch("prefill", 2, 14721),
@@ -45,3 +45,23 @@ def test_other_names_say_none(name: str) -> None:
 def test_a_capture_is_no_step() -> None:
     assert is_capture("capture_32_DECODE")
     assert not is_capture("capture_model")
+
+
+def test_detailed_annotations_say_how_many_tokens_are_attended_to() -> None:
+    prefill, decode = (100, 300), [50, 70]  # queries and tokens of one, tokens of the others
+    pairs = sum(range(300 - 100 + 1, 300 + 1)) + sum(decode)
+    name = (
+        f"execute_102_context_1(sq100sk300sqsq{100 * 100}sqsk{100 * 300})"
+        f"_generation_2(sq2sk{sum(decode)}sqsq2sqsk{sum(decode)})"
+    )
+    assert lengths(name) == Lengths(prefill[1] + sum(decode), pairs)
+    drafts = (
+        "step[DECODE bs=2 g_sq=4 g_sqsq=8 g_sqsk=240 g_sk=120]"  # two queries each of 50 and 70
+    )
+    assert lengths(drafts) == Lengths(120, 49 + 50 + 69 + 70)
+    for silent in (
+        "step[DECODE bs=32]",
+        "execute_context_0(0)_generation_64(64)",
+        "sq1sk2sqsq1sqsk2",
+    ):
+        assert lengths(silent) is None

@@ -50,7 +50,8 @@ def test_a_row_of_the_file_gives_memory_units_and_a_source() -> None:
     for name, row in sheets.items():
         source = row.pop("source")
         assert "datasheet" in source or "white paper" in source, name
-        assert {"dram_gb_s"} < row.keys() <= {"dram_gb_s", "multiprocessors", *UNITS}, name
+        extra = {"multiprocessors", "memory_gib"}
+        assert {"dram_gb_s"} < row.keys() <= {"dram_gb_s", *extra, *UNITS}, name
         assert all(isinstance(rate, int | float) and rate > 0 for rate in row.values()), name
 
 
@@ -138,3 +139,21 @@ def test_rates_are_asked_for_by_key() -> None:
     }
     with pytest.raises(KeyError):
         peaks.rate("int8")
+
+
+@pytest.mark.parametrize(
+    ("multiprocessors", "memory_bytes", "name"),
+    [
+        (304, 206141652992, "AMD Instinct MI300X"),  # as a trace of a whole one says
+        (304, 256 << 30, "AMD Instinct MI325X"),
+        (304, 128 << 30, None),
+        (228, 206141652992, None),
+        (None, 206141652992, None),
+        (304, None, None),
+    ],
+)
+def test_a_gpu_without_a_name_is_found_by_its_size(
+    multiprocessors: int | None, memory_bytes: int | None, name: str | None
+) -> None:
+    found = datasheets.of_size(multiprocessors, memory_bytes)
+    assert (found and found.name) == name

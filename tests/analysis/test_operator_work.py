@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from harness.analysis import flop
-from harness.analysis.operator_work import Work, work
+from harness.analysis.least_work import Work
+from harness.analysis.operator_work import work
 from harness.evidence import tables
 from tests.support.operator_inputs import text
 from tests.support.reports import committed

@@ -18,7 +18,8 @@ from typing import Any
 _GPU = ("kernel", "gpu_memcpy", "gpu_memset")
 _CALLS = ("cuda_runtime", "cuda_driver")
 _CAPTURE = ("StreamBeginCapture", "StreamEndCapture")
-_ARGS = ("correlation", "kernel", "device", "stream")
+_ARGS = ("correlation", "kernel", "device", "stream", "Input Dims", "Input type")
+_ABOUT = ("schemaVersion", "hip_runtime_version", "baseTimeNanoseconds", "deviceProperties")
 
 Event = dict[str, Any]
 
@@ -63,9 +64,8 @@ if __name__ == "__main__":
     *sources, folder = map(Path, sys.argv[1:])
     for source in sources:
         document = json.loads(gzip.decompress(source.read_bytes()))
-        document = {
-            key: document[key]
-            for key in ("schemaVersion", "hip_runtime_version", "baseTimeNanoseconds")
-        } | {"traceEvents": _kept(document["traceEvents"])}
+        document = {key: document[key] for key in _ABOUT} | {
+            "traceEvents": _kept(document["traceEvents"])
+        }
         text = json.dumps(document, separators=(",", ":")).encode()
         (folder / source.name).write_bytes(gzip.compress(text, 9, mtime=0))

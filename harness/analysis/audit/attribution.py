@@ -68,13 +68,17 @@ def attributed(
 
 
 def _without_batches(origins: pl.DataFrame) -> pl.DataFrame:
-    """Return origins with ``batch``: the innermost engine's annotation, which their scopes lack."""
+    """Return origins with ``batch``: the innermost engine's annotation, which their scopes lack.
+
+    One that states lengths tells most: an engine may write another one inside that does not.
+    """
     scopes = {scope: scope.split(IN_SCOPE) for scope in origins["scope"].drop_nulls().unique()}
     every = {part for parts in scopes.values() for part in parts}
     said = annotations.batches(pl.Series(list(every), dtype=pl.String))
     rows = []
     for scope, parts in scopes.items():
-        batch = next((part for part in reversed(parts) if part in said), None)
+        inner = [part for part in reversed(parts) if part in said]
+        batch = next((part for part in inner if annotations.lengths(part)), next(iter(inner), None))
         rows.append((scope, IN_SCOPE.join(part for part in parts if part not in said), batch))
     schema = dict.fromkeys(("scope", "kept", "batch"), pl.String)
     known = pl.DataFrame(rows, schema=schema, orient="row")

@@ -26,12 +26,24 @@ _MOST = 0.5
 
 @dataclass(frozen=True)
 class Part:
-    """Operations of one place and operator in a layer; launches and ms are of one layer."""
+    """Operations of one place and operator in a layer; launches and ms are of one layer.
+
+    ``floor_ms``: the least that those with a floor take, which took ``known_ms``; None without.
+    """
 
     place: str
     operator: str
     launches: float
     ms: float
+    floor_ms: float | None = None
+    known_ms: float = 0.0
+
+    @property
+    def reached(self) -> float | None:
+        """Return the fraction of the limit that the operations with a floor reached."""
+        return (
+            self.floor_ms / self.known_ms if self.floor_ms is not None and self.known_ms else None
+        )
 
 
 @dataclass(frozen=True)
@@ -60,7 +72,7 @@ def folded(ops: pl.DataFrame) -> Layers | None:
 
     Each step has as many of them, LEAST or more.
 
-    ``ops``: those of :func:`.attribution.attributed`, with step and own_ns.
+    ``ops``: those of :func:`.attribution.attributed`, with step, own_ns and floor_ns.
     """
     rows = ops.sort("step", "launched_ns", "place", nulls_last=True)
     scopes = rows["scope"].cast(pl.String)
@@ -73,7 +85,7 @@ def folded(ops: pl.DataFrame) -> Layers | None:
         places = tuple(_place(scope or "") for scope in scopes)
     if not begins and not name:
         return None
-    placed = rows.select("step", "operator", "own_ns").with_columns(
+    placed = rows.select("step", "operator", "own_ns", "floor_ns").with_columns(
         layer=pl.Series(numbers, dtype=pl.Int64), place=pl.Series(places, dtype=pl.String)
     )
     return _folded(placed, name, begins)
@@ -88,9 +100,17 @@ def _folded(placed: pl.DataFrame, name: str, begins: str) -> Layers | None:
         return None
     if inside["place"].n_unique() == 1:  # a compiled model's, which says nothing of a part
         inside = inside.with_columns(place=pl.lit(""))
+    of_layer = 1e6 * layers
+    own_ms, known = pl.col("own_ns").sum() / of_layer, pl.col("floor_ns").is_not_null()
+    least_ms = pl.min_horizontal("floor_ns", "own_ns").filter(known).sum() / of_layer
     parts = (
         inside.group_by("place", "operator")
-        .agg(pl.len().alias("launches"), pl.col("own_ns").sum())
+        .agg(
+            pl.len() / layers,
+            own_ms,
+            floor_ms=pl.when(known.any()).then(least_ms),
+            known_ms=pl.col("own_ns").filter(known).sum() / of_layer,
+        )
         .sort("own_ns", "place", "operator", descending=[True, False, False])
     )
     total = float(inside["own_ns"].sum())
@@ -102,10 +122,7 @@ def _folded(placed: pl.DataFrame, name: str, begins: str) -> Layers | None:
         count=layers // steps,
         ms=total / steps / 1e6,
         share=total / busy,
-        parts=tuple(
-            Part(place, operator, launches / layers, own_ns / layers / 1e6)
-            for place, operator, launches, own_ns in parts.iter_rows()
-        ),
+        parts=tuple(Part(*part) for part in parts.iter_rows()),
     )
 
 

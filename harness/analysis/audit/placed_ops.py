@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis import annotations, graph_replays
+from harness.analysis import annotations, floors, graph_replays
 from harness.analysis.audit import attribution, batches, by_ranges, layers, step_ops
 from harness.analysis.audit.batches import Batches
 from harness.analysis.audit.layers import Layers
@@ -36,6 +36,7 @@ def told(tables: Tables, captured: pl.DataFrame) -> StepsTold:
         return StepsTold()
     told_of = tables | {"origins": by_ranges.origins(tables) if origins.is_empty() else origins}
     ops, replays = placed(launched.ops, told_of, captured)
+    ops = floors.with_floors(ops, floors.rates(tables, ops["device"][0]), "own_ns")
     return StepsTold(
         batches.by_mode(ops, launched.lengths_ns),
         layers.folded(ops),

@@ -44,7 +44,9 @@ def folded(*steps: str, scope: str | None = None) -> layers.Layers | None:
         for step, operators in enumerate(steps)
         for at, letter in enumerate(operators)
     ]
-    return layers.folded(pl.DataFrame(rows, infer_schema_length=None).with_columns(place=0))
+    none = pl.lit(None, pl.Float64)
+    ops = pl.DataFrame(rows, infer_schema_length=None).with_columns(place=0, floor_ns=none)
+    return layers.folded(ops)
 
 
 def test_operators_that_repeat_are_layers() -> None:
