@@ -1,12 +1,16 @@
 """The profiler's part of idle time: known where the step was timed without one, else estimated."""
 
+from pathlib import Path
+
 import pytest
 
 from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.finding import Diagnosis
+from harness.analysis.diagnose.timeline_tracks import tracks_of
 from harness.analysis.idle import recording_cost
 from harness.evidence.capture import Capture
-from harness.evidence.tables import SCHEMAS, empty
+from harness.evidence.tables import SCHEMAS, Tables, empty
+from harness.extract import door
 from tests.support.programs import LAUNCH, MS, US, Program
 from tests.support.timelines import rows
 
@@ -66,13 +70,77 @@ def test_what_the_unprofiled_step_still_idles_is_the_hosts() -> None:
     assert share == pytest.approx(0.5, abs=0.05)
 
 
-def test_the_estimate_is_a_call_and_the_operators_that_stand_by_it() -> None:
-    calls = rows("api_calls", [{"name": "cudaLaunchKernel"}] * 10)
-    operators = [
-        {"name": "aten::mm", "count": 20, "total_ns": 1},
-        {"name": "aten::add", "count": 10, "total_ns": 1},
+def repeated(code: int, shape: str) -> Program:
+    """Return a program whose host needs ``code`` and a launch for each kernel."""
+    program = Program()
+    for _ in range(20):
+        if shape == "device-ahead":
+            for _ in range(40):
+                program.work(code)
+                program.launch(170 * US)
+        elif shape == "host-limited":
+            for _ in range(40):
+                program.work(code)
+                program.launch(50 * US)
+        else:
+            program.launch(5 * MS)
+            for _ in range(40):
+                program.work(code)
+                program.launch(20 * US)
+            program.synchronise()
+    return program
+
+
+@pytest.mark.parametrize("shape", ["host-limited", "device-ahead", "long-kernel-and-wait"])
+def test_what_is_left_is_the_idle_time_of_the_program_with_a_faster_host(
+    shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording_cost, "EVENT_NS", 1 * MS)
+    part, code = recording_cost.OF_NSYS.cost, 195 * US
+    bare = repeated(round((1 - part) * (code + LAUNCH)) - LAUNCH, shape)
+    (track,) = tracks_of(repeated(code, shape).capture())
+    assert track.busy_ns / track.span_ns == pytest.approx(track.busy_ns / bare.ends, abs=0.03)
+
+
+def test_long_code_between_calls_is_no_more_the_profilers_than_its_events_can_cost() -> None:
+    (track,) = tracks_of(recorded())
+    assert track.taken_off_ns() <= STEPS * TURNS * recording_cost.EVENT_NS
+
+
+def test_options_of_torch_cost_more_and_operators_raise_the_limit() -> None:
+    tables = {
+        "api_calls": rows("api_calls", [{"name": "cudaLaunchKernel"}] * 10),
+        "operators": rows(
+            "operators",
+            [
+                {"name": "aten::mm", "count": 20, "total_ns": 1},
+                {"name": "aten::add", "count": 10, "total_ns": 1},
+                {"name": "not recorded as it ran", "count": 90},
+            ],
+        ),
+        "conditions": empty("conditions"),
+    }
+    captures = [
+        Capture("made", tables, {"tracing": tracing}, "torch")
+        for tracing in ("", "shapes", "Python stacks, memory", "shapes, Python stacks")
     ]
-    tables = {"api_calls": calls, "operators": rows("operators", operators)}
-    expected = recording_cost.CALL_NS + 3 * recording_cost.OPERATOR_NS
-    assert recording_cost.between_calls_ns(tables) == expected
-    assert recording_cost.between_calls_ns(tables | {"api_calls": calls.clear()}) == 0
+    plain, shapes, stacks, both = map(recording_cost.part_of, captures)
+    assert plain.cost < shapes.cost == stacks.cost < both.cost
+    assert recording_cost.most_ns(captures[0]) == 4 * recording_cost.EVENT_NS
+    assert recording_cost.most_ns(Capture("none", recorded_nothing(), {}, "torch")) == 0
+
+
+def recorded_nothing() -> Tables:
+    return {name: empty(name) for name in SCHEMAS}
+
+
+REPORT = Path(__file__).parents[2] / "reports/1-torchao-float8/nvidia-h200"
+
+
+def test_an_eager_stack_that_fills_the_gpu_unprofiled_is_not_called_host_bound() -> None:
+    """Its step takes 1.008 times what its kernels do, by the timing beside this trace."""
+    trace = REPORT / "captures/stack-m1.f8-0.13.0-eager.trace.json.gz"
+    diagnosis = conclude.diagnose(list(door.capture(trace).captures.values()))
+    assert [each.id for each in diagnosis.findings] == ["healthy"]
+    told = [each.metric for each in diagnosis.findings[0].evidence]
+    assert "such time that the profiler adds, left out, estimated" in told

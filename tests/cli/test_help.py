@@ -88,10 +88,10 @@ def test_a_port_beyond_the_last_is_refused_before_the_site_is_built() -> None:
     assert "65535" in done.output
 
 
-def test_a_folder_that_cannot_be_written_is_refused_before_reports_are_drawn(
+def test_a_folder_that_cannot_be_written_is_refused_before_reports_are_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("harness.report.publish.draw", lambda _: pytest.fail("drawn"))
+    monkeypatch.setattr("harness.report.publish.page_of", lambda *_: pytest.fail("read"))
     error = harness("browse", "-o", str(ROOT / "README.md" / "site")).exception
     assert isinstance(error, HarnessError)
     assert "README.md/site: not written" in str(error)

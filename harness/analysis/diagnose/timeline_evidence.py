@@ -7,15 +7,35 @@ from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 
+CONFIDENT, _DOUBTED = 0.9, 0.5
 
-def profilers_part(view: TimelineView, cause: str) -> tuple[Evidence, ...]:
-    """Return how much of the idle time for a cause is the profiler's; nothing below SEEN."""
-    off = sum(track.taken_off_ns(cause) for track in view.tracks)
-    part = off / max(off + sum(track.idle_ns(cause) for track in view.tracks), 1)
+
+def profilers_part(view: TimelineView, *causes: str) -> tuple[Evidence, ...]:
+    """Return how much of the idle time for causes is the profiler's; nothing below SEEN.
+
+    Where that is estimated, also the shares that remain if recording costs the most, or the least.
+    """
+    off = sum(track.taken_off_ns(cause) for track in view.tracks for cause in causes)
+    own = sum(track.idle_ns(cause) for track in view.tracks for cause in causes)
+    part = off / max(off + own, 1)
     if part < thresholds.SEEN:
         return ()
     how = "by the unprofiled step" if view.unprofiled else "estimated"
-    return (view.percent(f"such time that the profiler adds, left out, {how}", part),)
+    told = view.percent(f"such time that the profiler adds, left out, {how}", part)
+    if view.unprofiled:
+        return (told,)
+    ranges = [view.idle_range(cause) for cause in causes]
+    least, most = (sum(ends) for ends in zip(*ranges, strict=True))
+    return (
+        told,
+        view.percent("so idle, if recording costs the most that is likely", least),
+        view.percent("so idle, if it costs the least", most),
+    )
+
+
+def confidence(view: TimelineView, cause: str) -> float:
+    """Return how sure a cause is: less so where all of it may be the profiler's."""
+    return CONFIDENT if view.idle_range(cause)[0] >= thresholds.MATTERS else _DOUBTED
 
 
 def host_code_ns(view: TimelineView) -> float | None:

@@ -35,7 +35,8 @@ class Track:
     as communication.device_time does. In ``host_ns`` the thread that launches most operations was
     neither blocked nor reading a value back (host_waits).
 
-    ``idle`` holds pieces of idle time with their ``cause`` and the profiler's part (``cost``),
+    ``idle`` holds pieces of idle time with their ``cause`` and the profiler's part
+    (recording_cost.COSTS),
     ``ops`` the operations with ``work``, ``memory`` and ``queued_ns`` (null where the launch is
     unknown), ``calls`` the host's calls with their ``kind``, ``waits`` those of host threads for
     input (host_waits). ``multiprocessors`` is null where neither the capture nor the GPU's
@@ -99,6 +100,11 @@ class Track:
         return self.compute_ns + self.communication_ns + self.copy_ns
 
     @property
+    def recorded_ns(self) -> int:
+        """Return how long the steady state lasts in the recording."""
+        return self.span_ns + self.taken_off_ns()
+
+    @property
     def where(self) -> str:
         """Return the device's name in findings."""
         return device_name(self.device)
@@ -107,9 +113,15 @@ class Track:
         """Return how long the device was idle for that cause."""
         return int(self.gaps_ns(cause).sum())
 
-    def taken_off_ns(self, cause: str) -> int:
-        """Return how long it was idle for that cause in the recording alone, by the profiler."""
-        return recording_cost.taken_off(self.idle.filter(pl.col("cause") == cause))
+    def own_ns(self, cause: str, cost: str) -> int:
+        """Return the same by another of recording_cost.COSTS."""
+        mine = self.idle.filter(pl.col("cause") == cause)
+        return int(mine.select(recording_cost.own_ns(cost).sum()).item())
+
+    def taken_off_ns(self, cause: str | None = None, cost: str = "cost") -> int:
+        """Return how long it was idle for a cause, or for all, by the profiler alone."""
+        mine = self.idle if cause is None else self.idle.filter(pl.col("cause") == cause)
+        return recording_cost.taken_off(mine, cost)
 
     def gaps_ns(self, cause: str) -> pl.Series:
         """Return of each gap that has idle time of a cause how long that is."""
@@ -206,13 +218,13 @@ def _track(
     span = intervals.length(spans)
     times = communication.device_time(ops).row(0, named=True)
     reads = host_waits.reads(ops, calls)
-    cost = recording_cost.between_calls_ns(capture.tables)
+    recorded = recording_cost.of_host(capture, calls)
     host_ns = span - host_waits.blocked_ns(calls, reads)
-    host_ns -= min(round(cost * host_waits.calls_of_launching(calls)), host_ns)
+    host_ns -= min(recording_cost.total_ns(recorded), host_ns)
     busy = times["compute_ns"] + times["communication_ns"] + times["copy_ns"]
     pieces = intervals.inside(host_state.idle_pieces(ops, api_calls), spans)
     idle = idle_causes.with_causes(
-        recording_cost.with_estimate(pieces, cost),
+        recording_cost.with_own_between(pieces, capture),
         ops,
         capture.tables["ranges"],
         input_waits,
@@ -221,6 +233,9 @@ def _track(
     )
     waits = host_lead.recorded_waits(capture.tables, stretches)
     idle = host_lead.with_lost_lead(idle, calls, waits)
+    idle = recording_cost.with_estimate(idle, recorded)
+    if steps.is_apart and capture.kind == "torch":
+        idle = recording_cost.with_start(idle, spans)
     left = host_lead.without_ramp(idle, spans, calls, waits) if steps.is_apart else idle
     span -= intervals.length(idle) - intervals.length(left)
     alone = unprofiled.get(steps.ranges) if steps.is_apart else None

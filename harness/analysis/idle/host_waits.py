@@ -68,11 +68,6 @@ def blocked_ns(calls: pl.DataFrame, reads: pl.DataFrame) -> int:
     return intervals.length(intervals.union(pl.concat(parts)))
 
 
-def calls_of_launching(calls: pl.DataFrame) -> int:
-    """Return how many of these calls (with ``kind``) the thread made that launches most."""
-    return calls.filter(_of_launching(calls)).height
-
-
 def _of_launching(calls: pl.DataFrame) -> pl.Expr:
     threads = calls.filter(pl.col("kind") == host_calls.LAUNCH)["thread"].mode().sort()
     return pl.col("thread").is_in(threads.head(1).implode())

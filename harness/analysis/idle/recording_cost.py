@@ -1,71 +1,180 @@
 """What of a device's idle time is the profiler's: it slows the host, and the device waits for it.
 
-A profiler notes each host call and each operator of torch, on the thread that makes it. So the
-thread launches later than the program itself does. Where an unprofiled run of the same step is
-known, what the recorded step takes longer is the profiler's. Elsewhere it is estimated: by the
-events that were recorded between two calls.
+A profiler notes each host call, and torch's each operator, on the thread that makes it. So the
+thread launches later than in the program itself. Where an unprofiled run of the same step is known,
+what the recorded step takes longer is the profiler's. Elsewhere it is estimated: a part of the time
+that the host spends on calls and operators, by what the capture recorded.
+
+The host would have been earlier by the cost of all that it did since it last waited for the device,
+also of what it did while the device was busy. The device gains no more than it idled.
 """
+
+import statistics
+from dataclasses import astuple, dataclass
 
 import polars as pl
 
 from harness.analysis.idle import causes as idle_causes
-from harness.evidence.tables import Tables
+from harness.analysis.idle import host_calls, host_state
+from harness.analysis.recording import conditions_of
+from harness.evidence.capture import Capture
 
-CALL_NS = 2_000
-"""What recording a call into CUDA costs at least: of the three specimens of problem 6 in which the
-host launches over 500 kernels one by one and waits for no result, 2.0 (launch-bound-optimizer) and
-3.4 µs a call (launch-bound-chain); of problem 7's ranks 4.7 (decode-b1.nccl): the latency of a
-profiled step less that of an unprofiled one, by its calls, under nsys (H200)."""
-OPERATOR_NS = 2_000
-"""The same of an operator of torch, without shapes and stacks. Where the host runs the same few
-operators again and again it is 0.4 (problem 6, data-starved-loader), else 2.3 and more (problem 1,
-stack-m1.f8-0.13.0-eager) and 3.5 and more (problem 5, medium.eager on an H100)."""
 
-_OF_THE_HOST = (idle_causes.HOST, idle_causes.LAUNCH, idle_causes.SYNCHRONISE)
+@dataclass(frozen=True)
+class Part:
+    """Which part of the host's time recording takes: the middle, the least and the most."""
+
+    cost: float
+    least: float
+    most: float
+
+
+OF_NSYS = Part(0.25, 0.20, 0.30)
+"""Of programs that launch all the time, under nsys with CUDA, NVTX and OS calls: 0.23 (small_ops),
+0.25 (wide_ops) and 0.29 (gpt_tiny_train), by benchmarks/recording_cost.py on an H200."""
+OF_TORCH = (Part(0.32, 0.27, 0.36), Part(0.38, 0.20, 0.48), Part(0.47, 0.28, 0.52))
+"""The same under torch.profiler: alone, with shapes or stacks, with both. Recorded steps less bare
+ones, over recorded ones, of ten programs that the host limits (benchmarks/recording_cost.py, H200):
+the median and the 10th and 90th percentile. A median of the other nine misses a program by 0.03,
+0.08 and 0.09 at the median. As a cost per operator and call the same data misses three times as
+much: on a host at half the speed both take twice as long."""
+EVENT_NS = 5_000
+"""What recording an event, a call or an operator, costs at most. On the same programs 1.3 to 4.7 µs
+without options. It keeps code that records nothing out of the profiler's part."""
+
+COSTS = ("cost", "least", "most")
+"""Columns of idle pieces: the profiler's part of each, as a fraction, by the fields of a Part."""
+
+OF_THE_HOST = (idle_causes.HOST, idle_causes.LAUNCH, idle_causes.SYNCHRONISE)
+"""Causes of idle time of which a part is the profiler's."""
+_OTHERS = 2
+"""Steps beside the first of which a median says how long one takes."""
+_OPTIONS = ("shapes", "Python stacks")
 _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 
-def between_calls_ns(tables: Tables) -> float:
-    """Return what recording costs a thread between two calls: one call, and its operators.
+def part_of(capture: Capture) -> Part:
+    """Return which part of the host's time a capture's recording took, by what it recorded."""
+    if capture.kind == "nsys":
+        return OF_NSYS
+    tracing = conditions_of(capture).get("tracing", "")
+    return OF_TORCH[sum(option in tracing for option in _OPTIONS)]
+
+
+def most_ns(capture: Capture) -> float:
+    """Return what recording costs at most from one call to the next: the call and its operators.
 
     Operators are not kept one by one, so each call has as many as the mean of the capture.
     """
-    calls, operators = tables["api_calls"].height, tables["operators"]
-    if not calls:
-        return 0.0
+    calls, operators = capture.tables["api_calls"].height, capture.tables["operators"]
     recorded = int(operators.filter(pl.col("total_ns").is_not_null())["count"].sum())
-    return CALL_NS + OPERATOR_NS * recorded / calls
+    return EVENT_NS * (1 + recorded / calls) if calls else 0.0
 
 
-def with_estimate(pieces: pl.DataFrame, cost_ns: float) -> pl.DataFrame:
-    """Return idle pieces (of host_state.idle_pieces) with ``cost``, and between_ns without it.
+def with_own_between(pieces: pl.DataFrame, capture: Capture) -> pl.DataFrame:
+    """Return idle pieces (of host_state.idle_pieces) with between_ns without the profiler's."""
+    cost = pl.min_horizontal(pl.col("between_ns") * part_of(capture).cost, most_ns(capture))
+    return pieces.with_columns(between_ns=(pl.col("between_ns") - cost).cast(pl.Int64))
 
-    ``cost`` is the fraction of the piece that is the profiler's, 0 inside of calls. ``cost_ns``:
-    of :func:`between_calls_ns`.
+
+def of_host(capture: Capture, calls: pl.DataFrame) -> pl.DataFrame:
+    """Return what recording has cost the host at each call since it last waited for the device.
+
+    ``calls`` with ``kind``; those of threads that launch count, in one row after the other, as
+    torch's forward and backward pass do. Columns: at_ns (the call's start), wait (the number of the
+    last wait), cost, least and most in ns.
     """
-    between = pl.col("between_ns")
-    cost = pl.when(between > 0).then(pl.min_horizontal(cost_ns / between, 1.0)).otherwise(0.0)
-    own = (between - cost_ns).clip(0).cast(pl.Int64)
-    return pieces.with_columns(between_ns=own, cost=cost.cast(pl.Float64).fill_null(0.0))
+    launching = calls.filter(pl.col("kind") == host_calls.LAUNCH)["thread"].unique()
+    mine = calls.filter(pl.col("thread").is_in(launching.implode()))
+    outer = host_state.outermost(mine).sort("start_ns")
+    kind = host_calls.kinds(outer["name"])
+    may_wait = kind.is_in([host_calls.COPY, host_calls.ALLOCATE])
+    waits = (kind == host_calls.SYNCHRONISE) | (may_wait & (_LENGTH > idle_causes.LONG_NS))
+    since = pl.col("end_ns") - pl.col("end_ns").cum_max().shift(1)
+    rows = outer.with_columns(waits=waits, since=since.clip(0).fill_null(0))
+    rows = rows.with_columns(wait=pl.col("waits").cum_sum()).filter(~pl.col("waits"))
+    limit = most_ns(capture)
+    return rows.select(
+        "wait",
+        *(
+            pl.min_horizontal(pl.col("since") * part, limit).cum_sum().over("wait").alias(name)
+            for name, part in zip(COSTS, astuple(part_of(capture)), strict=True)
+        ),
+        at_ns="start_ns",
+    )
+
+
+def total_ns(host: pl.DataFrame) -> int:
+    """Return what recording cost the host in all (of_host), in ns."""
+    return round(host.group_by("wait").agg(pl.col("cost").max())["cost"].sum())
+
+
+def with_estimate(idle: pl.DataFrame, host: pl.DataFrame) -> pl.DataFrame:
+    """Return the idle pieces of one device with COSTS, by what recording cost the host (of_host).
+
+    After each gap the device is earlier by s = min(h, s' + g): h, by how much the host is; s', by
+    how much the device was before; g, what the gap has of the host. So s is g summed, and the least
+    h - g summed that was so far, where that is negative.
+    """
+    by_host = pl.col("cause").is_in(OF_THE_HOST)
+    gaps = idle.group_by("gap").agg(
+        pl.col("end_ns").max().alias("until"), _LENGTH.filter(by_host).sum().alias("gap_ns")
+    )
+    placed = gaps.sort("until").join_asof(
+        host.sort("at_ns"), left_on="until", right_on="at_ns", check_sortedness=False
+    )
+    saved = placed.select("gap", *(_saved(name).alias(name) for name in COSTS))
+    rows = idle.join(saved, on="gap", how="left", maintain_order="left")
+    return rows.with_columns(pl.when(by_host).then(name).otherwise(0.0) for name in COSTS)
+
+
+def _saved(cost: str) -> pl.Expr:
+    """Return which part of a gap's time of the host the profiler made, by the gaps before it."""
+    gap_ns = pl.col("gap_ns")
+    ahead = (pl.col(cost) - gap_ns.cum_sum()).cum_min().clip(upper_bound=0)
+    earlier = (gap_ns.cum_sum() + ahead).over("wait")
+    more = earlier - earlier.shift(1).over("wait").fill_null(0)
+    return pl.when(gap_ns > 0).then(more / gap_ns).otherwise(0.0).fill_null(0.0)
+
+
+def with_start(idle: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+    """Return idle pieces with COSTS, and with what torch.profiler's start adds to the first step.
+
+    ``spans``: start_ns and end_ns of steps of the same work, that began with the recording. The
+    profiler is slow as it starts to trace, for which its schedules have a warm-up (torch.profiler,
+    ``schedule``); a recording without one has it in its first step. It is what that step takes
+    longer than the median of the others.
+    """
+    first, *others = spans.sort("start_ns").select(_LENGTH).to_series()
+    if len(others) < _OTHERS:
+        return idle
+    in_first = pl.col("cause").is_in(OF_THE_HOST) & (pl.col("end_ns") <= spans["end_ns"].min())
+    host_ns = idle.filter(in_first).select(_LENGTH.sum()).item()
+    part = max(first - statistics.median(others), 0) / host_ns if host_ns else 0.0
+    return idle.with_columns(
+        pl.when(in_first).then((pl.col(name) + part).clip(upper_bound=1.0)).otherwise(name)
+        for name in COSTS
+    )
 
 
 def with_known(idle: pl.DataFrame, excess_ns: float) -> pl.DataFrame:
-    """Return idle pieces with ``cost``, where the recorded steps took ``excess_ns`` longer.
+    """Return idle pieces with COSTS, where the recorded steps took ``excess_ns`` longer.
 
     The profiler slows what the launching thread does, so that idle time shrinks evenly; a wait for
     input or for the allocator is not the profiler's.
     """
-    host = pl.col("cause").is_in(_OF_THE_HOST)
+    host = pl.col("cause").is_in(OF_THE_HOST)
     most = idle.filter(host).select(_LENGTH.sum()).item()
     part = min(max(excess_ns, 0.0) / most, 1.0) if most else 0.0
-    return idle.with_columns(cost=pl.when(host).then(part).otherwise(0.0))
+    known = pl.when(host).then(part).otherwise(0.0)
+    return idle.with_columns(known.alias(name) for name in COSTS)
 
 
-def own_ns() -> pl.Expr:
+def own_ns(cost: str = "cost") -> pl.Expr:
     """Return how long the pieces are without the profiler's part, in whole ns."""
-    return (_LENGTH * (1 - pl.col("cost"))).round().cast(pl.Int64)
+    return (_LENGTH * (1 - pl.col(cost))).round().cast(pl.Int64)
 
 
-def taken_off(idle: pl.DataFrame) -> int:
+def taken_off(idle: pl.DataFrame, cost: str = "cost") -> int:
     """Return how much of the idle time is the profiler's, in ns."""
-    return int(idle.select((_LENGTH - own_ns()).sum()).item())
+    return int(idle.select((_LENGTH - own_ns(cost)).sum()).item())

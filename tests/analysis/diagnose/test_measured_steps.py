@@ -4,6 +4,7 @@ import pytest
 
 from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.finding import Finding
+from harness.analysis.idle import recording_cost
 from tests.support.programs import MS, US, Program
 
 STEPS = 3
@@ -71,7 +72,9 @@ def short_kernels_after_a_wait(*, sick: bool) -> Program:
     return program
 
 
-def test_launches_that_a_wait_held_back_are_its_doing() -> None:
+def test_launches_that_a_wait_held_back_are_its_doing(monkeypatch: pytest.MonkeyPatch) -> None:
+    # No profiler slows a simulated host.
+    monkeypatch.setattr(recording_cost, "OF_NSYS", recording_cost.Part(0, 0, 0))
     sick, healthy = (short_kernels_after_a_wait(sick=sick) for sick in (True, False))
     assert that_matter(sick) == ["host-sync"]
     gained = 1 - healthy.ends / sick.ends

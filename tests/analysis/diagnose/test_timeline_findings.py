@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from harness.analysis.diagnose import conclude, known_findings
 from harness.analysis.diagnose.finding import Diagnosis, Finding
+from harness.analysis.idle import recording_cost
 from harness.evidence import tables as evidence
 from harness.extract import door
 from tests.support.paths import DATA
@@ -166,7 +167,11 @@ def test_the_gain_is_what_the_healthy_program_gains(name: str) -> None:
     assert predicted == pytest.approx(gained, rel=0.25)
 
 
-def test_launches_replayed_as_a_graph_gain_what_is_predicted() -> None:
+def test_launches_replayed_as_a_graph_gain_what_is_predicted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # No profiler slows a simulated host.
+    monkeypatch.setattr(recording_cost, "OF_NSYS", recording_cost.Part(0, 0, 0))
     sick, healthy = (ran(launch_bound, sick=sick) for sick in (True, False))
     predicted = diagnosed(sick).findings[0].gain
     assert predicted == pytest.approx(1 - healthy.ends / sick.ends, rel=0.25)

@@ -106,7 +106,7 @@ def test_launches_of_two_processes_with_the_same_ids_are_told_apart(tmp_path: Pa
 def test_without_joins_the_rest_is_the_same(tmp_path: Path) -> None:
     path = unpacked("graph_node", tmp_path)
     whole, brief = nsys.read(path), nsys.read(path, joins=False)
-    assert set(brief) == {"gpu_ops", "devices", "ranges", "autograd_threads"}
+    assert set(brief) == {"gpu_ops", "devices", "ranges", "autograd_threads", "dropped"}
     absent = ("correlation", "graph_node", "stream", "shared_bytes")
     for name in brief:
         left = whole[name].drop(absent, strict=False)

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 import polars as pl
 
 from harness.analysis import floors
-from harness.analysis.diagnose import thresholds
+from harness.analysis.diagnose import thresholds, timeline_evidence
 from harness.analysis.diagnose.finding import HEALTHY, Evidence, Finding, FindingKind
 from harness.analysis.diagnose.timeline import stream_serialised
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
+from harness.analysis.idle import recording_cost
 
 KIND = FindingKind(
     HEALTHY,
@@ -40,6 +41,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
     evidence = (
         view.percent("time in which kernels run", view.compute, thresholds.BUSY),
         view.percent("between queued kernels", view.idle(idle_causes.BOUNDARY)),
+        *timeline_evidence.profilers_part(view, *recording_cost.OF_THE_HOST),
         *_floor(view),
     )
     more = (_SHAPES,) if any(map(_lacks_shapes, view.tracks)) else ()

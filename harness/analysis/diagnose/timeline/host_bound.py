@@ -48,6 +48,6 @@ def found(view: TimelineView) -> Iterator[Finding]:
         tuple(evidence),
         share=share,
         gain=share,
-        confidence=0.9,
+        confidence=timeline_evidence.confidence(view, idle_causes.HOST),
         capture_next=(_NEXT,),
     )

@@ -46,5 +46,9 @@ def found(view: TimelineView) -> Iterator[Finding]:
         view.number("synchronising calls", waits.height),
     )
     yield KIND.finding(
-        view.where, evidence, share=share, gain=view.fraction(sum(most)), confidence=0.9
+        view.where,
+        evidence,
+        share=share,
+        gain=view.fraction(sum(most)),
+        confidence=timeline_evidence.confidence(view, idle_causes.SYNCHRONISE),
     )

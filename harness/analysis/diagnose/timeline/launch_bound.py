@@ -45,4 +45,10 @@ def found(view: TimelineView) -> Iterator[Finding]:
         view.number("gaps in which the host only launches", gaps, "", thresholds.REPEATED),
         *timeline_evidence.kernel_evidence(view),
     )
-    yield KIND.finding(view.where, evidence, share=share, gain=max(share - left, 0), confidence=0.9)
+    yield KIND.finding(
+        view.where,
+        evidence,
+        share=share,
+        gain=max(share - left, 0),
+        confidence=timeline_evidence.confidence(view, idle_causes.LAUNCH),
+    )
