@@ -24,7 +24,7 @@ def profilers_part(view: TimelineView, *causes: str) -> tuple[Evidence, ...]:
     told = view.percent(f"such time that the profiler adds, left out, {how}", part)
     if view.unprofiled:
         return (told,)
-    ranges = [view.idle_range(cause) for cause in causes]
+    ranges = [idle_range(view, cause) for cause in causes]
     least, most = (sum(ends) for ends in zip(*ranges, strict=True))
     return (
         told,
@@ -33,9 +33,19 @@ def profilers_part(view: TimelineView, *causes: str) -> tuple[Evidence, ...]:
     )
 
 
+def idle_range(view: TimelineView, cause: str) -> tuple[float, float]:
+    """Return a cause's idle share if recording costs the most that is likely, and the least."""
+    low, high = (
+        sum(track.own_ns(cause, cost) for track in view.tracks)
+        / sum(track.recorded_ns - track.taken_off_ns(cost=cost) for track in view.tracks)
+        for cost in ("most", "least")
+    )
+    return low, high
+
+
 def confidence(view: TimelineView, cause: str) -> float:
     """Return how sure a cause is: less so where all of it may be the profiler's."""
-    return CONFIDENT if view.idle_range(cause)[0] >= thresholds.MATTERS else _DOUBTED
+    return CONFIDENT if idle_range(view, cause)[0] >= thresholds.MATTERS else _DOUBTED
 
 
 def host_code_ns(view: TimelineView) -> float | None:

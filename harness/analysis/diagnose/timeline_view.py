@@ -131,15 +131,6 @@ class TimelineView:
         """Return the fraction of the devices' time that is idle for a cause."""
         return sum(track.idle_ns(cause) for track in self.tracks) / self.span_ns
 
-    def idle_range(self, cause: str) -> tuple[float, float]:
-        """Return the same if recording costs the most that is likely, and the least."""
-        low, high = (
-            sum(track.own_ns(cause, cost) for track in self.tracks)
-            / sum(track.recorded_ns - track.taken_off_ns(cost=cost) for track in self.tracks)
-            for cost in ("most", "least")
-        )
-        return low, high
-
     def fraction(self, ns: float) -> float:
         """Return a sum over devices as a fraction of their time."""
         return ns / self.span_ns
