@@ -5,8 +5,10 @@ import pytest
 from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.finding import Finding
 from harness.evidence.capture import Capture
+from harness.extract import door
 from harness.report.finding_text import EVIDENCE_SHOWN
 from tests.support import programs
+from tests.support.paths import DATA
 from tests.support.programs import MS, US, Program
 from tests.support.timelines import rows
 
@@ -102,3 +104,22 @@ def test_the_range_that_holds_most_idle_time_is_named_and_a_step_is_none() -> No
             program.launch(60 * US, ORDINARY[turn % len(ORDINARY)])
         places = [each for each in told(first_of(program.capture())) if "tokenise" in each]
         assert places == ([f"of it in {gaps} gaps, in tokenise"] if named else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "least_ms", "most_ms", "fix"),
+    [  # what the sum of the waiting functions' durations in the file says, less the profiler's part
+        ("wait_queue", "in 5 gaps in cost.py:86 step(), in queue.py get()", 14, 16, "work ahead"),
+        ("wait_read", "in 5 gaps in cost.py:86 step(), in read()", 0.3, 0.6, "read ahead"),
+        ("wait_lock", "in 3 gaps in cost.py:86 step(), in acquire()", 4, 6, "its lock"),
+    ],
+)
+def test_host_code_is_named_by_the_programs_line(
+    name: str, place: str, least_ms: float, most_ms: float, fix: str
+) -> None:
+    captures = door.capture(DATA / "torch" / f"{name}.json.gz").captures.values()
+    first = conclude.diagnose([*captures]).findings[0]
+    assert first.id == "host-bound"
+    (value,) = (each.value for each in first.evidence if each.metric == f"of it {place}")
+    assert least_ms < value < most_ms
+    assert fix in first.fix[0]
