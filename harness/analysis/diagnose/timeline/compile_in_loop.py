@@ -1,8 +1,9 @@
 """Kernels are compiled, or their code is loaded, in the middle of the run.
 
 It shows as idle time in calls that load a module or a library, in host code of the same gap, and in
-ranges that a compiler names, or in calls in which cuDNN tries its algorithms (harness.analysis.idle.causes, COMPILE). Once at the start is warm-up;
-REPEATED gaps after it mean that shapes or constants change and each change compiles anew.
+ranges that a compiler names or in which cuDNN tries its algorithms (harness.analysis.idle.causes,
+COMPILE). Once at the start is warm-up; REPEATED gaps after it mean that shapes or constants change
+and each change compiles, or tries, anew.
 """
 
 from collections.abc import Iterator
