@@ -1,13 +1,16 @@
 """Host time in a loop is a compiler's only where its range or its call says so."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.analysis.diagnose import conclude
 from harness.captures.torch.read import read
+from harness.evidence.tables import frame
 from harness.extract import door
+from tests.support import programs
 from tests.support.paths import DATA
 from tests.support.programs import MS, US, Program
 
@@ -105,3 +108,20 @@ def test_a_convolution_that_waits_for_events_tries_algorithms(
     path.write_text(json.dumps(events))
     ranges = read(path)["ranges"]
     assert ranges.select("start_ns", "duration_ns").rows() == [(0, 100_000)] * tried
+
+
+@pytest.mark.parametrize(("checked_ns", "part"), [(4 * MS, [4.0]), (MS // 2, [])])
+def test_guards_are_told_by_their_part_of_the_time(checked_ns: int, part: list[float]) -> None:
+    """The program takes 100 ms: 20 gaps of 4 ms, 20 kernels of 1 ms."""
+    program = Program()
+    for _ in range(20):
+        program.launch(1 * MS)
+        program.work(5 * MS - programs.LAUNCH)
+    capture = program.capture()
+    names = ("TorchDynamo Cache Lookup", "aten::add")
+    table = {"name": names, "count": (20, 20), "total_ns": (checked_ns, 50 * MS)}
+    tables = capture.tables | {"operators": frame("operators", table)}
+    (first, *_) = conclude.diagnose([replace(capture, tables=tables)]).findings
+    assert first.id == "host-bound"
+    told = [each.value for each in first.evidence if "guards" in each.metric]
+    assert told == pytest.approx(part, rel=0.05)

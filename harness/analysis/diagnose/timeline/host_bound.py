@@ -37,6 +37,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
     evidence = [
         view.percent("idle while the host is outside CUDA", share, thresholds.MATTERS),
         *code,
+        *timeline_evidence.guards(view),
         *idle_places.mostly_before(view, idle_causes.HOST),
         *timeline_evidence.profilers_part(view, idle_causes.HOST),
     ]
