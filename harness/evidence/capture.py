@@ -10,6 +10,12 @@ Tables: TypeAlias = "dict[str, pl.DataFrame]"
 """Table name to rows, as a reader returns them and as evidence is stored."""
 SAID = "profiler said"
 """The condition that holds the profiler's own errors and warnings."""
+BENCHMARK = "benchmark mode: "
+"""What ranges begin with in which cuDNN or MIOpen tries its algorithms for an operator."""
+
+EVENT_WAIT = r"^(cuda|hip|cu)EventSynchronize"
+"""The host calls that wait for an event, by their names."""
+
 MARK_OF_TIME = r"^(?:ProfilerStep#\d+|step:.*|phase:.*)$"
 """Names of ranges that mark time, not a place in the program: a regular expression."""
 IN_SCOPE = " / "

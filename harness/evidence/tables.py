@@ -130,6 +130,10 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     "waits": {"name": "category", "start_ns": "int", "duration_ns": "int", "thread": "int"},
     # NVTX ranges and torch's record_function annotations; duration null where one never ended.
     "ranges": {"name": "category", "start_ns": "int", "duration_ns": "int", "thread": "int"},
+    # Time in which a Python frame of the program's own was the innermost ("train.py:41 load()");
+    # called: the function of Python's library that it was in, null in its own lines.
+    "frames": dict.fromkeys(("name", "called"), "category")
+    | dict.fromkeys(("start_ns", "duration_ns", "thread"), "int"),
     # Threads of torch's autograd engine, and threads of the same process for which they run the
     # backward pass.
     "autograd_threads": {"thread": "int", "serves": "int"},
@@ -260,14 +264,8 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     # Segments that the history reserved; at that time free_bytes: free in the partly used segments
     # of their pool, cached_bytes: in its segments without a block. Empty where addresses are not
     # recorded; expandable segments have no rows.
-    "memory_segments": {
-        "index": "int",
-        "freed": "int",
-        "pool": "category",
-        "bytes": "int",
-        "free_bytes": "int",
-        "cached_bytes": "int",
-    },
+    "memory_segments": {"index": "int", "freed": "int", "pool": "category"}
+    | dict.fromkeys(("bytes", "free_bytes", "cached_bytes"), "int"),
     # Allocations that failed: the bytes asked for, and what the driver had free.
     "memory_failed": {
         "index": "int",

@@ -8,6 +8,7 @@ replays the step as a CUDA graph, or compiles it, removes them together.
 from collections.abc import Sequence
 from dataclasses import replace
 
+from harness.analysis.diagnose import host_code
 from harness.analysis.diagnose.finding import Evidence, Finding
 
 HOST_SYNC = "host-sync"
@@ -38,12 +39,13 @@ def _joint(parts: Sequence[Finding]) -> Finding:
     )
     waits = [each.fix[0] for each in parts if each.id == HOST_SYNC]
     code = [each.fix[0] for each in parts if each.id == "host-bound"]
+    named = [each for each in code if each in host_code.FIXES]
     return replace(
         most,
         share=sum(each.share or 0.0 for each in parts),
         gain=sum(each.stake for each in parts),
         evidence=(*told, *most.evidence[1:], most.evidence[0]),
-        fix=(*waits, _FIX, *code),
+        fix=(*named, *waits, _FIX, *(each for each in code if each not in named)),
         title=_TITLE,
         parts=tuple(parts),
     )

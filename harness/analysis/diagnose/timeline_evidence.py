@@ -48,6 +48,21 @@ def confidence(view: TimelineView, cause: str) -> float:
     return CONFIDENT if idle_range(view, cause)[0] >= thresholds.MATTERS else _DOUBTED
 
 
+_GUARDS = "TorchDynamo Cache Lookup"
+"""The operator in which compiled code checks its guards (torch/csrc/dynamo)."""
+
+
+def guards(view: TimelineView) -> tuple[Evidence, ...]:
+    """Return the part of the captures' time in which guards are checked; nothing below SEEN."""
+    by_source = {track.source: track for track in view.tracks}.values()
+    whole_ns = sum(track.whole_ns for track in by_source)
+    operators = pl.concat([track.capture.tables["operators"] for track in by_source])
+    checked_ns = int(operators.filter(pl.col("name") == _GUARDS)["total_ns"].sum())
+    if not whole_ns or checked_ns < thresholds.SEEN * whole_ns:
+        return ()
+    return (view.percent("checks of compiled code's guards, on the host", checked_ns / whole_ns),)
+
+
 def host_code_ns(view: TimelineView) -> float | None:
     """Return the median time that the host was outside CUDA where that was too long."""
     rows = pl.concat([track.idle for track in view.tracks])

@@ -25,6 +25,7 @@ import polars as pl
 
 from harness.analysis import copies, intervals
 from harness.analysis.idle import host_calls, host_state
+from harness.evidence.capture import BENCHMARK
 
 DATA, COMPILE, ALLOCATE, SYNCHRONISE = "data", "compile", "allocate", "synchronise"
 PAGEABLE, HOST, LAUNCH, BOUNDARY = "pageable", "host", "launch", "boundary"
@@ -89,7 +90,8 @@ _COMPILE = re.compile(
     # "Torch-Compiled Region: 0/0" nor "## Call CompiledFxGraph …" nor "tuned" is one of them.
     r"|(triton|nvrtc|jit|torch)[ _.:]*compil(e(?!d)|ing|ation)|autotun(e(?!d)|ing)|\bXlaCompile"
     # cuDNN and MIOpen time their algorithms in calls of these names; Get… only looks one up.
-    r"|\b(cudnn|miopen)Find(Convolution|Solutions)",
+    r"|\b(cudnn|miopen)Find(Convolution|Solutions)"
+    rf"|^{BENCHMARK}",
     re.IGNORECASE,
 )
 

@@ -7,6 +7,13 @@ from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import host_calls, host_state
 
 _TO_HOST = "Device-to-Host|DtoH"
+_INPUT = (
+    *("sem_wait", "sem_timedwait", "sem_clockwait", "pthread_cond_wait", "pthread_cond_clockwait"),
+    *("pthread_join", "poll", "ppoll", "epoll_wait", "epoll_pwait", "waitpid", "wait4"),
+    *("read", "pread", "pread64", "readv", "preadv", "fread", "recv", "recvfrom", "recvmsg"),
+)
+"""Not pthread_cond_timedwait, in which Python's threads wait for the interpreter's lock, while one
+of them computes (CPython, Python/ceval_gil.c, take_gil); nor what only takes time, as a sleep."""
 
 
 def for_input(waits: pl.DataFrame, gpu_ops: pl.DataFrame, api_calls: pl.DataFrame) -> pl.DataFrame:
@@ -17,7 +24,9 @@ def for_input(waits: pl.DataFrame, gpu_ops: pl.DataFrame, api_calls: pl.DataFram
     """
     kernels = gpu_ops.filter(pl.col("kind").is_in(["kernel", "graph"]))
     launched = host_state.launches(kernels, api_calls)["call_start"].sort()
-    timed = waits.drop_nulls(["start_ns", "duration_ns", "thread"])
+    timed = waits.drop_nulls(["start_ns", "duration_ns", "thread"]).filter(
+        pl.col("name").cast(pl.String).is_in(_INPUT)
+    )
     before, until = (
         launched.search_sorted(timed.select(at).to_series())
         for at in (pl.col("start_ns"), pl.col("start_ns") + pl.col("duration_ns"))

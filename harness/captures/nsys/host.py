@@ -46,9 +46,14 @@ _WAITING = (
     *("sem_wait", "sem_timedwait", "sem_clockwait", "pthread_cond_wait", "pthread_cond_clockwait"),
     *("pthread_join", "poll", "ppoll", "epoll_wait", "epoll_pwait", "waitpid", "wait4"),
     *("read", "pread", "pread64", "readv", "preadv", "fread", "recv", "recvfrom", "recvmsg"),
+    *("nanosleep", "clock_nanosleep", "usleep", "sleep", "select", "pselect"),
+    *("pthread_cond_timedwait", "pthread_mutex_lock", "pthread_mutex_timedlock", "flock"),
+    *("pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_barrier_wait", "futex"),
+    *("getc", "fgetc", "fgets", "getline", "open", "open64", "openat", "fopen", "fopen64"),
+    *("write", "pwrite", "pwrite64", "writev", "fwrite", "fflush", "fsync", "fdatasync", "msync"),
+    *("accept", "connect", "send", "sendto", "sendmsg", "system"),
 )
-"""Not pthread_cond_timedwait, in which Python's threads wait for the interpreter's lock, while one
-of them computes (CPython, Python/ceval_gil.c, take_gil); nor select and nanosleep: time.sleep."""
+"""Calls that return when another thread, a process, a file, a socket or the clock is ready."""
 
 
 def waits(file: SqliteFile, names: "pl.DataFrame") -> "pl.DataFrame":

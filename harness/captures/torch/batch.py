@@ -45,6 +45,7 @@ _COLUMNS = {
     "api_calls": (*_HOST, "correlation", "kernel"),
     "ranges": _HOST,
     "modules": _HOST,
+    "frames": _HOST,
     "operators": (*_HOST, "sequence", "forward_thread", "inputs"),
 }
 

@@ -56,6 +56,10 @@ TABLES = {
 MODULE = "nn.Module: "
 """What the names of Python frames begin with that are calls of a module (torch/profiler)."""
 
+SHORTEST_US = 5.0
+"""Of a Python frame. A shorter one is about as long as its recording, and its caller has its
+time."""
+
 LATEST_US = 2.0**52
 """142 years in microseconds: a later time is damage. Its nanoseconds fit 64 bits, with room."""
 LONGEST_US = 2.0**43
@@ -162,7 +166,10 @@ def table_of(event: Event) -> str | None:
         event.cat = "gpu_memcpy" if name == "dma_request" else "kernel"
         return None if name in _WAITING else "gpu_ops"
     if event.cat == _FRAME:
-        return "modules" if name.startswith(MODULE) else None
+        if name.startswith(MODULE):
+            return "modules"
+        timed = event.ts is not None and event.dur is not None
+        return "frames" if timed and event.dur >= SHORTEST_US else None  # type: ignore[operator]  # timed
     return "ranges" if _ANNOTATION.match(name) else "operators"
 
 

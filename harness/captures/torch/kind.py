@@ -32,6 +32,7 @@ class Torch(Kind):
         "devices",
         "api_calls",
         "ranges",
+        "frames",
         "operators",
         "origins",
         "captured_launches",

@@ -7,9 +7,11 @@ import polars as pl
 
 from harness.captures.formats.json_stream import Piece
 from harness.captures.torch.batch import EventBatch, Vocabulary
+from harness.captures.torch.benchmark import benchmark_ranges
 from harness.captures.torch.captured import captured_launches
 from harness.captures.torch.columns import SHORTER, InexactError, UnsoundError
 from harness.captures.torch.events import EXACT_DECODER, TABLES, Event, first_fault
+from harness.captures.torch.frames import own_frames
 from harness.captures.torch.launches import innermost, launches
 from harness.captures.torch.metadata import is_plain
 from harness.captures.torch.origins import HostActivity, backward_names, origins
@@ -43,7 +45,9 @@ class TableBuilder:
         self._batch = EventBatch(self._words)
         self._pieces: list[Piece[Event]] = []
         self._bytes = self._batches = self._rows_held = 0
-        self._frames: dict[str, list[pl.DataFrame]] = {table: [] for table in TABLES.values()}
+        self._frames: dict[str, list[pl.DataFrame]] = {
+            table: [] for table in (*TABLES.values(), "frames")
+        }
 
     def add(self, piece: Piece[Event]) -> None:
         """Add the rows that a piece of the trace's events holds."""
@@ -99,17 +103,24 @@ class TableBuilder:
         self._finish_batch()
         if not self._rows_held:
             raise CaptureError("no events of torch.profiler in it", remedy=_NO_EVENTS)
-        gpu, calls, ranges, modules, operators = (
+        gpu, calls, ranges, modules, operators, frames = (
             pl.concat(self._frames.pop(table))
-            for table in ("gpu_ops", "api_calls", "ranges", "modules", "operators")
+            for table in ("gpu_ops", "api_calls", "ranges", "modules", "operators", "frames")
         )
-        for rows in (gpu, calls, ranges, operators):
+        for rows in (gpu, calls, ranges, operators, frames):
             _check_sum(rows["duration_ns"])
         # CUPTI gives 0 for the start and the end of an operation that it could not time.
         timed = (pl.col("start_ns") > 0) | (pl.col("duration_ns") > 0)
         gpu = gpu.with_columns(pl.when(timed).then(pl.col("start_ns", "duration_ns")))
         phases = compilation(operators, self._words.strings).select(ranges.columns)
-        tables = {"gpu_ops": gpu, "api_calls": calls, "ranges": pl.concat([ranges, phases])}
+        tried = benchmark_ranges(operators, calls, self._words.strings)
+        covers = pl.concat([each.select(frames.columns) for each in (operators, modules)])
+        tables = {
+            "gpu_ops": gpu,
+            "api_calls": calls,
+            "ranges": pl.concat([ranges, phases, tried.select(ranges.columns)]),
+            "frames": own_frames(frames, covers, self._words.strings),
+        }
         launched = launches(calls, gpu)
         named = by_name(operators, launched, gpu, self._words.strings)
         host = HostActivity(operators, modules, ranges, self._words.strings)

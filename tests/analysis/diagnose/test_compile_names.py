@@ -1,8 +1,17 @@
 """Host time in a loop is a compiler's only where its range or its call says so."""
 
+import json
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from harness.analysis.diagnose import conclude
+from harness.captures.torch.read import read
+from harness.evidence.tables import frame
+from harness.extract import door
+from tests.support import programs
+from tests.support.paths import DATA
 from tests.support.programs import MS, US, Program
 
 TURNS = 40
@@ -67,3 +76,52 @@ def test_host_code_beside_a_range_of_compilation_is_the_compilers_and_guards_are
                 program.work(inside)
             program.launch(2 * MS)
         assert first_of(program) == cause
+
+
+def test_benchmark_mode_is_told_by_its_trials() -> None:
+    """Of 36 convolutions 6 meet a new shape; the file has 60 waits for an event, all in these."""
+    captures = door.capture(DATA / "torch" / "cudnn_benchmark.json.gz").captures.values()
+    first = conclude.diagnose([*captures]).findings[0]
+    assert first.id == "compile-in-loop"
+    assert "benchmark mode" in first.title
+    (tried,) = (each.value for each in first.evidence if "in each of 6 calls" in each.metric)
+    assert tried == 10
+
+
+@pytest.mark.parametrize(("waits", "tried"), [(2, 0), (3, 1)])
+def test_a_convolution_that_waits_for_events_tries_algorithms(
+    tmp_path: Path, waits: int, tried: int
+) -> None:
+    def event(category: str, name: str, start: int, duration: int) -> dict[str, object]:
+        named = {"cat": category, "name": name, "tid": 1}
+        return named | {"ts": start, "dur": duration, "args": {"correlation": start}}
+
+    events = [
+        event("cpu_op", "aten::cudnn_convolution", 0, 100),
+        event("cpu_op", "aten::cudnn_convolution", 200, 100),
+        event("cpu_op", "aten::add", 400, 100),
+        *(event("cuda_runtime", "cudaEventSynchronize", 10 * n, 5) for n in range(waits)),
+        *(event("cuda_runtime", "cudaDeviceSynchronize", 210 + 10 * n, 5) for n in range(5)),
+        *(event("cuda_runtime", "cudaEventSynchronize", 410 + 10 * n, 5) for n in range(5)),
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(events))
+    ranges = read(path)["ranges"]
+    assert ranges.select("start_ns", "duration_ns").rows() == [(0, 100_000)] * tried
+
+
+@pytest.mark.parametrize(("checked_ns", "part"), [(4 * MS, [4.0]), (MS // 2, [])])
+def test_guards_are_told_by_their_part_of_the_time(checked_ns: int, part: list[float]) -> None:
+    """The program takes 100 ms: 20 gaps of 4 ms, 20 kernels of 1 ms."""
+    program = Program()
+    for _ in range(20):
+        program.launch(1 * MS)
+        program.work(5 * MS - programs.LAUNCH)
+    capture = program.capture()
+    names = ("TorchDynamo Cache Lookup", "aten::add")
+    table = {"name": names, "count": (20, 20), "total_ns": (checked_ns, 50 * MS)}
+    tables = capture.tables | {"operators": frame("operators", table)}
+    (first, *_) = conclude.diagnose([replace(capture, tables=tables)]).findings
+    assert first.id == "host-bound"
+    told = [each.value for each in first.evidence if "guards" in each.metric]
+    assert told == pytest.approx(part, rel=0.05)

@@ -5,8 +5,10 @@ import pytest
 from harness.analysis.diagnose import conclude
 from harness.analysis.diagnose.finding import Finding
 from harness.evidence.capture import Capture
+from harness.extract import door
 from harness.report.finding_text import EVIDENCE_SHOWN
 from tests.support import programs
+from tests.support.paths import DATA
 from tests.support.programs import MS, US, Program
 from tests.support.timelines import rows
 
@@ -102,3 +104,121 @@ def test_the_range_that_holds_most_idle_time_is_named_and_a_step_is_none() -> No
             program.launch(60 * US, ORDINARY[turn % len(ORDINARY)])
         places = [each for each in told(first_of(program.capture())) if "tokenise" in each]
         assert places == ([f"of it in {gaps} gaps, in tokenise"] if named else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "least_ms", "most_ms", "fix"),
+    [  # what the sum of the waiting functions' durations in the file says, less the profiler's part
+        ("wait_queue", "in 5 gaps in cost.py:86 step(), in queue.py get()", 14, 16, "work ahead"),
+        ("wait_read", "in 5 gaps in cost.py:86 step(), in read()", 0.3, 0.6, "read ahead"),
+        ("wait_lock", "in 3 gaps in cost.py:86 step(), in acquire()", 4, 6, "its lock"),
+    ],
+)
+def test_host_code_is_named_by_the_programs_line(
+    name: str, place: str, least_ms: float, most_ms: float, fix: str
+) -> None:
+    captures = door.capture(DATA / "torch" / f"{name}.json.gz").captures.values()
+    first = conclude.diagnose([*captures]).findings[0]
+    assert first.id == "host-bound"
+    (value,) = (each.value for each in first.evidence if each.metric == f"of it {place}")
+    assert least_ms < value < most_ms
+    assert fix in first.fix[0]
+
+
+SPAN = ("name", "start_ns", "duration_ns", "thread")
+_Waits = list[tuple[str, int, int, int]]
+"""In each step: names, the µs from its launch to the wait, its µs, and its thread."""
+
+
+def waiting(waits: _Waits) -> Finding:
+    """Return the first finding on steps of a launch, 3 ms of host code and 1 ms in a call."""
+    program, waited = Program(), []
+    for turn in range(10):
+        program.launch(60 * US, ORDINARY[turn % len(ORDINARY)])
+        for name, at, lasts, thread in waits:
+            span = (name, program.now + at * US, lasts * US, thread)
+            waited.append(dict(zip(SPAN, span, strict=True)))
+        program.work(3000 * US)
+        program.call("cudaFuncGetAttributes", 1000 * US)
+    made = program.capture()
+    tables = {**made.tables, "waits": rows("waits", waited)}
+    return conclude.diagnose([Capture("made", tables, {}, "nsys")]).findings[0]
+
+
+@pytest.mark.parametrize(
+    ("waits", "place", "fix"),
+    [
+        pytest.param(
+            [("clock_nanosleep", 0, 3000, 1)], "clock_nanosleep()", "take the sleep", id="sleep"
+        ),
+        pytest.param(
+            [("pthread_mutex_lock", 100, 2500, 1)], "pthread_mutex_lock()", "lock", id="lock"
+        ),
+        pytest.param(
+            [("fopen64", 0, 2900, 1), ("open64", 100, 2500, 1)],
+            "fopen64()",
+            "read ahead",
+            id="a call within a call counts once, to the outer",
+        ),
+        pytest.param([("clock_nanosleep", 0, 3000, 2)], None, "host's code", id="another thread's"),
+        pytest.param(
+            [("pthread_mutex_lock", 3000, 1000, 1)],
+            None,
+            "host's code",
+            id="the driver's, in a CUDA call",
+        ),
+        pytest.param([("clock_nanosleep", 0, 1400, 1)], None, "host's code", id="less than half"),
+    ],
+)
+def test_host_code_is_named_by_its_call_into_the_system(
+    waits: _Waits, place: str | None, fix: str
+) -> None:
+    first = waiting(waits)
+    assert first.id == "host-bound"
+    named = [each.metric for each in first.evidence if each.metric.endswith("()")]
+    assert [each.rpartition(" ")[2] for each in named] == ([place] if place else [])
+    assert fix in first.fix[0]
+
+
+@pytest.mark.parametrize(
+    ("others", "least_ms"),
+    [
+        ([("clock_nanosleep", 0, 2950, 2)], 2.95),
+        ([("clock_nanosleep", 1500, 2000, 2)], None),  # goes on
+        ([("clock_nanosleep", 0, 1000, 2)], None),  # ended long before
+        ([("clock_nanosleep", 2900, 50, 2)], None),  # a part of the time only
+        ([("clock_nanosleep", 0, 2950, 2), ("clock_nanosleep", 0, 2990, 3)], 2.99),  # counts once
+    ],
+)
+def test_what_another_thread_does_until_a_wait_ends_is_told(
+    others: _Waits, least_ms: float | None
+) -> None:
+    first = waiting([("sem_wait", 0, 3000, 1), *others])
+    assert first.id == "data-starved"
+    values = [
+        each.value
+        for each in first.evidence
+        if each.metric == "of it until another thread's clock_nanosleep ends"
+    ]
+    if least_ms is None:
+        assert not values
+    else:
+        assert 7 * least_ms < values[0] <= 10.01 * least_ms
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "least_ms", "most_ms", "fix"),
+    [  # what the sums of the calls in OSRT_API say, of 20 µs and more in the steps
+        ("wait_read", "in read, of threads that launch", 8, 11.7, "read ahead"),
+        ("wait_lock", "of it until another thread's clock_nanosleep ends", 11, 11.6, "its lock"),
+    ],
+)
+def test_a_wait_in_the_system_is_named(
+    name: str, place: str, least_ms: float, most_ms: float, fix: str
+) -> None:
+    captures = door.capture(DATA / "nsys/waits" / f"{name}.sqlite.zst").captures.values()
+    first = conclude.diagnose([*captures]).findings[0]
+    assert first.id == "data-starved"
+    (value,) = (each.value for each in first.evidence if each.metric == place)
+    assert least_ms < value < most_ms
+    assert fix in first.fix[0]

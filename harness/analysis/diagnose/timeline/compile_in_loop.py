@@ -1,17 +1,23 @@
 """Kernels are compiled, or their code is loaded, in the middle of the run.
 
 It shows as idle time in calls that load a module or a library, in host code of the same gap, and in
-ranges that a compiler names (harness.analysis.idle.causes, COMPILE). Once at the start is warm-up;
-REPEATED gaps after it mean that shapes or constants change and each change compiles anew.
+ranges that a compiler names or in which cuDNN tries its algorithms (harness.analysis.idle.causes,
+COMPILE). Once at the start is warm-up; REPEATED gaps after it mean that shapes or constants change
+and each change compiles, or tries, anew.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+import polars as pl
+
+from harness.analysis import intervals
 from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import Finding, FindingKind
+from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import host_calls
+from harness.evidence.capture import BENCHMARK, EVENT_WAIT
 
 KIND = FindingKind(
     "compile-in-loop",
@@ -23,6 +29,13 @@ KIND = FindingKind(
         "keep the compiler's cache between processes",
     ),
 )
+_BENCHMARK = "The GPU waits while cuDNN's benchmark mode tries kernels for new shapes."
+_BENCHMARK_FIX = (
+    "turn benchmark mode off where shapes change (torch.backends.cudnn.benchmark = False)",
+    "pad inputs to a few shapes, and run each once before the loop",
+)
+_MOST = 0.5
+"""Of such idle time: with less in benchmark mode, another compilation costs as much or more."""
 _NEXT = "log the causes of recompilation: TORCH_LOGS=recompiles, TRITON_KERNEL_DUMP=1"
 
 
@@ -32,11 +45,39 @@ def found(view: TimelineView) -> Iterator[Finding]:
     if not view.repeats(idle_causes.COMPILE):
         return
     loads = view.called(host_calls.LOAD)
+    tried = tuple(_tried(view))
     evidence = (
         view.percent("idle while code is compiled or loaded", share, thresholds.MATTERS),
+        *tried,
         view.number("gaps with such work", gaps, "", thresholds.REPEATED),
         view.number("modules loaded or unloaded", loads.height),
     )
-    yield KIND.finding(
-        view.where, evidence, share=share, gain=share, confidence=0.9, capture_next=(_NEXT,)
+    advice = () if tried else (_NEXT,)
+    finding = KIND.finding(
+        view.where, evidence, share=share, gain=share, confidence=0.9, capture_next=advice
     )
+    if tried:
+        finding = replace(finding, title=_BENCHMARK, fix=_BENCHMARK_FIX)
+    yield finding
+
+
+def _tried(view: TimelineView) -> Iterator[Evidence]:
+    """Yield how many algorithms cuDNN tries in a call, if most of such idle time is in such calls.
+
+    It waits for an event after each of them.
+    """
+    whole = inside = trials = calls = 0
+    for track in view.tracks:
+        ranges = track.capture.tables["ranges"].drop_nulls(["start_ns", "duration_ns", "thread"])
+        ranges = ranges.filter(pl.col("name").cast(pl.String).str.starts_with(BENCHMARK))
+        end = pl.col("start_ns") + pl.col("duration_ns")
+        spans = intervals.union(ranges.select("start_ns", end_ns=end))
+        compiled = track.idle.filter(pl.col("cause") == idle_causes.COMPILE)
+        waits = track.calls.filter(pl.col("name").cast(pl.String).str.contains(EVENT_WAIT))
+        whole += intervals.length(intervals.union(compiled))
+        inside += intervals.length(intervals.common(compiled, spans))
+        trials += intervals.inside(waits, spans).height
+        calls += intervals.inside(ranges, track.stretches).height
+    if calls and inside >= _MOST * whole:
+        what = f"algorithms that cuDNN's benchmark mode tries in each of {calls:,} calls"
+        yield view.number(what, trials / calls)

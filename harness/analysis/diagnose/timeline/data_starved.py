@@ -8,11 +8,12 @@ host-bound.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import polars as pl
 
-from harness.analysis.diagnose import thresholds
-from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
+from harness.analysis.diagnose import host_code, thresholds
+from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
 
@@ -34,21 +35,28 @@ def found(view: TimelineView) -> Iterator[Finding]:
     share, gaps = view.idle(idle_causes.DATA), view.count(idle_causes.DATA)
     if not view.repeats(idle_causes.DATA):
         return
+    longest = _longest_wait(view)
+    told = [
+        view.number(f"in {name}, of threads that launch", ns / 1e6, "ms")
+        for name, ns in ([longest] if longest else [])
+    ]
     evidence = (
         view.percent("idle while the host waits for input", share, thresholds.MATTERS),
+        *told,
+        *host_code.meanwhile(view),
         view.number("gaps with such a wait", gaps, "", thresholds.REPEATED),
-        *_waits_by_name(view),
         view.percent("time in which the GPU computes", view.compute),
     )
-    yield KIND.finding(view.where, evidence, share=share, gain=share, confidence=0.9)
+    finding = KIND.finding(view.where, evidence, share=share, gain=share, confidence=0.9)
+    fixes = host_code.fixes_of(longest and longest[0])
+    yield replace(finding, fix=(*fixes, *finding.fix))
 
 
-def _waits_by_name(view: TimelineView) -> Iterator[Evidence]:
-    """Yield the time of the OS runtime call in which the host's threads waited longest for input.
+def _longest_wait(view: TimelineView) -> tuple[str, int] | None:
+    """Return the OS runtime call in which the host's threads waited longest for input; its time.
 
-    Threads that never launch, such as a loader's own, do not count. Nothing without such calls.
+    Threads that never launch, such as a loader's own, do not count. None without such calls.
     """
     waits = view.waits()
     totals = waits.group_by("name").agg(pl.col("duration_ns").sum()).sort("duration_ns", "name")
-    for name, total_ns in totals.tail(1).iter_rows():
-        yield view.number(f"in {name}, of threads that launch", total_ns / 1e6, "ms")
+    return next(totals.tail(1).iter_rows(), None)

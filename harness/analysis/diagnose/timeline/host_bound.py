@@ -7,8 +7,9 @@ could otherwise run ahead, it is host-sync.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from harness.analysis.diagnose import idle_places, thresholds, timeline_evidence
+from harness.analysis.diagnose import host_code, idle_places, thresholds, timeline_evidence
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
@@ -32,8 +33,11 @@ def found(view: TimelineView) -> Iterator[Finding]:
     if not view.repeats(idle_causes.HOST):
         return
     code_ns = timeline_evidence.host_code_ns(view)
+    code, fixes = host_code.told(view)
     evidence = [
         view.percent("idle while the host is outside CUDA", share, thresholds.MATTERS),
+        *code,
+        *timeline_evidence.guards(view),
         *idle_places.mostly_before(view, idle_causes.HOST),
         *timeline_evidence.profilers_part(view, idle_causes.HOST),
     ]
@@ -43,11 +47,12 @@ def found(view: TimelineView) -> Iterator[Finding]:
             view.number("median of the host's code between CUDA calls", code_ns / 1e3, "µs", limit)
         )
     evidence += timeline_evidence.kernel_evidence(view)
-    yield KIND.finding(
+    finding = KIND.finding(
         view.where,
         tuple(evidence),
         share=share,
         gain=share,
         confidence=timeline_evidence.confidence(view, idle_causes.HOST),
-        capture_next=(_NEXT,),
+        capture_next=() if code else (_NEXT,),
     )
+    yield replace(finding, fix=(*fixes, *finding.fix))

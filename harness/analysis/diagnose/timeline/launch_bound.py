@@ -40,6 +40,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
     left = view.fraction(gaps * thresholds.GRAPH_GAP_NS) + relaunched
     evidence = (
         view.percent("idle while the host launches", share, thresholds.MATTERS),
+        *timeline_evidence.guards(view),
         *idle_places.mostly_before(view, idle_causes.LAUNCH),
         *timeline_evidence.profilers_part(view, idle_causes.LAUNCH),
         view.number("gaps in which the host only launches", gaps, "", thresholds.REPEATED),

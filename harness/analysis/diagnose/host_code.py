@@ -1,0 +1,141 @@
+"""What the host's code was that a device waited for: a line of the program's, or a system's call.
+
+torch.profiler records the frames of Python with ``with_stack=True``; nsys the calls into the
+operating system that wait. Those within a call into CUDA are the driver's, and do not count.
+"""
+
+import re
+from collections.abc import Iterator
+
+import polars as pl
+
+from harness.analysis import kernels
+from harness.analysis.diagnose.finding import Evidence
+from harness.analysis.diagnose.timeline_tracks import Track
+from harness.analysis.diagnose.timeline_view import TimelineView
+from harness.analysis.idle import causes as idle_causes
+from harness.analysis.idle import host_state
+
+_MOST = 0.5
+"""Of the idle time in which the host is outside CUDA: with less in one frame, others together cost
+as much or more."""
+
+_SHORT = 60
+"""Letters of a name."""
+
+_FIXES = (
+    (re.compile(r"sleep"), "take the sleep out of the loop, or wait for what it waits for"),
+    (
+        re.compile(r"\b(p?read(64|v|into)?|recv\w*|fread|f?getc|f?gets|getline|f?open(at|64)?)\b"),
+        "read ahead, on another thread or in a loader's workers (num_workers, prefetch_factor)",
+    ),
+    (
+        re.compile(r"\b(acquire|get|join|select|poll|flock|futex|pthread_\w+|(\w+_)?\w*wait)\b"),
+        "let the thread that it waits for work ahead, or hold its lock for less time",
+    ),
+)
+"""What removes a call that waits, by its name."""
+
+FIXES = tuple(fix for _, fix in _FIXES)
+"""What neither a compiled step nor a CUDA graph removes."""
+
+
+def told(view: TimelineView) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
+    """Return what at least half of the idle time of host code was, and what removes it.
+
+    It is a frame with what it called, else a call into the operating system. Both are empty where
+    no such one has half of that time, or nothing of the kind is recorded.
+    """
+    rows = pl.concat([_in_spans(at, track) for at, track in enumerate(view.tracks)])
+    total = sum(track.idle_ns(idle_causes.HOST) for track in view.tracks)
+    frame = _largest(rows, "name", total)
+    if frame is None:
+        return (), ()
+    inside = rows.filter(pl.col("name") == frame)
+    called = _largest(inside, "called", float(inside["length_ns"].sum()))
+    if called is not None:
+        inside = inside.filter(pl.col("called") == called)
+    gaps = inside.select("track", "gap").n_unique()
+    names = [kernels.cut(each, _SHORT) for each in dict.fromkeys((frame, called)) if each]
+    what = f"of it in {gaps:,} gaps in {', in '.join(names)}"
+    ms = float(inside["length_ns"].sum()) / 1e6
+    return (view.number(what, ms, "ms"),), fixes_of(called)
+
+
+def fixes_of(called: str | None) -> tuple[str, ...]:
+    """Return what removes a call that waits, by its name; nothing for any other."""
+    return tuple(fix for pattern, fix in _FIXES if pattern.search(called or ""))[:1]
+
+
+def meanwhile(view: TimelineView) -> Iterator[Evidence]:
+    """Yield what another thread waited for while those that launch waited for input.
+
+    It is a wait of its own that ends as theirs does: by then it lets them go on. Nothing where that
+    is less than half of their time.
+    """
+    by_source = {track.source: track for track in view.tracks}
+    rows = pl.concat([_released(track) for track in by_source.values()])
+    total = float(view.waits()["duration_ns"].sum())
+    name = _largest(rows, "name", total) if total else None
+    if name is not None:
+        ns = float(rows.filter(pl.col("name") == name)["length_ns"].sum())
+        yield view.number(f"of it until another thread's {name} ends", ns / 1e6, "ms")
+
+
+def _released(track: Track) -> pl.DataFrame:
+    """Return name and length_ns of other threads' waits that end as one for input does."""
+    end = pl.col("start_ns") + pl.col("duration_ns")
+    ours = track.waits_of_launching.select(began="start_ns", until=end)
+    launching = track.waits_of_launching["thread"].unique()
+    others = (
+        track.capture.tables["waits"]
+        .drop_nulls()
+        .filter(~pl.col("thread").is_in(launching.implode()))
+    )
+    both = others.select(pl.col("name").cast(pl.String), low="start_ns", high=end).join_where(
+        ours,
+        pl.col("high") <= pl.col("until"),
+        pl.col("high") > pl.col("until") - idle_causes.RELAUNCH_NS,
+        pl.col("high") > pl.col("began"),
+    )
+    length = pl.col("high") - pl.max_horizontal("low", "began")
+    longest = length.max()  # several threads may wait beside one
+    return both.group_by("name", "began").agg(length_ns=longest)
+
+
+def _in_spans(at: int, track: Track) -> pl.DataFrame:
+    """Return track (``at``), gap, name, called and length_ns of idle host code in what it was.
+
+    The length is without the profiler's part.
+    """
+    tables, timed = track.capture.tables, ["start_ns", "duration_ns", "thread"]
+    frames = tables["frames"].cast({"name": pl.String, "called": pl.String})
+    call = pl.col("name").cast(pl.String) + "()"
+    waits = tables["waits"].select(call, "start_ns", "duration_ns", "thread", called=call)
+    spans = pl.concat([frames, waits.select(frames.columns)]).drop_nulls(timed)
+    spans = spans.select(
+        "name",
+        "called",
+        on="thread",
+        low="start_ns",
+        high=pl.col("start_ns") + pl.col("duration_ns"),
+    )
+    pieces = track.idle.filter(
+        pl.col("cause") == idle_causes.HOST, pl.col("state") == host_state.OUTSIDE
+    )
+    both = pieces.select("gap", "thread", "start_ns", "end_ns", "cost").join_where(
+        spans,
+        pl.col("thread") == pl.col("on"),
+        pl.col("low") < pl.col("end_ns"),
+        pl.col("high") > pl.col("start_ns"),
+    )
+    length = pl.min_horizontal("end_ns", "high") - pl.max_horizontal("start_ns", "low")
+    own = length * (1 - pl.col("cost"))
+    return both.select("gap", "name", "called", length_ns=own, track=pl.lit(at))
+
+
+def _largest(rows: pl.DataFrame, key: str, total: float) -> str | None:
+    """Return the value of a column that has at least _MOST of a time, None if none has."""
+    sums = rows.drop_nulls(key).group_by(key).agg(pl.col("length_ns").sum())
+    most = sums.filter(pl.col("length_ns") >= _MOST * total).sort("length_ns", key)
+    return str(most[key].last()) if most.height else None
