@@ -76,17 +76,11 @@ class Track:
         """Return the kernels that waited for another stream's although both fit on the device."""
         return serialised(self.ops, self.room)
 
-    @property
-    def has_shapes(self) -> bool:
-        """Return whether the capture holds the inputs of operators."""
-        return self.capture.tables["origins"]["inputs"].count() > 0
-
     @cached_property
     def floored(self) -> pl.DataFrame:
         """Return the operations with floors and own_ns: each instant is shared by all in it."""
-        tables = self.capture.tables
-        gpu = floors.rates(tables, self.device, self.capture.conditions.get("GPU", ""))
-        ops = floors.with_origins(step_ops.shared(self.ops), tables["origins"])
+        gpu = floors.rates(self.capture.tables, self.device, self.capture.conditions.get("GPU", ""))
+        ops = floors.with_origins(step_ops.shared(self.ops), self.capture.tables["origins"])
         return floors.with_floors(ops, gpu, "own_ns")
 
     @property

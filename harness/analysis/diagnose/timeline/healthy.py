@@ -50,15 +50,20 @@ def found(view: TimelineView) -> Iterator[Finding]:
     )
 
 
+def _has_shapes(track: Track) -> bool:
+    """Return whether the capture holds the inputs of operators."""
+    return track.capture.tables["origins"]["inputs"].count() > 0
+
+
 def _lacks_shapes(track: Track) -> bool:
     """Return whether operators have no shapes that another recording might have."""
     named = track.capture.tables["operators"].height > 0
-    return named and not track.has_shapes and not track.steps.is_apart
+    return named and not _has_shapes(track) and not track.steps.is_apart
 
 
 def _floor(view: TimelineView) -> Iterator[Evidence]:
     """Yield what the kernels' shapes say that a step has to take, and which kernels take more."""
-    if not any(track.has_shapes for track in view.tracks):
+    if not any(map(_has_shapes, view.tracks)):
         return
     least = floors.floor(pl.concat([track.floored for track in view.tracks]), "own_ns")
     if least is None:
