@@ -131,14 +131,16 @@ def _ranked(findings: Sequence[Finding]) -> list[Finding]:
     """Return findings by time at stake.
 
     A cause whose gain is known precedes one whose gain is not. Where a cause matters, the subject
-    is not healthy; it is undecided only if more time is unexplained than that cause explains.
+    is not healthy. That more time is unexplained than it explains is said behind all causes of a
+    timeline; of a kernel, whose missing counters may hide a larger cause, it is said first.
     """
     causes = [each for each in findings if each.id not in _BY_DEFAULT]
     causes.sort(key=_order)
     if causes and causes[0].stake >= thresholds.MATTERS:
         most = max(causes[0].stake, causes[0].share or 0.0)
         doubts = [each for each in findings if each.id == ABSTAIN and each.stake > most]
-        return [*doubts, *causes]
+        late = [each for each in doubts if each.level == _NOTHING.level]
+        return [*(each for each in doubts if each not in late), *causes, *late]
     defaults = [each for each in findings if each.id in _BY_DEFAULT]
     defaults.sort(key=lambda each: (_BY_DEFAULT.index(each.id), -each.stake))
     return [*_merged(defaults), *causes]

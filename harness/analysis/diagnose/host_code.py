@@ -109,10 +109,10 @@ def _in_spans(at: int, track: Track) -> pl.DataFrame:
     The length is without the profiler's part.
     """
     tables, timed = track.capture.tables, ["start_ns", "duration_ns", "thread"]
-    frames = tables["frames"].cast({"name": pl.String, "called": pl.String})
+    frames = tables["frames"].select(pl.col("name", "called").cast(pl.String), *timed)
     call = pl.col("name").cast(pl.String) + "()"
-    waits = tables["waits"].select(call, "start_ns", "duration_ns", "thread", called=call)
-    spans = pl.concat([frames, waits.select(frames.columns)]).drop_nulls(timed)
+    waits = tables["waits"].select(call, call.alias("called"), *timed)
+    spans = pl.concat([frames, waits]).drop_nulls(timed)
     spans = spans.select(
         "name",
         "called",

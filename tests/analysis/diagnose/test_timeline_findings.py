@@ -333,7 +333,7 @@ def test_causes_of_the_launching_thread_are_told_together() -> None:
             sick.launch(3 * US)
         sick.copy(4, 1 * US, "Pinned", "Device-to-Host")
         sick.synchronise()
-        sick.work(50 * US)
+        sick.work(20 * US)
         healthy.launch(3 * US, nodes=60)
     (first,) = diagnosed(sick).findings
     parts = [each.id for each in first.parts]
