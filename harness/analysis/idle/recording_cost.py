@@ -33,12 +33,12 @@ OF_NSYS = Part(0.28, 0.20, 0.50)
 """Of eight programs that the host limits, under nsys with CUDA, NVTX and OS calls: the median, and
 about the 20th and 80th percentile; -0.82 (bare times that jumped), then 0.20 to 0.53
 (benchmarks/recording_cost.py, H200)."""
-OF_TORCH = (Part(0.32, 0.27, 0.36), Part(0.38, 0.20, 0.48), Part(0.47, 0.28, 0.52))
-"""The same under torch.profiler: alone, with shapes or stacks, with both. Recorded steps less bare
-ones, over recorded ones, of ten programs that the host limits (benchmarks/recording_cost.py, H200):
-the median and the 10th and 90th percentile. A median of the other nine misses a program by 0.03,
-0.08 and 0.09 at the median. As a cost per operator and call the same data misses three times as
-much: on a host at half the speed both take twice as long."""
+OF_TORCH = (Part(0.32, 0.27, 0.36), Part(0.38, 0.15, 0.49), Part(0.47, 0.28, 0.52))
+"""Under torch.profiler (CUPTI 13.0.1): alone, with shapes or stacks, with both. Recorded steps less
+bare ones, over recorded ones, of ten programs that the host limits (benchmarks/recording_cost.py,
+H200): the median and the 10th and 90th percentile. The median of the other nine misses a program by
+0.02, 0.08 and 0.05 in the median. The same fitted as µs an operator and call misses by 0.16 of the
+step, as both double on a host of half the speed."""
 EVENT_NS = 5_000
 """What recording an event, a call or an operator, costs at most. On the same programs 1.3 to 4.7 µs
 without options. It keeps code that records nothing out of the profiler's part."""
