@@ -72,12 +72,8 @@ def cut(rows: pl.DataFrame, stretches: pl.DataFrame, by: str, **columns: pl.Expr
     end = pl.col("start_ns") + pl.col("duration_ns")
     numbered = rows.with_row_index("piece")
     covers = union(stretches.select(by, "start_ns", end_ns=end), by=by)
-    inside = numbered.join_where(
-        covers.select(on=by, low="start_ns", high="end_ns"),
-        pl.col(by) == pl.col("on"),
-        pl.col("low") < pl.col("end_ns"),
-        pl.col("high") > pl.col("start_ns"),
-    ).with_columns(
+    spans = covers.select(by, low="start_ns", high="end_ns")
+    inside = overlapping(numbered, spans, by).with_columns(
         start_ns=pl.max_horizontal("start_ns", "low"),
         end_ns=pl.min_horizontal("end_ns", "high"),
         **columns,
@@ -88,6 +84,26 @@ def cut(rows: pl.DataFrame, stretches: pl.DataFrame, by: str, **columns: pl.Expr
     )
     whole = numbered.join(inside, on="piece", how="anti")
     return pl.concat([part.select(rows.columns) for part in (inside, outside, whole)])
+
+
+def overlapping(rows: pl.DataFrame, spans: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Return each row beside each span with an equal ``by`` that it overlaps.
+
+    ``spans`` has low and high; those of one ``by`` are disjoint.
+    """
+    spans = spans.sort(by, "low")
+    parts = [rows.clear().join(spans.clear(), on=by)]
+    for key in rows[by].drop_nulls().unique().sort():
+        mine, theirs = rows.filter(pl.col(by) == key), spans.filter(pl.col(by) == key)
+        # Disjoint spans follow one another: those that a row overlaps are a range of them.
+        first = theirs["high"].search_sorted(mine["start_ns"], side="right")
+        after = theirs["low"].search_sorted(mine["end_ns"], side="left")
+        places = pl.DataFrame({"row": pl.int_range(mine.height, eager=True), "at": first})
+        places = places.with_columns(at=pl.int_ranges("at", pl.max_horizontal("at", after)))
+        places = places.explode("at").drop_nulls("at")
+        beside = [mine[places["row"]], theirs.drop(by)[places["at"]]]
+        parts.append(pl.concat(beside, how="horizontal").select(parts[0].columns))
+    return pl.concat(parts)
 
 
 def inside(rows: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:

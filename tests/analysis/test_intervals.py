@@ -70,3 +70,28 @@ def test_common_and_minus_split_the_first_by_the_second(
     assert intervals.length(intervals.common(*sides)) == len(whole[0] & whole[1])
     assert intervals.length(intervals.minus(*sides)) == len(whole[0] - whole[1])
     assert intervals.uncovered(*sides) == len(whole[0] - whole[1])
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(0, 9)), max_size=12),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40)), unique=True, max_size=12),
+)
+def test_rows_stand_beside_the_spans_that_they_overlap(
+    rows: list[tuple[int, int, int]], spans: list[tuple[int, int]]
+) -> None:
+    pieces = pl.DataFrame(
+        [(by, start, start + length) for by, start, length in rows],
+        schema={"by": pl.Int64, "start_ns": pl.Int64, "end_ns": pl.Int64},
+        orient="row",
+    )
+    ends = [(by, 2 * low, 2 * low + 2) for by, low in spans]
+    covers = pl.DataFrame(
+        ends, schema={"by": pl.Int64, "low": pl.Int64, "high": pl.Int64}, orient="row"
+    )
+    found = intervals.overlapping(pieces, covers, "by").rows()
+    assert sorted(found) == sorted(
+        (by, start, end, low, high)
+        for by, start, end in pieces.rows()
+        for on, low, high in ends
+        if by == on and low < end and high > start
+    )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from harness.analysis import kernels
+from harness.analysis import intervals, kernels
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_tracks import Track
 from harness.analysis.diagnose.timeline_view import TimelineView
@@ -92,11 +92,18 @@ def _released(track: Track) -> pl.DataFrame:
         .drop_nulls()
         .filter(~pl.col("thread").is_in(launching.implode()))
     )
-    both = others.select(pl.col("name").cast(pl.String), low="start_ns", high=end).join_where(
-        ours,
-        pl.col("high") <= pl.col("until"),
-        pl.col("high") > pl.col("until") - idle_causes.RELAUNCH_NS,
-        pl.col("high") > pl.col("began"),
+    both = (
+        others.select(pl.col("name").cast(pl.String), low="start_ns", high=end)
+        .sort("high")
+        .join_asof(
+            ours.sort("until"),
+            left_on="high",
+            right_on="until",
+            strategy="forward",
+            tolerance=idle_causes.RELAUNCH_NS - 1,
+            coalesce=False,
+        )
+        .filter(pl.col("high") > pl.col("began"))
     )
     length = pl.col("high") - pl.max_horizontal("low", "began")
     longest = length.max()  # several threads may wait beside one
@@ -116,22 +123,27 @@ def _in_spans(at: int, track: Track) -> pl.DataFrame:
     spans = spans.select(
         "name",
         "called",
-        on="thread",
+        "thread",
         low="start_ns",
         high=pl.col("start_ns") + pl.col("duration_ns"),
     )
     pieces = track.idle.filter(
         pl.col("cause") == idle_causes.HOST, pl.col("state") == host_state.OUTSIDE
     )
-    both = pieces.select("gap", "thread", "start_ns", "end_ns", "cost").join_where(
-        spans,
-        pl.col("thread") == pl.col("on"),
-        pl.col("low") < pl.col("end_ns"),
-        pl.col("high") > pl.col("start_ns"),
-    )
+    pieces = pieces.select("gap", "thread", "start_ns", "end_ns", "cost")
+    both = intervals.overlapping(pieces, _outer(spans), "thread")
     length = pl.min_horizontal("end_ns", "high") - pl.max_horizontal("start_ns", "low")
     own = length * (1 - pl.col("cost"))
     return both.select("gap", "name", "called", length_ns=own, track=pl.lit(at))
+
+
+def _outer(spans: pl.DataFrame) -> pl.DataFrame:
+    """Return the spans (thread, low, high) that no other of their thread reaches to the end of."""
+    spans = spans.sort("thread", "low", "high", descending=[False, False, True])
+    reached = pl.col("high").cum_max().shift(1).over("thread")
+    return spans.filter(reached.is_null() | (pl.col("high") > reached)).with_columns(
+        low=pl.max_horizontal("low", reached)
+    )
 
 
 def _largest(rows: pl.DataFrame, key: str, total: float) -> str | None:
