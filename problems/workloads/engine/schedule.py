@@ -66,6 +66,7 @@ class Plan:
     """Blocks to copy to host memory, (block, host block), before anything is written."""
     loads: list[tuple[int, int]] = field(default_factory=list)
     """Blocks to copy back, (host block, block)."""
+    entered: list[Request] = field(default_factory=list)
     preempted: list[Request] = field(default_factory=list)
 
     @property
@@ -208,6 +209,7 @@ class Scheduler:
         plan.loads += zip(request.saved, own, strict=False)
         self.host.give_back(request.saved)
         request.saved, request.slot, request.tabled = [], self._slots.pop(), 0
+        plan.entered.append(request)
         plan.rows.append(_row(request, count))
         return True
 

@@ -11,9 +11,14 @@ from workloads.engine.schedule import Plan, Request, Scheduler
 
 @dataclass
 class Stepped:
-    """What a step brought: new tokens by request, requests that ended, and what the step was."""
+    """What a step brought: new tokens by request, requests that ended, and what the step was.
+
+    ``admitted`` and ``preempted``: requests that began or went on, and that were put off.
+    """
 
     tokens: list[tuple[str, int]] = field(default_factory=list)
+    admitted: list[str] = field(default_factory=list)
+    preempted: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     record: dict[str, float | str] = field(default_factory=dict)
 
@@ -64,7 +69,10 @@ class Engine:
             flight, self._flight = self._flight, flight
         stepped = self._read(flight)
         ended = time.perf_counter_ns()
+        stepped.admitted = [request.name for request in plan.entered]
+        stepped.preempted = [request.name for request in plan.preempted]
         stepped.record = self._record(plan) | {
+            "host_us": (launched - begun) / 1e3,
             "plan_us": (planned - begun) / 1e3,
             "launch_us": (launched - planned) / 1e3,
             "wait_us": (ended - launched) / 1e3,
