@@ -228,7 +228,7 @@ def _track(
     waits = host_lead.recorded_waits(capture.tables, stretches)
     idle = host_lead.with_lost_lead(idle, calls, waits)
     idle = recording_cost.with_estimate(idle, recorded)
-    if steps.is_apart and capture.kind == "torch":
+    if steps.is_apart and recording_cost.has_operators(capture):
         idle = recording_cost.with_start(idle, spans)
     left = host_lead.without_ramp(idle, spans, calls, waits) if steps.is_apart else idle
     span -= intervals.length(idle) - intervals.length(left)

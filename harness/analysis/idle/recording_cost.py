@@ -17,6 +17,7 @@ import polars as pl
 from harness.analysis.idle import causes as idle_causes
 from harness.analysis.idle import host_calls, host_state
 from harness.analysis.recording import conditions_of
+from harness.evidence import kinds
 from harness.evidence.capture import Capture
 
 
@@ -54,9 +55,14 @@ _OPTIONS = ("shapes", "Python stacks")
 _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 
+def has_operators(capture: Capture) -> bool:
+    """Return whether its profiler records a framework's operators, as torch's does."""
+    return capture.kind in kinds.filling("operators")
+
+
 def part_of(capture: Capture) -> Part:
     """Return which part of the host's time a capture's recording took, by what it recorded."""
-    if capture.kind == "nsys":
+    if not has_operators(capture):
         return OF_NSYS
     tracing = conditions_of(capture).get("tracing", "")
     return OF_TORCH[sum(option in tracing for option in _OPTIONS)]
