@@ -1,12 +1,9 @@
 """The decoder that problems share, in the interpreter that the local engine builds for a CPU."""
 
-import os
-import subprocess
-
 import pytest
 
-from tests.support.paths import ROOT
-from tests.support.torch_cpu import PYTHON, needs_torch
+from tests.support import torch_cpu
+from tests.support.torch_cpu import needs_torch
 
 CODE = """
 import torch
@@ -44,13 +41,4 @@ assert torch.equal(logits["split"], logits["stacked"])
 @pytest.mark.slow
 @needs_torch
 def test_both_layouts_of_the_cache_compute_the_same() -> None:
-    done = subprocess.run(
-        [str(PYTHON), "-c", CODE],
-        cwd=ROOT / "problems",
-        env=os.environ | {"OMP_NUM_THREADS": "1"},  # the other cores run other tests
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
+    torch_cpu.run(CODE)

@@ -1,12 +1,9 @@
 """The engine on a CPU: each rung of its ladder says what the model says of all tokens at once."""
 
-import os
-import subprocess
-
 import pytest
 
-from tests.support.paths import ROOT
-from tests.support.torch_cpu import PYTHON, needs_torch
+from tests.support import torch_cpu
+from tests.support.torch_cpu import needs_torch
 
 CODE = '''
 import random, sys
@@ -120,13 +117,4 @@ for rung, switches in ladder.items():
 @needs_torch
 @pytest.mark.parametrize("shape", ["llama-tiny", "qwen3-moe-tiny"])
 def test_every_rung_says_what_the_model_says(shape: str) -> None:
-    done = subprocess.run(
-        [str(PYTHON), "-c", CODE, shape],
-        cwd=ROOT / "problems",
-        env=os.environ | {"OMP_NUM_THREADS": "1"},  # the other cores run other tests
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
+    torch_cpu.run(CODE, shape)
