@@ -127,7 +127,8 @@ class Inputs:
 
     T tokens of R rows, rows of one token first: ``ids``, ``positions`` and ``places`` [T];
     ``slots`` and ``ends`` [R]; ``firsts`` [R - singles + 1]: where each longer row begins, counted
-    from the first of them; ``sampled`` [R]: which token of each row makes the next one.
+    from the first of them; ``sampled`` [R]: which token of each row makes the next one. Where all
+    rows have one token, both are empty.
     """
 
     ids: Tensor

@@ -22,7 +22,6 @@ class Flight:
     sampling: list[tuple[Request, int]]
     tokens: Tensor
     done: torch.cuda.Event | None
-    graphed: bool
 
     def read(self) -> list[int]:
         """Wait for the step, and return a token for each request of ``sampling``."""
@@ -100,7 +99,7 @@ class Runner:
         if free is not None:
             free.record()
         sampling = [(row.request, at) for at, row in enumerate(plan.rows) if row.samples]
-        return Flight(sampling, read, free, bool(bucket))
+        return Flight(sampling, read, free)
 
     def _step(self, plan: Plan, host: Tensor, bucket: int, single: bool) -> Tensor:
         packed = self._pack(plan, host.numpy(), bucket, single)
@@ -175,11 +174,8 @@ class Runner:
 
     def _single(self, packed: Tensor, rows: int) -> Inputs:
         ids, positions, places, slots, ends = packed.view(5, rows)
-        sampled = torch.arange(rows, device=self.device)
-        kv_heads = self.model.weights.shape.kv_heads
-        return Inputs(
-            ids, positions, places, slots, ends, ends[:0], sampled, rows, 1, _splits(rows, kv_heads)
-        )
+        splits, none = _splits(rows, self.model.weights.shape.kv_heads), ends[:0]
+        return Inputs(ids, positions, places, slots, ends, none, none, rows, 1, splits)
 
     def _mixed(self, packed: Tensor, plan: Plan) -> Inputs:
         tokens, rows, singles = plan.tokens, len(plan.rows), plan.decodes
