@@ -91,19 +91,33 @@ def overlapping(rows: pl.DataFrame, spans: pl.DataFrame, by: str) -> pl.DataFram
 
     ``spans`` has low and high; those of one ``by`` are disjoint.
     """
-    spans = spans.sort(by, "low")
-    parts = [rows.clear().join(spans.clear(), on=by)]
-    for key in rows[by].drop_nulls().unique().sort():
-        mine, theirs = rows.filter(pl.col(by) == key), spans.filter(pl.col(by) == key)
-        # Disjoint spans follow one another: those that a row overlaps are a range of them.
-        first = theirs["high"].search_sorted(mine["start_ns"], side="right")
-        after = theirs["low"].search_sorted(mine["end_ns"], side="left")
-        places = pl.DataFrame({"row": pl.int_range(mine.height, eager=True), "at": first})
-        places = places.with_columns(at=pl.int_ranges("at", pl.max_horizontal("at", after)))
-        places = places.explode("at").drop_nulls("at")
-        beside = [mine[places["row"]], theirs.drop(by)[places["at"]]]
-        parts.append(pl.concat(beside, how="horizontal").select(parts[0].columns))
-    return pl.concat(parts)
+    spans = spans.sort(by, "low").with_row_index("at")
+    rows = rows.drop_nulls(by).with_row_index("row")
+    # Disjoint spans follow one another: those that a row overlaps are a range of them.
+    # Both sides are sorted; polars does not check groups, and would warn of that.
+    first = rows.select("row", by, since=pl.col("start_ns") + 1).sort("since")
+    first = first.join_asof(
+        spans.select(by, "at", "high").sort("high"),
+        left_on="since",
+        right_on="high",
+        by=by,
+        strategy="forward",
+        check_sortedness=False,
+    )
+    last = rows.select("row", by, until=pl.col("end_ns") - 1).sort("until")
+    last = last.join_asof(
+        spans.select(by, "low", after=pl.col("at") + 1).sort("low"),
+        left_on="until",
+        right_on="low",
+        by=by,
+        strategy="backward",
+        check_sortedness=False,
+    )
+    places = first.drop_nulls("at").join(last.select("row", "after"), on="row")
+    places = places.filter(pl.col("at") < pl.col("after"))
+    places = places.select("row", at=pl.int_ranges("at", "after")).explode("at")
+    beside = [rows.drop("row")[places["row"]], spans.drop(by, "at")[places["at"]]]
+    return pl.concat(beside, how="horizontal")
 
 
 def inside(rows: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:
