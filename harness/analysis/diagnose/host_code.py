@@ -36,9 +36,6 @@ _FIXES = (
 )
 """What removes a call that waits, by its name."""
 
-FIXES = tuple(fix for _, fix in _FIXES)
-"""What neither a compiled step nor a CUDA graph removes."""
-
 
 def told(view: TimelineView) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
     """Return what at least half of the idle time of host code was, and what removes it.

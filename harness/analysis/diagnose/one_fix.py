@@ -8,11 +8,10 @@ replays the step as a CUDA graph, or compiles it, removes them together.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.analysis.diagnose import host_code
 from harness.analysis.diagnose.finding import Evidence, Finding
+from harness.analysis.diagnose.timeline import host_bound, host_sync, launch_bound
 
-HOST_SYNC = "host-sync"
-OF_THE_HOST = ("host-bound", "launch-bound", HOST_SYNC)
+_KINDS = {module.KIND.id: module.KIND for module in (host_bound, launch_bound, host_sync)}
 _TITLE = "The GPU waits for the thread that launches its work, for several causes."
 _FIX = "compile the step (torch.compile) or replay it as a CUDA graph, which removes them together"
 
@@ -23,7 +22,7 @@ def together(findings: Sequence[Finding]) -> list[Finding]:
     It has the id of the part with most at stake, the shares' sum and the gains' sum, as no two
     findings explain the same time; its ``parts`` are the findings themselves.
     """
-    parts = [each for each in findings if each.id in OF_THE_HOST]
+    parts = [each for each in findings if each.id in _KINDS]
     if len(parts) < 2:
         return list(findings)
     parts.sort(key=lambda each: (-each.stake, each.id))
@@ -37,15 +36,16 @@ def _joint(parts: Sequence[Finding]) -> Finding:
     told = (
         Evidence(f"of it {each.id}", (each.share or 0.0) * 100, None, source, "%") for each in parts
     )
-    waits = [each.fix[0] for each in parts if each.id == HOST_SYNC]
-    code = [each.fix[0] for each in parts if each.id == "host-bound"]
-    named = [each for each in code if each in host_code.FIXES]
+    # What removes a part that is known by name comes first, what helps any program last.
+    named = [fix for each in parts for fix in each.fix if fix not in _KINDS[each.id].fix]
+    usual = {each.id: _KINDS[each.id].fix[:1] for each in parts}
+    waits, code = (usual.get(module.KIND.id, ()) for module in (host_sync, host_bound))
     return replace(
         most,
         share=sum(each.share or 0.0 for each in parts),
         gain=sum(each.stake for each in parts),
         evidence=(*told, *most.evidence[1:], most.evidence[0]),
-        fix=(*named, *waits, _FIX, *(each for each in code if each not in named)),
+        fix=(*dict.fromkeys(named), *waits, _FIX, *code),
         title=_TITLE,
         parts=tuple(parts),
     )

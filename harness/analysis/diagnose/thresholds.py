@@ -13,6 +13,11 @@ REPEATED = 3
 """Gaps that a cause must explain, and one a measured step: what happened once or twice is not the
 steady state."""
 
+REPEATED_INPUT = 2
+"""The same of waits for input, however many steps: a loader of W workers delivers W batches at
+about the same time, so the device waits once in W steps (torch.utils.data.DataLoader hands batch i
+to worker i modulo W)."""
+
 WHOLE = 0.95
 """Of a capture's time: where less of it counts, a finding says how much."""
 

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import polars as pl
 
-from harness.analysis import communication, copies, floors, intervals, step
+from harness.analysis import communication, copies, floors, intervals, step, trials
 from harness.analysis.audit import step_ops
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.serialised_streams import Serialised, serialised
@@ -36,12 +36,11 @@ class Track:
     neither blocked nor reading a value back (host_waits).
 
     ``idle`` holds pieces of idle time with their ``cause`` and the profiler's part
-    (recording_cost.COSTS),
-    ``ops`` the operations with ``work``, ``memory`` and ``queued_ns`` (null where the launch is
-    unknown), ``calls`` the host's calls with their ``kind``, ``waits`` those of host threads for
-    input (host_waits). ``multiprocessors`` is null where neither the capture nor the GPU's
-    datasheet says it; ``pinned_rate`` is what the device copies from
-    pinned memory at, in bytes a second.
+    (recording_cost.COSTS), ``ops`` the operations with ``work``, ``memory`` and ``queued_ns`` (null
+    where the launch is unknown), ``calls`` the host's calls with their ``kind``, ``waits`` those of
+    host threads for input (host_waits), ``tuning`` the rounds of trials of kernels that have
+    several (trials). ``multiprocessors`` is null where neither the capture nor the datasheet says
+    it; ``pinned_rate`` is what pinned memory is copied at, in bytes a second.
     """
 
     capture: Capture
@@ -57,6 +56,7 @@ class Track:
     idle: pl.DataFrame
     calls: pl.DataFrame
     waits: pl.DataFrame
+    tuning: pl.DataFrame
     multiprocessors: int | None
     pinned_rate: float
     unprofiled: bool = False
@@ -207,25 +207,25 @@ def _track(
     input_waits: pl.DataFrame,
     unprofiled: Mapping[str, float],
 ) -> Track:
-    api_calls, stretches = capture.tables["api_calls"], steps.stretches
-    spans = _spans(ops, stretches)
+    api_calls, spans = capture.tables["api_calls"], _spans(ops, steps.stretches)
     span = intervals.length(spans)
     times = communication.device_time(ops).row(0, named=True)
     reads = host_waits.reads(ops, calls)
     recorded = recording_cost.of_host(capture, calls)
     host_ns = span - host_waits.blocked_ns(calls, reads)
     host_ns -= min(recording_cost.total_ns(recorded), host_ns)
-    busy = times["compute_ns"] + times["communication_ns"] + times["copy_ns"]
+    busy = sum(times[each] for each in ("compute_ns", "communication_ns", "copy_ns"))
     pieces = intervals.inside(host_state.idle_pieces(ops, api_calls), spans)
+    tuning = _repeated(trials.of(ops))
     idle = idle_causes.with_causes(
         recording_cost.with_own_between(pieces, capture),
         ops,
-        capture.tables["ranges"],
+        _with_tuning(capture.tables["ranges"], tuning, pieces["thread"]),
         input_waits,
         reads,
         host_is_ahead=host_ns < busy,
     )
-    waits = host_lead.recorded_waits(capture.tables, stretches)
+    waits = host_lead.recorded_waits(capture.tables, steps.stretches)
     idle = host_lead.with_lost_lead(idle, calls, waits)
     idle = recording_cost.with_estimate(idle, recorded)
     if steps.is_apart and recording_cost.has_operators(capture):
@@ -235,7 +235,7 @@ def _track(
     alone = unprofiled.get(steps.ranges) if steps.is_apart else None
     late = 0
     if alone is not None:
-        excess = max(span - round(alone * stretches.height), 0)
+        excess = max(span - round(alone * steps.stretches.height), 0)
         left = recording_cost.with_known(left, excess)
         late = min(excess - recording_cost.taken_off(left), times["communication_ns"])
     properties = capture.tables["devices"].filter(pl.col("device").eq_missing(device))
@@ -253,10 +253,28 @@ def _track(
         idle=left,
         calls=calls,
         waits=input_waits,
+        tuning=tuning,
         multiprocessors=_multiprocessors(capture, device, properties),
         pinned_rate=_pinned_rate(next(iter(properties["compute_capability"].drop_nulls()), None)),
         unprofiled=alone is not None,
     )
+
+
+def _repeated(rounds: pl.DataFrame) -> pl.DataFrame:
+    """Return the rounds of trials of kernels that have REPEATED of them."""
+    return rounds.filter(pl.len().over("kernel") >= thresholds.REPEATED)
+
+
+def _with_tuning(ranges: pl.DataFrame, tuning: pl.DataFrame, threads: pl.Series) -> pl.DataFrame:
+    """Return ranges (name, thread, start_ns, duration_ns) with those of trials, on all threads."""
+    rows = ranges.select(pl.col("name").cast(pl.String), "thread", "start_ns", "duration_ns")
+    marks = tuning.select(
+        pl.lit("autotuning").alias("name"),
+        "start_ns",
+        duration_ns=pl.col("end_ns") - pl.col("start_ns"),
+    )
+    every = marks.join(threads.unique().drop_nulls().to_frame(), how="cross")
+    return pl.concat([rows, every.select(rows.columns)])
 
 
 def _spans(ops: pl.DataFrame, stretches: pl.DataFrame) -> pl.DataFrame:

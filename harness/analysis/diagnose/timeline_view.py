@@ -66,7 +66,9 @@ class TimelineView:
         while it was that, or launched.
         """
         lengths = pl.concat([track.gaps_ns(cause) for track in self.tracks])
-        if len(lengths) < max(thresholds.REPEATED, self.steps):
+        of_input = cause == idle_causes.DATA
+        least = thresholds.REPEATED_INPUT if of_input else max(thresholds.REPEATED, self.steps)
+        if len(lengths) < least:
             return False
         recorded = sum(
             track.idle_ns(each) + track.taken_off_ns(each)

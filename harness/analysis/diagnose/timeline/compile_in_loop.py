@@ -2,8 +2,9 @@
 
 It shows as idle time in calls that load a module or a library, in host code of the same gap, and in
 ranges that a compiler names or in which cuDNN tries its algorithms (harness.analysis.idle.causes,
-COMPILE). Once at the start is warm-up; REPEATED gaps after it mean that shapes or constants change
-and each change compiles, or tries, anew.
+COMPILE), and as rounds of trials of one kernel (harness.analysis.trials). Once at the start is
+warm-up; REPEATED gaps or rounds after it mean that shapes or constants change and each change
+compiles, or tries, anew.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from harness.analysis import intervals
+from harness.analysis import intervals, kernels
 from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
@@ -34,15 +35,23 @@ _BENCHMARK_FIX = (
     "turn benchmark mode off where shapes change (torch.backends.cudnn.benchmark = False)",
     "pad inputs to a few shapes, and run each once before the loop",
 )
+_TUNING = "The GPU tries the configurations of a kernel again and again."
+_TUNING_FIX = (
+    "let the autotuner's key take few values: round sizes up in it, or leave them out",
+    "choose the configuration before the loop, and keep it between processes "
+    "(cache_results=True of triton.autotune)",
+)
+_SHORT = 40
 _MOST = 0.5
 """Of such idle time: with less in benchmark mode, another compilation costs as much or more."""
 _NEXT = "log the causes of recompilation: TORCH_LOGS=recompiles, TRITON_KERNEL_DUMP=1"
 
 
 def found(view: TimelineView) -> Iterator[Finding]:
-    """Yield the idle time of compilation after the warm-up."""
+    """Yield the time of trials, and the idle time of compilation after the warm-up."""
+    yield from _tuning(view)
     share, gaps = view.idle(idle_causes.COMPILE), view.count(idle_causes.COMPILE)
-    if not view.repeats(idle_causes.COMPILE):
+    if not view.repeats(idle_causes.COMPILE) or any(not t.tuning.is_empty() for t in view.tracks):
         return
     loads = view.called(host_calls.LOAD)
     tried = tuple(_tried(view))
@@ -59,6 +68,31 @@ def found(view: TimelineView) -> Iterator[Finding]:
     if tried:
         finding = replace(finding, title=_BENCHMARK, fix=_BENCHMARK_FIX)
     yield finding
+
+
+def _tuning(view: TimelineView) -> Iterator[Finding]:
+    """Yield the time of rounds of trials: running, or idle for compilation."""
+    rounds = pl.concat([track.tuning for track in view.tracks])
+    if rounds.is_empty():
+        return
+    running = sum(
+        intervals.length(intervals.common(track.ops, track.tuning)) for track in view.tracks
+    )
+    share = view.fraction(running) + view.idle(idle_causes.COMPILE)
+    most = rounds.group_by("kernel").agg(pl.col("trials").sum(), pl.len()).sort("trials", "kernel")
+    name, trials, count = most.row(-1)
+    evidence = (
+        view.percent("time of trials, and of compiling for them", share, thresholds.MATTERS),
+        view.number(
+            f"rounds of trials of {kernels.short_name(name, _SHORT)}",
+            count,
+            "",
+            thresholds.REPEATED,
+        ),
+        view.number("runs in them, each after a fill of the L2 cache", trials),
+    )
+    finding = KIND.finding(view.where, evidence, share=share, gain=share, confidence=0.95)
+    yield replace(finding, title=_TUNING, fix=_TUNING_FIX)
 
 
 def _tried(view: TimelineView) -> Iterator[Evidence]:

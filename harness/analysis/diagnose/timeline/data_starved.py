@@ -44,7 +44,7 @@ def found(view: TimelineView) -> Iterator[Finding]:
         view.percent("idle while the host waits for input", share, thresholds.MATTERS),
         *told,
         *host_code.meanwhile(view),
-        view.number("gaps with such a wait", gaps, "", thresholds.REPEATED),
+        view.number("gaps with such a wait", gaps, "", thresholds.REPEATED_INPUT),
         view.percent("time in which the GPU computes", view.compute),
     )
     finding = KIND.finding(view.where, evidence, share=share, gain=share, confidence=0.9)

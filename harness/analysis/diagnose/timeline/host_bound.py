@@ -9,7 +9,13 @@ could otherwise run ahead, it is host-sync.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from harness.analysis.diagnose import host_code, idle_places, thresholds, timeline_evidence
+from harness.analysis.diagnose import (
+    host_code,
+    idle_places,
+    optimizer,
+    thresholds,
+    timeline_evidence,
+)
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
@@ -34,9 +40,11 @@ def found(view: TimelineView) -> Iterator[Finding]:
         return
     code_ns = timeline_evidence.host_code_ns(view)
     code, fixes = host_code.told(view)
+    updates, update_fixes = optimizer.told(view)
     evidence = [
         view.percent("idle while the host is outside CUDA", share, thresholds.MATTERS),
         *code,
+        *updates,
         *timeline_evidence.guards(view),
         *idle_places.mostly_before(view, idle_causes.HOST),
         *timeline_evidence.profilers_part(view, idle_causes.HOST),
@@ -55,4 +63,4 @@ def found(view: TimelineView) -> Iterator[Finding]:
         confidence=timeline_evidence.confidence(view, idle_causes.HOST),
         capture_next=() if code else (_NEXT,),
     )
-    yield replace(finding, fix=(*fixes, *finding.fix))
+    yield replace(finding, fix=(*fixes, *update_fixes, *finding.fix))

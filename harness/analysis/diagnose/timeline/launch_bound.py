@@ -9,8 +9,9 @@ cannot hold.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from harness.analysis.diagnose import idle_places, thresholds, timeline_evidence
+from harness.analysis.diagnose import idle_places, optimizer, thresholds, timeline_evidence
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
@@ -37,19 +38,22 @@ def found(view: TimelineView) -> Iterator[Finding]:
         view.called(kind).height for kind in (host_calls.LAUNCH, host_calls.SYNCHRONISE)
     )
     relaunched = share * min(waits / launches, 1.0) if launches else 0.0
+    updates, fixes = optimizer.told(view)
     left = view.fraction(gaps * thresholds.GRAPH_GAP_NS) + relaunched
     evidence = (
         view.percent("idle while the host launches", share, thresholds.MATTERS),
+        *updates,
         *timeline_evidence.guards(view),
         *idle_places.mostly_before(view, idle_causes.LAUNCH),
         *timeline_evidence.profilers_part(view, idle_causes.LAUNCH),
         view.number("gaps in which the host only launches", gaps, "", thresholds.REPEATED),
         *timeline_evidence.kernel_evidence(view),
     )
-    yield KIND.finding(
+    finding = KIND.finding(
         view.where,
         evidence,
         share=share,
         gain=max(share - left, 0),
         confidence=timeline_evidence.confidence(view, idle_causes.LAUNCH),
     )
+    yield replace(finding, fix=(*fixes, *finding.fix))

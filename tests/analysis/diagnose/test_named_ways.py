@@ -1,0 +1,92 @@
+"""What a program does, known by its kernels: trials of an autotuner, updates of one tensor each."""
+
+from typing import Any
+
+import pytest
+
+from harness.analysis import trials
+from harness.analysis.diagnose import conclude, optimizer
+from harness.analysis.diagnose.finding import Finding
+from harness.analysis.idle import recording_cost
+from tests.support.programs import MS, US, Program
+
+FILL = "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>, …>"
+DIVIDE = "void at::native::vectorized_elementwise_kernel<4, at::native::addcdiv_cuda_kernel…>"
+
+
+def first(program: Program) -> Finding:
+    return conclude.diagnose([program.capture()]).findings[0]
+
+
+def tune(program: Program, runs: int = 40, fill_ns: int = 80 * US, name: str = "softmax") -> None:
+    for _ in range(runs):
+        program.launch(fill_ns, FILL)
+        program.launch(20 * US, name)
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3, 8])
+def test_trials_in_every_step_are_named_and_those_before_the_loop_are_not(turns: int) -> None:
+    program = Program()
+    for _ in range(turns):
+        tune(program)
+        program.launch(200 * US, "gemm")
+    for _ in range(20):
+        program.launch(200 * US, "gemm")
+    found = first(program)
+    assert (found.id == "compile-in-loop") == (turns >= 3)
+    if turns >= 3:
+        trying = turns * 40 * (80 + 20 + 2) * US  # a stream needs 1 µs from one kernel to the next
+        assert found.gain == pytest.approx(trying / program.ends, rel=0.05)
+        assert "softmax" in found.evidence[1].metric
+        assert found.evidence[2].value == turns * 40
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        [{"runs": 4}],
+        [{"fill_ns": 5 * US}],  # a buffer that fits the cache
+        [{"runs": 1, "name": name} for name in "abcdefgh"],
+    ],
+)
+def test_fills_beside_kernels_are_no_trials(turn: list[dict[str, Any]]) -> None:
+    program = Program()
+    for _ in range(10):
+        for tried in turn:
+            tune(program, **tried)
+        program.launch(200 * US, "gemm")
+    assert trials.of(program.capture().tables["gpu_ops"]).is_empty()
+    assert first(program).id == "healthy"
+
+
+@pytest.mark.parametrize(("name", "named"), [(DIVIDE, True), ("multi_tensor_apply addcdiv", False)])
+def test_updates_of_one_tensor_each_are_named_with_their_fix(
+    name: str, named: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # No profiler slows a simulated host.
+    monkeypatch.setattr(recording_cost, "OF_NSYS", recording_cost.Part(0, 0, 0))
+    program = Program()
+    for _ in range(30):
+        program.launch(400 * US, "gemm")
+        for _ in range(50):
+            for kernel in (*["mul"] * 6, name):
+                program.work(8 * US)
+                program.launch(2 * US, kernel)
+    found = first(program)
+    told = [each for each in found.evidence if "optimiser" in each.metric]
+    assert (optimizer.FIX in found.fix) == bool(told) == named
+    for each in told:
+        running = 30 * (400 + 50 * 7 * 2) * US
+        assert each.value / 100 == pytest.approx(1 - running / program.ends, rel=0.05)
+
+
+@pytest.mark.parametrize(("gaps", "named"), [(1, "abstain"), (2, "data-starved")])
+def test_a_loader_of_several_workers_is_waited_for_once_in_several_steps(
+    gaps: int, named: str
+) -> None:
+    program = Program()
+    for turn in range(gaps * 8):
+        if turn % 8 == 4:
+            program.wait("sem_clockwait", 40 * MS)
+        program.launch(2 * MS)
+    assert first(program).id == named
