@@ -124,6 +124,19 @@ def small_grid(p: Program, *, sick: bool) -> None:
         p.launch(500 * US if sick else 50 * US, grid="4,1,1" if sick else "40,1,1")
 
 
+def slow_kernel(p: Program, *, sick: bool) -> None:
+    for _ in range(TURNS):
+        p.launch(300 * US, "gemm")
+        p.launch(900 * US if sick else 10 * US, "indexing_backward_kernel" if sick else "index")
+
+
+def optimizer_bound(p: Program, *, sick: bool) -> None:
+    for _ in range(TURNS):
+        p.launch(300 * US, "gemm")
+        for _ in range(4):
+            p.launch(200 * US if sick else 5 * US, "multi_tensor_apply_kernel<Adam>")
+
+
 PROGRAMS: dict[str, Run] = {
     "launch-bound": launch_bound,
     "host-bound": host_bound,
@@ -138,6 +151,8 @@ PROGRAMS: dict[str, Run] = {
     "exposed-communication": exposed_communication,
     "graph-opaque": graph_opaque,
     "small-grid": small_grid,
+    "slow-kernel": slow_kernel,
+    "optimizer-bound": optimizer_bound,
 }
 
 

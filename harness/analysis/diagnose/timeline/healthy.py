@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from harness.analysis import floors
+from harness.analysis import floors, kernels
 from harness.analysis.diagnose import thresholds, timeline_evidence
 from harness.analysis.diagnose.finding import HEALTHY, Evidence, Finding, FindingKind
 from harness.analysis.diagnose.timeline import stream_serialised
@@ -25,11 +25,21 @@ KIND = FindingKind(
 )
 _UNKNOWN = 0.5
 """Of the computing time: where more has no known shape, that decides the floor and not the rest."""
+_SHORT = 40
 _PARTS = 3
 """Families of operators that are told, the longest ones."""
 _LIMITS = {floors.MEMORY: "memory bandwidth", floors.ARITHMETIC: "the peak of arithmetic"}
 _SHAPES = "record_shapes=True of torch.profiler: it says the least time of each kernel"
 _NEXT = "harness diagnose on an Nsight Compute report of the kernels that take the most time"
+_FP32 = r"sgemm|_ffma_|_simt_"
+"""In names of cuBLAS's, cuDNN's and CUTLASS's FP32 products without tensor cores. torch asks for
+them by default (torch.backends.cuda.matmul.allow_tf32)."""
+_TF32 = (
+    "allow TF32 if 10 bits of mantissa are enough (torch.set_float32_matmul_precision('high')): "
+    "tensor cores multiply it several times as fast"
+)
+_LONGEST = 0.25
+"""Of the time: a kernel that takes this part is told, as a gain has to come from it."""
 
 
 def found(view: TimelineView) -> Iterator[Finding]:
@@ -42,12 +52,30 @@ def found(view: TimelineView) -> Iterator[Finding]:
         view.percent("time in which kernels run", view.compute, thresholds.BUSY),
         view.percent("between queued kernels", view.idle(idle_causes.BOUNDARY)),
         *timeline_evidence.profilers_part(view, *recording_cost.OF_THE_HOST),
+        *_longest(view),
         *_floor(view),
     )
-    more = (_SHAPES,) if any(map(_lacks_shapes, view.tracks)) else ()
+    fp32 = timeline_evidence.running(view, pl.col("name").str.contains(_FP32))
+    matters = fp32 >= thresholds.MATTERS
+    if matters:
+        evidence += (view.percent("in FP32 matrix products without tensor cores", fp32),)
+    shapes = any(map(_lacks_shapes, view.tracks))
+    after = (*((_TF32,) if matters else ()), _NEXT, *((_SHAPES,) if shapes else ()))
     yield KIND.finding(
-        view.where, evidence, share=0.0, gain=0.0, confidence=0.95, capture_next=(_NEXT, *more)
+        view.where, evidence, share=0.0, gain=0.0, confidence=0.95, capture_next=after
     )
+
+
+def _longest(view: TimelineView) -> Iterator[Evidence]:
+    """Yield the kernel that runs longest, if it takes _LONGEST of the time."""
+    rows = pl.concat([track.ops.select("kind", "name", "duration_ns") for track in view.tracks])
+    sums = rows.filter(pl.col("kind") == "kernel").group_by("name").agg(pl.col("duration_ns").sum())
+    if sums.is_empty():
+        return
+    name = sums.sort("duration_ns", "name").row(-1)[0]
+    share = timeline_evidence.running(view, pl.col("name") == name)
+    if share >= _LONGEST:
+        yield view.percent(f"in {kernels.short_name(name, _SHORT)}", share)
 
 
 def _has_shapes(track: Track) -> bool:

@@ -1,0 +1,85 @@
+"""A kernel takes the time although the same library has a faster one for the same work.
+
+Such kernels are known by their names: a library chooses them by how it is called, and no size makes
+them the best choice. It shows as time in which one of WAYS runs. The gain is at most that: what the
+faster kernel takes is not known.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from harness.analysis.diagnose import thresholds, timeline_evidence
+from harness.analysis.diagnose.finding import Finding, FindingKind
+from harness.analysis.diagnose.timeline_view import TimelineView
+
+KIND = FindingKind(
+    "slow-kernel",
+    "timeline",
+    "A kernel takes the time for whose work the same library has a faster one.",
+    fix=("call the library so that it takes the faster kernel",),
+)
+
+
+@dataclass(frozen=True)
+class Way:
+    """Kernels whose names match ``pattern``, what they do, and what makes them needless."""
+
+    pattern: re.Pattern[str]
+    title: str
+    fix: tuple[str, ...]
+
+
+WAYS = (
+    # aten/src/ATen/native/cuda/Indexing.cu: index_put_ with accumulate=True sorts the indices, and
+    # one warp adds all rows of an equal index in turn. It is the backward of tensor[index].
+    Way(
+        re.compile(r"indexing_backward_kernel"),
+        "Gradients of tensor[index] are added up row by row for each repeated index.",
+        (
+            "gather by torch.index_select or embedding in place of tensor[index]: their backward "
+            "adds rows in parallel",
+            "bound how often one index repeats in a batch",
+        ),
+    ),
+    # cuDNN's tensor cores read NHWC ("Tensor Layouts" of its developer guide); for tensors in NCHW
+    # it converts each input and output.
+    Way(
+        re.compile(r"nchwToNhwc|nhwcToNchw"),
+        "Each convolution converts its tensors between NCHW and NHWC.",
+        (
+            "keep images and convolutions in channels_last "
+            "(model.to(memory_format=torch.channels_last), the input, too)",
+        ),
+    ),
+    # MIOpen's reference kernels, taken where no solver fits (MIOpen, "Find modes").
+    Way(
+        re.compile(r"^naive_conv_"),
+        "Convolutions run by MIOpen's reference kernels.",
+        (
+            "let MIOpen find a solver for these shapes once (MIOPEN_FIND_MODE=1), and keep its "
+            "database",
+            "choose a type and a layout that it has solvers for",
+        ),
+    ),
+)
+
+
+def found(view: TimelineView) -> Iterator[Finding]:
+    """Yield the time in which kernels of a way run, for each way."""
+    for way in WAYS:
+        names = {name for track in view.tracks for name in track.ops["name"].drop_nulls().unique()}
+        slow = pl.col("name").is_in([name for name in names if way.pattern.search(name)])
+        share = timeline_evidence.running(view, slow)
+        if share < thresholds.SEEN:
+            continue
+        evidence = (
+            view.percent("time in which such kernels run", share, thresholds.MATTERS),
+            view.number(
+                "such kernels", sum(track.ops.filter(slow).height for track in view.tracks)
+            ),
+        )
+        finding = KIND.finding(view.where, evidence, share=share, gain=share, confidence=0.8)
+        yield replace(finding, title=way.title, fix=way.fix)
