@@ -109,6 +109,12 @@ an A100 (datasheets, dense)."""
 INTEGER_SHARE = 0.5
 """Of the executed instructions: with more, addresses and integers fill the issue slots."""
 
+PROMOTED = 0.02
+"""Conversions between FP64 and FP32 by FP64 instructions, of double arithmetic on values that are
+single. CUDA's double division takes 9 FP64 instructions, its exp 17 (SASS for compute capability
+9.0): a function or two of a value that is converted have more than one conversion in 50. Arithmetic
+on values that are double has none, or one where it ends."""
+
 REMOTE_PART = 0.3
 """Of the bytes that reach an SM over the crossbar, those from other SMs' shared memory: nearly
 all in problem 6's distributed table, none in its other kernels."""

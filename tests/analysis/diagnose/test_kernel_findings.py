@@ -45,6 +45,12 @@ POLYNOMIAL = {
     "IADD3 R2, R2, 0x10, RZ": (90, 5),
 }
 INTEGERS = {"LOP3.LUT R4, R4, R5, R6, 0x96, !PT": (600, 50), "IADD3 R4, R5, R6, RZ": (300, 9)}
+PROMOTED = {
+    "F2F.F64.F32 R4, R8": (50, 50),
+    "DFMA R4, R6, R4, R10": (500, 500),
+    "F2F.F32.F64 R8, R4": (50, 50),
+    "FADD R9, R8, R9": (400, 50),
+}
 GUARDED = {f"@!P0 {sass}" if "LDG" in sass else sass: row for sass, row in CODE.items()}
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
 # Warps executed the load 100 times, and 55 of these reached L1, with 16 sectors each.
@@ -143,6 +149,8 @@ OTHER_SHAPES = {
             "ISETP.NE.AND P0, PT, R5, R4, PT": (100_000, 950),
         },
     ),
+    # A constant without its f: double functions fill the issue slots before the FP64 pipe.
+    "fp64-bound": Made(part(ISSUE, 68) | part("sm__pipe_fp64_cycles_active", 49), 0.6, PROMOTED),
     # Every SM has a block, but a sixth of what fits on it.
     "too-few-blocks": Made(
         {"launch__grid_size": 176.0, "launch__waves_per_multiprocessor": 0.17}, 0.78
@@ -172,6 +180,12 @@ HEALTHY = {
     ),
     "a product on tensor cores that waits at barriers by design": Made(
         part("sm__pipe_tensor_cycles_active", 93) | stalls(barrier=40.0) | HALF_FITS, 0.0
+    ),
+    # The sum alone is double, and its values are: no conversions.
+    "double arithmetic that fills issue slots, on values that are double": Made(
+        part(ISSUE, 68) | part("sm__pipe_fp64_cycles_active", 49),
+        0.0,
+        {sass: row for sass, row in PROMOTED.items() if "F2F" not in sass},
     ),
     "a polynomial at the FMA pipe's ceiling": ROOFS["fp32-bound"],
     # Its arguments and flags come from the host, and L2 holds all else.

@@ -55,6 +55,16 @@ def executed(view: Counted, opcodes: frozenset[str], *, predicated: bool = False
     return sum(each.executed for each in rows if not predicated or "@" in each.sass)
 
 
+def conversions_of_double(view: Counted) -> float | None:
+    """Return the executed conversions between FP64 and another floating type, of all instructions.
+
+    F2F.F64.F32 and its like: they go with double arithmetic on values that are not double.
+    """
+    whole = sum(each.executed for each in view.instructions)
+    rows = [each for each in view.instructions if each.opcode == "F2F" and ".F64" in each.sass]
+    return sum(each.executed for each in rows) / whole if whole else None
+
+
 def executed_in(view: Counted, pipe: str) -> int | None:
     """Return how often warps executed instructions of a pipe: fma, alu, xu or fp64.
 
