@@ -69,6 +69,15 @@ in one of an H200's 96 slices. A million additions of FP64 to one address keep i
 (tests/data/held_out, gas_energy_a), of FP32 at 80 % and more; 27 % cost nothing (library_score_b
 there)."""
 
+MEMORY_LATENCY = 500.0
+"""Cycles that device memory takes to answer one access if nothing else is asked of it: 400 to 550
+on A100, H100 and RTX 4090 (Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
+Architecture", arXiv:2402.13499)."""
+
+QUEUED = 10 * MEMORY_LATENCY
+"""Cycles that a warp waits for memory by each access: nine tenths of the wait are in a queue. Where
+no part of the GPU is busy on average, the queue is that of one slice."""
+
 IMBALANCE = 0.1
 """Of the busiest SM's cycles. The evenly loaded launches of problem 4 and cuBLAS's differ by 1 to
 8 %: clusters of two and ramp-up."""

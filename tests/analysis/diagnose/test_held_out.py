@@ -46,6 +46,7 @@ SECOND_AUTHOR = {
     "p22": "healthy",
     "p23": "bank-conflicts",
     "p24": "too-few-blocks",
+    "p25": "atomics-contention",
     "p26": "healthy",
     "p27": "integer-bound",
     "p29": "healthy",

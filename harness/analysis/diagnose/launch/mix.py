@@ -22,6 +22,8 @@ LOGIC = frozenset(
 INTEGER = MULTIPLY | LOGIC
 TENSOR = frozenset({"HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA"})
 ATOMIC = frozenset({"ATOM", "ATOMG", "ATOMS", "RED", "REDG", "REDAS", "UTMAREDG"})
+GLOBAL = frozenset({"LDG", "LD", "LDGSTS", "STG", "ST", "ATOM", "ATOMG", "RED", "REDG"})
+"""Accesses of memory that go through L1's queue for global memory."""
 LOCAL = frozenset({"LDL", "STL"})
 SHARED = frozenset({"LDS", "LDSM", "STS", "STSM"})
 GENERIC = frozenset({"LD"})

@@ -48,6 +48,15 @@ def waiting(view: Counted, *reasons: str) -> float:
     return sum(states.get(reason, 0.0) for reason in reasons)
 
 
+def an_instruction(view: Counted, *reasons: str) -> float | None:
+    """Return the cycles that a warp spends in these states by each instruction that it issues.
+
+    None without the counters of the section WarpStateStats.
+    """
+    prefix, suffix = _RATIO
+    return view.total(*(f"{prefix}{reason}{suffix}" for reason in reasons))
+
+
 def ready(view: Counted) -> float | None:
     """Return the warps of a scheduler that could issue in a cycle, on average.
 
