@@ -78,6 +78,15 @@ QUEUED = 10 * MEMORY_LATENCY
 """Cycles that a warp waits for memory by each access: nine tenths of the wait are in a queue. Where
 no part of the GPU is busy on average, the queue is that of one slice."""
 
+BRIEF_LIFE = 4 * MEMORY_LATENCY
+"""Cycles that a warp lives: it has made a trip or two to memory. Until the next block has taken a
+place on an SM, 400 to 1 300 cycles go by on an H100 or H200: the life of a warp by the warps that
+fit and were not there, in launches of many blocks (element-wise kernels of torch, problem 1, whose
+warps live for 1 000 to 2 500). In blocks that live no longer than this, start and end are much."""
+
+MANY_WAVES = 4.0
+"""Of the grid's blocks by those that fit at once: half as many blocks still fill the GPU twice."""
+
 IMBALANCE = 0.1
 """Of the busiest SM's cycles. The evenly loaded launches of problem 4 and cuBLAS's differ by 1 to
 8 %: clusters of two and ramp-up."""

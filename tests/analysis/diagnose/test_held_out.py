@@ -49,6 +49,7 @@ SECOND_AUTHOR = {
     "p25": "atomics-contention",
     "p26": "healthy",
     "p27": "integer-bound",
+    "p28": "latency-bound",
     "p29": "healthy",
     "p30": "tail-effect",
     "p31": "fp64-bound",

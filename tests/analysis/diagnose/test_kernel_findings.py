@@ -292,6 +292,26 @@ def test_of_a_launch_that_is_start_and_end_nothing_is_said() -> None:
         assert "timeline" in first.next[0]
 
 
+@pytest.mark.parametrize(
+    ("cycles", "waves", "little"), [(90.0, 12.5, True), (900.0, 12.5, False), (90.0, 2.0, False)]
+)
+def test_blocks_that_end_at_once_are_told_to_do_more(
+    cycles: float, waves: float, little: bool
+) -> None:
+    """Each of the grid's 13 200 times 8 warps executes 8 instructions: it lives for 720 cycles."""
+    code = {sass: (count * 1_056, samples) for sass, (count, samples) in CODE.items()}
+    changes = {
+        "smsp__average_warp_latency_per_inst_issued.ratio": cycles,
+        "launch__waves_per_multiprocessor": waves,
+    }
+    first, *_ = concluded(launch(changes, code))
+    assert first.id == "latency-bound"
+    numbers = {each.metric: each.value for each in first.evidence}
+    assert numbers.get("life of a warp") == (8 * cycles if little else None)
+    assert ("too little work" in first.title) == little
+    assert ("several rows" in first.fix[0]) == little
+
+
 def test_conflicts_are_counted_without_source_counters_too() -> None:
     counted = {
         "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": 31e6,
