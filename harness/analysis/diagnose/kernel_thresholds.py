@@ -133,6 +133,10 @@ single. CUDA's double division takes 9 FP64 instructions, its exp 17 (SASS for c
 9.0): a function or two of a value that is converted have more than one conversion in 50. Arithmetic
 on values that are double has none, or one where it ends."""
 
+AT_DOUBLE = 0.5
+"""Of the samples of warps, those at such arithmetic, or waiting for its results: more than at all
+else together. What they wait for from memory does not count."""
+
 REMOTE_PART = 0.3
 """Of the bytes that reach an SM over the crossbar, those from other SMs' shared memory: nearly
 all in problem 6's distributed table, none in its other kernels."""

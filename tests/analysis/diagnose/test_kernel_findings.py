@@ -159,6 +159,8 @@ OTHER_SHAPES = {
         {"FADD R8, R4, R5": (700, 100), "IADD3 R2, R2, 0x10, RZ": (700, 100)}
         | {"LDG.E R4, desc[UR4][R2.64]": (100, 10), "REDG.E.ADD desc[UR4][R6.64], R8": (100, 10)},
     ),
+    # The same with few warps: each instruction waits for the one before, and nothing is busy.
+    "fp64-bound: a chain": Made(stalls(wait=12.0), 0.77, PROMOTED),
     # Every SM has a block, but a sixth of what fits on it.
     "too-few-blocks": Made(
         {"launch__grid_size": 176.0, "launch__waves_per_multiprocessor": 0.17}, 0.78

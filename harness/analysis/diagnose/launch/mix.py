@@ -13,6 +13,8 @@ FP32 = frozenset(
 )
 FP64 = frozenset({"DFMA", "DADD", "DMUL", "DSETP", "DMNMX"})
 SPECIAL = frozenset({"MUFU", "I2F", "F2I", "F2F", "FRND", "POPC", "FLO", "BREV"})
+CONVERSION = frozenset({"F2F"})
+"""Of floating types into each other."""
 MULTIPLY = frozenset({"IMAD", "IMUL", "XMAD", "IDP", "IDP4A"})
 LOGIC = frozenset(
     {"IADD", "IADD3", "IADD32I", "VIADD", "LEA", "ISCADD", "LOP", "LOP3", "LOP32I", "PLOP3"}
@@ -63,7 +65,7 @@ def conversions_of_double(view: Counted) -> float | None:
     F2F.F64.F32 and its like: they go with double arithmetic on values that are not double.
     """
     whole = sum(each.executed for each in view.instructions)
-    rows = [each for each in view.instructions if each.opcode == "F2F" and ".F64" in each.sass]
+    rows = [each for each in view.instructions if each.opcode in CONVERSION and ".F64" in each.sass]
     return sum(each.executed for each in rows) / whole if whole else None
 
 
