@@ -33,6 +33,10 @@ _TOGETHER = r"(?i)(nccl|rccl).*(all_?reduce|all_?gather|reduce_?scatter)"
 """Collectives that end on no rank before they have begun on all."""
 _ON_GPU = pl.when(pl.col("table") == "gpu_ops")
 _AGAIN = "record again; if it stays so, with another version of the profiler"
+_WHOLE_GPU = (
+    "profile on a GPU that is no virtual one, and no MIG instance that shares units with others,"
+    " with a profiler that knows the GPU"
+)
 # CUPTI hands its records over when a buffer is full, at synchronisation and at the process's end
 # (https://developer.nvidia.com/blog/pro-tip-clean-up-after-yourself-ensure-correct-profiling/).
 _KEEP = (
@@ -63,8 +67,12 @@ def _dropped(capture: Capture) -> Iterator[Flaw]:
     """Yield what the reader left out."""
     rows = _left_out(capture)
     parts = rows.select(_ON_GPU.then(pl.col("count") / pl.col("of"))).to_series()
-    for sentence, part in zip(dropped.sentences(rows), parts, strict=True):
-        yield Flaw(f"{sentence}: they are left out", "the others are as recorded", _AGAIN, part)
+    counters = rows.select(pl.col("table") == "counters").to_series()
+    for sentence, part, counted in zip(dropped.sentences(rows), parts, counters, strict=True):
+        if counted:
+            yield Flaw(sentence, "what rests on them is not measured", _WHOLE_GPU)
+        else:
+            yield Flaw(f"{sentence}: they are left out", "the others are as recorded", _AGAIN, part)
 
 
 def _dropped_ops(capture: Capture) -> int:

@@ -48,7 +48,7 @@ class Flaw:
 class Recording:
     """The captures of one program: the line that says what they are, and what is wrong with them.
 
-    ``launches``: those that Nsight Compute profiled. ``flaws``: of timelines, the worst first.
+    ``launches``: those that Nsight Compute profiled. ``flaws``: of captures, the worst first.
     """
 
     text: str

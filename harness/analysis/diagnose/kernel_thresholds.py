@@ -69,6 +69,24 @@ in one of an H200's 96 slices. A million additions of FP64 to one address keep i
 (tests/data/held_out, gas_energy_a), of FP32 at 80 % and more; 27 % cost nothing (library_score_b
 there)."""
 
+MEMORY_LATENCY = 500.0
+"""Cycles that device memory takes to answer one access if nothing else is asked of it: 400 to 550
+on A100, H100 and RTX 4090 (Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
+Architecture", arXiv:2402.13499)."""
+
+QUEUED = 10 * MEMORY_LATENCY
+"""Cycles that a warp waits for memory by each access: nine tenths of the wait are in a queue. Where
+no part of the GPU is busy on average, the queue is that of one slice."""
+
+BRIEF_LIFE = 4 * MEMORY_LATENCY
+"""Cycles that a warp lives: it has made a trip or two to memory. Until the next block has taken a
+place on an SM, 400 to 1 300 cycles go by on an H100 or H200: the life of a warp by the warps that
+fit and were not there, in launches of many blocks (element-wise kernels of torch, problem 1, whose
+warps live for 1 000 to 2 500). In blocks that live no longer than this, start and end are much."""
+
+MANY_WAVES = 4.0
+"""Of the grid's blocks by those that fit at once: half as many blocks still fill the GPU twice."""
+
 IMBALANCE = 0.1
 """Of the busiest SM's cycles. The evenly loaded launches of problem 4 and cuBLAS's differ by 1 to
 8 %: clusters of two and ramp-up."""
@@ -108,6 +126,16 @@ an A100 (datasheets, dense)."""
 
 INTEGER_SHARE = 0.5
 """Of the executed instructions: with more, addresses and integers fill the issue slots."""
+
+PROMOTED = 0.02
+"""Conversions between FP64 and FP32 by FP64 instructions, of double arithmetic on values that are
+single. CUDA's double division takes 9 FP64 instructions, its exp 17 (SASS for compute capability
+9.0): a function or two of a value that is converted have more than one conversion in 50. Arithmetic
+on values that are double has none, or one where it ends."""
+
+AT_DOUBLE = 0.5
+"""Of the samples of warps, those at such arithmetic, or waiting for its results: more than at all
+else together. What they wait for from memory does not count."""
 
 REMOTE_PART = 0.3
 """Of the bytes that reach an SM over the crossbar, those from other SMs' shared memory: nearly

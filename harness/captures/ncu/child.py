@@ -3,8 +3,8 @@
     python -m harness.captures.ncu.child REPORT ROWS
 
 Writes one JSON line a profiled launch: name, grid, block, every metric that is a number as
-[name, unit, value], its instructions where the report holds the section SourceCounters
-(:mod:`.instructions`), and ncu's rules (:mod:`.rules`).
+[name, unit, value], the names of those that ncu could not read, its instructions where the report
+holds the section SourceCounters (:mod:`.instructions`), and ncu's rules (:mod:`.rules`).
 """
 
 import contextlib
@@ -71,6 +71,7 @@ def _launch(library: Any, action: Any, launch: int) -> dict[str, Any]:
         "grid": lambda: _shape(action, "grid"),
         "block": lambda: _shape(action, "block"),
         "metrics": lambda: list(_metrics(library, action)),
+        "unavailable": lambda: list(_unavailable(action)),
         "instructions": lambda: instructions(action),
         "rules": lambda: rules(action),
     }
@@ -121,6 +122,22 @@ def _metrics(library: Any, action: Any) -> Iterator[tuple[str, str, float]]:
         metric = action.metric_by_name(name)
         if metric.has_value() and metric.kind() in numeric and math.isfinite(metric.as_double()):
             yield name, metric.unit(), metric.as_double()
+
+
+def _unavailable(action: Any) -> Iterator[str]:
+    """Yield the counters, whose names end in a roll-up, that ncu gave no value or no number.
+
+    Of a unit that a MIG instance shares with others it says NaN (NVIDIA, "CUPTI", Special
+    Configurations), n/a of what the GPU or the driver withholds. Samples over time have instances
+    instead of a value.
+    """
+    for name in sorted(action.metric_names()):
+        metric = action.metric_by_name(name)
+        if "." not in name or metric.num_instances():
+            continue
+        value = metric.as_double() if metric.has_value() else math.nan
+        if value is not None and not math.isfinite(value):
+            yield name
 
 
 EXECUTED = "inst_executed"

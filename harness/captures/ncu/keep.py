@@ -108,11 +108,15 @@ KEPT = (
 """The metrics that are kept, as fnmatch patterns: names differ between architectures."""
 
 
+def is_kept(metric: str) -> bool:
+    """Return whether pages or findings read a metric, by its name."""
+    return any(fnmatchcase(metric, pattern) for pattern in KEPT)
+
+
 def keep(tables: Tables) -> Tables:
     """Return the tables of a report without the metrics that no page and no finding reads."""
     import polars as pl
 
     counters = tables["counters"]
-    names = counters["metric"].cast(pl.String).unique()
-    kept = [name for name in names if any(fnmatchcase(name, pattern) for pattern in KEPT)]
+    kept = [name for name in counters["metric"].cast(pl.String).unique() if is_kept(name)]
     return tables | {"counters": counters.filter(pl.col("metric").cast(pl.String).is_in(kept))}

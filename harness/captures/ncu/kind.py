@@ -20,7 +20,7 @@ class Ncu(Kind):
     reads_counters = True
     leaves = (REPORT,)
     artifact = REPORT
-    fills = ("counters", "instructions", "rules")
+    fills = ("counters", "instructions", "rules", "dropped")
     measures = ("dram_bytes", "kernel_time", "thread_instructions")
     compared_by = "counters"
     kept = (

@@ -14,13 +14,17 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.captures.ncu import child
 from harness.captures.ncu.framing import kernel_count
+from harness.captures.ncu.keep import is_kept, keep
 from harness.evidence.tables import SCHEMAS, Tables, frame
 from harness.ground import process
 from harness.ground.errors import CaptureError, ToolError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _DEADLINE_S = 600.0
 _PYTHON = sys.executable
@@ -33,8 +37,9 @@ Columns = dict[str, list[object]]
 def read(path: Path) -> Tables:
     """Return counters: a row a profiled launch and metric, under Nsight Compute's names and units.
 
-    Beside them stand the instructions, and what ncu's rules estimate. Every metric is returned;
-    what a run's evidence keeps of the metrics says :mod:`.keep`.
+    Beside them stand the instructions, what ncu's rules estimate, and the counters that pages or
+    findings read and ncu could not. Every metric is returned; what a run's evidence keeps of the
+    metrics says :mod:`.keep`.
 
     Launches count from 0 in the report's order; grid and block are "x,y,z". What is absent or no
     number has no row. Raises CaptureError for a file that is damaged, cut or holds no kernel,
@@ -66,17 +71,38 @@ def _tables(path: Path, rows: Path, announced: int) -> Tables:
         for table in ("counters", "instructions", "rules")
     }
     launches = 0
+    unavailable: list[str] = []
     try:
         for launches, launch in enumerate(_launches(rows), start=1):
             _extend(columns["counters"], _counters(launches - 1, launch))
             _extend(columns["instructions"], _instructions(launches - 1, launch))
             _extend(columns["rules"], _rules(launches - 1, launch))
+            unavailable += filter(is_kept, launch["unavailable"])
         tables = {table: frame(table, values) for table, values in columns.items()}
     except (OSError, LookupError, TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         raise CaptureError("NVIDIA's reader left no readable rows", where=path) from None
     if launches != announced:
         raise CaptureError(f"{launches} of {announced} kernels are readable", where=path)
-    return tables
+    return tables | {"dropped": _dropped(unavailable, tables)}
+
+
+_MOST_NAMED = 3
+
+
+def _dropped(unavailable: list[str], tables: Tables) -> "pl.DataFrame":
+    """Return the table ``dropped``: a row on all counters that ncu could not read, or none.
+
+    ``unavailable``: the counter's name, once a launch.
+    """
+    rows: dict[str, list[object]] = {name: [] for name in SCHEMAS["dropped"]}
+    if unavailable:
+        names = list(dict.fromkeys(unavailable))
+        more = len(names) - _MOST_NAMED
+        others = f" and {more} more" if more > 0 else ""
+        why = f"are not available: {', '.join(names[:_MOST_NAMED])}{others}"
+        total = keep(tables)["counters"].height + len(unavailable)
+        _extend(rows, iter([("counters", "counters", len(unavailable), total, why)]))
+    return frame("dropped", rows)
 
 
 def rows_of(path: Path, folder: Path) -> Path:

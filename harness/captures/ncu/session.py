@@ -10,7 +10,8 @@ import shlex
 from pathlib import Path
 
 from harness.captures.ncu import framing
-from harness.evidence.tables import Tables
+from harness.evidence import dropped
+from harness.evidence.tables import Tables, empty
 
 _DEVICES, _RESOURCES, _COMMAND_LINE = 6, 8, 11
 _PROFILER = "Nsight Compute Target"
@@ -30,7 +31,7 @@ def conditions(path: Path, tables: Tables) -> dict[str, str]:
     rows = tables["counters"].with_columns(pl.col("metric").cast(pl.String))
     first = dict(rows.group_by("metric").agg(pl.col("value").first()).iter_rows())
     major, minor = (first.get(f"{_CAPABILITY}{part}") for part in ("major", "minor"))
-    values = session(path)
+    values = session(path) | dropped.condition(tables.get("dropped", empty("dropped")))
     if major is not None and minor is not None:
         values["compute capability"] = f"{major:.0f}.{minor:.0f}"
     if first.get(_COUNT_OF_SMS):

@@ -45,6 +45,12 @@ POLYNOMIAL = {
     "IADD3 R2, R2, 0x10, RZ": (90, 5),
 }
 INTEGERS = {"LOP3.LUT R4, R4, R5, R6, 0x96, !PT": (600, 50), "IADD3 R4, R5, R6, RZ": (300, 9)}
+PROMOTED = {
+    "F2F.F64.F32 R4, R8": (50, 50),
+    "DFMA R4, R6, R4, R10": (500, 500),
+    "F2F.F32.F64 R8, R4": (50, 50),
+    "FADD R9, R8, R9": (400, 50),
+}
 GUARDED = {f"@!P0 {sass}" if "LDG" in sass else sass: row for sass, row in CODE.items()}
 REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
 # Warps executed the load 100 times, and 55 of these reached L1, with 16 sectors each.
@@ -143,6 +149,18 @@ OTHER_SHAPES = {
             "ISETP.NE.AND P0, PT, R5, R4, PT": (100_000, 950),
         },
     ),
+    # A constant without its f: double functions fill the issue slots before the FP64 pipe.
+    "fp64-bound": Made(part(ISSUE, 68) | part("sm__pipe_fp64_cycles_active", 49), 0.6, PROMOTED),
+    # Sums of a few dozen cells: reductions return nothing, and loads queue behind them.
+    "atomics-contention: a queue": Made(
+        {"lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed": 40.0}
+        | stalls(long_scoreboard=600.0, lg_throttle=300.0),  # of 8 instructions one is an access
+        0.8,
+        {"FADD R8, R4, R5": (700, 100), "IADD3 R2, R2, 0x10, RZ": (700, 100)}
+        | {"LDG.E R4, desc[UR4][R2.64]": (100, 10), "REDG.E.ADD desc[UR4][R6.64], R8": (100, 10)},
+    ),
+    # The same with few warps: each instruction waits for the one before, and nothing is busy.
+    "fp64-bound: a chain": Made(stalls(wait=12.0), 0.77, PROMOTED),
     # Every SM has a block, but a sixth of what fits on it.
     "too-few-blocks": Made(
         {"launch__grid_size": 176.0, "launch__waves_per_multiprocessor": 0.17}, 0.78
@@ -172,6 +190,12 @@ HEALTHY = {
     ),
     "a product on tensor cores that waits at barriers by design": Made(
         part("sm__pipe_tensor_cycles_active", 93) | stalls(barrier=40.0) | HALF_FITS, 0.0
+    ),
+    # The sum alone is double, and its values are: no conversions.
+    "double arithmetic that fills issue slots, on values that are double": Made(
+        part(ISSUE, 68) | part("sm__pipe_fp64_cycles_active", 49),
+        0.0,
+        {sass: row for sass, row in PROMOTED.items() if "F2F" not in sass},
     ),
     "a polynomial at the FMA pipe's ceiling": ROOFS["fp32-bound"],
     # Its arguments and flags come from the host, and L2 holds all else.
@@ -208,7 +232,7 @@ def test_a_fault_is_named_first_with_its_gain(name: str) -> None:
 def test_another_shape_of_a_fault_has_the_same_name(name: str) -> None:
     made = OTHER_SHAPES[name]
     first = concluded(launch(made.changes, made.code))[0]
-    assert first.id == name
+    assert first.id == name.partition(":")[0]
     assert first.gain == pytest.approx(made.gain, abs=0.1)
 
 
@@ -268,6 +292,26 @@ def test_of_a_launch_that_is_start_and_end_nothing_is_said() -> None:
         first, *_ = concluded(launch(changes | {"gpu__time_duration.sum": 2_000.0}))
         assert first.id == "abstain"
         assert "timeline" in first.next[0]
+
+
+@pytest.mark.parametrize(
+    ("cycles", "waves", "little"), [(90.0, 12.5, True), (900.0, 12.5, False), (90.0, 2.0, False)]
+)
+def test_blocks_that_end_at_once_are_told_to_do_more(
+    cycles: float, waves: float, little: bool
+) -> None:
+    """Each of the grid's 13 200 times 8 warps executes 8 instructions: it lives for 720 cycles."""
+    code = {sass: (count * 1_056, samples) for sass, (count, samples) in CODE.items()}
+    changes = {
+        "smsp__average_warp_latency_per_inst_issued.ratio": cycles,
+        "launch__waves_per_multiprocessor": waves,
+    }
+    first, *_ = concluded(launch(changes, code))
+    assert first.id == "latency-bound"
+    numbers = {each.metric: each.value for each in first.evidence}
+    assert numbers.get("life of a warp") == (8 * cycles if little else None)
+    assert ("too little work" in first.title) == little
+    assert ("several rows" in first.fix[0]) == little
 
 
 def test_conflicts_are_counted_without_source_counters_too() -> None:

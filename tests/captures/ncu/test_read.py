@@ -5,9 +5,11 @@ import functools
 import gzip
 import itertools
 import json
+import math
 import os
 import random
 import re
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from harness.analysis.diagnose import conclude
 from harness.captures import sniff
 from harness.captures.ncu import framing
 from harness.captures.ncu import read as ncu
@@ -25,7 +28,10 @@ from tests.support.commands_in_process import in_process
 from tests.support.paths import DATA
 
 DATA = DATA / "ncu"
-LAUNCH = '{"name": "k", "grid": "", "block": "", "metrics": %s, "instructions": [], "rules": []}'
+LAUNCH = (
+    '{"name": "k", "grid": "", "block": "", "metrics": %s, "unavailable": [],'
+    ' "instructions": [], "rules": []}'
+)
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +85,30 @@ def test_every_metric_agrees_with_ncu_to_the_last_digit(
         assert unit == units[metric] or metric == "idc__requests.sum", metric  # printed without
         compared += 1
     assert compared == counters.height > 2000 * len(rows)
+
+
+def test_counters_without_a_value_are_told_with_the_verdict(
+    report: Path, counters: pl.DataFrame, tmp_path: Path
+) -> None:
+    """A MIG instance that shares DRAM with others has NaN for its counters."""
+    of_first = counters.filter(launch=0)
+    values = dict(of_first.select("metric", "value").iter_rows())
+    content = report.read_bytes()
+    for name in ("dram__bytes_read.sum", "dram__cycles_active.min"):  # the second is not kept
+        assert content.count(struct.pack("<d", values[name])) == 1
+        content = content.replace(struct.pack("<d", values[name]), struct.pack("<d", math.nan))
+    path = tmp_path / "shared.ncu-rep"
+    path.write_bytes(content)
+    (capture,) = door.capture(path).captures.values()
+    (row,) = capture.tables["dropped"].iter_rows(named=True)
+    assert (row["table"], row["count"]) == ("counters", 1)
+    told = conclude.diagnose([capture]).recording
+    assert told
+    assert told.text.endswith("capture: not whole")
+    assert "counters are not available: dram__bytes_read.sum;" in told.flaws[0].text
+    assert not told.breaks
+    sound = ncu.read(report)["dropped"]
+    assert sound.is_empty()
 
 
 def message(content: bytes) -> bytes:

@@ -1,7 +1,10 @@
 """Atomics of many threads on few addresses: the memory does them one after the other.
 
 It shows in the busiest L2 slice, which spends its cycles on atomics while the average slice idles
-(one address lies in one slice), or in warps that wait for atomics for much of their time, as with
+(one address lies in one slice). Addresses of one sector, or types of 64 bits, take several cycles
+each, of which the counter sees one: there the slice is busier than any part of the GPU is on
+average, and every access of memory queues behind it, for many times as long as memory takes. Or it
+shows in warps that wait for atomics for much of their time, as with
 atomics of shared memory, whose conflicts L1 repeats. Source: the counter's place in the section
 SpeedOfLight of Nsight Compute; NVIDIA, "CUDA C++ Programming Guide", Atomic Functions.
 Gain: where a slice is so busy, all of the room that other parts leave, as the launch waits for the
@@ -25,6 +28,7 @@ KIND = FindingKind(
         "sort or segment the updates",
     ),
 )
+_WAIT = "wait for memory by each access"
 _DONE_BY = tuple(part for part in resources.MEMORY if part != resources.DRAM)
 
 
@@ -34,15 +38,28 @@ def found(view: KernelView) -> Iterator[Finding]:
     if traffic.atomic_instructions(view) == 0:
         return
     slices, samples = (busiest or 0.0) / 100, waiting or 0.0
-    if slices < thresholds.ATOMIC_SLICE and samples < thresholds.AT_ATOMICS:
+    full, queue = slices >= thresholds.ATOMIC_SLICE, _queue(view, slices)
+    if not full and not queue and samples < thresholds.AT_ATOMICS:
         return
     evidence = []
     if busiest is not None:
-        least = thresholds.ATOMIC_SLICE * 100 if slices >= thresholds.ATOMIC_SLICE else None
+        least = thresholds.ATOMIC_SLICE * 100 if full else None
         evidence.append(view.evidence(traffic.ATOMIC_SLICE, busiest, least))
+    if queue:
+        evidence.append(view.evidence(_WAIT, queue, thresholds.QUEUED, "cycle"))
     if waiting is not None:
-        least = thresholds.AT_ATOMICS * 100 if slices < thresholds.ATOMIC_SLICE else None
+        least = None if full or queue else thresholds.AT_ATOMICS * 100
         evidence.append(view.evidence("samples of warps at atomics", waiting * 100, least))
     room = 1 - view.use_of_others(*_DONE_BY)
-    saved = 1.0 if slices >= thresholds.ATOMIC_SLICE else samples
-    yield view.finding(KIND, min(saved, room), *evidence)
+    yield view.finding(KIND, min(1.0 if full or queue else samples, room), *evidence)
+
+
+def _queue(view: KernelView, slices: float) -> float | None:
+    """Return how long an access waits, where that is long and the busiest slice the busiest part.
+
+    ``slices``: the cycles that the busiest slice spends on atomics, as a fraction.
+    """
+    cycles = waits.for_memory(view)
+    if cycles is None or cycles < thresholds.QUEUED or not view.top or view.top.use >= slices:
+        return None
+    return cycles

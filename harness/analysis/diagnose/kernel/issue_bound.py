@@ -2,7 +2,8 @@
 
 The issue slots are nearest to their ceiling and no pipe is: loop overhead, addresses and narrow
 accesses beside the arithmetic. Warps are full (else: warp-divergence) and integers are not most of
-it (else: integer-bound). Source: NVIDIA, Kernel Profiling Guide, Scheduler Statistics.
+it (else: integer-bound), nor is FP64 arithmetic on FP32 values much (else: fp64-bound). Source:
+NVIDIA, Kernel Profiling Guide, Scheduler Statistics.
 Gain: until the next part is as busy.
 """
 
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
+from harness.analysis.diagnose.kernel import fp64_bound
 from harness.analysis.diagnose.kernel_view import KernelView
 from harness.analysis.diagnose.launch import bound, lacking, mix, resources, shape, warps
 
@@ -35,5 +37,7 @@ def found(view: KernelView) -> Iterator[Finding]:
         return
     pipes = (resources.FMA, resources.ALU, resources.XU, resources.FP64, resources.TENSOR)
     if view.use(*pipes) >= view.use(resources.ISSUE) - thresholds.CLOSE:
+        return
+    if any(fp64_bound.found(view)):
         return
     yield from bound.avoidable(view, KIND, (resources.ISSUE,), shape.activity(view) or 1.0)

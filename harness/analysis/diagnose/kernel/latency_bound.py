@@ -3,17 +3,20 @@
 It remains where nothing is at its ceiling and all other causes could be seen and were not. Which
 latency it is says the reason for which warps wait: long scoreboard (device or local memory), short
 scoreboard (shared memory, special functions), wait (the fixed latency of dependent arithmetic).
+Where many blocks end as soon as they have begun, the title and the remedies are those of too little
+work in a block.
 Source: NVIDIA, Kernel Profiling Guide, Warp Scheduler States; the 60 % of its rule SOLBottleneck.
 Gain: the time in which not even the busiest part was busy, less what other
 causes explain, times the part of it spent on waiting.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from harness.analysis.diagnose import kernel_thresholds as thresholds
-from harness.analysis.diagnose.finding import Finding, FindingKind
+from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
 from harness.analysis.diagnose.kernel_view import KernelView
-from harness.analysis.diagnose.launch import occupancy, residual, warps
+from harness.analysis.diagnose.launch import occupancy, residual, shape, warps
 
 KIND = FindingKind(
     "latency-bound",
@@ -24,6 +27,15 @@ KIND = FindingKind(
         "independent chains of arithmetic in a thread (ILP)",
         "more warps, if registers and shared memory allow",
     ),
+)
+_LITTLE_WORK = (
+    "Thread blocks have too little work each: they end after a trip or two to memory,"
+    " and warps wait for latency."
+)
+_MORE_WORK = (
+    "several rows, tiles or elements a block, their loads in flight together",
+    "as many blocks as fit on the GPU, each in a loop over its part (grid-stride, persistent)",
+    "fewer warps a block, where most threads have nothing to do",
 )
 _LIMITERS = ("registers", "shared_mem")
 
@@ -45,4 +57,20 @@ def found(view: KernelView) -> Iterator[Finding]:
     if top:
         ceiling = thresholds.AT_CEILING * 100
         evidence.append(view.evidence(f"busiest part: {top.name}", top.use * 100, ceiling))
-    yield view.finding(KIND, rest * sum(waiting.values()), *evidence, confidence=0.8)
+    work = _work_of_a_warp(view)
+    finding = view.finding(KIND, rest * sum(waiting.values()), *work, *evidence, confidence=0.8)
+    yield replace(finding, title=_LITTLE_WORK, fix=_MORE_WORK) if work else finding
+
+
+def _work_of_a_warp(view: KernelView) -> tuple[Evidence, ...]:
+    """Return how little the warps of many blocks do; nothing where they do more, or are few."""
+    executed, cycles, waves = warps.instructions(view), warps.life(view), shape.waves(view)
+    if executed is None or cycles is None or waves is None:
+        return ()
+    if cycles >= thresholds.BRIEF_LIFE or waves < thresholds.MANY_WAVES:
+        return ()
+    return (
+        view.evidence("life of a warp", cycles, thresholds.BRIEF_LIFE, "cycle"),
+        view.evidence("instructions a warp", executed, None, ""),
+        view.evidence("launch__waves_per_multiprocessor", waves, thresholds.MANY_WAVES, ""),
+    )

@@ -13,6 +13,8 @@ FP32 = frozenset(
 )
 FP64 = frozenset({"DFMA", "DADD", "DMUL", "DSETP", "DMNMX"})
 SPECIAL = frozenset({"MUFU", "I2F", "F2I", "F2F", "FRND", "POPC", "FLO", "BREV"})
+CONVERSION = frozenset({"F2F"})
+"""Of floating types into each other."""
 MULTIPLY = frozenset({"IMAD", "IMUL", "XMAD", "IDP", "IDP4A"})
 LOGIC = frozenset(
     {"IADD", "IADD3", "IADD32I", "VIADD", "LEA", "ISCADD", "LOP", "LOP3", "LOP32I", "PLOP3"}
@@ -22,6 +24,8 @@ LOGIC = frozenset(
 INTEGER = MULTIPLY | LOGIC
 TENSOR = frozenset({"HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA"})
 ATOMIC = frozenset({"ATOM", "ATOMG", "ATOMS", "RED", "REDG", "REDAS", "UTMAREDG"})
+GLOBAL = frozenset({"LDG", "LD", "LDGSTS", "STG", "ST", "ATOM", "ATOMG", "RED", "REDG"})
+"""Accesses of memory that go through L1's queue for global memory."""
 LOCAL = frozenset({"LDL", "STL"})
 SHARED = frozenset({"LDS", "LDSM", "STS", "STSM"})
 GENERIC = frozenset({"LD"})
@@ -53,6 +57,16 @@ def executed(view: Counted, opcodes: frozenset[str], *, predicated: bool = False
         return None
     rows = [each for each in view.instructions if each.opcode in opcodes]
     return sum(each.executed for each in rows if not predicated or "@" in each.sass)
+
+
+def conversions_of_double(view: Counted) -> float | None:
+    """Return the executed conversions between FP64 and another floating type, of all instructions.
+
+    F2F.F64.F32 and its like: they go with double arithmetic on values that are not double.
+    """
+    whole = sum(each.executed for each in view.instructions)
+    rows = [each for each in view.instructions if each.opcode in CONVERSION and ".F64" in each.sass]
+    return sum(each.executed for each in rows) / whole if whole else None
 
 
 def executed_in(view: Counted, pipe: str) -> int | None:

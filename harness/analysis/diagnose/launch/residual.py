@@ -6,6 +6,7 @@ from harness.analysis.diagnose.kernel import (
     atomics_contention,
     bank_conflicts,
     cache_thrash,
+    fp64_bound,
     host_memory_traffic,
     inter_sm_traffic,
     register_spills,
@@ -33,6 +34,7 @@ _SPECIFIC: tuple[FindingModule[KernelView], ...] = (
     tile_quantisation,
     inter_sm_traffic,
     tensor_cores_unused,
+    fp64_bound,
 )
 """The findings whose waits would otherwise be taken for latency."""
 

@@ -7,7 +7,7 @@ the registers which the sampled instruction reads, or else for the instruction i
 
 import re
 
-from harness.analysis.diagnose.launch import mix
+from harness.analysis.diagnose.launch import mix, warps
 from harness.analysis.diagnose.launch.counted import Counted, Instruction
 
 _BACK = 64
@@ -39,3 +39,13 @@ def _maker(instructions: tuple[Instruction, ...], index: int) -> str:
         if earlier.opcode in _MADE_BY and read & mix.written(earlier):
             return earlier.opcode
     return sampled.opcode
+
+
+def for_memory(view: Counted) -> float | None:
+    """Return the cycles that a warp waits for memory by each access of global memory, on average.
+
+    For what a load or atomic returns, or for room in the queue that accesses go through.
+    """
+    stalled = warps.an_instruction(view, "long_scoreboard", "lg_throttle")
+    accesses = mix.share(view, mix.GLOBAL)
+    return stalled / accesses if stalled is not None and accesses else None

@@ -1,5 +1,6 @@
 """The stalls of a launch's warps, and the share of their threads that worked."""
 
+from harness.analysis.diagnose.launch import shape
 from harness.analysis.diagnose.launch.counted import Counted
 
 _RATIO = ("smsp__average_warps_issue_stalled_", "_per_issue_active.ratio")
@@ -13,6 +14,7 @@ _ALWAYS = frozenset({"long_scoreboard", "barrier", "wait", "selected"})
 
 RUNNING = frozenset({"selected", "not_selected", "math_pipe_throttle", "dispatch_stall"})
 """The states of a warp that could issue or waits for a busy pipe: not for latency."""
+_LATENCY = "smsp__average_warp_latency_per_inst_issued.ratio"
 _HELD = "sm__warps_active.avg.pct_of_peak_sustained_active"
 _SCHEDULERS = 4  # of an SM: NVIDIA's architectures from Volta on
 THREADS = "smsp__thread_inst_executed_per_inst_executed.ratio"
@@ -46,6 +48,28 @@ def waiting(view: Counted, *reasons: str) -> float:
     """Return the part of the warps' cycles spent in these states; 0 where it is not known."""
     states = stalls(view)
     return sum(states.get(reason, 0.0) for reason in reasons)
+
+
+def an_instruction(view: Counted, *reasons: str) -> float | None:
+    """Return the cycles that a warp spends in these states by each instruction that it issues.
+
+    None without the counters of the section WarpStateStats.
+    """
+    prefix, suffix = _RATIO
+    return view.total(*(f"{prefix}{reason}{suffix}" for reason in reasons))
+
+
+def instructions(view: Counted) -> float | None:
+    """Return the instructions that a warp executes, on average."""
+    blocks, size = shape.blocks(view), view.get("launch__block_size")
+    executed = sum(each.executed for each in view.instructions)
+    return executed / (blocks * -(-size // 32)) if executed and blocks and size else None
+
+
+def life(view: Counted) -> float | None:
+    """Return the cycles between a warp's first and last instruction, on average."""
+    executed, cycles = instructions(view), view.get(_LATENCY)
+    return None if executed is None or cycles is None else executed * cycles
 
 
 def ready(view: Counted) -> float | None:
