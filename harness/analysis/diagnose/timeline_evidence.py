@@ -7,6 +7,7 @@ from harness.analysis.diagnose import thresholds
 from harness.analysis.diagnose.finding import Evidence
 from harness.analysis.diagnose.timeline_view import TimelineView
 from harness.analysis.idle import causes as idle_causes
+from harness.analysis.idle import recording_cost
 
 CONFIDENT, _DOUBTED = 0.9, 0.5
 
@@ -38,6 +39,16 @@ def profilers_part(view: TimelineView, *causes: str) -> tuple[Evidence, ...]:
         view.percent("so idle, if recording costs the most that is likely", least),
         view.percent("so idle, if it costs the least", most),
     )
+
+
+def may_be_recording(view: TimelineView) -> bool:
+    """Return whether all idle time of the host is within the error of the profiler's part.
+
+    Only torch's profiler, which records every operator, has a part that large.
+    """
+    of_torch = any(recording_cost.has_operators(track.capture) for track in view.tracks)
+    idle = sum(map(view.idle, recording_cost.OF_THE_HOST))
+    return of_torch and not view.unprofiled and idle < recording_cost.OF_TORCH_ERROR
 
 
 def idle_range(view: TimelineView, cause: str) -> tuple[float, float]:

@@ -1,5 +1,6 @@
 """What a program does, known by its kernels: trials of an autotuner, updates of one tensor each."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -90,3 +91,25 @@ def test_a_loader_of_several_workers_is_waited_for_once_in_several_steps(
             program.wait("sem_clockwait", 40 * MS)
         program.launch(2 * MS)
     assert first(program).id == named
+
+
+@pytest.mark.parametrize(
+    ("kind", "work_ns", "named"),
+    [
+        ("nsys", 90 * US, "host-bound"),
+        ("torch", 90 * US, "healthy"),  # 8 % of the time: torch's profiler may cost that
+        ("torch", 150 * US, "host-bound"),
+    ],
+)
+def test_idle_time_that_recording_may_cost_is_not_named(
+    kind: str, work_ns: int, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    none = recording_cost.Part(0, 0, 0)
+    monkeypatch.setattr(recording_cost, "OF_NSYS", none)
+    monkeypatch.setattr(recording_cost, "OF_TORCH", (none, none, none))
+    program = Program()
+    for _ in range(40):
+        program.launch(1 * MS)
+        program.work(1 * MS + work_ns)  # until the kernel has ended, and longer
+    capture = replace(program.capture(), kind=kind)
+    assert conclude.diagnose([capture]).findings[0].id == named

@@ -49,8 +49,8 @@ def found(view: TimelineView) -> Iterator[Finding]:
     if few or full < thresholds.BUSY or stream_serialised.undecided(view) >= thresholds.MATTERS:
         return
     evidence = (
-        view.percent("time in which kernels run", view.compute, thresholds.BUSY),
-        view.percent("between queued kernels", view.idle(idle_causes.BOUNDARY)),
+        view.percent("time of kernels and the moments between them", full, thresholds.BUSY),
+        view.percent("of it between queued kernels", view.idle(idle_causes.BOUNDARY)),
         *timeline_evidence.profilers_part(view, *recording_cost.OF_THE_HOST),
         *_longest(view),
         *_floor(view),

@@ -36,7 +36,7 @@ _NEXT = "sample the host's stacks (py-spy, nsys --sample=cpu, torch.profiler wit
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the idle time in which the host was busy outside CUDA."""
     share = view.idle(idle_causes.HOST)
-    if not view.repeats(idle_causes.HOST):
+    if not view.repeats(idle_causes.HOST) or timeline_evidence.may_be_recording(view):
         return
     code_ns = timeline_evidence.host_code_ns(view)
     code, fixes = host_code.told(view)

@@ -32,7 +32,7 @@ KIND = FindingKind(
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the idle time in which the host only launched."""
     share, gaps = view.idle(idle_causes.LAUNCH), view.count(idle_causes.LAUNCH)
-    if not view.repeats(idle_causes.LAUNCH):
+    if not view.repeats(idle_causes.LAUNCH) or timeline_evidence.may_be_recording(view):
         return
     launches, waits = (
         view.called(kind).height for kind in (host_calls.LAUNCH, host_calls.SYNCHRONISE)
