@@ -220,6 +220,52 @@ def test_a_failure_that_free_pieces_would_have_served_is_said_to_be_one(tmp_path
     assert "in pieces" in findings(device.capture(tmp_path))[0].title
 
 
+@pytest.mark.parametrize(("ended", "said"), [(3, "in pieces"), (0, "no memory was left")])
+def test_a_limit_of_the_process_is_no_memory_that_pieces_lack(
+    ended: int, said: str, tmp_path: Path
+) -> None:
+    """Sessions of 64 MiB fill the freed buffer of 384 MiB; one comes to lie in the next buffer.
+
+    A third buffer is refused though the driver has gigabytes. 320 MiB are free beside that one
+    session: too little for a buffer, unless three others have ended.
+    """
+    device = Device()
+    sessions = []
+    for _ in range(7):
+        device.drop(device.new(384 * MIB, "scores.py"))
+        sessions.append(device.new(64 * MIB, "store.py"))
+    device.drop(*sessions[:ended])
+    assert device.reserved == 2 * 384 * MIB
+    device.fail(384 * MIB, 70_000 * MIB, "scores.py")
+    first = findings(device.capture(tmp_path))[0]
+    assert (first.id, said in first.title) == ("out-of-memory", True)
+    assert any("limit of the process" in each.metric for each in first.evidence)
+
+
+def test_copies_of_all_logits_that_fill_the_memory_are_named_not_the_pieces(
+    tmp_path: Path,
+) -> None:
+    """The longest batch fails at the third copy in fp32; half as much is free: the bf16 logits."""
+    device = Device()
+    for _ in range(12):
+        device.new(8 * MIB, "weights.py")
+    for rows in (512, 768, 2048):
+        hidden = [device.new(rows * MIB // 64, "layer.py") for _ in range(4)]
+        logits = device.new(rows * MIB // 2, "head.py")
+        device.new(4 * MIB, "head.py")  # lies behind the logits, so they stay reserved
+        copies = [device.new(rows * MIB, "loss.py")]
+        device.drop(logits)
+        copies.append(device.new(rows * MIB, "loss.py"))
+        if rows < 2048:
+            device.drop(device.new(rows * MIB, "loss.py"), *copies, *hidden)
+    device.fail(2048 * MIB, 70_000 * MIB)
+    first = findings(device.capture(tmp_path))[0]
+    assert (first.id, first.where) == ("out-of-memory", "w/model.py:1 f")
+    assert "large intermediates" in first.title
+    assert value(first, "held by 2 blocks of w/loss.py:1 f") == 2 * 2048 * MIB
+    assert any("cross-entropy" in fix for fix in first.fix)
+
+
 def test_the_failing_program_of_a_stranger_is_told_as_it_stands_in_its_file() -> None:
     """Its history has 30 allocations of 1 GiB, none freed, and one that failed."""
     first = first_of(DATA / "memory/oom.pickle")
