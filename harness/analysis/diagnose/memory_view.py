@@ -31,7 +31,7 @@ class MemoryView:
     bytes that each pool reserves and holds as they end, its number of events in them and its last;
     ``phases`` each pool's events by phase. ``before`` was allocated before the history began,
     ``cached`` is in segments without a block as the steps end. ``failed`` are memory_failed,
-    ``free`` memory_free.
+    ``free`` memory_free. ``capacity`` is the device's memory, None where no capture tells it.
     """
 
     source: str
@@ -49,6 +49,7 @@ class MemoryView:
     failed: pl.DataFrame
     free: pl.DataFrame
     by_phase: bool
+    capacity: int | None = None
     share: float = 1.0
 
     @property
@@ -108,6 +109,16 @@ class MemoryView:
         unused = max(self.peak - self.top[1] - in_graphs, 0)
         return unused if self.late else min(unused, self.cached)
 
+    @property
+    def room(self) -> int | None:
+        """Return the bytes that the device has beyond those reserved at the end, None if unknown.
+
+        At most: what other processes and the driver hold is not known.
+        """
+        if self.capacity is None or self.levels.is_empty():
+            return None
+        return max(self.capacity - int(self.levels["reserved_bytes"][-1]), 0)
+
     def part(self, size: float) -> float:
         """Return bytes as a fraction of the peak of reserved bytes."""
         return size / self.peak if self.peak else 0.0
@@ -123,10 +134,13 @@ class MemoryView:
 
 def views(captures: Sequence[Capture]) -> Sequence[MemoryView]:
     """Return one view a snapshot."""
-    return [_view(each) for each in captures if each.tables["memory_pools"].height]
+    devices = [each.tables["devices"] for each in captures if "devices" in each.tables]
+    sizes = [size for rows in devices for size in rows["memory_bytes"].drop_nulls()]
+    capacity = max(sizes, default=None)
+    return [_view(each, capacity) for each in captures if each.tables["memory_pools"].height]
 
 
-def _view(capture: Capture) -> MemoryView:
+def _view(capture: Capture, capacity: int | None) -> MemoryView:
     tables = capture.tables
     timeline = tables["memory_timeline"].with_columns(pl.col("phase").cast(pl.String)).sort("index")
     levels = memory.measured(timeline)
@@ -153,6 +167,7 @@ def _view(capture: Capture) -> MemoryView:
         failed=tables["memory_failed"].filter(pl.col("index") <= last),
         free=tables["memory_free"],
         by_phase=by_phase,
+        capacity=capacity,
     )
 
 

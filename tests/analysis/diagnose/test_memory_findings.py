@@ -8,7 +8,7 @@ import pytest
 from harness.analysis.diagnose import conclude, known_findings
 from harness.analysis.diagnose.finding import Finding
 from harness.evidence.capture import Capture
-from harness.evidence.tables import SCHEMAS, empty
+from harness.evidence.tables import SCHEMAS, empty, frame
 from tests.support.caching_allocator import KIB, MIB, Device
 from tests.support.paths import DATA
 from tests.support.reports import COMMITTED
@@ -144,6 +144,41 @@ def test_a_leak_is_of_the_line_that_leaves_most_and_gains_what_all_steps_left(
     assert first.gain == pytest.approx(left / device.peak_reserved, rel=0.01)
 
 
+@pytest.mark.parametrize("lengths", [(16,), (16, 24, 20, 32)])
+@pytest.mark.parametrize("capacity", [None, 80_000 * MIB])
+def test_what_each_step_leaves_is_told_by_line(
+    lengths: tuple[int, ...], capacity: int | None, tmp_path: Path
+) -> None:
+    """Of 24 steps each keeps a table as long as its batch and a scalar; two lines of 8 layers."""
+    device = Device()
+    weights = [device.new(16 * MIB, "weights.py") for _ in range(10)]
+    for number in range(24):
+        length = lengths[number % len(lengths)]
+        batch = device.new(length * MIB, "data.py")
+        made = [device.new(length * MIB, f"layer{at % 2}.py") for at in range(8)]
+        if not number:
+            device.new(len(weights) * 16 * MIB, "states.py")
+        device.new(length * MIB, "cache.py")
+        device.new(4, "loss.py")
+        device.drop(batch, *made)
+    capture = device.capture(tmp_path)
+    if capacity:
+        capture.tables["devices"] = frame("devices", {"device": [0], "memory_bytes": [capacity]})
+    (peak,) = conclude.diagnose([capture]).memory
+    growth = peak.growth
+    assert growth is not None
+    each = sum(lengths[at % len(lengths)] for at in range(23)) * MIB / 23
+    assert (growth.repeats, growth.bytes) == (23, pytest.approx(each + 512))
+    assert growth.line in {f"w/{name}.py:1 f" for name in ("data", "cache", "loss")}
+    by_line = {left.site: left.bytes for left in growth.sites}
+    assert by_line == pytest.approx({"w/cache.py:1 f": each, "w/loss.py:1 f": 512})
+    left = None if capacity is None else (capacity - device.reserved) / growth.bytes
+    assert growth.lasts == (None if left is None else pytest.approx(left))
+    first = findings(capture)[0]
+    assert (first.id, first.where) == ("leak", "w/cache.py:1 f")
+    assert first.evidence[0].value == growth.bytes
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("sick", [True, False])
 def test_without_a_history_nothing_is_concluded(name: str, sick: bool, tmp_path: Path) -> None:
@@ -273,6 +308,16 @@ def test_the_failing_program_of_a_stranger_is_told_as_it_stands_in_its_file() ->
     assert value(first, "asked for") == 4_202_692_608
     assert value(first, "free on the device, and nothing of what is reserved") == 4_028_760_064
     assert value(first, "held by 30 blocks of app/model.py:340 forward") == 30 << 30
+
+
+def test_what_a_step_leaves_in_a_real_history_is_what_its_graph_saves() -> None:
+    """Every second of 30 steps keeps the input and six outputs of 2048 x 1024 floats in a graph."""
+    tables = tables_of(DATA / "held_out/snapshots/leak_losses.pickle.gz")
+    capture = Capture("real", {name: empty(name) for name in SCHEMAS} | tables, {})
+    (peak,) = conclude.diagnose([capture]).memory
+    assert peak.growth is not None
+    assert peak.growth.repeats == 14
+    assert peak.growth.bytes == pytest.approx(7 * 2048 * 1024 * 4, rel=1e-4)
 
 
 def test_of_two_lines_the_one_that_adds_most_is_the_spike(tmp_path: Path) -> None:
