@@ -301,6 +301,31 @@ def test_copies_of_all_logits_that_fill_the_memory_are_named_not_the_pieces(
     assert any("cross-entropy" in fix for fix in first.fix)
 
 
+@pytest.mark.parametrize(("sick", "named"), [(True, "out-of-memory"), (False, "healthy")])
+def test_scores_that_fail_beyond_a_limit_and_then_go_by_blocks(
+    sick: bool, named: str, tmp_path: Path
+) -> None:
+    """The allocations of problem 6's out-of-memory-scores: 16 heads, 8,192 tokens of 64 in bf16."""
+    device = Device()
+    device.phase("load")
+    for _ in range(4):
+        device.new(16 * MIB, "inputs.py")  # with the result
+    device.new(32 * MIB, "blas.py")
+
+    def step() -> None:
+        if sick:
+            scores = device.new(2048 * MIB, "scores.py")
+            device.fail(2048 * MIB, 70_000 * MIB, "softmax.py")
+            device.drop(scores)
+        for _ in range(8):
+            device.drop(device.new(8 * MIB, "scores.py"), device.new(8 * MIB, "softmax.py"))
+
+    steps(device, step)
+    first = findings(device.capture(tmp_path))[0]
+    assert first.id == named
+    assert ("large intermediates" in first.title) == sick
+
+
 def test_the_failing_program_of_a_stranger_is_told_as_it_stands_in_its_file() -> None:
     """Its history has 30 allocations of 1 GiB, none freed, and one that failed."""
     first = first_of(DATA / "memory/oom.pickle")
