@@ -30,7 +30,8 @@ class MemoryGrowth:
     """What each of ``repeats`` leaves and never frees; sizes are bytes.
 
     ``line`` runs once in each: a step, or what a step does several times. ``sites`` are the lines
-    that leave most. The device has room for ``lasts`` more, None where its size is not recorded.
+    that leave a twentieth of it or more. The device has room for ``lasts`` more, None where its
+    size is not recorded.
     """
 
     line: str

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from harness.analysis.diagnose import memory_thresholds
+from harness.analysis.diagnose import memory_thresholds, thresholds
 from harness.analysis.diagnose.memory_view import MemoryView
 from harness.analysis.memory_peak import Left, MemoryGrowth
 from harness.evidence.capture import NO_STACK
 
-_LINES = 3
 _LEAST = 4
 """Repeats: fewer than four show no pattern."""
 
@@ -46,7 +45,7 @@ def per_step(view: MemoryView) -> MemoryGrowth | None:
     total = int(leaking["bytes"].sum())
     if not total:
         return None
-    sites = view.by_site(leaking).head(_LINES)
+    sites = view.by_site(leaking).filter(pl.col("bytes") >= thresholds.MATTERS * total)
     room = view.room
     return MemoryGrowth(
         line=repeats.line,
@@ -62,9 +61,9 @@ def _repeated(made: pl.DataFrame) -> _Repeats | None:
 
     A step asks for the same blocks in the same order, whatever their sizes. So a line that runs
     once in each recurs after as many other blocks, and until the end; from a layer's line to the
-    next layer's it is fewer than to the next step's. Of lines that recur evenly the one that runs
-    least often tells the whole step; what it asks for at once is one run. The first distance
-    does not count: first steps make states, too.
+    next layer's it is fewer than to the next step's. Of the lines that recur most evenly the one
+    that runs least often tells the whole step; what it asks for at once is one run. The first
+    distance does not count: first steps make states, too.
     """
     site = pl.col("site")
     rows = made.sort("index").with_row_index("at")
@@ -81,5 +80,5 @@ def _repeated(made: pl.DataFrame) -> _Repeats | None:
         pl.col("runs") > _LEAST,
         pl.col("most") <= pl.col("least") * memory_thresholds.EVEN,
         rows.height - pl.col("last") <= pl.col("most") * memory_thresholds.EVEN,
-    ).sort("runs", "last", "site")
+    ).sort(pl.col("most") / pl.col("least"), "runs", "last", "site")
     return None if even.is_empty() else _Repeats(even["site"][0], even["begun"][0])
