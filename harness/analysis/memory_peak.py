@@ -22,7 +22,7 @@ class Left:
     """The bytes that a line leaves in each repeat."""
 
     site: str
-    bytes: float
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class MemoryGrowth:
 
     line: str
     repeats: int
-    bytes: float
+    bytes: int
     sites: tuple[Left, ...]
     lasts: float | None
 

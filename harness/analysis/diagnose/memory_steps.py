@@ -50,8 +50,8 @@ def per_step(view: MemoryView) -> MemoryGrowth | None:
     return MemoryGrowth(
         line=repeats.line,
         repeats=repeats.count,
-        bytes=total / repeats.count,
-        sites=tuple(Left(site, held / repeats.count) for site, held, _ in sites.iter_rows()),
+        bytes=round(total / repeats.count),
+        sites=tuple(Left(site, round(held / repeats.count)) for site, held, _ in sites.iter_rows()),
         lasts=None if room is None else room * repeats.count / total,
     )
 
