@@ -98,15 +98,19 @@ class MemoryView:
         return known is not None and self.part(known.total) >= memory_thresholds.GROWTH
 
     @property
+    def in_graphs(self) -> int:
+        """Return the free bytes of graphs' pools as the steps end: nothing else can use them."""
+        graphs = self.pools.filter(pl.col("pool").str.starts_with(GRAPH_POOL))
+        return int((graphs["reserved_bytes"] - graphs["allocated_bytes"]).sum())
+
+    @property
     def unused(self) -> int:
         """Return the bytes of whole segments that the measured steps never needed.
 
         What graphs' pools hold is not among them: replays use it unseen. Of a history that begins
         late, bytes in used segments are: why they were reserved is not in it.
         """
-        graphs = self.pools.filter(pl.col("pool").str.starts_with(GRAPH_POOL))
-        in_graphs = int((graphs["reserved_bytes"] - graphs["allocated_bytes"]).sum())
-        unused = max(self.peak - self.top[1] - in_graphs, 0)
+        unused = max(self.peak - self.top[1] - self.in_graphs, 0)
         return unused if self.late else min(unused, self.cached)
 
     @property

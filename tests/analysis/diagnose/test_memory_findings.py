@@ -279,6 +279,19 @@ def test_a_limit_of_the_process_is_no_memory_that_pieces_lack(
     assert any("limit of the process" in each.metric for each in first.evidence)
 
 
+def test_what_a_graphs_pool_has_free_serves_no_other_request(tmp_path: Path) -> None:
+    device = Device()
+    with device.pool(1):
+        wide = device.new(256 * MIB)
+        device.new(16 * MIB)
+        device.drop(wide)
+    for _ in range(4):
+        device.new(64 * MIB)
+    device.fail(200 * MIB, 10 * MIB)
+    first = findings(device.capture(tmp_path))[0]
+    assert (first.id, "no memory was left" in first.title) == ("out-of-memory", True)
+
+
 def test_copies_of_all_logits_that_fill_the_memory_are_named_not_the_pieces(
     tmp_path: Path,
 ) -> None:

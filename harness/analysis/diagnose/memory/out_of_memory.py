@@ -4,10 +4,10 @@ The allocator asks the driver for a segment where none of its free pieces is lar
 driver has too little, it gives back all segments without a block and asks again (torch.cuda.memory,
 "Memory management"). So what is free in used segments is lost to the request. Pieces are to blame
 where, as one, they would have sufficed together with what the process could still get, and where
-they are more than any small program leaves (FRAGMENTED). What it could get is what the driver had,
-unless that was enough: then a limit of the process's own refused the request
-(torch.cuda.set_per_process_memory_fraction). No snapshot has this limit; it is at least the most
-that was ever reserved.
+they are more than any small program leaves (FRAGMENTED); what is free in a graph's pool serves
+nothing else. What it could get is what the driver had, unless that was enough: then a limit of the
+process's own refused the request (torch.cuda.set_per_process_memory_fraction). No snapshot has this
+limit; it is at least the most that was ever reserved.
 
 Of several failures the last one is told: what came before it, the program survived. What holds the
 rest is told by the line that asked for it. Where FEW_BLOCKS, the request among them, are
@@ -93,12 +93,15 @@ class _Failure:
     @property
     def in_pieces(self) -> bool:
         """Whether the request would have fit, had all been one piece, and the pieces are many."""
-        if self.free is None or self.view.part(self.free) < memory_thresholds.FRAGMENTED:
+        if self.free is None:
+            return False
+        pieces = self.free + self.cached - self.view.in_graphs
+        if self.view.part(pieces) < memory_thresholds.FRAGMENTED:
             return False
         levels = self._before["reserved_bytes"]
         unused = max(levels) - levels[-1] if levels.len() else 0
         more = unused if self.limited else self.device or 0
-        return self.free + self.cached + more >= self.asked
+        return pieces + more >= self.asked
 
     @property
     def large(self) -> pl.DataFrame:
