@@ -63,7 +63,7 @@ def test_both_twins_of_every_specimen_are_timed_and_profiled(problem: Problem) -
         case, profiled = case_of(file), profilers[file.parent.name]
         assert count[case, "timing"] == 6  # three rounds of both
         assert sum(count[case, capture] for capture in profiled) == 2
-    assert len(cells) <= 490
+    assert len(cells) <= 520
 
 
 def test_every_specimen_is_in_the_advice_of_its_finding(problem: Problem) -> None:

@@ -82,8 +82,9 @@ class _Failure:
 
     @property
     def limited(self) -> bool:
-        """Whether the process may have less than the driver has."""
-        return self.device is not None and self.device >= self.asked
+        """Whether the driver had enough for any segment that the request would have taken."""
+        most = self.asked + memory_thresholds.SHARED_SEGMENT
+        return self.device is not None and self.device >= most
 
     @cached_property
     def live(self) -> pl.DataFrame:
