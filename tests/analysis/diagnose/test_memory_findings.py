@@ -292,6 +292,23 @@ def test_what_a_graphs_pool_has_free_serves_no_other_request(tmp_path: Path) -> 
     assert (first.id, "no memory was left" in first.title) == ("out-of-memory", True)
 
 
+@pytest.mark.parametrize(("copies", "said"), [(0, "in pieces"), (2, "large intermediates")])
+def test_of_pieces_and_intermediates_what_holds_more_is_to_blame(
+    copies: int, said: str, tmp_path: Path
+) -> None:
+    """Each of two segments has 252 MiB free beside what is kept; a limit refuses 500 MiB."""
+    device = Device()
+    device.new(260 * MIB, "weights.py")
+    device.drop(*[device.new(512 * MIB) for _ in range(2)])
+    for _ in range(2):
+        device.new(260 * MIB, "kept.py")
+    for _ in range(copies):
+        device.new(1024 * MIB, "copies.py")
+    device.fail(500 * MIB, 70_000 * MIB)
+    first = findings(device.capture(tmp_path))[0]
+    assert (first.id, said in first.title) == ("out-of-memory", True)
+
+
 def test_copies_of_all_logits_that_fill_the_memory_are_named_not_the_pieces(
     tmp_path: Path,
 ) -> None:
@@ -355,6 +372,9 @@ def test_the_failing_program_of_a_stranger_is_told_as_it_stands_in_its_file() ->
     [
         # Every second of 30 steps keeps a graph: the input and six outputs, 2048 x 1024 floats.
         (DATA / "held_out/snapshots/leak_losses.pickle.gz", 14, 7 * 2048 * 1024 * 4 + 512),
+        # Each of 12 batches, 32 x 12 x 16384 floats, is kept with what four convolutions of 64
+        # channels and their normalisations return (first_sight/p40.py).
+        (DATA / "memory/p40.pickle.zst", 11, 32 * 16384 * (12 + 8 * 64) * 4),
         # Each of 4 x 8 passes keeps a tanh of 256 x 1024 floats, and a loss.
         (ZOO_CAPTURES / "leak-history.sick.memory.json.gz", 31, 256 * 1024 * 4 + 512),
     ],
@@ -367,6 +387,17 @@ def test_what_a_repeat_leaves_in_a_real_history_is_what_its_graph_saves(
     assert peak.growth is not None
     assert peak.growth.repeats == repeats
     assert peak.growth.bytes == pytest.approx(each, rel=1e-4)
+
+
+def test_logits_that_fill_a_limit_are_told_from_pieces_in_a_real_history() -> None:
+    """8,192 rows of 131,072 words (first_sight/p43.py): fp32, log-softmax, and no third copy."""
+    first = first_of(DATA / "memory/p43.pickle.zst")
+    logits = 8192 * 131072 * 4
+    assert (first.id, first.where.split(":")[0]) == ("out-of-memory", "first/p43.py")
+    assert "large intermediates" in first.title
+    assert value(first, "asked for") == logits
+    assert value(first, "held by 2 blocks larger than all others") == 2 * logits
+    assert not any("expandable_segments" in fix for fix in first.fix)
 
 
 def test_of_two_lines_the_one_that_adds_most_is_the_spike(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ limit; it is at least the most that was ever reserved.
 Of several failures the last one is told: what came before it, the program survived. What holds the
 rest is told by the line that asked for it. Where FEW_BLOCKS, the request among them, are
 MOST_OF_SPIKE of all, and larger than anything kept, as in transient_spike.py, intermediates fill
-the memory, not what the program keeps.
+the memory, not what the program keeps. They are to blame rather than pieces where they hold more:
+that is what their absence would free.
 """
 
 from collections.abc import Iterator
@@ -91,18 +92,19 @@ class _Failure:
         """The blocks that were held."""
         return self.view.live(self.index)
 
+    @cached_property
+    def pieces(self) -> int:
+        """The free bytes that were reserved and in no graph's pool; 0 where not recorded."""
+        return 0 if self.free is None else self.free + self.cached - self.view.in_graphs
+
     @property
     def in_pieces(self) -> bool:
         """Whether the request would have fit, had all been one piece, and the pieces are many."""
-        if self.free is None:
-            return False
-        pieces = self.free + self.cached - self.view.in_graphs
-        if self.view.part(pieces) < memory_thresholds.FRAGMENTED:
-            return False
         levels = self._before["reserved_bytes"]
         unused = max(levels) - levels[-1] if levels.len() else 0
         more = unused if self.limited else self.device or 0
-        return pieces + more >= self.asked
+        many = self.view.part(self.pieces) >= memory_thresholds.FRAGMENTED
+        return many and self.pieces + more >= self.asked
 
     @property
     def large(self) -> pl.DataFrame:
@@ -148,14 +150,13 @@ def found(view: MemoryView) -> Iterator[Finding]:
 
 def _cause(failure: _Failure) -> tuple[FindingKind, tuple[Evidence, ...], pl.DataFrame]:
     """Return what is to blame, what bears it out, and site, bytes and blocks of its lines."""
-    view = failure.view
-    if failure.in_pieces:
+    view, large = failure.view, failure.large
+    made = int(large["bytes"].sum())
+    if failure.in_pieces and failure.pieces >= made:
         why = view.size("free in segments in use", failure.free or 0)
         return PIECES, (why,), view.by_site(failure.live)
-    large = failure.large
     if large.is_empty():
         return KIND, (), view.by_site(failure.live)
-    made = int(large["bytes"].sum())
     others = int(failure.live["bytes"].sum()) - made
     what = f"held by {counted(large.height, 'block')} larger than all others, which hold"
     return LARGE, (view.size(f"{what} {size(others)}", made),), view.by_site(large)
