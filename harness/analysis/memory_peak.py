@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from harness.analysis.units import counted, size
 
+GB = 10**9
+
 
 @dataclass(frozen=True)
 class Held:
@@ -16,6 +18,44 @@ class Held:
 
 
 @dataclass(frozen=True)
+class Left:
+    """The bytes that a line leaves in each repeat."""
+
+    site: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class MemoryGrowth:
+    """What each of ``repeats`` leaves and never frees; sizes are bytes.
+
+    ``line`` runs once in each: a step, or what a step does several times. ``sites`` are the lines
+    that leave a twentieth of it or more. The device has room for ``lasts`` more, None where its
+    size is not recorded.
+    """
+
+    line: str
+    repeats: int
+    bytes: int
+    sites: tuple[Left, ...]
+    lasts: float | None
+
+    def text(self) -> str:
+        """Return a sentence."""
+        lines = ", ".join(f"{size(left.bytes)} by {left.site}" for left in self.sites)
+        repeats = counted(self.repeats, "repeat")
+        return (
+            f"Each of {repeats} of {self.line} leaves {size(self.bytes)}: {lines}; {self.room()}."
+        )
+
+    def room(self) -> str:
+        """Return how many repeats more there is memory for."""
+        if self.lasts is None:
+            return f"1 GB more lasts {GB / self.bytes:,.1f} repeats"
+        return f"the device is full after {self.lasts:,.0f} more at most"
+
+
+@dataclass(frozen=True)
 class MemoryPeak:
     """What was allocated when most was, in the measured steps; sizes are bytes.
 
@@ -23,7 +63,8 @@ class MemoryPeak:
     ``before`` of it has no stack because it was asked for before the recording, ``sites`` are the
     lines that hold most, ``other_bytes`` those of all other lines. ``start`` and ``end`` are the
     allocated bytes at both ends of the measured steps, ``left`` the lines that hold most of what
-    the steps asked for and never freed, ``left_bytes`` all of that.
+    the steps asked for and never freed, ``left_bytes`` all of that. ``growth`` is None where
+    nothing leaks, or no repeats are told apart.
     """
 
     source: str
@@ -37,6 +78,7 @@ class MemoryPeak:
     end: int
     left: tuple[Held, ...]
     left_bytes: int
+    growth: MemoryGrowth | None = None
 
     def lines(self) -> Iterator[str]:
         """Yield sentences."""
@@ -57,3 +99,5 @@ class MemoryPeak:
                 f" ({size(first.bytes)}) by {first.site}"
             )
         yield f"{ends}."
+        if self.growth:
+            yield self.growth.text()

@@ -43,7 +43,8 @@ def document(capture: Capture, captured_by: Capture | None = None) -> Document:
     - ``memory``: totals (peaks, failed allocations, segments reserved and returned in the measured
       steps), devices, pools with their parts, live blocks, filled: pools at their peaks with the
       blocks that filled them, phases with their peaks, marks at their ends with pools and parts,
-      sites, and limits: sentences on what the file lacks
+      sites, limits: sentences on what the file lacks, and growth: what each repeat leaves, None
+      where nothing leaks (harness.analysis.memory_peak.MemoryGrowth)
     - ``load``: requests, slo, metrics by name and steps by kind, as harness.analysis.serving says;
       of several rounds the first
 
@@ -94,10 +95,12 @@ def _diagnosis(capture: Capture) -> Document:
 
     diagnosis = conclude.diagnose([capture])
     is_evident = any(each.evidence for each in diagnosis.findings)
+    growth = [peak.growth and asdict(peak.growth) for peak in diagnosis.memory]
     return {
         "recording": diagnosis.recording and asdict(diagnosis.recording),
         "step": diagnosis.step and asdict(diagnosis.step),
         "findings": [asdict(each) for each in diagnosis.findings] if is_evident else [],
+        **({"growth": growth[0]} if growth else {}),
     }
 
 

@@ -31,7 +31,7 @@ class MemoryView:
     bytes that each pool reserves and holds as they end, its number of events in them and its last;
     ``phases`` each pool's events by phase. ``before`` was allocated before the history began,
     ``cached`` is in segments without a block as the steps end. ``failed`` are memory_failed,
-    ``free`` memory_free.
+    ``free`` memory_free. ``capacity`` is the device's memory, None where no capture tells it.
     """
 
     source: str
@@ -49,6 +49,7 @@ class MemoryView:
     failed: pl.DataFrame
     free: pl.DataFrame
     by_phase: bool
+    capacity: int | None = None
     share: float = 1.0
 
     @property
@@ -97,16 +98,30 @@ class MemoryView:
         return known is not None and self.part(known.total) >= memory_thresholds.GROWTH
 
     @property
+    def in_graphs(self) -> int:
+        """Return the free bytes of graphs' pools as the steps end: nothing else can use them."""
+        graphs = self.pools.filter(pl.col("pool").str.starts_with(GRAPH_POOL))
+        return int((graphs["reserved_bytes"] - graphs["allocated_bytes"]).sum())
+
+    @property
     def unused(self) -> int:
         """Return the bytes of whole segments that the measured steps never needed.
 
         What graphs' pools hold is not among them: replays use it unseen. Of a history that begins
         late, bytes in used segments are: why they were reserved is not in it.
         """
-        graphs = self.pools.filter(pl.col("pool").str.starts_with(GRAPH_POOL))
-        in_graphs = int((graphs["reserved_bytes"] - graphs["allocated_bytes"]).sum())
-        unused = max(self.peak - self.top[1] - in_graphs, 0)
+        unused = max(self.peak - self.top[1] - self.in_graphs, 0)
         return unused if self.late else min(unused, self.cached)
+
+    @property
+    def room(self) -> int | None:
+        """Return the bytes that the device has beyond those reserved at the end, None if unknown.
+
+        At most: what other processes and the driver hold is not known.
+        """
+        if self.capacity is None or self.levels.is_empty():
+            return None
+        return max(self.capacity - int(self.levels["reserved_bytes"][-1]), 0)
 
     def part(self, size: float) -> float:
         """Return bytes as a fraction of the peak of reserved bytes."""
@@ -123,10 +138,13 @@ class MemoryView:
 
 def views(captures: Sequence[Capture]) -> Sequence[MemoryView]:
     """Return one view a snapshot."""
-    return [_view(each) for each in captures if each.tables["memory_pools"].height]
+    devices = [each.tables["devices"] for each in captures if "devices" in each.tables]
+    sizes = [size for rows in devices for size in rows["memory_bytes"].drop_nulls()]
+    capacity = max(sizes, default=None)
+    return [_view(each, capacity) for each in captures if each.tables["memory_pools"].height]
 
 
-def _view(capture: Capture) -> MemoryView:
+def _view(capture: Capture, capacity: int | None) -> MemoryView:
     tables = capture.tables
     timeline = tables["memory_timeline"].with_columns(pl.col("phase").cast(pl.String)).sort("index")
     levels = memory.measured(timeline)
@@ -153,6 +171,7 @@ def _view(capture: Capture) -> MemoryView:
         failed=tables["memory_failed"].filter(pl.col("index") <= last),
         free=tables["memory_free"],
         by_phase=by_phase,
+        capacity=capacity,
     )
 
 

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from harness.analysis.diagnose.memory_steps import per_step
 from harness.analysis.diagnose.memory_view import MemoryView
 from harness.analysis.memory_peak import Held, MemoryPeak
 from harness.evidence.capture import NO_STACK
@@ -35,6 +36,7 @@ def peak(view: MemoryView) -> MemoryPeak | None:
         end=int(levels[-1]),
         left=_held(view.by_site(left.filter(pl.col("site") != NO_STACK)).head(_LINES)),
         left_bytes=int(left["bytes"].sum()),
+        growth=per_step(view),
     )
 
 

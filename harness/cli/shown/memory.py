@@ -88,6 +88,7 @@ _SITE: dict[str, Cell] = {
     "requested": size("bytes"),
     "at the peak": size("peak_bytes"),
 }
+_LEFT: dict[str, Cell] = {"site": text("site"), "left": size("bytes")}
 
 
 def show(document: dict[str, Any], _names: dict[str, str]) -> None:
@@ -109,6 +110,9 @@ def show(document: dict[str, Any], _names: dict[str, str]) -> None:
     awaiting = any(row.get("awaiting free") for row in marked)
     print_rows("As each phase ended", marked, _MARK | (_AWAITING if awaiting else {}), _MOST_MARKED)
     print_rows("Allocation sites", document["sites"], _SITE, _MOST_SITES)
+    if growth := document.get("growth"):
+        what = f"Left by each of {growth['repeats']} repeats of {growth['line']}"
+        print_rows(what, growth["sites"], _LEFT)
     output.say("What this file cannot tell:")
     width = shutil.get_terminal_size((100, 24)).columns
     for sentence in document["limits"]:

@@ -8,12 +8,13 @@ import pytest
 from harness.analysis.diagnose import conclude, known_findings
 from harness.analysis.diagnose.finding import Finding
 from harness.evidence.capture import Capture
-from harness.evidence.tables import SCHEMAS, empty
+from harness.evidence.tables import SCHEMAS, empty, frame
 from tests.support.caching_allocator import KIB, MIB, Device
-from tests.support.paths import DATA
+from tests.support.paths import DATA, ROOT
 from tests.support.reports import COMMITTED
 from tests.support.snapshots import tables_of
 
+ZOO_CAPTURES = ROOT / "reports/6-bottleneck-zoo/nvidia-h200/captures"
 STEPS = 4
 UNRECORDED = 3
 """Steps before the measured ones: the first, and the warm-up."""
@@ -144,6 +145,42 @@ def test_a_leak_is_of_the_line_that_leaves_most_and_gains_what_all_steps_left(
     assert first.gain == pytest.approx(left / device.peak_reserved, rel=0.01)
 
 
+@pytest.mark.parametrize("lengths", [(16,), (16, 24, 20, 32)])
+@pytest.mark.parametrize("capacity", [None, 80_000 * MIB])
+def test_what_each_step_leaves_is_told_by_line(
+    lengths: tuple[int, ...], capacity: int | None, tmp_path: Path
+) -> None:
+    """Of 24 steps each keeps a table as long as its batch and a scalar; two lines of 8 layers."""
+    device = Device()
+    weights = [device.new(16 * MIB, "weights.py") for _ in range(10)]
+    for number in range(24):
+        length = lengths[number % len(lengths)]
+        batch = device.new(length * MIB, "data.py")
+        made = [device.new(length * MIB, f"layer{at % 2}.py") for at in range(8)]
+        if not number:
+            device.new(len(weights) * 16 * MIB, "states.py")
+        device.new(length * MIB, "cache.py")
+        device.new(4, "loss.py")
+        device.drop(batch, *made)
+    capture = device.capture(tmp_path)
+    if capacity:
+        capture.tables["devices"] = frame("devices", {"device": [0], "memory_bytes": [capacity]})
+    (peak,) = conclude.diagnose([capture]).memory
+    growth = peak.growth
+    assert growth is not None
+    each = sum(lengths[at % len(lengths)] for at in range(23)) * MIB / 23
+    assert growth.repeats == 23
+    assert growth.bytes == pytest.approx(each + 512)
+    assert growth.line in {f"w/{name}.py:1 f" for name in ("data", "cache", "loss")}
+    assert [left.site for left in growth.sites] == ["w/cache.py:1 f"]
+    assert growth.sites[0].bytes == pytest.approx(each)
+    left = None if capacity is None else (capacity - device.reserved) / growth.bytes
+    assert growth.lasts == (None if left is None else pytest.approx(left))
+    first = findings(capture)[0]
+    assert (first.id, first.where) == ("leak", "w/cache.py:1 f")
+    assert first.evidence[0].value == growth.bytes
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("sick", [True, False])
 def test_without_a_history_nothing_is_concluded(name: str, sick: bool, tmp_path: Path) -> None:
@@ -220,6 +257,107 @@ def test_a_failure_that_free_pieces_would_have_served_is_said_to_be_one(tmp_path
     assert "in pieces" in findings(device.capture(tmp_path))[0].title
 
 
+@pytest.mark.parametrize(("ended", "said"), [(3, "in pieces"), (0, "no memory was left")])
+def test_a_limit_of_the_process_is_no_memory_that_pieces_lack(
+    ended: int, said: str, tmp_path: Path
+) -> None:
+    """Sessions of 64 MiB fill the freed buffer of 384 MiB; one comes to lie in the next buffer.
+
+    A third buffer is refused though the driver has gigabytes. 320 MiB are free beside that one
+    session: too little for a buffer, unless three others have ended.
+    """
+    device = Device()
+    sessions = []
+    for _ in range(7):
+        device.drop(device.new(384 * MIB, "scores.py"))
+        sessions.append(device.new(64 * MIB, "store.py"))
+    device.drop(*sessions[:ended])
+    assert device.reserved == 2 * 384 * MIB
+    device.fail(384 * MIB, 70_000 * MIB, "scores.py")
+    first = findings(device.capture(tmp_path))[0]
+    assert (first.id, said in first.title) == ("out-of-memory", True)
+    assert any("limit of the process" in each.metric for each in first.evidence)
+
+
+def test_what_a_graphs_pool_has_free_serves_no_other_request(tmp_path: Path) -> None:
+    device = Device()
+    with device.pool(1):
+        wide = device.new(256 * MIB)
+        device.new(16 * MIB)
+        device.drop(wide)
+    for _ in range(4):
+        device.new(64 * MIB)
+    device.fail(200 * MIB, 10 * MIB)
+    first = findings(device.capture(tmp_path))[0]
+    assert (first.id, "no memory was left" in first.title) == ("out-of-memory", True)
+
+
+@pytest.mark.parametrize(("copies", "said"), [(0, "in pieces"), (2, "large intermediates")])
+def test_of_pieces_and_intermediates_what_holds_more_is_to_blame(
+    copies: int, said: str, tmp_path: Path
+) -> None:
+    """Each of two segments has 252 MiB free beside what is kept; a limit refuses 500 MiB."""
+    device = Device()
+    device.new(260 * MIB, "weights.py")
+    device.drop(*[device.new(512 * MIB) for _ in range(2)])
+    for _ in range(2):
+        device.new(260 * MIB, "kept.py")
+    for _ in range(copies):
+        device.new(1024 * MIB, "copies.py")
+    device.fail(500 * MIB, 70_000 * MIB)
+    first = findings(device.capture(tmp_path))[0]
+    assert (first.id, said in first.title) == ("out-of-memory", True)
+
+
+def test_copies_of_all_logits_that_fill_the_memory_are_named_not_the_pieces(
+    tmp_path: Path,
+) -> None:
+    """The longest batch fails at the third copy in fp32; half as much is free: the bf16 logits."""
+    device = Device()
+    for _ in range(12):
+        device.new(8 * MIB, "weights.py")
+    for rows in (512, 768, 2048):
+        hidden = [device.new(rows * MIB // 64, "layer.py") for _ in range(4)]
+        logits = device.new(rows * MIB // 2, "head.py")
+        device.new(4 * MIB, "head.py")  # lies behind the logits, so they stay reserved
+        copies = [device.new(rows * MIB, "loss.py")]
+        device.drop(logits)
+        copies.append(device.new(rows * MIB, "loss.py"))
+        if rows < 2048:
+            device.drop(device.new(rows * MIB, "loss.py"), *copies, *hidden)
+    device.fail(2048 * MIB, 70_000 * MIB)
+    first = findings(device.capture(tmp_path))[0]
+    assert (first.id, first.where) == ("out-of-memory", "w/model.py:1 f")
+    assert "large intermediates" in first.title
+    assert value(first, "held by 2 blocks of w/loss.py:1 f") == 2 * 2048 * MIB
+    assert any("cross-entropy" in fix for fix in first.fix)
+
+
+@pytest.mark.parametrize(("sick", "named"), [(True, "out-of-memory"), (False, "healthy")])
+def test_scores_that_fail_beyond_a_limit_and_then_go_by_blocks(
+    sick: bool, named: str, tmp_path: Path
+) -> None:
+    """The allocations of problem 6's out-of-memory-scores: 16 heads, 8,192 tokens of 64 in bf16."""
+    device = Device()
+    device.phase("load")
+    for _ in range(4):
+        device.new(16 * MIB, "inputs.py")  # with the result
+    device.new(32 * MIB, "blas.py")
+
+    def step() -> None:
+        if sick:
+            scores = device.new(2048 * MIB, "scores.py")
+            device.fail(2048 * MIB, 70_000 * MIB, "softmax.py")
+            device.drop(scores)
+        for _ in range(8):
+            device.drop(device.new(8 * MIB, "scores.py"), device.new(8 * MIB, "softmax.py"))
+
+    steps(device, step)
+    first = findings(device.capture(tmp_path))[0]
+    assert first.id == named
+    assert ("large intermediates" in first.title) == sick
+
+
 def test_the_failing_program_of_a_stranger_is_told_as_it_stands_in_its_file() -> None:
     """Its history has 30 allocations of 1 GiB, none freed, and one that failed."""
     first = first_of(DATA / "memory/oom.pickle")
@@ -227,6 +365,39 @@ def test_the_failing_program_of_a_stranger_is_told_as_it_stands_in_its_file() ->
     assert value(first, "asked for") == 4_202_692_608
     assert value(first, "free on the device, and nothing of what is reserved") == 4_028_760_064
     assert value(first, "held by 30 blocks of app/model.py:340 forward") == 30 << 30
+
+
+@pytest.mark.parametrize(
+    ("file", "repeats", "each"),
+    [
+        # Every second of 30 steps keeps a graph: the input and six outputs, 2048 x 1024 floats.
+        (DATA / "held_out/snapshots/leak_losses.pickle.gz", 14, 7 * 2048 * 1024 * 4 + 512),
+        # Each of 12 batches, 32 x 12 x 16384 floats, is kept with what four convolutions of 64
+        # channels and their normalisations return (first_sight/p40.py).
+        (DATA / "memory/p40.pickle.zst", 11, 32 * 16384 * (12 + 8 * 64) * 4),
+        # Each of 4 x 8 passes keeps a tanh of 256 x 1024 floats, and a loss.
+        (ZOO_CAPTURES / "leak-history.sick.memory.json.gz", 31, 256 * 1024 * 4 + 512),
+    ],
+)
+def test_what_a_repeat_leaves_in_a_real_history_is_what_its_graph_saves(
+    file: Path, repeats: int, each: int
+) -> None:
+    capture = Capture("real", {name: empty(name) for name in SCHEMAS} | tables_of(file), {})
+    (peak,) = conclude.diagnose([capture]).memory
+    assert peak.growth is not None
+    assert peak.growth.repeats == repeats
+    assert peak.growth.bytes == pytest.approx(each, rel=1e-4)
+
+
+def test_logits_that_fill_a_limit_are_told_from_pieces_in_a_real_history() -> None:
+    """8,192 rows of 131,072 words (first_sight/p43.py): fp32, log-softmax, and no third copy."""
+    first = first_of(DATA / "memory/p43.pickle.zst")
+    logits = 8192 * 131072 * 4
+    assert (first.id, first.where.split(":")[0]) == ("out-of-memory", "first/p43.py")
+    assert "large intermediates" in first.title
+    assert value(first, "asked for") == logits
+    assert value(first, "held by 2 blocks larger than all others") == 2 * logits
+    assert not any("expandable_segments" in fix for fix in first.fix)
 
 
 def test_of_two_lines_the_one_that_adds_most_is_the_spike(tmp_path: Path) -> None:

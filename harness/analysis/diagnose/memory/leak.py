@@ -12,8 +12,9 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from harness.analysis.diagnose.finding import Finding, FindingKind
+from harness.analysis.diagnose.finding import Evidence, Finding, FindingKind
 from harness.analysis.diagnose.memory_growth import QUARTERS, Growth
+from harness.analysis.diagnose.memory_steps import per_step
 from harness.analysis.diagnose.memory_view import MemoryView
 
 KIND = FindingKind(
@@ -38,6 +39,7 @@ def found(view: MemoryView) -> Iterator[Finding]:
     worst = lines.sort("total", "site", descending=[True, False])
     left_in_all = _left_in_all(view, grown)
     evidence = (
+        *_rate(view),
         view.size("left by the measured steps", grown.total),
         view.size("left by these lines in all", left_in_all),
         view.number("blocks left", int(grown.kinds["count"].sum())),
@@ -53,6 +55,16 @@ def found(view: MemoryView) -> Iterator[Finding]:
         confidence=grown.confidence,
         capture_next=(NEXT,),
     )
+
+
+def _rate(view: MemoryView) -> Iterator[Evidence]:
+    """Yield what a repeat leaves, and how many more the device bears, where these are told."""
+    rate = per_step(view)
+    if rate is None:
+        return
+    yield view.size(f"left by each of {rate.repeats:,} repeats of {rate.line}", rate.bytes)
+    if rate.lasts is not None:
+        yield view.number("further repeats until the device is full, at most", round(rate.lasts))
 
 
 def _left_in_all(view: MemoryView, grown: Growth) -> int:
