@@ -65,7 +65,7 @@ def test_a_run_beside_another_subject_is_refused() -> None:
 def test_the_transcript_is_what_the_command_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     """The hand-made step on an AMD GPU; its floor is that of the products by their sizes."""
     monkeypatch.chdir(ROOT)
-    shown = transcripts.blocks((ROOT / "docs" / "diagnosis.md").read_text(encoding="utf-8"))
+    shown = transcripts.blocks(transcripts.DIAGNOSIS.read_text(encoding="utf-8"))
     assert shown == {command: transcripts.printed(command) for command in shown}
     (text,) = shown.values()
     sides = ((4096, 3 * 4096), (4096, 4096), (4096, 11008), (11008, 4096))

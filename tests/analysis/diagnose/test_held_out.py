@@ -39,6 +39,8 @@ OTHERWISE_TIMELINES = {
     "hb_merge_tokens_healthy.torch": "host-bound",
     # And one with 16 blocks of layer norm's backward, which take 7 % of the time.
     "hb_merge_tokens_healthy.nsys": "small-grid",
+    # Convolutions in NCHW, whose conversions take 9 % of the time.
+    "lb_wavenet_generate_healthy.nsys": "slow-kernel",
 }
 
 SECOND_AUTHOR = {

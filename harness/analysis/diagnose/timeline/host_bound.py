@@ -36,10 +36,12 @@ _NEXT = "sample the host's stacks (py-spy, nsys --sample=cpu, torch.profiler wit
 def found(view: TimelineView) -> Iterator[Finding]:
     """Yield the idle time in which the host was busy outside CUDA."""
     share = view.idle(idle_causes.HOST)
-    if not view.repeats(idle_causes.HOST) or timeline_evidence.may_be_recording(view):
+    if not view.repeats(idle_causes.HOST):
+        return
+    code, fixes = host_code.told(view)
+    if not code and timeline_evidence.may_be_recording(view):
         return
     code_ns = timeline_evidence.host_code_ns(view)
-    code, fixes = host_code.told(view)
     updates, update_fixes = optimizer.told(view)
     evidence = [
         view.percent("idle while the host is outside CUDA", share, thresholds.MATTERS),
