@@ -1,6 +1,7 @@
 """``harness diagnose``: one joint list of findings, as text of 80 columns and as JSON."""
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -62,12 +63,18 @@ def test_a_run_beside_another_subject_is_refused() -> None:
     assert "name one of its cells" in str(done.exception)
 
 
-def test_the_transcript_is_what_the_command_prints(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hand-made step on an AMD GPU; its floor is that of the products by their sizes."""
+@pytest.mark.parametrize("page", [transcripts.DIAGNOSIS, transcripts.MEMORY], ids=lambda p: p.stem)
+def test_a_page_s_transcripts_are_what_the_commands_print(
+    page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(ROOT)
-    shown = transcripts.blocks(transcripts.DIAGNOSIS.read_text(encoding="utf-8"))
+    shown = transcripts.blocks(page.read_text(encoding="utf-8"))
+    assert shown
     assert shown == {command: transcripts.printed(command) for command in shown}
-    (text,) = shown.values()
+
+
+def test_the_floor_of_the_step_on_an_amd_gpu_is_that_of_its_products() -> None:
+    (text,) = transcripts.blocks(transcripts.DIAGNOSIS.read_text(encoding="utf-8")).values()
     sides = ((4096, 3 * 4096), (4096, 4096), (4096, 11008), (11008, 4096))
     of_forward = sum(2 * 4096 * depth * columns / 1307.4e12 for depth, columns in sides)
     took = 2 * 3 * sum((470, 170, 430, 440)) / 1e6

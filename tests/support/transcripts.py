@@ -13,6 +13,7 @@ from tests.support.paths import ROOT
 PAGE = ROOT / "docs" / "inspect.md"
 AUDIT = ROOT / "docs" / "audit.md"
 DIAGNOSIS = ROOT / "docs" / "diagnosis.md"
+MEMORY = ROOT / "docs" / "memory.md"
 _BLOCK = re.compile(
     r"^```console\n\$ harness ?(?P<command>.*)\n(?P<printed>[\s\S]*?)```$", re.MULTILINE
 )
@@ -48,7 +49,7 @@ def with_printed(page: str, of: Callable[[str], str]) -> str:
 if __name__ == "__main__":
     from tests.support import visit
 
-    for written in (PAGE, AUDIT, DIAGNOSIS):
+    for written in (PAGE, AUDIT, DIAGNOSIS, MEMORY):
         text = with_printed(written.read_text(encoding="utf-8"), printed)
         written.write_text(text, encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:

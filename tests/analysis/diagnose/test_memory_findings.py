@@ -391,7 +391,7 @@ def test_what_a_repeat_leaves_in_a_real_history_is_what_its_graph_saves(
 
 def test_logits_that_fill_a_limit_are_told_from_pieces_in_a_real_history() -> None:
     """8,192 rows of 131,072 words (first_sight/p43.py): fp32, log-softmax, and no third copy."""
-    first = first_of(DATA / "memory/p43.pickle.zst")
+    first = first_of(DATA / "memory/p43.pickle.gz")
     logits = 8192 * 131072 * 4
     assert (first.id, first.where.split(":")[0]) == ("out-of-memory", "first/p43.py")
     assert "large intermediates" in first.title
