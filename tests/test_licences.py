@@ -38,7 +38,7 @@ def test_packages_that_are_named_are_installed() -> None:
 
 def test_the_readers_are_free_software() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for name in (*project["dependencies"], *project["optional-dependencies"]["read"]):
+    for name in (*project["dependencies"], *project["optional-dependencies"]["figures"]):
         says = licence(distribution(re.split(r"[^\w.-]", name)[0]))
         assert PERMISSIVE.search(says), name
         assert not OTHER.search(says), name

@@ -10,8 +10,15 @@ from harness.ground import allocator, bounded, endings
 from harness.ground.errors import HarnessError
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-_EXTRAS = {"submitit": "slurm", "mcp": "mcp"}
-"""The extra that a package is in, where it is not in ``read``."""
+_EXTRAS = {
+    "docker": "run",
+    "pynvml": "run",
+    "altair": "figures",
+    "vl_convert": "figures",
+    "submitit": "slurm",
+    "mcp": "mcp",
+}
+"""The extra that a package is in, where it is not one that every installation has."""
 _BOUNDED = frozenset(
     {"audit", "check", "contribute", "diagnose", "diff", "inspect", "report", "view"}
 )
@@ -90,8 +97,9 @@ def _not_installed(error: ModuleNotFoundError) -> str:
     package = (error.name or "").split(".")[0]
     if package in ("", "harness"):
         raise error
-    extra = _EXTRAS.get(package, "read")
-    return f"{package} is not installed (pip install the harness with its extra: '.[{extra}]')"
+    extra = _EXTRAS.get(package)
+    wanted = f"'.[{extra}]'" if extra else "."
+    return f"{package} is not installed (in a checkout of the harness: pip install {wanted})"
 
 
 def _on_ending(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:

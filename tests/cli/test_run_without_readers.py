@@ -3,10 +3,12 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from tests.support.paths import ROOT
+from tests.support.locked import locked
+from tests.support.paths import DATA, ROOT
 
 START = """
 import sys
@@ -18,15 +20,27 @@ main()
 """
 
 
+TRACE = DATA / "torch" / "mi300x_step.json.gz"
+
+
 def names(lock: str) -> set[str]:
-    text = (ROOT / "requirements" / lock).read_text()
-    return {name.replace("-", "_") for name in re.findall(r"^([\w.-]+)==", text, re.MULTILINE)}
+    return modules((ROOT / "requirements" / lock).read_text())
+
+
+def modules(lock: str) -> set[str]:
+    """Return the packages of a lock by what most of them are imported as."""
+    return {name.replace("-", "_") for name in re.findall(r"^([\w.-]+)==", lock, re.MULTILINE)}
 
 
 def bare(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the harness as where it was installed without extras."""
+    """Run the harness with what requirements/run.lock holds."""
     absent = sorted(names("harness.lock") - names("run.lock"))
     assert {"polars", "altair", "jinja2"} <= set(absent)
+    return without(absent, *arguments)
+
+
+def without(absent: list[str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the harness where some packages cannot be imported."""
     code = START.format(absent=absent, arguments=arguments)
     argv = [sys.executable, "-c", code]
     return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -62,9 +76,31 @@ def test_what_reads_names_the_extra_that_is_not_installed(arguments: tuple[str, 
     done = bare(*arguments)
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch(
-        r"harness: \w+ is not installed \(pip install the harness with its extra: '\.\[read\]'\)\n",
+        r"harness: \w+ is not installed \(in a checkout of the harness: pip install "
+        r"(\.|'\.\[figures\]')\)\n",
         done.stderr,
     )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("diagnose", str(TRACE)),
+        ("inspect", str(TRACE)),
+        ("audit", str(TRACE)),
+        ("diff", str(TRACE), str(TRACE)),
+        ("view", str(TRACE), "-o", "{folder}/view.html"),
+    ],
+)
+def test_captures_are_read_by_what_is_installed_without_extras(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    base = modules(locked([]))
+    assert {"polars", "msgspec", "jinja2"} <= base
+    absent = [*sorted(names("harness.lock") - base), "pynvml", "vl_convert"]
+    assert {"docker", "altair", "mcp"} <= set(absent)
+    done = without(absent, *(each.format(folder=tmp_path) for each in arguments))
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_module_of_our_own_that_is_absent_is_a_bug() -> None:
