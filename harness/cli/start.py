@@ -1,10 +1,13 @@
 """``harness`` alone: its version, or what to type next."""
 
+import shlex
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-_NEXT = (
+_Section = tuple[str, tuple[tuple[str, str], ...]]
+_NEXT: tuple[_Section, ...] = (
     (
         "Reproduce a study",
         (("harness list", "the studies here"), ("harness run 1 --worklog", "run one")),
@@ -33,6 +36,28 @@ _NEXT = (
     ),
 )
 _WIDTH = 26
+_MOST_FILES = 100
+"""Of a folder, the newest: their first bytes are read in some ms."""
+
+
+def _here() -> tuple[_Section, ...]:
+    """Return what to type for the newest capture in this folder; nothing where there is none."""
+    from harness.extract import door
+    from harness.ground.plain import plain
+
+    every = [(str(path), kind) for path, kind in door.newest_in(Path(), _MOST_FILES)]
+    found = [(name, kind) for name, kind in every if name == plain(name)]
+    if not found:
+        return ()
+    names = [name for name, kind in found if kind == found[0][1]]
+    alike = [shlex.quote(f"./{name}" if name.startswith("-") else name) for name in names]
+    commands = [
+        (f"harness diagnose {alike[0]}", "what is wrong"),
+        (f"harness view {alike[0]}", "one HTML page with its timeline"),
+    ]
+    if len(alike) > 1:
+        commands.append((f"harness diff {alike[1]} {alike[0]}", "what changed"))
+    return (("Look at the newest capture in this folder", tuple(commands)),)
 
 
 def start(
@@ -51,8 +76,9 @@ def start(
     if context.invoked_subcommand is not None:
         return
     output.say("harness: reproduce, measure and explain GPU performance problems")
-    for title, commands in _NEXT:
+    for title, commands in (*_here(), *_NEXT):
         output.say()
         output.say(title)
+        width = max(_WIDTH, *(len(command) + 2 for command, _ in commands))
         for command, purpose in commands:
-            output.say(f"  {command:{_WIDTH}}{purpose}")
+            output.say(f"  {command:{width}}{purpose}")

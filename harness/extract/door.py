@@ -156,6 +156,20 @@ def _files(path: Path, extent: Extent) -> CaptureFiles:
     return CaptureFiles(str(path), tuple(captures), tuple(refused))
 
 
+def newest_in(folder: Path, most: int) -> list[tuple[Path, str]]:
+    """Return captures in a folder with their kinds, the newest first, among ``most`` newest files.
+
+    Files are told by their first bytes; hidden ones are left out. Empty if nothing can be listed.
+    """
+    try:
+        files = [each for each in folder.iterdir() if each.name[0] != "." and each.is_file()]
+        files.sort(key=lambda each: each.stat().st_mtime_ns, reverse=True)
+    except OSError:
+        return []
+    forms = [(each, _recognised(each)) for each in files[:most]]
+    return [(each, form[0].name) for each, form in forms if form]
+
+
 def _recognised(file: Path) -> sniff.Recognised | None:
     """Return a file's kind and format, None if it is no capture."""
     try:

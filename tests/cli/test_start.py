@@ -1,5 +1,6 @@
 """The first minute: what ``harness`` alone says, its version, examples, completion, near names."""
 
+import gzip
 import os
 import shlex
 import subprocess
@@ -40,6 +41,28 @@ def test_alone_it_says_what_to_type() -> None:
     shown = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("  harness ")]
     assert {*shown} - {"--help"} <= commands().keys()
     assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_where_captures_lie_it_offers_what_reads_the_newest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "in this folder" not in harness().stdout
+    trace = gzip.compress(b'{"schemaVersion": 1, "traceEvents": []}')
+    for age, (name, content) in enumerate(
+        [("-new one.json.gz", trace), ("notes.txt", b"text"), ("old.json.gz", trace), (".c", trace)]
+    ):
+        (tmp_path / name).write_bytes(content)
+        os.utime(tmp_path / name, (1_000_000 - age, 1_000_000 - age))
+    (tmp_path / "evil\x1b[2J.json.gz").write_bytes(trace)
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    told = [line for line in harness().stdout.splitlines() if "json.gz" in line]
+    assert [[word for word in shlex.split(line) if word.endswith(".gz")] for line in told] == [
+        ["./-new one.json.gz"],
+        ["./-new one.json.gz"],
+        ["old.json.gz", "./-new one.json.gz"],
+    ]
 
 
 def test_the_version_is_told() -> None:
