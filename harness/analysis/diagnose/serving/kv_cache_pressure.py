@@ -1,0 +1,112 @@
+"""The cache is too small for the requests that run: they are preempted, and computed again.
+
+A preempted request gives its blocks back. What it held, prompt and output, is computed again when
+it goes on, unless it was copied to host memory: so at most what requests held then, and no more
+than steps computed beyond what all requests need once. The time of it is that of as many tokens of
+prompts. It is what room for all would gain; with fewer requests at once they wait in the queue
+instead, and steps decode for fewer.
+"""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from harness.analysis.diagnose import serving_thresholds, thresholds
+from harness.analysis.diagnose.finding import Finding, FindingKind
+from harness.analysis.diagnose.serving_view import ServingView
+
+KIND = FindingKind(
+    "kv-cache-pressure",
+    "serving",
+    "Requests are preempted because the key-value cache is full, and computed again.",
+    fix=(
+        "give the cache more room: more memory, a smaller type for keys and values, copies in host"
+        " memory for preempted requests",
+        "or let fewer requests run at once (max_num_seqs): they wait in the queue, and steps are"
+        " less full",
+    ),
+)
+
+
+def found(view: ServingView) -> Iterator[Finding]:
+    """Yield the time of what is computed twice, or else that for which requests were put off."""
+    pauses = _pauses(view)
+    use = _use(view)
+    if not view.known or pauses.is_empty() or (use or 1.0) < serving_thresholds.CACHE_FULL:
+        return
+    tokens, again = _again(view, pauses)
+    between = float(view.gaps["itl_ns"].sum())
+    delayed = float(view.gaps.filter("paused")["itl_ns"].sum()) / between
+    recomputed = view.part(again * _token_ns(view))
+    put_off = pauses["request"].n_unique() / view.tables["load_requests"].height
+    evidence = (
+        view.percent("tokens computed again", again / max(tokens, 1)),
+        view.percent("time of computing them", recomputed, thresholds.MATTERS),
+        view.percent("requests preempted", put_off),
+        view.percent("time between tokens in which requests were put off", delayed),
+        *(
+            []
+            if use is None
+            else [view.percent("cache in use", use, serving_thresholds.CACHE_FULL)]
+        ),
+    )
+    counts = recomputed >= thresholds.MATTERS
+    yield KIND.finding(
+        "the key-value cache",
+        evidence,
+        share=recomputed if counts else delayed,
+        gain=recomputed if counts else None,
+        confidence=0.6 if use is None else 0.9,
+    )
+
+
+def _use(view: ServingView) -> float | None:
+    """Return the largest part of the cache in use after a step, None where it is not known."""
+    used = view.steps["kv_blocks"].max()
+    return used / view.blocks if isinstance(used, int) and view.blocks else None
+
+
+def _pauses(view: ServingView) -> pl.DataFrame:
+    """Return the pauses since the warm-up with held: the tokens that each request had then."""
+    tokens = (
+        view.tables["load_tokens"]
+        .sort("time_ns")
+        .with_columns(output=pl.int_range(1, pl.len() + 1).over("request"))
+    )
+    known = (
+        view.tables["load_pauses"]
+        .sort("start_ns")
+        .join_asof(
+            tokens,
+            left_on="start_ns",
+            right_on="time_ns",
+            by="request",
+            coalesce=False,
+            check_sortedness=False,
+        )
+    )
+    prompts = view.tables["load_requests"].select("request", "prompt_tokens")
+    held = pl.col("prompt_tokens") + pl.col("output").fill_null(0)
+    since = view.steps["start_ns"].min()
+    return (
+        known.join(prompts, on="request", how="left")
+        .filter(pl.col("start_ns") >= since)
+        .select("request", "end_ns", held=held)
+    )
+
+
+def _again(view: ServingView, pauses: pl.DataFrame) -> tuple[int, int]:
+    """Return the tokens that all steps computed, and how many of them a second time."""
+    rows = view.tables["load_requests"].drop_nulls("first_ns")
+    once = int((rows["prompt_tokens"] + rows["output_tokens"] - 1).sum())
+    every = int(view.tables["load_steps"]["tokens"].sum())
+    held = int(pauses.drop_nulls("end_ns")["held"].sum())
+    return every, min(held, max(every - once, 0))
+
+
+def _token_ns(view: ServingView) -> float:
+    """Return the time of a token of a prompt: of steps with prefill, less what decodes take."""
+    fixed = view.law.fixed_ns if view.law else 0.0
+    alone = pl.when(pl.col("kind") == "prefill").then(0.0).otherwise(fixed)
+    spent = view.carrying.select((pl.col("period_ns") - alone).clip(0).sum()).item()
+    return float(spent) / max(int(view.carrying["prefill"].sum()), 1)
