@@ -17,8 +17,11 @@ Reading the tokens of a step that is done takes some tens of µs, a few hundredt
 of 1 ms and more."""
 
 CACHE_FULL = 0.9
-"""Of the cache's blocks: an engine preempts when none is free, and what it then gives back is one
-request's part. So of a cache that lacks room, some step uses all but a part of one in ten."""
+"""Of the cache's blocks: an engine admits or grows a request only into free blocks, and what lacks
+them is one request's part. So of a cache that lacks room, all but a part of ten or more is used."""
+
+MORE_CACHE = 2.0
+"""Times the room: keys and values of 8 bits in place of 16 (vLLM's ``kv_cache_dtype=fp8``)."""
 
 LARGEST_BLOCK = 128
 """Tokens: the largest block of a paged cache in use (vLLM's ``block_size``, of CUDA devices). Where

@@ -69,6 +69,11 @@ class ServingView:
         return int(self.steps["period_ns"].sum())
 
     @cached_property
+    def between_ns(self) -> float:
+        """Return the sum of all times between tokens."""
+        return float(self.gaps["itl_ns"].sum())
+
+    @cached_property
     def plain(self) -> pl.DataFrame:
         """Return the steps that only decode."""
         return self.steps.filter(pl.col("prefill") == 0, pl.col("requests") > 0)
@@ -151,21 +156,22 @@ def _ahead(tables: Tables, steps: pl.DataFrame) -> bool | None:
 
 
 def _planned(tables: Tables, steps: pl.DataFrame, *, shifted: bool) -> pl.DataFrame:
-    """Return steps with prefill, their tokens of prompts, and waiting, the requests in the queue.
+    """Return steps with prefill, their tokens of prompts, and waiting: requests in the queue.
 
-    Waiting is null where the engine does not say when it admits.
+    Those that are due and not admitted, and those put off by then. Null where the engine does not
+    say when it admits.
     """
-    rows = tables["load_requests"]
-    begun = rows["admitted_ns"].drop_nulls().sort()
-    due = rows["due_ns"].drop_nulls().sort()
-    starts = steps["start_ns"]
-    waiting = (
-        due.search_sorted(starts, "right").cast(pl.Int64)
-        - begun.search_sorted(starts, "right").cast(pl.Int64)
-        if len(begun)
-        else pl.Series([None] * steps.height, dtype=pl.Int64)
+    rows, pauses, starts = tables["load_requests"], tables["load_pauses"], steps["start_ns"]
+
+    def by_then(times: pl.Series) -> pl.Series:
+        return times.drop_nulls().sort().search_sorted(starts, "right").cast(pl.Int64)
+
+    new = by_then(rows["due_ns"]) - by_then(rows["admitted_ns"])
+    put_off = by_then(pauses["start_ns"]) - by_then(pauses["end_ns"])
+    said = pl.lit(rows["admitted_ns"].count() > 0)
+    named = steps.with_columns(
+        pl.col("kind").cast(pl.String), waiting=pl.when(said).then(new + put_off)
     )
-    named = steps.with_columns(pl.col("kind").cast(pl.String), waiting=waiting)
     if shifted:
         named = named.with_columns(pl.col(_PLANNED).shift(1))
     tokens, requests = pl.col("tokens"), pl.col("requests")

@@ -1,63 +1,71 @@
-"""The cache is too small for the requests that run: they are preempted, and computed again.
+"""The cache is full: requests wait for room in it, or are preempted and computed again.
 
 A preempted request gives its blocks back. What it held, prompt and output, is computed again when
 it goes on, unless it was copied to host memory: so at most what requests held then, and no more
 than steps computed beyond what all requests need once. The time of it is that of as many tokens of
-prompts. It is what room for all would gain; with fewer requests at once they wait in the queue
-instead, and steps decode for fewer.
+prompts. Steps that decode while requests wait, with the cache full, could decode for more if it
+held MORE_CACHE times as much. Blocks that are reserved and empty are batch-underfilled.
 """
 
 from collections.abc import Iterator
 
 import polars as pl
 
-from harness.analysis.diagnose import serving_thresholds, thresholds
+from harness.analysis.diagnose import fuller_steps, serving_thresholds, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.serving_view import ServingView
 
 KIND = FindingKind(
     "kv-cache-pressure",
     "serving",
-    "Requests are preempted because the key-value cache is full, and computed again.",
+    "The key-value cache is full: requests wait for room, or are preempted and computed again.",
     fix=(
-        "give the cache more room: more memory, a smaller type for keys and values, copies in host"
-        " memory for preempted requests",
-        "or let fewer requests run at once (max_num_seqs): they wait in the queue, and steps are"
-        " less full",
+        "give the cache more room: keys and values of 8 bits, more memory or GPUs, prefixes that"
+        " requests share",
+        "where requests are preempted: keep what they held in host memory (offloading), or let"
+        " fewer run at once (max_num_seqs), which then wait in the queue",
     ),
 )
 
 
 def found(view: ServingView) -> Iterator[Finding]:
-    """Yield the time of what is computed twice, or else that for which requests were put off."""
-    pauses = _pauses(view)
+    """Yield the time of what is computed twice, and what fuller steps would save."""
     use = _use(view)
-    if not view.known or pauses.is_empty() or (use or 1.0) < serving_thresholds.CACHE_FULL:
+    if not view.known or (use or 1.0) < serving_thresholds.CACHE_FULL:
         return
+    pauses, limited = _pauses(view), _limited(view)
     tokens, again = _again(view, pauses)
-    between = float(view.gaps["itl_ns"].sum())
-    delayed = float(view.gaps.filter("paused")["itl_ns"].sum()) / between
     recomputed = view.part(again * _token_ns(view))
+    delayed = float(view.gaps.filter("paused")["itl_ns"].sum()) / view.between_ns
+    gain = recomputed + view.part(float(limited["saved"].sum()))
+    share = recomputed + view.part(float(limited["period_ns"].sum()))
     put_off = pauses["request"].n_unique() / view.tables["load_requests"].height
     evidence = (
         view.percent("tokens computed again", again / max(tokens, 1)),
-        view.percent("time of computing them", recomputed, thresholds.MATTERS),
+        view.percent("time of computing them", recomputed),
         view.percent("requests preempted", put_off),
-        view.percent("time between tokens in which requests were put off", delayed),
-        *(
-            []
-            if use is None
-            else [view.percent("cache in use", use, serving_thresholds.CACHE_FULL)]
-        ),
+        view.percent("time between tokens in which requests were preempted", delayed),
+        view.percent("time of steps for which requests wait", share - recomputed),
+        *([] if use is None else [view.percent("cache in use, at most", use)]),
     )
-    counts = recomputed >= thresholds.MATTERS
+    counts = gain >= thresholds.MATTERS
     yield KIND.finding(
         "the key-value cache",
         evidence,
-        share=recomputed if counts else delayed,
-        gain=recomputed if counts else None,
-        confidence=0.6 if use is None else 0.9,
+        share=share if counts else delayed,
+        gain=gain if counts else None,
+        confidence=0.6 if use is None else 0.8,
     )
+
+
+def _limited(view: ServingView) -> pl.DataFrame:
+    """Return the steps that decode while requests wait for room in the cache."""
+    full = pl.col("use") >= serving_thresholds.CACHE_FULL
+    steps = fuller_steps.queued(view).filter(full, pl.col("ended") == 0)
+    if fuller_steps.reserved(view):
+        steps = steps.clear()
+    more = serving_thresholds.MORE_CACHE * pl.col("requests") / pl.col("use")
+    return fuller_steps.fuller(view, steps, more.floor())
 
 
 def _use(view: ServingView) -> float | None:

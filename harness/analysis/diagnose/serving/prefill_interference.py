@@ -39,7 +39,7 @@ def found(view: ServingView) -> Iterator[Finding]:
     if late < serving_thresholds.TAIL:
         return
     longer = float((with_prefill["itl_ns"] - usual).clip(0).sum())
-    share = longer / float(view.gaps["itl_ns"].sum())
+    share = longer / view.between_ns
     tail = view.gaps["itl_ns"].quantile(1 - serving_thresholds.TAIL, "linear") or 0.0
     evidence = [
         view.ms("p99 time between tokens", tail, bound),

@@ -8,6 +8,7 @@ does not wait for the device; for how long, a load does not say.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import polars as pl
 
@@ -15,16 +16,18 @@ from harness.analysis.diagnose import serving_thresholds, thresholds
 from harness.analysis.diagnose.finding import Finding, FindingKind
 from harness.analysis.diagnose.serving_view import ServingView
 
+_AHEAD = (
+    "plan and launch the next step before the tokens of the last are read (asynchronous scheduling)"
+)
+_LESS = (
+    "schedule less in Python: arrays instead of an object a request, tokens turned into text and"
+    " streamed in another process"
+)
 KIND = FindingKind(
     "scheduler-bubble",
     "serving",
     "The engine schedules on the host while the device waits for its next step.",
-    fix=(
-        "plan and launch the next step before the tokens of the last are read (asynchronous"
-        " scheduling)",
-        "or, where steps stay in order, schedule less in Python: arrays instead of an object a"
-        " request, detokenise and stream in another process",
-    ),
+    fix=(_AHEAD, _LESS),
 )
 _NEXT = "capture a timeline of some steps: harness diagnose says for how long the device is idle"
 
@@ -42,13 +45,14 @@ def found(view: ServingView) -> Iterator[Finding]:
     hidden = pl.min_horizontal(host, pl.col("period_ns") - host)
     spent, saved = exposed.select(host.sum().alias("spent"), hidden.sum().alias("saved")).row(0)
     share = view.part(spent)
+    what = "time of scheduling, where it decides" if view.ahead else "time of scheduling"
     evidence = (
-        view.percent("time of scheduling that the device waits for", share, thresholds.MATTERS),
+        view.percent(what, share, thresholds.MATTERS),
         view.ms("scheduling, of a median step", _median(told.select(host).to_series())),
         view.ms("median step", _median(told["period_ns"])),
     )
     sure = view.ahead is False and told["plan_ns"].null_count() == 0
-    yield KIND.finding(
+    finding = KIND.finding(
         "the engine",
         evidence,
         share=share,
@@ -56,6 +60,7 @@ def found(view: ServingView) -> Iterator[Finding]:
         confidence=0.9 if sure else 0.6,
         capture_next=() if sure else (_NEXT,),
     )
+    yield replace(finding, fix=(_LESS,)) if view.ahead else finding
 
 
 def _median(values: pl.Series) -> float:
