@@ -48,7 +48,9 @@ def found(view: ServingView) -> Iterator[Finding]:
     )
     gain = view.part(float(steps["saved"].sum()))
     full = reserved and use is not None and use >= serving_thresholds.CACHE_FULL
-    first = _ROWS if ended >= 1 else _PAGED if full else _MORE
+    once = int((steps["requests"] < view.plain["requests"].max()).sum())  # more rows were seen
+    by_batch = ended >= 1 or (not full and once > steps.height / 2)
+    first = _ROWS if by_batch else _PAGED if full else _MORE
     rival = _PAGED if reserved and first is not _PAGED else _MORE
     finding = KIND.finding("the engine", evidence, share=share, gain=gain, confidence=0.8)
     yield replace(finding, fix=tuple(dict.fromkeys((first, rival))))

@@ -67,19 +67,22 @@ def _budget(view: ServingView, bound: float) -> tuple[tuple[str, ...], tuple[Evi
     better.
     """
     law = view.law
-    if law is None or law.error > serving_thresholds.LAW_ERROR or not law.token_ns:
+    if law is None or not law.token_ns:
         return (), ()
-    prompts = int((bound - law.fixed_ns) / law.token_ns)
-    running = view.plain["requests"].median()
-    rows = round(running) if isinstance(running, float) else 1
-    spans = view.steps.select(last=pl.col("end_ns").max() - pl.col("start_ns").min()).item()
-    needed = int(view.carrying["prefill"].sum()) / max(spans, 1)
-    numbers = (
+    told = (
         view.ms("a step without prefill, by the law", law.fixed_ns),
         view.ms("1,000 tokens of prompts more", 1_000 * law.token_ns),
         view.percent("error of the law", law.error, serving_thresholds.LAW_ERROR),
-        view.number("tokens of prompts with which a step meets the bound", max(prompts, 0)),
     )
+    if law.error > serving_thresholds.LAW_ERROR:
+        return (), told
+    prompts = int((bound - law.fixed_ns) / law.token_ns)
+    running = view.plain["requests"].median()
+    rows = round(running) if isinstance(running, float) else 1
+    spans = view.steps.select(pl.col("end_ns").max() - pl.col("start_ns").min()).item()
+    needed = int(view.carrying["prefill"].sum()) / max(spans, 1)
+    meets = view.number("tokens of prompts with which a step meets the bound", max(prompts, 0))
+    numbers = (*told, meets)
     if prompts < 1 or prompts / law.step_ns(prompts) < needed:
         slow = "a token budget that meets the bound computes prompts slower than they come"
         return (_APART, f"{_CHUNK}, with a laxer bound: {slow}"), numbers

@@ -4,7 +4,8 @@ That is the time between steps and, where the engine says it, the part of a step
 launch; else all of its host time, of which the device may already work for a part. An engine that
 reads a step's tokens before it plans the next waits for all of it, and planning ahead hides as much
 as the rest of the step takes. One that plans ahead already waits only in steps in which the host
-does not wait for the device; for how long, a load does not say.
+does not wait for the device; for how long, a load does not say. Scheduling is of every step: what
+few steps lose is jitter of the host.
 """
 
 from collections.abc import Iterator
@@ -43,6 +44,9 @@ def found(view: ServingView) -> Iterator[Finding]:
         exposed = told.filter(waited < serving_thresholds.NOT_WAITED * pl.col("period_ns"))
     host = (pl.col("host") + pl.col("gap_ns")).clip(0, pl.col("period_ns"))
     hidden = pl.min_horizontal(host, pl.col("period_ns") - host)
+    typical = exposed.select((host / pl.col("period_ns")).median()).item() or 0.0
+    if typical < thresholds.MATTERS:
+        return
     spent, saved = exposed.select(host.sum().alias("spent"), hidden.sum().alias("saved")).row(0)
     share = view.part(spent)
     what = "time of scheduling, where it decides" if view.ahead else "time of scheduling"
